@@ -10,7 +10,7 @@ from ukctrl.core.errors import SingularMass
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.derivatives import jets_of
 from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.projection import MOST_PER_ERROR, Projector, _beyond
+from ukctrl.mechanics.projection import MOST_PER_ERROR, Projector, beyond
 from ukctrl.robot import Lagrangian, Options
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
@@ -34,12 +34,12 @@ def test_a_state_goes_onto_the_constraints_by_the_smallest_change_in_masses():
         np.testing.assert_allclose(moved, [-6.0 * missing / 13.0, missing / 13.0], **EXACT)
 
 
-def test_a_change_far_beyond_its_error_is_none():
+def test_a_change_farbeyond_its_error_is_none():
     error = np.array([0.0, -1e-9])
-    assert not _beyond(np.array([0.99e-9 * MOST_PER_ERROR, 0.0]), error)
-    assert _beyond(np.array([0.0, -1.01e-9 * MOST_PER_ERROR]), error)
-    assert _beyond(np.array([np.nan, 0.0]), error)
-    assert not _beyond(np.zeros(0), np.zeros(0))
+    assert not beyond(np.array([0.99e-9 * MOST_PER_ERROR, 0.0]), error)
+    assert beyond(np.array([0.0, -1.01e-9 * MOST_PER_ERROR]), error)
+    assert beyond(np.array([np.nan, 0.0]), error)
+    assert not beyond(np.zeros(0), np.zeros(0))
 
 
 def test_errors_of_passive_rows_decay_critically_damped_within_a_fifth_of_a_second():

@@ -22,10 +22,11 @@ from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.control.tick import Command, Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
 from ukctrl.core.kinds import kind_of
-from ukctrl.core.program import Kept, Step, Steps
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -35,6 +36,20 @@ MAX_SWITCHES = 8
 
 class SwitchingWithoutEnd(UkctrlError, RuntimeError):
     """The modes of a law hand over to each other at one moment, for ever."""
+
+
+@compiled
+def length_of_error(beta: Vector, phi: Vector, measure: Vector) -> None:
+    """Write the length of the errors of rows, of both levels; those without a position count none.
+
+    A row that is not a number at the level of velocities makes the length none.
+    """
+    total = 0.0
+    for i in range(len(beta)):
+        total += beta[i] * beta[i]
+        if phi[i] == phi[i]:
+            total += phi[i] * phi[i]
+    measure[0] = np.sqrt(total)
 
 
 class PlannedMotion(NamedTuple):
@@ -66,6 +81,7 @@ class Law:
         self.stack = Stack(task.servo, task.robot) if stack is None else stack
         self._measured: tuple[Tick, MeasuredTick] | None = None
         self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
+        self._error: Kept[Dynamics, tuple[Vector, Steps]] = Kept(self._measured_error)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         """Return the command at the state of ``dynamics``, the believed robot's.
@@ -147,8 +163,26 @@ class Law:
 
         Of a law that does not say otherwise, $\sqrt{|\phi|^2 + |\dot\phi|^2}$ of its rows.
         """
-        rows = self.stack.write(dynamics.snapshot)
-        return float(np.hypot(np.linalg.norm(np.nan_to_num(rows.phi)), np.linalg.norm(rows.beta)))
+        measure, steps = self._error(dynamics)
+        steps()
+        return float(measure[0])
+
+    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterable[Step]:
+        """Return what writes `error` at the state that ``dynamics`` has then, shape ``(1,)``."""
+        if type(self).error is not Law.error:
+            return (lambda: copy_into(np.array([self.error(dynamics)]), measure),)
+        rows = self.stack.rows
+        write = Call(length_of_error, rows.beta, rows.phi, measure)
+        return *self.stack.steps(dynamics.snapshot).every, write
+
+    @final
+    def _measured_error(self, dynamics: Dynamics) -> tuple[Vector, Steps]:
+        measure = np.zeros(1)
+        return measure, Steps(self.error_steps(dynamics, measure))
+
+    def guard_steps(self, dynamics: Dynamics, memory: Vector, margin: Vector) -> Iterable[Step]:
+        """Return what writes `guard` at the state and the memory that are there then, ``(1,)``."""
+        return (lambda: copy_into(np.array([self.guard(dynamics, memory)]), margin),)
 
     @final
     def settled(self, dynamics: Dynamics, memory: Vector) -> Vector:
@@ -209,8 +243,10 @@ class Law:
 
         The robot is evaluated there, and a law that switches has its mode settled.
         """
-        yield from dynamics.steps.every
-        if self.switches:
+        if not self.switches:
+            yield from dynamics.steps_for(self.tick(dynamics).steps)
+        else:
+            yield from dynamics.steps.every
             memory = self.tick(dynamics).memory
             yield lambda: copy_into(self.settled(dynamics, memory.copy()), memory)
 

@@ -8,15 +8,17 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra import grip, kernels, stabilisation
+from ukctrl.core.algebra import grip, kernels, separate, stabilisation
 from ukctrl.core.algebra.answer_checks import conflicting, singular
 from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.row_gram import MANY_ROWS
 from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.algebra.rows_first import LARGE, Held, answer_to, motor_answer
 from ukctrl.core.algebra.span import Span, span
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector, blank
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
@@ -76,6 +78,7 @@ def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
 
 @compiled
 def power_fed(
+    ties: Indices,
     M: Matrix,
     nle: Vector,
     f: Vector,
@@ -90,15 +93,10 @@ def power_fed(
     """Write the power of motors, applied forces without springs, and reactions; see `Dynamics`."""
     fed[0] = stored[push_kernels.POWER]
     for i in range(len(v)):
-        push, needed = 0.0, nle[i]
-        for k in range(len(u)):
-            push += B[i, k] * u[k]
         if reacts:  # what moves it beside them is what the reactions do
-            for c in range(len(v)):
-                needed += M[i, c] * a[c]
-            fed[0] += needed * v[i]
+            fed[0] += separate.momentum(nle[i], ties, M, a, i) * v[i]
         else:
-            fed[0] += (f[i] + push) * v[i]
+            fed[0] += (f[i] + separate.moved_by(0.0, ties, B, u, i)) * v[i]
 
 
 @final
@@ -116,13 +114,20 @@ class Dynamics:
         rank: When passive rows count as dependent.
         gains: How errors of the passive rows decay.
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
+        ties: Which freedoms share entries of ``M`` and ``B``; see `ukctrl.core.algebra.separate`.
+        separate: Whether there are several such groups.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
         motors: What each motor does to the free robot, ``|M^-1 B_k|``, shape ``(nu,)``.
         ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
-        steps: What evaluates all of it at the state of ``snapshot``.
+        rows_first: Whether the robot is so large that ``G`` and ``motors`` are worth leaving out
+            where nobody reads them.
+        places: Of ``B``, which may be other than zero, shape ``(p, 2)``; where ``rows_first``.
+        held_directions: What the passive rows hold, for `ukctrl.core.algebra.rows_first`.
+        steps: What evaluates all of it at the state of ``snapshot``: first ``free_steps``, all but
+            ``G`` and ``motors`` where ``rows_first``, and then ``motor_steps``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
             the largest that does not; of rows of unit length in mass-weighted coordinates.
     """
@@ -136,16 +141,26 @@ class Dynamics:
         self.rank, self.gains = rank, gains
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
-        self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
+        self.L, self.a_free, self.G = blank(n, n), np.zeros(n), blank(n, robot.nu)
         self.motors: Vector = np.zeros(robot.nu)
         self.margins, self.ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
         self._inputs = robot.nu
         self._count = len(self.passive)
+        self.ties = robot.ties if not self._count else separate.all_tied(n, robot.nu)
+        self.separate = n > 0 and bool(self.ties[0, separate.END] < n)
+        self.rows_first = robot.nu > 0 and n >= LARGE and not self.separate
+        self.rows_first = self.rows_first and self._count < MANY_ROWS
+        kept = self._count if self.rows_first else 0
+        pushed = robot.actuation.pushed if self.rows_first else np.zeros((0, 2))
+        self.places: Indices = np.ascontiguousarray(np.argwhere(pushed), dtype=np.int64)
+        self.held_directions = Held(np.zeros((kept, n)), np.zeros(kept), self.ranks)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
         self._allowed = np.zeros(self._count)
         self._pushing = Steps(self._push_steps() if self._pushes else ())
-        self.steps = Steps(self._steps())
+        self.free_steps = Steps(self._steps())
+        self.motor_steps = Steps(self._motor_steps())
+        self.steps = Steps((*self.free_steps.every, *self.motor_steps.every))
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
         """Evaluate at another state.
@@ -163,7 +178,28 @@ class Dynamics:
     def _steps(self) -> Iterator[Step]:
         s = self.snapshot
         yield from s.steps.every
-        yield from self._answer(s.f, s.B, self.a_free, self.G)
+        if self.rows_first:
+            none = np.zeros((len(self.a_free), 0))
+            yield from self._answer(s.f, none, self.a_free, none)
+        else:
+            yield from self._answer(s.f, s.B, self.a_free, self.G)
+
+    def _motor_steps(self) -> Iterator[Step]:
+        if self.rows_first:
+            robot = self.L, self.snapshot.B, self.held_directions
+            yield Call(motor_answer, *robot, self.G, self.motors)
+
+    def steps_for(self, asked: Steps) -> Sequence[Step]:
+        """Return what evaluates as much of it as some steps read that run then."""
+        read = asked.reads(self.G, self.motors)
+        return (self.steps if read else self.free_steps).every
+
+    def response_step(self, u: Vector, a: Vector, asked: Steps) -> Step:
+        """Return what writes ``a_free + G u`` for ``u`` as it is, after `steps_for` them."""
+        if self.rows_first and not asked.reads(self.G, self.motors):
+            pushed = self.L, self.snapshot.B, self.places, self.held_directions
+            return Call(answer_to, *pushed, self.a_free, u, a)
+        return Call(separate.acceleration, self.ties, self.a_free, self.G, u, a)
 
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
         """Return where the acceleration under an input is, and what writes it for ``u`` as it is.
@@ -182,8 +218,8 @@ class Dynamics:
         s, pushed, none = self.snapshot, np.zeros(len(a)), np.zeros((len(a), 0))
         yield from s.steps.every if drives or self._count else s.inertia_steps()
         yield from drives
-        yield Call(kernels.acceleration, s.f, s.B, u, pushed)
-        if self._count:
+        yield Call(separate.acceleration, self.ties, s.f, s.B, u, pushed)
+        if self._count or self.separate:
             yield from self._answer(pushed, none, a, none)
         else:
             room = np.zeros_like(self.L)
@@ -195,7 +231,7 @@ class Dynamics:
         motors = self.motors[: B.shape[1]]
         if not self._count:
             plain = s.M, s.nle, f, B, L, a_free, G, motors
-            yield Call(kernels.plain_answer, *plain, fault=singular)
+            yield Call(separate.separate_answer, self.ties, *plain, fault=singular)
             return
         yield from self.passive.steps(s).every
         if self._pushes:
@@ -207,7 +243,7 @@ class Dynamics:
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
-        yield Call(ranked_answer, *given, a_0, margins, ranks, fault=singular)
+        yield Call(ranked_answer, *given, a_0, margins, self.held_directions, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)
@@ -339,7 +375,7 @@ class Dynamics:
         if u.size != self._inputs:
             raise ShapeError(f"u must have shape ({self._inputs},); got {u.shape}.")
         a: Vector = np.empty(len(self.a_free))
-        if not kernels.acceleration(self.a_free, self.G, u, a):
+        if not separate.acceleration(self.ties, self.a_free, self.G, u, a):
             raise NotFinite(f"u must be finite; got {u}.")
         return a
 
@@ -356,9 +392,9 @@ class Dynamics:
         """Return what writes `power` at the acceleration and input that are there then."""
         return Call(power_fed, *self._loaded(), a, u, fed)
 
-    def _loaded(self) -> tuple[Matrix, Vector, Vector, Matrix, Vector, Vector, bool]:
+    def _loaded(self) -> tuple[Indices, Matrix, Vector, Vector, Matrix, Vector, Vector, bool]:
         s = self.snapshot
-        return s.M, s.nle, s.f, s.B, s.v, s.stored, self._count > 0
+        return self.ties, s.M, s.nle, s.f, s.B, s.v, s.stored, self._count > 0
 
     def passive_force(self, a: Vector, u: Vector) -> Vector:
         """Return the generalised force of the passive constraints, ``M a + nle - f - B u``.

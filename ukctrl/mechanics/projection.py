@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.algebra import stabilisation
-from ukctrl.core.algebra.answer_checks import raise_if_singular
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.stabilisation import least_change
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import Call, Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot.configuration_kernels import integrate
 
 ON_MANIFOLD = 1e-15
 """Position error that rounding leaves, relative to 1 + |A| |q|."""
@@ -29,43 +32,95 @@ class Projector:
 
     Args:
         dynamics: The robot; its snapshot and passive rows are moved about.
+
+    Attributes:
+        steps: What moves the state that stands in the snapshot.
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self._dynamics = dynamics
-        self._step: Vector = np.zeros(dynamics.robot.nv)
-        self._holonomic = np.flatnonzero(dynamics.passive.holonomic)
+        self._dynamics, s = dynamics, dynamics.snapshot
+        passive, n = dynamics.passive, dynamics.robot.nv
+        evaluated = Steps((*s.steps.every, *passive.steps(s).every))
+        held = np.flatnonzero(passive.holonomic)
+        rows = passive.rows.A, passive.rows.beta, passive.rows.phi, held
+        room = Room(np.zeros((len(held), n)), np.zeros(len(held)), np.zeros(n))
+        blocks, rtol = dynamics.robot.structure.configurations, float(dynamics.rank.passive)
+        state = s.q, s.v, s.M, dynamics.L
+        call = Call(project, evaluated.lines, blocks, *state, rows, rtol, room, inside=evaluated)
+        self.steps = Steps((call,))
 
     def __call__(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Return the state on the constraints at time ``t`` that is nearest to ``(q, v)``."""
-        dynamics, held = self._dynamics, self._holonomic
-        s, robot = dynamics.snapshot, dynamics.robot
-        last = np.inf
-        for _ in range(MAX_PROJECTIONS):
-            s.move(q, v, t)
-            rows = dynamics.passive.write(s)
-            A, phi = rows.A[held], rows.phi[held]
-            size = float(np.abs(phi).max(initial=0.0))
-            scale = 1.0 + float(np.abs(q).max(initial=0.0) * np.abs(A).max(initial=0.0))
-            if not ON_MANIFOLD * scale < size < 0.5 * last:
-                break
-            last = size
-            change = self._change(A, phi)
-            if _beyond(change, phi):
-                break
-            q = robot.integrate(q, -change)
-        change = self._change(rows.A, rows.beta)
-        return q, v if _beyond(change, rows.beta) else v - change
-
-    def _change(self, A: Matrix, d: Vector) -> Vector:
-        dynamics = self._dynamics
-        rank_or_failure = stabilisation.least_change(
-            dynamics.snapshot.M, A, d, dynamics.rank.passive, dynamics.L, self._step
-        )
-        raise_if_singular(rank_or_failure)
-        return self._step
+        s = self._dynamics.snapshot
+        s.clock[0], s.q[:], s.v[:] = t, q, v
+        self.steps()
+        return s.q.copy(), s.v.copy()
 
 
-def _beyond(change: Vector, error: Vector) -> bool:
-    most = MOST_PER_ERROR * float(np.abs(error).max(initial=0.0))
-    return not float(np.abs(change).max(initial=0.0)) <= most
+class Room(NamedTuple):
+    """What `project` writes on its way."""
+
+    A: Matrix
+    """Of the rows with a position level, shape ``(k, nv)``."""
+    phi: Vector
+    """Their errors."""
+    change: Vector
+    """Shape ``(nv,)``."""
+
+
+@compiled
+def project(
+    lines: Indices,
+    blocks: Indices,
+    q: Vector,
+    v: Vector,
+    M: Matrix,
+    L: Matrix,
+    rows: tuple[Matrix, Vector, Vector, Indices],
+    rtol: float,
+    room: Room,
+) -> int:
+    """Overwrite a state by the nearest on the constraints; ``lines`` write ``M`` and the rows.
+
+    Returns 0, or what `ukctrl.core.program.run` does where it fails. Where the mass matrix is
+    singular the state is left to whoever evaluates it next, and says so.
+    """
+    A, beta, phi, held = rows
+    change, last = room.change, np.inf
+    for _ in range(MAX_PROJECTIONS):
+        code = run(lines)
+        if code < 0:
+            return code
+        size, most, far = 0.0, 0.0, 0.0
+        for i in range(len(held)):
+            room.phi[i] = phi[held[i]]
+            size = max(size, abs(room.phi[i]))
+            copy_into(A[held[i]], room.A[i])
+            for c in range(len(change)):
+                most = max(most, abs(room.A[i, c]))
+        for i in range(len(q)):
+            far = max(far, abs(q[i]))
+        if not ON_MANIFOLD * (1.0 + far * most) < size < 0.5 * last:
+            break
+        last = size
+        if least_change(M, room.A, room.phi, rtol, L, change) < 0 or beyond(change, room.phi):
+            break
+        for i in range(len(change)):
+            change[i] = -change[i]
+        integrate(blocks, q, change, q)
+    if least_change(M, A, beta, rtol, L, change) >= 0 and not beyond(change, beta):
+        for i in range(len(v)):
+            v[i] -= change[i]
+    return 0
+
+
+@compiled
+def beyond(change: Vector, error: Vector) -> bool:
+    """Return whether a change is too large for the error that it removes, or not a number."""
+    most, largest, number = 0.0, 0.0, True
+    for i in range(len(error)):
+        most = max(most, abs(error[i]))
+    for i in range(len(change)):
+        largest = max(largest, abs(change[i]))
+        number = number and change[i] == change[i]
+    return not (number and largest <= MOST_PER_ERROR * most)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Flags, Matrix, Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector, blank
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import Formula
@@ -120,6 +120,14 @@ class Actuation:
         """Whether ``B`` depends on the configuration."""
         return bool(self.moving)
 
+    @property
+    def pushed(self) -> Flags:
+        """Which velocities each input may push, shape ``(nv, nu)``."""
+        pushed: Flags = np.not_equal(self.constant, 0.0)
+        for at, column in self.moving:
+            pushed[:, at] = column.reached
+        return pushed
+
     def steps(self, snapshot: Snapshot) -> list[Step]:
         """Return what writes the columns that depend on the configuration into ``snapshot.B``."""
         return [step for at, column in self.moving for step in column.steps(snapshot, at)]
@@ -171,11 +179,12 @@ def actuation(
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
         raise ModelError(f"actuator names must differ; '{double}' appears more than once.")
-    constant = np.zeros((structure.nv, len(inputs)))
+    constant = blank(structure.nv, len(inputs))
     moving: list[tuple[int, Column]] = []
     for index, made in enumerate(inputs):
         if isinstance(made.column, np.ndarray):
-            constant[:, index] = made.column
+            at = np.flatnonzero(made.column)
+            constant[at, index] = made.column[at]
         else:
             moving.append((index, made.column))
     bounds = InputBounds.of([(made.name, made.motor, made.limit) for made in inputs])

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.separate import ties_of
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.audit import Finding
@@ -99,6 +100,11 @@ class Assembly(Named):
     def nu(self) -> int:
         """Number of inputs."""
         return len(self.actuation.names)
+
+    @cached_property
+    def ties(self) -> Indices:
+        """Which freedoms share entries of ``M`` and ``B``; see `ukctrl.core.algebra.separate`."""
+        return ties_of(self.structure.trees, self.actuation.pushed)
 
     @property
     def actuators(self) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ be what their author meant; a ``note`` says how something was read.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
@@ -180,7 +180,7 @@ def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[F
 
 
 def mass_findings(
-    structure: Structure, masses: Sequence[Matrix], whole: str, look_for: str, advice: str
+    structure: Structure, masses: Iterable[Matrix], whole: str, look_for: str, advice: str
 ) -> Iterator[Finding]:
     """Find velocities that carry no inertia: M is singular at all given configurations.
 
@@ -193,8 +193,8 @@ def mass_findings(
     """
     worst, together = None, list[int]()
     for M in masses:
-        diagonal = np.diag(M)
-        if not np.all(np.abs(M) < HUGE):
+        diagonal, parts = np.diag(M), _parts(M, structure.trees)
+        if not all(np.all(np.abs(part) < HUGE) for _, part in parts):
             yield error(
                 "not_finite",
                 whole,
@@ -204,11 +204,9 @@ def mass_findings(
         if diagonal.min() < 1.0 / HUGE**2:
             worst, together = first_smallest(diagonal), []
             continue
-        scale = 1.0 / np.sqrt(diagonal)
-        values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
-        if values[0] > SINGULAR:
+        least, size = _least_inertia(parts, len(M))
+        if least > SINGULAR:
             return
-        size = np.abs(vectors[:, 0])
         worst = first_largest(size)
         together = np.flatnonzero(size > PART * size[worst]).tolist()
     if worst is not None:
@@ -219,3 +217,24 @@ def mass_findings(
             what = f"moving {names} together in some way moves no inertia"
         text = f"the mass matrix is not positive definite: {what}. {advice}"
         yield error("singular_mass", name, text)
+
+
+def _parts(M: Matrix, trees: Indices) -> list[tuple[Indices, Matrix]]:
+    """Return the mass matrix of each tree, with the numbers of its velocities."""
+    order = np.argsort(trees, kind="stable")
+    each = np.split(order, np.flatnonzero(np.diff(trees[order])) + 1)
+    return [(own, M[np.ix_(own, own)]) for own in each]
+
+
+def _least_inertia(parts: Sequence[tuple[Indices, Matrix]], count: int) -> tuple[float, Vector]:
+    """Return the least eigenvalue of matrices scaled to a unit diagonal, and how much of every
+    velocity is in its direction.
+    """
+    least, size = np.inf, np.zeros(count)
+    for own, M in parts:
+        scale = 1.0 / np.sqrt(np.diag(M))
+        values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
+        if values[0] < least:
+            least, size = float(values[0]), np.zeros(count)
+            size[own] = np.abs(vectors[:, 0])
+    return least, size

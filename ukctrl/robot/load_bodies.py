@@ -135,7 +135,7 @@ def _assemble(
     probes = [robot.random(rng) for _ in range(PROBES)]
     findings += audit.mass_findings(
         whole,
-        [robot.snapshot(q).M.copy() for q in probes],  # a view would keep all of the state alive
+        (robot.snapshot(q).M for q in probes),
         str(model.name),
         "an absurd length",
         "Give the links beyond it a mass and an inertia, or make the joint fixed.",

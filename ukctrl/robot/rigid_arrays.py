@@ -54,6 +54,14 @@ class Bodies(NamedTuple):
     """Position of each in the joint's frame, shape ``(k, 3)`` [m]."""
 
 
+def roots_of(parents: Indices) -> Indices:
+    """Return the joint at the world that carries each joint."""
+    roots = np.arange(len(parents))
+    for j in range(1, len(parents)):
+        roots[j] = roots[parents[j]] or j
+    return roots
+
+
 @dc.dataclass(frozen=True, eq=False)
 class RigidStructure(Structure, abc.ABC):
     """Joints, rigid bodies and frames."""
@@ -69,6 +77,11 @@ class RigidStructure(Structure, abc.ABC):
     @abc.abstractmethod
     def tree(self) -> Tree:
         """The joints and bodies, whose terms are those of Pinocchio."""
+
+    @cached_property
+    def trees(self) -> Indices:
+        roots = roots_of(self.bodies.parents)
+        return np.array([roots[b.joint] for b in self.blocks for _ in range(b.nv)], dtype=np.int64)
 
     @property
     def velocity_limit(self) -> Vector:

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector, blank
 from ukctrl.core.program import Call, Step
 from ukctrl.robot.force_kernels import Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
@@ -37,7 +37,7 @@ class RigidSnapshot(Snapshot):
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         tree, nv = robot.structure.tree, robot.nv
         self._aux: Any = None
-        self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
+        self.M, self.nle = blank(nv, nv), np.zeros(nv)
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
         self._room = room_for(tree, robot.structure.gravity, robot.nq)
         self.rotations, self.translations = self._room.rotations, self._room.translations

@@ -136,7 +136,9 @@ class Snapshot(abc.ABC):
         self.stored: Vector = np.zeros(2)
         self._com: tuple[PointMotion, Steps] | None = None
         self._potential: tuple[Vector, Steps] | None = None
-        self.B: Matrix = robot.actuation.constant.copy()
+        constant: Matrix = robot.actuation.constant
+        still = not robot.actuation.varies
+        self.B = np.ascontiguousarray(constant) if still else constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
         self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
         pushes = [*robot.forces.steps(self), *robot.actuation.steps(self)]

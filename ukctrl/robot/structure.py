@@ -90,6 +90,11 @@ class Structure(Named, abc.ABC):
     blocks: tuple[Block, ...]
     """Names, units and kinematics joint by joint."""
 
+    @cached_property
+    def trees(self) -> Indices:
+        """Number of the tree that carries each velocity, shape ``(nv,)``; trees share no mass."""
+        return np.zeros(self.nv, dtype=np.int64)
+
     @property
     def parameters(self) -> tuple[tuple[str, float], ...]:
         """Names and values that formulas may use beside the coordinates."""

@@ -11,6 +11,7 @@ import pinocchio as pin
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import max_abs
+from ukctrl.robot.rigid_arrays import roots_of
 from ukctrl.robot.rigid_snapshot import room_for
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
@@ -100,18 +101,10 @@ def compare_with_pinocchio(model: Any, tree: Tree) -> None:
         _compare(*part)
 
 
-def _roots(parents: Indices) -> Indices:
-    """Return the joint at the world that carries each joint."""
-    roots = np.arange(len(parents))
-    for j in range(1, len(parents)):
-        roots[j] = roots[parents[j]] or j
-    return roots
-
-
 def largest_tree(model: Any) -> int:
     """Return how many velocities the largest tree has that stands on the world."""
     sizes = [0, *(joint.nv for joint in list(model.joints)[1:])]
-    return int(np.bincount(_roots(np.array(model.parents, dtype=np.int64)), sizes).max())
+    return int(np.bincount(roots_of(np.array(model.parents, dtype=np.int64)), sizes).max())
 
 
 def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
@@ -120,7 +113,7 @@ def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
     A ``pinocchio.Data`` has tables of ``nv**3`` numbers: gigabytes for a swarm.
     """
     parents, sizes = tree.joints[:, PARENT], tree.joints[:, NV]
-    roots = _roots(parents)
+    roots = roots_of(parents)
     number = np.cumsum(np.bincount(roots, weights=sizes))[roots] // TOGETHER
     for one in np.unique(number[1:]):
         joints = np.concatenate(([0], 1 + np.flatnonzero(number[1:] == one)))

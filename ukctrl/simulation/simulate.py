@@ -12,11 +12,11 @@ import numpy as np
 
 from ukctrl.control.task import Signal as Told
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Array
+from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
-from ukctrl.core.program import Call, Steps, run
+from ukctrl.core.program import Call, Step, Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.system import State
@@ -26,7 +26,7 @@ from ukctrl.simulation.loop.around import Around, run_span, run_together
 from ukctrl.simulation.loop.closed_loop import Loop
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
-from ukctrl.simulation.loop.rates import asked
+from ukctrl.simulation.loop.rates import asked, copy_common, same_state
 from ukctrl.simulation.loop.recorder import Drifted
 from ukctrl.simulation.loop.sample_kernels import other_state
 from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
@@ -190,10 +190,14 @@ class Simulation(Loop):
         """
         around = self._arounds.get(self.truth)
         tick = around.tick if around else self._ticking()
-        python = {*self._plants.integrator.system.steps.python, *tick.python}
-        if self.law.switches:
+        integrator = self._plants.integrator
+        python = {*integrator.system.steps.python, *tick.python, *integrator.after.python}
+        stepping = self._stepping()
+        guard = around.guard if around else self._guarding(self.truth)[0]
+        by_python = guard.python or stepping is None or not stepping.adapts
+        if self.law.switches and not self._sampled and by_python:
             python.add(f"the guard of {type(self.law).__name__.lstrip('_')}")
-        if self._stepping() is None:
+        if stepping is None:
             python.add(f"what follows every step of {self.scenario.integrator.method}")
         return {"compiled": not python, "python": sorted(python)}
 
@@ -210,7 +214,7 @@ class Simulation(Loop):
         if not (self.ticks and self.scenario.controller.acts):
             return float("nan")
         s = self.belief.snapshot
-        robot = Call(other_state, s.v), *self.belief.steps.every
+        robot = Call(other_state, s.v), *self.belief.steps_for(self.tick.steps)
         ask = Steps((*robot, *asked(self.tick, s, self._answers)))
         # The clock of this thread alone: others may hold the interpreter meanwhile.
         began, spent, count, block = time.thread_time(), 0.0, 0, 2
@@ -248,12 +252,25 @@ class Simulation(Loop):
             for span in part.spans():
                 if self._sampled:
                     state = self._hold(state, span)
-                elif around.stepping is None or self.law.switches:
+                elif around.stepping is None or (
+                    self.law.switches and not around.stepping.adapts
+                ):
                     state = self._one_by_one(span, state)
                 else:
-                    state, left = run_span(span, system, around, state, self._pause)
-                    if left is not None:
-                        state = self._one_by_one(left, state)
+                    state = self._by_machine_code(span, around, state)
+
+    def _by_machine_code(self, span: Span, around: Around, state: State) -> State:
+        """Run a span of continuous control, with the switches in it."""
+        left: Span | None = span
+        system = self._plants.integrator.system
+        while left is not None:
+            state, left, switches = run_span(left, system, around, state, self._pause)
+            if switches and left is not None:
+                state = self._settled(left.start, state)
+                left = left if left.start < left.stop else None
+            elif left is not None:
+                return self._one_by_one(left, state)
+        return state
 
     def _schedule(self, near: float, ticks: Sequence[float]) -> Schedule:
         """Return the spans of the run."""
@@ -345,9 +362,27 @@ class Simulation(Loop):
                 self.sampling(plant, self._plants.integrator.system, tells=self._tells),
                 self._ticking(),
                 Steps((self.arrive,)),
+                *self._guarding(plant),
+                self._plants.integrator.after,
                 self._stepping(),
             )
         return self._arounds[plant]
+
+    def _guarding(self, plant: Dynamics) -> tuple[Steps, Vector]:
+        """Return what writes the law's guard at the state in the port of the loop, and where."""
+        margin = np.ones(1)
+        if not self.law.switches or self._sampled:
+            return Steps(()), margin
+        s, b, met = plant.snapshot, self.belief.snapshot, self.conditions
+        memory, steps = self.tick.memory, list[Step]()
+        steps.append(Call(copy_common, self._plants.integrator.system.port.memory, memory))
+        if self.belief is not plant:
+            if met.senses:
+                steps += plant.steps.every
+            q, v, sensors = met.sensing(s.clock, s.q, s.v)
+            steps += [*sensors, Call(same_state, s.clock, q, v, b.clock, b.q, b.v)]
+        guard = Steps(self.law.guard_steps(self.belief, memory, margin))
+        return Steps((*steps, *self.belief.steps_for(guard), *guard.every)), margin
 
     def _ticking(self) -> Steps:
         return self.ticking(self.truth) if self._sampled else Steps(())

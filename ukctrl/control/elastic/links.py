@@ -33,7 +33,7 @@ from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into, multiplied
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, NotFinite
@@ -108,7 +108,8 @@ class Links:
 
         yield from dynamics.steps.every
         yield from tick.steps.every
-        yield Call(kernels.acceleration, dynamics.a_free, dynamics.G, u, a, fault=unusable)
+        answer = dynamics.ties, dynamics.a_free, dynamics.G
+        yield Call(separate.acceleration, *answer, u, a, fault=unusable)
         yield Call(copy_into, a[: self.count], wanted.a)
         yield Call(multiplied, s.B, u, wanted.torque)
         yield self._load_step()

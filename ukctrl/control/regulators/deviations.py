@@ -43,6 +43,15 @@ def fed_back(u: Vector, K: Matrix, x: Vector, integral: Vector, out: Vector) -> 
         out[i] = u[i] - total
 
 
+@compiled
+def cost_left(x: Vector, S: Matrix, cost: Vector) -> None:
+    """Write ``x' S x``, shape ``(1,)``."""
+    cost[0] = 0.0
+    for i in range(len(x)):
+        for k in range(len(x)):
+            cost[0] += x[i] * S[i, k] * x[k]
+
+
 @final
 class Deviations:
     """The deviations ``x`` that a law brings back to zero, at the states of robots.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.feedback.linear import integrated
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
-from ukctrl.control.regulators.deviations import Deviations, fed_back
+from ukctrl.control.regulators.deviations import Deviations, cost_left, fed_back
 from ukctrl.control.regulators.riccati import (
     Regulator,
     Weight,
@@ -109,11 +109,12 @@ class Regulation(Law):
         slopes[:, chosen] = -self.regulator.K
         return slopes
 
-    def error(self, dynamics: Dynamics) -> float:
-        r"""Return the cost that is left, $x^\top S x$, in the units of the weights."""
-        x = self.deviation(dynamics)
-        S = self.regulator.S[: len(x), : len(x)]  # integrals begin at zero
-        return float(x @ S @ x)
+    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterator[Step]:
+        r"""Yield what writes the cost that is left, $x^\top S x$, in the units of the weights."""
+        x, deviations = self.deviation.steps(dynamics)
+        yield from deviations
+        S = np.ascontiguousarray(self.regulator.S[: len(x), : len(x)])  # integrals begin at zero
+        yield Call(cost_left, x, S, measure)
 
     @property
     def poles(self) -> NDArray[np.complex128]:

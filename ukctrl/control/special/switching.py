@@ -19,7 +19,8 @@ from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.task import Signal, Task
 from ukctrl.control.tick import Command, Tick
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Listed, Positive, Text, spec
 from ukctrl.core.files.toml import blaming
@@ -124,6 +125,13 @@ class _Switching(Law):
             )
             yield Steps(in_force).where(tick.memory, mode)
 
+    def guard_steps(self, dynamics: Dynamics, memory: Vector, margin: Vector) -> Iterator[Step]:
+        measures = np.zeros((len(self.laws), 1))
+        for law, measure in zip(self.laws[1:], measures[1:], strict=True):
+            yield from law.error_steps(dynamics, measure)
+        enter = np.array([mode.enter or 0.0 for mode in self._modes])
+        yield Call(least_margin, memory, measures, enter, np.array(self._leave), margin)
+
     def _margins(self, dynamics: Dynamics, mode: int) -> tuple[float, float]:
         """Return how far the state is from entering the next mode, and from leaving this one."""
         onwards = back = np.inf
@@ -157,3 +165,15 @@ class _Switching(Law):
             for name, signal in law.signals(dynamics, memory[part]).items():
                 signals.setdefault(name, signal)
         return signals
+
+
+@compiled
+def least_margin(
+    memory: Vector, measures: Matrix, enter: Vector, leave: Vector, margin: Vector
+) -> None:
+    """Write how far the state is from a switch: into the next mode, or out of this one."""
+    mode, margin[0] = int(memory[0]), np.inf
+    if mode + 1 < len(enter):
+        margin[0] = measures[mode + 1, 0] - enter[mode + 1]
+    if mode > 0:
+        margin[0] = min(margin[0], leave[mode] - measures[mode, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.row_space import GRADUAL
+from ukctrl.core.algebra.rows_first import Held
 from ukctrl.core.algebra.stabilisation import conflict
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -27,10 +28,11 @@ def ranked_answer(
     motors: Vector,
     a_0: Vector,
     margins: Vector,
-    ranks: Indices,
+    held: Held,
 ) -> int:
-    """Write the answer and its rank; see `ukctrl.core.algebra.kernels.passive_answer`."""
-    rank = kernels.passive_answer(M, nle, f, B, A, b_p, rtol, L, a_free, G, motors, a_0, margins)
+    """Write the answer and its rank; see `ukctrl.core.algebra.kernels.held_answer`."""
+    answers, ranks = (L, a_free, G, motors, a_0, margins, held.Q, held.weight), held.ranks
+    rank = kernels.held_answer(M, nle, f, B, A, b_p, rtol, *answers)
     ranks[NOW] = rank
     return rank
 

@@ -23,6 +23,8 @@ from ukctrl.core.extremes import EQUAL_RTOL
 
 SEVERAL = 8
 """Sums of so many terms are worth adding up for four rows at a time."""
+SEVERAL_SUMS = 16
+"""Sums of so many terms are worth adding up in four parts, which do not wait for each other."""
 LONG = 48
 """Rows of so many entries are worth taking several at a time, and looking for where they end."""
 
@@ -210,8 +212,19 @@ def solve_lower(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-1 x``."""
     for i in range(x.shape[0]):
         total = x[i]
-        for k in range(i):
+        k = 0
+        if i >= SEVERAL_SUMS:
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            while k + 3 < i:
+                a += L[i, k] * x[k]
+                b += L[i, k + 1] * x[k + 1]
+                c += L[i, k + 2] * x[k + 2]
+                d += L[i, k + 3] * x[k + 3]
+                k += 4
+            total -= (a + b) + (c + d)
+        while k < i:
             total -= L[i, k] * x[k]
+            k += 1
         x[i] = total / L[i, i]
 
 
@@ -332,9 +345,19 @@ def squared(Q: Matrix, i: int) -> float:
 @inlined
 def drop_part(Q: Matrix, k: int, i: int) -> float:
     """Take from row i its part along the unit row k, and return how long that was."""
-    along = 0.0
-    for c in range(Q.shape[1]):
+    along, c, n = 0.0, 0, Q.shape[1]
+    if n >= SEVERAL_SUMS:
+        f, g, h, e = 0.0, 0.0, 0.0, 0.0
+        while c + 3 < n:
+            f += Q[k, c] * Q[i, c]
+            g += Q[k, c + 1] * Q[i, c + 1]
+            h += Q[k, c + 2] * Q[i, c + 2]
+            e += Q[k, c + 3] * Q[i, c + 3]
+            c += 4
+        along = (f + g) + (h + e)
+    while c < n:
         along += Q[k, c] * Q[i, c]
+        c += 1
     for c in range(Q.shape[1]):
         Q[i, c] -= along * Q[k, c]
     return along

@@ -105,7 +105,7 @@ def plain_acceleration(M: Matrix, nle: Vector, f: Vector, L: Matrix, a: Vector) 
 
 
 @allocating
-def passive_answer(
+def held_answer(
     M: Matrix,
     nle: Vector,
     f: Vector,
@@ -119,6 +119,8 @@ def passive_answer(
     motors: Vector,
     a_0: Vector,
     margins: Vector,
+    Q: Matrix,
+    weight: Vector,
 ) -> int:
     """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
 
@@ -131,6 +133,9 @@ def passive_answer(
     receives the smallest singular value kept and the largest dropped. Returns the rank of the
     passive rows, or ``-1 - i`` when ``M`` is not positive definite at i. A motor that pushes
     against them alone moves nothing: its column of ``G`` is zero, where rounding would be left.
+
+    ``Q`` and ``weight``, where there is room in them, receive the directions and how far each
+    counts.
     """
     n = B.shape[0]
     failed = cholesky(M, L)
@@ -147,6 +152,10 @@ def passive_answer(
             return many_rows_answer(gram, right, B, L, a_free, G, motors, a_0)
     space = row_space(weighted.T.copy(), right, rtol)
     margins[0], margins[1] = space.kept, space.dropped
+    if len(Q) > 0:
+        for i in range(space.rank):
+            weight[i] = space.weight[i]
+            copy_into(space.Q[i], Q[i])
     remove_constrained(space, a_free)
     add_solution(space, a_free, 0)
     copy_into(a_free, a_0)
@@ -164,6 +173,28 @@ def passive_answer(
 
 
 @allocating
+def passive_answer(
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    A_p: Matrix,
+    b_p: Matrix,
+    rtol: float,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+    motors: Vector,
+    a_0: Vector,
+    margins: Vector,
+) -> int:
+    """Do what `held_answer` does, and keep nothing of what the passive rows hold."""
+    nothing = np.zeros((0, 0)), np.zeros(0)
+    answers = L, a_free, G, motors, a_0, margins
+    return held_answer(M, nle, f, B, A_p, b_p, rtol, *answers, *nothing)
+
+
+@allocating
 def many_rows_answer(
     gram: RowGram,
     right: Matrix,
@@ -174,7 +205,7 @@ def many_rows_answer(
     motors: Vector,
     a_0: Vector,
 ) -> int:
-    """Do the rest of `passive_answer` for independent rows; ``a_free`` comes mass-weighted."""
+    """Do the rest of `held_answer` for independent rows; ``a_free`` comes mass-weighted."""
     x = np.zeros((a_free.shape[0], 2))
     for i in range(len(x)):
         x[i, 0] = a_free[i]
@@ -299,7 +330,7 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
 
     The square root is never formed: any factor of ``M`` gives the same force, because the
     pseudoinverse only needs the mass-weighted length. Ranks are decided, and the rank or failure
-    is returned, as `passive_answer` does.
+    is returned, as `held_answer` does.
     """
     n = Q.shape[0]
     L = np.empty((n, n))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from ctypes import addressof, c_char
 from typing import Any, final
 
@@ -135,6 +135,13 @@ class Call:
         self._words = array("q", words)
         self.block = self._words.buffer_info()[0]
 
+    def has(self, kept: Collection[int]) -> bool:
+        """Return whether some of its arguments are among objects of these numbers, by `id`.
+
+        One that runs other steps may have any.
+        """
+        return self.inside is not None or _has(self.arguments, kept)
+
     def in_python(self) -> int:
         """Call the kernel as Python does; return what its entrance would."""
         answer = self.kernel(*self.arguments)
@@ -144,6 +151,11 @@ class Call:
 
     def __reduce__(self) -> Any:
         raise TypeError("a call knows addresses of this process; make it anew where it is needed.")
+
+
+def _has(arguments: Sequence[Any], kept: Collection[int]) -> bool:
+    nested = (one for one in arguments if isinstance(one, tuple))
+    return any(id(one) in kept for one in arguments) or any(_has(one, kept) for one in nested)
 
 
 def _address(array: Any) -> int:

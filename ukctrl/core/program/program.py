@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled, config
@@ -148,6 +149,11 @@ class Steps:
     def run_all_of(self, other: Steps) -> bool:
         """Return whether all steps of another are among these."""
         return {id(step) for step in other.every} <= {id(step) for step in self.every}
+
+    def reads(self, *arrays: NDArray[Any]) -> bool:
+        """Return whether some step may read one of these arrays: has it, or is Python's."""
+        kept = {id(array) for array in arrays}
+        return any(not isinstance(step, Call) or step.has(kept) for step in self.every)
 
     def where(self, chosen: Vector, number: int) -> Call:
         """Return what runs them where the first entry of an array is a number."""

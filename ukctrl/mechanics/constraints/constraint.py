@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector, blank
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import Formula
 from ukctrl.core.fields import spec
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
     @staticmethod
     def zeros(m: int, nv: int) -> Rows:
         """Return rows to write into."""
-        return Rows(np.zeros((m, nv)), np.zeros(m), np.zeros(m), np.zeros(m))
+        return Rows(blank(m, nv), np.zeros(m), np.zeros(m), np.zeros(m))
 
     def part(self, where: slice) -> Rows:
         """Return a view of some of the rows."""

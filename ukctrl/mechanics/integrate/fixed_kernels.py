@@ -101,6 +101,7 @@ def fixed_steps(
     h: float,
     count: int,
     limit: float,
+    after: Indices,
 ) -> int:
     r"""Overwrite a state by that some steps later.
 
@@ -108,7 +109,7 @@ def fixed_steps(
     $q = q_0 \oplus \xi$ and $v = J(\xi)\,\dot\xi$ with the right Jacobian of the exponential;
     solving for $\dot\xi$ keeps order 4 on the manifold (Munthe-Kaas 1999). Of one stage the
     semi-implicit Euler method: ``v`` first, then ``q`` with the new ``v``, symplectic for a
-    separable energy.
+    separable energy. ``after`` is the table of what corrects every state from which to go on.
 
     Returns how many were taken, fewer than ``count`` where a speed reaches the limit; or what
     `ukctrl.core.program.run` does where it fails.
@@ -132,6 +133,15 @@ def fixed_steps(
                 return code
             if code == 0:
                 look(halving, v)
+        if len(after) > 1:
+            port.clock[0] = start + h
+            copy_into(q, port.q)
+            copy_into(v, port.v)
+            code = run(after)
+            if code < 0:
+                return code
+            copy_into(port.q, q)
+            copy_into(port.v, v)
         if not bounded(q, v, memory, limit):
             return k + 1
     return count

@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from ukctrl.core.program import Steps
 from ukctrl.mechanics.integrate.explicit import chosen
 from ukctrl.mechanics.integrate.fixed_kernels import (
     ERROR,
@@ -55,6 +56,10 @@ class FixedStep(Integrator):
         self._halving = halving(ORDERS[method], len(q), len(v), len(memory))
         self._blind = halving(ORDERS[method], len(q), len(v), len(memory))
         self._blind.counts[NEXT] = np.iinfo(np.int64).max
+        if correction is None:
+            self.after = Steps(())
+        else:  # one that has no steps is a function of Python
+            self.after = getattr(correction, "steps", None) or Steps((self._correct,))
 
     @property
     def halved(self) -> tuple[float, float]:
@@ -62,11 +67,10 @@ class FixedStep(Integrator):
 
     @property
     def stepping(self) -> Stepping | None:
-        if self.correction is not None:
-            return None
         port = self.system.port
-        state = (np.zeros(len(part)) for part in (port.q, port.v, port.memory))
-        fixed = Fixed(self._stages, self._work, self._halving, float(self._length), *state)
+        q, v, memory = (np.zeros(len(part)) for part in (port.q, port.v, port.memory))
+        own = self._stages, self._work, self._halving, float(self._length)
+        fixed = Fixed(*own, q, v, memory, self.after.lines)
         return Stepping(fixed, chosen("RK45", 0, 0.0, 0.0, 0.0), adapts=False)
 
     def advance(
@@ -77,27 +81,30 @@ class FixedStep(Integrator):
         outputs: Sequence[float],
         guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
-        one_by_one = guard is not None or self.correction is not None
         for target in outputs:
             count = max(1, round(np.ceil((target - t) / self._length - 1e-9)))
             h, k = (target - t) / count, 0
             while k < count:
                 before, start = state, t + k * h
-                many = 1 if one_by_one else count - k
+                many = 1 if guard is not None else count - k
                 state, done = self._steps(start, before, h, many, self._halving)
                 k += done
-                state = self.corrected(start + done * h, state)
                 check_bounded(start + done * h, state)
                 if guard is not None and not guard(start + h, state) > 0.0:
 
                     def at_time(moment: float, start: float = start, y: State = before) -> State:
-                        return self.corrected(moment, self._step(start, y, moment - start))
+                        return self._step(start, y, moment - start)
 
                     end = crossing(guard, at_time, start, start + h)
                     yield end, at_time(end)
                     return
             t = target
             yield t, state
+
+    def _correct(self) -> None:
+        assert self.correction is not None
+        port = self.system.port
+        port.q[:], port.v[:] = self.correction(float(port.clock[0]), port.q.copy(), port.v.copy())
 
     def _step(self, t: float, state: State, h: float) -> State:
         return self._steps(t, state, h, 1, self._blind)[0]
@@ -108,8 +115,9 @@ class FixedStep(Integrator):
         """Return the state after some steps, and how many: fewer where it grew without bound."""
         reached = State(*(np.array(part) for part in state))
         given = self.system.port, self._stages, self._work, looked_at, t
-        done = fixed_steps(*given, *reached, h, count, SPEED_LIMIT)
+        done = fixed_steps(*given, *reached, h, count, SPEED_LIMIT, self.after.lines)
         if done < 0:
+            self.after.complain()
             self.system.steps.complain()
         self.system.steps.forget()  # of halved steps
         return reached, done
@@ -119,7 +127,8 @@ def no_fixed() -> Fixed:
     """Return what stands for the method where there is none."""
     none = np.zeros(0)
     work = Work(none, np.zeros((0, 0)), np.zeros((0, 0)))
-    return Fixed(np.zeros((0, 0)), work, halving(1, 0, 0, 0), 1.0, none, none, none)
+    state = none, none, none, Steps(()).lines
+    return Fixed(np.zeros((0, 0)), work, halving(1, 0, 0, 0), 1.0, *state)
 
 
 def halving(order: int, nq: int, nv: int, memory: int) -> Halving:

@@ -33,7 +33,7 @@ START, LAST = range(2)
 TICKS, ARRIVALS, FIRST, BEYOND = range(4)
 """Columns of what happens in a span: whether the law ticks and how many inputs arrive at its start,
 the first of its outputs and that behind the last one."""
-FINE, IN_RATES, IN_TICK, IN_ARRIVAL, IN_SAMPLE, GREW, STUCK = range(7)
+FINE, IN_RATES, IN_TICK, IN_ARRIVAL, IN_SAMPLE, GREW, STUCK, IN_GUARD = range(8)
 """How it ended: well, where a table failed, because the motion grew or no step was small enough."""
 RECENT = 400
 """Steps that are remembered where singular positions are looked out for."""
@@ -45,7 +45,7 @@ TAKEN, SHORTS = range(2)
 """Places in `Recent.counts`."""
 SPANS, HOW, OUTPUTS = range(3)
 """Places in `Moving.done`: spans behind, how it ended, and outputs of the span behind."""
-PAUSED, CRAWLS = 1, 2
+PAUSED, CRAWLS, CROSSED = 1, 2, 3
 NEVER = -1
 """So many steps until a pause."""
 FIRST_STEP = 1e-6
@@ -60,6 +60,10 @@ class Tables(NamedTuple):
     tick: Indices
     arrival: Indices
     sample: Indices
+    guard: Indices
+    """After a step that the error allows; nothing happens in a table of no steps."""
+    margin: Vector
+    """What the guard writes: not positive where the step went too far, shape ``(1,)``."""
 
 
 class Moving(NamedTuple):
@@ -83,6 +87,8 @@ class Fixed(NamedTuple):
     q: Vector
     v: Vector
     memory: Vector
+    after: Indices
+    """The table of what corrects the state after every step."""
 
 
 class Recent(NamedTuple):
@@ -198,9 +204,8 @@ def by_fixed_steps(
         copy_into(y[: len(q)], q)
         copy_into(y[len(q) : len(q) + len(v)], v)
         copy_into(y[len(q) + len(v) :], memory)
-        done = fixed_steps(
-            port, fixed.stages, fixed.work, fixed.halving, t, q, v, memory, h, count, limit
-        )
+        given = port, fixed.stages, fixed.work, fixed.halving, t
+        done = fixed_steps(*given, q, v, memory, h, count, limit, fixed.after)
         if done < 0:
             moving.done[HOW] = IN_RATES
             return done
@@ -266,7 +271,8 @@ def go_on(
     """Go on in a span that has begun, by so many steps at most.
 
     Returns 0 at its end, `PAUSED` before, `CRAWLS` where steps hardly go on near what may be a
-    singular position, or what `hold` does.
+    singular position, `CROSSED` behind a step in which the guard stopped being positive, or what
+    `hold` does.
     """
     method, trial, y = chosen.method, chosen.trial, moving.y
     nq, nv, code = len(port.q), len(port.v), 0
@@ -287,6 +293,14 @@ def go_on(
             copy_into(trial.y, y)
             moving.done[HOW] = GREW
             return FAULT
+        if len(tables.guard) > 1:
+            write_state(port, end, trial.y)
+            code = run(tables.guard)
+            if code < 0:
+                moving.done[HOW] = IN_GUARD
+                return code
+            if not tables.margin[0] > 0.0:
+                return CROSSED
         code = outputs_within(port, tables, chosen, outputs, moving)
         if code < 0:
             return code

@@ -10,6 +10,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.program import Steps
 from ukctrl.mechanics.integrate.fixed_kernels import bounded
 from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.system import State, System
@@ -41,6 +42,8 @@ class Integrator(abc.ABC):
     def __init__(self, system: System, correction: Correction | None = None) -> None:
         self.system = system
         self.correction = correction
+        self.after = Steps(())
+        """What corrects a state in the port of the system, where a step is all compiled."""
 
     @property
     def step(self) -> float | None:

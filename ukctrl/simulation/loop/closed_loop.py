@@ -16,6 +16,7 @@ import numpy as np
 from ukctrl.control.controller import Law
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step, Steps
@@ -50,6 +51,12 @@ from ukctrl.simulation.loop.sample_kernels import count_up
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Scenario
+
+
+@compiled
+def is_positive(margin: Vector) -> bool:
+    """Return whether a law stays in its mode."""
+    return bool(margin[0] > 0.0)
 
 
 def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
@@ -175,6 +182,8 @@ class Loop:
         s, b, tick = plant.snapshot, self.belief.snapshot, self.tick
         u, drives = applied(self.conditions, s, self.held if self._sampled else tick.u)
         asked_at, a, first = s.clock, system.port.a, [*system.steps.every, *drives]
+        if not system.steps.run_all_of(plant.motor_steps):
+            first += plant.motor_steps.every
         measured = Seen(b.clock, b.q, b.v)
         if self._sampled:
             measured, a = self.seen, np.zeros(plant.robot.nv)
@@ -203,12 +212,20 @@ class Loop:
             Call(same_state, s.clock, q, v, *seen),
         ]
         if self.law.switches:
-            steps.append(self._settle)
+            margin = np.ones(1)
+            guard = Steps(self.law.guard_steps(self.belief, memory, margin))
+            steps += [
+                Call(same_state, *seen, b.clock, b.q, b.v),
+                *self.belief.steps_for(guard),
+                *guard.every,
+                Call(is_positive, margin, fault=lambda code: self._settle()),
+            ]
         steps.append(Call(copy_common, memory, tick.memory))
         if self.belief is plant or not self._direct:
-            steps += plant.steps.every
+            steps += plant.steps_for(tick.steps)
         if self.belief is not plant:
-            steps += [Call(same_state, *seen, b.clock, b.q, b.v), *self.belief.steps.every]
+            place = Call(same_state, *seen, b.clock, b.q, b.v)
+            steps += [place, *self.belief.steps_for(tick.steps)]
         steps += asked(tick, b, self._answers)
         u, drives = accepted(met, s, tick.u)
         last = self._late.send(u) if met.delay else Call(copy_common, u, self.held)

@@ -105,13 +105,13 @@ def beyond_limits(robot: Robot, samples: Samples) -> list[str]:
         ("v", robot.dofs, robot.dof_units, -robot.velocity_limit, robot.velocity_limit),
     ):
         slack = LIMIT_SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
-        for i, entry in enumerate(names):
+        for i in np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)):
             values = samples[name][:, i]
             outside = (values < lower[i] - slack[i]) | (values > upper[i] + slack[i])
             if outside.any():
                 k = int(np.argmax(outside))
                 limit, t = upper[i] if values[k] > upper[i] else lower[i], samples.time[k]
                 said.append(
-                    f"'{entry}' passes its limit of {limit:.4g} {units[i]} at t = {t:.4g} s."
+                    f"'{names[i]}' passes its limit of {limit:.4g} {units[i]} at t = {t:.4g} s."
                 )
     return said

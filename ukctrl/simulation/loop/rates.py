@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control.tick import Tick
-from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import multiplied_across
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
@@ -57,7 +57,7 @@ class Seen(NamedTuple):
     v: Vector
 
 
-def seen(truth: Dynamics, belief: Dynamics, met: Conditions) -> Iterator[Step]:
+def seen(truth: Dynamics, belief: Dynamics, met: Conditions, tick: Tick) -> Iterator[Step]:
     """Yield what evaluates the believed robot where the law sees the true one."""
     if belief is truth:
         return
@@ -65,7 +65,7 @@ def seen(truth: Dynamics, belief: Dynamics, met: Conditions) -> Iterator[Step]:
     q, v, steps = met.sensing(s.clock, s.q, s.v)
     yield from steps
     yield Call(same_state, s.clock, q, v, b.clock, b.q, b.v)
-    yield from belief.steps.every
+    yield from belief.steps_for(tick.steps)
 
 
 def accepted(met: Conditions, s: Snapshot, u: Vector) -> Driven:
@@ -128,13 +128,13 @@ def commanded(
     u, drives = applied(met, s, tick.u)
 
     def steps() -> Iterator[Step]:
-        yield from truth.steps.every
+        yield from truth.steps_for(tick.steps)
         if metered:
             yield Call(copy_common, memory, tick.memory)
-        yield from seen(truth, belief, met)
+        yield from seen(truth, belief, met, tick)
         yield from asked(tick, b, answers)
         yield from drives
-        yield Call(kernels.acceleration, truth.a_free, truth.G, u, a)
+        yield truth.response_step(u, a, tick.steps)
         if metered:
             yield Call(copy_common, tick.memory_rate, rate)
             yield truth.power_step(a, u, rate[k:])
@@ -160,4 +160,4 @@ def answer(truth: Dynamics, u: Vector, a: Vector, drives: Iterable[Step] = ()) -
     """Yield what writes the acceleration under an input, and the answer to any other as well."""
     yield from truth.steps.every
     yield from drives
-    yield Call(kernels.acceleration, truth.a_free, truth.G, u, a)
+    yield Call(separate.acceleration, truth.ties, truth.a_free, truth.G, u, a)

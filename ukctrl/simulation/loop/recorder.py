@@ -12,7 +12,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.controller import Law
-from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.factorisation import LONG, copy_into
 from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.algebra.multipliers import quick_multipliers
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
@@ -27,6 +27,7 @@ from ukctrl.simulation.effects.records import MeasuredAndCommanded, Trail
 from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows
 from ukctrl.simulation.loop.sample_kernels import (
     Plain,
+    Reach,
     Reactions,
     count_up,
     is_later,
@@ -34,6 +35,7 @@ from ukctrl.simulation.loop.sample_kernels import (
     keep_grip,
     keep_place,
     keep_plain,
+    keep_reach,
     keep_reactions,
     keep_row,
     keep_trace,
@@ -131,7 +133,7 @@ class Recorder:
             "kinetic_energy": (),
             "energy": (),
             "power": (),
-            "answer": (m, robot.nu),
+            "answer": (0 if m >= LONG else m, robot.nu),
             "asked": (m,),
             "grip": (m,),
             "held": (),
@@ -141,6 +143,8 @@ class Recorder:
             "frame_position": (len(self.frames), 3),
             "frame_reference": (len(self.frames), 3),
         }
+        if m >= LONG:  # their answers would be most of the samples
+            self._shapes |= dict.fromkeys(OF_THE_ROWS, ())
         if mp:
             names = ("rank", "sigma_min", "sigma_dropped")
             self._shapes |= dict.fromkeys((f"passive_{name}" for name in names), ())
@@ -178,7 +182,8 @@ class Recorder:
         sizes = {name: int(np.prod(shape)) for name, shape in self._shapes.items()}
         width = sum(sizes.values())
         kept = width - sum(sizes[name] for name in OF_A_BLOCK)
-        self.store = SampleStore(self._capacity, kept + len(OF_THE_ROWS))
+        worked_out = sum(name not in sizes for name in OF_THE_ROWS)
+        self.store = SampleStore(self._capacity, kept + worked_out)
         self._size = min(self._capacity, self.store.step, max(1, BATCH // width))
         self._block: Matrix = np.zeros((self._size, width))
         self._now = np.zeros(width)
@@ -215,15 +220,17 @@ class Recorder:
         plain = Plain(*(now(name) for name in PLAIN))
         asks = tick.asks if self._shared else np.zeros(1)
         demand = tick.demand if self._shared else rows.b
-        state = s.clock, s.q, s.v, a, u, s.M, s.B, tuple(rows), (truth.a_free, truth.G)
+        state = s.clock, s.q, s.v, a, u, truth.ties, s.M, s.B, tuple(rows), (truth.a_free, truth.G)
         yield Call(keep_plain, *state, demand, asks, taken.asked_at, potential, plain)
         yield truth.power_step(a, u, plain.power)
         if len(self.servo):
-            affine = truth.L, rows.A, truth.G, truth.motors
+            affine = truth.ties, truth.L, rows.A, truth.G, truth.motors
             yield Call(
                 keep_grip, *affine, now("grip"), now("held"),
                 fault=lambda code: self._keep_grip(truth, u),
             )  # fmt: skip
+        if len(self.servo) >= LONG:
+            yield self._keep_reach(truth)
         if len(truth.passive):
             yield from self._reactions(truth, a, u)
         if taken.energy is not None:
@@ -264,6 +271,20 @@ class Recorder:
         yield Call(keep_reactions, tuple(rows), truth.nonideal, truth.ranks, truth.margins, kept)
         if truth.rubs:
             yield Call(copy_into, truth.nonideal, now("nonideal_force"))
+
+    def _keep_reach(self, truth: Dynamics) -> Step:
+        """Return what keeps what the motors can do about many rows, a sample at a time."""
+        A, now = self.servo.rows.A, Reach(*(self._of_now(name) for name in OF_THE_ROWS))
+        asked, grips, held = (self._of_now(name) for name in ("asked", "grip", "held"))
+
+        def shared(code: int) -> None:
+            each = (A @ truth.G)[None], asked[None], grips[None], held.astype(np.intp)
+            found = of_the_rows(*each, truth.rank)
+            for name, place in now._asdict().items():
+                place[:] = found.get(name, np.nan)
+
+        lost = float(truth.rank.servo)
+        return Call(keep_reach, truth.ties, A, truth.G, asked, grips, lost, now, fault=shared)
 
     def _begin_block(self, row: tuple[Vector, Indices, Matrix]) -> None:
         """Give a block that is full to the store, and keep a sample in the next one."""
@@ -321,7 +342,9 @@ class Recorder:
         size = self.count - self._first
         block = {name: array[:size].copy() for name, array in self.arrays.items()}
         H, d, grips, held = (block.pop(name) for name in OF_A_BLOCK)
-        if self._gripped and size:
+        if self._gripped and size and "rank" in block:
+            self._gripped = bool(np.isfinite(block["sigma_min"]).all())
+        elif self._gripped and size:
             quantities = of_the_rows(H, d, grips, held.astype(np.intp), self.truth.rank)
             block |= quantities
             self._gripped = bool(quantities)

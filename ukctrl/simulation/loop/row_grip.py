@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 
@@ -32,16 +31,6 @@ def of_the_rows(
         return {}
     lost = grips <= rank.servo
     H[lost] = 0.0
-    if H.shape[1] >= LONG and _separate(H):
-        sigma = np.linalg.norm(H, axis=2)
-        counts = sigma > 0.0
-        return {
-            "rank": counts.sum(axis=1).astype(np.float64),
-            "sigma_min": np.where(
-                counts.any(axis=1), np.where(counts, sigma, np.inf).min(axis=1), 0.0
-            ),
-            "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
-        }
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
     counts = np.arange(sigma.shape[1]) < ranks[:, None]
     along = np.einsum("kij,ki->kj", U, d) * counts
@@ -52,8 +41,3 @@ def of_the_rows(
         "sigma_min": np.where(ranks > 0, sigma[np.arange(n), last], 0.0),
         "reach": np.linalg.norm(residual, axis=1),
     }
-
-
-def _separate(H: Matrix) -> bool:
-    """Return whether no two rows share a column, at any sample; they are then orthogonal."""
-    return all(bool((np.count_nonzero(each, axis=0) <= 1).all()) for each in H)

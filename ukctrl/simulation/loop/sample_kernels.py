@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra import grip
+from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.algebra.products import times
+from ukctrl.core.algebra.products import write_times
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 
 class Plain(NamedTuple):
@@ -28,7 +28,7 @@ class Plain(NamedTuple):
     energy: Vector
     power: Vector
     answer: Vector
-    """``A G``, of the servo rows to the inputs, row by row."""
+    """``A G``, of the servo rows to the inputs, row by row; or none of it."""
     asked: Vector
     """``d - A a_free``, what the servo rows ask of the inputs."""
 
@@ -54,6 +54,7 @@ def keep_plain(
     v: Vector,
     a: Vector,
     u: Vector,
+    ties: Indices,
     M: Matrix,
     B: Matrix,
     rows: tuple[Matrix, Vector, Vector, Vector],
@@ -80,29 +81,71 @@ def keep_plain(
     copy_into(beta, now.beta)
     kinetic = 0.0
     for i in range(n):
-        momentum = 0.0
-        for c in range(n):
-            momentum += M[i, c] * v[c]
-        kinetic += 0.5 * v[i] * momentum
+        kinetic += 0.5 * v[i] * separate.momentum(0.0, ties, M, v, i)
     for k in range(nu):
         now.actuator_rate[k] = 0.0
-        for i in range(n):
+    for i in range(n):
+        for k in range(ties[i, separate.FIRST], ties[i, separate.BEYOND]):
             now.actuator_rate[k] += v[i] * B[i, k]
     now.kinetic_energy[0], now.energy[0] = kinetic, kinetic + potential[0]
-    own, H = asks[0] != 0.0 and asked_at[0] == clock[0], times(A, G)
+    own = asks[0] != 0.0 and asked_at[0] == clock[0]
     for i in range(m):
         now.asked[i] = demand[i] if own else b[i]
         for c in range(n):
             now.asked[i] -= A[i, c] * a_free[c]
-        for k in range(nu):
-            now.answer[i * nu + k] = H[i, k]
+    if len(now.answer) > 0:
+        write_times(A, G, now.answer.reshape(m, nu))
+
+
+class Reach(NamedTuple):
+    """Where what the motors can do about many rows stands in a sample; see `row_grip`."""
+
+    rank: Vector
+    sigma_min: Vector
+    reach: Vector
+
+
+@allocating
+def keep_reach(
+    ties: Indices, A: Matrix, G: Matrix, asked: Vector, grips: Vector, lost: float, now: Reach
+) -> bool:
+    """Write what motors can do about rows of which no two share an input; return whether so.
+
+    Such rows of ``A G`` are orthogonal, and their lengths its singular values.
+    """
+    taken, row = np.zeros(G.shape[1]), np.zeros(G.shape[1])
+    rank, smallest, missed = 0.0, np.inf, 0.0
+    for i in range(len(A)):
+        square = 0.0
+        for c in range(A.shape[1]):
+            if A[i, c] != 0.0 and grips[i] > lost:
+                for k in range(ties[c, separate.FIRST], ties[c, separate.BEYOND]):
+                    row[k] += A[i, c] * G[c, k]
+        for c in range(A.shape[1]):
+            if A[i, c] != 0.0 and grips[i] > lost:
+                for k in range(ties[c, separate.FIRST], ties[c, separate.BEYOND]):
+                    if row[k] != 0.0:
+                        if taken[k] != 0.0:
+                            return False
+                        square += row[k] * row[k]
+                        taken[k], row[k] = 1.0, 0.0
+        if square > 0.0:
+            rank += 1.0
+            smallest = min(smallest, np.sqrt(square))
+        else:
+            missed += asked[i] * asked[i]
+    now.rank[0], now.sigma_min[0] = rank, smallest if rank > 0.0 else 0.0
+    now.reach[0] = np.sqrt(missed)
+    return True
 
 
 @compiled
-def keep_grip(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, held: Vector) -> bool:
+def keep_grip(
+    ties: Indices, L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, held: Vector
+) -> bool:
     """Write the grip of every row, and how many are held; return whether all are, for sure."""
     if len(A) > 0:
-        held[0] = grip.firm(L, A, G, motors, grips)
+        held[0] = separate.separate_firm(ties, L, A, G, motors, grips)
     return len(A) == 0 or held[0] > 0.0
 
 

@@ -1,0 +1,120 @@
+"""Bodies that share nothing give, one after the other, what all of them give together."""
+
+import numpy as np
+import pytest
+
+from ukctrl.core.algebra import grip, kernels, least_input, separate
+from ukctrl.core.arrays import BIG, blank
+from ukctrl.robot import Robot
+
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+BODIES, APART = 20, 3
+SIZE = BODIES * APART
+
+
+@pytest.fixture
+def robots():
+    """Return twenty bodies of three freedoms and two motors each, as one robot."""
+    rng = np.random.default_rng(0)
+    M, B = np.zeros((SIZE, SIZE)), np.zeros((SIZE, 2 * BODIES))
+    for k in range(BODIES):
+        own, S = slice(APART * k, APART * (k + 1)), rng.standard_normal((APART, APART))
+        M[own, own] = S @ S.T + APART * np.eye(APART)
+        B[own, 2 * k : 2 * k + 2] = rng.standard_normal((APART, 2))
+    ties = separate.ties_of(np.repeat(np.arange(BODIES), APART), B != 0.0)
+    return rng, ties, M, B
+
+
+def answers(solve, M, nle, B):
+    n, nu = B.shape
+    written = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu)
+    code = solve(M, nle, np.ones(n), B, *written)
+    return code, *written
+
+
+def test_ties_say_where_the_block_of_each_freedom_is(robots):
+    _, ties, M, B = robots
+    for i, (begin, end, first, beyond) in enumerate(ties):
+        assert begin <= i < end
+        assert not M[i, :begin].any()
+        assert not M[i, end:].any()
+        assert not B[i, :first].any()
+        assert not B[i, beyond:].any()
+    np.testing.assert_array_equal(ties[5], [3, 6, 2, 4])
+
+
+@pytest.mark.parametrize("change", ["a motor pushes two", "motors in another order", "few"])
+def test_bodies_whose_blocks_do_not_follow_each_other_hang_together(robots, change):
+    _, _, _, B = robots
+    trees = np.repeat(np.arange(BODIES), APART)
+    if change == "a motor pushes two":
+        B[0, -1] = 1.0
+    elif change == "motors in another order":
+        B = B[:, ::-1]
+    else:
+        B, trees = B[:6, :4], trees[:6]
+    np.testing.assert_array_equal(separate.ties_of(trees, B != 0.0), separate.all_tied(*B.shape))
+
+
+def test_the_answer_body_by_body_is_that_of_all_together(robots):
+    rng, ties, M, B = robots
+    nle = rng.standard_normal(SIZE)
+    together = answers(kernels.plain_answer, M, nle, B)
+    apart = answers(lambda *given: separate.separate_answer(ties, *given), M, nle, B)
+    for ours, wanted in zip(apart, together, strict=True):
+        np.testing.assert_allclose(ours, wanted, **CLOSE)
+    M[40, 40] = -1.0
+    assert answers(lambda *given: separate.separate_answer(ties, *given), M, nle, B)[0] == -41
+
+
+@pytest.mark.parametrize("rows", ["each of one body", "one ties two", "one is zero"])
+@pytest.mark.parametrize("weak", [False, True])
+def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, weak):
+    rng, ties, M, B = robots
+    _, L, a_free, G, motors = answers(kernels.plain_answer, M, rng.standard_normal(SIZE), B)
+    m = SIZE // 2
+    A = np.zeros((m, SIZE))
+    for i, freedom in enumerate(rng.permutation(SIZE)[:m]):  # in no order
+        A[i, freedom] = 1.0
+        if freedom % APART:
+            A[i, freedom - 1] = rng.standard_normal()
+    if rows == "one ties two":
+        A[0] = 1.0
+    elif rows == "one is zero":
+        A[0] = 0.0
+    if weak:
+        G[APART : 2 * APART] *= 1e-6
+    b, u0 = rng.standard_normal(m), rng.standard_normal(2 * BODIES)
+    found = []
+    for solve in (
+        least_input.quick_input,
+        lambda *given: separate.separate_input(ties, *given),
+    ):
+        u, miss = np.zeros(2 * BODIES), np.zeros(m)
+        code = solve(A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9, u, miss)
+        found.append((code, u, miss))
+    assert found[0][0] == found[1][0]
+    if found[0][0] >= 0:
+        np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[1][2], found[0][2], rtol=1e-9, atol=1e-9)
+    together, apart = np.zeros(m), np.zeros(m)
+    firm = grip.firm(L, A, G, motors, together)
+    assert separate.separate_firm(ties, L, A, G, motors, apart) == firm
+    np.testing.assert_allclose(apart, together, **CLOSE)
+
+
+def test_a_large_blank_matrix_is_zeros_that_can_be_written():
+    n = int(np.sqrt(BIG / 8)) + 1
+    X = blank(n, n)
+    assert not X.any()
+    X[3, 4] = 1.0
+    assert X.sum() == 1.0
+    assert X.flags.c_contiguous
+    assert blank(0, 3).shape == (0, 3)
+
+
+def test_particles_are_tied_to_themselves_and_arms_to_all_of_it():
+    swarm = Robot.load("swarm", override={"particles": {"count": 30}})
+    np.testing.assert_array_equal(swarm.ties[7], [6, 8, 6, 8])
+    arm = Robot.load("two_link")
+    np.testing.assert_array_equal(arm.ties, separate.all_tied(2, arm.nu))

@@ -1,0 +1,240 @@
+r"""The least input of large robots, from the answers to rows and not to motors; compiled.
+
+What rows feel of the motors, $H = A\,G$ with $G = W B$, is $(W A^\top)^\top B$ too, for the inverse
+mass $W$ of a robot with its passive rows is symmetric. A task has fewer rows than a humanoid has
+motors, so that $G$ is left to those that read it (`motor_answer`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import (
+    cholesky,
+    copy_into,
+    dot,
+    solve_lower,
+    solve_lower_columns,
+    solve_upper,
+    solve_upper_columns,
+)
+from ukctrl.core.algebra.least_input import UNSURE
+from ukctrl.core.algebra.products import column_lengths
+from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained_columns
+from ukctrl.core.algebra.separate import checked_input
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import allocating, compiled
+
+LARGE = 24
+"""From so many freedoms on it is faster."""
+SOME = 8
+"""So many rows are solved for together; fewer, one after the other."""
+FIRM = 1e-4
+"""Smallest singular value of unit rows that their Gram matrix, which squares it, is good for."""
+MARGIN = 1e3
+"""By how much motors may do more than a probe of them says: all signs would have to conspire."""
+
+
+class Held(NamedTuple):
+    """What passive rows hold at a state, mass-weighted; nothing without any."""
+
+    Q: Matrix
+    """Orthonormal directions, shape ``(mp, nv)``, the first ``rank`` of which count."""
+    weight: Vector
+    """How far each counts, shape ``(mp,)``."""
+    ranks: Indices
+    """Their rank, at first; see `ukctrl.core.algebra.constrained`."""
+
+
+@compiled
+def free_columns(L: Matrix, held: Held, X: Matrix) -> None:
+    """Take from mass-weighted columns what the passive rows hold of them."""
+    if len(held.Q) > 0 and held.ranks[0] > 0:
+        space = RowSpace(held.Q, held.weight, held.Q, held.ranks[0], 0.0, 0.0)
+        remove_constrained_columns(space, X)
+
+
+@allocating
+def motor_answer(L: Matrix, B: Matrix, held: Held, G: Matrix, motors: Vector) -> None:
+    """Write ``G`` and ``motors`` of `ukctrl.core.algebra.kernels.passive_answer`."""
+    copy_into(B, G)
+    solve_lower_columns(L, G)
+    column_lengths(G, motors)
+    if len(held.Q) > 0:
+        free = G.copy()
+        free_columns(L, held, G)
+        drop_taken_up(free, G)
+    solve_upper_columns(L, G)
+
+
+@allocating
+def answer_to(
+    L: Matrix, B: Matrix, places: Indices, held: Held, a_free: Vector, u: Vector, a: Vector
+) -> bool:
+    """Write ``a = a_free + W B u``; return whether ``u`` is finite."""
+    x, finite = np.zeros((len(a), 1)), True
+    for k in range(len(u)):
+        finite = finite and np.isfinite(u[k])
+    for p in range(len(places)):
+        c, k = places[p, 0], places[p, 1]
+        x[c, 0] += B[c, k] * u[k]
+    solve_lower(L, x.reshape(-1))
+    free_columns(L, held, x)
+    solve_upper(L, x.reshape(-1))
+    for i in range(len(a)):
+        a[i] = a_free[i] + x[i, 0]
+    return finite
+
+
+@compiled
+def transposed(X: Matrix, Y: Matrix) -> None:
+    """Write ``X'``."""
+    for i in range(X.shape[0]):
+        for c in range(X.shape[1]):
+            Y[c, i] = X[i, c]
+
+
+@allocating
+def checked_rows_first(
+    ties: Indices,
+    places: Indices,
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    L: Matrix,
+    B: Matrix,
+    held: Held,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    reach: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Do what `ukctrl.core.algebra.separate.checked_input` does; ``R`` is empty."""
+    rank = rows_first_input(places, A, b, a_free, L, B, held, u0, rtol, u, miss)
+    if rank != UNSURE:
+        return rank
+    G, motors = np.empty(B.shape), np.empty(len(u))
+    motor_answer(L, B, held, G, motors)
+    return checked_input(ties, A, b, a_free, G, L, motors, R, u0, rtol, reach, u, miss)
+
+
+@allocating
+def rows_first_input(
+    places: Indices,
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    L: Matrix,
+    B: Matrix,
+    held: Held,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write the input that `ukctrl.core.algebra.least_input.quick_input` does, least in effort.
+
+    ``places`` are those of ``B`` that are not always zero, shape ``(p, 2)``.
+    Returns the rank of the rows, all of them, or `UNSURE`. Unit rows whose Gram matrix is far from
+    singular have all the grip of the length of theirs; and what the motors could do to the free
+    robot, which that is compared with, a probe says, all of them at once.
+    """
+    (m, n), nu = A.shape, B.shape[1]
+    X, lengths, H = np.empty((n, m + 1)), np.empty(m + 1), np.zeros((nu, m))
+    probed = np.zeros((m + 1, n))
+    copy_into(A, probed[:m])
+    for p in range(len(places)):
+        c, k = places[p, 0], places[p, 1]
+        probed[m, c] += B[c, k] if np.sin((k + 1.0) ** 2) > 0.0 else -B[c, k]
+    if m < SOME:
+        for i in range(m + 1):
+            solve_lower(L, probed[i])
+    transposed(probed, X)
+    if m >= SOME:
+        solve_lower_columns(L, X)
+    column_lengths(X, lengths)
+    free_columns(L, held, X)
+    if m >= SOME:
+        solve_upper_columns(L, X)
+    else:
+        transposed(X, probed)
+        for i in range(m):
+            solve_upper(L, probed[i])
+        transposed(probed, X)
+    for p in range(len(places)):
+        c, k = places[p, 0], places[p, 1]
+        for i in range(m):
+            H[k, i] += B[c, k] * X[c, i]
+    sizes, d = np.empty(m), np.empty(m)
+    column_lengths(H, sizes)
+    for i in range(m):
+        d[i] = b[i] - dot(A[i], a_free)
+        for k in range(nu):
+            d[i] -= H[k, i] * u0[k]
+        if not sizes[i] > 0.0:
+            return UNSURE
+    least = unit_gram(H, sizes)
+    for i in range(m):
+        if not least.kept * sizes[i] > MARGIN * rtol * lengths[i] * lengths[m]:
+            return UNSURE
+    if not least.kept > FIRM:
+        return UNSURE
+    x, step = np.empty(m), np.zeros(nu)
+    for _ in range(2):  # the second time undoes what squaring the rows has cost
+        for i in range(m):
+            miss[i] = d[i] / sizes[i]
+        for k in range(nu):
+            for i in range(m):
+                miss[i] -= H[k, i] * step[k]
+        copy_into(miss, x)
+        solve_lower(least.L, x)
+        solve_upper(least.L, x)
+        for k in range(nu):
+            step[k] += dot(H[k], x)
+    for i in range(m):
+        miss[i] = -d[i] / sizes[i]
+    for k in range(nu):
+        for i in range(m):
+            miss[i] += H[k, i] * step[k]
+        u[k] = u0[k] + step[k]
+    for i in range(m):
+        miss[i] *= sizes[i]
+    return int(m)
+
+
+class UnitGram(NamedTuple):
+    """The factor of the Gram matrix of rows of unit length."""
+
+    L: Matrix
+    kept: float
+    """A bound of their smallest singular value, from below; 0 where they depend on each other."""
+
+
+@allocating
+def unit_gram(H: Matrix, sizes: Vector) -> UnitGram:
+    """Scale rows, the columns of ``H``, to unit length, and factor their Gram matrix."""
+    nu, m = H.shape
+    S, L = np.zeros((m, m)), np.empty((m, m))
+    for k in range(nu):
+        for i in range(m):
+            H[k, i] /= sizes[i]
+        for i in range(m):
+            entry = H[k, i]
+            for j in range(i + 1):
+                S[i, j] += entry * H[k, j]
+    if cholesky(S, L) > 0:
+        return UnitGram(L, 0.0)
+    inverse, total = np.eye(m), 0.0
+    for i in range(m):  # a row after the other, of which those above know only a part
+        for k in range(i):
+            factor = L[i, k]
+            for j in range(k + 1):
+                inverse[i, j] -= factor * inverse[k, j]
+        for j in range(i + 1):
+            inverse[i, j] /= L[i, i]
+            total += inverse[i, j] * inverse[i, j]
+    return UnitGram(L, 1.0 / np.sqrt(total))
