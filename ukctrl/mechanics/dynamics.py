@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra import grip, kernels, separate, stabilisation
 from ukctrl.core.algebra.answer_checks import conflicting, singular
+from ukctrl.core.algebra.clear_answer import room_for
 from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
@@ -243,7 +244,9 @@ class Dynamics:
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
-        yield Call(ranked_answer, *given, a_0, margins, self.held_directions, fault=singular)
+        clear = self._count <= len(f) and self._count < MANY_ROWS and not self.rows_first
+        room = room_for(len(f), self._count if clear else 0, B.shape[1])
+        yield Call(ranked_answer, room, *given, a_0, margins, self.held_directions, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)

@@ -252,9 +252,7 @@ class Simulation(Loop):
             for span in part.spans():
                 if self._sampled:
                     state = self._hold(state, span)
-                elif around.stepping is None or (
-                    self.law.switches and not around.stepping.adapts
-                ):
+                elif around.stepping is None or (self.law.switches and not around.stepping.adapts):
                     state = self._one_by_one(span, state)
                 else:
                     state = self._by_machine_code(span, around, state)

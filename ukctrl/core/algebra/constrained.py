@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.clear_answer import Room, clear_answer
 from ukctrl.core.algebra.row_space import GRADUAL
 from ukctrl.core.algebra.rows_first import Held
 from ukctrl.core.algebra.stabilisation import conflict
@@ -15,6 +16,7 @@ NOW, HIGHEST = range(2)
 
 @compiled
 def ranked_answer(
+    room: Room,
     M: Matrix,
     nle: Vector,
     f: Vector,
@@ -31,9 +33,12 @@ def ranked_answer(
     held: Held,
 ) -> int:
     """Write the answer and its rank; see `ukctrl.core.algebra.kernels.held_answer`."""
-    answers, ranks = (L, a_free, G, motors, a_0, margins, held.Q, held.weight), held.ranks
-    rank = kernels.held_answer(M, nle, f, B, A, b_p, rtol, *answers)
-    ranks[NOW] = rank
+    rank, answers = 0, (L, a_free, G, motors, a_0, margins)
+    if len(room.S) > 0:
+        rank = clear_answer(room, M, nle, f, B, A, b_p, rtol, *answers)
+    if rank == 0:
+        rank = kernels.held_answer(M, nle, f, B, A, b_p, rtol, *answers, held.Q, held.weight)
+    held.ranks[NOW] = rank
     return rank
 
 

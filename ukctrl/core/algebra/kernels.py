@@ -165,9 +165,8 @@ def held_answer(
     copy_into(B, G)
     solve_lower_columns(L, G)
     column_lengths(G, motors)
-    free = G.copy()
     remove_constrained_columns(space, G)
-    drop_taken_up(free, G)
+    drop_taken_up(motors, G)
     solve_upper_columns(L, G)
     return space.rank
 
@@ -212,10 +211,9 @@ def many_rows_answer(
     copy_into(B, G)
     solve_lower_columns(L, G)
     column_lengths(G, motors)
-    free = G.copy()
     move_onto(gram, right, x)
     move_onto(gram, right[:0], G)
-    drop_taken_up(free, G)
+    drop_taken_up(motors, G)
     solve_upper_columns(L, x)
     solve_upper_columns(L, G)
     for i in range(len(x)):

@@ -226,13 +226,12 @@ def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
 
 
 @compiled
-def drop_taken_up(free: Matrix, X: Matrix) -> None:
-    """Set the columns of ``X`` to zero of which only rounding is left beside those of ``free``."""
+def drop_taken_up(lengths: Vector, X: Matrix) -> None:
+    """Set the columns of ``X`` to zero of which only rounding is left, beside what they were."""
     for k in range(X.shape[1]):
-        left, whole = 0.0, 0.0
+        left, whole = 0.0, lengths[k] * lengths[k]
         for r in range(X.shape[0]):
             left += X[r, k] * X[r, k]
-            whole += free[r, k] * free[r, k]
         if left <= NOTHING * NOTHING * whole:
             for r in range(X.shape[0]):
                 X[r, k] = 0.0

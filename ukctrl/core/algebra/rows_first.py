@@ -63,9 +63,8 @@ def motor_answer(L: Matrix, B: Matrix, held: Held, G: Matrix, motors: Vector) ->
     solve_lower_columns(L, G)
     column_lengths(G, motors)
     if len(held.Q) > 0:
-        free = G.copy()
         free_columns(L, held, G)
-        drop_taken_up(free, G)
+        drop_taken_up(motors, G)
     solve_upper_columns(L, G)
 
 

@@ -322,6 +322,8 @@ def momentum(start: float, ties: Indices, M: Matrix, v: Vector, i: int) -> float
 @compiled
 def acceleration(ties: Indices, a_free: Vector, G: Matrix, u: Vector, a: Vector) -> bool:
     """Write ``a = a_free + G u``; return whether ``u`` is finite."""
+    if len(a) == 0 or ties[0, END] == len(a):
+        return kernels.acceleration(a_free, G, u, a)
     finite = True
     for k in range(len(u)):
         finite = finite and np.isfinite(u[k])
