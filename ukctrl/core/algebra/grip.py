@@ -31,7 +31,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_lower,
     solve_lower_columns,
 )
-from ukctrl.core.algebra.products import column_lengths, gram, times, weighted_columns
+from ukctrl.core.algebra.products import column_lengths, times, weighted_columns, write_gram
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
@@ -266,23 +266,27 @@ def firm(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector) -> int:
     Along every $c$ it is $|c N| / |c W|$, of shares ``N`` and unit rows ``W``: above `WEAK` where
     $N N^\top - \epsilon^2 W W^\top$ has a Cholesky factor.
     """
-    m, nu, length = len(A), G.shape[1], beside(L, A, motors)
-    W, N = weighted_columns(L, A), np.zeros((nu, m))
-    H = times(A, G)
-    copy_into(row_grips(H, length), grips)
+    m, nu = len(A), G.shape[1]
+    W, N, H, rows = weighted_columns(L, A), np.empty((nu, m)), times(A, G), np.empty(m)
+    column_lengths(W, rows)
     for i in range(m):
-        row = 1.0 / length.rows[i] if length.rows[i] > 0.0 else 1.0
+        row = 1.0 / rows[i] if rows[i] > 0.0 else 1.0
         for c in range(W.shape[0]):
             W[c, i] *= row
-        for k in range(nu):
-            if H[i, k] != 0.0 and length.motors[k] > 0.0:
-                N[k, i] = H[i, k] * row / length.motors[k]
-    square, inner = gram(N), gram(W)
+        rows[i] = row
+    for k in range(nu):
+        motor = 1.0 / motors[k] if motors[k] > 0.0 else 0.0
+        for i in range(m):
+            N[k, i] = H[i, k] * rows[i] * motor
+    column_lengths(N, grips)
+    square, inner = np.empty((m, m)), np.empty((m, m))
+    write_gram(N, square)
+    write_gram(W, inner)
     for i in range(m):
-        for k in range(m):
+        for k in range(i + 1):
             square[i, k] -= WEAK * WEAK * inner[i, k]
         square[i, i] -= SURE
-    return 0 if cholesky(square, np.empty((m, m))) > 0 else m
+    return 0 if cholesky(square, inner) > 0 else m
 
 
 def grip(

@@ -303,7 +303,7 @@ def checked_input(
     return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
-@compiled
+@inlined
 def moved_by(start: float, ties: Indices, G: Matrix, u: Vector, i: int) -> float:
     """Add an entry of ``G u``, or of ``B u``, to a number."""
     for k in range(ties[i, FIRST], ties[i, BEYOND]):
@@ -311,7 +311,7 @@ def moved_by(start: float, ties: Indices, G: Matrix, u: Vector, i: int) -> float
     return start
 
 
-@compiled
+@inlined
 def momentum(start: float, ties: Indices, M: Matrix, v: Vector, i: int) -> float:
     """Add an entry of ``M v`` to a number."""
     for c in range(ties[i, BEGIN], ties[i, END]):
