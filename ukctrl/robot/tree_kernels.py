@@ -137,7 +137,7 @@ def turned_about(kind: int, R: Turn, c: float, s: float) -> tuple[Turn, Three]:
     ), (x[2], y[2], z[2])
 
 
-@compiled
+@inlined
 def outwards(tree: Tree, room: Room, q: Vector, v: Vector) -> None:
     """Write how all bodies move and what force that takes, from the world to the tips."""
     for j in range(1, len(tree.joints)):
@@ -196,7 +196,7 @@ def hand_on_force(
         write_six(twist_sum(six(forces, parent), 1.0, force), forces, parent)
 
 
-@compiled
+@inlined
 def inwards(tree: Tree, room: Room, M: Matrix, nle: Vector) -> None:
     """Write the mass matrix and the bias force, from the tips to the world."""
     joints, axes, arms, bodies = tree.joints, room.axes, room.arms, room.composite
