@@ -1,4 +1,4 @@
-"""A law's guard is asked by machine code where its parts can be, and by Python with the same bits."""
+"""Guards of laws are asked by machine code where their parts can be, else by Python: same bits."""
 
 import numpy as np
 import pytest
