@@ -86,8 +86,8 @@ def project(
 ) -> int:
     """Overwrite a state by the nearest on the constraints; ``lines`` write ``M`` and the rows.
 
-    Returns 0; or what `ukctrl.core.program.run` does where it fails; or, where the mass matrix is not
-    positive definite at i, `MASSLESS` ``- 1 - i``.
+    Returns 0; or what `ukctrl.core.program.run` does where it fails; or, where the mass matrix is
+    not positive definite at i, `MASSLESS` ``- 1 - i``.
     """
     A, beta, phi, held = rows
     change, last = room.change, np.inf

@@ -7,7 +7,7 @@ from ukctrl import Scenario, simulate
 from ukctrl.control.controller import Law
 from ukctrl.control.special.switching import _Switching
 
-SHORT = {"timing.duration": 5.0, "timing.sample": 0.05}
+SHORT = {"timing.duration": 6.0, "timing.sample": 0.05}
 
 
 @pytest.mark.parametrize(
