@@ -6,6 +6,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.answer_checks import singular
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.stabilisation import least_change
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -17,6 +18,8 @@ from ukctrl.robot.configuration_kernels import integrate
 ON_MANIFOLD = 1e-15
 """Position error that rounding leaves, relative to 1 + |A| |q|."""
 MAX_PROJECTIONS = 4
+MASSLESS = -10
+"""Below this: what failed is the mass matrix, and not the tables."""
 MOST_PER_ERROR = 1e6
 """A change larger than this many times the error it removes is none: in a singular position some
 rows have no direction to be met in, and their rounding would move the state anywhere."""
@@ -46,8 +49,9 @@ class Projector:
         room = Room(np.zeros((len(held), n)), np.zeros(len(held)), np.zeros(n))
         blocks, rtol = dynamics.robot.structure.configurations, float(dynamics.rank.passive)
         state = s.q, s.v, s.M, dynamics.L
-        call = Call(project, evaluated.lines, blocks, *state, rows, rtol, room, inside=evaluated)
-        self.steps = Steps((call,))
+        given = evaluated.lines, blocks, *state, rows, rtol, room
+        massless = lambda code: singular(code - MASSLESS)  # noqa: E731
+        self.steps = Steps((Call(project, *given, inside=evaluated, fault=massless),))
 
     def __call__(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Return the state on the constraints at time ``t`` that is nearest to ``(q, v)``."""
@@ -82,8 +86,8 @@ def project(
 ) -> int:
     """Overwrite a state by the nearest on the constraints; ``lines`` write ``M`` and the rows.
 
-    Returns 0, or what `ukctrl.core.program.run` does where it fails. Where the mass matrix is
-    singular the state is left to whoever evaluates it next, and says so.
+    Returns 0; or what `ukctrl.core.program.run` does where it fails; or, where the mass matrix is
+    not positive definite at i, `MASSLESS` ``- 1 - i``.
     """
     A, beta, phi, held = rows
     change, last = room.change, np.inf
@@ -103,12 +107,18 @@ def project(
         if not ON_MANIFOLD * (1.0 + far * most) < size < 0.5 * last:
             break
         last = size
-        if least_change(M, room.A, room.phi, rtol, L, change) < 0 or beyond(change, room.phi):
+        rank = least_change(M, room.A, room.phi, rtol, L, change)
+        if rank < 0:
+            return MASSLESS + rank
+        if beyond(change, room.phi):
             break
         for i in range(len(change)):
             change[i] = -change[i]
         integrate(blocks, q, change, q)
-    if least_change(M, A, beta, rtol, L, change) >= 0 and not beyond(change, beta):
+    rank = least_change(M, A, beta, rtol, L, change)
+    if rank < 0:
+        return MASSLESS + rank
+    if not beyond(change, beta):
         for i in range(len(v)):
             v[i] -= change[i]
     return 0

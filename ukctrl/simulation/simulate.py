@@ -252,12 +252,18 @@ class Simulation(Loop):
             for span in part.spans():
                 if self._sampled:
                     state = self._hold(state, span)
-                elif around.stepping is None or (self.law.switches and not around.stepping.adapts):
-                    state = self._one_by_one(span, state)
+                elif self._by_machine_code(around):
+                    state = self._adaptively(span, around, state)
                 else:
-                    state = self._by_machine_code(span, around, state)
+                    state = self._one_by_one(span, state)
 
-    def _by_machine_code(self, span: Span, around: Around, state: State) -> State:
+    def _by_machine_code(self, around: Around) -> bool:
+        """Return whether machine code takes the steps of a span of continuous control."""
+        if around.stepping is None:
+            return False
+        return around.stepping.adapts or not self.law.switches
+
+    def _adaptively(self, span: Span, around: Around, state: State) -> State:
         """Run a span of continuous control, with the switches in it."""
         left: Span | None = span
         system = self._plants.integrator.system

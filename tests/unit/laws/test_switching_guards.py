@@ -1,4 +1,4 @@
-"""A law's guard is asked by machine code where its parts can be, and by Python with the same bits."""
+"""Guards of laws are asked by machine code where their parts can be, else by Python: same bits."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from ukctrl import Scenario, simulate
 from ukctrl.control.controller import Law
 from ukctrl.control.special.switching import _Switching
 
-SHORT = {"timing.duration": 5.0, "timing.sample": 0.05}
+SHORT = {"timing.duration": 6.0, "timing.sample": 0.05}
 
 
 @pytest.mark.parametrize(

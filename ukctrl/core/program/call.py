@@ -114,7 +114,8 @@ class Call:
 
     Attributes:
         fault: Answers a negative number that the kernel returned.
-        inside: The `Steps` that the kernel runs itself, and whose faults are its own; or None.
+        inside: The `Steps` that the kernel runs itself, and whose faults are its own, before those
+            that ``fault`` knows; or None.
         entrance: Address of what takes the block apart.
         block: Address of the kernel's address and its arguments.
     """
@@ -124,7 +125,7 @@ class Call:
     ) -> None:
         self.kernel, self.arguments, self.fault, self.inside = kernel, arguments, fault, inside
         if inside is not None:
-            self.fault = lambda code: inside.forget()
+            self.fault = lambda code: inside.forget() or (fault(code) if fault else None)
         self.entrance = self.block = 0
         words: list[int] = [0]
         kinds = laid_out(arguments, words)

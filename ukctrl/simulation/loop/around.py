@@ -68,8 +68,8 @@ class Around(NamedTuple):
     @property
     def tables(self) -> Tables:
         """What machine code takes of it."""
-        lines = (each.lines for each in (self.tick, self.arrival, self.sample, self.guard))
-        return Tables(*lines, self.margin)
+        around = self.tick.lines, self.arrival.lines, self.sample.lines
+        return Tables(*around, self.guard.lines, self.margin)
 
 
 def run_together(part: Part, system: System, around: Around, state: State) -> State:
