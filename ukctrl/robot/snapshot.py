@@ -166,6 +166,9 @@ class Snapshot(abc.ABC):
         self.clock[0] = t
         self.steps()
 
+    def forget(self) -> None:
+        """Evaluate the next state whatever it is: the robot is another."""
+
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""
         return type(self)(self.robot, self.q, self.v, self.t)

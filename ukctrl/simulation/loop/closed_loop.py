@@ -105,8 +105,7 @@ class Loop:
         self.robot = true_robot(scenario.robot) if robot is None else robot
         timing = scenario.timing
         self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
-        bench = Bench(self.robot, self.t0, timing.duration, timing.control)
-        self.conditions = met = Conditions(scenario.effect, bench, scenario.seed)
+        self.conditions = met = self._met(scenario)
         believed = believed_robot(self.robot, scenario.believed)
         rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
         self._plants = Plants(met.plants, rank, gains)
@@ -155,6 +154,10 @@ class Loop:
         self.tick = self.law.tick(self.belief)
         self.tick.check = self._check
         self._plants.integrated_by(scenario, self._system, self.rate_slopes)
+
+    def _met(self, scenario: Scenario) -> Conditions:
+        bench = Bench(self.robot, self.t0, scenario.timing.duration, scenario.timing.control)
+        return Conditions(scenario.effect, bench, scenario.seed)
 
     def _system(self, plant: Dynamics) -> System:
         """Return the loop around a plant."""

@@ -152,7 +152,8 @@ class Sample:
                 raise
 
         keeping = base.keep_all or base.keep_failed
-        run = Run(scenario=scenario, entry="", curves=False, keep=keeping, robot=base.robot)
+        told = {"curves": False, "keep": keeping, "timed": False}
+        run = Run(scenario=scenario, entry="", robot=base.robot, **told)
         try:
             outcome = run(watched)
         except KeyboardInterrupt:

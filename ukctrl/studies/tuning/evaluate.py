@@ -178,7 +178,8 @@ class _Simulation:
                 raise
             return _failed(str(error))
         strict = order.stage == "card"
-        run = Run(scenario=scenario, entry=order.entry, curves=False, strict=strict)
+        told = {"curves": False, "timed": False}
+        run = Run(scenario=scenario, entry=order.entry, strict=strict, **told)
         outcome: Outcome = run(watch)
         return None if outcome.stopped else Done.of(outcome, scenario.timing.duration)
 
