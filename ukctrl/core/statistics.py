@@ -148,6 +148,20 @@ def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> E
     return Estimate(share, low, 1.0 if successes >= trials else middle + half)
 
 
+def average_ranks(values: Array) -> Array:
+    """Return the ranks of values from 1 on; equal ones share the average of theirs.
+
+    `scipy.stats.rankdata`, whose package takes as long to import as a page to draw.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    count = np.diff(np.append(begins, len(values)))
+    ranks: Array = np.empty(len(values))
+    ranks[order] = np.repeat(begins + 0.5 * (count + 1), count)
+    return ranks
+
+
 def quantile(ordered: Array, level: float) -> float:
     """Return the quantile of values in rising order, by NumPy's and pandas' default interpolation.
 
@@ -200,7 +214,7 @@ def quantile_interval(
 
 def _binomial_quantile(probability: float, n: int, share: float) -> int:
     """Return the smallest number that so many successes in n trials do not exceed, so probably."""
-    from scipy.special import bdtr, bdtrik  # scipy.stats takes as long to import as a page to draw
+    from scipy.special import bdtr, bdtrik
 
     k = int(np.ceil(bdtrik(probability, n, share)))
     return k - 1 if k > 0 and bdtr(k - 1, n, share) >= probability else k

@@ -16,7 +16,9 @@ from ukctrl.control.task import Signal as Told
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.core.files import catalog
 from ukctrl.core.files.plugins import blame
+from ukctrl.core.files.unchanged import Seen, noting, unchanged
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.core.program import Call, Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
@@ -118,9 +120,11 @@ def measure(
 
 
 class _Last(threading.local):
-    """The loop that ran last in each thread: it may be what the next scenario needs."""
+    """The loop that ran last in each thread, and the files of its robot: it may be what the next
+    scenario needs.
+    """
 
-    loop: Simulation | None = None
+    last: tuple[Simulation, list[Seen]] | None = None
 
 
 _LAST = _Last()
@@ -131,14 +135,27 @@ def _ready(
     scenario: Scenario, robot: Robot | None, planning: Progress | None
 ) -> Iterator[Simulation]:
     """Yield a loop at its start, that of the run before where it can run this scenario too."""
-    loop, _LAST.loop = _LAST.loop, None  # a law may simulate, too
-    robot = true_robot(scenario.robot) if robot is None else robot
+    last, _LAST.last = _LAST.last, None  # a law may simulate, too
+    loop, files = last or (None, [])
+    if robot is None and loop is not None and _is_still(loop.scenario.robot, scenario.robot, files):
+        robot = loop.robot
+    if robot is None:
+        with noting() as files:
+            robot = true_robot(scenario.robot)
     if loop is None or not loop.begin_again(scenario, robot):
         loop = Simulation(scenario, robot, planning)
         loop.make_room()
     yield loop
     if loop.fit_for_more:
-        _LAST.loop = loop
+        _LAST.last = loop, files
+
+
+def _is_still(before: object, now: object, files: list[Seen]) -> bool:
+    """Return whether a robot is the one before: by its name, and what has become of its files."""
+    name = now.get("use") if isinstance(now, Mapping) else now
+    if not isinstance(name, str) or now != before or not unchanged(files):
+        return False
+    return catalog.find("robots", name) == files[0].path
 
 
 def _ran(loop: Simulation, progress: Progress) -> tuple[Status, str, Samples]:

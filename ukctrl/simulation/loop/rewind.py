@@ -6,7 +6,6 @@ run can run again, for another seed or other masses, without a table being made 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, final
 
 import numpy as np
@@ -16,21 +15,6 @@ from ukctrl.core.program import Call, Steps
 
 MOST = 2**19
 """A loop with more numbers than this is not kept for another run, for the sake of memory."""
-
-
-def arrays_of(part: Any) -> Iterator[NDArray[Any]]:
-    """Yield the arrays of steps, of a call, of tuples of them."""
-    if isinstance(part, np.ndarray):
-        yield part
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from arrays_of(each)
-    elif isinstance(part, Steps):
-        yield from arrays_of(part.every)
-        yield part.lines
-    elif isinstance(part, Call):
-        yield from arrays_of(part.arguments)
-        yield from arrays_of(part.inside)
 
 
 @final
@@ -54,13 +38,24 @@ class Origin:
         Args:
             parts: Steps, calls, arrays, and tuples of them.
         """
-        self._tables += [part for part in parts if isinstance(part, Steps)]
-        for array in arrays_of(parts):
-            if id(array) not in self._known and array.flags.writeable:
-                self._known.add(id(array))  # no other has it: tables keep their arrays
-                self.size += array.size
+        for part in parts:
+            if id(part) not in self._known:
+                self._known.add(id(part))  # no other part will have it: tables keep what they have
+                self._note(part)
+
+    def _note(self, part: Any) -> None:
+        if isinstance(part, np.ndarray):
+            if part.flags.writeable:
+                self.size += part.size
                 if self.size <= MOST:
-                    self._kept.append((array, array.copy()))
+                    self._kept.append((part, part.copy()))
+        elif isinstance(part, tuple):
+            self.note(*part)
+        elif isinstance(part, Steps):
+            self._tables.append(part)
+            self.note(part.lines, *part.every)
+        elif isinstance(part, Call):
+            self.note(*part.arguments, part.inside)
 
     @property
     def small(self) -> bool:
