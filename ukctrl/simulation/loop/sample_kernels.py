@@ -8,7 +8,6 @@ import numpy as np
 
 from ukctrl.core.algebra import grip
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.algebra.products import times
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -89,13 +88,17 @@ def keep_plain(
         for i in range(n):
             now.actuator_rate[k] += v[i] * B[i, k]
     now.kinetic_energy[0], now.energy[0] = kinetic, kinetic + potential[0]
-    own, H = asks[0] != 0.0 and asked_at[0] == clock[0], times(A, G)
+    own = asks[0] != 0.0 and asked_at[0] == clock[0]
     for i in range(m):
         now.asked[i] = demand[i] if own else b[i]
+        H = now.answer[i * nu : (i + 1) * nu]
+        for k in range(nu):
+            H[k] = 0.0
         for c in range(n):
             now.asked[i] -= A[i, c] * a_free[c]
-        for k in range(nu):
-            now.answer[i * nu + k] = H[i, k]
+            if A[i, c] != 0.0:
+                for k in range(nu):
+                    H[k] += A[i, c] * G[c, k]
 
 
 @compiled
