@@ -48,6 +48,7 @@ class RigidSnapshot(Snapshot):
         return (Call(rigid_terms, tree, self._room, self.q, self.v, *terms),)
 
     def forget(self) -> None:
+        super().forget()
         self._room.state[:] = np.nan
 
     def inertia_steps(self) -> Sequence[Step]:

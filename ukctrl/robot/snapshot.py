@@ -167,7 +167,8 @@ class Snapshot(abc.ABC):
         self.steps()
 
     def forget(self) -> None:
-        """Evaluate the next state whatever it is: the robot is another."""
+        """Know of no state, so that the next one is evaluated whatever it is."""
+        self.clock[0] = np.nan
 
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""

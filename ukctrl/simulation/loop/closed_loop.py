@@ -77,7 +77,7 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
 def grid(t0: float, t1: float, interval: float) -> array[float]:
     """Return output times: every interval, and the end."""
     count = math.floor((t1 - t0) / interval)  # by rounding one less, or one more: the end is t1
-    times = array("d", [t0 + k * interval for k in range(count + 1)])
+    times = array("d", (t0 + k * interval for k in range(count + 1)))
     if t1 - times[-1] <= 1e-9 * interval:
         times[-1] = t1
     else:

@@ -113,7 +113,7 @@ def beyond_limits(robot: Robot, samples: Samples) -> list[str]:
 
     A simulated joint has no stops: it runs through its limits as if there were none.
     """
-    said = []
+    said: list[str] = []
     for name, names, units, lower, upper in (
         ("q", robot.coordinates, robot.coordinate_units, robot.q_lower, robot.q_upper),
         ("v", robot.dofs, robot.dof_units, -robot.velocity_limit, robot.velocity_limit),

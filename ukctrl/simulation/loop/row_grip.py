@@ -43,10 +43,8 @@ def of_the_rows(
             "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
         }
     if (ranks == H.shape[1]).all():  # whatever is asked for is in reach
-        sigma = np.linalg.svd(H, compute_uv=False)
-        return {
-            "rank": ranks.astype(np.float64), "sigma_min": sigma[:, -1].copy(), "reach": np.zeros(n)
-        }  # fmt: skip
+        least = np.array(np.linalg.svd(H, compute_uv=False)[:, -1], dtype=np.float64)
+        return {"rank": ranks.astype(np.float64), "sigma_min": least, "reach": np.zeros(n)}
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
     counts = np.arange(sigma.shape[1]) < ranks[:, None]
     along = np.einsum("kij,ki->kj", U, d) * counts

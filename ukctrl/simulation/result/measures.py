@@ -8,7 +8,7 @@ counts as much as one radian. A servo block whose rows share one unit has a clea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray

@@ -152,8 +152,9 @@ class Sample:
                 raise
 
         keeping = base.keep_all or base.keep_failed
-        told = {"curves": False, "keep": keeping, "timed": False}
-        run = Run(scenario=scenario, entry="", robot=base.robot, **told)
+        run = Run(
+            scenario=scenario, entry="", curves=False, keep=keeping, timed=False, robot=base.robot
+        )
         try:
             outcome = run(watched)
         except KeyboardInterrupt:
