@@ -77,7 +77,7 @@ class Part(NamedTuple):
         """Yield the spans."""
         for (start, stop), at in zip(self.times.tolist(), self.events.tolist(), strict=True):
             outputs = array("d")
-            outputs.frombytes(self.outputs[at[FIRST] : at[BEYOND]].view(np.uint8))
+            outputs.frombytes(self.outputs[at[FIRST] : at[BEYOND]].view(np.uint8).data)
             yield Span(start, stop, outputs, at[TICKS] > 0, at[ARRIVALS], at[CHANGES] > 0)
 
 
