@@ -16,6 +16,7 @@ from ukctrl.mechanics.integrate import fixed_step
 from ukctrl.mechanics.integrate.fixed_kernels import NEXT
 from ukctrl.mechanics.integrate.fixed_step import halving
 from ukctrl.reports import run_page
+from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.comparison.comparison_page import metric_table
 from ukctrl.studies.insight import Insight
@@ -130,7 +131,7 @@ def test_looking_at_halved_steps_changes_no_bit(monkeypatch):
         assert "step_halving" in looked.provenance
         with monkeypatch.context() as without:
             without.setattr(fixed_step, "halving", blind)
-            unseen = simulate(given)
+            unseen = simulate(given, robot=true_robot(given.robot))  # in a loop of its own
         assert "step_halving" not in unseen.provenance
         assert unseen.identical(looked)
 

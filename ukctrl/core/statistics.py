@@ -7,7 +7,9 @@ are compared by the differences $d_k = x_k - y_k$: what the draw does to both ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,8 @@ from ukctrl.core.arrays import Array
 
 CONFIDENCE = 0.95
 """Probability that an interval covers what it is for; a test errs with the rest of it."""
+TAIL = 40
+"""Of a binomial distribution nothing counts that is more standard deviations from its mean."""
 SAME_RTOL = 1e-12
 """Differences whose spread is below this fraction of the values are one number, rounded."""
 
@@ -137,15 +141,27 @@ def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> E
     """
     if trials <= 0:
         return Estimate(*[float("nan")] * 3)
-    from scipy.special import ndtri
-
-    z2 = float(ndtri(0.5 + 0.5 * confidence)) ** 2
+    z2 = NormalDist().inv_cdf(0.5 + 0.5 * confidence) ** 2
     share = successes / trials
     middle = (share + 0.5 * z2 / trials) / (1.0 + z2 / trials)
     inner = share * (1.0 - share) / trials + 0.25 * z2 / trials**2
     half = float(np.sqrt(z2 * inner)) / (1.0 + z2 / trials)
     low = 0.0 if successes <= 0 else middle - half
     return Estimate(share, low, 1.0 if successes >= trials else middle + half)
+
+
+def average_ranks(values: Array) -> Array:
+    """Return the ranks of values from 1 on; equal ones share the average of theirs.
+
+    `scipy.stats.rankdata`, whose package takes as long to import as a page to draw.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    count = np.diff(np.append(begins, len(values)))
+    ranks: Array = np.empty(len(values))
+    ranks[order] = np.repeat(begins + 0.5 * (count + 1), count)
+    return ranks
 
 
 def quantile(ordered: Array, level: float) -> float:
@@ -200,10 +216,14 @@ def quantile_interval(
 
 def _binomial_quantile(probability: float, n: int, share: float) -> int:
     """Return the smallest number that so many successes in n trials do not exceed, so probably."""
-    from scipy.special import bdtr, bdtrik  # scipy.stats takes as long to import as a page to draw
-
-    k = int(np.ceil(bdtrik(probability, n, share)))
-    return k - 1 if k > 0 and bdtr(k - 1, n, share) >= probability else k
+    width = int(TAIL * math.sqrt(n * share * (1.0 - share))) + TAIL
+    first, last = max(0, int(n * share) - width), min(n, int(n * share) + width)
+    k = np.arange(first, last + 1)
+    at_first = math.lgamma(n + 1) - math.lgamma(first + 1) - math.lgamma(n - first + 1)
+    at_first += first * math.log(share) + (n - first) * math.log1p(-share)
+    ratios = np.log((n - k[:-1]) / (k[:-1] + 1.0) * (share / (1.0 - share)))
+    below = np.cumsum(np.exp(at_first + np.concatenate([[0.0], np.cumsum(ratios)])))
+    return first + int(np.searchsorted(below, probability))
 
 
 def _half_width(values: Array) -> float:

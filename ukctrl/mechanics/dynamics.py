@@ -176,6 +176,14 @@ class Dynamics:
         s.clock[0] = t
         self.steps()
 
+    def take_inertias(self, robot: Robot) -> bool:
+        """Go on with a robot that differs in the inertias of its bodies alone, where it does.
+
+        This one's own robot becomes it, which nobody else may have.
+        """
+        self.snapshot.forget()
+        return self.robot.take_inertias(robot)
+
     def _steps(self) -> Iterator[Step]:
         s = self.snapshot
         yield from s.steps.every

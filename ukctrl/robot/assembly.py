@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -71,6 +72,18 @@ class Assembly(Named):
         v = np.zeros(self.nv) if v is None else v
         q, v = checked("q", q, self.nq), checked("v", v, self.nv)
         return self.structure.snapshot(self, q, v, float(t))
+
+    def take_inertias(self, other: Assembly) -> bool:
+        """Become another robot that differs in the inertias of bodies alone, where it does.
+
+        See `Structure.take_inertias`.
+        """
+        ours, theirs = self.forces.terms, other.forces.terms
+        same = len(ours) == len(theirs) and all(map(operator.is_, ours, theirs))
+        for field in dc.fields(self):
+            if field.name not in ("structure", "forces"):
+                same = same and getattr(self, field.name) is getattr(other, field.name)
+        return same and self.structure.take_inertias(other.structure)
 
     def site(self, name: str) -> Site:
         """Return where a frame is fixed.

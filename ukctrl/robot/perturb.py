@@ -104,11 +104,9 @@ class Perturbation:
             structure = robot.structure
         robot = self._springs(robot)
         terms = list(robot.forces.terms)
-        damping = by_joint(structure, self.damping)
-        level = by_joint(structure, self.friction)
-        if damping.any():
+        if self.damping != 0.0 and (damping := by_joint(structure, self.damping)).any():
             terms.append(Dampers(damping))
-        if level.any():
+        if self.friction != 0.0 and (level := by_joint(structure, self.friction)).any():
             dofs = np.flatnonzero(level)
             scale = np.full(dofs.size, self.friction_velocity)
             terms.append(Friction(dofs, level[dofs], scale))
@@ -182,12 +180,12 @@ def _by_body(
     structure: RigidStructure, given: Any, neutral: Any, what: str
 ) -> Iterator[tuple[int, Any]]:
     """Yield Pinocchio's joint index and the value for every body that a setting changes."""
-    joints = {
-        name: block.joint
-        for block in structure.blocks
-        for name in {block.name, *(block.dofs if block.nv == 1 else ())}
-    }
     if isinstance(given, dict):
+        joints = {
+            name: block.joint
+            for block in structure.blocks
+            for name in {block.name, *(block.dofs if block.nv == 1 else ())}
+        }
         for name, value in given.items():
             if name not in joints:
                 raise unknown_name(f"joint for {what}", name, joints)

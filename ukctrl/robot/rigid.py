@@ -12,6 +12,7 @@ import pinocchio as pin
 from ukctrl.core.arrays import Vector
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_arrays import UNLIMITED, Bodies, RigidStructure
+from ukctrl.robot.structure import Structure
 from ukctrl.robot.tree import compare_with_pinocchio, inertias_of, tree_of
 from ukctrl.robot.tree_kernels import Tree
 
@@ -42,8 +43,28 @@ class ModelStructure(RigidStructure):
         compare_with_pinocchio(self.model, tree)
         return tree
 
+    def take_inertias(self, other: Structure) -> bool:
+        if not (isinstance(other, ModelStructure) and self.like is not None):
+            return False
+        if other._root is not self._root or (other.gravity != self.gravity).any():
+            return False
+        for j, body in enumerate(other.model.inertias):
+            self.model.inertias[j] = body
+        self.tree.inertias[:] = other.tree.inertias
+        return True
+
+    @property
+    def _root(self) -> RigidStructure:
+        """What it was made from with other inertias of bodies, or another gravity."""
+        root: RigidStructure = self
+        while isinstance(root, ModelStructure) and root.like is not None:
+            root = root.like
+        return root
+
     @cached_property
     def bodies(self) -> Bodies:
+        if self.like is not None:
+            return self.like.bodies._replace(gravity=np.array(self.model.gravity.linear))
         model, frames = self.model, _frames(self.model)
         places = [frame.placement for frame in frames.values()]
         return Bodies(

@@ -47,6 +47,10 @@ class RigidSnapshot(Snapshot):
         tree, terms = self.robot.structure.tree, (self.M, self.nle, self.Jt, self.dJt)
         return (Call(rigid_terms, tree, self._room, self.q, self.v, *terms),)
 
+    def forget(self) -> None:
+        super().forget()
+        self._room.state[:] = np.nan
+
     def inertia_steps(self) -> Sequence[Step]:
         if self.robot.forces.any or self.robot.actuation.varies:
             return self.steps.every

@@ -168,6 +168,10 @@ class Snapshot(abc.ABC):
         self.clock[0] = t
         self.steps()
 
+    def forget(self) -> None:
+        """Know of no state, so that the next one is evaluated whatever it is."""
+        self.clock[0] = np.nan
+
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""
         return type(self)(self.robot, self.q, self.v, self.t)

@@ -100,6 +100,14 @@ class Structure(Named, abc.ABC):
         """Names and values that formulas may use beside the coordinates."""
         return ()
 
+    def take_inertias(self, other: Structure) -> bool:
+        """Become another that differs in the inertias of bodies alone; return whether it does.
+
+        The numbers go into the arrays that tables of kernels know, so nobody else may have this
+        structure: it must have been made for one run, with inertias of its own.
+        """
+        return False
+
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The words of formulas about this plant: coordinates, velocities, parameters, ``t``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +16,9 @@ from ukctrl.control.task import Signal as Told
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.core.files import catalog
 from ukctrl.core.files.plugins import blame
+from ukctrl.core.files.unchanged import Seen, noting, unchanged
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.core.program import Call, Step, Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
@@ -23,17 +27,20 @@ from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.around import Around, run_span, run_together
-from ukctrl.simulation.loop.closed_loop import Loop
+from ukctrl.simulation.loop.closed_loop import Loop, true_robot
 from ukctrl.simulation.loop.joint_error import joint_error
-from ukctrl.simulation.loop.provenance import provenance
+from ukctrl.simulation.loop.provenance import observed, provenance
 from ukctrl.simulation.loop.rates import asked, copy_common, same_state
 from ukctrl.simulation.loop.recorder import Drifted
+from ukctrl.simulation.loop.rewind import Origin
 from ukctrl.simulation.loop.sample_kernels import other_state
 from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
+from ukctrl.simulation.result.plain_files import writable
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal, checked
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario.scenario import TableOf
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
@@ -41,6 +48,11 @@ TIMED = 2e-4
 """For so long a law is asked, after the run, to tell how long it takes [s]."""
 CRAWLING = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
+DECIDING = (
+    "robot", "servo", "controller", "timing", "start", "integrator", "believed", "monitor",
+    "stabilisation", "rank",
+)  # fmt: skip
+"""Parts of a scenario that decide which tables a loop has, and what is in them."""
 STOPPED = "stopped by the user"
 """How the message of a run begins that somebody has stopped."""
 MACHINE_FAILED = "the machine failed"
@@ -69,10 +81,87 @@ def simulate(
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    loop = Simulation(scenario, robot, planning)
-    recorder, began = loop.recorder, time.perf_counter()
-    loop.make_room()
-    status, message = loop.run(progress or _silent)
+    with _ready(scenario, robot, planning) as loop:
+        began = time.perf_counter()
+        status, message, samples = _ran(loop, progress or _silent)
+        wall = time.perf_counter() - began
+        return Result.of(
+            samples,
+            status=status,
+            message=message,
+            scenario=scenario.to_table(),
+            provenance=provenance(loop, samples, wall, (loop.ticks, loop.tick_us()))
+            | {"loop": loop.compiled()},
+        )
+
+
+@one_blas_thread()
+def measure(
+    scenario: Scenario,
+    *,
+    timed: bool = True,
+    progress: Progress | None = None,
+    robot: Robot | None = None,
+) -> Result:
+    """Run a scenario as `simulate` does, for metrics and verdicts alone.
+
+    Its provenance has what verdicts go by, and the law's time where that is asked (``timed``).
+    """
+    with _ready(scenario, robot, None) as loop:
+        status, message, samples = _ran(loop, progress or _silent)
+        timing = {"timing": {"mean_tick_us": loop.tick_us()}} if timed else {}
+        return Result(
+            status=status,
+            message=writable(message),
+            scenario=TableOf(scenario),
+            provenance=observed(loop, samples, drawn=False) | timing,
+            samples=samples,
+        )
+
+
+class _Last(threading.local):
+    """The loop that ran last in each thread, and the files of its robot: it may be what the next
+    scenario needs.
+    """
+
+    last: tuple[Simulation, list[Seen]] | None = None
+
+
+_LAST = _Last()
+
+
+@contextlib.contextmanager
+def _ready(
+    scenario: Scenario, robot: Robot | None, planning: Progress | None
+) -> Iterator[Simulation]:
+    """Yield a loop at its start, that of the run before where it can run this scenario too."""
+    last, _LAST.last = _LAST.last, None  # a law may simulate, too
+    loop, files = last or (None, [])
+    if robot is None and loop is not None and _is_still(loop.scenario.robot, scenario.robot, files):
+        robot = loop.robot
+    if robot is None:
+        with noting() as files:
+            robot = true_robot(scenario.robot)
+    if loop is None or not loop.begin_again(scenario, robot):
+        loop = Simulation(scenario, robot, planning)
+        loop.make_room()
+    yield loop
+    if loop.fit_for_more:
+        _LAST.last = loop, files
+
+
+def _is_still(before: object, now: object, files: list[Seen]) -> bool:
+    """Return whether a robot is the one before: by its name, and what has become of its files."""
+    name = now.get("use") if isinstance(now, Mapping) else now
+    if not isinstance(name, str) or now != before or not unchanged(files):
+        return False
+    return catalog.find("robots", name) == files[0].path
+
+
+def _ran(loop: Simulation, progress: Progress) -> tuple[Status, str, Samples]:
+    """Run a loop; return how it ended, why, and what was recorded."""
+    recorder = loop.recorder
+    status, message = loop.run(progress)
     arrays = recorder.samples()
     signals, complaint = _signals(loop, arrays)
     message = (
@@ -81,20 +170,11 @@ def simulate(
     samples = Samples.build(
         arrays["time"],
         {name: array for name, array in arrays.items() if name in FIELDS},
-        recorder.labels(),
+        recorder.labels,
         signals,
         store=recorder.store,
     )
-    return Result.of(
-        samples,
-        status=status,
-        message=message,
-        scenario=scenario.to_table(),
-        provenance=provenance(
-            loop, samples, time.perf_counter() - began, (loop.ticks, loop.tick_us())
-        )
-        | {"loop": loop.compiled()},
-    )
+    return status, message, samples
 
 
 def _signals(loop: Loop, arrays: Mapping[str, Array]) -> tuple[dict[str, Signal], str]:
@@ -130,6 +210,36 @@ class Simulation(Loop):
             InputError: There is no room.
         """
         self.recorder.open(self._sampled or self._metered)
+        self._origin, self._start = Origin(), self.state
+        self._origin.leave(self.recorder.block)
+        system, tick = self._plants.integrator.system, self.tick
+        law = tick.steps, tick.memory, tick.u, tick.memory_rate, tick.demand, tick.asks
+        own = *self.seen, self.memory, self.ticked, self.held, tuple(system.port)
+        self._origin.note(system.steps, self.truth.steps, self.belief.steps, *law, *own)
+
+    def begin_again(self, scenario: Scenario, robot: Robot) -> bool:
+        """Make ready to run another scenario from its start; return whether this loop can run it.
+
+        It can where the scenario differs in nothing but its seed and effects that draw the inertias
+        of bodies, and where machine code alone has run the loop so far.
+        """
+        ours, start = self.scenario, self.scenario.start
+        if robot is not self.robot or not _alike(ours, scenario) or start.spread or start.planned:
+            return False
+        met, before = self._met(scenario), self.conditions
+        if not (met.only_draw and before.only_draw and met.acts_on_plant == before.acts_on_plant):
+            return False
+        self._origin.restore()
+        if met.acts_on_plant and not self.truth.take_inertias(met.plants[0].robot):
+            return False
+        self.scenario, self.conditions, self.state = scenario, met, self._start
+        self.recorder.begin_again()
+        return True
+
+    @property
+    def fit_for_more(self) -> bool:
+        """Whether nothing is left of its run that `begin_again` cannot put back."""
+        return self._origin.small and not self.law.switches and bool(self.compiled()["compiled"])
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it, Ctrl-C included; return the status and why."""
@@ -362,7 +472,7 @@ class Simulation(Loop):
         """Return what happens around the plant in force."""
         plant = self.truth
         if plant not in self._arounds:
-            self._arounds[plant] = Around(
+            self._arounds[plant] = around = Around(
                 self.sampling(plant, self._plants.integrator.system, tells=self._tells),
                 self._ticking(),
                 Steps((self.arrive,)),
@@ -370,6 +480,7 @@ class Simulation(Loop):
                 self._plants.integrator.after,
                 self._stepping(),
             )
+            self._origin.note(*around)
         return self._arounds[plant]
 
     def _guarding(self, plant: Dynamics) -> tuple[Steps, Vector]:
@@ -397,6 +508,14 @@ class Simulation(Loop):
         if self._sampled and stepping is not None and len(stepping.chosen.recent.steps):
             return None  # between ticks nobody looks out for singular positions yet
         return stepping
+
+
+def _alike(one: Scenario, other: Scenario) -> bool:
+    """Return whether two scenarios differ in their seeds and effects alone, names aside."""
+    return all(
+        getattr(one, name) is getattr(other, name) or getattr(one, name) == getattr(other, name)
+        for name in DECIDING
+    )
 
 
 def _targets(outputs: Times, span: Span) -> Times:

@@ -466,12 +466,13 @@ def test_a_run_is_named_by_whose_it_is():
 def test_a_run_tells_how_far_it_is_and_whose_its_outcome_is(helix, monkeypatch):
     given = []
 
-    def simulate(scenario, *, progress, robot):
+    def simulate(scenario, *, progress, robot, timed=None):
         given.append((scenario, robot))
         progress(0.25, 0.5)
         return helix(3)
 
     monkeypatch.setattr(RUN_OUTCOME, "simulate", simulate)
+    monkeypatch.setattr(RUN_OUTCOME, "measure", simulate)
     told = []
     run = Run(scenario=MASSES, entry="a", repeat=2, level=0.1, robot="loaded", keep=True)
     found = run(told.append)
@@ -497,7 +498,7 @@ def test_what_a_run_that_fails_amounts_to(error, strict, outcome, monkeypatch):
     def simulate(*given, **named):
         raise error
 
-    monkeypatch.setattr(RUN_OUTCOME, "simulate", simulate)
+    monkeypatch.setattr(RUN_OUTCOME, "measure", simulate)
     run = Run(scenario=MASSES, entry="a", strict=strict)
     if isinstance(outcome, tuple):
         found = run(lambda fraction: None)
@@ -510,6 +511,6 @@ def test_what_a_run_that_fails_amounts_to(error, strict, outcome, monkeypatch):
 
 def test_a_run_that_its_machine_has_ended_is_no_outcome(helix, monkeypatch):
     ended = helix(3, status="interrupted", message=f"{RUN_OUTCOME.MACHINE_FAILED} no disk.")
-    monkeypatch.setattr(RUN_OUTCOME, "simulate", lambda *given, **named: ended)
+    monkeypatch.setattr(RUN_OUTCOME, "measure", lambda *given, **named: ended)
     with pytest.raises(MachineFailure, match="no disk"):
         Run(scenario=MASSES, entry="a")(lambda fraction: None)

@@ -28,7 +28,7 @@ from ukctrl.core.algebra.priorities import hierarchy_input
 from ukctrl.core.algebra.products import times
 from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import Fraction, Positive, spec
 from ukctrl.core.program import Call, Step
@@ -49,7 +49,7 @@ class InOrder(NamedTuple):
     """What inputs shall give of the demand, shape ``(m,)``."""
 
 
-@compiled
+@allocating
 def by_levels(
     A: Matrix,
     demand: Vector,

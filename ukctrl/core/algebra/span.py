@@ -99,10 +99,10 @@ def fitted(X: Matrix, y: Array) -> Array:
         Cox & Higham, "Stability of Householder QR factorization for weighted least squares
         problems", 1998.
     """
-    from scipy.linalg import qr, solve_triangular
-
     c = np.zeros((X.shape[1], *y.shape[1:]))
     if X.shape[1]:
+        from scipy.linalg import qr, solve_triangular
+
         order = np.argsort(-np.abs(X).max(axis=1), kind="stable")
         Q, R, at = qr(X[order], mode="economic", pivoting=True)
         c[at] = solve_triangular(R, Q.T @ y[order])

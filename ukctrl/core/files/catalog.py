@@ -8,6 +8,7 @@ is one of `ukctrl.core.files.zoo`.
 from __future__ import annotations
 
 import difflib
+import functools
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +27,7 @@ PLANTS = ("model", "part", "lagrangian", "functions", "linkage", "particles")
 """What a robot may be made of: one of these keys stands in every ``robot.toml``."""
 
 
+@functools.cache
 def root() -> Path:
     """Return the folder that holds the shipped robots, controllers and scenarios.
 

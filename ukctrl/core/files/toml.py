@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ukctrl.core.errors import InputError, near_miss
+from ukctrl.core.files.unchanged import note
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file():
             raise InputError(f"{path}: no such file.")
+        note(path)
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:

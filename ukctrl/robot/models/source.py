@@ -23,6 +23,7 @@ import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
+from ukctrl.core.files.unchanged import note
 
 MAX_BYTES = 32 * 2**20
 """Larger model files are refused; the largest humanoid descriptions stay below 1 MB."""
@@ -60,6 +61,7 @@ def read(source: str | Path) -> Source:
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _checked(source, "model text", None)
     path = Path(source)
+    note(path)
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)

@@ -88,7 +88,7 @@ class Conditions:
 
     def __init__(self, effects: Sequence[Effect], bench: Bench, seed: int) -> None:
         self._bench, self._seed = bench, seed
-        self._lent: list[tuple[str, np.random.Generator]] = []
+        self._lent: list[tuple[np.random.Generator, Any]] = []
         self._effects = tuple(zip(labels(effects), effects, strict=True))
         self._on_plant: list[tuple[int, str, PlantEffect]] = []
         sensors: list[Reader] = []
@@ -127,13 +127,13 @@ class Conditions:
     def _numbers(self, label: str) -> np.random.Generator:
         """Return the random numbers of an effect, the same ones at every call."""
         rng = generator(self._seed, label)
-        self._lent.append((label, rng))
+        self._lent.append((rng, rng.bit_generator.state))
         return rng
 
     @property
     def random(self) -> bool:
         """Whether some effect has drawn a random number so far."""
-        return any(_used(rng, generator(self._seed, label)) for label, rng in self._lent)
+        return any(_used(rng, fresh) for rng, fresh in self._lent)
 
     @property
     def senses(self) -> bool:
@@ -144,6 +144,13 @@ class Conditions:
     def drives(self) -> bool:
         """Whether anything but the command of the law is applied."""
         return bool(self._at_ticks or self._always) or self.delay > 0.0
+
+    @property
+    def only_draw(self) -> bool:
+        """Whether all that they do is to draw another robot, which stays the same."""
+        clocked = any(isinstance(effect, ClockEffect) for _, effect in self._effects)
+        told = any(type(effect).signals is not PlantEffect.signals for *_, effect in self._on_plant)
+        return not (self.senses or self.drives or clocked or told) and len(self.plants) == 1
 
     @property
     def acts_on_plant(self) -> bool:
@@ -245,15 +252,15 @@ class Conditions:
             for name, reading in effect.signals(snapshot, since).items():
                 yield f"{label}.{name}", reading
 
-    def facts(self) -> list[dict[str, Any]]:
-        """Return which effects there were, and what was drawn for them."""
+    def facts(self, *, drawn: bool) -> list[dict[str, Any]]:
+        """Return which effects there were, and what was ``drawn`` for them where that is asked."""
         moments = []
         end = self._bench.start + self._bench.duration
         for label, effect in self._effects:
             entry: dict[str, Any] = {"name": label, "kind": kind_of(effect)}
             if isinstance(effect, PlantEffect):
-                drawn = effect.facts(self._bench.robot, self._numbers(label))
-                entry |= {"drawn": dict(drawn)} if drawn else {}
+                if drawn and (found := effect.facts(self._bench.robot, self._numbers(label))):
+                    entry["drawn"] = dict(found)
                 instants = effect.instants()
                 if instants and min(instants) >= end:
                     entry["never"] = f"it begins at {min(instants):g} s, after the run."
@@ -274,8 +281,8 @@ def _refuse_past(effect: PlantEffect, start: float) -> None:
         )
 
 
-def _used(rng: np.random.Generator, fresh: np.random.Generator) -> bool:
-    """Tell whether numbers were drawn from a generator, or others split from it."""
+def _used(rng: np.random.Generator, fresh: Any) -> bool:
+    """Tell whether numbers were drawn from a generator of that state, or others split from it."""
     sequence = rng.bit_generator.seed_seq
     split = isinstance(sequence, np.random.SeedSequence) and sequence.n_children_spawned > 0
-    return split or rng.bit_generator.state != fresh.bit_generator.state
+    return split or bool(rng.bit_generator.state != fresh)

@@ -99,7 +99,7 @@ def run_span(
         Exception: What a step of the tables met.
     """
     assert around.stepping is not None
-    chosen, outputs, stop = around.stepping.chosen, np.array(span.outputs), span.stop
+    chosen, outputs, stop = around.stepping.chosen, np.asarray(span.outputs), span.stop
     moving = _moving(span.start, state)
     code = 0
     if len(outputs) and outputs[0] == span.start:

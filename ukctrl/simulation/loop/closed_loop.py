@@ -84,7 +84,7 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
 def grid(t0: float, t1: float, interval: float) -> array[float]:
     """Return output times: every interval, and the end."""
     count = math.floor((t1 - t0) / interval)  # by rounding one less, or one more: the end is t1
-    times = array("d", [t0 + k * interval for k in range(count + 1)])
+    times = array("d", (t0 + k * interval for k in range(count + 1)))
     if t1 - times[-1] <= 1e-9 * interval:
         times[-1] = t1
     else:
@@ -112,8 +112,7 @@ class Loop:
         self.robot = true_robot(scenario.robot) if robot is None else robot
         timing = scenario.timing
         self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
-        bench = Bench(self.robot, self.t0, timing.duration, timing.control)
-        self.conditions = met = Conditions(scenario.effect, bench, scenario.seed)
+        self.conditions = met = self._met(scenario)
         believed = believed_robot(self.robot, scenario.believed)
         rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
         self._plants = Plants(met.plants, rank, gains)
@@ -162,6 +161,10 @@ class Loop:
         self.tick = self.law.tick(self.belief)
         self.tick.check = self._check
         self._plants.integrated_by(scenario, self._system, self.rate_slopes)
+
+    def _met(self, scenario: Scenario) -> Conditions:
+        bench = Bench(self.robot, self.t0, scenario.timing.duration, scenario.timing.control)
+        return Conditions(scenario.effect, bench, scenario.seed)
 
     def _system(self, plant: Dynamics) -> System:
         """Return the loop around a plant."""

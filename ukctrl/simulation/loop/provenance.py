@@ -37,10 +37,7 @@ def provenance(
         wall_seconds: How long it took [s].
         ticks: How often the law was asked, and how long it takes [us].
     """
-    scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
-    effects, rows_demanded = conditions.facts(), recorder.rows_demanded()
-    grip = recorder.weak_grip()
-    matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
+    scenario = loop.scenario
     return {
         "scenario": scenario.name or scenario.title,
         "robot": loop.robot.name,
@@ -48,19 +45,36 @@ def provenance(
         **origin(),
         "run_id": new_run_id(),
         "seed": scenario.seed,
-        "random": conditions.random or scenario.start.spread > 0.0,
         "gains": "given",
         "rank": dc.asdict(scenario.rank),
-        **_passive(scenario, loop.truth.gains, recorder.passive(samples.arrays)),
         "start_moved": dict(loop.moved),
+        **observed(loop, samples, drawn=True),
+        "timing": {"wall_seconds": wall_seconds, "ticks": ticks[0], "mean_tick_us": ticks[1]},
+        "audit": [finding._asdict() for finding in loop.robot.audit],
+    }
+
+
+def observed(loop: Loop, samples: Samples, *, drawn: bool) -> dict[str, Any]:
+    """Return what verdicts on a run go by, beside its samples.
+
+    Args:
+        loop: What was run.
+        samples: What was recorded.
+        drawn: Whether to tell what was drawn for the effects.
+    """
+    scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
+    effects, rows_demanded = conditions.facts(drawn=drawn), recorder.rows_demanded()
+    grip = recorder.weak_grip()
+    matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
+    return {
+        "random": conditions.random or scenario.start.spread > 0.0,
+        **_passive(scenario, loop.truth.gains, recorder.passive(samples.arrays)),
         **({"switches": list(loop.switches)} if loop.switches else {}),
         **({"effects": effects} if effects else {}),
         **({"weak_grip": grip} if matters else {}),
         **loop.step_halving(),
         "beyond_limits": beyond_limits(loop.robot, samples),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
-        "timing": {"wall_seconds": wall_seconds, "ticks": ticks[0], "mean_tick_us": ticks[1]},
-        "audit": [finding._asdict() for finding in loop.robot.audit],
     }
 
 
@@ -99,19 +113,22 @@ def beyond_limits(robot: Robot, samples: Samples) -> list[str]:
 
     A simulated joint has no stops: it runs through its limits as if there were none.
     """
-    said = []
+    said: list[str] = []
     for name, names, units, lower, upper in (
         ("q", robot.coordinates, robot.coordinate_units, robot.q_lower, robot.q_upper),
         ("v", robot.dofs, robot.dof_units, -robot.velocity_limit, robot.velocity_limit),
     ):
         slack = LIMIT_SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
-        for i in np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)):
-            values = samples[name][:, i]
-            outside = (values < lower[i] - slack[i]) | (values > upper[i] + slack[i])
-            if outside.any():
-                k = int(np.argmax(outside))
-                limit, t = upper[i] if values[k] > upper[i] else lower[i], samples.time[k]
-                said.append(
-                    f"'{names[i]}' passes its limit of {limit:.4g} {units[i]} at t = {t:.4g} s."
-                )
+        limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+        if not len(samples) or not limited.size:
+            continue
+        values = samples[name][:, limited]
+        lowest, highest = np.fmin.reduce(values), np.fmax.reduce(values)
+        beyond = (lowest < (lower - slack)[limited]) | (highest > (upper + slack)[limited])
+        for i, own in zip(limited[beyond], values.T[beyond], strict=True):
+            k = int(np.argmax((own < lower[i] - slack[i]) | (own > upper[i] + slack[i])))
+            limit, t = upper[i] if own[k] > upper[i] else lower[i], samples.time[k]
+            said.append(
+                f"'{names[i]}' passes its limit of {limit:.4g} {units[i]} at t = {t:.4g} s."
+            )
     return said

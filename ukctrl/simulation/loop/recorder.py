@@ -151,6 +151,10 @@ class Recorder:
             self._shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
             self._shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
         self._shapes |= self.trail.shapes
+        self._begin()
+
+    def _begin(self) -> None:
+        """Note nothing yet of a run."""
         self._report: RankReport | None = None
         self._gripped = True
         self._weakest: tuple[float, dict[str, object]] = (WEAK, {})
@@ -181,19 +185,24 @@ class Recorder:
         self._shapes |= {"supplied_energy": ()} if supplied else {}
         sizes = {name: int(np.prod(shape)) for name, shape in self._shapes.items()}
         width = sum(sizes.values())
-        kept = width - sum(sizes[name] for name in OF_A_BLOCK)
-        worked_out = sum(name not in sizes for name in OF_THE_ROWS)
-        self.store = SampleStore(self._capacity, kept + worked_out)
+        self._kept = width - sum(sizes[name] for name in OF_A_BLOCK)
+        self._kept += sum(name not in sizes for name in OF_THE_ROWS)
+        self.store = SampleStore(self._capacity, self._kept)
         self._size = min(self._capacity, self.store.step, max(1, BATCH // width))
-        self._block: Matrix = np.zeros((self._size, width))
+        self.block: Matrix = np.zeros((self._size, width))
         self._now = np.zeros(width)
         ends = dict(zip(sizes, np.cumsum([*sizes.values()]).tolist(), strict=True))
         self._places = {name: slice(end - sizes[name], end) for name, end in ends.items()}
         self._now[self._places["frame_reference"]] = np.nan
         self.arrays: dict[str, Array] = {
-            name: self._block[:, place].reshape(self._size, *self._shapes[name])
+            name: self.block[:, place].reshape(self._size, *self._shapes[name])
             for name, place in self._places.items()
         }
+
+    def begin_again(self) -> None:
+        """Record another run of the loop, whose arrays are what they were before the first."""
+        self.store = SampleStore(self._capacity, self._kept)
+        self._begin()
 
     def _of_now(self, name: str) -> Vector:
         """Return where a quantity stands in the sample that is being written, as a flat array."""
@@ -236,7 +245,7 @@ class Recorder:
         if taken.energy is not None:
             yield Call(copy_into, taken.energy, now("supplied_energy"))
         yield from self._places_of_frames(s)
-        row = self._now, self._counts, self._block
+        row = self._now, self._counts, self.block
         yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
         if taken.tells:
             yield lambda: self._keep_signals(taken)
@@ -298,7 +307,7 @@ class Recorder:
 
     def _beyond(self, name: str, limit: float, code: int) -> Drifted:
         off = np.nan_to_num(self.last(name))
-        known, t, size = self.labels(), self.last("time"), np.linalg.norm(off)
+        known, t, size = self.labels, self.last("time"), np.linalg.norm(off)
         rows = known.passive_rows if name.startswith("passive") else known.rows
         return Drifted(
             f"{name} reached {size:.2e} at t = {t:.6g} s, most on row "
@@ -413,8 +422,9 @@ class Recorder:
         """Memory of the law at the last sample."""
         return self._tick.memory
 
+    @functools.cached_property
     def labels(self) -> Labels:
-        """Return the names along every axis."""
+        """The names along every axis."""
         robot, servo, passive = self.truth.robot, self.servo, self.truth.passive
         return Labels(
             coordinates=robot.coordinates,

@@ -76,7 +76,8 @@ class Part(NamedTuple):
     def spans(self) -> Iterator[Span]:
         """Yield the spans."""
         for (start, stop), at in zip(self.times.tolist(), self.events.tolist(), strict=True):
-            outputs = array("d", self.outputs[at[FIRST] : at[BEYOND]].tobytes())
+            outputs = array("d")
+            outputs.frombytes(self.outputs[at[FIRST] : at[BEYOND]].view(np.uint8).data)
             yield Span(start, stop, outputs, at[TICKS] > 0, at[ARRIVALS], at[CHANGES] > 0)
 
 

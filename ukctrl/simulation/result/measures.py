@@ -8,7 +8,7 @@ counts as much as one radian. A servo block whose rows share one unit has a clea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,9 +86,13 @@ def running_integral(time: Array, values: Array) -> Array:
 
 def holonomic(samples: Samples, block: str | None = None) -> NDArray[np.intp]:
     """Return the indices of the rows that have a `phi`: not all of its samples are NaN."""
-    has_phi: NDArray[np.bool_] = np.any(~np.isnan(samples["phi"]), axis=0)
     rows = samples.labels.block_rows(block)
-    return rows[has_phi[rows]]
+    return rows[_recorded(samples, "phi")[rows]]
+
+
+def _recorded(samples: Samples, name: str) -> NDArray[np.bool_]:
+    """Return for every entry of a quantity whether some sample of it is a number."""
+    return samples.once(("recorded", name), lambda: np.any(~np.isnan(samples[name]), axis=0))
 
 
 def error_level(samples: Samples, block: str | None = None) -> str:
@@ -106,14 +110,18 @@ def error_norm(samples: Samples, name: str, block: str | None = None) -> Array:
         name: `"phi"`, `"beta"`, `"passive_phi"` or `"passive_beta"`.
         block: The servo block to restrict it to.
     """
-    rows: NDArray[Any] | slice = slice(None)
+    rows = np.arange(samples[name].shape[1])
     if name == "phi":
         rows = holonomic(samples, block)
     elif name == "beta":
         rows = samples.labels.block_rows(block)
     elif name == "passive_phi":
-        rows = np.any(~np.isnan(samples[name]), axis=0)
-    if samples[name][:0, rows].shape[1] == 0:
+        rows = np.flatnonzero(_recorded(samples, name))
+    return samples.once((name, *rows.tolist()), lambda: _norm(samples, name, rows))
+
+
+def _norm(samples: Samples, name: str, rows: NDArray[np.intp]) -> Array:
+    if not rows.size:
         return np.full(len(samples), np.nan)
 
     def norm(part: Samples) -> Array:

@@ -6,6 +6,7 @@ behind. Its arrays are NumPy arrays over its pages, which the system reads when 
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import shutil
@@ -71,7 +72,7 @@ class SampleStore:
             shape = array.shape[1:]
             if name not in self._places and not first:
                 self._places[name] = self._end, shape
-                self._end += -(-8 * self._samples * int(np.prod(shape)) // 64) * 64
+                self._end += -(-8 * self._samples * math.prod(shape) // 64) * 64
             at, known = self._places.get(name, (0, None))
             if shape != known:
                 raise ShapeError(f"{name} must have one shape; got {known}, and then {shape}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -79,6 +80,24 @@ class Samples:
                 whole = np.empty((count, *part.shape[1:]), part.dtype)
             whole[first : first + step] = part
         return whole
+
+    @functools.cached_property
+    def worked_out(self) -> dict[Any, NDArray[Any]]:
+        """What was made of the arrays and will be asked for again; that of a long run is not."""
+        return {}
+
+    def once(self, key: Any, function: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return what a function makes of the arrays, which of a short run it makes once.
+
+        Args:
+            key: What it is known by.
+            function: Its array is not to be changed.
+        """
+        if self.store is not None and not self.store.keeps:
+            return function()
+        if key not in self.worked_out:
+            self.worked_out[key] = function()
+        return self.worked_out[key]
 
     def _rows(self, rows: slice) -> Samples:
         signals = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses as dc
+import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, final
 
@@ -65,6 +67,27 @@ def _plain(value: Any, objects: bool) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value if objects else repr(value)
+
+
+@final
+class TableOf(Mapping[str, Any]):
+    """The table of a scenario, made when it is first looked at."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+
+    @functools.cached_property
+    def _table(self) -> Table:
+        return self._scenario.to_table()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._table[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
 def _code_of(part: Any) -> Table:
@@ -192,6 +215,10 @@ class Scenario:
         Raises:
             InputError: The result is no scenario.
         """
+        if set(changes) == {"seed"} and type(changes["seed"]) is int and changes["seed"] >= 0:
+            other = copy.copy(self)  # nothing else depends on it
+            object.__setattr__(other, "seed", changes["seed"])
+            return other
         path = beside or Path.cwd() / "scenario.toml"
         reached = {key.partition(".")[0] for key in changes}
         table = {field.name: getattr(self, field.name) for field in dc.fields(self)}

@@ -24,6 +24,7 @@ from typing import Any, final
 import numpy as np
 from loky.process_executor import ProcessPoolExecutor
 
+from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.plugins import loaded_files
 from ukctrl.core.own_processes import machine_failed, safe_path
@@ -139,7 +140,8 @@ class _Thread:
                 self._future.set_exception(BrokenExecutor("it was given up"))
 
     def _serve(self) -> None:
-        with np.errstate(all="ignore"):  # what NumPy mutters of a run that diverges
+        # What NumPy mutters of a run that diverges; and a limit that each run would set anew.
+        with np.errstate(all="ignore"), one_blas_thread():
             while (order := self._orders.get()) is not None:
                 future, work = order
                 with contextlib.suppress(InvalidStateError):  # it was given up meanwhile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from ukctrl.simulation.result.record import Status
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import MACHINE_FAILED, STOPPED, simulate
+from ukctrl.simulation.simulate import MACHINE_FAILED, STOPPED, measure, simulate
 from ukctrl.studies.batch.task import Watch
 
 _REPEATS, _TRAINING, _SAMPLES, _POINTS, _HELD_OUT = range(5)
@@ -131,6 +132,8 @@ class Run:
     curves: bool = True
     keep: bool = False
     """Whether the whole result is kept."""
+    timed: bool = True
+    """Whether it is told how long the law takes."""
     robot: Robot | None = None
     """The scenario's robot, where it has been loaded before."""
     strict: bool = False
@@ -147,8 +150,9 @@ class Run:
             InputError: It is strict, and the scenario does not fit its robot.
             MachineFailure: There was no memory for it, or no disk.
         """
+        run = simulate if self.keep else functools.partial(measure, timed=self.timed)
         try:
-            result = simulate(
+            result = run(
                 self.scenario, progress=lambda at, duration: watch(at / duration), robot=self.robot
             )
         except Exception as error:  # a fault in a user's law must not cost the other runs

@@ -278,6 +278,6 @@ def _labels(study: Study, trust: bool) -> Labels | None:
         return None
     sample = int(table.sort_values("reached", ascending=False, kind="stable")["sample"].iloc[0])
     try:
-        return Loop(study.scenario_of(sample, trust=trust)).recorder.labels()
+        return Loop(study.scenario_of(sample, trust=trust)).recorder.labels
     except Exception:  # such as in a user's code that the folder does not bring along
         return None

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices
-from ukctrl.core.statistics import CONFIDENCE, Estimate
+from ukctrl.core.statistics import CONFIDENCE, Estimate, average_ranks
 from ukctrl.studies.insight.study_runs import Axis, Runs, bins_of
 
 Method = Literal["saltelli", "grid", "binned"]
@@ -125,9 +125,7 @@ def sensitivities(
 
 def ranks(merit: Array) -> Array:
     """Return the ranks of values from 0 to 1; equal ones, such as all that failed, share theirs."""
-    from scipy.stats import rankdata
-
-    rank: Array = (rankdata(merit) - 0.5) / len(merit)
+    rank: Array = (average_ranks(merit) - 0.5) / len(merit)
     return rank
 
 
@@ -142,9 +140,8 @@ def rank_correlation(axis: Axis, merit: Array) -> Estimate:
     if axis.names or not axis.varies or len(merit) < 5 or np.all(merit == merit[0]):
         return nothing
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
-    rho = float(np.corrcoef(rankdata(axis.values), rankdata(merit))[0, 1])
+    rho = float(np.corrcoef(average_ranks(axis.values), average_ranks(merit))[0, 1])
     z = float(ndtri(0.5 + 0.5 * CONFIDENCE))
     middle = np.arctanh(np.clip(rho, -1.0 + 1e-12, 1.0 - 1e-12))
     half = z * np.sqrt((1.0 + 0.5 * rho**2) / (len(merit) - 3))

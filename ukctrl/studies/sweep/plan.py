@@ -153,12 +153,16 @@ class Plan:
 
     def seed_of(self, sample: int) -> int:
         """Return the seed that the scenario has in a sample."""
-        given = self.values(sample).get(SEED)
+        return self._seed(sample, self.values(sample))
+
+    def _seed(self, sample: int, values: Mapping[str, object]) -> int:
+        given = values.get(SEED)
         return given if isinstance(given, int) else sample_seed(self.seed, sample)
 
     def changes(self, sample: int) -> dict[str, object]:
         """Return what to change in the base scenario for a sample, by path."""
-        changed = {SEED: self.seed_of(sample), **self.values(sample)}
+        values = self.values(sample)
+        changed = {SEED: self._seed(sample, values), **values}
         # Another card comes before what is changed in it.
         return dict(sorted(changed.items(), key=lambda item: not item[0].endswith(".use")))
 
@@ -168,6 +172,8 @@ class Plan:
 
     def _place(self, point: int) -> Sequence[float] | NDArray[np.float64]:
         """Return where a point lies in the unit cube."""
+        if not self.factors:
+            return ()
         if self.design == "random":
             return point_generator(self.seed, point).random(len(self.factors))
         if self.design == "sobol":

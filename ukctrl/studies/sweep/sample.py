@@ -152,7 +152,9 @@ class Sample:
                 raise
 
         keeping = base.keep_all or base.keep_failed
-        run = Run(scenario=scenario, entry="", curves=False, keep=keeping, robot=base.robot)
+        run = Run(
+            scenario=scenario, entry="", curves=False, keep=keeping, timed=False, robot=base.robot
+        )
         try:
             outcome = run(watched)
         except KeyboardInterrupt:

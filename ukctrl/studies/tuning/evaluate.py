@@ -178,7 +178,7 @@ class _Simulation:
                 raise
             return _failed(str(error))
         strict = order.stage == "card"
-        run = Run(scenario=scenario, entry=order.entry, curves=False, strict=strict)
+        run = Run(scenario=scenario, entry=order.entry, curves=False, timed=False, strict=strict)
         outcome: Outcome = run(watch)
         return None if outcome.stopped else Done.of(outcome, scenario.timing.duration)
 

@@ -36,10 +36,14 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
             values[name] = float(value) if isinstance(value, int | float) else float("nan")
         else:
             values[name] = metric.function(samples, None)
-    for block in samples.labels.blocks:
+    blocks = samples.labels.blocks
+    for block in blocks:
         for name, metric in METRICS.items():
             if metric.per_block and metric.function is not None:
-                values[f"{name}.{block}"] = metric.function(samples, block)
+                alone = len(blocks) == 1  # the block has all rows
+                values[f"{name}.{block}"] = (
+                    values[name] if alone else metric.function(samples, block)
+                )
     return values
 
 
@@ -63,15 +67,19 @@ def describe(name: str, labels: Labels | None = None) -> Metric:
 def unit_in(name: str, labels: Labels) -> str:
     """Return the unit of a metric for a robot and task with these labels: `m`, or `m, rad`."""
     unit = describe(name).unit
-    rows = labels.block_rows(name.partition(".")[2] or None)
-    at_position = [labels.row_units[i] for i in rows]
-    known = {
-        "phi": common_unit(at_position),
-        "beta": common_unit(per_second(entry) for entry in at_position),
-        "passive_phi": common_unit(labels.passive_row_units),
-        "force": common_unit(FIELDS["reaction_residual"].units(labels)),
-        "u": common_unit(labels.actuator_units),
-        "u/s": common_unit(per_second(entry) for entry in labels.actuator_units),
-        "(u)^2 s": f"({common_unit(labels.actuator_units)})^2 s",
-    }
-    return known.get(unit, unit)
+    match unit:
+        case "phi" | "beta":
+            rows = labels.block_rows(name.partition(".")[2] or None)
+            units = [labels.row_units[i] for i in rows]
+            return common_unit(units if unit == "phi" else map(per_second, units))
+        case "passive_phi":
+            return common_unit(labels.passive_row_units)
+        case "force":
+            return common_unit(FIELDS["reaction_residual"].units(labels))
+        case "u":
+            return common_unit(labels.actuator_units)
+        case "u/s":
+            return common_unit(map(per_second, labels.actuator_units))
+        case "(u)^2 s":
+            return f"({common_unit(labels.actuator_units)})^2 s"
+    return unit

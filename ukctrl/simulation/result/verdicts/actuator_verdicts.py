@@ -122,8 +122,8 @@ def limits(result: Record) -> Verdict | None:
     if not limited.size:
         return Verdict("note", "limits", "No actuator has an effort limit.")
     with np.errstate(invalid="ignore"):
-        peaks = [np.nanmax(np.abs(u[:, k]), initial=0.0) for k in limited]
-        use = np.array(peaks) / limit[limited]
+        peaks = np.fmax.reduce(np.abs(u[:, limited]), initial=0.0)
+        use = peaks / limit[limited]
     k = first_largest(use)
     nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
     if use[k] > FAR_BEYOND:

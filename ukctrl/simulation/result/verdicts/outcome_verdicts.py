@@ -156,9 +156,9 @@ def velocity(result: Record) -> Verdict | None:
     """Judge the rows without a position level where other rows have one."""
     samples, labels = result.samples, result.labels
     with_phi = measures.holonomic(samples)
-    rows = np.setdiff1d(np.arange(len(labels.rows)), with_phi)
-    if not rows.size or not with_phi.size:
+    if len(with_phi) in (0, len(labels.rows)):
         return None
+    rows = np.setdiff1d(np.arange(len(labels.rows)), with_phi)
     size = np.abs(samples["beta"][:, rows])
     if not np.isfinite(size[-1]).all():
         return None

@@ -1,0 +1,97 @@
+"""A loop that runs again gives what a new one gives, to the last bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from ukctrl import Scenario
+from ukctrl.core.files import catalog
+from ukctrl.robot import Robot
+from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.simulate import Simulation
+
+SHORT = 0.02
+"""Of a whole run this share is tried."""
+SLOW = pytest.mark.slow
+MISMATCH = {"kind": "mismatch", "name": "off", "mass": 0.1, "com": 0.01}
+
+
+def ready(scenario, robot):
+    loop = Simulation(scenario, robot)
+    loop.make_room()
+    return loop
+
+
+def run(loop):
+    status = loop.run(lambda reached, duration: None)
+    arrays = {name: array.tobytes() for name, array in loop.recorder.samples().items()}
+    return status, arrays, loop.ticks, loop.step_halving(), loop.recorder.weak_grip()
+
+
+def shortened(name):
+    scenario = Scenario.load(name)
+    return scenario.replace({"timing.duration": SHORT * scenario.timing.duration})
+
+
+QUICK = (
+    "coordinated-arms", "five-bar", "flexible-joint-arm-motor", "panda-pose", "quadrotor-hover",
+    "scara-helix-bench", "two-mass-spring-far",
+)  # fmt: skip
+"""Laws with memory, passive rows, elastic joints, sensors, both kinds of integrators."""
+OTHERS = [name for name in catalog.names("scenarios") if name not in QUICK]
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=SLOW) for n in OTHERS)])
+def test_every_scenario_of_the_catalogue_that_runs_again(name):
+    scenario = shortened(name)
+    robot = true_robot(scenario.robot)
+    loop = ready(scenario, robot)
+    first = run(loop)
+    if not loop.fit_for_more or not loop.begin_again(scenario, robot):
+        pytest.skip("it is built anew for each run")
+    assert run(loop) == first
+    assert loop.begin_again(scenario.replace({"seed": 5}), robot)
+    assert run(loop) == run(ready(scenario.replace({"seed": 5}), robot))
+
+
+@pytest.mark.parametrize("name", ["panda-pose-sampled", "scara-helix", "ur5-pose", "five-bar"])
+def test_other_masses_are_those_of_a_new_loop(name):
+    scenario = shortened(name).replace({"effect": [MISMATCH]})
+    robot = true_robot(scenario.robot)
+    loop = ready(scenario, robot)
+    run(loop)
+    for seed in (3, 1, 3):
+        other = scenario.replace({"seed": seed, "effect": [{**MISMATCH, "mass": 0.1 * seed}]})
+        assert loop.begin_again(other, robot)
+        assert run(loop) == run(ready(other, robot))
+
+
+def test_the_first_state_is_evaluated_with_the_new_masses():
+    scenario = shortened("panda-pose-sampled").replace({"start": {}})  # where snapshots begin
+    robot = true_robot(scenario.robot)
+    loop = ready(scenario, robot)
+    run(loop)
+    other = scenario.replace({"seed": 7})
+    assert loop.begin_again(other, robot)
+    assert run(loop) == run(ready(other, robot))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"controller.allocation.null_space.kp": 40.0},
+        {"start.spread": 0.01},
+        {"effect": [{"kind": "noise", "std": 1e-3}]},
+        {"effect": [{**MISMATCH, "friction": 0.1}]},
+        {"effect": []},
+        {"timing.duration": 0.2},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_differs_in_more_needs_a_new_one(changes):
+    scenario = shortened("panda-pose-sampled")
+    robot = true_robot(scenario.robot)
+    loop = ready(scenario, robot)
+    run(loop)
+    assert not loop.begin_again(scenario.replace(changes), robot)
+    assert not loop.begin_again(scenario, Robot.load("panda"))
