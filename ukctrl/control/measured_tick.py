@@ -10,7 +10,7 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled, config
+from ukctrl.core.compiled import config, for_python
 from ukctrl.core.program import Steps, run
 from ukctrl.robot.snapshot import Snapshot, checked
 
@@ -20,7 +20,7 @@ VECTOR: Any = types.Array(types.float64, 1, "C")
 SIGNATURE = (types.Array(types.int64, 2, "C"), *[VECTOR] * 3, types.float64, VECTOR, VECTOR)
 
 
-@compiled
+@for_python
 def tick_at(
     lines: Indices, clock: Vector, here_q: Vector, here_v: Vector, t: float, q: Vector, v: Vector
 ) -> int:
@@ -53,7 +53,7 @@ class MeasuredTick:
     def __init__(self, snapshot: Snapshot, steps: Steps) -> None:
         kernel: Any = tick_at
         if not config.DISABLE_JIT and kernel._can_compile:
-            kernel.compile(SIGNATURE)
+            kernel.enter(SIGNATURE)
             kernel.disable_compile()  # for a list or a column of a matrix, which `at` converts
         self._snapshot, self._steps = snapshot, steps
         self._run = partial(kernel, steps.lines, snapshot.clock, snapshot.q, snapshot.v)

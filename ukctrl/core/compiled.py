@@ -26,7 +26,9 @@ from ukctrl.core.own_processes import out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
-    from numba.core import caching, ccallback, dispatcher, runtime
+    from numba.core import caching, runtime
+
+    from ukctrl.core.kernel import Kernel
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,10 +36,10 @@ T = TypeVar("T")
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
 config._config_fname = os.devnull  # or it would look there again whenever it compiles
 NumbaCache: Any = vars(caching)["FunctionCache"]
-CACHE_USERS: Any = (dispatcher, ccallback)
-"""The modules of Numba that make such a cache."""
 RUNTIME: Any = vars(runtime)["rtsys"]
 PACKAGE = Path(__file__).resolve().parents[1]
+OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
+"""How Numba compiles: no Python, no check of indices, and what is no number is no error."""
 _CHANGING = threading.RLock()
 """Held while Numba's own settings are others."""
 
@@ -66,28 +68,30 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
     return _njit(function, _nrt=True)
 
 
-def _njit(function: Callable[P, T], **options: bool) -> Callable[P, T]:
+def for_python(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile as `compiled` does a function that Python calls often, and no kernel.
+
+    It calls other kernels through a second function, which takes 0.1 µs.
+    """
+    return _njit(function, True, _nrt=False)
+
+
+def _njit(function: Callable[P, T], for_python: bool = False, **options: bool) -> Callable[P, T]:
     if config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)
-    njit: Any = numba.njit  # one of its options is not told to type checkers
-    every = {"cache": True, "error_model": "numpy", "nogil": True, **options}
-    decorated: Callable[P, T] = compiled_with(njit(**every), function)
-    return decorated
+    kernel: Any = Kernel(function, {**OPTIONS, "nogil": True, **options}, kept, for_python)
+    return kernel  # type: ignore[no-any-return]
 
 
-def compiled_with(decorator: Callable[[Callable[P, T]], Any], function: Callable[P, T]) -> Any:
-    """Compile by one of Numba's decorators, with our folder for the machine code."""
+def kept(function: Callable[..., Any]) -> Any:
+    """Return what keeps the machine code of a function on disk, in our folder."""
     with _CHANGING:
         before = config.CACHE_DIR
         config.CACHE_DIR = str(cache_folder(before))
-        for user in CACHE_USERS:
-            user.FunctionCache = _OnDisk
         try:
-            return decorator(function)
+            return _OnDisk(function)
         finally:
             config.CACHE_DIR = before
-            for user in CACHE_USERS:
-                user.FunctionCache = NumbaCache
 
 
 class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it

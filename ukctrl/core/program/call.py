@@ -19,10 +19,11 @@ from typing import Any, final
 import numba
 import numpy as np
 from numba import types
-from numba.core import cgutils
+from numba.core import ccallback, cgutils
 from numba.extending import intrinsic
 
-from ukctrl.core.compiled import compiled_with, config
+from ukctrl.core.compiled import OPTIONS, config, kept
+from ukctrl.core.kernel import Pipeline
 
 Kernel = Callable[..., Any]
 """A function decorated with `ukctrl.core.compiled.compiled`."""
@@ -35,6 +36,8 @@ unpack: Any = cgutils.unpack_tuple
 KINDS = {"f": "floats", "i": "whole", "b": "flags"}
 NUMBERS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 """What an array may hold, by NumPy's letter."""
+ENTRANCE = (types.int64,), types.int64
+"""What an entrance takes and returns."""
 RAISED = -(2**62)
 """What an entrance returns of a kernel that raised: kernels must not."""
 
@@ -274,6 +277,8 @@ def entrance(returns: str, arguments: _Text) -> Any:
             "floats": floats, "whole": whole, "flags": flags, "__name__": __name__,
         }  # fmt: skip
         exec(compile(source, __file__, "exec"), known)
-        make = numba.cfunc(types.int64(types.int64), cache=True, error_model="numpy")
-        _FUNCTIONS[told] = compiled_with(make, known[called])
+        made: Any = ccallback.CFunc(known[called], ENTRANCE, {}, OPTIONS, Pipeline)
+        made._cache = kept(known[called])
+        made.compile()
+        _FUNCTIONS[told] = made
     return _FUNCTIONS[told]
