@@ -14,15 +14,17 @@ import getpass
 import hashlib
 import os
 import stat
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
-from ukctrl.core.own_processes import out_of_the_folder
+from ukctrl.core.own_processes import is_command, out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
@@ -40,6 +42,8 @@ RUNTIME: Any = vars(runtime)["rtsys"]
 PACKAGE = Path(__file__).resolve().parents[1]
 OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
 """How Numba compiles: no Python, no check of indices, and what is no number is no error."""
+NOTICED_SECONDS = 0.5
+"""For so long a command compiles and says nothing [s]."""
 _CHANGING = threading.RLock()
 """Held while Numba's own settings are others."""
 
@@ -104,11 +108,32 @@ class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
         ours; where it does compile, it imports that still.
         """
         RUNTIME.initialize(target_context)
+        made: Any = None
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            made = self._load_overload(sig, target_context)
+        if made is None:
+            _Compiling.tell()
+        return made
 
     def _guard_against_spurious_io_errors(self) -> Any:
         return contextlib.suppress(OSError)
+
+
+class _Compiling:
+    """What a command says, once, when it compiles for longer than one would notice."""
+
+    began: ClassVar[float | None] = None
+    is_told: ClassVar[bool] = False
+
+    @classmethod
+    def tell(cls) -> None:
+        """Note that something is compiled; say so unless that is said, or all that there is."""
+        now = time.perf_counter()
+        cls.began = cls.began or now
+        late = now - cls.began > NOTICED_SECONDS
+        if late and is_command() and not cls.is_told and sys.stderr is not None:
+            cls.is_told = True
+            print("ukctrl: compiling, once on this machine ...", file=sys.stderr, flush=True)
 
 
 @functools.cache

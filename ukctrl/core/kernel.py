@@ -13,13 +13,16 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
-from numba.core import codegen, compiler, registry
+from llvmlite.binding import parse_bitcode
+from numba.core import codegen, registry
+from numba.core.caching import NullCache
 
 Dispatcher: Any = registry.CPUDispatcher
 Library: Any = codegen.JITCodeLibrary
-Compiler: Any = compiler.Compiler
 SHORT = 150
 """So many lines of LLVM's language it may copy: three times what it does for speed."""
+KEPT = "beside"
+"""How what is kept on disk differs from what Numba keeps."""
 KERNELS: dict[str, Kernel] = {}
 """By module and name."""
 
@@ -35,6 +38,8 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         for_python: Whether it is its own entry: no other kernel calls it.
     """
 
+    _cache: Any
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -43,9 +48,8 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         for_python: bool = False,
     ) -> None:
         every = {**options, "no_cpython_wrapper": not for_python, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=every, pipeline_class=Pipeline)
+        super().__init__(function, targetoptions=every)
         self._options, self._kept, self._for_python = options, kept, for_python
-        self._cache = kept(function)
         self._entry: Kernel | None = None
         self.name = f"{function.__module__}:{function.__qualname__}"
         KERNELS.setdefault(self.name, self)
@@ -53,11 +57,19 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
     def add_overload(self, made: Any) -> None:
         """Keep machine code."""
         arguments = tuple(made.signature.args)
-        made.library.needed = Needed(self.name, arguments, made.fndesc.llvm_func_name)
+        library = made.library
+        library.needed = Needed(self.name, arguments, made.fndesc.llvm_func_name)
+        library._reload_init.update(made.reload_init)  # which machine code from a disk forgets
         if self._for_python:
             super().add_overload(made)
         else:  # Python must not find what has no wrapper
             self.overloads[arguments] = made
+
+    def compile(self, arguments: Any) -> Any:
+        """Make the machine code, or load it."""
+        if isinstance(self._cache, NullCache):  # for few functions it is ever asked
+            self._cache = self._kept(self.py_func)
+        return super().compile(arguments)
 
     def enter(self, arguments: tuple[Any, ...]) -> Any:
         """Return what Python calls with arguments of such types, which it finds from now on."""
@@ -112,26 +124,52 @@ class Needed(NamedTuple):
             raise FileNotFoundError(f"what called {self.name} was made before it.")
 
 
-class Pipeline(Compiler):  # type: ignore[misc]
-    """Compiles into a library that kernels stand beside."""
-
-    def compile_extra(self, function: Any) -> Any:
-        """Compile a function."""
-        self.state.library = Beside(self.state.targetctx.codegen(), function.__qualname__)
-        self.state.library.enable_object_caching()
-        return super().compile_extra(function)
-
-
 class Beside(Library):  # type: ignore[misc]
     """A function's machine code, which finds the kernels that it calls by their symbols."""
+
+    needed: Needed | None = None
+    _bitcode = b""
+    _shared_module: Any
 
     def add_linking_library(self, library: Any) -> None:
         """Take in what the function calls, or have it loaded before."""
         needed: Needed | None = getattr(library, "needed", None)
-        if needed is None or is_short(library, needed.symbol):
+        if needed is None or library.is_short():
             super().add_linking_library(library)
         else:
             self._reload_init.add(needed)
+
+    def is_short(self) -> bool:
+        """Return whether LLVM may copy the function into what calls it."""
+        assert self.needed is not None
+        function = self._get_module_for_linking().get_function(self.needed.symbol)
+        inlined = any(b"alwaysinline" in attributes for attributes in function.attributes)
+        return inlined or str(function).count("\n") < SHORT
+
+    def serialize_using_object_code(self) -> Any:
+        """Return what is kept on disk."""
+        name, _, made = super().serialize_using_object_code()
+        defined = (*self._final_module.functions, *self._final_module.global_variables)
+        return name, KEPT, (*made, [one.name for one in defined if not one.is_declaration])
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        """Load machine code; what callers may copy is read when there is one."""
+        name, kind, made = state
+        if kind != KEPT:
+            return super()._unserialize(codegen, state)
+        self = cls(codegen, name)
+        self.enable_object_caching()
+        machine_code, self._bitcode, symbols = made
+        self._set_compiled_object(machine_code)
+        self._finalize_final_module()
+        codegen._engine._defined_symbols.update(symbols)
+        return self
+
+    def _get_module_for_linking(self) -> Any:
+        if self._bitcode and self._shared_module is None:
+            self._shared_module = parse_bitcode(self._bitcode)
+        return super()._get_module_for_linking()
 
     def _optimize_functions(self, module: Any) -> None:
         super()._optimize_functions(Definitions(module))
@@ -155,8 +193,4 @@ class Definitions:
         setattr(self.module, name, value)
 
 
-def is_short(library: Any, symbol: str) -> bool:
-    """Return whether LLVM may copy a function into what calls it."""
-    function = library._get_module_for_linking().get_function(symbol)
-    inlined = any(b"alwaysinline" in attributes for attributes in function.attributes)
-    return inlined or str(function).count("\n") < SHORT
+registry.cpu_target.target_context.codegen()._library_class = Beside

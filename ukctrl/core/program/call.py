@@ -23,7 +23,6 @@ from numba.core import ccallback, cgutils
 from numba.extending import intrinsic
 
 from ukctrl.core.compiled import OPTIONS, config, kept
-from ukctrl.core.kernel import Pipeline
 
 Kernel = Callable[..., Any]
 """A function decorated with `ukctrl.core.compiled.compiled`."""
@@ -277,7 +276,7 @@ def entrance(returns: str, arguments: _Text) -> Any:
             "floats": floats, "whole": whole, "flags": flags, "__name__": __name__,
         }  # fmt: skip
         exec(compile(source, __file__, "exec"), known)
-        made: Any = ccallback.CFunc(known[called], ENTRANCE, {}, OPTIONS, Pipeline)
+        made: Any = ccallback.CFunc(known[called], ENTRANCE, {}, OPTIONS)
         made._cache = kept(known[called])
         made.compile()
         _FUNCTIONS[told] = made
