@@ -4,7 +4,8 @@ Numba copies what a function calls into the function's own module, where LLVM op
 its machine code again, caller by caller; and it makes two wrappers of every function, by which
 Python and C may call it. Kernels need neither: machine code finds a kernel by its symbol, as it
 finds the functions of any library, and the few that Python calls have an entry for it. Short
-kernels are still copied, since LLVM may make them part of what calls them.
+kernels are still copied, since LLVM may make them part of what calls them. The decorators that make
+kernels are those of `ukctrl.core.compiled`.
 """
 
 from __future__ import annotations
