@@ -2,10 +2,11 @@
 
     python benchmarks/start.py [--json FILE] [--rounds N] [--beside FOLDER]
 
-All run once with an empty store of machine code, and what each takes then is told. So all that it
-compiles and derives is on the disk, and it runs in turn with the others, round by round. A time is
-the median of the user and system time of its process [s]. With another checkout of ukctrl beside
-it, each command runs there in the same rounds, and a ratio is the median of the rounds' ratios.
+Each runs once with an empty store of machine code of its own, and what it takes then is told. So
+all that it compiles and derives is on the disk, and it runs in turn with the others, round by
+round. A time is the median of the user and system time of its process [s]. With another checkout of
+ukctrl beside it, each command runs there in the same rounds, and a ratio is the median of the
+rounds' ratios.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ COMMANDS = {
 }
 
 
-def taken(arguments: tuple[str, ...], sources: Path, folder: Path) -> tuple[float, float]:
-    """Return the processor time of one command in a folder [s], and its peak memory [MB]."""
-    store = folder / sources.name
+def taken(arguments: tuple[str, ...], sources: Path, store: Path) -> tuple[float, float]:
+    """Return the processor time of one command [s], and its peak memory [MB]."""
+    store.mkdir(parents=True, exist_ok=True)
     own = {"PYTHONPATH": str(sources), "MPLBACKEND": "Agg", "NUMBA_CACHE_DIR": str(store)}
+    own["PYTHONDONTWRITEBYTECODE"] = ""  # users keep it
     process = subprocess.Popen(
         [sys.executable, *arguments],
         env={**os.environ, **own},
-        cwd=folder,
+        cwd=store,
         stdout=subprocess.DEVNULL,
     )
     _, status, usage = os.wait4(process.pid, 0)
@@ -54,9 +56,10 @@ def measured(places: list[Path], rounds: int) -> dict[str, list[list[tuple[float
     }
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds + 1):
-            for name, arguments in COMMANDS.items():
+            for number, (name, arguments) in enumerate(COMMANDS.items()):
                 for place, of_place in zip(places, found[name], strict=True):
-                    of_place.append(taken(arguments, place, Path(folder)))
+                    store = Path(folder) / place.name / str(number)
+                    of_place.append(taken(arguments, place, store))
     return found
 
 
@@ -80,7 +83,7 @@ def main() -> None:
     }
     print(
         f"{'command':40s}{'s':>8s}{'first':>8s}{'MB':>8s}"
-        + (f"{'beside':>8s}{'ratio':>8s}" if given.beside else "")
+        + (f"{'beside':>8s}{'first':>8s}{'ratio':>8s}" if given.beside else "")
     )
     for name, row in rows.items():
         line = f"{name:40s}{row['s']:8.2f}{row['first']:8.2f}{row['MB']:8.0f}"
@@ -88,7 +91,8 @@ def main() -> None:
             here, there = times[name]
             ratios = [a / b for a, b in zip(here, there, strict=True)]
             row |= {"beside": statistics.median(there), "ratio": statistics.median(ratios)}
-            line += f"{row['beside']:8.2f}{row['ratio']:8.2f}"
+            row["beside first"] = found[name][1][0][0]
+            line += f"{row['beside']:8.2f}{row['beside first']:8.2f}{row['ratio']:8.2f}"
         print(line)
     if given.json:
         given.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

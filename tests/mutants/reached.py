@@ -33,7 +33,7 @@ disable_warnings = no-data-collected, module-not-measured, module-not-imported
 
 FEW = 300
 """So few tests are joined by their neighbours."""
-KERNELS = ("compiled", "inlined", "allocating")
+KERNELS = ("compiled", "inlined", "allocating", "for_python")
 """Decorators of functions that are compiled."""
 
 

@@ -1,14 +1,18 @@
-"""The cache of machine code follows the sources."""
+"""Machine code is made once on a machine, and what is kept of it follows the sources."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ukctrl
+from ukctrl.core.algebra import factorisation
+from ukctrl.core.compiled import allocating, compiled, config, for_python
 
 ASK = """
 import numpy as np
@@ -42,7 +46,77 @@ def test_a_change_in_one_file_reaches_the_cached_callers_in_others(tmp_path):
     factor = tmp_path / "ukctrl" / "core" / "algebra" / "factorisation.py"
     before = "x[i] = total / L[i, i]"
     source = factor.read_text()
-    assert source.count(before) == 2  # in solve_lower and in solve_upper
+    assert source.count(before) == 1
     factor.write_text(source.replace(before, "x[i] = 3.0 * total / L[i, i]"))
-    assert answer() == 18.0
-    assert answer() == 18.0  # now from the cache
+    assert answer() == 6.0
+    assert answer() == 6.0  # now from the cache
+
+
+def asked(code, folder):
+    """Return what a process of its own prints, and what it complains of."""
+    command = [sys.executable, *code]
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "store"), "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_any_part_of_the_machine_code_may_be_missing(tmp_path):
+    first = asked(["-c", ASK], tmp_path)
+    kept = sorted((tmp_path / "store").rglob("*.nbc"))
+    assert len(kept) > 5
+    for file in kept:
+        file.unlink()
+        assert asked(["-c", ASK], tmp_path) == first, file.name
+        assert file.exists()
+
+
+@pytest.mark.slow
+def test_a_command_says_once_that_it_compiles(tmp_path):
+    run = ["-m", "ukctrl.cli", "run", "two-mass-spring", "--out", "run", "--quiet"]
+    assert asked(run, tmp_path)[1] == "ukctrl: compiling, once on this machine ...\n"
+    assert asked(run, tmp_path)[1] == ""
+
+
+@compiled
+def halved(x: float) -> float:
+    return 0.5 * x
+
+
+@compiled
+def quartered(x: float) -> float:
+    return halved(halved(x))
+
+
+@for_python
+def with_three(x: float) -> float:
+    return halved(x) + 3.0
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_python_and_kernels_call_the_same_machine_code():
+    assert quartered(6.0) == 1.5
+    made = dict(halved.overloads)
+    assert len(made) == 1
+    assert halved(6.0) == 3.0
+    assert with_three(6.0) == 6.0
+    assert dict(halved.overloads) == made
+    with pytest.raises(TypeError, match="not enough arguments"):
+        halved()
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_kernel_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(factorisation.solve_lower)) is factorisation.solve_lower
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_long_kernel_is_not_copied_into_what_calls_it():
+    @allocating
+    def factored(M, L):
+        return factorisation.cholesky_by_rows(M, L)
+
+    assert factored(np.eye(3), np.empty((3, 3))) == 0
+    assert factored(-np.eye(3), np.empty((3, 3))) != 0
+    (made,) = factored.overloads.values()
+    assert [needed.name.rpartition(":")[2] for needed in made.reload_init] == ["cholesky_by_rows"]

@@ -91,7 +91,7 @@ def outcome(task: Task, folder: Path) -> Outcome:
 
 
 NOTED: set[str] = set()
-DECORATORS = ("compiled", "inlined", "allocating")
+DECORATORS = ("compiled", "inlined", "allocating", "for_python")
 """By which kernels are known."""
 
 

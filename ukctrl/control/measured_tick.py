@@ -11,9 +11,9 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import allocating, compiled, config
+from ukctrl.core.compiled import compiled, config, for_python
 from ukctrl.core.program import Steps, run
-from ukctrl.core.program.call import carray, floats, laid_out, whole
+from ukctrl.core.program.call import arguments_at, laid_out
 from ukctrl.robot.snapshot import Snapshot, checked
 
 UNFIT = -3
@@ -43,15 +43,16 @@ def tick_at(
     return run(lines) if zero == 0.0 else UNFIT
 
 
-@allocating
+here_at: Any = arguments_at((types.Array(types.int64, 2, "C"), VECTOR, VECTOR, VECTOR))
+
+
+@for_python
 def tick_at_block(block: int, t: float, q: Vector, v: Vector) -> int:
     """Do what `tick_at` does, whose first four arrays are laid out at an address.
 
     Every array that Python hands over takes 50 ns.
     """
-    b = whole(block)
-    lines, clock = carray(whole(b[0]), (b[1], b[2])), carray(floats(b[3]), (b[4],))
-    here_q, here_v = carray(floats(b[5]), (b[6],)), carray(floats(b[7]), (b[8],))
+    lines, clock, here_q, here_v = here_at(block)
     return tick_at(lines, clock, here_q, here_v, t, q, v)
 
 
@@ -72,7 +73,7 @@ class MeasuredTick:
             return
         kernel: Any = tick_at_block
         if kernel._can_compile:
-            kernel.compile(SIGNATURE)
+            kernel.enter(SIGNATURE)
             kernel.disable_compile()  # for a list or a column of a matrix, which `at` converts
         words: list[int] = []
         laid_out(here, words)

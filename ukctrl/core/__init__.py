@@ -5,7 +5,8 @@ In order:
 ``own_processes`` (their modules, their memory), ``quiet`` (without warnings);
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
-``compiled`` (how functions are compiled) and ``program`` (kernels that run one after the other);
+``kernel`` and ``compiled`` (how functions are compiled);
+``program`` (kernels that run one after the other);
 ``expression`` (formulas in text);
 ``field_checks`` and ``fields`` (what a file may say, with units and bounds);
 ``algebra`` (small dense linear algebra, compiled).

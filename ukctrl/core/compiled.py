@@ -14,19 +14,23 @@ import getpass
 import hashlib
 import os
 import stat
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
-from ukctrl.core.own_processes import out_of_the_folder
+from ukctrl.core.own_processes import is_command, out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
-    from numba.core import caching, ccallback, dispatcher, runtime
+    from numba.core import caching, runtime
+
+    from ukctrl.core.kernel import Kernel
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,10 +38,12 @@ T = TypeVar("T")
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
 config._config_fname = os.devnull  # or it would look there again whenever it compiles
 NumbaCache: Any = vars(caching)["FunctionCache"]
-CACHE_USERS: Any = (dispatcher, ccallback)
-"""The modules of Numba that make such a cache."""
 RUNTIME: Any = vars(runtime)["rtsys"]
 PACKAGE = Path(__file__).resolve().parents[1]
+OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
+"""How Numba compiles: no Python, no check of indices, and what is no number is no error."""
+NOTICED_SECONDS = 0.5
+"""For so long a command compiles and says nothing [s]."""
 _CHANGING = threading.RLock()
 """Held while Numba's own settings are others."""
 
@@ -66,28 +72,30 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
     return _njit(function, _nrt=True)
 
 
-def _njit(function: Callable[P, T], **options: bool) -> Callable[P, T]:
+def for_python(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile as `compiled` does a function that Python calls often, and no kernel.
+
+    It calls other kernels through a second function, which takes 0.1 µs.
+    """
+    return _njit(function, True, _nrt=False)
+
+
+def _njit(function: Callable[P, T], for_python: bool = False, **options: bool) -> Callable[P, T]:
     if config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)
-    njit: Any = numba.njit  # one of its options is not told to type checkers
-    every = {"cache": True, "error_model": "numpy", "nogil": True, **options}
-    decorated: Callable[P, T] = compiled_with(njit(**every), function)
-    return decorated
+    kernel: Any = Kernel(function, {**OPTIONS, "nogil": True, **options}, kept, for_python)
+    return kernel  # type: ignore[no-any-return]
 
 
-def compiled_with(decorator: Callable[[Callable[P, T]], Any], function: Callable[P, T]) -> Any:
-    """Compile by one of Numba's decorators, with our folder for the machine code."""
+def kept(function: Callable[..., Any]) -> Any:
+    """Return what keeps the machine code of a function on disk, in our folder."""
     with _CHANGING:
         before = config.CACHE_DIR
         config.CACHE_DIR = str(cache_folder(before))
-        for user in CACHE_USERS:
-            user.FunctionCache = _OnDisk
         try:
-            return decorator(function)
+            return _OnDisk(function)
         finally:
             config.CACHE_DIR = before
-            for user in CACHE_USERS:
-                user.FunctionCache = NumbaCache
 
 
 class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
@@ -100,11 +108,32 @@ class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
         ours; where it does compile, it imports that still.
         """
         RUNTIME.initialize(target_context)
+        made: Any = None
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            made = self._load_overload(sig, target_context)
+        if made is None:
+            _Compiling.tell()
+        return made
 
     def _guard_against_spurious_io_errors(self) -> Any:
         return contextlib.suppress(OSError)
+
+
+class _Compiling:
+    """What a command says, once, when it compiles for longer than one would notice."""
+
+    began: ClassVar[float | None] = None
+    is_told: ClassVar[bool] = False
+
+    @classmethod
+    def tell(cls) -> None:
+        """Note that something is compiled; say so unless that is said, or all that there is."""
+        now = time.perf_counter()
+        cls.began = cls.began or now
+        late = now - cls.began > NOTICED_SECONDS
+        if late and is_command() and not cls.is_told and sys.stderr is not None:
+            cls.is_told = True
+            print("ukctrl: compiling, once on this machine ...", file=sys.stderr, flush=True)
 
 
 @functools.cache

@@ -70,7 +70,7 @@ def collect_seldom() -> None:
 
     Each look goes through all that was loaded, so that they made a tenth of what starting takes.
     """
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(400_000, 20, 100)
 
 
 class _Process:

@@ -18,6 +18,7 @@ from ukctrl.core.number_text import duration, number, prefixed, sentence, si, un
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
 from ukctrl.reports.plot import panels
+from ukctrl.reports.plot.style import styled
 from ukctrl.reports.table import Column, Table, meaning
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.plain_files import toml_text
@@ -59,6 +60,7 @@ def write_report(result: Result, directory: str | Path) -> Path:
     return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES, run_id)
 
 
+@styled
 def pictures(result: Result) -> list[web_page.Picture]:
     """Draw every figure that has something to show."""
     return [

@@ -16,75 +16,50 @@ from collections.abc import Callable, Collection, Sequence
 from ctypes import addressof, c_char
 from typing import Any, final
 
-import numba
 import numpy as np
 from numba import types
-from numba.core import cgutils
+from numba.core import ccallback
 from numba.extending import intrinsic
+from numba.np import arrayobj
 
-from ukctrl.core.compiled import compiled_with, config
+from ukctrl.core.compiled import OPTIONS, config, kept
 
 Kernel = Callable[..., Any]
 """A function decorated with `ukctrl.core.compiled.compiled`."""
 Fault = Callable[[int], BaseException | None]
 """Makes the error of a negative number that a kernel returned; or does what the kernel could not,
 and returns None."""
-carray: Any = numba.carray  # type: ignore[attr-defined]
-from_types: Any = types.BaseTuple.from_types
-unpack: Any = cgutils.unpack_tuple
-KINDS = {"f": "floats", "i": "whole", "b": "flags"}
+BaseTuple: Any = types.BaseTuple
+tuple_of: Any = types.Tuple
+arrays: Any = arrayobj  # of all three, type checkers know nothing
 NUMBERS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 """What an array may hold, by NumPy's letter."""
+ENTRANCE = (types.int64,), types.int64
+"""What an entrance takes and returns."""
 RAISED = -(2**62)
 """What an entrance returns of a kernel that raised: kernels must not."""
 
 
-def _memory(of: Any) -> Any:
-    """Return a compiled function from an address to a pointer to such values."""
-
-    @intrinsic
-    def at(typing: Any, address: Any) -> Any:
-        pointer: Any = types.CPointer
-        signature = pointer(of)(types.int64)
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-        return signature, generate
-
-    return at
-
-
-floats, whole, flags = _memory(types.float64), _memory(types.int64), _memory(types.boolean)
-
-
-@intrinsic
-def number(typing: Any, bits: Any) -> Any:
-    """Compiled: the float whose bits are those of a whole number."""
-    signature = types.float64(types.int64)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
-
-    return signature, generate
-
-
-def _kernels(returning: Any) -> Any:
-    """Return a compiled function that calls the kernel at an address, which returns this type.
+def _kernels(returning: Any, kinds: Sequence[Any]) -> Any:
+    """Return a compiled function that calls the kernel in a block, with the arguments there.
 
     It returns a number below zero where the kernel did, or returned False.
+
+    Args:
+        returning: What the kernel returns.
+        kinds: Types of its arguments.
     """
 
     @intrinsic
-    def enter(typing: Any, address: Any, arguments: Any) -> Any:
-        signature = types.int64(types.int64, arguments)
+    def enter(typing: Any, block: Any) -> Any:
+        signature = types.int64(types.int64)
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             convention, word = context.call_conv, context.get_value_type(types.int64)
-            kinds = tuple(arguments)
-            given = unpack(builder, values[1], len(kinds))
+            words = _Words(context, builder, builder.inttoptr(values[0], word.as_pointer()))
             kind = convention.get_function_type(returning, kinds)
-            kernel = builder.inttoptr(values[0], kind.as_pointer())
+            kernel = builder.inttoptr(words.next(), kind.as_pointer())
+            given = [words.value(one) for one in kinds]
             status, answer = convention.call_function(builder, kernel, returning, kinds, given)
             if isinstance(returning, types.NoneType):
                 code = word(0)
@@ -99,11 +74,72 @@ def _kernels(returning: Any) -> Any:
     return enter
 
 
-RETURNS = {
-    "nothing": (types.none, _kernels(types.none)),
-    "truth": (types.boolean, _kernels(types.boolean)),
-    "code": (types.int64, _kernels(types.int64)),
-}
+def arguments_at(kinds: Sequence[Any]) -> Any:
+    """Return a compiled function from the address of arguments, as `laid_out`, to a tuple of them.
+
+    Args:
+        kinds: Their types.
+    """
+
+    @intrinsic
+    def take(typing: Any, block: Any) -> Any:
+        signature = tuple_of(kinds)(types.int64)
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            word = context.get_value_type(types.int64)
+            words = _Words(context, builder, builder.inttoptr(values[0], word.as_pointer()))
+            return words.value(signature.return_type)
+
+        return signature, generate
+
+    return take
+
+
+RETURNS = types.none, types.boolean, types.int64
+
+
+class _Words:
+    """The words of a block, one after the other, as a compiled function reads them.
+
+    Args:
+        context: Numba's.
+        builder: Writes machine code.
+        place: The block's address.
+    """
+
+    def __init__(self, context: Any, builder: Any, place: Any) -> None:
+        self._context, self._builder, self._place, self._at = context, builder, place, 0
+
+    def next(self) -> Any:
+        """Return the next word."""
+        at = self._context.get_constant(types.intp, self._at)
+        self._at += 1
+        return self._builder.load(self._builder.gep(self._place, [at]))
+
+    def value(self, kind: Any) -> Any:
+        """Return an argument of a type."""
+        context, builder = self._context, self._builder
+        if isinstance(kind, BaseTuple):
+            return context.make_tuple(builder, kind, [self.value(part) for part in kind])
+        if isinstance(kind, types.Array):
+            return self._array(kind)
+        word = self.next()
+        if kind == types.boolean:
+            return builder.icmp_signed("!=", word, word.type(0))
+        return word if kind == types.int64 else builder.bitcast(word, context.get_value_type(kind))
+
+    def _array(self, kind: Any) -> Any:
+        context, builder = self._context, self._builder
+        size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        array = arrays.make_array(kind)(context, builder)
+        data = builder.inttoptr(self.next(), array.data.type)
+        shape = [self.next() for _ in range(kind.ndim)]
+        itemsize = context.get_constant(types.intp, size)
+        strides = [itemsize]
+        for length in shape[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], length))
+        arrays.populate_array(array, data, shape, strides[: kind.ndim], itemsize, meminfo=None)
+        return array._getvalue()
 
 
 @final
@@ -176,7 +212,7 @@ def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     for value in arguments:
         if isinstance(value, np.ndarray):
             numbers, shape = value.dtype.kind, value.shape
-            if not value.flags.c_contiguous or numbers not in KINDS:
+            if not value.flags.c_contiguous or numbers not in NUMBERS:
                 raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
             words += (_address(value), *shape)
             kinds.append((numbers, len(shape)))
@@ -196,45 +232,11 @@ def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     return tuple(kinds)
 
 
-class _Text:
-    """How an entrance takes a block apart.
-
-    Attributes:
-        text: The arguments as an expression in the block ``b``, which tells their types too.
-        classes: The named tuples of the expression, by name.
-    """
-
-    def __init__(self, kinds: Sequence[Any]) -> None:
-        self._at = 1
-        self.classes: dict[str, type] = {}
-        self.text = self._list(kinds)
-
-    def _list(self, kinds: Sequence[Any]) -> str:
-        return "".join(f"{self._one(kind)}, " for kind in kinds)
-
-    def _one(self, kind: Any) -> str:
-        if isinstance(kind, tuple) and isinstance(kind[0], type):
-            made, inside = kind[0], self._list(kind[1:])
-            if made is tuple:
-                return f"({inside})"
-            name = f"{made.__module__}.{made.__qualname__}".replace(".", "_")
-            self.classes[name] = made
-            return f"{name}({inside})"
-        at = self._at
-        self._at += 1
-        if isinstance(kind, tuple):
-            numbers, axes = kind
-            shape = "".join(f"b[{at + k}], " for k in range(1, axes + 1))
-            self._at += axes
-            return f"carray({KINDS[numbers]}(b[{at}]), ({shape}))"
-        return {"b": f"b[{at}] != 0", "i": f"b[{at}]", "f": f"number(b[{at}])"}[kind]
-
-
 def _type(value: Any) -> Any:
     """Return the type by which Numba knows an argument."""
     if isinstance(value, tuple):
         kinds = [_type(part) for part in value]
-        return from_types(kinds) if type(value) is tuple else from_types(kinds, type(value))
+        return BaseTuple.from_types(kinds, None if type(value) is tuple else type(value))
     if isinstance(value, np.ndarray):
         return types.Array(NUMBERS[value.dtype.kind], value.ndim, "C")
     if isinstance(value, bool | np.bool_):
@@ -254,39 +256,32 @@ def _entrance(kernel: Any, kinds: tuple[Any, ...], arguments: Sequence[Any]) -> 
     """Return the address of what calls a kernel, and of its machine code for such arguments."""
     with _MAKING:
         if (kernel, kinds) not in _ENTRANCES:
-            address, returns = _native(kernel, arguments)
-            called = entrance(returns, _Text(kinds))
-            _ENTRANCES[kernel, kinds] = int(called.address), address
+            given = tuple(_type(value) for value in arguments)
+            address, returning = _native(kernel, given)
+            _ENTRANCES[kernel, kinds] = int(entrance(returning, given).address), address
         return _ENTRANCES[kernel, kinds]
 
 
-def _native(kernel: Any, arguments: Sequence[Any]) -> tuple[int, str]:
+def _native(kernel: Any, kinds: tuple[Any, ...]) -> tuple[int, Any]:
     """Return the address of a kernel's machine code for such arguments, and what it returns."""
-    kinds = tuple(_type(value) for value in arguments)
     kernel.compile(kinds)
     made = kernel.overloads[kinds]
     address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-    answer = made.signature.return_type
-    name = next((name for name, (kind, _) in RETURNS.items() if kind == answer), "")
-    if not name:
+    returning = made.signature.return_type
+    if returning not in RETURNS:
         raise TypeError(f"kernel '{kernel.__name__}' must return nothing, a truth or a number.")
-    return int(address), name
+    return int(address), returning
 
 
-def entrance(returns: str, arguments: _Text) -> Any:
-    """Return what takes such a block apart and calls the kernel in it."""
-    told = f"{returns} {arguments.text}"
+def entrance(returning: Any, kinds: tuple[Any, ...]) -> Any:
+    """Return what takes a block of such arguments apart, and calls the kernel in it."""
+    told = f"{returning} {kinds}"
     if told not in _FUNCTIONS:
-        called = f"enter_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-        source = (
-            f"def {called}(block):\n    b = whole(block)\n"
-            f"    return enter(b[0], ({arguments.text}))\n"
-        )
-        known = {
-            **arguments.classes, "enter": RETURNS[returns][1], "carray": carray, "number": number,
-            "floats": floats, "whole": whole, "flags": flags, "__name__": __name__,
-        }  # fmt: skip
-        exec(compile(source, __file__, "exec"), known)
-        make = numba.cfunc(types.int64(types.int64), cache=True, error_model="numpy")
-        _FUNCTIONS[told] = compiled_with(make, known[called])
+        name = f"enter_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        known = {"enter": _kernels(returning, kinds), "__name__": __name__}
+        exec(compile(f"def {name}(block):\n    return enter(block)\n", __file__, "exec"), known)
+        made: Any = ccallback.CFunc(known[name], ENTRANCE, {}, OPTIONS)
+        made._cache = kept(known[name])
+        made.compile()
+        _FUNCTIONS[told] = made
     return _FUNCTIONS[told]
