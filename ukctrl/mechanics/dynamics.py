@@ -240,7 +240,10 @@ class Dynamics:
         motors = self.motors[: B.shape[1]]
         if not self._count:
             plain = s.M, s.nle, f, B, L, a_free, G, motors
-            yield Call(separate.separate_answer, self.ties, *plain, fault=singular)
+            if self.separate:
+                yield Call(separate.separate_answer, self.ties, *plain, fault=singular)
+            else:
+                yield Call(kernels.plain_answer, *plain, fault=singular)
             return
         yield from self.passive.steps(s).every
         if self._pushes:

@@ -7,6 +7,7 @@ or rows are lost or repeated.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -245,7 +246,7 @@ def least_eigenvalue(K: Matrix, size: Vector, z: Vector) -> float:
         size: The diagonal of $S$.
         z: Scratch.
     """
-    least, trace, m = 1.0 / np.e, 0.0, len(size)
+    least, trace, m = 1.0 / math.e, 0.0, len(size)
     for i in range(m):
         least /= K[i, i] * size[i]
     if least > CLEAR:

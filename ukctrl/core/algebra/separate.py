@@ -58,7 +58,7 @@ def ties_of(trees: Indices, pushed: Flags) -> Indices:
     return np.repeat(ties, sizes, axis=0)
 
 
-@compiled
+@allocating
 def separate_answer(
     ties: Indices,
     M: Matrix,
@@ -70,26 +70,9 @@ def separate_answer(
     G: Matrix,
     motors: Vector,
 ) -> int:
-    """Do what `ukctrl.core.algebra.kernels.plain_answer` does; ``L`` and ``G`` begin as zeros."""
-    n = len(a_free)
-    if n == 0 or ties[0, END] == n:
-        return kernels.plain_answer(M, nle, f, B, L, a_free, G, motors)
-    return answer_by_bodies(ties, M, nle, f, B, L, a_free, G, motors)
-
-
-@allocating
-def answer_by_bodies(
-    ties: Indices,
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-) -> int:
-    """Do it body by body."""
+    """Do what `ukctrl.core.algebra.kernels.plain_answer` does, body by body; ``L`` and ``G`` begin
+    as zeros.
+    """
     begin, none = 0, np.zeros((0, 0))
     mass, factor, pushed, moved = none, none, none, none
     while begin < len(a_free):

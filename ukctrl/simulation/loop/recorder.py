@@ -38,6 +38,7 @@ from ukctrl.simulation.loop.sample_kernels import (
     keep_reach,
     keep_reactions,
     keep_row,
+    keep_separate_grip,
     keep_trace,
     within,
 )
@@ -233,11 +234,9 @@ class Recorder:
         yield Call(keep_plain, *state, demand, asks, taken.asked_at, potential, plain)
         yield truth.power_step(a, u, plain.power)
         if len(self.servo):
-            affine = truth.ties, truth.L, rows.A, truth.G, truth.motors
-            yield Call(
-                keep_grip, *affine, now("grip"), now("held"),
-                fault=lambda code: self._keep_grip(truth, u),
-            )  # fmt: skip
+            affine = truth.L, rows.A, truth.G, truth.motors, now("grip"), now("held")
+            apart = (keep_separate_grip, truth.ties) if truth.separate else (keep_grip,)
+            yield Call(*apart, *affine, fault=lambda code: self._keep_grip(truth, u))
         if len(self.servo) >= LONG:
             yield self._keep_reach(truth)
         if len(truth.passive):

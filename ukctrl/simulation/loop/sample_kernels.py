@@ -8,6 +8,7 @@ import numpy as np
 
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.grip import firm
 from ukctrl.core.algebra.products import write_times
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -140,13 +141,21 @@ def keep_reach(
 
 
 @compiled
-def keep_grip(
+def keep_grip(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, held: Vector) -> bool:
+    """Write the grip of every row, and how many are held; return whether all are, for sure."""
+    rank = firm(L, A, G, motors, grips)
+    held[0] = rank
+    return rank > 0
+
+
+@compiled
+def keep_separate_grip(
     ties: Indices, L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, held: Vector
 ) -> bool:
-    """Write the grip of every row, and how many are held; return whether all are, for sure."""
-    if len(A) > 0:
-        held[0] = separate.separate_firm(ties, L, A, G, motors, grips)
-    return len(A) == 0 or held[0] > 0.0
+    """Do what `keep_grip` does, body by body."""
+    rank = separate.separate_firm(ties, L, A, G, motors, grips)
+    held[0] = rank
+    return rank > 0
 
 
 @compiled
