@@ -30,8 +30,7 @@ import pinocchio as pin
 from naive_n_four_bar import NaiveFourBars
 from page import DOCS, write_tables
 
-from ukctrl import Dynamics, Robot, Scenario, Task, simulate
-from ukctrl.core.arrays import Vector
+from ukctrl import Dynamics, Robot, Scenario, Task, Vector, simulate
 
 LINKS = (5, 10, 20, 30, 40, 47, 48, 60, 80, 100)
 LOOPS = (1, 2, 5, 10, 20, 40)

@@ -37,7 +37,7 @@ ALIKE = {
 EXACT = {
     "abs", "arange", "array", "ascontiguousarray", "bool_", "copysign", "empty", "eye", "float64",
     "floor", "inf", "int64", "isfinite", "isnan", "max", "min", "nan", "nextafter", "ones", "pi",
-    "rint", "round", "searchsorted", "sign", "sqrt", "zeros",
+    "rint", "round", "searchsorted", "sign", "sqrt", "uint64", "zeros",
 }  # fmt: skip
 """What rounds correctly, or not at all."""
 FACTORISATIONS = ("cholesky", "inv", "lstsq", "qr", "solve", "svd")

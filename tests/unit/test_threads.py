@@ -122,8 +122,10 @@ def test_results_of_threads_have_the_bits_of_a_run_by_itself():
         ("scara-helix", {}, True),
         ("coordinated-arms", {}, True),
         ("scara-helix", {"integrator.method": "Radau"}, False),
-        ("cart-pole-swing-up", {}, False),  # Python asks its guard
-        ("n-four-bar", {}, False),
+        ("cart-pole-swing-up", {}, True),
+        ("cart-pole-swing-up", {"integrator": {"method": "RK4", "step": 0.01}}, False),  # its guard
+        ("n-four-bar", {}, True),
+        ("n-four-bar", {"integrator": {"method": "DOP853"}}, False),  # what corrects its steps
     ],
 )
 def test_threads_are_for_what_machine_code_runs_from_sample_to_sample(name, changes, suits):

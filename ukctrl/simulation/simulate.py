@@ -142,7 +142,7 @@ def _ready(
     if robot is None:
         with noting() as files:
             robot = true_robot(scenario.robot)
-    if loop is None or not loop.begin_again(scenario, robot):
+    if loop is None or planning is not None or not loop.begin_again(scenario, robot):
         loop = Simulation(scenario, robot, planning)
         loop.make_room()
     yield loop

@@ -13,6 +13,8 @@ from typing import ParamSpec, final
 
 P = ParamSpec("P")
 
+CALLED_BACK = ("of_machine_code", "help_with")
+"""What machine code calls (`ukctrl.core.program`): nothing is caught before it has begun."""
 INSIST_SECONDS = 1.0
 """A second Ctrl-C this much later stops even what the first one could not."""
 
@@ -38,6 +40,8 @@ class Stop:
         insists = time.monotonic() - self._asked_at > INSIST_SECONDS
         self._asked_at = min(self._asked_at, time.monotonic())
         inside = False
+        if frame is not None and frame.f_code.co_name in CALLED_BACK and not insists:
+            return  # as below
         while frame is not None and not inside:
             if frame.f_code.co_name == "__del__" and not insists:
                 return  # Python would print the interrupt and go on; the next sample raises it

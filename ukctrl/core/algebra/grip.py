@@ -285,6 +285,7 @@ def firm(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector) -> int:
     for i in range(m):
         for k in range(i + 1):
             square[i, k] -= WEAK * WEAK * inner[i, k]
+            square[k, i] = square[i, k]
         square[i, i] -= SURE
     return 0 if cholesky(square, inner) > 0 else m
 

@@ -103,11 +103,12 @@ _LIVE: WeakValueDictionary[int, Steps] = WeakValueDictionary()
 _NUMBERS = itertools.count(LINES, LINES)
 
 
-def _of_machine_code(place: int) -> int:
+def of_machine_code(place: int) -> int:
+    """Help with a line of a table, both in one number."""
     return _LIVE[place - place % LINES].help_with(place % LINES)
 
 
-_come_back = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_of_machine_code)
+_come_back = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(of_machine_code)
 """What machine code calls with the number of a table and of its line."""
 COME_BACK = ctypes.cast(_come_back, ctypes.c_void_p).value or 0
 
