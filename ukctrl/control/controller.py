@@ -30,6 +30,8 @@ from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
+Measured = tuple[Tick, Callable[[float, Vector, Vector], None], Callable[[], Command]]
+"""What answers at a measured state, what writes that there, and what returns it."""
 MAX_SWITCHES = 8
 """More switches than this at one moment never end."""
 
@@ -79,7 +81,7 @@ class Law:
     def __init__(self, task: Task, stack: Stack | None = None) -> None:
         self.task = task
         self.stack = Stack(task.servo, task.robot) if stack is None else stack
-        self._measured: tuple[Tick, MeasuredTick] | None = None
+        self._measured: Measured | None = None
         self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
         self._error: Kept[Dynamics, tuple[Vector, Steps]] = Kept(self._measured_error)
 
@@ -222,19 +224,20 @@ class Law:
                 f"memory must have the shape of law.memory, {self.memory.shape}; got "
                 f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
             )
-        tick, measured = self._measured or self._make_measured()
+        tick, at, answer = self._measured or self._make_measured()
         if len(memory):
             tick.memory[:] = memory
-        measured.at(t, q, v)
-        answer = tick.answer()
-        return answer._replace(memory=tick.memory.copy()) if self.switches else answer
+        at(t, q, v)
+        if self.switches:
+            return answer()._replace(memory=tick.memory.copy())
+        return answer()
 
-    def _make_measured(self) -> tuple[Tick, MeasuredTick]:
+    def _make_measured(self) -> Measured:
         """Make a robot for `command`, and all that happens in it as one table."""
         dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
         tick = self.tick(dynamics)
         steps = Steps((*self.before_answer(dynamics), *tick.steps.every))
-        self._measured = tick, MeasuredTick(dynamics.snapshot, steps)
+        self._measured = tick, MeasuredTick(dynamics.snapshot, steps).at, tick.answer
         return self._measured
 
     @final

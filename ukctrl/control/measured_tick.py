@@ -91,9 +91,9 @@ class MeasuredTick:
             code = self._run(t, q, v)
         except TypeError:
             code = self._run(float(t), *(np.array(x) for x in self._checked(q, v)))
-        if code == UNFIT:
-            self._checked(q, v)
         if code < 0:
+            if code == UNFIT:
+                self._checked(q, v)
             self._steps.complain()
 
     def _checked(self, q: ArrayLike, v: ArrayLike) -> tuple[Vector, Vector]:

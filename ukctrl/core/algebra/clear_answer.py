@@ -126,7 +126,7 @@ def clear_answer(
 def smallest_singular_value(S: Matrix, x: Vector) -> float:
     """Return that of unit rows from the factor of their Gram matrix; ``x`` is scratch.
 
-    From above, within some percent, by inverse iteration; the start leans on every direction.
+    An estimate from above, by inverse iteration; the start leans on every direction.
     """
     length = 1.0
     for i in range(len(x)):

@@ -48,10 +48,14 @@ def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
     if x.ndim == 1:
         for i in range(len(x)):
             target[i] = x[i]
-        return
-    entries, into = x.reshape(-1), target.reshape(-1)
-    for i in range(len(entries)):
-        into[i] = entries[i]
+    elif x.ndim == 2:
+        for i in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                target[i, k] = x[i, k]
+    else:
+        entries, into = x.reshape(-1), target.reshape(-1)
+        for i in range(len(entries)):
+            into[i] = entries[i]
 
 
 @compiled

@@ -22,6 +22,7 @@ from ukctrl.core.algebra.factorisation import (
     factor_in_place,
     factor_unrooted,
     multiplied,
+    multiplied_across,
     solve_lower,
     solve_lower_columns,
     solve_unrooted,
@@ -33,6 +34,7 @@ from ukctrl.core.algebra.grip import MANY, Lengths, beside, drop_lost, held_rows
 from ukctrl.core.algebra.products import (
     column_lengths,
     write_gram,
+    write_gram_of_rows,
     write_times,
     write_weighted_columns,
 )
@@ -198,12 +200,14 @@ def clear_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> bool:
     y, size, reach, d = desk.each[RIGHT], desk.each[SIZE], desk.each[ROWS], desk.each[D]
     if m == 0 or m > len(step) or m >= LONG:
         return False
-    for i in range(m):
-        for k in range(len(step)):
-            across[k, i] = H[i, k]
     if len(desk.root) > 0:
+        for i in range(m):
+            for k in range(len(step)):
+                across[k, i] = H[i, k]
         solve_lower_columns(desk.root, across)
-    write_gram(across, S)
+        write_gram(across, S)
+    else:
+        write_gram_of_rows(H, S)
     for i in range(m):
         size[i], y[i] = S[i, i], d[i]
     if factor_unrooted(S, S) > 0:
@@ -266,9 +270,11 @@ def least_eigenvalue(K: Matrix, size: Vector, z: Vector) -> float:
 @compiled
 def write_step(desk: Desk, y: Vector, step: Vector) -> None:
     """Write ``R^-1 H' y``."""
-    multiplied(desk.across, y, step)
     if len(desk.root) > 0:
+        multiplied(desk.across, y, step)
         solve_upper(desk.root, step)
+    else:
+        multiplied_across(y, desk.H, step)
 
 
 @compiled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import SEVERAL, solve_lower_columns
+from ukctrl.core.algebra.factorisation import SEVERAL, dot, solve_lower_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -100,6 +100,14 @@ def write_gram(X: Matrix, S: Matrix) -> None:
             if entry != 0.0:
                 for j in range(i + 1):
                     into[j] += entry * row[j]
+
+
+@compiled
+def write_gram_of_rows(X: Matrix, S: Matrix) -> None:
+    """Write the lower half of ``X X'``."""
+    for i in range(len(X)):
+        for j in range(i + 1):
+            S[i, j] = dot(X[i], X[j])
 
 
 @compiled

@@ -171,9 +171,9 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
 
 @allocating
 def _smallest_singular_value(T: Matrix) -> float:
-    """Return the smallest singular value of a lower triangle, from above, within some percent.
+    """Return an estimate of the smallest singular value of a lower triangle, from above.
 
-    Inverse iteration; the start leans on every direction.
+    Three steps of inverse iteration; the start leans on every direction.
     """
     n = T.shape[0]
     x = np.empty(n)
