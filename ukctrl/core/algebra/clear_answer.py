@@ -33,7 +33,7 @@ SQUARED = 1e-8
 """Squared singular values of unit rows above which one correction takes what squaring loses."""
 ROUND = 0.1
 """Above this, nothing is lost."""
-ITERATIONS = 3
+ITERATIONS = 6
 """Steps of inverse iteration for the smallest singular value."""
 
 
@@ -130,7 +130,7 @@ def smallest_singular_value(S: Matrix, x: Vector) -> float:
     """
     length = 1.0
     for i in range(len(x)):
-        x[i] = 1.0 + 0.5 * np.sin(3.0 * i)
+        x[i] = np.sin((i + 1.0) ** 2)
     length = np.sqrt(dot(x, x))
     for _ in range(ITERATIONS):
         for i in range(len(x)):
