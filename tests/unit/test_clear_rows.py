@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import kernels, least_input
+from ukctrl.core.algebra import clear_input, kernels, least_input
 from ukctrl.core.algebra.clear_answer import clear_answer, room_for
 from ukctrl.core.algebra.factorisation import factor_unrooted, solve_unrooted
 
@@ -40,7 +40,7 @@ def asked(rng, m, near, weighed):
     motors = np.linalg.norm(np.linalg.solve(L, B), axis=0)
     R = positive(rng, NU) if weighed else np.zeros((0, 0))
     given = A, rng.standard_normal(m), rng.standard_normal(N), G, L, motors, R
-    room = least_input.desk_for(m, N, NU, weighed)
+    room = clear_input.desk_for(m, N, NU, weighed)
     return room, (*given, rng.standard_normal(NU), RTOL, np.zeros(NU), np.zeros(m))
 
 
@@ -73,9 +73,9 @@ def test_the_least_input_is_that_of_the_pseudoinverse(rng, m, weighed, near):
 def test_rows_that_come_near_each_other_are_left_to_the_careful_way(rng, near):
     room, given = asked(rng, 3, near, False)
     A, G, motors, miss = given[0], given[3], given[5], given[-1]
-    room.H[:], room.each[least_input.D] = A @ G, given[1]
-    room.each[least_input.ROWS] = np.linalg.norm(np.linalg.solve(given[4], A.T), axis=0)
-    assert not least_input.clear_input(room, motors, RTOL, miss)
+    room.H[:], room.each[clear_input.D] = A @ G, given[1]
+    room.each[clear_input.ROWS] = np.linalg.norm(np.linalg.solve(given[4], A.T), axis=0)
+    assert not clear_input.clear_input(room, motors, RTOL, miss)
     assert least_input.input_on(room, *given) in (3, least_input.UNSURE - 2)
 
 
@@ -89,10 +89,10 @@ def test_no_eigenvalue_of_unit_rows_is_below_the_bound(rng, m, near):
     S = (X @ X.T) * np.outer(sizes, sizes)
     K = np.zeros((m, m))
     assert factor_unrooted(S, K) == 0
-    bound = least_input.least_eigenvalue(K, S.diagonal().copy(), np.zeros(m))
+    bound = clear_input.least_eigenvalue(K, S.diagonal().copy(), np.zeros(m))
     smallest = np.linalg.eigvalsh(X @ X.T)[0]
     assert 0.0 < bound <= smallest * (1.0 + 1e-9) + 1e-14
-    if bound <= least_input.CLEAR:  # by the trace of the inverse
+    if bound <= clear_input.SQUARED:  # by the trace of the inverse
         assert smallest <= m * bound * (1.0 + 1e-6)
 
 
@@ -102,7 +102,7 @@ def test_inputs_stretch_no_more_than_the_bound(rng):
         exact = least_input.motor_stretch(motors, L, np.zeros(NU))
         inverse = np.linalg.inv(L) if L.size else np.eye(NU)
         assert exact == pytest.approx(np.linalg.norm(inverse * motors), rel=1e-12)
-        assert least_input.stretch_bound(motors, L, np.zeros(NU)) >= exact
+        assert clear_input.stretch_bound(motors, L, np.zeros(NU)) >= exact
 
 
 def test_a_factor_without_roots_solves(rng):

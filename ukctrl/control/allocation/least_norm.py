@@ -21,6 +21,7 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input, separate
 from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.factorisation import combined
 from ukctrl.core.algebra.rows_first import checked_rows_first
 from ukctrl.core.algebra.span import span
@@ -189,7 +190,7 @@ class _LeastNorm(Allocator):
             return Call(checked_rows_first, *own, *robot, *rest, fault=care)
         if dynamics.separate:
             return Call(separate.checked_input, dynamics.ties, *given, reach, u, miss, fault=care)
-        desk = least_input.desk_for(len(A), A.shape[1], len(u), len(R) > 0)
+        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
         return Call(least_input.checked_input, desk, *given, reach, u, miss, fault=care)
 
     def _feedback_input(

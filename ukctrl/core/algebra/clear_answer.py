@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.clear_input import SQUARED, least_eigenvalue
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     copy_into,
@@ -23,16 +24,13 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     solve_upper_columns,
 )
-from ukctrl.core.algebra.least_input import least_eigenvalue
 from ukctrl.core.algebra.products import column_lengths, write_gram, write_weighted_columns
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
-SQUARED = 1e-8
-"""Squared singular values of unit rows above which one correction takes what squaring loses."""
 ROUND = 0.1
-"""Above this, nothing is lost."""
+"""Squared singular values of unit rows above which squaring loses nothing."""
 ITERATIONS = 6
 """Steps of inverse iteration for the smallest singular value."""
 
