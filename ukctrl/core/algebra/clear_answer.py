@@ -128,7 +128,7 @@ def smallest_singular_value(S: Matrix, x: Vector) -> float:
     """
     length = 1.0
     for i in range(len(x)):
-        x[i] = np.sin((i + 1.0) ** 2)
+        x[i] = np.sin((i + 1.0) * (i + 1.0))
     length = np.sqrt(dot(x, x))
     for _ in range(ITERATIONS):
         for i in range(len(x)):
