@@ -11,17 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.clear_input import SQUARED, least_eigenvalue
 from ukctrl.core.algebra.factorisation import (
-    cholesky,
     copy_into,
     dot,
+    factor_unrooted,
     solve_lower,
     solve_lower_columns,
+    solve_unrooted,
     solve_upper,
     solve_upper_columns,
 )
 from ukctrl.core.algebra.least_input import UNSURE
-from ukctrl.core.algebra.products import column_lengths
+from ukctrl.core.algebra.products import column_lengths, write_gram
 from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained_columns
 from ukctrl.core.algebra.separate import checked_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -31,8 +33,6 @@ LARGE = 24
 """From so many freedoms on it is faster."""
 SOME = 8
 """So many rows are solved for together; fewer, one after the other."""
-FIRM = 1e-4
-"""Smallest singular value of unit rows that their Gram matrix, which squares it, is good for."""
 MARGIN = 1e3
 """By how much motors may do more than a probe of them says: all signs would have to conspire."""
 
@@ -168,7 +168,7 @@ def rows_first_input(
         c, k = places[p, 0], places[p, 1]
         for i in range(m):
             H[k, i] += B[c, k] * X[c, i]
-    sizes, d = np.empty(m), np.empty(m)
+    sizes, d, S = np.empty(m), np.empty(m), np.empty((m, m))
     column_lengths(H, sizes)
     for i in range(m):
         d[i] = b[i] - dot(A[i], a_free)
@@ -176,22 +176,26 @@ def rows_first_input(
             d[i] -= H[k, i] * u0[k]
         if not sizes[i] > 0.0:
             return UNSURE
-    least = unit_gram(H, sizes)
-    for i in range(m):
-        if not least.kept * sizes[i] > MARGIN * rtol * lengths[i] * lengths[m]:
-            return UNSURE
-    if not least.kept > FIRM:
+    for k in range(nu):
+        for i in range(m):
+            H[k, i] /= sizes[i]
+    write_gram(H, S)
+    x, step = np.ones(m), np.zeros(nu)
+    if factor_unrooted(S, S) > 0:
         return UNSURE
-    x, step = np.empty(m), np.zeros(nu)
+    least = least_eigenvalue(S, x, miss)
+    for i in range(m):
+        if not np.sqrt(least) * sizes[i] > MARGIN * rtol * lengths[i] * lengths[m]:
+            return UNSURE
+    if not least > SQUARED:
+        return UNSURE
     for _ in range(2):  # the second time undoes what squaring the rows has cost
         for i in range(m):
-            miss[i] = d[i] / sizes[i]
+            x[i] = d[i] / sizes[i]
         for k in range(nu):
             for i in range(m):
-                miss[i] -= H[k, i] * step[k]
-        copy_into(miss, x)
-        solve_lower(least.L, x)
-        solve_upper(least.L, x)
+                x[i] -= H[k, i] * step[k]
+        solve_unrooted(S, x)
         for k in range(nu):
             step[k] += dot(H[k], x)
     for i in range(m):
@@ -203,37 +207,3 @@ def rows_first_input(
     for i in range(m):
         miss[i] *= sizes[i]
     return int(m)
-
-
-class UnitGram(NamedTuple):
-    """The factor of the Gram matrix of rows of unit length."""
-
-    L: Matrix
-    kept: float
-    """A bound of their smallest singular value, from below; 0 where they depend on each other."""
-
-
-@allocating
-def unit_gram(H: Matrix, sizes: Vector) -> UnitGram:
-    """Scale rows, the columns of ``H``, to unit length, and factor their Gram matrix."""
-    nu, m = H.shape
-    S, L = np.zeros((m, m)), np.empty((m, m))
-    for k in range(nu):
-        for i in range(m):
-            H[k, i] /= sizes[i]
-        for i in range(m):
-            entry = H[k, i]
-            for j in range(i + 1):
-                S[i, j] += entry * H[k, j]
-    if cholesky(S, L) > 0:
-        return UnitGram(L, 0.0)
-    inverse, total = np.eye(m), 0.0
-    for i in range(m):  # a row after the other, of which those above know only a part
-        for k in range(i):
-            factor = L[i, k]
-            for j in range(k + 1):
-                inverse[i, j] -= factor * inverse[k, j]
-        for j in range(i + 1):
-            inverse[i, j] /= L[i, i]
-            total += inverse[i, j] * inverse[i, j]
-    return UnitGram(L, 1.0 / np.sqrt(total))
