@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from tests.shared.command import CLI
 from ukctrl import Result
 from ukctrl.cli import main
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.reports import plot
 
-CLI = "from ukctrl.cli import main; main()"
 RUN = (
     "from ukctrl.reports import plot; every = plot.available; "
     f"plot.available = lambda result: every(result)[:1]; {CLI}"

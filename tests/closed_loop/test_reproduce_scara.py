@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from tests.shared.command import CLI
 from tests.unit.paper_claims import kept, number
 from ukctrl.papers.scara import screws
 
@@ -105,9 +106,8 @@ def test_stabilised_errors_shrink_with_exp_of_minus_a_quarter_t(claims):
 
 
 def test_a_reproduction_that_is_stopped_keeps_what_it_has(tmp_path):
-    script = "from ukctrl.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "reproduce", "scara", "--out", "out"],
+        [sys.executable, "-c", CLI, "reproduce", "scara", "--out", "out"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

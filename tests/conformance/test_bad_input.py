@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.shared.command import CLI
 from ukctrl.cli import main
 
 BAD = Path(__file__).parent / "bad"
@@ -33,7 +34,6 @@ SWAPPED = {
 """The file that a table's swaps are about, where it is not the task."""
 PATIENCE = 60.0
 """Longer than this counts as hanging [s]; it is no measure of speed."""
-CLI = "from ukctrl.cli import main; main()"
 
 
 class Case(NamedTuple):

@@ -73,9 +73,15 @@ def test_any_part_of_the_machine_code_may_be_missing(tmp_path):
 
 @pytest.mark.slow
 def test_a_command_says_once_that_it_compiles(tmp_path):
-    run = ["-m", "ukctrl.cli", "run", "two-mass-spring", "--out", "run", "--quiet"]
+    run = ["-m", "ukctrl.cli", "run", "two-mass-spring", "--out", "run"]
     assert asked(run, tmp_path)[1] == "ukctrl: compiling, once on this machine ...\n"
     assert asked(run, tmp_path)[1] == ""
+
+
+@pytest.mark.slow
+def test_a_quiet_command_does_not_say_that_it_compiles(tmp_path):
+    run = ["-m", "ukctrl.cli", "run", "two-mass-spring", "--out", "run", "--quiet"]
+    assert asked(run, tmp_path) == ("", "")
 
 
 @compiled

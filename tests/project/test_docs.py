@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 
 import ukctrl
+from tests.shared.command import CLI
 from ukctrl.cli import main
 from ukctrl.reports import plot
 
@@ -36,7 +37,6 @@ FENCE = re.compile(
     r"^(?P<indent>[ ]*)(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=ticks)[ ]*$",
     re.MULTILINE | re.DOTALL,
 )
-CLI = "import sys; from ukctrl.cli import main; sys.exit(main())"
 APART = (DOCS / "index.md",)
 """Pages whose commands get processes of their own; those of the others run in this one."""
 NOT_RUN = ("cd", "git clone", "pip install", "pipx install", "python -m venv", "source")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import time
+import types
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +19,7 @@ from ukctrl.cli.terminal.analyze_text import _pole, _poles
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
 from ukctrl.cli.terminal.reproduce_text import reproduction_lines
-from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop
+from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop, stoppable
 from ukctrl.cli.terminal.studies_text import _design, _tunings, fuzzy_lines, unstarted_lines
 from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
@@ -249,6 +252,42 @@ def test_a_signal_while_something_is_deleted_stops_at_the_next_sample():
     deleting(stop)  # Python would print an interrupt there and go on
     with pytest.raises(KeyboardInterrupt):
         stop.watch(lambda: None)()
+
+
+def importing(rounds):
+    """Stand for an import within a loop, during which somebody asks to stop."""
+    signal.raise_signal(signal.SIGINT)
+    deadline = time.monotonic() + 0.1
+    while time.monotonic() < deadline:
+        rounds.append("imports")
+
+
+def a_loop_that_imports(rounds):
+    module = {"__name__": "importlib._bootstrap", "signal": signal, "time": time}
+    types.FunctionType(importing.__code__, module)(rounds)
+    rounds.append("imported whole")
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
+        pass
+    rounds.append("never stopped")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal comes again there")
+def test_a_signal_during_an_import_stops_the_loop_right_after_it():
+    rounds = []
+    with stoppable(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
+        a_loop_that_imports(rounds)
+    assert rounds[-2:] == ["imports", "imported whole"]
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal comes again there")
+def test_an_import_that_takes_long_is_interrupted(monkeypatch):
+    monkeypatch.setattr("ukctrl.cli.terminal.stop.PATIENT_SECONDS", 0.05)
+    rounds = []
+    with stoppable(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
+        a_loop_that_imports(rounds)
+    assert rounds[-1] == "imports"
 
 
 @pytest.mark.parametrize(

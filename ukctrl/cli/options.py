@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ukctrl.core.own_processes import be_quiet
+
 ScenarioName = Annotated[
     str,
     typer.Argument(metavar="SCENARIO", help="A scenario's name, or the path of its .toml file."),
@@ -38,4 +40,14 @@ Trust = Annotated[
     bool, typer.Option("--trust", help="Let the files run the Python code that they name.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def _hush(quiet: bool) -> bool:
+    if quiet:
+        be_quiet()
+    return quiet
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_hush, help="Print nothing but errors.")
+]

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
-from ukctrl.core.own_processes import is_command, out_of_the_folder
+from ukctrl.core.own_processes import out_of_the_folder, tells_of_its_work
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
@@ -131,7 +131,7 @@ class _Compiling:
         now = time.perf_counter()
         cls.began = cls.began or now
         late = now - cls.began > NOTICED_SECONDS
-        if late and is_command() and not cls.is_told and sys.stderr is not None:
+        if late and tells_of_its_work() and not cls.is_told and sys.stderr is not None:
             cls.is_told = True
             print("ukctrl: compiling, once on this machine ...", file=sys.stderr, flush=True)
 

@@ -75,6 +75,7 @@ def collect_seldom() -> None:
 
 class _Process:
     is_command = False
+    is_quiet = False
 
 
 def begin_command() -> None:
@@ -90,6 +91,16 @@ def begin_command() -> None:
 def is_command() -> bool:
     """Tell whether this process runs a command, and nobody asks its libraries for help."""
     return _Process.is_command
+
+
+def be_quiet() -> None:
+    """Have this process tell nothing of its work, as ``--quiet`` asks: only errors."""
+    _Process.is_quiet = True
+
+
+def tells_of_its_work() -> bool:
+    """Tell whether this process runs a command whose user has not asked it to be quiet."""
+    return _Process.is_command and not _Process.is_quiet
 
 
 def end_command() -> None:

@@ -9,14 +9,37 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import ParamSpec, final
+from typing import Final, ParamSpec, final
 
 P = ParamSpec("P")
 
-CALLED_BACK = ("of_machine_code", "help_with")
-"""What machine code calls (`ukctrl.core.program`): nothing is caught before it has begun."""
+AGAIN: Final = signal.SIGALRM if sys.platform != "win32" else None
+"""By what a signal is looked at again; without it, at the next sample."""
+
+CALLED_BACK = ("of_machine_code", "help_with", "__del__")
+"""What machine code (`ukctrl.core.program`) and Python's clearing up call: an interrupt raised
+there is printed and forgotten."""
+FOREIGN = {"importlib", "pydantic", "numba", "llvmlite"}
+"""What makes another error of an interrupt, or of itself a half: imports and builders of code."""
 INSIST_SECONDS = 1.0
 """A second Ctrl-C this much later stops even what the first one could not."""
+AGAIN_SECONDS = 0.02
+"""A signal that came at a bad moment inside the loop is looked at again so much later,"""
+PATIENT_SECONDS = 2.0
+"""and raised after so long at any moment."""
+
+
+def is_lost(frame: FrameType, end: FrameType) -> bool:
+    """Tell whether an interrupt raised in a frame might not reach a frame outside of it."""
+    if frame.f_code.co_name in CALLED_BACK:
+        return True
+    inner: FrameType | None = frame
+    while inner is not None and inner is not end:
+        name = str(inner.f_globals.get("__name__"))
+        if name.partition(".")[0] in FOREIGN or inner.f_code.co_name == "__del__":
+            return True
+        inner = inner.f_back
+    return False
 
 
 @final
@@ -24,8 +47,8 @@ class Stop:
     """Ctrl-C, SIGTERM and SIGHUP, turned into an end of the loop that loses nothing.
 
     The first signal raises `KeyboardInterrupt` where the loop can catch it and keep its samples:
-    inside the loop's function, or else at its next sample. While results are written, signals
-    are held back.
+    inside the loop's function, as soon as nothing in between would lose it, or else at its next
+    sample. While results are written, signals are held back.
     """
 
     def __init__(self, loop: CodeType) -> None:
@@ -34,21 +57,23 @@ class Stop:
         self._writing = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal."""
+        """Handle a signal, or look at one again."""
         if self._writing:
             return
-        insists = time.monotonic() - self._asked_at > INSIST_SECONDS
-        self._asked_at = min(self._asked_at, time.monotonic())
-        inside = False
-        if frame is not None and frame.f_code.co_name in CALLED_BACK and not insists:
-            return  # as below
-        while frame is not None and not inside:
-            if frame.f_code.co_name == "__del__" and not insists:
-                return  # Python would print the interrupt and go on; the next sample raises it
-            inside = frame.f_code is self._loop
-            frame = frame.f_back
-        if inside or insists:
+        now = time.monotonic()
+        late = now - self._asked_at
+        if late > (PATIENT_SECONDS if number == AGAIN else INSIST_SECONDS):
             raise KeyboardInterrupt
+        self._asked_at = min(self._asked_at, now)
+        loop = frame
+        while loop is not None and loop.f_code is not self._loop:
+            loop = loop.f_back
+        if frame is None or loop is None:
+            return
+        if not is_lost(frame, loop):
+            raise KeyboardInterrupt
+        if AGAIN is not None and signal.getsignal(AGAIN) is self:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
 
     def watch(self, progress: Callable[P, None]) -> Callable[P, None]:
         """Return the callback, with a check whether the user has asked to stop."""
@@ -74,9 +99,13 @@ def stoppable(loop: CodeType) -> Iterator[Stop]:
         numbers.append(signal.SIGHUP)
     # What the parent ignores, as `nohup` does, stays ignored.
     heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    if AGAIN is not None:
+        heard.append(AGAIN)
     before = {number: signal.signal(number, stop) for number in heard}
     try:
         yield stop
     finally:
+        if AGAIN is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
             signal.signal(number, handler)
