@@ -1,0 +1,75 @@
+"""What a scene is made of, whoever shows it: actors that move, curves, arrows, and the time."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Literal
+
+from numpy.typing import NDArray
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.look.parts import Look, Poses
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Actor:
+    """A robot in a scene."""
+
+    name: str
+    """What the legend calls it, such as the controller."""
+    look: Look
+    poses: Poses
+    """Where its carriers are at the scene's times."""
+    color: str = ""
+    """That of all its parts, such as its controller's; empty: each part's own."""
+    opacity: float = 1.0
+    """From 0 to 1: of all its parts."""
+    group: str = "robot"
+    """What a viewer can hide at once: ``robot``, ``believed``, or a controller."""
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Curve:
+    """A line in space."""
+
+    name: str
+    points: Matrix
+    """At the scene's times, shape ``(n, 3)`` [m]; NaN where there is none."""
+    kind: Literal["reference", "trail"]
+    """A reference is there from the start; a trail grows behind a dot."""
+    color: str
+    group: str
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Arrow:
+    """A force, or a torque about an axis, at the scene's times."""
+
+    name: str
+    tail: Matrix
+    """Where it acts, shape ``(n, 3)`` [m]."""
+    vector: Matrix
+    """Its value in world axes, shape ``(n, 3)`` [N or N m]."""
+    unit: str
+    group: Literal["inputs", "reactions"]
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """All that there is to see of one run, of several beside each other, or of a robot at rest."""
+
+    title: str
+    time: Vector
+    """Shape ``(n,)`` [s]."""
+    actors: tuple[Actor, ...]
+    curves: tuple[Curve, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
+    low: NDArray[np.float64]
+    """The lowest corner of the box that a camera must show, shape ``(3,)`` [m]."""
+    high: NDArray[np.float64]
+    """The highest."""
+    ground: float | None
+    """Height of the floor [m]; None where there is none, as where gravity is level."""
+    notes: tuple[str, ...] = ()
+    """What a user should know, such as meshes that are left out; a sentence each."""

@@ -1,0 +1,118 @@
+"""Simple shapes as triangles: everything that is drawn is a mesh.
+
+A shape that has an axis lies along z. One that a rope or a spring stretches has the length 1, from
+z = 0 to z = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+
+AROUND = 24
+"""Corners of a round shape."""
+
+
+class Mesh(NamedTuple):
+    """Triangles."""
+
+    vertices: Matrix
+    """Shape ``(k, 3)`` [m]."""
+    faces: Indices
+    """Three vertices each, anticlockwise as seen from outside, shape ``(m, 3)``."""
+
+    def moved(self, rotation: Matrix, translation: Vector) -> Mesh:
+        """Return it turned, and then shifted."""
+        return Mesh(self.vertices @ rotation.T + translation, self.faces)
+
+
+def together(meshes: Sequence[Mesh]) -> Mesh:
+    """Return several meshes as one."""
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=False)]
+    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(faces))
+
+
+def box(x: float, y: float, z: float) -> Mesh:
+    """Return a box about the origin of these edges [m]."""
+    corners = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [three for a, b, c, d in sides for three in ((a, b, c), (a, c, d))]
+    return Mesh(0.5 * corners * np.array([x, y, z]), np.array(faces))
+
+
+def turned(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Mesh:
+    """Return what a line makes that turns about the z axis.
+
+    Args:
+        profile: Radius and height of its points, upwards on the outer side [m].
+        around: How many corners it has around.
+    """
+    angle = 2.0 * np.pi * np.arange(around) / around
+    rings = [np.stack([r * np.cos(angle), r * np.sin(angle), 0.0 * angle + z], 1) for r, z in profile]
+    faces: list[NDArray[np.int64]] = []
+    here, there = np.arange(around), np.roll(np.arange(around), -1)
+    for k in range(len(profile) - 1):
+        low, high = k * around, (k + 1) * around
+        if profile[k + 1][0] > 0.0 or profile[k][0] > 0.0:
+            faces.append(np.stack([low + here, low + there, high + there], 1))
+            faces.append(np.stack([low + here, high + there, high + here], 1))
+    mesh = Mesh(np.concatenate(rings), np.concatenate(faces))
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    has_area = np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0.0
+    return mesh._replace(faces=mesh.faces[has_area])
+
+
+def sphere(radius: float) -> Mesh:
+    """Return a sphere about the origin."""
+    latitude = np.linspace(-0.5 * np.pi, 0.5 * np.pi, AROUND // 2 + 1)
+    return turned([(radius * np.cos(x) * (abs(x) < 1.57), radius * np.sin(x)) for x in latitude])
+
+
+def cylinder(radius: float, low: float, high: float) -> Mesh:
+    """Return a cylinder along z between two heights [m]."""
+    return turned([(0.0, low), (radius, low), (radius, high), (0.0, high)])
+
+
+def capsule(radius: float, low: float, high: float) -> Mesh:
+    """Return a cylinder along z with the halves of a sphere beyond each end."""
+    x = np.linspace(0.0, 0.5 * np.pi, AROUND // 4 + 1)
+    below = [(radius * np.sin(t), low - radius * np.cos(t)) for t in x]
+    above = [(radius * np.sin(t), high + radius * np.cos(t)) for t in x[::-1]]
+    return turned([*below, *above])
+
+
+def cone(radius: float, low: float, high: float) -> Mesh:
+    """Return a cone along z, whose tip is at the second height [m]."""
+    return turned([(0.0, low), (radius, low), (0.0, high)])
+
+
+def ring(radius: float, wire: float) -> Mesh:
+    """Return a ring about z of a round wire [m]."""
+    angle = np.linspace(-np.pi, np.pi, 13)
+    return turned([(radius + wire * np.cos(t), wire * np.sin(t)) for t in angle])
+
+
+def spring(radius: float, turns: int, wire: float) -> Mesh:
+    """Return a coil about z from z = 0 to z = 1; radius and wire in metres."""
+    around, per_turn = 6, 16
+    s = np.linspace(0.0, 1.0, turns * per_turn + 1)
+    angle, tube = 2.0 * np.pi * turns * s, 2.0 * np.pi * np.arange(around) / around
+    outward = np.stack([np.cos(angle), np.sin(angle), 0.0 * s], 1)
+    middle = radius * outward + np.stack([0.0 * s, 0.0 * s, s], 1)
+    upward = np.array([0.0, 0.0, 1.0])
+    rings = (
+        middle[:, None]
+        + wire * np.cos(tube)[None, :, None] * outward[:, None]
+        + wire * np.sin(tube)[None, :, None] * upward
+    )
+    here, there = np.arange(around), np.roll(np.arange(around), -1)
+    low = around * np.arange(len(s) - 1)[:, None]
+    first = np.stack([low + here, low + around + there, low + there], -1)
+    second = np.stack([low + here, low + around + here, low + around + there], -1)
+    return Mesh(rings.reshape(-1, 3), np.concatenate([first, second]).reshape(-1, 3))
