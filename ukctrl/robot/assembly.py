@@ -16,12 +16,14 @@ from ukctrl.core.algebra.separate import ties_of
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
+from ukctrl.robot.appearance import Appearance
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import configuration
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Forces
 from ukctrl.robot.interface import Site
 from ukctrl.robot.layout import Block
+from ukctrl.robot.look.parts import Look
 from ukctrl.robot.snapshot import Snapshot, checked
 from ukctrl.robot.structure import Named, Structure
 
@@ -51,6 +53,8 @@ class Assembly(Named):
     """What was laid over that file."""
     home: Vector | None = None
     """Where a start begins that says nothing else, shape ``(nq,)``; None: at `neutral`."""
+    appearance: Appearance = Appearance()
+    """What its files say of its looks; see `look`."""
 
     @classmethod
     def of(cls: type[R], other: Assembly) -> R:
@@ -92,6 +96,17 @@ class Assembly(Named):
             UnknownName: The robot has no frame of this name.
         """
         return self.structure.site(name)
+
+    def look(self) -> Look:
+        """Return what the robot looks like, and where its parts are at a configuration.
+
+        Links are drawn from the visuals of model files, pictures from ``[[picture]]`` tables, and
+        what has neither as rods and joints. No mesh that is missing or unfit is an error: the
+        look's notes say so.
+        """
+        from ukctrl.robot.look.look_of import look_of
+
+        return look_of(self)
 
     # Sizes and names
 

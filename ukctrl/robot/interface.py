@@ -64,6 +64,14 @@ class RobotInterface(Protocol):
         """Its `ukctrl.robot.elastic.ElasticJoints`, or None."""
 
     @property
+    def passive(self) -> Any:
+        """Its ``[[passive]]`` tables, unread."""
+
+    @property
+    def appearance(self) -> Any:
+        """What its files say of its looks, an `ukctrl.robot.appearance.Appearance`."""
+
+    @property
     def nq(self) -> int:
         """Number of coordinates."""
 

@@ -15,6 +15,7 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.core.own_processes import memory
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
+from ukctrl.robot.appearance import Appearance, ModelText
 from ukctrl.robot.assembly import PROBES, Assembly, folded
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import home_of, with_limits
@@ -28,6 +29,7 @@ from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.robot.rigid import ModelStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage
+from ukctrl.robot.schema.picture_tables import refuse_unknown_names
 from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
 from ukctrl.robot.structure import Structure
 from ukctrl.robot.tree import largest_tree
@@ -44,7 +46,9 @@ def bodies_of_file(spec: RobotFile, name: str, path: Path, label: str) -> Assemb
         with blaming(label):
             whole = joined(spec.part, name, spec.floating_base)
         source = dc.replace(whole, label=label)
-        return _assemble(source, spec, name, spec.title, spec.source, path)
+        robot = _assemble(source, spec, name, spec.title, spec.source, path)
+        shown = tuple(ModelText(read(part.model).text, part.model, part.prefix) for part in spec.part)
+        return dc.replace(robot, appearance=dc.replace(robot.appearance, models=shown))
     if spec.linkage is not None:
         return _linked(spec, spec.linkage, name, path, label)
     assert spec.particles is not None  # the schema asks for one of them
@@ -63,7 +67,8 @@ def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str
     built = Built(tree.model, ())
     robot = _assemble(source, options, name, spec.title, spec.source, path, built)
     audit = tuple(finding for finding in robot.audit if finding.code not in BY_CONSTRUCTION)
-    return dc.replace(robot, home=tree.home, audit=audit)
+    drawn = dc.replace(robot.appearance, models=(), linkage=linkage.expanded())
+    return dc.replace(robot, home=tree.home, audit=audit, appearance=drawn)
 
 
 def from_source(source: str | Path, options: Options, name: str | None = None) -> Assembly:
@@ -114,6 +119,7 @@ def _assemble(
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))
         home = home_of(whole, options.home)
+        refuse_unknown_names(options.picture, whole.picture_words, whole.frames)
     robot = Assembly(
         name=name,
         title=title,
@@ -125,6 +131,7 @@ def _assemble(
         passive=(*options.passive, *(table for _, table, _ in followers if table is not None)),
         path=path,
         home=home,
+        appearance=Appearance(options.picture, (ModelText(source.text, source.path),)),
     )
     findings = [finding for _, _, finding in followers]
     findings += [audit.warning("parser", name, text) for text in built.warnings]

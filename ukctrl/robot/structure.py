@@ -113,6 +113,11 @@ class Structure(Named, abc.ABC):
         """The words of formulas about this plant: coordinates, velocities, parameters, ``t``."""
         return Vocabulary(self.coordinates, self.dofs, constants=self.parameters)
 
+    @property
+    def picture_words(self) -> Vocabulary:
+        """The words of formulas of pictures: the same without velocities."""
+        return dc.replace(self.vocabulary, velocities=())
+
     def dof(self, name: str) -> int:
         """Return the index of a velocity, by its own name or that of a one-freedom joint.
 

@@ -14,6 +14,7 @@ from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
+from ukctrl.robot.appearance import Appearance
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
 from ukctrl.robot.assembly import PROBES, Assembly, R, folded
 from ukctrl.robot.by_name import with_limits
@@ -22,6 +23,7 @@ from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, Recipe, plain_blocks
 from ukctrl.robot.formulas.plant import FunctionColumn, FunctionPlant, Lagrangian, Plant
 from ukctrl.robot.motor import MotorLimits
+from ukctrl.robot.schema.picture_tables import refuse_unknown_names
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable, PlantTable
 from ukctrl.robot.schema.push_tables import FormulaInput
 from ukctrl.robot.structure import Structure
@@ -77,6 +79,7 @@ def _assembled(recipe: Recipe) -> Assembly:
     if extras.elastic is not None:
         whole, inputs, joints = elastic(extras.elastic, structure, made_inputs)
     whole = with_limits(whole, extras.limit)
+    refuse_unknown_names(extras.picture, whole.picture_words, whole.frames)
     pushes = Forces(
         (*plant.terms(), *forces(whole, extras.force).terms, *((joints,) if joints else ()))
     )
@@ -90,6 +93,7 @@ def _assembled(recipe: Recipe) -> Assembly:
         passive=extras.passive,
         path=recipe.path,
         elastic=joints,
+        appearance=Appearance(extras.picture),
     )
     rotors = whole.neutral[structure.nv :]
     tried = [np.concatenate([q, rotors]) for q in states]

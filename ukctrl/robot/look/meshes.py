@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.robot.look.rotations import matrix, to_direction
 
 AROUND = 24
 """Corners of a round shape."""
@@ -90,6 +91,57 @@ def capsule(radius: float, low: float, high: float) -> Mesh:
 def cone(radius: float, low: float, high: float) -> Mesh:
     """Return a cone along z, whose tip is at the second height [m]."""
     return turned([(0.0, low), (radius, low), (0.0, high)])
+
+
+def rod(start: Vector, end: Vector, radius: float, other: float | None = None) -> Mesh:
+    """Return a rod with round ends from one point to another, which may taper [m].
+
+    Args:
+        start: Where it begins, shape ``(3,)``.
+        end: Where it ends.
+        radius: At the beginning.
+        other: At the end; absent: the same.
+    """
+    along = end - start
+    length, other = float(np.linalg.norm(along)), radius if other is None else other
+    x = np.linspace(0.0, 0.5 * np.pi, AROUND // 4 + 1)
+    below = [(radius * np.sin(t), -radius * np.cos(t)) for t in x]
+    above = [(other * np.sin(t), length + other * np.cos(t)) for t in x[::-1]]
+    return turned([*below, *above]).moved(towards(along), start)
+
+
+def ellipsoid(semi_axes: Vector) -> Mesh:
+    """Return an ellipsoid about the origin along its axes [m]."""
+    unit = sphere(1.0)
+    return unit._replace(vertices=unit.vertices * semi_axes)
+
+
+def plate(points: Matrix, radius: float, low: float, high: float) -> Mesh:
+    """Return the rounded plate that holds points of the xy plane, between two heights [m].
+
+    Args:
+        points: Shape ``(k, 2)``.
+        radius: Of its corners, about the points.
+        low: Lower height.
+        high: Higher one.
+    """
+    from scipy.spatial import ConvexHull
+
+    angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
+    rim = radius * np.stack([np.cos(angle), np.sin(angle)], 1)
+    discs = (points[:, None] + rim).reshape(-1, 2)
+    edge = discs[ConvexHull(discs).vertices]  # anticlockwise
+    k = len(edge)
+    here, there = np.arange(k), np.roll(np.arange(k), -1)
+    ends = [np.column_stack([edge, np.full(k, height)]) for height in (low, high)]
+    fan = np.column_stack([np.zeros(k - 2, dtype=np.int64), here[1:-1], here[2:]])
+    sides = [np.stack([here, there, k + there], 1), np.stack([here, k + there, k + here], 1)]
+    return Mesh(np.concatenate(ends), np.concatenate([fan[:, ::-1], k + fan, *sides]))
+
+
+def towards(direction: Vector) -> Matrix:
+    """Return a rotation that turns the z axis into a direction, by the shortest way."""
+    return matrix(to_direction(direction))
 
 
 def ring(radius: float, wire: float) -> Mesh:

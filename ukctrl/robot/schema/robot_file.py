@@ -26,6 +26,7 @@ from ukctrl.core.fields import (
 from ukctrl.core.files import catalog, zoo
 from ukctrl.core.files.toml import read_toml
 from ukctrl.robot.schema.linkage_tables import Linkage
+from ukctrl.robot.schema.picture_tables import MAX_PICTURES, AnyPicture
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable, Particles
 from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce, Dampings, Factors
 
@@ -135,6 +136,8 @@ class Extras:
     """Joints that their motors drive through springs."""
     limit: tuple[JointLimit, ...] = ()
     """How far and how fast joints may go, in place of what the model says."""
+    picture: Annotated[tuple[AnyPicture, ...], Listed(0, MAX_PICTURES)] = ()
+    """What it looks like, beside or instead of what its model shows."""
 
 
 @spec

@@ -1,0 +1,29 @@
+"""What a robot's file says of its looks, unread until somebody wants to see it."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from pathlib import Path
+from typing import NamedTuple
+
+from ukctrl.robot.schema.linkage_tables import Linkage
+from ukctrl.robot.schema.picture_tables import AnyPicture
+
+
+class ModelText(NamedTuple):
+    """A model file that may show its links."""
+
+    text: str
+    path: Path | None
+    """Where its meshes are looked for; None: it has no place on a disk."""
+    prefix: str = ""
+    """What stands before the names of its links in the robot."""
+
+
+@dc.dataclass(frozen=True)
+class Appearance:
+    """What there is to draw a robot from, beside its joints and bodies."""
+
+    pictures: tuple[AnyPicture, ...] = ()
+    models: tuple[ModelText, ...] = ()
+    linkage: Linkage | None = None

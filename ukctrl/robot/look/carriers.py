@@ -1,0 +1,203 @@
+"""What carries the parts of a robot: joints, what pictures say, and what stretches between two."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
+from ukctrl.core.errors import ShapeError
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import DomainError, Formula
+from ukctrl.core.expression.kept import kept
+from ukctrl.core.expression.symbolic import Vocabulary, parse
+from ukctrl.robot.look import rotations
+from ukctrl.robot.look.parts import Look, Poses
+from ukctrl.robot.look.pose_kernels import make_continuous, write_places, write_rows
+from ukctrl.robot.tree_kernels import Tree
+
+NOWHERE = ("0", "0", "0")
+
+
+class Anchor(NamedTuple):
+    """A point and axes that a joint carries, or the world."""
+
+    joint: int
+    """0 is the world."""
+    rotation: Matrix
+    """In the joint's axes, shape ``(3, 3)``."""
+    translation: Vector
+    """Shape ``(3,)`` [m]."""
+
+
+WORLD = Anchor(0, np.eye(3), np.zeros(3))
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Placed:
+    """A carrier at a place that formulas give in an anchor's axes."""
+
+    name: str
+    anchor: Anchor = WORLD
+    at: tuple[str, ...] = NOWHERE
+    """Formulas of its origin [m]."""
+    rpy: tuple[str, ...] = NOWHERE
+    """Formulas of roll, pitch and yaw [rad]."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All its formulas."""
+        return (*self.at, *self.rpy)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Between:
+    """A carrier whose z axis reaches, with stretch, from one point to another."""
+
+    name: str
+    first: Placed
+    second: Placed
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All its formulas."""
+        return (*self.first.texts, *self.second.texts)
+
+
+class Numbers:
+    """Values of formulas of the configuration and the time, of numbers as of the others.
+
+    Args:
+        texts: The formulas.
+        words: What they may name: coordinates, parameters and ``t``.
+
+    Raises:
+        ExpressionError: One of them has no finite value whatever the configuration.
+    """
+
+    def __init__(self, texts: Sequence[str], words: Vocabulary) -> None:
+        self._words, places = words, {name: k for k, name in enumerate(words.plain)}
+        self.fixed, self.column = np.zeros(len(texts)), np.full(len(texts), -1)
+        formulas: dict[str, list[int]] = {}
+        for k, text in enumerate(texts):
+            if text in places:
+                self.column[k] = places[text]
+                continue
+            try:
+                self.fixed[k] = float(text)
+            except ValueError:
+                formulas.setdefault(text, []).append(k)
+        self._texts, self._where = tuple(formulas), list(formulas.values())
+        of = "picture", self._texts, words
+        self._formula = kept(of, self._derived) if formulas else None
+
+    def _derived(self) -> Formula:
+        exprs = [parse(text, self._words) for text in self._texts]
+        return compile_function(exprs, [self._words.plain, "t"], self._texts[0])
+
+    def at(self, q: Matrix, t: Vector) -> Matrix:
+        """Return their values, shape ``(n, k)``.
+
+        Where a formula has no finite value, all stay as they were at the moment before.
+
+        Raises:
+            DomainError: There is no moment at which all have one.
+        """
+        values = np.repeat(self.fixed[None], len(t), axis=0)
+        moving = self.column >= 0
+        values[:, moving] = q[:, self.column[moving]]
+        made = self._formula
+        if made is None:
+            return values
+        out = np.full((len(t), len(made.outputs)), np.nan)
+        places = made.code, made.table, made.start.copy(), made.inputs
+        if write_rows(*places, q, t, made.outputs, out) == 0 and len(t):
+            texts = "', '".join(self._texts[:3])
+            raise DomainError(f"the formulas of pictures ('{texts}', ...) never have a value.")
+        first = int(np.argmax(np.isfinite(out).all(axis=1)))
+        out[:first] = out[first]
+        for column, places_of in enumerate(self._where):
+            values[:, places_of] = out[:, column, None]
+        return values
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class RobotLook(Look):
+    """What a robot looks like; its carriers are joints, and then what moves on or between them."""
+
+    nq: int
+    tree: Tree | None
+    """The joints; None: there is the world alone."""
+    joints: Indices
+    """Those of the first carriers, shape ``(c,)``; 0, the world, is the first."""
+    moving: tuple[Placed | Between, ...] = ()
+    words: Vocabulary = dc.field(default_factory=Vocabulary)
+
+    @cached_property
+    def _numbers(self) -> Numbers:
+        return Numbers([text for carrier in self.moving for text in carrier.texts], self.words)
+
+    def poses(self, q: Matrix, t: Vector) -> Poses:
+        """Return where the carriers are; see `Look.poses`.
+
+        Raises:
+            ShapeError: The configurations are not the robot's, or not as many as the times.
+        """
+        q, t = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(t, np.float64)
+        if t.ndim != 1 or q.shape != (len(t), self.nq):
+            raise ShapeError(f"q must have shape {(t.size, self.nq)}; got {q.shape}.")
+        fixed = len(self.joints)
+        shape = len(t), fixed + len(self.moving)
+        position, quaternion = np.zeros((*shape, 3)), np.zeros((*shape, 4))
+        stretch = np.ones(shape)
+        quaternion[..., 0] = 1.0
+        if self.tree is not None:
+            k = len(self.tree.joints)
+            room = np.repeat(np.eye(3)[None], k, axis=0), np.zeros((k, 3))
+            write_places(self.tree, self.joints, q, *room, position, quaternion)
+        values = self._numbers.at(q, t) if self.moving else np.zeros((len(t), 0))
+        start = 0
+        for index, carrier in enumerate(self.moving, fixed):
+            own = values[:, start : start + len(carrier.texts)]
+            start += len(carrier.texts)
+            if isinstance(carrier, Placed):
+                position[:, index], quaternion[:, index] = self._placed(
+                    carrier, own, position, quaternion
+                )
+                continue
+            half = len(carrier.first.texts)
+            first, _ = self._placed(carrier.first, own[:, :half], position, quaternion)
+            second, _ = self._placed(carrier.second, own[:, half:], position, quaternion)
+            position[:, index], along = first, second - first
+            quaternion[:, index] = rotations.to_direction(along)
+            stretch[:, index] = np.linalg.norm(along, axis=1)
+        make_continuous(quaternion)
+        return Poses(position, quaternion, stretch)
+
+    def _placed(
+        self, carrier: Placed, values: Matrix, position: Array, quaternion: Array
+    ) -> tuple[Matrix, Matrix]:
+        """Return the position and the orientation of what stands on a carrier of a joint."""
+        row, anchor = self._row[carrier.anchor.joint], carrier.anchor
+        at = anchor.translation + values[:, :3] @ anchor.rotation.T
+        turn = quaternion[:, row]
+        own = rotations.of_rpy(values[:, 3:])
+        whole = rotations.product(turn, rotations.product(_of_matrix(anchor.rotation), own))
+        return position[:, row] + rotations.rotated(turn, at), whole
+
+    @cached_property
+    def _row(self) -> dict[int, int]:
+        return {int(joint): row for row, joint in enumerate(self.joints)}
+
+
+def _of_matrix(rotation: Matrix) -> Vector:
+    """Return the quaternion ``w x y z`` of a rotation."""
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
+    return np.array([w, x, y, z])

@@ -1,0 +1,138 @@
+"""Where joints are at many configurations, compiled, as positions and quaternions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled, inlined
+from ukctrl.core.expression.machine import operate
+from ukctrl.robot.spatial_kernels import (
+    Turn,
+    composed,
+    rotated,
+    three,
+    turn_at,
+    write_three,
+    write_turn,
+)
+from ukctrl.robot.tree_kernels import (
+    IQ,
+    IV,
+    KIND,
+    PARENT,
+    PRISMATIC,
+    TURN_X,
+    Tree,
+    joint_motion,
+    turned_about,
+)
+from ukctrl.robot.twist_kernels import plus
+
+Four = tuple[float, float, float, float]
+
+
+@inlined
+def quaternion_of(R: Turn) -> Four:
+    """Return the unit quaternion ``w x y z`` of a rotation, from its largest component."""
+    x, y, z = R[0][0], R[1][1], R[2][2]
+    if x + y + z > 0.0:
+        s = 2.0 * np.sqrt(1.0 + x + y + z)
+        w = 0.25 * s, (R[2][1] - R[1][2]) / s, (R[0][2] - R[2][0]) / s, (R[1][0] - R[0][1]) / s
+    elif x >= y and x >= z:
+        s = 2.0 * np.sqrt(1.0 + x - y - z)
+        w = (R[2][1] - R[1][2]) / s, 0.25 * s, (R[0][1] + R[1][0]) / s, (R[0][2] + R[2][0]) / s
+    elif y >= z:
+        s = 2.0 * np.sqrt(1.0 - x + y - z)
+        w = (R[0][2] - R[2][0]) / s, (R[0][1] + R[1][0]) / s, 0.25 * s, (R[1][2] + R[2][1]) / s
+    else:
+        s = 2.0 * np.sqrt(1.0 - x - y + z)
+        w = (R[1][0] - R[0][1]) / s, (R[0][2] + R[2][0]) / s, (R[1][2] + R[2][1]) / s, 0.25 * s
+    return w
+
+
+@compiled
+def write_places(
+    tree: Tree,
+    shown: Indices,
+    q: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    position: NDArray[np.float64],
+    quaternion: NDArray[np.float64],
+) -> None:
+    """Write where some joints are at many configurations.
+
+    Args:
+        tree: The joints.
+        shown: Which of them to write, shape ``(c,)``; 0 is the world.
+        q: Shape ``(n, nq)``.
+        rotations: Room for those of all joints, that of the world written, shape ``(k, 3, 3)``.
+        translations: The same, shape ``(k, 3)``.
+        position: Receives places in the world, shape ``(n, c, 3)``.
+        quaternion: Receives orientations, ``w x y z``, shape ``(n, c, 4)``.
+    """
+    for i in range(len(q)):
+        for j in range(1, len(tree.joints)):
+            parent, kind, iq = tree.joints[j, PARENT], tree.joints[j, KIND], tree.joints[j, IQ]
+            base = turn_at(rotations, parent)
+            place = plus(three(translations, parent), 1.0, rotated(base, three(tree.translations, j)))
+            R = composed(base, turn_at(tree.rotations, j))
+            if kind >= TURN_X:
+                R, _ = turned_about(kind, R, np.cos(q[i, iq]), np.sin(q[i, iq]))
+            else:
+                turn, moved = joint_motion(kind, iq, tree.subspace[tree.joints[j, IV]], q[i])
+                place = plus(place, 1.0, rotated(R, moved))
+                if kind != PRISMATIC:
+                    R = composed(R, turn)
+            write_turn(R, rotations, j)
+            write_three(place, translations, j)
+        for k in range(len(shown)):
+            for c in range(3):
+                position[i, k, c] = translations[shown[k], c]
+            w = quaternion_of(turn_at(rotations, shown[k]))
+            for c in range(4):
+                quaternion[i, k, c] = w[c]
+
+
+@compiled
+def write_rows(
+    code: Indices,
+    table: Vector,
+    w: Vector,
+    inputs: Indices,
+    q: Matrix,
+    t: Vector,
+    outputs: Indices,
+    out: Matrix,
+) -> int:
+    """Write what a formula of a configuration and the time gives at many; return at how many.
+
+    Where it has no finite value, what it gave before stays; see `ukctrl.core.expression.machine`.
+    """
+    many = 0
+    for i in range(len(t)):
+        for k in range(len(inputs)):
+            w[inputs[k, 2]] = q[i, inputs[k, 1]] if inputs[k, 0] == 0 else t[i]
+        if operate(code, table, w, 0) < 0:
+            for k in range(len(outputs)):
+                out[i, k] = w[outputs[k]]
+            many += 1
+        elif i > 0:
+            for k in range(len(outputs)):
+                out[i, k] = out[i - 1, k]
+    return many
+
+
+@compiled
+def make_continuous(quaternion: NDArray[np.float64]) -> None:
+    """Choose the sign of every quaternion, one after the other, that is nearer to the last one."""
+    for i in range(1, len(quaternion)):
+        for k in range(quaternion.shape[1]):
+            dot = 0.0
+            for c in range(4):
+                dot += quaternion[i, k, c] * quaternion[i - 1, k, c]
+            if dot < 0.0:
+                for c in range(4):
+                    quaternion[i, k, c] = -quaternion[i, k, c]

@@ -1,0 +1,52 @@
+"""Rotations at many moments at a time, as quaternions ``w x y z`` along the last axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.core.arrays import Array, Matrix
+
+
+def product(a: Array, b: Array) -> Array:
+    """Return the quaternion of the turn ``b`` and then, in the outer axes, ``a``."""
+    aw, a_ = a[..., :1], a[..., 1:]
+    bw, b_ = b[..., :1], b[..., 1:]
+    scalar = aw * bw - np.sum(a_ * b_, axis=-1, keepdims=True)
+    return np.concatenate([scalar, aw * b_ + bw * a_ + np.cross(a_, b_)], axis=-1)
+
+
+def rotated(a: Array, x: Array) -> Array:
+    """Return vectors that quaternions turn."""
+    twice = 2.0 * np.cross(a[..., 1:], x)
+    return x + a[..., :1] * twice + np.cross(a[..., 1:], twice)
+
+
+def of_rpy(rpy: Array) -> Array:
+    """Return quaternions of roll, pitch and yaw about fixed axes [rad]."""
+    c, s = np.cos(0.5 * rpy), np.sin(0.5 * rpy)
+    zero = 0.0 * c[..., 0]
+    roll = np.stack([c[..., 0], s[..., 0], zero, zero], -1)
+    pitch = np.stack([c[..., 1], zero, s[..., 1], zero], -1)
+    yaw = np.stack([c[..., 2], zero, zero, s[..., 2]], -1)
+    return product(yaw, product(pitch, roll))
+
+
+def to_direction(along: Array) -> Array:
+    """Return quaternions that turn the z axis into directions, by the shortest way."""
+    length = np.linalg.norm(along, axis=-1, keepdims=True)
+    unit = np.where(length > 0.0, along / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
+    x, y, z = unit[..., 0], unit[..., 1], unit[..., 2]
+    w = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))
+    half = np.where(w > 1e-9, 0.5 / np.maximum(w, 1e-9), 0.0)
+    turned = np.stack([w, -y * half, x * half, 0.0 * w], -1)
+    return np.where(w[..., None] > 1e-9, turned, [0.0, 1.0, 0.0, 0.0])
+
+
+def matrix(quaternion: Array) -> Matrix:
+    """Return the rotation of one quaternion."""
+    return np.stack([rotated(quaternion, axis) for axis in np.eye(3)], axis=1)
+
+
+def rpy_matrix(rpy: Array) -> Matrix:
+    """Return the rotation of roll, pitch and yaw about fixed axes [rad]."""
+    return matrix(of_rpy(np.asarray(rpy, dtype=np.float64)))

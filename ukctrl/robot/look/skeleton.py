@@ -1,0 +1,318 @@
+"""Links as rods from joint to joint, and housings around joints: a robot without visuals.
+
+What is known of a body are its joints, its frames and its inertia. A rod leaves a joint along that
+joint's axis or across it and enters the next in the same way, whichever is nearer to the centre of
+mass, as links of arms do. It is as thick as the robot is large, thinner where less mass hangs
+beyond, and thinner still where its inertia says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import re
+from collections.abc import Collection, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.look import meshes
+from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
+from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.rigid_arrays import RigidStructure
+from ukctrl.robot.tree_kernels import FREE, IV, KIND, NV, PARENT, PLANAR, PRISMATIC, SPHERICAL
+
+THICK = 0.042
+"""Radius of the thickest link, of the robot's size."""
+THIN = 0.45
+"""Least radius of a link, of what its place in the robot gives."""
+DENSITY = 1000.0
+"""Of a body whose inertia tells no size [kg/m^3]."""
+NEAR = 1e-3
+"""Points closer than this, of the robot's size, are one."""
+TOOLS = re.compile(r"(^|_)(tool|gripper|hand|tcp|ee|effector)(_|\d|$)")
+"""Frames at which a gripper is drawn, by their last word."""
+
+
+@dc.dataclass
+class Skeleton:
+    """Draws bodies of a robot."""
+
+    structure: RigidStructure
+    closures: Collection[str]
+    """Frames at which passive constraints tie bodies together."""
+    sprung: Collection[int]
+    """Joints with a spring about their axis."""
+    out: Drawing
+
+    def __post_init__(self) -> None:
+        tree, blocks = self.structure.tree, self.structure.blocks
+        self.parents, self.kinds = tree.joints[:, PARENT], tree.joints[:, KIND]
+        rotors = {block.joint for block in blocks if block.rotor}
+        self.joints = [j for j in range(1, len(tree.joints)) if j not in rotors]
+        self.places, self.turns = tree.translations, tree.rotations
+        self.mass = tree.inertias[:, 0]
+        self.beyond = self.mass.copy()
+        for j in reversed(self.joints):
+            self.beyond[self.parents[j]] += self.beyond[j] if self.parents[j] else 0.0
+        self._balls: dict[float, Mesh] = {}
+
+    @cached_property
+    def children(self) -> Mapping[int, list[int]]:
+        """The joints on each body, without motors of elastic joints."""
+        children: dict[int, list[int]] = {j: [] for j in (0, *self.joints)}
+        for j in self.joints:
+            children[int(self.parents[j])].append(j)
+        return children
+
+    @cached_property
+    def frames(self) -> Mapping[int, list[tuple[str, Vector]]]:
+        """Names and places of the frames of each body."""
+        bodies, frames = self.structure.bodies, {j: [] for j in (0, *self.joints)}
+        named = zip(bodies.frames, bodies.carriers.tolist(), bodies.translations, strict=True)
+        for name, joint, at in named:
+            frames.setdefault(joint, []).append((name, at))
+        return frames
+
+    @cached_property
+    def size(self) -> float:
+        """Longest way from the base along the joints to an end [m]; 0 for points."""
+        reach = np.zeros(len(self.parents))
+        for j in self.joints:
+            parent = int(self.parents[j])
+            start = self._base(j) if parent == 0 else np.zeros(3)
+            reach[j] = reach[parent] + float(np.linalg.norm(self.places[j] - start))
+        ends = [
+            reach[j] + max([float(np.linalg.norm(end)) for _, end in self.ends(j)], default=0.0)
+            for j in self.joints
+        ]
+        extents = [float(self._box(j)[0].max()) for j in self.joints if self.mass[j] > 0.0]
+        lone = max(extents, default=0.0) if max(ends, default=0.0) == 0.0 else 0.0
+        return max([*ends, 2.0 * lone if lone > NEAR else 0.0])
+
+    def _base(self, j: int) -> Vector:
+        """Return the frame at rest that is nearest to a joint of the world."""
+        at = self.places[j]
+        spots = [place for _, place in self.frames[0]] or [np.zeros(3)]
+        return min(spots, key=lambda spot: float(np.linalg.norm(spot - at)))
+
+    def ends(self, j: int) -> list[tuple[int, Vector]]:
+        """Return where a body ends: the joints that it carries, else a frame, 0 for no joint."""
+        ends = [(k, self.places[k]) for k in self.children[j] if self.places[k].any()]
+        ends += [(0, at) for name, at in self.frames[j] if name in self.closures and at.any()]
+        if not ends and not self.children[j]:
+            far = max(self.frames[j], key=lambda one: float(np.linalg.norm(one[1])), default=None)
+            if far is not None and far[1].any():
+                ends.append((0, far[1]))
+            elif self.mass[j] > 0.0:
+                c, (sides, _) = self.com(j), self._box(j)
+                if float(np.linalg.norm(c)) > 0.3 * float(sides.max()):
+                    ends.append((0, 2.0 * c))
+        return ends
+
+    def com(self, j: int) -> Vector:
+        """Return a body's centre of mass in its joint's axes [m]."""
+        return self.structure.tree.inertias[j, 1:4] / self.mass[j]
+
+    def _box(self, j: int) -> tuple[Vector, Matrix]:
+        """Return the edges of the box of the same inertia [m], and its axes as columns."""
+        m, xx, xy, yy, xz, yz, zz = self.structure.tree.inertias[j, [0, 4, 5, 6, 7, 8, 9]]
+        c = self.com(j)
+        about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        about -= m * (c @ c * np.eye(3) - np.outer(c, c))
+        moments, axes = np.linalg.eigh(about)
+        squares = 6.0 / m * (moments.sum() - 2.0 * moments)
+        if np.linalg.det(axes) < 0.0:
+            axes[:, 0] *= -1.0
+        return np.sqrt(np.maximum(squares, 0.0)), axes
+
+    def radius(self, j: int) -> float:
+        """Return how thick a body is [m]."""
+        if j == 0:
+            return THICK * self.size
+        root = j
+        while self.parents[root]:
+            root = int(self.parents[root])
+        share = self.beyond[j] / self.beyond[root] if self.beyond[root] > 0.0 else 1.0
+        r = THICK * self.size * max(0.55, float(np.cbrt(share)))
+        if self.mass[j] > 0.0:
+            own = float(self._box(j)[0].min()) / np.sqrt(3.0)  # of a thin rod, its radius
+            r = float(np.clip(own, THIN * r, r))
+        return r
+
+    def axis(self, j: int) -> Vector | None:
+        """Return the axis of a joint of one freedom in its own axes."""
+        joint = self.structure.tree.joints[j]
+        if joint[NV] != 1:
+            return None
+        linear, angular = np.split(self.structure.tree.subspace[joint[IV]], 2)
+        axis = angular if angular.any() else linear
+        return axis / np.linalg.norm(axis)
+
+    def draw(self, bodies: Collection[int]) -> None:
+        """Draw some bodies; 0 stands for what rests."""
+        if self.size <= 0.0:
+            for j in self.joints:
+                if j in bodies and self.mass[j] > 0.0:
+                    self.out.add(j, self._ball(j))
+            return
+        for j in self.joints:
+            if self.parents[j] == 0 and 0 in bodies:
+                self._foot(j)
+            if j in bodies:
+                self._body(j)
+                self._housing(j)
+
+    def _ball(self, j: int) -> Mesh:
+        """Return the ball of a body's mass; equal bodies share one."""
+        r = round(float(np.cbrt(0.75 * self.mass[j] / (np.pi * DENSITY))), 12)
+        if r not in self._balls:
+            self._balls[r] = meshes.sphere(r)
+        return self._balls[r]
+
+    def _body(self, j: int) -> None:
+        r, ends = self.radius(j), self.ends(j)
+        if self.kinds[j] in (FREE, PLANAR) or (not ends and not self.children[j]):
+            self._block(j)
+            if self.kinds[j] in (FREE, PLANAR):
+                ends = [end for end in ends if end[0]]
+        for child, end in ends:
+            path = self._path(j, child, end)
+            gripper = self._gripper_name(j, end) if child == 0 else ""
+            to = self.radius(child) if child else 0.8 * r
+            if gripper:
+                path = self._gripped(j, path, to)
+            lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+            share = np.concatenate([[0.0], np.cumsum(lengths)]) / max(lengths.sum(), 1e-300)
+            radii = r + (to - r) * share
+            for a, b, ra, rb in zip(path, path[1:], radii, radii[1:], strict=False):
+                self.out.add(j, meshes.rod(a, b, ra, rb))
+
+    def _path(self, j: int, child: int, end: Vector) -> Matrix:
+        """Return the corners of a rod from a body's joint to one of its ends."""
+        out, into = self.axis(j), self.axis(child) if child else None
+        if into is not None:
+            into = self.turns[child] @ into
+        near = 0.15 * self.radius(j)
+        ways = []
+        for first, last in ((out, into), (into, out), (None, into), (out, None), (None, None)):
+            corners, left = [np.zeros(3)], end
+            a = np.zeros(3) if first is None else (left @ first) * first
+            left = left - a
+            b = np.zeros(3) if last is None else (left @ last) * last
+            for step in (a, left - b, b):
+                if float(np.linalg.norm(step)) > near:
+                    corners.append(corners[-1] + step)
+            corners[-1] = end
+            if len(corners) > 1:
+                ways.append(np.array(corners))
+        if self.mass[j] <= 0.0 or not ways:
+            return ways[0] if ways else np.array([np.zeros(3), end])
+        c = self.com(j)
+        return min(ways, key=lambda way: round(_distance(way, c) / near) + 0.5 * len(way))
+
+    def _gripper_name(self, j: int, end: Vector) -> str:
+        at = (name for name, place in self.frames[j] if np.allclose(place, end))
+        return next((name for name in at if TOOLS.search(name)), "")
+
+    def _gripped(self, j: int, path: Matrix, r: float) -> Matrix:
+        """Draw a gripper at the end of a path; return the path to its palm."""
+        last = path[-1] - path[-2]
+        length = float(np.linalg.norm(last))
+        along, finger = last / length, min(1.8 * r, 0.6 * length)
+        turn, palm = meshes.towards(along), path[-1] - finger * along
+        for x in (-0.75 * r, 0.75 * r):
+            one = meshes.box(0.35 * r, 0.6 * r, finger)
+            one = one.moved(np.eye(3), np.array([x, 0.0, 0.5 * finger]))
+            self.out.add(j, one.moved(turn, palm), JOINT)
+        hand = meshes.box(2.4 * r, 1.1 * r, 0.5 * r)
+        self.out.add(j, hand.moved(turn, palm), JOINT)
+        return np.array([*path[:-1], palm])
+
+    def _block(self, j: int) -> None:
+        """Draw a body by its inertia."""
+        if self.mass[j] <= 0.0:
+            return
+        sides, axes = self._box(j)
+        most = float(sides.max())
+        if most < NEAR * self.size:
+            self.out.add(j, self._ball(j).moved(np.eye(3), self.com(j)))
+            return
+        x, y, z = np.clip(sides, 0.12 * most, 1.5 * self.size)
+        self.out.add(j, meshes.box(x, y, z).moved(axes, self.com(j)))
+
+    def _housing(self, j: int) -> None:
+        axis, kind = self.axis(j), self.kinds[j]
+        r = self.radius(j)
+        if kind == SPHERICAL:
+            self.out.add(j, meshes.sphere(1.35 * r), JOINT)
+        if axis is None:
+            return
+        turn = meshes.towards(axis)
+        if kind == PRISMATIC:
+            self._slide(j, turn, r)
+            return
+        runs_along = any(self._is_along(j, axis, end) for _, end in self.ends(j))
+        R, half = (1.14 * r, 0.45 * r) if runs_along else (1.25 * r, 1.35 * r)
+        self.out.add(j, drum(R, half).moved(turn, np.zeros(3)), JOINT)
+        if j in self.sprung:
+            coil = meshes.spring(1.5 * R, 4, 0.16 * R)
+            coil = coil._replace(vertices=coil.vertices * [1.0, 1.0, 1.6 * half])
+            middle = np.array([0.0, 0.0, -0.8 * half])
+            self.out.add(j, coil.moved(np.eye(3), middle).moved(turn, np.zeros(3)), ACCENT)
+
+    def _is_along(self, j: int, axis: Vector, end: Vector) -> bool:
+        first = self._path(j, 0, end)[1] if end.any() else axis
+        return abs(float(first @ axis)) > 0.9 * float(np.linalg.norm(first))
+
+    def _slide(self, j: int, turn: Matrix, r: float) -> None:
+        """Draw a block that slides along a rail of its parent."""
+        if self.beyond[j] <= 0.0:
+            return
+        block = self.structure.blocks[j - 1]
+        low, high = (
+            float(limit[block.iq]) for limit in (self.structure.q_lower, self.structure.q_upper)
+        )
+        if not (np.isfinite(low) and np.isfinite(high) and high - low < 4.0 * self.size):
+            low, high = -0.25 * self.size, 0.25 * self.size
+        rail = meshes.box(1.0 * r, 1.0 * r, high - low + 2.0 * r)
+        rail = rail.moved(turn, np.zeros(3)).moved(np.eye(3), turn[:, 2] * 0.5 * (low + high))
+        parent = int(self.parents[j])
+        self.out.add(parent, rail.moved(self.turns[j], self.places[j]), JOINT)
+        self.out.add(j, meshes.box(2.2 * r, 2.2 * r, 2.6 * r).moved(turn, np.zeros(3)))
+
+    def _foot(self, j: int) -> None:
+        """Draw what carries a joint of the world."""
+        axis, r = self.axis(j), self.radius(j)
+        if axis is None or self.kinds[j] == PRISMATIC:
+            return
+        base = self._base(j)
+        up = self.places[j] - base
+        if float(np.linalg.norm(up)) > 2.0 * r:
+            self.out.add(0, meshes.rod(base + up * 0.02, self.places[j], 1.25 * r, r))
+            plinth = drum(2.0 * r, 0.2 * r).moved(np.eye(3), np.array([0.0, 0.0, 0.2 * r]))
+            self.out.add(0, plinth.moved(meshes.towards(up), base), JOINT)
+            return
+        self.out.add(0, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
+
+    def _beside(self, j: int, axis: Vector, r: float) -> tuple[Matrix, Vector]:
+        """Return where the motor of a first joint is: below it, or behind."""
+        along = self.turns[j] @ axis
+        down = -along if along @ self.structure.gravity <= 0.0 else along
+        if abs(along @ self.structure.gravity) < 1e-6 and along[1] < -0.5:
+            down = -along  # behind the upright plane, which one sees from -y
+        return meshes.towards(along), self.places[j] + 1.9 * r * down
+
+
+def drum(radius: float, half: float) -> Mesh:
+    """Return a cylinder about z with bevelled edges."""
+    b = min(0.18 * radius, 0.5 * half)
+    R, h = radius, half
+    return meshes.turned([(0.0, -h), (R - b, -h), (R, b - h), (R, h - b), (R - b, h), (0.0, h)])
+
+
+def _distance(path: Matrix, point: Vector) -> float:
+    """Return how far a point is from the middle of a path, weighted by length."""
+    middles, lengths = 0.5 * (path[1:] + path[:-1]), np.linalg.norm(np.diff(path, axis=0), axis=1)
+    centre = (lengths[:, None] * middles).sum(0) / max(float(lengths.sum()), 1e-300)
+    return float(np.linalg.norm(centre - point))
