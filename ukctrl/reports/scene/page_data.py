@@ -239,12 +239,15 @@ def _too_large(scene: Scene) -> set[int]:
 
 def _thinned(scene: Scene) -> tuple[Scene, list[str]]:
     """Return a scene with as many moments as a page has room for, and what is to be said of it."""
-    carriers = sum(len(actor.look.carriers) for actor in scene.actors)
-    of_each = 16 * carriers + 6 * len(scene.curves) + 12 * len(scene.arrows) + 2
-    most = max(FEWEST, MOTION_BYTES // of_each)
-    if len(scene.time) <= most:
+    every = [array for actor in scene.actors for array in actor.poses]
+    every += [curve.points for curve in scene.curves]
+    every += [array for arrow in scene.arrows for array in (arrow.tail, arrow.vector)]
+    moving = sum(int((array != array[:1]).any(axis=0).sum()) for array in every)
+    count = len(scene.time)
+    most = max(FEWEST, MOTION_BYTES // (2 * moving + 2))
+    if count <= most:
         return scene, []
-    kept = np.unique(np.linspace(0, len(scene.time) - 1, most).round().astype(int))
+    kept = np.unique(np.linspace(0, count - 1, most).round().astype(int))
     thin = dc.replace(
         scene,
         time=scene.time[kept],
@@ -258,4 +261,4 @@ def _thinned(scene: Scene) -> tuple[Scene, list[str]]:
             for each in scene.arrows
         ),
     )
-    return thin, [f"Of its moments {len(kept)} are shown; the figures have all."]
+    return thin, [f"Of {count} moments the picture holds {len(kept)}; figures hold them all."]

@@ -16,8 +16,8 @@ WIDTH, HEIGHT = 640.0, 480.0
 """Of the picture, in its own units."""
 SIDES = 40
 """An outline has so many corners at most."""
-ACTORS_PARTS = 400
-"""More parts than this are dots."""
+MOST_PARTS = 400
+"""Of more parts of a robot only so many are drawn."""
 
 
 def still(scene: Scene, moment: int = -1) -> str:
@@ -36,7 +36,7 @@ def still(scene: Scene, moment: int = -1) -> str:
     shapes: list[tuple[float, str]] = []
     for actor in scene.actors:
         poses = type(actor.poses)(*(array[moment][None] for array in actor.poses))
-        for part in [part for part in actor.look.parts if usable(part)][:ACTORS_PARTS]:
+        for part in [part for part in actor.look.parts if usable(part)][:MOST_PARTS]:
             points = extent.placed(part.mesh.vertices, poses, part.carrier)[0]
             fill = _paint(actor.color or part.color)
             opacity = actor.opacity * part.opacity
@@ -60,7 +60,9 @@ def still(scene: Scene, moment: int = -1) -> str:
 
 def _outline(points: Array) -> Array:
     """Return the corners of the convex outline that lie furthest in some directions."""
-    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    across = float(np.ptp(points, axis=0).max())
+    sides = int(np.clip(across, 6, SIDES))
+    angle = 2.0 * np.pi * np.arange(sides) / sides
     furthest = (points @ np.stack([np.cos(angle), np.sin(angle)])).argmax(axis=0)
     return points[furthest[np.r_[True, np.diff(furthest) != 0]]]
 

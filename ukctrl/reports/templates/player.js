@@ -9,9 +9,9 @@
   let now = end, playing = false, before = 0, seen = false, view = null;
 
   const rate = () => Number(speeds.value);
-  const chosen = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000].find((one) => span / one <= 20) || 1000;
-  const usual = span > 3 ? Math.max(1, chosen) : chosen === 0.1 ? [0.5, 0.25, 0.1].find((one) => span / one >= 3) || 0.1 : chosen;
-  for (const one of [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000]) {
+  const rates = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
+  const usual = span < 2 ? rates.find((one) => span / one <= 4) : rates.find((one) => one >= 1 && span / one <= 20) || 1000;
+  for (const one of rates) {
     if (one !== usual && (span / one > 200 || span / one < 0.5)) continue;
     speeds.add(new Option(`${one}\u00d7`, one, one === usual, one === usual));
   }

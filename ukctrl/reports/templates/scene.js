@@ -323,7 +323,7 @@ const openScene = (() => {
         far = Math.max(far, corner.dot(toward) + Math.abs(corner.dot(right)) / (open * camera.aspect), corner.dot(toward) + Math.abs(corner.dot(above)) / open);
       }
       controls.target.copy(middle);
-      camera.position.copy(middle).addScaledVector(toward, 1.1 * far);
+      camera.position.copy(middle).addScaledVector(toward, 1.04 * far);
       controls.update();
       moved = false;
       ask();
