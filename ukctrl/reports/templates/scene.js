@@ -230,7 +230,9 @@ const openScene = (() => {
 
   return async (holder, head, text) => {
     const canvas = holder.querySelector("canvas"), layer = holder.querySelector(".labels");
-    const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+    const context = canvas.getContext("webgl2", { antialias: true, alpha: true, powerPreference: "low-power" });
+    if (!context) throw new Error("no WebGL");
+    const renderer = new WebGLRenderer({ canvas, context });
     const block = await unpacked(text), time = columns(block, head.time), meshes = head.meshes.map((mesh) => meshOf(block, mesh));
     renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     renderer.toneMapping = NeutralToneMapping;
