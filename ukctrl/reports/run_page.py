@@ -17,19 +17,15 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
-from ukctrl.reports.plot import panels
 from ukctrl.reports.plot.style import styled
+from ukctrl.reports.scene.from_results import of_result
 from ukctrl.reports.table import Column, Table, meaning
+from ukctrl.robot import Robot
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.run_id import run_id_in
 from ukctrl.simulation.result.verdicts import headline
-
-REPLAY_POINTS = 600
-"""Points of each path in the view that can be turned by hand."""
-FARTHEST = 1e6
-"""It leaves out what is further away [m]."""
 
 _AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
@@ -43,10 +39,15 @@ class Tile(NamedTuple):
     aside: str = ""
 
 
-def write_report(result: Result, directory: str | Path) -> Path:
+def write_report(result: Result, directory: str | Path, robot: Robot | None = None) -> Path:
     """Write `report.html` and its figures as PNG files, each in one atomic step.
 
     Figures of an earlier run that this one does not have are removed.
+
+    Args:
+        result: The run.
+        directory: Where to write.
+        robot: Its robot, where it is at hand; absent: loaded as the result's scenario names it.
 
     Returns:
         The page.
@@ -55,7 +56,8 @@ def write_report(result: Result, directory: str | Path) -> Path:
         InputError: The directory cannot be written to.
     """
     images = pictures(result)
-    texts = {"report.html": html(result, images)}
+    scene = web_page.stage(of_result(result, robot))
+    texts = {"report.html": html(result, images, scene)}
     run_id = run_id_in(result.provenance)
     return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES, run_id)
 
@@ -70,11 +72,12 @@ def pictures(result: Result) -> list[web_page.Picture]:
     ]
 
 
-def html(result: Result, images: Sequence[web_page.Picture]) -> str:
-    """Return the page, with figures from `pictures`."""
+def html(
+    result: Result, images: Sequence[web_page.Picture], scene: web_page.Stage | None = None
+) -> str:
+    """Return the page, with figures from `pictures` and the moving robot."""
     audit = _audit(result.provenance)
     scenario = toml_text(result.scenario)
-    replay = _replay(result)
     contents = [("verdicts", "Verdicts"), *((image.name, image.title) for image in images)]
     contents.append(("metrics", "Metrics"))
     contents += [("audit", "Audit")] if audit else []
@@ -97,9 +100,8 @@ def html(result: Result, images: Sequence[web_page.Picture]) -> str:
         "audit": audit,
         "scenario": web_page.highlight_toml(scenario),
         "provenance": web_page.provenance_entries(result.provenance),
-        "replay": web_page.inline_json(replay) if replay else "",
     }
-    return web_page.render("report.html.j2", context, "replay.js" if replay else "")
+    return web_page.render("report.html.j2", context, scene)
 
 
 def _tiles(result: Result) -> list[Tile]:
@@ -218,44 +220,3 @@ def _audit(provenance: Mapping[str, Any]) -> list[Verdict]:
         entries.append(Verdict(level, subject, sentence(str(entry.get("message", "")))))
     order = ("bad", "warning", "note")
     return sorted(entries, key=lambda verdict: order.index(verdict.level))
-
-
-def _replay(result: Result) -> dict[str, Any] | None:
-    """Return the thinned paths for the view that turns, or nothing to show."""
-    if "path" not in plot.available(result) or len(result.samples) < 2:
-        return None
-    position = result["frame_position"]
-    has_reference = "frame_reference" in result.samples
-    absent = np.broadcast_to(np.nan, position.shape)
-    reference = result["frame_reference"] if has_reference else absent
-    corners = panels.corners((position, reference), FARTHEST)
-    if corners is None:
-        return None
-    low, high = corners
-    margin = np.maximum(0.5 * (0.3 * float((high - low).max()) - (high - low)), 1e-3)
-    n = len(result.samples)
-    picked = np.unique(np.linspace(0, n - 1, min(n, REPLAY_POINTS)).astype(int))
-    return {
-        "low": _rounded(low - margin),
-        "high": _rounded(high + margin),
-        "time": _rounded(result.time[picked]),
-        "frames": [
-            {
-                "name": name,
-                "position": _points(position[picked, k]),
-                "reference": _points(reference[picked, k]),
-            }
-            for k, name in enumerate(result.labels.frames)
-        ],
-    }
-
-
-def _points(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float] | None]:
-    drawable = (np.abs(values) < FARTHEST).all(axis=1)
-    return [
-        _rounded(point) if shown else None for point, shown in zip(values, drawable, strict=True)
-    ]
-
-
-def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
-    return [float(f"{value:.6g}") for value in values]

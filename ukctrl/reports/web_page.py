@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.figure import Figure
 
+    from ukctrl.reports.scene.stage import Scene
+
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPTS = ("three/three.min.js", "scene.js", "player.js")
+"""What a page with a moving scene runs, in this order; nothing else may run."""
 
 _TOML = re.compile(
     r"(?P<comment>\#[^\n]*)"
@@ -88,17 +92,41 @@ def write_page(
     return folder / list(texts)[-1]
 
 
-def render(template: str, context: Mapping[str, object], script: str = "") -> str:
+class Stage(NamedTuple):
+    """A moving scene, ready for a page."""
+
+    head: str
+    """JSON: what there is."""
+    block: str
+    """Base64: the numbers."""
+    still: str
+    """An ``<svg>`` of its end."""
+    notes: tuple[str, ...]
+    """What a reader should know of it."""
+
+
+def stage(scene: Scene | None) -> Stage | None:
+    """Make a scene ready for a page; None stays None."""
+    if scene is None:
+        return None
+    from ukctrl.reports.scene.page_data import page_data
+    from ukctrl.reports.scene.still import still
+
+    head, block = page_data(scene)
+    return Stage(inline_json(head), block, still(scene), tuple(head["notes"]))
+
+
+def render(template: str, context: Mapping[str, object], scene: Stage | None = None) -> str:
     """Return the page.
 
     Args:
         template: Name of the template.
         context: What it may use; texts are escaped.
-        script: Name of the one script that the page may run, if any.
+        scene: What moves in it; the only pages that run scripts are those with one.
     """
-    code = (TEMPLATES / script).read_text(encoding="utf-8") if script else ""
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    allowed = f"'sha256-{digest}'" if script else "'none'"
+    codes = [(TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS if scene]
+    digests = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
     return (
         _environment()
@@ -106,7 +134,8 @@ def render(template: str, context: Mapping[str, object], script: str = "") -> st
         .render(
             context,
             css=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
-            script=code,
+            scripts=codes,
+            scene=scene,
             policy=policy,
             version=_version(),
         )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+TIME = "time [s]"
+"""Label of an axis of time; a page's line of time goes through such panels."""
 FULL_LEGEND = 8
 """With more lines than this in a panel, only the liveliest are coloured and named."""
 HIGHLIGHTED = 5
@@ -61,7 +63,7 @@ class Key(NamedTuple):
 def grid(
     panels: Sequence[Panel],
     height: float = 1.95,
-    x_label: str = "time [s]",
+    x_label: str = TIME,
     keys: Sequence[Key] = (),
 ) -> Figure:
     """Lay panels out in two columns, row by row, and draw them.
@@ -97,6 +99,10 @@ def grid(
         axes.set_xlabel(x_label, labelpad=3)
         axes.margins(x=0)
         panel.draw(axes, width - 0.085 * len(panel.title) - 0.1)
+        if x_label == TIME:
+            start, end = axes.get_xlim()
+            place = x / style.WIDTH, 1.0 - (y + height) / total, width / style.WIDTH, height / total
+            axes.set_gid(style.time_mark(place, start, end))
     return figure
 
 

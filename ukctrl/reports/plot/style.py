@@ -152,11 +152,24 @@ def both(figure: Figure) -> tuple[str, bytes]:
     return _in_a_page(text), stream.getvalue()
 
 
+def time_mark(place: tuple[float, float, float, float], start: float, end: float) -> str:
+    """Return what marks a panel over time for the script of a page.
+
+    Args:
+        place: Left, top, width and height of the panel, as fractions of the figure.
+        start: Time at its left edge [s].
+        end: At its right edge.
+    """
+    return ":".join(["time", *(f"{share:.5f}" for share in place), f"{start:.9g}", f"{end:.9g}"])
+
+
 def _in_a_page(text: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style type=.*?</style>", "", text, count=1, flags=re.DOTALL)  # in page.css
     text = text.replace("xlink:href=", "href=")
+    mark = r'<g id="time:([-+.:\deE]+)"'
+    text = re.sub(mark, lambda found: f'<g data-time="{found[1].replace(":", " ")}"', text)
     # A hundredth of a point is enough for a curve.
     text = re.sub(r' d="[^"]*"', lambda curve: re.sub(r"(\.\d\d)\d+", r"\1", curve[0]), text)
     opening = r'<svg viewBox="\1" role="img">'

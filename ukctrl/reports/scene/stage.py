@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Literal
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look.parts import Look, Poses
@@ -71,5 +71,7 @@ class Scene:
     """The highest."""
     ground: float | None
     """Height of the floor [m]; None where there is none, as where gravity is level."""
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """What a camera shows upwards; along y where gravity is against y."""
     notes: tuple[str, ...] = ()
     """What a user should know, such as meshes that are left out; a sentence each."""

@@ -11,6 +11,7 @@ from ukctrl.core.number_text import number, plus_minus, unit_text
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
+from ukctrl.reports.scene.from_results import of_results
 from ukctrl.reports.table import Cell, Column, Table, meaning
 from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.plain_files import toml_text
@@ -71,12 +72,13 @@ def write_comparison(comparison: Comparison, folder: str | Path) -> Path:
     for name, run in comparison.folders().items():
         comparison.results[name].save(home / run)
     images = pictures(comparison)
+    scene = web_page.stage(of_results(comparison.results))
     texts = {
         "compare.json": f"{comparison.to_json()}\n",
         "compare.csv": comparison.to_csv(),
         "runs.csv": comparison.runs_csv(),
         **{f"tuned/{name}.toml": card for name, card in cards(comparison).items()},
-        "report.html": html(comparison, images),
+        "report.html": html(comparison, images, scene),
     }
     return web_page.write_page("the comparison", home, texts, images, _FIGURES)
 
@@ -119,8 +121,12 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
     ]
 
 
-def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:
-    """Return the page, with figures from `pictures`."""
+def html(
+    comparison: Comparison,
+    images: Sequence[web_page.Picture],
+    scene: web_page.Stage | None = None,
+) -> str:
+    """Return the page, with figures from `pictures` and the robots of all controllers in step."""
     first = comparison.first
     overall, *rest = comparison.verdicts
     general = [entry for entry in rest if entry.subject not in METRICS]
@@ -151,7 +157,7 @@ def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:
             {key: value for key, value in first.provenance.items() if key != "timing"}
         ),
     }
-    return web_page.render("compare.html.j2", context)
+    return web_page.render("compare.html.j2", context, scene)
 
 
 def _facts(comparison: Comparison) -> Table:

@@ -1,0 +1,144 @@
+"""How much of space a scene takes: what a camera must show, where the floor is, what is upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ukctrl.core.arrays import Array, Vector
+from ukctrl.reports.scene.stage import Actor, Curve
+from ukctrl.robot.look.parts import Look, Poses
+
+FARTHEST = 1e6
+"""What is further away is not shown [m]."""
+RUNAWAY = 30.0
+"""A camera does not follow further than so many sizes of what is there at the start."""
+SMALLEST = 1e-3
+"""A scene is never smaller than this [m]."""
+FLAT = 0.15
+"""A scene is flat along an axis where it takes less than this fraction of its largest size."""
+_CORNER = ((0.0, 0.6, 1.0), (0.6, 0.0, 1.0), (0.6, -1.0, 0.0))
+"""From where an eye looks, by the axis that is upwards."""
+MOMENTS = 40
+"""So many moments tell where a robot goes."""
+
+
+def rotations(quaternion: Array) -> Array:
+    """Return the rotation matrices of quaternions ``w x y z``, shape ``(..., 3, 3)``."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def placed(points: Array, poses: Poses, carrier: int | Sequence[int]) -> Array:
+    """Return points of carriers in the world, shape ``(n, ..., k, 3)``.
+
+    Args:
+        points: In the carriers' axes, shape ``(..., k, 3)`` [m].
+        poses: Where carriers are at ``n`` moments.
+        carrier: One carrier, or one for each entry of the first axis of the points.
+    """
+    stretched = np.repeat(points[None], len(poses.position), axis=0)
+    stretched[..., 2] *= poses.stretch[:, carrier][..., None]
+    turned: Array = stretched @ np.swapaxes(rotations(poses.quaternion[:, carrier]), -1, -2)
+    turned += poses.position[:, carrier][..., None, :]
+    return turned
+
+
+def box(actors: Sequence[Actor], curves: Sequence[Curve]) -> tuple[Vector, Vector]:
+    """Return the corners of what a camera must show, never flatter than `SMALLEST`."""
+    lines = np.concatenate([np.empty((0, 3)), *(curve.points for curve in curves)])
+    bodies = [_corners(actor.look, actor.poses) for actor in actors]
+    at_first = [part[:1].reshape(-1, 3) for part in bodies]
+    wanted = [curve.points for curve in curves if curve.kind == "reference"]
+    everything = np.concatenate([lines, *(part.reshape(-1, 3) for part in bodies)])
+    start = _ends(np.concatenate([np.empty((0, 3)), *at_first, *wanted]))
+    start = _ends(everything) if start is None else start
+    if start is None:
+        return np.full(3, -0.5), np.full(3, 0.5)
+    middle, size = 0.5 * (start[0] + start[1]), float((start[1] - start[0]).max())
+    near = np.abs(everything - middle).max(axis=1) <= RUNAWAY * max(size, SMALLEST)
+    low, high = _ends(everything[near]) or start
+    lacking = np.maximum(SMALLEST - (high - low), 0.0)
+    return low - 0.5 * lacking, high + 0.5 * lacking
+
+
+def floor(gravity: Vector | None, low: Vector, high: Vector) -> float | None:
+    """Return the height of the floor: that of the world, or the lowest point that is below it.
+
+    Args:
+        gravity: Shape ``(3,)`` [m/s^2]; None where a plant does not know of one.
+        low: The lowest corner of what is shown.
+        high: The highest.
+    """
+    if gravity is None or np.abs(gravity[:2]).max() > 1e-6 * abs(gravity[2]):
+        return None if gravity is None or gravity.any() else float(low[2])
+    size = float((high - low).max())
+    return 0.0 if -0.02 * size <= low[2] <= size else float(low[2])
+
+
+def upwards(gravity: Vector | None) -> tuple[float, float, float]:
+    """Return z, or x or y where gravity acts along those."""
+    up = [0.0, 0.0, 1.0]
+    if gravity is not None and np.abs(gravity[:2]).max() > abs(gravity[2]):
+        axis = int(np.abs(gravity).argmax())
+        up = [0.0, 0.0, 0.0]
+        up[axis] = -float(np.sign(gravity[axis]))
+    return up[0], up[1], up[2]
+
+
+def view(
+    low: Vector, high: Vector, up: tuple[float, float, float]
+) -> tuple[Vector, Vector, Vector]:
+    """Return the axes of a picture in the world: to the right, upwards, and towards the eye.
+
+    Of a flat scene the eye is in front of it, a little aside; else it looks over a corner.
+
+    Args:
+        low: The lowest corner of what is shown, shape ``(3,)`` [m].
+        high: The highest.
+        up: What is upwards.
+    """
+    above, size = np.array(up), high - low
+    flat = int(size.argmin())
+    lying = bool(above[flat])
+    toward = np.array(_CORNER[int(np.abs(above).argmax())])
+    if size[flat] < FLAT * size.max() and not lying:
+        front = np.zeros(3)
+        front[flat] = -1.0 if flat == 1 else 1.0
+        toward = front + 0.3 * np.cross(above, front)
+        lift = 0.22
+    else:
+        lift = 0.85 if lying and size[flat] < FLAT * size.max() else 0.42
+    toward /= np.linalg.norm(toward)
+    toward += lift * above
+    toward /= np.linalg.norm(toward)
+    right = np.cross(above, toward)
+    right /= np.linalg.norm(right)
+    return right, np.cross(toward, right), toward
+
+
+def _corners(look: Look, poses: Poses) -> Array:
+    """Return the corners of all parts at some moments, shape ``(n, parts, 8, 3)``."""
+    some = np.unique(np.linspace(0, len(poses.position) - 1, MOMENTS).astype(int))
+    poses = Poses(*(array[some] for array in poses))
+    ends: dict[int, Array] = {}
+    for part in look.parts:  # many parts share a mesh
+        if id(part.mesh) not in ends:
+            points = part.mesh.vertices if len(part.mesh.vertices) else np.zeros((1, 3))
+            low, high = points.min(axis=0), points.max(axis=0)
+            ends[id(part.mesh)] = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8)
+    if not look.parts:
+        return poses.position[:, :, None, :]
+    corners = np.stack([ends[id(part.mesh)].T for part in look.parts])
+    return placed(corners, poses, [part.carrier for part in look.parts])
+
+
+def _ends(points: Array) -> tuple[Vector, Vector] | None:
+    shown = points[(np.abs(points) < FARTHEST).all(axis=1)]
+    return (shown.min(axis=0), shown.max(axis=0)) if len(shown) else None
