@@ -183,12 +183,16 @@ class RobotLook(Look):
         self, carrier: Placed, values: Matrix, position: Array, quaternion: Array
     ) -> tuple[Matrix, Matrix]:
         """Return the position and the orientation of what stands on a carrier of a joint."""
-        row, anchor = self._row[carrier.anchor.joint], carrier.anchor
+        anchor = carrier.anchor
         at = anchor.translation + values[:, :3] @ anchor.rotation.T
-        turn = quaternion[:, row]
-        own = rotations.of_rpy(values[:, 3:])
-        whole = rotations.product(turn, rotations.product(_of_matrix(anchor.rotation), own))
-        return position[:, row] + rotations.rotated(turn, at), whole
+        turn = np.broadcast_to(_of_matrix(anchor.rotation), (len(at), 4))
+        if carrier.rpy != NOWHERE:
+            turn = rotations.product(turn, rotations.of_rpy(values[:, 3:]))
+        if anchor.joint == 0:
+            return at, turn
+        row = self._row[anchor.joint]
+        joint = quaternion[:, row]
+        return position[:, row] + rotations.rotated(joint, at), rotations.product(joint, turn)
 
     @cached_property
     def _row(self) -> dict[int, int]:
@@ -197,6 +201,8 @@ class RobotLook(Look):
 
 def _of_matrix(rotation: Matrix) -> Vector:
     """Return the quaternion ``w x y z`` of a rotation."""
+    if np.array_equal(rotation, WORLD.rotation):
+        return np.array([1.0, 0.0, 0.0, 0.0])
     from scipy.spatial.transform import Rotation
 
     x, y, z, w = Rotation.from_matrix(rotation).as_quat()

@@ -89,8 +89,8 @@ def _draw_bodies(
     elif not appearance.pictures or any(visuals.has_any for visuals in read):
         springs = [term for term in robot.forces.terms if isinstance(term, JointSprings)]
         sprung = {structure.block_of(int(dof)).joint for one in springs for dof in one.dofs}
-        skeleton = Skeleton(structure, _closed(robot.passive), sprung, drawing)
-        bare = _bare(structure, read)
+        bare, seen = _bare_and_seen(structure, read)
+        skeleton = Skeleton(structure, _closed(robot.passive), sprung, seen, drawing)
         skeleton.draw(bare)
         if robot.elastic is not None:
             _add_motors(robot, skeleton, bare, stage)
@@ -107,7 +107,7 @@ def _draw_bodies(
 
 def _gauge(structure: RigidStructure, drawing: Drawing) -> tuple[float, int, float]:
     """Return radius, turns and wire of a spring that suits the robot's size."""
-    size = Skeleton(structure, (), (), drawing).size or 1.0
+    size = Skeleton(structure, (), (), (), drawing).size or 1.0
     return 0.03 * size, 10, 0.005 * size
 
 
@@ -121,18 +121,22 @@ def _closed(passive: Sequence[Any]) -> set[str]:
     return frames
 
 
-def _bare(structure: RigidStructure, read: Sequence[Visuals]) -> Collection[int]:
-    """Return the bodies that no model file shows, or not as it would.
+def _bare_and_seen(
+    structure: RigidStructure, read: Sequence[Visuals]
+) -> tuple[Collection[int], Collection[int]]:
+    """Return the bodies that a model file does not show, or not as it would, and those it does.
 
-    A model with visuals means that its other links are not seen; one without says nothing.
+    A model with visuals means that its other links are not seen; one without says nothing. Two
+    models may have a link each on one body.
     """
     carrier = dict(zip(structure.bodies.frames, structure.bodies.carriers.tolist(), strict=True))
     bare = set(range(len(structure.tree.joints)))
+    bare -= {carrier[name] for each in read for name in each.links if name in carrier}
     for visuals in read:
-        if visuals.has_any:
-            lost = {carrier[name] for name in visuals.lost if name in carrier}
-            bare -= {carrier[name] for name in visuals.links if name in carrier} - lost
-    return bare
+        unseen = visuals.lost if visuals.has_any else visuals.links
+        bare |= {carrier[name] for name in unseen if name in carrier}
+    seen = {carrier[one.link] for each in read for one in each.shown if one.link in carrier}
+    return bare, seen
 
 
 def _add_visuals(

@@ -86,7 +86,7 @@ def _drawn(stage: Stage, picture: AnyPicture, name: str) -> Iterator[Drawn]:
         r = picture.radius
         for first, second in zip(ends, ends[1:], strict=False):
             if isinstance(picture, Coil):
-                yield Between(name, first, second), meshes.spring(r, picture.turns, 0.12 * r), ""
+                yield Between(name, first, second), meshes.spring(r, picture.turns, 0.16 * r), ""
             else:
                 yield Between(name, first, second), meshes.cylinder(r, 0.0, 1.0), ""
         if isinstance(picture, Line | Rope):

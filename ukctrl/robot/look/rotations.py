@@ -7,18 +7,25 @@ import numpy as np
 from ukctrl.core.arrays import Array, Matrix
 
 
+def _cross(a: Array, b: Array) -> Array:
+    """Return ``a x b`` (several times faster than `numpy.cross`)."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], -1)
+
+
 def product(a: Array, b: Array) -> Array:
     """Return the quaternion of the turn ``b`` and then, in the outer axes, ``a``."""
     aw, a_ = a[..., :1], a[..., 1:]
     bw, b_ = b[..., :1], b[..., 1:]
     scalar = aw * bw - np.sum(a_ * b_, axis=-1, keepdims=True)
-    return np.concatenate([scalar, aw * b_ + bw * a_ + np.cross(a_, b_)], axis=-1)
+    return np.concatenate([scalar, aw * b_ + bw * a_ + _cross(a_, b_)], axis=-1)
 
 
 def rotated(a: Array, x: Array) -> Array:
     """Return vectors that quaternions turn."""
-    twice = 2.0 * np.cross(a[..., 1:], x)
-    return x + a[..., :1] * twice + np.cross(a[..., 1:], twice)
+    twice = 2.0 * _cross(a[..., 1:], x)
+    return x + a[..., :1] * twice + _cross(a[..., 1:], twice)
 
 
 def of_rpy(rpy: Array) -> Array:

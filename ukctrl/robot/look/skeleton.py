@@ -22,14 +22,12 @@ from ukctrl.robot.look.meshes import Mesh
 from ukctrl.robot.rigid_arrays import RigidStructure
 from ukctrl.robot.tree_kernels import FREE, IV, KIND, NV, PARENT, PLANAR, PRISMATIC, SPHERICAL
 
-THICK = 0.042
+THICK = 0.038
 """Radius of the thickest link, of the robot's size."""
-THIN = 0.45
+THIN = 0.55
 """Least radius of a link, of what its place in the robot gives."""
 DENSITY = 1000.0
 """Of a body whose inertia tells no size [kg/m^3]."""
-NEAR = 1e-3
-"""Points closer than this, of the robot's size, are one."""
 TOOLS = re.compile(r"(^|_)(tool|gripper|hand|tcp|ee|effector)(_|\d|$)")
 """Frames at which a gripper is drawn, by their last word."""
 
@@ -43,6 +41,8 @@ class Skeleton:
     """Frames at which passive constraints tie bodies together."""
     sprung: Collection[int]
     """Joints with a spring about their axis."""
+    seen: Collection[int]
+    """Bodies of which a model file shows something."""
     out: Drawing
 
     def __post_init__(self) -> None:
@@ -80,33 +80,43 @@ class Skeleton:
         reach = np.zeros(len(self.parents))
         for j in self.joints:
             parent = int(self.parents[j])
-            start = self._base(j) if parent == 0 else np.zeros(3)
-            reach[j] = reach[parent] + float(np.linalg.norm(self.places[j] - start))
+            step = self.places[j] if parent else self._rise(j)[1]
+            reach[j] = reach[parent] + float(np.linalg.norm(step))
         ends = [
             reach[j] + max([float(np.linalg.norm(end)) for _, end in self.ends(j)], default=0.0)
             for j in self.joints
         ]
-        extents = [float(self._box(j)[0].max()) for j in self.joints if self.mass[j] > 0.0]
-        lone = max(extents, default=0.0) if max(ends, default=0.0) == 0.0 else 0.0
-        return max([*ends, 2.0 * lone if lone > NEAR else 0.0])
+        blocks = [self._box(j)[0].max() for j in self.joints if self._has_extent(j)]
+        return max([0.0, *ends]) or 2.0 * max([0.0, *map(float, blocks)])
 
-    def _base(self, j: int) -> Vector:
-        """Return the frame at rest that is nearest to a joint of the world."""
-        at = self.places[j]
-        spots = [place for _, place in self.frames[0]] or [np.zeros(3)]
-        return min(spots, key=lambda spot: float(np.linalg.norm(spot - at)))
+    def _rise(self, j: int) -> tuple[Vector, Vector]:
+        """Return the frame of its parent from which a first joint rises, and how far to it.
+
+        It rises along its axis or against gravity, or not at all: it then stands by itself.
+        """
+        at, axis, gravity = self.places[j], self.axis(j), self.structure.gravity
+        spots = [place for _, place in self.frames[int(self.parents[j])]] or [np.zeros(3)]
+        base = min(spots, key=lambda spot: float(np.linalg.norm(spot - at)))
+        ways = [gravity] if axis is None else [gravity, self.turns[j] @ axis]
+        for way in ways:
+            if np.linalg.norm(np.cross(at - base, way)) < 0.4 * abs(float((at - base) @ way)):
+                return base, at - base
+        return at, np.zeros(3)
 
     def ends(self, j: int) -> list[tuple[int, Vector]]:
         """Return where a body ends: the joints that it carries, else a frame, 0 for no joint."""
         ends = [(k, self.places[k]) for k in self.children[j] if self.places[k].any()]
-        ends += [(0, at) for name, at in self.frames[j] if name in self.closures and at.any()]
+        frames = self.frames[j]
+        tools = [one for one in frames if TOOLS.search(one[0])]
+        if not tools:
+            ends += [(0, at) for name, at in frames if name in self.closures and at.any()]
         if not ends and not self.children[j]:
-            far = max(self.frames[j], key=lambda one: float(np.linalg.norm(one[1])), default=None)
+            far = max(tools or frames, key=lambda one: float(np.linalg.norm(one[1])), default=None)
             if far is not None and far[1].any():
                 ends.append((0, far[1]))
             elif self.mass[j] > 0.0:
-                c, (sides, _) = self.com(j), self._box(j)
-                if float(np.linalg.norm(c)) > 0.3 * float(sides.max()):
+                c = self.com(j)
+                if float(np.linalg.norm(c)) > 0.3 * float(self._box(j)[0].max()) > 0.0:
                     ends.append((0, 2.0 * c))
         return ends
 
@@ -125,6 +135,13 @@ class Skeleton:
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
         return np.sqrt(np.maximum(squares, 0.0)), axes
+
+    def _has_extent(self, j: int) -> bool:
+        """Whether the inertia of a body tells its size, and is not a stand-in for a point's."""
+        return bool(self.mass[j] > 0.0 and self._box(j)[0].max() > 0.5 * self._ball_radius(j))
+
+    def _ball_radius(self, j: int) -> float:
+        return float(np.cbrt(0.75 * self.mass[j] / (np.pi * DENSITY)))
 
     def radius(self, j: int) -> float:
         """Return how thick a body is [m]."""
@@ -157,7 +174,8 @@ class Skeleton:
                     self.out.add(j, self._ball(j))
             return
         for j in self.joints:
-            if self.parents[j] == 0 and 0 in bodies:
+            parent = int(self.parents[j])
+            if parent in bodies and (parent == 0 or parent in self.seen):
                 self._foot(j)
             if j in bodies:
                 self._body(j)
@@ -165,7 +183,7 @@ class Skeleton:
 
     def _ball(self, j: int) -> Mesh:
         """Return the ball of a body's mass; equal bodies share one."""
-        r = round(float(np.cbrt(0.75 * self.mass[j] / (np.pi * DENSITY))), 12)
+        r = round(self._ball_radius(j), 12)
         if r not in self._balls:
             self._balls[r] = meshes.sphere(r)
         return self._balls[r]
@@ -176,6 +194,8 @@ class Skeleton:
             self._block(j)
             if self.kinds[j] in (FREE, PLANAR):
                 ends = [end for end in ends if end[0]]
+        if j in self.seen:  # a rod would run through it
+            ends = [end for end in ends if not end[0]]
         for child, end in ends:
             path = self._path(j, child, end)
             gripper = self._gripper_name(j, end) if child == 0 else ""
@@ -187,6 +207,9 @@ class Skeleton:
             radii = r + (to - r) * share
             for a, b, ra, rb in zip(path, path[1:], radii, radii[1:], strict=False):
                 self.out.add(j, meshes.rod(a, b, ra, rb))
+            if not child and not gripper:
+                tip = meshes.sphere(1.12 * to)
+                self.out.add(j, tip.moved(np.eye(3), end), JOINT)
 
     def _path(self, j: int, child: int, end: Vector) -> Matrix:
         """Return the corners of a rod from a body's joint to one of its ends."""
@@ -231,11 +254,16 @@ class Skeleton:
 
     def _block(self, j: int) -> None:
         """Draw a body by its inertia."""
-        if self.mass[j] <= 0.0:
+        axis = self.axis(j)
+        if axis is not None and self.kinds[j] != PRISMATIC and self.parents[j]:
+            flange = drum(1.1 * self.radius(j), 0.5 * self.radius(j))
+            self.out.add(j, flange.moved(meshes.towards(axis), np.zeros(3)))
+            return
+        if self.mass[j] <= 0.0 or j in self.seen:
             return
         sides, axes = self._box(j)
         most = float(sides.max())
-        if most < NEAR * self.size:
+        if not self._has_extent(j):
             self.out.add(j, self._ball(j).moved(np.eye(3), self.com(j)))
             return
         x, y, z = np.clip(sides, 0.12 * most, 1.5 * self.size)
@@ -256,7 +284,7 @@ class Skeleton:
         R, half = (1.14 * r, 0.45 * r) if runs_along else (1.25 * r, 1.35 * r)
         self.out.add(j, drum(R, half).moved(turn, np.zeros(3)), JOINT)
         if j in self.sprung:
-            coil = meshes.spring(1.5 * R, 4, 0.16 * R)
+            coil = meshes.spring(1.6 * R, 4, 0.2 * R)
             coil = coil._replace(vertices=coil.vertices * [1.0, 1.0, 1.6 * half])
             middle = np.array([0.0, 0.0, -0.8 * half])
             self.out.add(j, coil.moved(np.eye(3), middle).moved(turn, np.zeros(3)), ACCENT)
@@ -282,18 +310,18 @@ class Skeleton:
         self.out.add(j, meshes.box(2.2 * r, 2.2 * r, 2.6 * r).moved(turn, np.zeros(3)))
 
     def _foot(self, j: int) -> None:
-        """Draw what carries a joint of the world."""
+        """Draw what carries the first joint of an arm."""
         axis, r = self.axis(j), self.radius(j)
         if axis is None or self.kinds[j] == PRISMATIC:
             return
-        base = self._base(j)
-        up = self.places[j] - base
+        (base, up), parent = self._rise(j), int(self.parents[j])
         if float(np.linalg.norm(up)) > 2.0 * r:
-            self.out.add(0, meshes.rod(base + up * 0.02, self.places[j], 1.25 * r, r))
+            start = base + up * min(0.5, 1.25 * r / float(np.linalg.norm(up)))
+            self.out.add(parent, meshes.rod(start, self.places[j], 1.25 * r, r))
             plinth = drum(2.0 * r, 0.2 * r).moved(np.eye(3), np.array([0.0, 0.0, 0.2 * r]))
-            self.out.add(0, plinth.moved(meshes.towards(up), base), JOINT)
+            self.out.add(parent, plinth.moved(meshes.towards(up), base), JOINT)
             return
-        self.out.add(0, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
+        self.out.add(parent, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
 
     def _beside(self, j: int, axis: Vector, r: float) -> tuple[Matrix, Vector]:
         """Return where the motor of a first joint is: below it, or behind."""
