@@ -194,27 +194,29 @@ def coarser(mesh: Mesh, most: int) -> Mesh:
     if len(mesh.faces) <= most:
         return mesh
     low, size = mesh.vertices.min(0), float(np.ptp(mesh.vertices, axis=0).max()) or 1.0
-    coarse, fine = 2.0, float(len(mesh.faces))
-    best = _clustered(mesh, low, size / coarse)
-    for _ in range(20):
-        middle = np.sqrt(coarse * fine)
-        tried = _clustered(mesh, low, size / middle)
+    coarse, fine, best = 1.0, float(2**20), mesh
+    cells = np.sqrt(0.5 * most)
+    for _ in range(12):  # a surface has as many triangles as the square of the cells along it
+        tried = _clustered(mesh, low, size / cells)
         if len(tried.faces) <= most:
-            best, coarse = tried, middle
+            best, coarse = tried, cells
+            if len(tried.faces) > 0.85 * most:
+                break
         else:
-            fine = middle
-        if fine / coarse < 1.05:
-            break
-    return best
+            fine = cells
+        guess = cells * np.sqrt(0.93 * most / max(len(tried.faces), 1))
+        cells = float(guess) if coarse < guess < fine else float(np.sqrt(coarse * fine))
+    return best if best is not mesh else Mesh(mesh.vertices, mesh.faces[:most])
 
 
 def _clustered(mesh: Mesh, low: Vector, cell: float) -> Mesh:
-    keys = np.floor((mesh.vertices - low) / cell).astype(np.int64)
-    _, which, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    which = which.ravel()
+    x, y, z = ((mesh.vertices - low) / cell).astype(np.int64).T
+    _, which = np.unique((x << 42) + (y << 21) + z, return_inverse=True)
+    count = np.bincount(which)
     corners = np.stack([np.bincount(which, mesh.vertices[:, k]) for k in range(3)], 1)
     faces = which[mesh.faces]
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
-    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    a, b, c = np.sort(faces, axis=1).T
+    _, first = np.unique((a * len(count) + b) * len(count) + c, return_index=True)
     return Mesh(corners / count[:, None], faces[np.sort(first)])
