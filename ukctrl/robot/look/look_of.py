@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
 from ukctrl.robot.forces import FrameSpring, JointSprings
 from ukctrl.robot.interface import RobotInterface, Site
@@ -18,8 +17,10 @@ from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
 from ukctrl.robot.look.linkage_look import draw_linkage
 from ukctrl.robot.look.parts import Part
 from ukctrl.robot.look.pictures import Stage, add_picture
+from ukctrl.robot.look.proportions import Proportions
+from ukctrl.robot.look.shapes import Visual, Visuals
 from ukctrl.robot.look.skeleton import Skeleton, drum
-from ukctrl.robot.look.visuals import Visual, Visuals, visuals_of, within_budget
+from ukctrl.robot.look.visuals import visuals_of, within_budget
 from ukctrl.robot.rigid_arrays import RigidStructure
 
 MOST_NOTES = 8
@@ -99,15 +100,15 @@ def _draw_bodies(
     for term in robot.forces.terms:
         if isinstance(term, FrameSpring):
             ends = (Placed("spring", _anchor(site)) for site in (term.first, term.second))
-            mesh = meshes.spring(*_gauge(structure, drawing))
+            mesh = meshes.spring(*_gauge(structure))
             part = Part(name="spring", mesh=mesh, carrier=0, color=ACCENT)
             stage.add(Between("spring", *ends), part)
     _add_visuals(read, structure, stage, notes)
 
 
-def _gauge(structure: RigidStructure, drawing: Drawing) -> tuple[float, int, float]:
+def _gauge(structure: RigidStructure) -> tuple[float, int, float]:
     """Return radius, turns and wire of a spring that suits the robot's size."""
-    size = Skeleton(structure, (), (), (), drawing).size or 1.0
+    size = Proportions(structure, ()).size or 1.0
     return 0.03 * size, 10, 0.005 * size
 
 

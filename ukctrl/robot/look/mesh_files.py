@@ -124,7 +124,8 @@ def _read(path: Path) -> tuple[Colored, ...]:
         raise ModelError("must not contain <!DOCTYPE> or entities")
     try:
         kind = path.suffix.lower().removeprefix(".")
-        scene: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver=_Nothing())
+        # An empty resolver opens no other file that this one names.
+        scene: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver={})
         found = [_colored(scene, trimesh, node) for node in scene.graph.nodes_geometry]
     except Exception as error:  # its readers raise what they like at a broken file
         why = one_line(f"{type(error).__name__}: {error}", SHORT)
@@ -140,19 +141,6 @@ def _read(path: Path) -> tuple[Colored, ...]:
         if not (np.isfinite(mesh.vertices).all() and fits):
             raise ModelError("holds a corner that is no finite number")
     return tuple(found)
-
-
-class _Nothing:
-    """What opens the other files that a mesh file names: none."""
-
-    def get(self, name: str) -> bytes:
-        raise ValueError("no other file is opened")
-
-    def keys(self) -> Sequence[str]:
-        return ()
-
-    def namespaced(self, namespace: str) -> _Nothing:
-        return self
 
 
 def _colored(scene: Any, trimesh: Any, node: str) -> Colored:

@@ -55,7 +55,9 @@ def turned(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Mesh
         around: How many corners it has around.
     """
     angle = 2.0 * np.pi * np.arange(around) / around
-    rings = [np.stack([r * np.cos(angle), r * np.sin(angle), 0.0 * angle + z], 1) for r, z in profile]
+    rings = [
+        np.stack([r * np.cos(angle), r * np.sin(angle), 0.0 * angle + z], 1) for r, z in profile
+    ]
     faces: list[NDArray[np.int64]] = []
     here, there = np.arange(around), np.roll(np.arange(around), -1)
     for k in range(len(profile) - 1):

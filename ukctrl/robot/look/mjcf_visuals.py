@@ -15,7 +15,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look import meshes, rotations
 from ukctrl.robot.look.mesh_files import MeshFiles, hex_color
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.look.visuals import Unfit, Visual, Visuals, bounded, from_file, positive
+from ukctrl.robot.look.shapes import Unfit, Visual, Visuals, bounded, from_file, positive
 from ukctrl.robot.models.source import numbers
 
 SHOWN_GROUPS = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -72,7 +73,9 @@ def add_picture(stage: Stage, picture: AnyPicture, number: int) -> None:
     text = picture.text if isinstance(picture, Label) else ""
     for carrier, mesh, color in _drawn(stage, picture, name):
         color = color or picture.color
-        part = Part(name=name, mesh=mesh, carrier=0, color=color, opacity=picture.opacity, text=text)
+        part = Part(
+            name=name, mesh=mesh, carrier=0, color=color, opacity=picture.opacity, text=text
+        )
         stage.add(carrier, part)
 
 
@@ -80,11 +83,13 @@ def _drawn(stage: Stage, picture: AnyPicture, name: str) -> Iterator[Drawn]:
     anchor = stage.anchor_of(picture.frame)
     if isinstance(picture, Line | Rope | Coil):
         ends = [
-            Placed(name, stage.anchor_of(end)) if isinstance(end, str) else Placed(name, anchor, end)
+            Placed(name, stage.anchor_of(end))
+            if isinstance(end, str)
+            else Placed(name, anchor, end)
             for end in picture.points
         ]
         r = picture.radius
-        for first, second in zip(ends, ends[1:], strict=False):
+        for first, second in itertools.pairwise(ends):
             if isinstance(picture, Coil):
                 yield Between(name, first, second), meshes.spring(r, picture.turns, 0.16 * r), ""
             else:

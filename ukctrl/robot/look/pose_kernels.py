@@ -77,7 +77,9 @@ def write_places(
         for j in range(1, len(tree.joints)):
             parent, kind, iq = tree.joints[j, PARENT], tree.joints[j, KIND], tree.joints[j, IQ]
             base = turn_at(rotations, parent)
-            place = plus(three(translations, parent), 1.0, rotated(base, three(tree.translations, j)))
+            place = plus(
+                three(translations, parent), 1.0, rotated(base, three(tree.translations, j))
+            )
             R = composed(base, turn_at(tree.rotations, j))
             if kind >= TURN_X:
                 R, _ = turned_about(kind, R, np.cos(q[i, iq]), np.sin(q[i, iq]))

@@ -176,7 +176,7 @@ def _build_urdf(source: Source, floating_base: bool) -> Any:
 
 
 SHAPES = ("visual", "collision", "material")
-"""What a URDF says of looks and contacts: the parser would refuse a robot for one it cannot read."""
+"""What a URDF says of looks and contacts: the parser refuses a robot where it cannot read one."""
 
 
 def _without_shapes(source: Source) -> str:

@@ -209,7 +209,9 @@ AnyPicture = Annotated[
 ]
 
 
-def refuse_unknown_names(pictures: tuple[AnyPicture, ...], words: Vocabulary, frames: tuple[str, ...]) -> None:
+def refuse_unknown_names(
+    pictures: tuple[AnyPicture, ...], words: Vocabulary, frames: tuple[str, ...]
+) -> None:
     """Refuse pictures with a formula or a frame that names what the robot has not.
 
     Args:
