@@ -17,7 +17,7 @@ from ukctrl.core.expression.kept import kept
 from ukctrl.core.expression.symbolic import Vocabulary, parse
 from ukctrl.robot.look import rotations
 from ukctrl.robot.look.parts import Look, Poses
-from ukctrl.robot.look.pose_kernels import make_continuous, write_places, write_rows
+from ukctrl.robot.look.pose_kernels import follow, make_continuous, write_places, write_rows
 from ukctrl.robot.tree_kernels import Tree
 
 NOWHERE = ("0", "0", "0")
@@ -173,9 +173,9 @@ class RobotLook(Look):
             half = len(carrier.first.texts)
             first, _ = self._placed(carrier.first, own[:, :half], position, quaternion)
             second, _ = self._placed(carrier.second, own[:, half:], position, quaternion)
-            position[:, index], along = first, second - first
-            quaternion[:, index] = rotations.to_direction(along)
-            stretch[:, index] = np.linalg.norm(along, axis=1)
+            turn, length = np.zeros((len(t), 4)), np.zeros(len(t))
+            follow(second - first, turn, length)
+            position[:, index], quaternion[:, index], stretch[:, index] = first, turn, length
         make_continuous(quaternion)
         return Poses(position, quaternion, stretch)
 

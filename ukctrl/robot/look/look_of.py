@@ -18,6 +18,7 @@ from ukctrl.robot.look.linkage_look import draw_linkage
 from ukctrl.robot.look.parts import Part
 from ukctrl.robot.look.pictures import Stage, add_picture
 from ukctrl.robot.look.proportions import Proportions
+from ukctrl.robot.look.rotations import towards
 from ukctrl.robot.look.shapes import Visual, Visuals
 from ukctrl.robot.look.skeleton import Skeleton, drum
 from ukctrl.robot.look.visuals import visuals_of, within_budget
@@ -174,7 +175,7 @@ def _add_motors(
         if axis is None or not tree.subspace[dof, 3:].any() or j not in bare:
             continue
         parent, r = int(tree.joints[j, 0]), 1.25 * skeleton.radius(j)
-        turn = tree.rotations[j] @ meshes.towards(axis)
+        turn = tree.rotations[j] @ towards(axis)
         name = structure.coordinates[at]
         carrier = Placed(name, Anchor(parent, turn, tree.translations[j]), rpy=("0", "0", name))
         beside = np.array([0.0, 0.0, 1.75 * r])

@@ -18,6 +18,7 @@ from ukctrl.robot.look import meshes
 from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
 from ukctrl.robot.look.meshes import Mesh
 from ukctrl.robot.look.proportions import TOOLS, Proportions
+from ukctrl.robot.look.rotations import towards
 from ukctrl.robot.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
 
 
@@ -110,7 +111,7 @@ class Skeleton(Proportions):
         last = path[-1] - path[-2]
         length = float(np.linalg.norm(last))
         along, finger = last / length, min(1.8 * r, 0.6 * length)
-        turn, palm = meshes.towards(along), path[-1] - finger * along
+        turn, palm = towards(along), path[-1] - finger * along
         for x in (-0.75 * r, 0.75 * r):
             one = meshes.box(0.35 * r, 0.6 * r, finger)
             one = one.moved(np.eye(3), np.array([x, 0.0, 0.5 * finger]))
@@ -124,7 +125,7 @@ class Skeleton(Proportions):
         axis = self.axis(j)
         if axis is not None and self.kinds[j] != PRISMATIC and self.parents[j]:
             flange = drum(1.1 * self.radius(j), 0.5 * self.radius(j))
-            self.out.add(j, flange.moved(meshes.towards(axis), np.zeros(3)))
+            self.out.add(j, flange.moved(towards(axis), np.zeros(3)))
             return
         if self.mass[j] <= 0.0 or j in self.seen:
             return
@@ -143,7 +144,7 @@ class Skeleton(Proportions):
             self.out.add(j, meshes.sphere(1.35 * r), JOINT)
         if axis is None:
             return
-        turn = meshes.towards(axis)
+        turn = towards(axis)
         if kind == PRISMATIC:
             self._slide(j, turn, r)
             return
@@ -186,7 +187,7 @@ class Skeleton(Proportions):
             start = base + up * min(0.5, 1.25 * r / float(np.linalg.norm(up)))
             self.out.add(parent, meshes.rod(start, self.places[j], 1.25 * r, r))
             plinth = drum(2.0 * r, 0.2 * r).moved(np.eye(3), np.array([0.0, 0.0, 0.2 * r]))
-            self.out.add(parent, plinth.moved(meshes.towards(up), base), JOINT)
+            self.out.add(parent, plinth.moved(towards(up), base), JOINT)
             return
         self.out.add(parent, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
 
@@ -196,7 +197,7 @@ class Skeleton(Proportions):
         down = -along if along @ self.structure.gravity <= 0.0 else along
         if abs(along @ self.structure.gravity) < 1e-6 and along[1] < -0.5:
             down = -along  # behind the upright plane, which one sees from -y
-        return meshes.towards(along), self.places[j] + 1.9 * r * down
+        return towards(along), self.places[j] + 1.9 * r * down
 
 
 def drum(radius: float, half: float) -> Mesh:
