@@ -33,7 +33,7 @@ LARGEST = 1e4
 """No part of a robot is farther from its link's origin [m]."""
 ABOVE = 4
 """Folders above that of a model in which its package may begin."""
-KINDS_OF_FOLDERS = frozenset({"urdf", "urdfs", "mjcf", "xml", "robot", "robots", "model", "models"})
+KINDS_OF_FOLDERS = frozenset({"urdf", "urdfs", "mjcf", "xml"})
 """Folders of models inside a package, which need no ``package.xml`` beside them."""
 SHORT = 60
 
@@ -82,6 +82,7 @@ class MeshFiles:
             named = [region for region in regions if region.name == package]
             tried = [region / inside for region in (*named, *(r / package for r in regions))]
             tried += [region / inside for region in regions]
+            tried = [] if ".." in Path(rest).parts else tried
         beyond = True
         for path in tried:
             try:
