@@ -147,7 +147,7 @@ def _add_visuals(
     """Add what model files show, and tell what they would and cannot."""
     visuals = [one for each in read for one in each.shown if one.link in structure.frames]
     lost = list(dict.fromkeys(why for each in read for why in each.lost.values()))
-    notes += [f"Left out: {one_line(why)}." for why in lost[:MOST_NOTES]]
+    notes += [f"Left out: {one_line(why, 300)}." for why in lost[:MOST_NOTES]]
     if len(lost) > MOST_NOTES:
         notes.append(f"Left out as well: {len(lost) - MOST_NOTES} more shapes.")
     visuals, fewer = within_budget(visuals)

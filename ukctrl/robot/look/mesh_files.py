@@ -17,8 +17,8 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
+from ukctrl.core.expression.syntax import brief
 from ukctrl.core.files import zoo
-from ukctrl.core.files.toml import one_line
 from ukctrl.robot.look.meshes import Mesh
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb")
@@ -35,7 +35,6 @@ ABOVE = 4
 """Folders above that of a model in which its package may begin."""
 KINDS_OF_FOLDERS = frozenset({"urdf", "urdfs", "mjcf", "xml"})
 """Folders of models inside a package, which need no ``package.xml`` beside them."""
-SHORT = 60
 
 
 class Colored(NamedTuple):
@@ -129,8 +128,7 @@ def _read(path: Path) -> tuple[Colored, ...]:
         scene: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver={})
         found = [_colored(scene, trimesh, node) for node in scene.graph.nodes_geometry]
     except Exception as error:  # its readers raise what they like at a broken file
-        why = one_line(f"{type(error).__name__}: {error}", SHORT)
-        raise ModelError(f"cannot be read ({why})") from None
+        raise ModelError(f"cannot be read ({brief(f'{type(error).__name__}: {error}')})") from None
     found = [one for one in found if len(one.mesh.faces)]
     if not found:
         raise ModelError("holds no triangles")

@@ -10,10 +10,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
-from ukctrl.core.files.toml import one_line
+from ukctrl.core.expression.syntax import shown
 from ukctrl.robot.look.mesh_files import LARGEST, MeshFiles
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.models.source import SHORT, numbers
+from ukctrl.robot.models.source import numbers
 
 
 class Visual(NamedTuple):
@@ -44,7 +44,7 @@ class Visuals:
 
     def lose(self, link: str, what: str, why: str) -> None:
         """Note that a shape is left out."""
-        self.lost.setdefault(link, f"{what} of link '{one_line(link, SHORT)}' {why}")
+        self.lost.setdefault(link, f"{what} of link {shown(link)} {why}")
 
 
 class Unfit(ModelError):
@@ -74,7 +74,7 @@ def positive(text: str, count: int, what: str) -> Vector:
     """
     values = np.array(numbers(text, count))
     if not (values > 0.0).all() or not np.isfinite(values).all():
-        raise Unfit(what, f"must have positive sizes; got '{one_line(text, SHORT)}'")
+        raise Unfit(what, f"must have positive sizes; got {shown(text)}")
     return values
 
 
@@ -87,4 +87,4 @@ def from_file(files: MeshFiles, name: str, scale: Vector) -> Iterator[tuple[Mesh
     try:
         yield from files.get(name, scale)
     except (ModelError, OSError) as error:
-        raise Unfit(f"mesh '{one_line(name, SHORT)}'", str(error)) from None
+        raise Unfit(f"mesh {shown(name)}", str(error)) from None

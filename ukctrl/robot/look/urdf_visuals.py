@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.files.toml import one_line
+from ukctrl.core.expression.syntax import shown
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.mesh_files import MeshFiles, hex_color
 from ukctrl.robot.look.meshes import Mesh
 from ukctrl.robot.look.rotations import rpy_matrix
 from ukctrl.robot.look.shapes import Unfit, Visual, Visuals, bounded, from_file, positive
-from ukctrl.robot.models.source import SHORT, numbers
+from ukctrl.robot.models.source import numbers
 
 
 def urdf_visuals(root: ET.Element, prefix: str, files: MeshFiles) -> Visuals:
@@ -71,7 +71,7 @@ def _urdf_shape(visual: ET.Element, files: MeshFiles) -> Iterator[tuple[Mesh, st
         radius, length = positive(sizes, 2, f"a {shape.tag}")
         yield make(radius, -0.5 * length, 0.5 * length), ""
     else:
-        raise Unfit("a visual", f"has the shape '{one_line(shape.tag, SHORT)}', which is not read")
+        raise Unfit("a visual", f"has the shape {shown(shape.tag)}, which is not read")
 
 
 def _origin(visual: ET.Element) -> tuple[Matrix, Vector]:
