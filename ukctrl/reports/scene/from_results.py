@@ -78,7 +78,7 @@ def of_results(
                 actors += cast.ghost(result, robot, look, actor, at)
                 pushes = arrows(robot, result.samples, at)
         curves += _curves(result, at, name, color, first=not curves)
-    if not actors and not curves:
+    if not curves and not any(actor.look.parts for actor in actors):
         return None
     low, high = extent.box(actors, curves)
     return Scene(
