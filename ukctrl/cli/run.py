@@ -27,6 +27,7 @@ def run(
     """Run a scenario and write its result, figures and report."""
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.reports.run_page import write_report
+    from ukctrl.robot import Robot
     from ukctrl.simulation.simulate import Simulation, simulate
 
     place = out or Path("out") / file_name(chosen.name)
@@ -36,6 +37,7 @@ def run(
             result = simulate(chosen, progress=progress, planning=planning)
         stop.hold()
         result.save(folder)
-        write_report(result, folder)
+        held = chosen.robot if isinstance(chosen.robot, Robot) else None
+        write_report(result, folder, held)
         answer(quiet, as_json, result.summary, lambda: result_lines(result, folder))
     raise typer.Exit(0 if result.status == "completed" else 1)

@@ -26,6 +26,8 @@ SEEN = 5e-3
 """What is believed is drawn where it is off by more than this fraction of the scene's size."""
 SEEN_TURN = 0.03
 """Or by more than this angle [rad]."""
+SMALLEST_BALL = 0.018
+"""Bodies without a size of their own are no smaller than this fraction of the scene."""
 GHOST = "#d55e00"
 
 
@@ -81,10 +83,11 @@ def of_results(
     if not curves and not any(actor.look.parts for actor in actors):
         return None
     low, high = extent.box(actors, curves)
+    size = float((high - low).max())
     return Scene(
         title=longest.title,
         time=time,
-        actors=tuple(actors),
+        actors=tuple(_seen_from_afar(actor, size) for actor in actors),
         curves=tuple(curves),
         arrows=pushes,
         low=low,
@@ -203,6 +206,22 @@ def _actor(
     return Actor(
         name=name or robot.name, look=look, poses=poses, color=color, group=name or "robot"
     )
+
+
+def _seen_from_afar(actor: Actor, size: float) -> Actor:
+    """Return an actor of equal balls, such as a swarm, with balls that can be seen in the scene."""
+    meshes = {id(part.mesh): part.mesh for part in actor.look.parts if len(part.mesh.faces)}
+    if len(meshes) != 1:
+        return actor
+    (mesh,) = meshes.values()
+    factor = SMALLEST_BALL * size / max(float(np.ptp(mesh.vertices, axis=0).max()), 1e-12)
+    if not factor > 1.0:
+        return actor
+    larger = mesh._replace(vertices=factor * mesh.vertices)
+    parts = tuple(
+        dc.replace(part, mesh=larger) if part.mesh is mesh else part for part in actor.look.parts
+    )
+    return dc.replace(actor, look=dc.replace(actor.look, parts=parts))
 
 
 def _gravity(robot: Robot) -> Vector | None:

@@ -291,7 +291,7 @@ const openScene = (() => {
     for (const actor of actors) {
       for (const [words, carrier] of actor.entry.texts) label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "text");
       const some = actors.indexOf(actor) === 0 && actor.count <= 40 ? actor.entry.carriers : [];
-      some.forEach((words, carrier) => label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "names"));
+      some.forEach((words, carrier) => words !== "world" && label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "names"));
     }
     for (const line of lines) if (line.entry.kind === "trail") label(line.entry.name, () => line.dot.visible && line.dot.position.clone(), "names");
     const hidden = new Set(["names"]);
