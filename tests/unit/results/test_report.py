@@ -140,7 +140,10 @@ def assert_harmless(text):
         script for script in elements.scripts if "</script>" in script.lower()
     )
     scripts = [attributes for tag, attributes in elements.found if tag == "script"]
-    data = [{"type": "application/json", "id": "scene-head"}, {"type": "text/plain", "id": "scene-block"}]
+    data = [
+        {"type": "application/json", "id": "scene-head"},
+        {"type": "text/plain", "id": "scene-block"},
+    ]
     assert scripts in ([], [*data, *({} for _ in web_page.SCRIPTS)])
     assert "{{7*7}}" in text  # not worked out by the template either
 

@@ -206,14 +206,19 @@ def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
     assert (low <= -0.1).all()  # corners of boxes around bodies that turn
     assert (low >= -0.1 * np.sqrt(2.0)).all()
     assert (high >= [6.0, 8.0, 10.0]).all()
-    away = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [9e5, 0.0, 0.0], [2e7, 0.0, 0.0]])
+    away = np.zeros((20, 3))
+    away[1:, 0] = np.linspace(0.0, 1.0, 19)
+    away[18:, 0] = 9e5, 2e7
     curves = [
         Curve(name="c", points=away, kind="trail", color="", group="robot"),
-        Curve(name="c", points=away[:2], kind="reference", color="", group="reference"),
+        Curve(name="c", points=away[:18], kind="reference", color="", group="reference"),
     ]
     low, high = extent.box([], curves)
-    assert (low[0], high[0]) == (0.0, 1.0)
+    assert (low[0], high[0]) == (0.0, away[17, 0])
     assert high[1] - low[1] == pytest.approx(extent.SMALLEST)
+    traveller = np.outer(np.arange(100.0), [1.0, 0.0, 0.0])
+    curves = [Curve(name="c", points=traveller, kind="trail", color="", group="robot")]
+    assert extent.box([particles(1, moments=100)], curves)[1][0] == 99.0
 
 
 @pytest.mark.parametrize(
@@ -273,7 +278,13 @@ def test_numbers_of_a_page_are_those_of_the_scene():
 
 @pytest.mark.parametrize(
     "column",
-    [[np.nan] * 4, [np.nan, 1.0, np.nan, 1.0], [-3.5] * 4, [0.0, 1e-30, 0.0, 0.0], [1e5, -1e5, 0, 7]],
+    [
+        [np.nan] * 4,
+        [np.nan, 1.0, np.nan, 1.0],
+        [-3.5] * 4,
+        [0.0, 1e-30, 0.0, 0.0],
+        [1e5, -1e5, 0, 7],
+    ],
 )
 def test_every_column_comes_back(column):
     pool = page_data._Pool()
@@ -362,7 +373,9 @@ def test_the_still_picture_shows_every_part_and_where_it_went(helix):
     text = still(scene)
     assert text.count("<polygon") == len(scene.actors[0].look.parts)
     assert text.count("<polyline") == 2
-    numbers = [float(x) for x in re.findall(r"-?\d+\.\d", re.sub(r'(stroke|opac)[^"]*"[^"]*"', "", text))]
+    numbers = [
+        float(x) for x in re.findall(r"-?\d+\.\d", re.sub(r'(stroke|opac)[^"]*"[^"]*"', "", text))
+    ]
     assert min(numbers) >= 0.0
     assert max(numbers) <= 640.0
     assert len(text) < 60_000

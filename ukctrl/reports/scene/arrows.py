@@ -70,7 +70,9 @@ def _inputs(robot: Robot, u: Array) -> list[tuple[Named, Aim]]:
         joint = robot.structure.block_of(at).joint if dof in moved else joint
         turns = robot.dof_units[dof] == "rad/s"
         name = (robot.dofs[dof], "N m" if turns else "N", False)
-        aims.append((name, _along_joint(joint, at, slice(3, 6) if turns else slice(3), effort, dof)))
+        aims.append(
+            (name, _along_joint(joint, at, slice(3, 6) if turns else slice(3), effort, dof))
+        )
     for column, pushes in actuation.moving:
         named = robot.actuators[column]
         if isinstance(pushes, WrenchColumn):

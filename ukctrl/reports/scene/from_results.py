@@ -149,9 +149,7 @@ class _Cast:
             if not (off > SEEN or turned > SEEN_TURN):
                 return []
         name = "as measured" if measured else "as believed"
-        ghost = Actor(
-            name=name, look=look, poses=poses, color=GHOST, opacity=0.3, group="believed"
-        )
+        ghost = Actor(name=name, look=look, poses=poses, color=GHOST, opacity=0.3, group="believed")
         return [ghost]
 
     def _believed(self, robot: Robot, table: Mapping[str, Any]) -> Look | None:
@@ -199,9 +197,7 @@ def actor_q(result: Result, robot: Robot, at: Indices) -> Array:
     return np.broadcast_to(robot.neutral, q.shape)
 
 
-def _actor(
-    result: Result, robot: Robot, look: Look, at: Indices, name: str, color: str
-) -> Actor:
+def _actor(result: Result, robot: Robot, look: Look, at: Indices, name: str, color: str) -> Actor:
     poses = look.poses(actor_q(result, robot, at), result.time[at])
     return Actor(
         name=name or robot.name, look=look, poses=poses, color=color, group=name or "robot"
@@ -256,9 +252,7 @@ def _curves(result: Result, at: Indices, name: str, color: str, *, first: bool) 
                     )
                 )
         found.append(
-            Curve(
-                name=frame, points=position[:, k], kind="trail", color=own, group=name or "robot"
-            )
+            Curve(name=frame, points=position[:, k], kind="trail", color=own, group=name or "robot")
         )
     return found
 
