@@ -130,7 +130,7 @@ class _Cast:
         self, result: Result, robot: Robot, look: Look, actor: Actor, at: Indices
     ) -> list[Actor]:
         """Return the robot as the controller believes it to be, where that can be told apart."""
-        q, table = actor_q(result, robot, at), result.scenario.get("believed")
+        q, table = _configurations(result, robot, at), result.scenario.get("believed")
         measured = "q_measured" in result.samples
         if measured:
             seen = result["q_measured"][at]
@@ -186,19 +186,18 @@ def _samples_at(result: Result, time: Vector) -> Indices:
     return np.where(time - own[before] < own[after] - time, before, after)
 
 
-def actor_q(result: Result, robot: Robot, at: Indices) -> Array:
+def _configurations(result: Result, robot: Robot, at: Indices) -> Array:
     """Return the configurations at some samples; where a run has none any more, the last."""
-    q = result["q"][at]
-    known = np.isfinite(q).all(axis=1) & (np.abs(q) < extent.FARTHEST).all(axis=1)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(q)), 0))
-    if known.any():
-        last = np.where(known[last], last, int(known.argmax()))
-        return q[last]
-    return np.broadcast_to(robot.neutral, q.shape)
+    q: Array = result["q"][at]
+    known = np.flatnonzero((np.abs(q) < extent.FARTHEST).all(axis=1))
+    if not len(known):
+        return np.broadcast_to(robot.neutral, q.shape)
+    last = np.searchsorted(known, np.arange(len(q)), side="right") - 1
+    return q[known[np.maximum(last, 0)]]
 
 
 def _actor(result: Result, robot: Robot, look: Look, at: Indices, name: str, color: str) -> Actor:
-    poses = look.poses(actor_q(result, robot, at), result.time[at])
+    poses = look.poses(_configurations(result, robot, at), result.time[at])
     return Actor(
         name=name or robot.name, look=look, poses=poses, color=color, group=name or "robot"
     )
@@ -241,7 +240,7 @@ def _curves(result: Result, at: Indices, name: str, color: str, *, first: bool) 
             reference = np.where(np.isnan(wanted[:, k]), position[:, k], wanted[:, k])
             reference[np.isnan(wanted[:, k]).all(axis=1)] = np.nan
             if np.isfinite(_visible(reference)).all(axis=1).any():
-                shade = color and style.MUTED or own
+                shade = style.MUTED if color else own
                 found.append(
                     Curve(
                         name=frame,
