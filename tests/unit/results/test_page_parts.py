@@ -165,6 +165,12 @@ def picture(name):
     return web_page.Picture(name, name, "", "<svg></svg>", name.encode())
 
 
+def test_a_page_knows_the_shape_of_its_figures_before_it_draws_them():
+    drawn = picture("a")._replace(svg='<svg viewBox="0 0 691.2 338.4" role="img"></svg>')
+    assert drawn.shape == "691.2 / 338.4"
+    assert picture("a").shape == "auto"
+
+
 def test_the_files_of_a_page_replace_those_of_an_earlier_one(tmp_path):
     (tmp_path / "old.png").touch()
     (tmp_path / "mine.png").touch()

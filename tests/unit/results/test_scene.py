@@ -229,7 +229,8 @@ def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
         ([0, 0, -9.81], [0, 0, 90.0], 90.0, (0, 0, 1)),
         ([0, -9.81, 0], [0, 0, 0], None, (0, 1, 0)),
         ([0, 0, 0], [0, 0, -0.1], -0.1, (0, 0, 1)),
-        (None, [0, 0, 0], None, (0, 0, 1)),
+        (None, [0, 0, 0.01], 0.0, (0, 0, 1)),
+        (None, [0, 0, -0.5], None, (0, 0, 1)),
     ],
 )
 def test_the_floor_is_that_of_the_world_or_below_all(gravity, low, floor, up):

@@ -77,9 +77,12 @@ def floor(gravity: Vector | None, low: Vector, high: Vector) -> float | None:
         low: The lowest corner of what is shown.
         high: The highest.
     """
-    if gravity is None or np.abs(gravity[:2]).max() > 1e-6 * abs(gravity[2]):
-        return None if gravity is None or gravity.any() else float(low[2])
     size = float((high - low).max())
+    if gravity is None:  # what is drawn as standing on the height 0 stands on a floor
+        stands = size * FLAT < high[2] - low[2] and abs(low[2]) < 0.02 * size
+        return 0.0 if stands else None
+    if np.abs(gravity[:2]).max() > 1e-6 * abs(gravity[2]):
+        return None if gravity.any() else float(low[2])
     return 0.0 if -0.02 * size <= low[2] <= size else float(low[2])
 
 
