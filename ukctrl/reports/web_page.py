@@ -50,6 +50,12 @@ class Picture(NamedTuple):
     """An element whose texts are escaped: safe to stand in a page as it is."""
     png: bytes
 
+    @property
+    def shape(self) -> str:
+        """Width and height as CSS has them, so that a page knows its length before it draws."""
+        found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', self.svg)
+        return f"{found[1]} / {found[2]}" if found else "auto"
+
 
 def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
     """Render a figure for the page (SVG) and for a file (PNG)."""
