@@ -155,7 +155,7 @@ def provenance_entries(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what is known of a run's origin as names and texts, nested tables flattened."""
     entries = []
     for key, value in provenance.items():
-        if key in ("audit", "scenario", "robot", "controller"):
+        if key in ("audit", "scenario", "robot", "controller", "joint_limits"):
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{name} {_plain_text(entry)}" for name, entry in value.items())

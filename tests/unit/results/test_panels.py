@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from pictures import area, heading, labels, legend, limits, line, marks, shows, ticks
 
-from ukctrl.reports.plot import overlay, panels, style
+from ukctrl.reports.plot import naming, overlay, panels, style
 from ukctrl.reports.plot.overlay import Band
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
@@ -97,7 +97,7 @@ def test_a_legend_names_what_fits_and_counts_the_rest(axes, names, room, hidden,
     """A name takes 0.068 in a letter and 0.33 in for its line, in two rows at most."""
     for k, name in enumerate(names):
         axes.plot(T, T, color=style.PALETTE[k], label=name)
-    panels.legend(axes, room, hidden)
+    naming.legend(axes, room, hidden)
     wanted = [(name, "faint" if name.startswith("+") else k, "-") for k, name in enumerate(shown)]
     assert legend(axes) == wanted
     if shown:

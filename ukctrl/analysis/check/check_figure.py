@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.analysis.check import Check
 from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def _sigma(check: Check) -> Callable[[Axes, float], None]:
             text = "nothing is held by motors or constraints"
             axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=style.MUTED)
         panels.log_scale(axes, drawn, beside=marked)
-        panels.legend(axes, room)
+        naming.legend(axes, room)
         _span(axes, check)
 
     return draw

@@ -13,7 +13,7 @@ from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def _motion(run: Motion | None) -> list[panels.Panel]:
     drawn = []
     for unit in dict.fromkeys(run.units):
         at = [k for k, own in enumerate(run.units) if own == unit]
-        dotted = at if len(at) <= panels.FULL_LEGEND else []
+        dotted = at if len(at) <= naming.FULL_LEGEND else []
 
         def moved(
             axes: Axes,

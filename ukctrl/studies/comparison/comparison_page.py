@@ -231,7 +231,7 @@ def robustness_table(comparison: Comparison) -> Table | None:
         [
             Cell(f"{number(100.0 * level)} %"),
             Cell(unit_text(robustness.unit)),
-            *(_level(at[k], name in row.best) for name, at in robustness.entries.items()),
+            *(_level(at[k], name in row.marked) for name, at in robustness.entries.items()),
         ]
         for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
     ]
@@ -270,7 +270,7 @@ def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: b
         text = f"[{text}]" if runs > 1 else f"({text})"
     differ = spread and math.isfinite(over.median) and over.median != over.worst
     aside = f"{number(over.median)} · {number(over.worst)}" if differ else ""
-    return Cell(text, "best" if name in row.best else "" if ranked else "faint", aside)
+    return Cell(text, "best" if name in row.marked else "" if ranked else "faint", aside)
 
 
 def _level(at: AtLevel, best: bool) -> Cell:

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.number_text import quantity
 from ukctrl.core.verdict import Level
 from ukctrl.simulation.result.record import Record
 
 NEGLIGIBLE = 1e-6
 """Errors [m, rad] and row accelerations [m/s^2, rad/s^2] below this are rounding."""
+USUAL_RTOL, USUAL_ATOL = 1e-9, 1e-11
+"""Tolerances of error control where a scenario says none."""
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""What a handful of operations on numbers near one leaves."""
 SLIPPERY = 0.8
 """Rubber on dry concrete holds up to about this coefficient of friction."""
+
+
+class Promise(NamedTuple):
+    """Below what size an error tells of the arithmetic, not of the robot."""
+
+    size: float
+    words: str
+    """What it comes from."""
+
+
+def promise(result: Record, level: str) -> Promise:
+    r"""Return below what errors at a level are none that the integrator promises to see.
+
+    Under error control that is $\mathrm{atol} + \mathrm{rtol} \max |x|$, with $x$ the configuration
+    for ``phi`` and the velocity for ``beta``. A fixed step promises nothing: only the rounding of
+    numbers of that size remains.
+    """
+    state = result["q" if level == "phi" else "v"]
+    size = max((max_abs(part[np.isfinite(part)]) for part in state.T), default=0.0)
+    given = result.scenario.get("integrator")
+    chosen = given if isinstance(given, Mapping) else {}
+    if "step" in chosen:
+        return Promise(ROUNDING * max(size, 1.0), "rounding")
+    rtol, atol = (
+        float(chosen[name]) if isinstance(chosen.get(name), int | float) else usual
+        for name, usual in (("rtol", USUAL_RTOL), ("atol", USUAL_ATOL))
+    )
+    return Promise(atol + rtol * size, "the integrator's tolerance")
 
 
 def graded(value: float, fine: float, doubtful: float, beyond: Level = "warning") -> Level:
