@@ -70,12 +70,12 @@ def test_metrics_of_single_runs(helix):
         ("completed", "good", ""), ("completed", "good", ""), ("diverged", "bad", ""),
     ]  # fmt: skip
     shown = {row[0].text: [(cell.text, cell.mark) for cell in row[2:]] for row in table.rows}
-    assert shown["rms_phi"] == [("1", "best"), ("2", ""), ("(0.5)", "faint")]
+    assert shown["rms_phi"] == [("1", ""), ("2", ""), ("(0.5)", "faint")]
     # What has not settled says so, also where the run ended early.
     assert shown["settling_time"] == [
-        ("not settled", ""), ("3", "best"), ("not settled", "faint"),
+        ("not settled", ""), ("3", ""), ("not settled", "faint"),
     ]  # fmt: skip
-    assert shown["work"] == [("2", "best"), ("– (0 of 1)", ""), ("(0.1)", "faint")]
+    assert shown["work"] == [("2", ""), ("– (0 of 1)", ""), ("(0.1)", "faint")]
     assert row_of(table, "rms_phi")[0].aside == ""
     assert row_of(table, "work")[1].text == "J"
     assert len(table.meanings) == len(table.rows)

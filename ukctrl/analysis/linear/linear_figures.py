@@ -244,7 +244,7 @@ def _zoom(poles: Complex, rest: float) -> tuple[tuple[float, float], tuple[float
 def _tell_apart(axes: Axes, poles: Complex, *, sampled: bool) -> None:
     """Say beside the picture where the poles in view are, a conjugate pair and equals once."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    inside = (left <= poles.real) & (poles.real <= right) & (0.0 <= poles.imag)
+    inside = (left <= poles.real) & (poles.real <= right) & (poles.imag >= 0.0)
     shown = poles[inside & (poles.imag <= high)]
     slowness = np.abs(shown) if sampled else shown.real
     groups: list[list[complex]] = []

@@ -67,7 +67,7 @@ def limits(
         of = lines[end]
         for place, k in enumerate(of):
             dashes = (DASH * 1.5 * place, (DASH, DASH * (1.5 * len(of) - 1.0)))
-            axes.axhline(end, color=style.PALETTE[k], linestyle=dashes, linewidth=1.1, zorder=1.8)
+            axes.axhline(end, color=style.PALETTE[k], linestyle=dashes, linewidth=1.1)
         text = ", ".join(panels.short(names[k], 16) for k in of)
         text = f"limit of {text if len(of) < len(names) or len(of) <= 3 else 'each'}"
         start = start if abs(end - last) < 0.08 * height else 0.01
@@ -94,7 +94,6 @@ def _near(values: Array, low: float, high: float) -> Iterator[float]:
         size = max(abs(lowest), abs(highest))
         upper = 0.0 < high <= NEAR_SIZE * size
         lower = -NEAR_SIZE * size <= low < 0.0 and lowest <= 0.5 * low
-        upper = upper and (highest >= 0.5 * high or not lower)
     if lower and np.isfinite(low):
         yield low
     if upper and np.isfinite(high):
@@ -119,7 +118,9 @@ def beyond(
         own = (values[:, k] < low - slack) | (values[:, k] > high + slack)
         if own.any():
             x, y = panels.thin(time, panels.drawable(values[:, k]))
-            y = np.where((y < low - slack) | (y > high + slack), y, np.nan)
+            for end in (low, high):
+                x, y = _crossed(x, y, end)
+            y = np.where((y <= low) | (y >= high), y, np.nan)
             color = style.PALETTE[k % len(style.PALETTE)]
             axes.plot(x, y, color=color, linewidth=3.4, solid_capstyle="round", zorder=2.5)
             outside |= own
@@ -200,7 +201,8 @@ def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
         return
     small = False
     for line in list(axes.lines):
-        x, y = _cut(line.get_xdata(), line.get_ydata(), size, log)
+        x, y = _crossed(line.get_xdata(), line.get_ydata(), size, log=log)
+        x, y = (x, y) if log else _crossed(x, y, -size)
         inside = np.abs(y) <= size
         small = small or bool(inside.any())
         line.set_data(x, np.where(np.abs(y) >= size, y, np.nan))
@@ -224,15 +226,13 @@ def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
     )
 
 
-def _cut(x: Array, y: Array, size: float, log: bool) -> tuple[Array, Array]:
-    """Return a line with points where it crosses a size, on either side of zero."""
+def _crossed(x: Array, y: Array, end: float, *, log: bool = False) -> tuple[Array, Array]:
+    """Return a line with points where it crosses a value, straight on its linear or log axis."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        level = np.log(np.abs(y) / size) if log else np.abs(y) - size
-        crossing = np.flatnonzero(level[:-1] * level[1:] < 0.0)
-        share = level[crossing] / (level[crossing] - level[crossing + 1])
-    at = x[crossing] + share * (x[crossing + 1] - x[crossing])
-    sign = np.where(level[crossing] > 0.0, np.sign(y[crossing]), np.sign(y[crossing + 1]))
-    return np.insert(x, crossing + 1, at), np.insert(y, crossing + 1, size * sign)
+        level = np.log(y / end) if log else y - end
+        at = np.flatnonzero(level[:-1] * level[1:] < 0.0)
+        share = level[at] / (level[at] - level[at + 1])
+    return np.insert(x, at + 1, x[at] + share * np.diff(x)[at]), np.insert(y, at + 1, end)
 
 
 def largest(values: Array) -> float:

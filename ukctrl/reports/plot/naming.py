@@ -137,5 +137,5 @@ def apart(places: ArrayLike, gap: float) -> Array:
     order, steps = np.argsort(wanted, kind="stable"), gap * np.arange(wanted.size)
     near = isotonic_regression(wanted[order] - steps).x
     found = np.empty_like(wanted)
-    found[order] = np.clip(near, 0.0, max(0.0, 1.0 - steps[-1])) + steps
+    found[order] = np.clip(near, 0.0, max(0.0, 1.0 - steps.max(initial=0.0))) + steps
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Literal
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look.parts import Look, Poses

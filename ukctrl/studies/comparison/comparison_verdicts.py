@@ -88,7 +88,7 @@ def cautions(
     if conditions.random and done.repeats == 1:
         text = "One draw of what is random: the ranking holds for it alone. Ask for repeats."
         yield Verdict("warning", "chance", text)
-    elif done.repeats == 1 and not conditions.levels:
+    elif conditions.random is False and not conditions.levels:
         text = (
             "One run of each, in which nothing is random: the lowest values are lowest for this "
             "scenario alone, and none is marked as best. A mark needs a test over several runs: "
