@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli.arguments import about, folder_of, pairs_of, scenario_of
-from ukctrl.cli.options import Card, Json, Quiet, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Quiet, Set, Trust, Width
 from ukctrl.cli.terminal.check_text import check_lines
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.robot_text import robot_lines
@@ -48,6 +48,8 @@ def check(
     whole: Annotated[
         bool, typer.Option("--all", "-a", help="Show also what follows from each cause.")
     ] = False,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -195,11 +195,12 @@ def run_page_context():
 
 
 def picture(name):
-    return web_page.Picture(name, name, "", "<svg></svg>", name.encode())
+    return web_page.Picture(name, name, "", "<svg></svg>", {"png": name.encode()})
 
 
 def test_the_files_of_a_page_replace_those_of_an_earlier_one(tmp_path):
-    (tmp_path / "old.png").touch()
+    for name in ("old.png", "old.pdf", "new.svg"):
+        (tmp_path / name).touch()
     (tmp_path / "mine.png").touch()
     run_id = "1" * 32
     texts = {"data.json": "{}", "cards/a.toml": "x = 1", "page.html": "<html></html>"}

@@ -205,16 +205,15 @@ def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
         x, y = (x, y) if log else _crossed(x, y, -size)
         inside = np.abs(y) <= size
         small = small or bool(inside.any())
-        line.set_data(x, np.where(np.abs(y) >= size, y, np.nan))
+        line.set_data(x, np.ma.masked_where(np.abs(y) < size, y))  # its name stands at its true end
         look: dict[str, Any] = {"linewidth": 0.9, "zorder": 1.9, "marker": line.get_marker()}
         axes.plot(x, np.where(inside, y, np.nan), color=style.FAINT, **look)
     if not small:
         return
-    axes.axhspan(
-        low if log else -size, size, color=style.GRID, alpha=0.5, linewidth=0.0, zorder=0.4
-    )
+    bottom, space = low if log else -size, "\n" if style.width() < style.NARROW else " "
+    axes.axhspan(bottom, size, color=style.GRID, alpha=0.5, linewidth=0.0, zorder=0.4)
     axes.annotate(
-        f"grey: below {number(promise.size, 1)}, {promise.words}",
+        f"grey: below {number(promise.size, 1)},{space}{promise.words}",
         (0.0, min(size, high)),
         (4, -2.5),
         xycoords=axes.get_yaxis_transform(),

@@ -53,6 +53,7 @@ RC = {
     "legend.frameon": False,
     "lines.linewidth": 1.3,
     "path.simplify_threshold": 0.2,
+    "pdf.fonttype": 42,  # whole letters, that an editor of a paper can search and change
     "svg.fonttype": "none",
     "svg.hashsalt": "ukctrl",
     "text.color": INK,

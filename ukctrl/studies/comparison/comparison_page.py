@@ -113,7 +113,7 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
         draw["compare_tuning"] = lambda: figures.tuning(comparison.tunings)
     repeated = _REPEATED if comparison.repeats > 1 else {}
     return [
-        web_page.picture(name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name]())
+        web_page.picture(name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name])
         for name, (title, caption) in _FIGURES.items()
         if name in draw
     ]
