@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ukctrl.core.number_text import first_sentence
 from ukctrl.reports.plot import files
 from ukctrl.simulation.result.plain_files import folder_for, write_atomically
 from ukctrl.simulation.result.run_id import marked, run_id_of
@@ -131,12 +132,14 @@ def _version() -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["first_sentence"] = first_sentence
+    return environment
 
 
 def inline_json(value: object) -> str:

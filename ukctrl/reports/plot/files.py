@@ -139,4 +139,6 @@ def _with_font(svg: bytes) -> bytes:
         face = f"font-family: 'DejaVu Sans'; font-weight: {weight}; src: {source}"
         faces.append(f"@font-face {{ {face} }}")
     fonts = f'<style type="text/css">{" ".join(faces)}</style>'
-    return re.sub(r"(<svg [^>]*>)", lambda opening: f"{opening[0]}\n{fonts}", text, count=1).encode()
+    opening = re.search(r"<svg [^>]*>", text)
+    assert opening is not None
+    return f"{text[: opening.end()]}\n{fonts}{text[opening.end() :]}".encode()
