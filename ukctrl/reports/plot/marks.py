@@ -208,8 +208,14 @@ def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
         line.set_data(x, np.ma.masked_where(np.abs(y) < size, y))  # its name stands at its true end
         look: dict[str, Any] = {"linewidth": 0.9, "zorder": 1.9, "marker": line.get_marker()}
         axes.plot(x, np.where(inside, y, np.nan), color=style.FAINT, **look)
-    if not small:
-        return
+    if small:
+        below(axes, promise, scale)
+
+
+def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
+    """Shade what is smaller than the integrator promises, and say so."""
+    size, (low, high) = scale * promise.size, axes.get_ylim()
+    log = axes.get_yscale() == "log"
     bottom, space = low if log else -size, "\n" if style.width() < style.NARROW else " "
     axes.axhspan(bottom, size, color=style.GRID, alpha=0.5, linewidth=0.0, zorder=0.4)
     axes.annotate(

@@ -10,9 +10,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import marks, panels, style
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts.scales import Promise, promise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,8 @@ def errors(results: Mapping[str, Result], bands: Bands = MappingProxyType({})) -
                     f"|{symbol}| of {panels.short(block)}" if block else f"|{symbol}| of all rows"
                 )
                 label = f"error [{unit}]"
-                drawn.append(_curves(title, label, curves, keys, log=True, spans=spans))
+                promised = min(promise(result, name) for result in results.values())
+                drawn.append(_curves(title, label, curves, keys, promised=promised, spans=spans))
     return panels.grid(drawn, keys=keys_of(results))
 
 
@@ -115,7 +117,7 @@ def _curves(
     curves: Mapping[str, tuple[Array, Array]],
     keys: Mapping[str, panels.Key],
     *,
-    log: bool = False,
+    promised: Promise | None = None,
     fit_to: Sequence[str] = (),
     spans: Mapping[str, Band] = MappingProxyType({}),
 ) -> panels.Panel:
@@ -126,13 +128,16 @@ def _curves(
                 span.time, low, high, color=keys[key].color, alpha=BAND_ALPHA, linewidth=0.0
             )
         shown = {key: panels.drawable(values) for key, (_, values) in curves.items()}
-        if log:
-            panels.log_scale(axes, np.concatenate([np.ravel(y) for y in shown.values()]))
+        if promised:
+            every = np.concatenate([np.ravel(y) for y in shown.values()])
+            panels.log_scale(axes, every, floor=promised.size)
         for key, (time, _) in curves.items():
-            values = np.where(shown[key] <= 0.0, 1e-300, shown[key]) if log else shown[key]
+            values = np.where(shown[key] <= 0.0, 1e-300, shown[key]) if promised else shown[key]
             x, y = panels.thin(time, values)
             axes.plot(x, y, keys[key].dash, color=keys[key].color)
-        if not log:
+        if promised:
+            marks.rounding(axes, promised)
+        else:
             chosen = [shown[key] for key in fit_to if key in shown] or list(shown.values())
             panels.fit(axes, np.concatenate([np.ravel(y) for y in chosen]))
         axes.set_ylabel(label)

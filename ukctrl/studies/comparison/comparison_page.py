@@ -34,7 +34,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
     ),
     "compare_tradeoff": (
         "Error against effort",
-        "Lower left is better. Ringed, and joined by stairs: those that nobody beats in both. "
+        "Lower left is better. Joined by stairs: those that nobody beats in both. "
         "Hollow, where it fits in: not all runs completed.",
     ),
     "compare_mismatch": (
@@ -50,7 +50,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
 }
 _REPEATED: Mapping[str, str] = {
     "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
-    "compare_tradeoff": "Crosses are 95 % confidence intervals of the means.",
+    "compare_tradeoff": "They are ringed. Crosses are 95 % confidence intervals of the means.",
     "compare_inputs": "Those of the first repeat.",
 }
 """What captions say where there are repeats."""
