@@ -315,9 +315,9 @@ def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(he
     assert drawn == {
         "compare_errors": "Norms of the task's error on a log scale, one colour and dash for each "
         "controller. Lines are medians over the repeats, bands hold 80 % of them.",
-        "compare_tradeoff": "Lower left is better. Ringed, and joined by stairs: those that nobody "
-        "beats in both. Hollow, where it fits in: not all runs completed. Crosses are 95 % "
-        "confidence intervals of the means.",
+        "compare_tradeoff": "Lower left is better. Joined by stairs: those that nobody beats in "
+        "both. Hollow, where it fits in: not all runs completed. Those on the stairs are ringed. "
+        "Crosses are 95 % confidence intervals of the means.",
         "compare_inputs": "What each actuator does under each controller. Those of the first "
         "repeat.",
         "compare_tuning": "The lowest cost so far, simulation by simulation; the first is the "

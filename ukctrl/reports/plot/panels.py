@@ -100,6 +100,8 @@ def grid(
         axes.margins(x=0)
         panel.draw(axes, width - 0.085 * len(panel.title) - 0.1)
         naming.at_ends(axes, width, height)
+        power = axes.yaxis.get_offset_text()  # beside the axis: above it stands the heading
+        power.set(x=-0.1 / width, horizontalalignment="right")
     return figure
 
 

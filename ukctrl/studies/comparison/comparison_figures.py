@@ -124,7 +124,7 @@ def tradeoff(comparison: Comparison) -> Figure:
             span = max(float(high - low), 0.02 * abs(float(high)), 1e-12)
             axes.set_xlim(low - 0.12 * span, high + 0.12 * span)
         axes.set_ylabel(f"rms error [{unit_text(error_unit) or '1'}]")
-        rounded = bool((errors < promised.size).any())
+        rounded = any(p.error < promised.size for p in ranked)
         _decades(axes, np.append(errors, promised.size) if rounded else errors)
         if rounded:
             marks.below(axes, promised)
