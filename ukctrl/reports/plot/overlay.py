@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_ACTUATORS = 8
 """With more actuators than this, their common norm is drawn instead of each."""
+ROUNDING_SHARE = 1e-9
+"""An input that never reaches this part of the largest of its unit is drawn as none."""
 BAND_ALPHA = 0.16
 MOST_BLOCKS = 4
 """With more servo blocks than this, only the norm of all rows is drawn."""
@@ -100,8 +102,14 @@ def inputs(results: Mapping[str, Result]) -> Figure:
                 for key, result in results.items()
                 if name in result.labels.actuators
             }
-            unit = unit_text(labels.actuator_units[k]) or "1"
-            drawn.append(_curves(panels.short(name), f"u [{unit}]", curves, keys, fit_to=fair))
+            unit = labels.actuator_units[k]
+            alike = [i for i, other in enumerate(labels.actuator_units) if other == unit]
+            least = ROUNDING_SHARE * max(
+                (marks.largest(run["u"][:, alike]) for run in results.values()), default=0.0
+            )
+            label = f"u [{unit_text(unit) or '1'}]"
+            panel = _curves(panels.short(name), label, curves, keys, fit_to=fair, least=least)
+            drawn.append(panel)
     else:
         curves = {
             key: (result.time, np.linalg.norm(panels.drawable(result["u"]), axis=1))
@@ -119,6 +127,7 @@ def _curves(
     *,
     promised: Promise | None = None,
     fit_to: Sequence[str] = (),
+    least: float = 0.0,
     spans: Mapping[str, Band] = MappingProxyType({}),
 ) -> panels.Panel:
     def draw(axes: Axes, room: float) -> None:
@@ -139,7 +148,8 @@ def _curves(
             marks.rounding(axes, promised)
         else:
             chosen = [shown[key] for key in fit_to if key in shown] or list(shown.values())
-            panels.fit(axes, np.concatenate([np.ravel(y) for y in chosen]))
+            values = np.concatenate([np.ravel(y) for y in chosen])
+            panels.fit(axes, values, [-least, least] if marks.largest(values) < least else [])
         axes.set_ylabel(label)
 
     return panels.Panel(title, draw)

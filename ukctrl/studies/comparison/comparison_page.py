@@ -50,7 +50,8 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
 }
 _REPEATED: Mapping[str, str] = {
     "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
-    "compare_tradeoff": "Those on the stairs are ringed. Crosses are 95 % confidence intervals of the means.",
+    "compare_tradeoff": "Those on the stairs are ringed. Crosses are 95 % confidence intervals of "
+    "the means.",
     "compare_inputs": "Those of the first repeat.",
 }
 """What captions say where there are repeats."""
