@@ -99,21 +99,26 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
         "errors": Recipe(
             "Errors",
             "Above: the norm of each servo block's error on a log scale. Below: each row on a "
-            "linear scale; mind the unit on the axis.",
+            "linear scale; mind the unit on the axis. Grey is what the integrator does not "
+            "promise to see.",
             errors,
             lambda result: _known(result, "phi") or _known(result, "beta"),
         ),
         "inputs": Recipe(
             "Inputs",
-            "What the actuators do. Dashed lines are limits that the inputs come near; a red "
-            "shade marks the time spent at one. Where effects change the input, a thin grey line "
+            "What the actuators do. Dashed lines are limits that the inputs come near, in the "
+            "colour of their input; a red shade marks the time spent at one, and what is beyond "
+            "is bold. "
+            "Where effects change the input, a thin grey line "
             "is what the law commanded.",
             inputs,
             lambda result: _known(result, "u") and bool(result["u"].any()),
         ),
         "motion": Recipe(
             "Motion",
-            "Configuration on the left, velocity on the right; each unit has panels of its own.",
+            "Configuration on the left, velocity on the right; each unit has panels of its own. "
+            "Dashed lines are limits that a joint comes near; what is beyond is bold, and its time "
+            "shaded.",
             motion,
             lambda result: _known(result, "q"),
         ),
