@@ -201,7 +201,8 @@ def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
         return
     small = False
     for line in list(axes.lines):
-        x, y = _crossed(line.get_xdata(), line.get_ydata(), size, log=log)
+        along, up = (np.asarray(side, dtype=np.float64) for side in line.get_data())
+        x, y = _crossed(along, up, size, log=log)
         x, y = (x, y) if log else _crossed(x, y, -size)
         inside = np.abs(y) <= size
         small = small or bool(inside.any())

@@ -96,8 +96,9 @@ def at_ends(axes: Axes, width: float, height: float) -> None:
     axes.set_position((place.x0, place.y0, place.width * share, place.height))
     ends = [_end(axes, handle) for handle in handles]
     inside = width * share
-    for handle, name, end, at in zip(handles, labels, ends, apart(ends, ROW / height), strict=True):
-        color: Any = handle.get_color()  # type: ignore[union-attr]
+    artist: Any
+    for artist, name, end, at in zip(handles, labels, ends, apart(ends, ROW / height), strict=True):
+        color: Any = artist.get_color()
         axes.annotate(
             name,
             (1.0, end),
