@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from ukctrl.cli.arguments import about, output_folder, scenario_of
-from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import run_progress
 from ukctrl.cli.terminal.stop import stoppable
@@ -20,6 +20,8 @@ def run(
     controller: Card = None,
     changes: Set = None,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

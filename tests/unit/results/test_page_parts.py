@@ -162,7 +162,7 @@ def run_page_context():
 
 
 def picture(name):
-    return web_page.Picture(name, name, "", "<svg></svg>", name.encode())
+    return web_page.Picture(name, name, "", "<svg></svg>", {"png": name.encode()})
 
 
 def test_a_page_knows_the_shape_of_its_figures_before_it_draws_them():
@@ -172,7 +172,8 @@ def test_a_page_knows_the_shape_of_its_figures_before_it_draws_them():
 
 
 def test_the_files_of_a_page_replace_those_of_an_earlier_one(tmp_path):
-    (tmp_path / "old.png").touch()
+    for name in ("old.png", "old.pdf", "new.svg"):
+        (tmp_path / name).touch()
     (tmp_path / "mine.png").touch()
     run_id = "1" * 32
     texts = {"data.json": "{}", "cards/a.toml": "x = 1", "page.html": "<html></html>"}
