@@ -122,8 +122,8 @@ def affine_answer(
         right = np.vstack([b_, np.zeros(len(b_))])
         rank_or_failure = kernels.passive_answer(
             *(M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, motors),
-            np.empty(n),
-            np.empty(2),
+            *(np.empty(n), np.empty(2)),
+            *(np.empty((0, n)), np.empty(0)),
         )
     else:
         rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G, motors)

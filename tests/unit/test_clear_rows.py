@@ -143,8 +143,11 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
     A, b_p = rows(rng, m, near), rng.standard_normal((2, m))
     B[:, :1] = A[:1].T[:, :nu]  # a motor that presses against the rows alone
     given = M, rng.standard_normal(N), rng.standard_normal(N), B, A, b_p, RTOL
-    found = []
-    for answer in (lambda *all: clear_answer(room_for(N, m, nu), *all), kernels.passive_answer):
+    found, none = [], (np.zeros((0, N)), np.zeros(0))
+    for answer in (
+        lambda *all: clear_answer(room_for(N, m, nu), *all),
+        lambda *all: kernels.passive_answer(*all, *none),
+    ):
         L, a_free, G, motors = np.zeros((N, N)), np.zeros(N), np.zeros((N, nu)), np.zeros(nu)
         a_0, margins = np.zeros(N), np.zeros(2)
         assert answer(*given, L, a_free, G, motors, a_0, margins) == m

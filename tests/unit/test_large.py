@@ -129,7 +129,8 @@ def constrained(M, nle, B, A_p, b_p):
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
     a_0, margins = np.zeros(n), np.zeros(2)
     given = M, nle, np.ones(n), B, A_p, b_p, 1e-4
-    rank = kernels.passive_answer(*given, L, a_free, G, np.zeros(nu), a_0, margins)
+    room = np.zeros((0, n)), np.zeros(0)
+    rank = kernels.passive_answer(*given, L, a_free, G, np.zeros(nu), a_0, margins, *room)
     return rank, a_free, G, a_0, margins
 
 

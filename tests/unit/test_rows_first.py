@@ -39,9 +39,9 @@ def robot(request):
     held = Held(np.zeros((mp, SIZE)), np.zeros(mp), np.zeros(2, dtype=np.int64))
     if mp:
         given = M, *force, B, A_p, b_p, 1e-9, L, a_free, G, motors, a_0, margins
-        assert kernels.passive_answer(*given) == mp - 1
+        assert kernels.passive_answer(*given, np.zeros((0, SIZE)), np.zeros(0)) == mp - 1
         rest = L, a_free, none, motors[:0], a_0, margins, held.Q, held.weight
-        held.ranks[0] = kernels.held_answer(M, *force, none, A_p, b_p, 1e-9, *rest)
+        held.ranks[0] = kernels.passive_answer(M, *force, none, A_p, b_p, 1e-9, *rest)
     else:
         assert kernels.plain_answer(M, *force, B, L, a_free, G, motors) == 0
     return rng, L, B, held, a_free, G, motors
