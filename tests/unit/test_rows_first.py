@@ -7,7 +7,8 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.core.algebra import kernels, least_input, separate
+from ukctrl.core.algebra import kernels, least_input
+from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.rows_first import (
     LARGE,
     SOME,
@@ -93,10 +94,11 @@ def test_rows_that_depend_on_each_other_are_left_to_those_who_take_care(robot, r
     u, miss, places = np.zeros((2, MOTORS)), np.zeros((2, 4)), np.ascontiguousarray(np.argwhere(B))
     own, none = (A, b, a_free), np.zeros((0, 0))
     assert rows_first_input(places, *own, L, B, held, u0, 1e-9, u[0], miss[0]) == least_input.UNSURE
-    ties = separate.all_tied(SIZE, MOTORS)
     rest = none, u0, 1e-9, 1e-9
-    code = checked_rows_first(ties, places, *own, L, B, held, *rest, u[0], miss[0])
-    assert code == separate.checked_input(ties, *own, G, L, motors, *rest, u[1], miss[1])
+    code = checked_rows_first(places, *own, L, B, held, *rest, u[0], miss[0])
+    desk = desk_for(4, SIZE, MOTORS, weighed=False)
+    given = *own, G, L, motors, *rest
+    assert code == least_input.checked_input(desk, *given, u[1], miss[1])
     np.testing.assert_array_equal(u[0], u[1])
 
 

@@ -186,10 +186,10 @@ class _LeastNorm(Allocator):
         if by_rows:
             rest = R, u0, rtol, reach, u, miss
             robot = dynamics.L, dynamics.snapshot.B, dynamics.held_directions
-            own = dynamics.ties, dynamics.places, A, b, a_free
+            own = dynamics.places, A, b, a_free
             return Call(checked_rows_first, *own, *robot, *rest, fault=care)
         if dynamics.separate:
-            return Call(separate.checked_input, dynamics.ties, *given, reach, u, miss, fault=care)
+            return Call(separate.separate_input, dynamics.ties, *given, reach, u, miss, fault=care)
         desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
         return Call(least_input.checked_input, desk, *given, reach, u, miss, fault=care)
 

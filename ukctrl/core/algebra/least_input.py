@@ -215,17 +215,22 @@ def checked_input(
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Write what `servo_input` does, and return what it returns; or `UNSURE`, or `LOST` and less.
-
-    From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
-    have, where ``reach`` is not positive; `LOST` minus the rank is returned.
-    """
+    """Write what `servo_input` does; return what it does, or `UNSURE`, or what `judged` does."""
     rank = input_on(desk, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
     if rank <= UNSURE:
         rank = held_or_unsure(UNSURE - rank, desk, A, G, L, motors, rtol)
-    if rank < 0 or rank == len(b):
-        return rank
-    return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
+    return judged(rank, A, b, a_free, miss, reach)
+
+
+@compiled
+def judged(rank: int, A: Matrix, b: Vector, a_free: Vector, miss: Vector, reach: float) -> int:
+    """Return the rank of an input, or `LOST` minus it.
+
+    The latter where rows are missed that have lost the motors' grip, or all are to be known that
+    have, where ``reach`` is not positive. A number below zero stays what it is.
+    """
+    met = rank == len(b) or (reach > 0.0 and all_met(A, b, a_free, miss, reach))
+    return rank if rank < 0 or met else LOST - rank
 
 
 @compiled

@@ -22,10 +22,9 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     solve_upper_columns,
 )
-from ukctrl.core.algebra.least_input import UNSURE
+from ukctrl.core.algebra.least_input import UNSURE, judged, quick_input
 from ukctrl.core.algebra.products import column_lengths, write_gram
 from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained_columns
-from ukctrl.core.algebra.separate import checked_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -97,7 +96,6 @@ def transposed(X: Matrix, Y: Matrix) -> None:
 
 @allocating
 def checked_rows_first(
-    ties: Indices,
     places: Indices,
     A: Matrix,
     b: Vector,
@@ -112,13 +110,14 @@ def checked_rows_first(
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Do what `ukctrl.core.algebra.separate.checked_input` does; ``R`` is empty."""
+    """Do what `ukctrl.core.algebra.least_input.checked_input` does; ``R`` is empty."""
     rank = rows_first_input(places, A, b, a_free, L, B, held, u0, rtol, u, miss)
     if rank != UNSURE:
         return rank
     G, motors = np.empty(B.shape), np.empty(len(u))
     motor_answer(L, B, held, G, motors)
-    return checked_input(ties, A, b, a_free, G, L, motors, R, u0, rtol, reach, u, miss)
+    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+    return judged(rank, A, b, a_free, miss, reach)
 
 
 @allocating

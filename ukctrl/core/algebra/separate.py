@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra import kernels
-from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.grip import firm
-from ukctrl.core.algebra.least_input import LOST, quick_input
+from ukctrl.core.algebra.least_input import judged, quick_input
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
 
@@ -211,13 +210,15 @@ def separate_input(
     R: Matrix,
     u0: Vector,
     rtol: float,
+    reach: float,
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Do what `ukctrl.core.algebra.least_input.quick_input` does."""
+    """Do what `ukctrl.core.algebra.least_input.checked_input` does."""
     split = shares(ties, A)
     if not split.alone or len(R) > 0:
-        return quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+        rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+        return judged(rank, A, b, a_free, miss, reach)
     for k in range(len(u)):
         u[k] = u0[k]
     own, total, start = no_part(), 0, 0
@@ -235,7 +236,7 @@ def separate_input(
             miss[rows[i]] = own.miss[i]
         total += rank
         start = stop
-    return total
+    return judged(total, A, b, a_free, miss, reach)
 
 
 @allocating
@@ -257,33 +258,6 @@ def separate_firm(
             grips[rows[i]] = own.miss[i]
         start = stop
     return len(grips) if sure else 0
-
-
-@allocating
-def checked_input(
-    ties: Indices,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Do what `separate_input` does, and return what it returns; or `LOST` and less.
-
-    From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
-    have, where ``reach`` is not positive; `LOST` minus the rank is returned.
-    """
-    rank = separate_input(ties, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    if rank < 0 or rank == len(b):
-        return rank
-    return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
 @inlined
