@@ -19,11 +19,9 @@ from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels, least_input, separate
+from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.factorisation import combined
-from ukctrl.core.algebra.rows_first import checked_rows_first
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -163,15 +161,12 @@ class _LeastNorm(Allocator):
         """Return what writes the least input that meets the rows."""
         A, b, a_free, G = needed
         miss, rtol = np.zeros(len(b)), float(self._rank.servo)
-        given = A, b, a_free, G, dynamics.L, dynamics.motors, R, u0, rtol
         reach = float(self._rank.reach) if self._raise else 0.0
-        by_rows = G is dynamics.G and dynamics.rows_first and not R.size
 
         def care(code: int) -> Exception | None:
-            if by_rows:
-                dynamics.motor_steps()
             rank = least_input.LOST - code
             if code == least_input.UNSURE:
+                given = A, b, a_free, G, dynamics.L, dynamics.motors, R, u0, rtol
                 rank = least_input.servo_input(*given, u, miss)
             if -1 in (code, rank):
                 return GainError(SINGULAR)
@@ -183,15 +178,7 @@ class _LeastNorm(Allocator):
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
-        if by_rows:
-            rest = R, u0, rtol, reach, u, miss
-            robot = dynamics.L, dynamics.snapshot.B, dynamics.held_directions
-            own = dynamics.places, A, b, a_free
-            return Call(checked_rows_first, *own, *robot, *rest, fault=care)
-        if dynamics.separate:
-            return Call(separate.separate_input, dynamics.ties, *given, reach, u, miss, fault=care)
-        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
-        return Call(least_input.checked_input, desk, *given, reach, u, miss, fault=care)
+        return dynamics.input_step(needed, R, u0, (rtol, reach), (u, miss), care)
 
     def _feedback_input(
         self,
