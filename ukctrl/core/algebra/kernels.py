@@ -29,7 +29,6 @@ from ukctrl.core.algebra.row_space import (
     drop_taken_up,
     mass_weighted,
     remove_constrained,
-    remove_constrained_columns,
     row_space,
     unit_columns,
 )
@@ -156,7 +155,7 @@ def passive_answer(
         for i in range(space.rank):
             weight[i] = space.weight[i]
             copy_into(space.Q[i], Q[i])
-    remove_constrained(space, a_free)
+    remove_constrained(space, a_free.reshape((-1, 1)))
     add_solution(space, a_free, 0)
     copy_into(a_free, a_0)
     solve_upper(L, a_0)
@@ -165,7 +164,7 @@ def passive_answer(
     copy_into(B, G)
     solve_lower_columns(L, G)
     column_lengths(G, motors)
-    remove_constrained_columns(space, G)
+    remove_constrained(space, G)
     drop_taken_up(motors, G)
     solve_upper_columns(L, G)
     return space.rank
@@ -298,6 +297,15 @@ def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> bool:
             total += G[i, k] * u[k]
         a[i] = total
     return finite
+
+
+@compiled
+def force_for(M: Matrix, nle: Vector, f: Vector, a: Vector, force: Vector) -> None:
+    """Write the force that an acceleration takes, ``M a + nle - f``, or so much of it first."""
+    for i in range(len(force)):
+        force[i] = nle[i] - f[i]
+        for c in range(len(force)):
+            force[i] += M[i, c] * a[c]
 
 
 @allocating

@@ -23,8 +23,8 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper_columns,
 )
 from ukctrl.core.algebra.least_input import UNSURE, judged, quick_input
-from ukctrl.core.algebra.products import column_lengths, write_gram
-from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained_columns
+from ukctrl.core.algebra.products import column_lengths, transposed, write_gram
+from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -52,7 +52,7 @@ def free_columns(L: Matrix, held: Held, X: Matrix) -> None:
     """Take from mass-weighted columns what the passive rows hold of them."""
     if len(held.Q) > 0 and held.ranks[0] > 0:
         space = RowSpace(held.Q, held.weight, held.Q, held.ranks[0], 0.0, 0.0)
-        remove_constrained_columns(space, X)
+        remove_constrained(space, X)
 
 
 @allocating
@@ -84,14 +84,6 @@ def answer_to(
     for i in range(len(a)):
         a[i] = a_free[i] + x[i, 0]
     return finite
-
-
-@compiled
-def transposed(X: Matrix, Y: Matrix) -> None:
-    """Write ``X'``."""
-    for i in range(X.shape[0]):
-        for c in range(X.shape[1]):
-            Y[c, i] = X[i, c]
 
 
 @allocating

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.expression.formula import DomainError
@@ -107,7 +108,7 @@ def contact_rows(
     for k in range(3):
         gap[k] = p[k] - point[k]
     _along(axes[2], J, velocity, drift, 0, A[0], b, beta, 0)
-    phi[0] = _dot(axes[2], gap)
+    phi[0] = dot(axes[2], gap)
     at = 1
     if flat:
         z, z_dot, z_drift, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -122,8 +123,8 @@ def contact_rows(
             cross(z, axes[i], lever)
             for c in range(n):
                 A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
-            phi[at], beta[at] = _dot(axes[i], z), _dot(axes[i], z_dot)
-            b[at] = -_dot(axes[i], z_drift)
+            phi[at], beta[at] = dot(axes[i], z), dot(axes[i], z_dot)
+            b[at] = -dot(axes[i], z_drift)
             at += 1
     if sticks:
         for i in range(2):
@@ -150,13 +151,8 @@ def _along(
     """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
     for c in range(J.shape[1]):
         row[c] = axis[0] * J[first, c] + axis[1] * J[first + 1, c] + axis[2] * J[first + 2, c]
-    beta[at] = _dot(axis, velocity[first:])
-    b[at] = -_dot(axis, drift[first:])
-
-
-@compiled
-def _dot(a: Vector, b: Vector) -> float:
-    return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    beta[at] = dot(axis, velocity[first:])
+    b[at] = -dot(axis, drift[first:])
 
 
 @spec
