@@ -85,7 +85,8 @@ def inputs(A, b, G, R, u0):
     a_free = np.linspace(-1.0, 1.0, A.shape[1])
     L = np.eye(A.shape[1])
     motors = np.linalg.norm(G, axis=0)
-    return least_input.servo_input(A, b, a_free, G, L, motors, R, u0, 1e-9, u, miss), u, miss
+    demand = least_input.Demand(A, b, a_free, G, L, motors, R, u0, 1e-9)
+    return least_input.servo_input(demand, u, miss), u, miss
 
 
 @pytest.mark.parametrize("metric", [False, True])

@@ -75,8 +75,8 @@ def test_the_input_of_rows_first_is_the_least_that_meets_them(robot, count):
     none, places = np.zeros((0, 0)), np.ascontiguousarray(np.argwhere(B))
     given = places, A, b, a_free, L, B, held, u0, 1e-9
     assert rows_first_input(*given, u[0], miss[0]) == count
-    given = A, b, a_free, G, L, motors, none, u0, 1e-9
-    assert least_input.quick_input(*given, u[1], miss[1]) == count
+    demand = least_input.Demand(A, b, a_free, G, L, motors, none, u0, 1e-9)
+    assert least_input.quick_input(demand, u[1], miss[1]) == count
     np.testing.assert_allclose(u[0], u[1], rtol=1e-9, atol=1e-9 * np.abs(u[1]).max())
     np.testing.assert_allclose(A @ (a_free + G @ u[0]), b, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(miss[0], A @ (a_free + G @ u[0]) - b, atol=1e-8 * np.abs(A).max())
@@ -97,8 +97,8 @@ def test_rows_that_depend_on_each_other_are_left_to_those_who_take_care(robot, r
     rest = none, u0, 1e-9, 1e-9
     code = checked_rows_first(places, *own, L, B, held, *rest, u[0], miss[0])
     desk = desk_for(4, SIZE, MOTORS, weighed=False)
-    given = *own, G, L, motors, *rest
-    assert code == least_input.checked_input(desk, *given, u[1], miss[1])
+    demand = least_input.Demand(*own, G, L, motors, *rest[:3])
+    assert code == least_input.checked_input(desk, demand, rest[3], u[1], miss[1])
     np.testing.assert_array_equal(u[0], u[1])
 
 

@@ -93,7 +93,8 @@ def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, w
         lambda *given: separate.separate_input(ties, *given),
     ):
         u, miss = np.zeros(2 * BODIES), np.zeros(m)
-        code = solve(A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9, reach, u, miss)
+        demand = least_input.Demand(A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9)
+        code = solve(demand, reach, u, miss)
         found.append((code, u, miss))
     assert found[0][0] == found[1][0]
     if found[0][0] != least_input.UNSURE:

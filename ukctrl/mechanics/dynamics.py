@@ -210,26 +210,14 @@ class Dynamics:
         return Call(separate.acceleration, self.ties, self.a_free, self.G, u, a)
 
     def input_step(
-        self,
-        needed: tuple[Matrix, Vector, Vector, Matrix],
-        R: Matrix,
-        u0: Vector,
-        limits: tuple[float, float],
-        answer: tuple[Vector, Vector],
-        fault: Fault,
+        self, demand: least_input.Demand, reach: float, u: Vector, miss: Vector, fault: Fault
     ) -> Step:
-        """Return what writes the least input that meets rows, by the kernel that suits the robot.
+        """Return what writes the least input for a demand, by the kernel that suits the robot.
 
-        Args:
-            needed: ``A``, ``b``, ``a_free`` and ``G`` of ``A (a_free + G u) = b``.
-            R: What inputs cost; empty: the identity.
-            u0: Input without rows, shape ``(nu,)``.
-            limits: ``rtol`` and ``reach`` of `ukctrl.core.algebra.least_input.checked_input`.
-            answer: The input, and what it misses.
-            fault: What the code below zero leads to that `checked_input` returns.
+        Arguments are those of `ukctrl.core.algebra.least_input.checked_input`, and what a code
+        below zero leads to.
         """
-        A, b, a_free, G = needed
-        rest = R, u0, *limits, *answer
+        A, b, a_free, G, _, _, R, *limits = demand
         if self._rows_first and G is self.G and not R.size:
             robot = self.L, self.snapshot.B, self._held_directions
 
@@ -237,13 +225,13 @@ class Dynamics:
                 self.motor_steps()
                 return fault(code)
 
-            own = self._places, A, b, a_free
-            return Call(checked_rows_first, *own, *robot, *rest, fault=with_motors)
-        given = A, b, a_free, G, self.L, self.motors, *rest
+            given = self._places, A, b, a_free, *robot, R, *limits
+            return Call(checked_rows_first, *given, reach, u, miss, fault=with_motors)
         if self.separate:
-            return Call(separate.separate_input, self.ties, *given, fault=fault)
-        desk = desk_for(len(A), A.shape[1], len(u0), len(R) > 0)
-        return Call(least_input.checked_input, desk, *given, fault=fault)
+            given = self.ties, demand, reach, u, miss
+            return Call(separate.separate_input, *given, fault=fault)
+        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
+        return Call(least_input.checked_input, desk, demand, reach, u, miss, fault=fault)
 
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
         """Return where the acceleration under an input is, and what writes it for ``u`` as it is.

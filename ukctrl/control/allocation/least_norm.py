@@ -162,12 +162,12 @@ class _LeastNorm(Allocator):
         A, b, a_free, G = needed
         miss, rtol = np.zeros(len(b)), float(self._rank.servo)
         reach = float(self._rank.reach) if self._raise else 0.0
+        asked = least_input.Demand(*needed, dynamics.L, dynamics.motors, R, u0, rtol)
 
         def care(code: int) -> Exception | None:
             rank = least_input.LOST - code
             if code == least_input.UNSURE:
-                given = A, b, a_free, G, dynamics.L, dynamics.motors, R, u0, rtol
-                rank = least_input.servo_input(*given, u, miss)
+                rank = least_input.servo_input(asked, u, miss)
             if -1 in (code, rank):
                 return GainError(SINGULAR)
             if rank < len(b) and self._raise:
@@ -178,7 +178,7 @@ class _LeastNorm(Allocator):
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
-        return dynamics.input_step(needed, R, u0, (rtol, reach), (u, miss), care)
+        return dynamics.input_step(asked, reach, u, miss, care)
 
     def _feedback_input(
         self,
@@ -193,7 +193,8 @@ class _LeastNorm(Allocator):
         n, nu, m = dynamics.robot.nv, dynamics.robot.nu, len(demand)
         share, still, none, u = np.zeros(m), np.zeros(n), np.zeros(nu), np.zeros(nu)
         G, L, rtol = dynamics.G, dynamics.L, float(self._rank.servo)
-        given = rows.A, share, still, G, L, dynamics.motors, R, none, rtol, u, np.zeros(m)
+        asked = least_input.Demand(rows.A, share, still, G, L, dynamics.motors, R, none, rtol)
+        given = asked, u, np.zeros(m)
 
         def care(code: int) -> None:
             least_input.servo_input(*given)

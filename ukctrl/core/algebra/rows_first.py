@@ -22,7 +22,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     solve_upper_columns,
 )
-from ukctrl.core.algebra.least_input import UNSURE, judged, quick_input
+from ukctrl.core.algebra.least_input import UNSURE, Demand, judged, quick_input
 from ukctrl.core.algebra.products import column_lengths, transposed, write_gram
 from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -108,8 +108,8 @@ def checked_rows_first(
         return rank
     G, motors = np.empty(B.shape), np.empty(len(u))
     motor_answer(L, B, held, G, motors)
-    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    return judged(rank, A, b, a_free, miss, reach)
+    demand = Demand(A, b, a_free, G, L, motors, R, u0, rtol)
+    return judged(quick_input(demand, u, miss), demand, miss, reach)
 
 
 @allocating

@@ -15,7 +15,7 @@ import numpy as np
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.grip import firm
-from ukctrl.core.algebra.least_input import judged, quick_input
+from ukctrl.core.algebra.least_input import Demand, judged, quick_input
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
 
@@ -199,26 +199,12 @@ def next_body(shares: Shares, start: int) -> int:
 
 
 @allocating
-def separate_input(
-    ties: Indices,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
+def separate_input(ties: Indices, demand: Demand, reach: float, u: Vector, miss: Vector) -> int:
     """Do what `ukctrl.core.algebra.least_input.checked_input` does."""
+    A, b, a_free, G, L, motors, R, u0, rtol = demand
     split = shares(ties, A)
     if not split.alone or len(R) > 0:
-        rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-        return judged(rank, A, b, a_free, miss, reach)
+        return judged(quick_input(demand, u, miss), demand, miss, reach)
     for k in range(len(u)):
         u[k] = u0[k]
     own, total, start = no_part(), 0, 0
@@ -228,15 +214,15 @@ def separate_input(
         tie = ties[split.owners[rows[0]]]
         own = own_part(A, G, L, b, rows, tie, own)
         free, mine = a_free[tie[BEGIN] : tie[END]], slice(tie[FIRST], tie[BEYOND])
-        given = own.A, own.b, free, own.G, own.L, motors[mine], R, u0[mine], rtol
-        rank = quick_input(*given, u[mine], own.miss)
+        asked = Demand(own.A, own.b, free, own.G, own.L, motors[mine], R, u0[mine], rtol)
+        rank = quick_input(asked, u[mine], own.miss)
         if rank < 0:
             return rank
         for i in range(len(rows)):
             miss[rows[i]] = own.miss[i]
         total += rank
         start = stop
-    return judged(total, A, b, a_free, miss, reach)
+    return judged(total, demand, miss, reach)
 
 
 @allocating
