@@ -213,12 +213,10 @@ def solve_unrooted(K: Matrix, x: Vector) -> None:
 
 @inlined
 def in_four_parts(x: Vector, y: Vector, n: int) -> tuple[float, int]:
-    """Return a sum of the first products ``x_k y_k`` of ``n``, and how many those are.
+    """Return a sum of the first products ``x_k y_k`` of many, ``n``, and how many those are.
 
-    All but three at most, where there are many; else none.
+    That is all but three at most.
     """
-    if n < SEVERAL_SUMS:
-        return 0.0, 0
     a, b, c, d, k = 0.0, 0.0, 0.0, 0.0, 0
     while k + 3 < n:
         a += x[k] * y[k]
@@ -233,10 +231,13 @@ def in_four_parts(x: Vector, y: Vector, n: int) -> tuple[float, int]:
 def solve_lower(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-1 x``."""
     for i in range(x.shape[0]):
-        done, first = in_four_parts(L[i], x, i)
-        total = x[i] - done
-        for k in range(first, i):
+        total, k = x[i], 0
+        if i >= SEVERAL_SUMS:
+            done, k = in_four_parts(L[i], x, i)
+            total -= done
+        while k < i:
             total -= L[i, k] * x[k]
+            k += 1
         x[i] = total / L[i, i]
 
 
@@ -357,10 +358,12 @@ def squared(Q: Matrix, i: int) -> float:
 @inlined
 def drop_part(Q: Matrix, k: int, i: int) -> float:
     """Take from row i its part along the unit row k, and return how long that was."""
-    n = Q.shape[1]
-    along, first = in_four_parts(Q[k], Q[i], n)
-    for c in range(first, n):
+    along, c, n = 0.0, 0, Q.shape[1]
+    if n >= SEVERAL_SUMS:
+        along, c = in_four_parts(Q[k], Q[i], n)
+    while c < n:
         along += Q[k, c] * Q[i, c]
+        c += 1
     for c in range(n):
         Q[i, c] -= along * Q[k, c]
     return along

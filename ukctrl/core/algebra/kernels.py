@@ -29,6 +29,7 @@ from ukctrl.core.algebra.row_space import (
     drop_taken_up,
     mass_weighted,
     remove_constrained,
+    remove_constrained_columns,
     row_space,
     unit_columns,
 )
@@ -155,7 +156,7 @@ def passive_answer(
         for i in range(space.rank):
             weight[i] = space.weight[i]
             copy_into(space.Q[i], Q[i])
-    remove_constrained(space, a_free.reshape((-1, 1)))
+    remove_constrained(space, a_free)
     add_solution(space, a_free, 0)
     copy_into(a_free, a_0)
     solve_upper(L, a_0)
@@ -164,7 +165,7 @@ def passive_answer(
     copy_into(B, G)
     solve_lower_columns(L, G)
     column_lengths(G, motors)
-    remove_constrained(space, G)
+    remove_constrained_columns(space, G)
     drop_taken_up(motors, G)
     solve_upper_columns(L, G)
     return space.rank

@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import SEVERAL, dot, solve_lower_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 
 
 @allocating
@@ -122,7 +122,7 @@ def column_lengths(X: Matrix, lengths: Vector) -> None:
         lengths[k] = np.sqrt(lengths[k])
 
 
-@compiled
+@inlined
 def transposed(X: Matrix, Y: Matrix) -> None:
     """Write ``X'``."""
     for i in range(X.shape[0]):

@@ -142,11 +142,13 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     for k in range(rank):
         for _ in range(2):
             for j in range(k):
-                along = dot(P[j], P[k])
+                along = 0.0
+                for i in range(m):
+                    along += P[j, i] * P[k, i]
                 T[k, j] += along
                 for i in range(m):
                     P[k, i] -= along * P[j, i]
-        T[k, k] = np.sqrt(dot(P[k], P[k]))
+        T[k, k] = np.sqrt(squared(P, k))
         for i in range(m):
             P[k, i] /= T[k, k]
     for j in range(D.shape[0]):
@@ -184,9 +186,18 @@ def _smallest_singular_value(T: Matrix) -> float:
     return value
 
 
+@compiled
+def remove_constrained(space: RowSpace, x: Vector) -> None:
+    """Overwrite ``x`` with its part outside the constrained directions, each by its weight."""
+    for i in range(space.rank):
+        along = space.weight[i] * dot(space.Q[i], x)
+        for c in range(x.shape[0]):
+            x[c] -= along * space.Q[i, c]
+
+
 @allocating
-def remove_constrained(space: RowSpace, X: Matrix) -> None:
-    """Take from the columns of ``X`` what they have along directions, as far as each counts."""
+def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
+    """Do to every column of ``X`` what `remove_constrained` does, to the last bit."""
     n, count = X.shape
     dots = np.empty(count)
     for i in range(space.rank):

@@ -24,7 +24,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.least_input import UNSURE, Demand, judged, quick_input
 from ukctrl.core.algebra.products import column_lengths, transposed, write_gram
-from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained
+from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -52,7 +52,7 @@ def free_columns(L: Matrix, held: Held, X: Matrix) -> None:
     """Take from mass-weighted columns what the passive rows hold of them."""
     if len(held.Q) > 0 and held.ranks[0] > 0:
         space = RowSpace(held.Q, held.weight, held.Q, held.ranks[0], 0.0, 0.0)
-        remove_constrained(space, X)
+        remove_constrained_columns(space, X)
 
 
 @allocating

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.program import Call, Step
@@ -136,7 +136,7 @@ def held_places(a: FrameMotion, b: FrameMotion, across: Matrix, rows: Rows) -> N
     hold_still(x, x_dot, x_drift, across, rows)
 
 
-@compiled
+@inlined
 def hold_still(x: Vector, x_dot: Vector, x_drift: Vector, across: Matrix, rows: Rows) -> None:
     """Write the rows that hold the first components of a place, as many as there are rows."""
     for i in range(len(rows.b)):
@@ -152,7 +152,7 @@ def held_turn(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -> None:
         for c in range(J.shape[1]):
             J[i, c] = b.J[i, c] - a.J[i, c]
     own = a.rotation, a.velocity[3:], a.drift[3:]
-    orientation_rows(b.rotation, J, b.velocity[3:], b.drift[3:], *own, rows)
+    orientation_rows(b.rotation, J, b.velocity[3:], b.drift[3:], *own, *rows)
 
 
 @allocating

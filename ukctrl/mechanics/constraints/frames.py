@@ -70,7 +70,7 @@ def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, r
         alpha_d[i] += spin[i]
         for c in range(J.shape[1]):
             J[3 + i, c] = b.J[3 + i, c] - a.J[3 + i, c]
-    orientation_rows(b.rotation, J, b.velocity[3:], b.drift[3:], R_d, omega_d, alpha_d, rows)
+    orientation_rows(b.rotation, J, b.velocity[3:], b.drift[3:], R_d, omega_d, alpha_d, *rows)
 
 
 def _check_axes(axes: str) -> str:
@@ -115,7 +115,7 @@ class _Point(Attached):
         self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        given = self._path.now, self._position, rows
+        given = self._path.now, self._position, *rows
         point = Call(point_rows, s.joints, *self._place, *given)
         return self._path.step(s.clock), point
 
@@ -133,7 +133,7 @@ def turned_as(probe: FrameProbe, reference: Vector, rows: Rows) -> Step:
     """
     _, R, J, velocity, drift = probe.motion
     wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
-    return Call(orientation_rows, R, J, velocity[3:], drift[3:], *wanted, rows)
+    return Call(orientation_rows, R, J, velocity[3:], drift[3:], *wanted, *rows)
 
 
 @spec

@@ -8,8 +8,6 @@ poses of all joints. All that a frame needs follows from them, its place on its 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -30,9 +28,6 @@ from ukctrl.robot.spatial_kernels import (
 )
 from ukctrl.robot.twist_kernels import Three, Twist, plus, twist_sum
 from ukctrl.robot.twist_kernels import cross as cross_of
-
-if TYPE_CHECKING:
-    from ukctrl.mechanics.constraints.constraint import Rows
 
 
 @compiled
@@ -74,10 +69,12 @@ def point_rows(
     axes: Indices,
     reference: Vector,
     p: Vector,
-    rows: Rows,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
 ) -> None:
     """Write the rows ``p(q) - r(t) = 0`` of a point on a body, for the chosen world axes, and p."""
-    A, b, beta, phi = rows
     place, count = point_at(joints, joint, local), len(axes)
     velocity, drift = motion_of(joints, columns, place)
     for c in columns:
@@ -128,7 +125,10 @@ def orientation_rows(
     R_d: Matrix,
     omega_d: Vector,
     alpha_d: Vector,
-    rows: Rows,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
 ) -> None:
     r"""Write the rows that turn a frame into the orientation ``R_d(t)``.
 
@@ -146,7 +146,6 @@ def orientation_rows(
     References:
         Shuster, "A survey of attitude representations", J. Astronaut. Sci. 41(4), 1993, sec. IV.
     """
-    A, b, beta, phi = rows
     turn, zero = turn_in(R), (0.0, 0.0, 0.0)
     spin = (omega[0], omega[1], omega[2])
     faster = plus(spin, -1.0, (omega_d[0], omega_d[1], omega_d[2]))
@@ -216,12 +215,13 @@ def relative_motion(
     $\ddot x = R_a^\top(\ddot y - \alpha_a \times y - 2\omega_a \times \dot y
     + \omega_a \times (\omega_a \times y))$.
     """
-    y = b.position - a.position
-    y_dot = b.velocity[:3] - a.velocity[:3]
-    omega = a.velocity[3:]
+    (p_a, R_a, J_a, v_a, drift_a), (p_b, _, J_b, v_b, drift_b) = a, b
+    y = p_b - p_a
+    y_dot = v_b[:3] - v_a[:3]
+    omega = v_a[3:]
     t1, t2, t3, t4 = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     cross(omega, y, t1)
-    cross(a.drift[3:], y, t2)
+    cross(drift_a[3:], y, t2)
     cross(omega, y_dot, t3)
     cross(omega, t1, t4)
     for i in range(3):
@@ -229,15 +229,15 @@ def relative_motion(
         x_dot[i] = 0.0
         x_drift[i] = 0.0
         for k in range(3):
-            x[i] += a.rotation[k, i] * y[k]
-            x_dot[i] += a.rotation[k, i] * (y_dot[k] - t1[k])
-            x_drift[i] += a.rotation[k, i] * (b.drift[k] - a.drift[k] - t2[k] - 2.0 * t3[k] + t4[k])
+            x[i] += R_a[k, i] * y[k]
+            x_dot[i] += R_a[k, i] * (y_dot[k] - t1[k])
+            x_drift[i] += R_a[k, i] * (drift_b[k] - drift_a[k] - t2[k] - 2.0 * t3[k] + t4[k])
         for c in range(A.shape[1]):
             total = 0.0
             for k in range(3):
                 m, n = (k + 1) % 3, (k + 2) % 3
-                turning = a.J[3 + m, c] * y[n] - a.J[3 + n, c] * y[m]
-                total += a.rotation[k, i] * (b.J[k, c] - a.J[k, c] - turning)
+                turning = J_a[3 + m, c] * y[n] - J_a[3 + n, c] * y[m]
+                total += R_a[k, i] * (J_b[k, c] - J_a[k, c] - turning)
             A[i, c] = total
 
 
