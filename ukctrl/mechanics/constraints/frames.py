@@ -70,7 +70,8 @@ def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, r
         alpha_d[i] += spin[i]
         for c in range(J.shape[1]):
             J[3 + i, c] = b.J[3 + i, c] - a.J[3 + i, c]
-    orientation_rows(b.rotation, J, b.velocity[3:], b.drift[3:], R_d, omega_d, alpha_d, *rows)
+    moving, (A, right, beta, phi) = (b.rotation, J, b.velocity[3:], b.drift[3:]), rows
+    orientation_rows(*moving, R_d, omega_d, alpha_d, A, right, beta, phi)
 
 
 def _check_axes(axes: str) -> str:
