@@ -100,7 +100,8 @@ def test_the_words_say_by_how_much(three):
     assert "Lowest: 'servo', 'same', " in words["rms_phi"]
     assert "'pd' has 3 times as much" in words["rms_phi"]
     assert words["overall"] == (
-        "Smallest error: 'servo', 'same'; least effort: no clear difference."
+        "Smallest error: 'servo', 'same', 0.00681 (m, rad); 'pd' has 3 times as much. "
+        "Least effort: no clear difference, 483 (N·m, N)²·s."
     )
 
 
@@ -115,7 +116,10 @@ def test_a_trade_off_is_called_one(rows):
         return Result.build(time=time, samples=samples, labels=labels, status="completed")
 
     comparison = Comparison.of({"precise": run(1e-3, 9.0), "thrifty": run(1e-2, 1.0)})
-    assert comparison.verdicts[0].text == ("Smallest error: 'precise'; least effort: 'thrifty'.")
+    assert comparison.verdicts[0].text == (
+        "Smallest error: 'precise', 1 mm; 'thrifty' has 10 times as much. "
+        "Least effort: 'thrifty', 1 (N)²·s; 'precise' has 81 times as much."
+    )
 
 
 def test_a_single_run_is_nothing_to_rank(helix):
@@ -370,7 +374,8 @@ def test_an_effort_that_never_differs_is_no_difference(over_repeats):
     comparison = over_repeats({"a": 2.0 + NOISE, "b": 3.0 + NOISE})
     assert row(comparison, "effort").best == ()
     assert comparison.verdicts[0].text == (
-        "Smallest error: 'a'; least effort: no clear difference."
+        "Smallest error: 'a', 2.07 (m, rad) on average (95 % confidence: 1.95 to 2.19 (m, rad)); "
+        "'b' is 48 % above. Least effort: no clear difference, 1 (N·m, N)²·s."
     )
 
 

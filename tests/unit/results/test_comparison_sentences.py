@@ -44,16 +44,20 @@ OVERALL = [
         "1 of 2 controllers completed: there is nothing to rank.",
     ),
     (
-        BOTH, [row({}, ("a",)), row({}, ("b",), "effort")], {"a": OK, "b": OK}, "good",
-        "Smallest error: 'a'; least effort: 'b'.",
+        BOTH, [row({"a": 1e-3, "b": 1.5e-3}, ("a",)), row({"a": 8.0, "b": 2.0}, ("b",), "effort", "J")],
+        {"a": OK, "b": OK}, "good",
+        "Smallest error: 'a', 1 mm; 'b' is 50 % above. Least effort: 'b', 2 J; 'a' has 4 times as "
+        "much.",
     ),
     (
-        BOTH, [row({}, ("a", "b"), "rms_beta"), row({}, (), "effort")], {}, "good",
-        "Smallest error: 'a', 'b'; least effort: no clear difference.",
+        BOTH, [row({"a": 2.0, "b": 2.0}, ("a", "b"), "rms_beta"), row({"a": 3.0, "b": 4.0}, (), "effort")],
+        {}, "good",
+        "Smallest error: 'a', 'b', 2 m. Least effort: no clear difference, 3 m to 4 m.",
     ),
     (
-        BOTH, [row({}, ("a",)), row({}, ("b",), "rms_beta")], {"a": OK, "b": BAD}, "bad",
-        "Smallest error: 'a'; least effort: no clear difference. Not to be believed: 'b'.",
+        BOTH, [row({"a": 1.0, "b": math.nan}, ("a",)), row({}, ("b",), "rms_beta")],
+        {"a": OK, "b": BAD}, "bad",
+        "Smallest error: 'a', 1 m; 'b' has none. Least effort: not known. Not to be believed: 'b'.",
     ),
 ]  # fmt: skip
 

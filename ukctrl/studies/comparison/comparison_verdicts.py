@@ -21,6 +21,8 @@ Runs = Mapping[str, Sequence[Outcome]]
 
 TEST = "Student's paired t test over the repeats at 5 %, corrected by Holm for all pairs"
 """What decides about differences."""
+SHOWN = 3
+"""So many of those that did not win stand in the sentence that sums up."""
 
 
 def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> Verdict:
@@ -29,16 +31,26 @@ def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> V
     if len(ranked) < 2:
         text = f"{len(ranked)} of {len(runs)} controllers completed: there is nothing to rank."
         return Verdict("warning", "overall", text)
-    best = {row.metric: row.best for row in rows}
-    error = next((best[name] for name in ("rms_phi", "rms_beta") if best.get(name)), ())
-    smallest, least = (
-        quoted(names) or "no clear difference" for names in (error, best.get("effort", ()))
-    )
-    text = f"Smallest error: {smallest}; least effort: {least}."
+    known = {row.metric: row for row in rows}
+    errors = [known[name] for name in ("rms_phi", "rms_beta") if name in known]
+    error = next((row for row in errors if row.best), errors[0] if errors else None)
+    smallest, least = _won(error, ranked), _won(known.get("effort"), ranked)
+    text = f"Smallest error: {smallest}. Least effort: {least}."
     disbelieved = [name for name, found in beliefs.items() if found.level == "bad"]
     if disbelieved:
         return Verdict("bad", "overall", f"{text} Not to be believed: {quoted(disbelieved)}.")
     return Verdict("good", "overall", text)
+
+
+def _won(row: Row | None, ranked: Sequence[str]) -> str:
+    """Return who has the least of a metric, how much, and how far the others are from it."""
+    if row is None:
+        return "not known"
+    if row.best:
+        return _least(row, [name for name in ranked if name in row.values], told=SHOWN)
+    finite = [row.values[name] for name in ranked if math.isfinite(row.values.get(name, math.nan))]
+    ends = [si(value, row.unit) for value in (min(finite), max(finite))] if finite else []
+    return " ".join(["no clear difference,", " to ".join(dict.fromkeys(ends))]).rstrip(" ,")
 
 
 def failures(runs: Runs) -> Iterator[Verdict]:
@@ -112,7 +124,8 @@ def about(row: Row, runs: Runs) -> Verdict:
     """Return one metric in a sentence."""
     ranked = [name for name in completed_names(runs) if name in row.values]
     if row.best:
-        return Verdict("note", row.metric, _ranked(row, ranked))
+        word = "Best" if row.marked else "Lowest"
+        return Verdict("note", row.metric, f"{word}: {_least(row, ranked)}.")
     finite = [row.values[name] for name in ranked if math.isfinite(row.values[name])]
     at_most = f" (at most {si(max(finite), row.unit)})" if finite else ""
     text = f"Nothing sets the controllers apart{at_most}."
@@ -125,21 +138,22 @@ def about(row: Row, runs: Runs) -> Verdict:
     return Verdict("note", row.metric, text)
 
 
-def _ranked(row: Row, ranked: Sequence[str]) -> str:
-    """Return who is best, with how much, and how the others compare."""
+def _least(row: Row, ranked: Sequence[str], told: int | None = None) -> str:
+    """Return who has least, how much, and how the others compare, of whom so many are told."""
     leader = row.best[first_smallest([row.values[name] for name in row.best])]
-    word = "Best" if row.marked else "Lowest"
-    parts = [f"{word}: {quoted(row.best)}, {_mean(row, leader)}"]
+    parts = [f"{quoted(row.best)}, {_mean(row, leader)}"]
     if len(row.best) > 1 and row.pairs:
         equal = all(_is_tie(row, leader, name) for name in row.best if name != leader)
         parts[0] += ", equal within 1 %" if equal else ", not distinguishable from each other"
+    others = [name for name in ranked if name not in row.best]
     parts += [
         f"'{name}' {_against(row.values[name], row.values[leader], row.unit)}"
         f"{_support(row, leader, name)}"
-        for name in ranked
-        if name not in row.best
+        for name in others[:told]
     ]
-    return f"{'; '.join(parts)}."
+    if told is not None and len(others) > told:
+        parts.append(f"{len(others) - told} others more")
+    return "; ".join(parts)
 
 
 def about_dropped(dropped: Mapping[str, tuple[str, ...]]) -> Iterator[Verdict]:
