@@ -44,13 +44,15 @@ OVERALL = [
         "1 of 2 controllers completed: there is nothing to rank.",
     ),
     (
-        BOTH, [row({"a": 1e-3, "b": 1.5e-3}, ("a",)), row({"a": 8.0, "b": 2.0}, ("b",), "effort", "J")],
+        BOTH,
+        [row({"a": 1e-3, "b": 1.5e-3}, ("a",)), row({"a": 8.0, "b": 2.0}, ("b",), "effort", "J")],
         {"a": OK, "b": OK}, "good",
         "Smallest error: 'a', 1 mm; 'b' is 50 % above. Least effort: 'b', 2 J; 'a' has 4 times as "
         "much.",
     ),
     (
-        BOTH, [row({"a": 2.0, "b": 2.0}, ("a", "b"), "rms_beta"), row({"a": 3.0, "b": 4.0}, (), "effort")],
+        BOTH,
+        [row({"a": 2.0, "b": 2.0}, ("a", "b"), "rms_beta"), row({"a": 3.0, "b": 4.0}, (), "effort")],
         {}, "good",
         "Smallest error: 'a', 'b', 2 m. Least effort: no clear difference, 3 m to 4 m.",
     ),
