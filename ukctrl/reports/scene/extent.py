@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ukctrl.core.arrays import Array, Vector
-from ukctrl.reports.scene.stage import Actor, Curve
+from ukctrl.reports.scene.stage import Actor, Curve, Scene
 from ukctrl.robot.look.parts import Look, Poses
 
 FARTHEST = 1e6
@@ -66,6 +66,17 @@ def box(actors: Sequence[Actor], curves: Sequence[Curve]) -> tuple[Vector, Vecto
     low, high = _ends(everything[near]) or start
     lacking = np.maximum(SMALLEST - (high - low), 0.0)
     return low - 0.5 * lacking, high + 0.5 * lacking
+
+
+def points(scene: Scene) -> Array:
+    """Return points that a camera must show, within the scene's box, shape ``(k, 3)`` [m]."""
+    bodies = [_corners(actor.look, actor.poses).reshape(-1, 3) for actor in scene.actors]
+    every = np.concatenate([*bodies, *(curve.points for curve in scene.curves), scene.low[None]])
+    every = every[np.isfinite(every).all(axis=1)]
+    if len(every) == 1:
+        every = np.stack([scene.low, scene.high])
+    kept: Array = np.clip(every, scene.low, scene.high)
+    return kept
 
 
 def floor(gravity: Vector | None, low: Vector, high: Vector) -> float | None:
