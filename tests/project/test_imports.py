@@ -28,8 +28,9 @@ FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encod
 at the top of a file, inside functions, and for types alone."""
 
 HEAVY = {
-    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky", "matplotlib",
-    "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
+    "PIL", "av", "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky",
+    "matplotlib", "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy",
+    "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 
@@ -167,7 +168,7 @@ except SystemExit as end:
 print("loaded:", *sys.modules)
 """
 ELSEWHERE = {
-    "cma", "control", "daqp", "dask", "distributed", "loky", "matplotlib.pyplot", "mpmath",
+    "av", "cma", "control", "daqp", "dask", "distributed", "loky", "matplotlib.pyplot", "mpmath",
     "numba.np.arraymath", "pandas", "sympy", "xarray",
 }  # fmt: skip
 """What neither a check nor a run of the SCARA needs, once its formulas and kernels are kept."""

@@ -68,8 +68,8 @@ class Camera:
             (factor,) = zoom or (1.0,)
         except ValueError:
             raise InputError(
-                f"a camera is {quoted(NAMES)}, or azimuth and elevation in degrees such as '45,20', "
-                f"or with a zoom '45,20,1.5'; got '{one_line(text, 60)}'."
+                f"a camera is {quoted(NAMES)}, or azimuth and elevation in degrees, such as "
+                f"'45,20', or with a zoom '45,20,1.5'; got '{one_line(text, 60)}'."
             ) from None
         return cls(azimuth=azimuth, elevation=elevation, zoom=factor)
 
@@ -107,9 +107,7 @@ def view_of(scene: Scene, camera: Camera | None, width: int, height: int) -> Vie
     at = np.array([right, above, toward]) @ (extent.points(scene) - middle).T
     # The picture's shorter side sees the field.
     tangent = np.tan(np.radians(0.5 * FIELD)) * np.array([width, height]) / min(width, height)
-    ahead, behind = (
-        (tangent[:, None] * at[2] + sign * at[:2]).max(axis=1) for sign in (1.0, -1.0)
-    )
+    ahead, behind = ((tangent[:, None] * at[2] + sign * at[:2]).max(axis=1) for sign in (1.0, -1.0))
     if target is None:
         aside = 0.5 * (ahead - behind)
         far = float((0.5 * (ahead + behind) / tangent).max())

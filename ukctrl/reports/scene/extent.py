@@ -71,9 +71,10 @@ def box(actors: Sequence[Actor], curves: Sequence[Curve]) -> tuple[Vector, Vecto
 def points(scene: Scene) -> Array:
     """Return points that a camera must show, within the scene's box, shape ``(k, 3)`` [m]."""
     bodies = [_corners(actor.look, actor.poses).reshape(-1, 3) for actor in scene.actors]
-    every = np.concatenate([*bodies, *(curve.points for curve in scene.curves), scene.low[None]])
+    lines = [curve.points for curve in scene.curves]
+    every = np.concatenate([np.empty((0, 3)), *bodies, *lines])
     every = every[np.isfinite(every).all(axis=1)]
-    if len(every) == 1:
+    if not len(every):
         every = np.stack([scene.low, scene.high])
     kept: Array = np.clip(every, scene.low, scene.high)
     return kept

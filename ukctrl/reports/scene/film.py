@@ -10,7 +10,6 @@ Matplotlib. The same scene gives the same pictures.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +25,7 @@ from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files.toml import one_line
 from ukctrl.reports.scene.camera import Camera
 from ukctrl.reports.scene.captions import clock_text, words, written
-from ukctrl.reports.scene.picture import Canvas, Painter, Picture, checked_size
+from ukctrl.reports.scene.picture import MOST_POINTS, Canvas, Painter, Picture, checked_size
 from ukctrl.reports.scene.stage import Scene
 from ukctrl.simulation.result.plain_files import folder_for, replacing
 
@@ -37,15 +36,15 @@ FILMS = (".mp4", ".gif", ".webp")
 PICTURES = (".png", ".pdf", ".svg")
 MOST_FRAMES = 20_000
 """A film is never longer."""
-MOST_POINTS = 4e9
-"""Nor has all its pictures together more points; a GIF or WebP, which is put together in memory,
-a tenth."""
+MOST_IN_ALL = 4e9
+"""Nor have all its pictures together more points; those of a GIF or WebP, which are put together in
+memory, a twentieth."""
 MOST_POSES = 50
 """Of a strip."""
 FASTEST_GIF = 50.0
 """Viewers slow down a GIF with more pictures a second than this."""
-COLORS = 255
-"""Of a GIF."""
+COLORS, SAMPLES = 255, 4
+"""Of a GIF, and of how many of its pictures these are."""
 DPI = 200
 """Points of a picture to the inch, in a PDF or SVG."""
 
@@ -79,9 +78,10 @@ def record(
             not installed; the file cannot be written.
     """
     ending = path.suffix.lower()
-    if ending not in (*FILMS, *PICTURES):
+    if ending not in (*FILMS, *PICTURES) or "\0" in str(path):
         raise InputError(
-            f"a film or picture ends in {quoted((*FILMS, *PICTURES))}; got '{one_line(path.name)}'."
+            f"a film or picture ends in {quoted((*FILMS, *PICTURES))}; got "
+            f"'{one_line(path.name, 60)}'."
         )
     size = checked_size(size)
     if strip and (ending in FILMS or not 1 <= strip <= MOST_POSES):
@@ -94,21 +94,24 @@ def record(
         return _picture(scene, path, times, size, camera, progress)
     times = film_times(scene, fps, speed)
     points = float(size[0] * size[1]) * len(times)
-    if len(times) > MOST_FRAMES or points > (MOST_POINTS if ending == ".mp4" else 0.1 * MOST_POINTS):
+    most = MOST_IN_ALL if ending == ".mp4" else 0.05 * MOST_IN_ALL
+    if len(times) > MOST_FRAMES or points > most:
         raise InputError(
             f"a film of {len(times)} pictures of {size[0]} x {size[1]} points is too long for "
             f"'{ending}'; ask for fewer pictures a second, a higher speed or a smaller size."
         )
     if ending == ".gif" and fps > FASTEST_GIF:
-        raise InputError(
-            f"a GIF has at most {FASTEST_GIF:g} pictures a second; got {fps:g}."
-        )
+        raise InputError(f"a GIF has at most {FASTEST_GIF:g} pictures a second; got {fps:g}.")
     if ending == ".mp4":
         size = (size[0] + size[0] % 2, size[1] + size[1] % 2)  # it takes whole blocks of two
-    write = _mp4 if ending == ".mp4" else _moving
     painter = Painter(scene, size, camera)
+    frames = _frames(painter, times, speed, progress)
     with folder_for("the film", path.parent), replacing(path) as unfinished:
-        write(unfinished, ending, _frames(painter, times, speed, progress), fps)
+        if ending == ".mp4":
+            _mp4(unfinished, frames, fps)
+        else:
+            early = [painter.draw([time]) for time in _spread(scene, SAMPLES)]
+            _moving(unfinished, ending, frames, fps, early)
     return path
 
 
@@ -149,7 +152,8 @@ def film_times(scene: Scene, fps: float, speed: float) -> Vector:
     if count > 1e7:
         raise InputError(f"a film of {count:.0f} pictures is too long; ask for a higher speed.")
     times: Vector = scene.time[0] + np.arange(int(count)) * (speed / fps)
-    return np.minimum(times, scene.time[-1])
+    times = np.minimum(times, scene.time[-1])
+    return times
 
 
 def _spread(scene: Scene, count: int) -> Vector:
@@ -173,7 +177,8 @@ def _frames(
             free.put(canvas)
         return written(bare, words(painter, time, clock_text(scene, time, speed)))
 
-    threads = min(os.cpu_count() or 1, 4, len(times))
+    room = MOST_POINTS // (painter.width * painter.height)
+    threads = min(os.cpu_count() or 1, 4, room, len(times))
     for _ in range(threads):
         free.put(painter.canvas())
     yield frame(float(times[0]))  # machine code is made once, by one thread
@@ -192,7 +197,7 @@ def _frames(
     progress(1.0)
 
 
-def _mp4(path: Path, ending: str, frames: Iterator[Picture], fps: float) -> None:
+def _mp4(path: Path, frames: Iterator[Picture], fps: float) -> None:
     from fractions import Fraction
 
     try:
@@ -214,20 +219,21 @@ def _mp4(path: Path, ending: str, frames: Iterator[Picture], fps: float) -> None
         container.mux(stream.encode())
 
 
-def _moving(path: Path, ending: str, frames: Iterator[Picture], fps: float) -> None:
-    """Write a GIF or WebP that repeats."""
-    from PIL import Image
+def _moving(
+    path: Path, ending: str, frames: Iterator[Picture], fps: float, samples: Sequence[Picture]
+) -> None:
+    """Write a GIF or WebP that repeats; the colours of a GIF are those of some of its pictures."""
+    import PIL.Image
 
-    images = (Image.fromarray(picture) for picture in frames)
-    first = next(images)
-    more: dict[str, Any] = {"method": 4, "quality": 75, "minimize_size": False}
     if ending == ".gif":
-        images = itertools.chain([first], images)
-        early = list(itertools.islice(images, 0, None))
-        palette = _palette(early)
-        first, *rest = (each.quantize(palette=palette, dither=Image.Dither.NONE) for each in early)
-        images, more = iter(rest), {"optimize": False, "disposal": 1}
-    kept = [first, *images]
+        palette, plain = _palette(np.concatenate(samples)), PIL.Image.Dither.NONE
+        more: dict[str, Any] = {"optimize": False, "disposal": 1}
+        kept = [
+            PIL.Image.fromarray(each).quantize(palette=palette, dither=plain) for each in frames
+        ]
+    else:
+        more = {"method": 4, "quality": 75}
+        kept = [PIL.Image.fromarray(each) for each in frames]
     # A GIF counts hundredths of a second: rounded, so that the whole is as long as it should be.
     ends = np.round(np.arange(len(kept) + 1) * 100.0 / fps) * 10.0
     kept[0].save(
@@ -236,16 +242,16 @@ def _moving(path: Path, ending: str, frames: Iterator[Picture], fps: float) -> N
     )  # fmt: skip
 
 
-def _palette(images: list[Image]) -> Image:
-    """Return an image with the colours of some of a film's pictures."""
-    from PIL import Image
+def _palette(picture: Picture) -> Image:
+    """Return an image with the colours of a picture; white stays white."""
+    import PIL.Image
 
-    some = [images[k] for k in np.linspace(0, len(images) - 1, 4).astype(int)]
-    width, height = some[0].size
-    sheet = Image.new("RGB", (width, height * len(some)))
-    for k, image in enumerate(some):
-        sheet.paste(image, (0, k * height))
-    return sheet.quantize(COLORS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    way, plain = PIL.Image.Quantize.MEDIANCUT, PIL.Image.Dither.NONE
+    found = PIL.Image.fromarray(picture).quantize(COLORS, method=way, dither=plain)
+    colors = np.array(found.getpalette()).reshape(-1, 3)
+    colors[colors.sum(axis=1).argmax()] = 255
+    found.putpalette(colors.reshape(-1).tolist())
+    return found
 
 
 def _picture(
@@ -278,7 +284,8 @@ def _page(picture: Picture, texts: Sequence[Any], path: Path, kind: str) -> None
     from ukctrl.reports.plot import style
 
     height, width = picture.shape[:2]
-    with rc_context({**style.RC, "pdf.fonttype": 42, "svg.fonttype": "none"}):
+    settings: Any = {**style.RC, "pdf.fonttype": 42}
+    with rc_context(settings):
         figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
         figure.figimage(picture)
         vertical = {"a": "top", "m": "center", "s": "baseline"}

@@ -8,31 +8,28 @@ a canvas of its own.
 from __future__ import annotations
 
 import dataclasses as dc
-import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Array, Indices, Matrix, Vector
+from ukctrl.core.arrays import Array, Matrix
 from ukctrl.core.errors import InputError
-from ukctrl.reports.plot import style
-from ukctrl.reports.scene import extent, light_kernels, raster_kernels
+from ukctrl.reports.scene import light_kernels, raster_kernels
 from ukctrl.reports.scene.camera import Camera, view_of
 from ukctrl.reports.scene.light_kernels import Bodies, Floor, Lamp, Lens
-from ukctrl.reports.scene.moments import between, mixed, poses_at
-from ukctrl.reports.scene.page_data import usable
+from ukctrl.reports.scene.moments import between, mixed
 from ukctrl.reports.scene.stage import Curve, Scene
-from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.look.parts import Poses
+from ukctrl.reports.scene.triangles import Triangles, light_of
 
 Picture = NDArray[np.uint8]
 """Red, green and blue, shape ``(height, width, 3)``."""
 SMALLEST, LARGEST = 16, 4096
 """How wide and high a picture may be, in points."""
-ROBOT, SQUARES = "#b7c1cc", "#c3cbd4"
-"""The page's colours of bodies without one, and of the floor's lines."""
+MOST_POINTS = 10_000_000
+"""And so many in all."""
+SQUARES = "#c3cbd4"
+"""The page's colour of the floor's lines."""
 PAPER = ("#ffffff", "#ffffff")
 """What is behind everything, above and below."""
 FINER = 2
@@ -41,11 +38,8 @@ SHADOW = 1024
 """Points of the sun's picture along each axis."""
 SUN = (0.55, -0.4, 1.0)
 """Where the sun stands, where z is upwards; the page's too."""
-CREASE = 0.6
-"""Triangles that meet at a larger angle have an edge between them [rad]; the page's too."""
 WIDTHS = {"reference": (0.0085, 0.0125, 0.3), "trail": (0.0032, 0.009, 1.0)}
 """Half the width of a curve and of its dot, as fractions of the scene, and its opacity."""
-_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 def picture(
@@ -70,20 +64,13 @@ def picture(
     return painter.draw([scene.time[-1] if time is None else time])
 
 
-def light_of(color: str, otherwise: str = ROBOT) -> Vector:
-    """Return how much light a colour of a screen is, red, green and blue from 0 to 1."""
-    text = color if _COLOR.fullmatch(color) else otherwise
-    level = np.array([int(text[k : k + 2], 16) for k in (1, 3, 5)]) / 255.0
-    return np.where(level <= 0.04045, level / 12.92, ((level + 0.055) / 1.055) ** 2.4)
-
-
 def _levels() -> NDArray[np.uint8]:
     light = np.linspace(0.0, 1.0, 4096)
     level = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1.0 / 2.4) - 0.055)
     return np.round(255.0 * level).astype(np.uint8)
 
 
-@dc.dataclass(frozen=True, eq=False)
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
 class Canvas:
     """Room for drawing one picture at a time."""
 
@@ -124,7 +111,7 @@ class Painter:
         self.near = view.near
         self.plain = Lens(view.axes, view.focal, view.middle)
         self.lens = Lens(view.axes, FINER * view.focal, FINER * view.middle)
-        self._gather()
+        self.triangles = Triangles(scene)
         self._curves = [_Line(curve, self) for curve in scene.curves]
         self._curves.sort(key=lambda line: line.curve.kind == "trail")
         self._sun()
@@ -148,13 +135,15 @@ class Painter:
         """Return room for drawing; each thread needs its own."""
         fine, size = (FINER * self.height, FINER * self.width), (self.height, self.width)
         return Canvas(
-            *(np.empty(fine, np.float32) for _ in range(2)),
-            np.empty(fine, np.int32),
-            np.empty((*size, 3), np.float32),
-            np.zeros(size, np.float32),
-            np.empty((SHADOW, SHADOW), np.float32),
-            np.empty((SHADOW, SHADOW), np.int32),
-            *(np.empty((len(self._local), 3)) for _ in range(2)),
+            depth=np.empty(fine, np.float32),
+            layer=np.empty(fine, np.float32),
+            seen=np.empty(fine, np.int32),
+            light=np.empty((*size, 3), np.float32),
+            part=np.zeros(size, np.float32),
+            nearest=np.empty((SHADOW, SHADOW), np.float32),
+            unseen=np.empty((SHADOW, SHADOW), np.int32),
+            world=np.empty((len(self.triangles.local), 3)),
+            places=np.empty((len(self.triangles.local), 3)),
         )
 
     def draw(
@@ -168,10 +157,12 @@ class Painter:
             faintest: Opacity of the first of several; the others' grow from it evenly.
         """
         canvas = self.canvas() if canvas is None else canvas
-        bodies = self._placed(times[-1], canvas)
+        triangles = self.triangles
+        bodies = triangles.placed(times[-1], canvas.world)
+        self._look(canvas)
         canvas.depth[:], canvas.seen[:] = 0.0, -1
         raster_kernels.fill_seen(
-            canvas.places, canvas.world, bodies.faces, 0, self._opaque, self.lens.axes,
+            canvas.places, canvas.world, bodies.faces, 0, triangles.hiding, self.lens.axes,
             self.lens.focal, self.lens.middle, self.near, canvas.depth, canvas.seen,
         )  # fmt: skip
         lamp = self._lit(canvas)
@@ -180,10 +171,13 @@ class Painter:
             canvas.light,
         )  # fmt: skip
         canvas.seen[:] = -1
-        for first, last, opacity in self._clear:
+        if triangles.clear:
+            self._look(canvas)
+        for first, last, opacity in triangles.clear:
             self._blend(canvas, bodies, lamp, first, last, opacity)
         for k, time in enumerate(times[:-1]):
-            earlier = self._placed(time, canvas)
+            earlier = triangles.placed(time, canvas.world)
+            self._look(canvas)
             opacity = faintest + (0.75 - faintest) * k / len(times)
             self._blend(canvas, earlier, lamp, 0, len(earlier.faces), opacity)
         for line in self._curves:
@@ -209,44 +203,6 @@ class Painter:
         )
         return out
 
-    def _gather(self) -> None:
-        """Collect the triangles of all parts: first those that hide what is behind them."""
-        entries, start, normals = [], 0, _Normals()
-        for order, actor in enumerate(self.scene.actors):
-            for part in actor.look.parts:
-                if usable(part) and (opacity := part.opacity * actor.opacity) > 0.0:
-                    color = actor.color or part.color
-                    at = start + part.carrier
-                    entries.append((opacity < 1.0, order, opacity, color, at, part.mesh))
-            start += len(actor.look.carriers)
-        self._carriers = start
-        entries.sort(key=lambda entry: entry[:3])
-        self._local = np.concatenate([np.empty((0, 3)), *(entry[-1].vertices for entry in entries)])
-        counts = [len(entry[-1].vertices) for entry in entries]
-        sides = [len(entry[-1].faces) for entry in entries]
-        starts = np.cumsum([0, *counts])
-        moved = [entry[-1].faces + start for entry, start in zip(entries, starts, strict=False)]
-        self._faces = np.concatenate([np.empty((0, 3), np.int64), *moved]).astype(np.int64)
-        carriers = np.array([entry[4] for entry in entries], dtype=np.int64)
-        self._owners = np.repeat(carriers, counts)
-        self._face_owners = np.repeat(carriers, sides)
-        self._paints = np.repeat(np.arange(len(entries)), sides)
-        colors = [light_of(entry[3]) for entry in entries]
-        self._colors = np.array(colors).reshape(-1, 3)
-        self._normals = np.concatenate(
-            [np.empty((0, 3, 3), np.float32), *(normals.of(entry[-1]) for entry in entries)]
-        )
-        ends = np.cumsum([0, *sides])
-        hiding = sum(not entry[0] for entry in entries)
-        self._opaque = int(ends[hiding])
-        self._clear: list[tuple[int, int, float]] = []
-        for k in range(hiding, len(entries)):
-            last = self._clear[-1] if self._clear else None
-            if last and entries[k][1:3] == entries[k - 1][1:3]:
-                self._clear[-1] = (last[0], int(ends[k + 1]), last[2])
-            else:
-                self._clear.append((int(ends[k]), int(ends[k + 1]), entries[k][2]))
-
     def _sun(self) -> None:
         scene = self.scene
         up = np.array(scene.up)
@@ -262,28 +218,16 @@ class Painter:
         self._bias = 0.006 * reach
         self._up = up
 
-    def _placed(self, time: float, canvas: Canvas) -> Bodies:
-        """Put all vertices where they are at a time."""
-        before, share = between(self.scene.time, np.array([time]))
-        every = [poses_at(actor.poses, before, share) for actor in self.scene.actors]
-        position = np.concatenate([np.empty((0, 3)), *(each.position[0] for each in every)])
-        turns = np.concatenate(
-            [np.empty((0, 3, 3)), *(extent.rotations(each.quaternion[0]) for each in every)]
-        )
-        stretch = np.concatenate([np.empty(0), *(each.stretch[0] for each in every)])
-        raster_kernels.place(self._local, self._owners, turns, position, stretch, canvas.world)
+    def _look(self, canvas: Canvas) -> None:
+        """Let the eye look at the vertices as they are now."""
         raster_kernels.project(
             canvas.world, self.lens.axes, self.lens.focal, self.lens.middle, self.near,
             canvas.places,
         )  # fmt: skip
-        return Bodies(
-            canvas.world, self._faces, self._face_owners, self._paints, self._normals, turns,
-            stretch, self._colors,
-        )  # fmt: skip
 
     def _lit(self, canvas: Canvas) -> Lamp:
         """Let the sun look at what hides; its places stand where the eye's did."""
-        places, solid = canvas.places, self._faces[: self._opaque]
+        places, solid = canvas.places, self.triangles.faces[: self.triangles.hiding]
         raster_kernels.project_level(
             canvas.world, self._sun_axes, self._sun_scale, 0.5 * SHADOW, places
         )
@@ -301,10 +245,6 @@ class Painter:
     def _blend(
         self, canvas: Canvas, bodies: Bodies, lamp: Lamp, first: int, last: int, opacity: float
     ) -> None:
-        raster_kernels.project(
-            canvas.world, self.lens.axes, self.lens.focal, self.lens.middle, self.near,
-            canvas.places,
-        )  # fmt: skip
         canvas.layer[:] = canvas.depth
         raster_kernels.fill_seen(
             canvas.places, canvas.world, bodies.faces, first, last, self.lens.axes,
@@ -339,34 +279,6 @@ class _Line:
         light_kernels.blend_line(canvas.part, self.opacity, self.color, canvas.light)
 
 
-class _Normals:
-    """Normals of the corners of meshes, each mesh once."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Array] = {}
-
-    def of(self, mesh: Mesh) -> Any:
-        if id(mesh) not in self._known:
-            self._known[id(mesh)] = corner_normals(mesh)
-        return self._known[id(mesh)]
-
-
-def corner_normals(mesh: Mesh) -> NDArray[np.float32]:
-    """Return the normal of each corner of each triangle, shape ``(m, 3, 3)``; see `CREASE`.
-
-    Vertices in the same place are one.
-    """
-    faces = np.asarray(mesh.faces, dtype=np.int64)
-    _, same = np.unique(np.asarray(mesh.vertices, dtype=np.float64), axis=0, return_inverse=True)
-    vertices = same.reshape(-1)[faces].reshape(-1)
-    corners = np.argsort(vertices, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(vertices))]).astype(np.int64)
-    a, b, c = (mesh.vertices[faces[:, k]] for k in range(3))
-    out = np.zeros((len(faces), 3, 3), np.float32)
-    raster_kernels.write_normals(corners, starts, np.cross(b - a, c - a), float(np.cos(CREASE)), out)
-    return out
-
-
 def checked_size(size: tuple[int, int]) -> tuple[int, int]:
     """Return width and height of a picture, if it can have them.
 
@@ -374,10 +286,11 @@ def checked_size(size: tuple[int, int]) -> tuple[int, int]:
         InputError: It cannot.
     """
     width, height = size
-    if not (SMALLEST <= width <= LARGEST and SMALLEST <= height <= LARGEST):
+    fits = min(size) >= SMALLEST and max(size) <= LARGEST and width * height <= MOST_POINTS
+    if not fits:
         raise InputError(
-            f"a picture must be {SMALLEST} to {LARGEST} points wide and high; "
-            f"got {width} x {height}."
+            f"a picture must be {SMALLEST} to {LARGEST} points wide and high, and have at most "
+            f"{MOST_POINTS:.0e} in all; got {width} x {height}."
         )
     return int(width), int(height)
 
@@ -385,5 +298,5 @@ def checked_size(size: tuple[int, int]) -> tuple[int, int]:
 def nice(value: float) -> float:
     """Return the nearest of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(value))
-    rest = value / power
-    return float(power * (1.0 if rest < 1.5 else 2.0 if rest < 3.5 else 5.0 if rest < 7.5 else 10.0))
+    steps = ((1.5, 1.0), (3.5, 2.0), (7.5, 5.0))
+    return float(power * next((step for most, step in steps if value / power < most), 10.0))

@@ -69,7 +69,9 @@ def place(
         c = owners[i]
         x, y, z = local[i, 0], local[i, 1], local[i, 2] * stretch[c]
         for k in range(3):
-            world[i, k] = position[c, k] + turns[c, k, 0] * x + turns[c, k, 1] * y + turns[c, k, 2] * z
+            world[i, k] = (
+                position[c, k] + turns[c, k, 0] * x + turns[c, k, 1] * y + turns[c, k, 2] * z
+            )
 
 
 @compiled
