@@ -15,8 +15,9 @@ from ukctrl.reports.scene.stage import Scene
 
 FIELD = 28.0
 """How wide a camera sees, the page's too [deg]."""
-ROOM = 1.1
-"""A camera stands so much further away than where it just sees everything."""
+ROOM, TITLE = 1.08, 0.07
+"""A camera stands so much further away than where it just sees everything below a title, which has
+this much of the picture's height."""
 NAMES = {"front": (0.0, 0.0), "side": (90.0, 0.0), "top": (0.0, 90.0), "iso": (45.0, 35.26)}
 """Azimuth and elevation of the cameras with a name [deg]."""
 
@@ -106,7 +107,11 @@ def view_of(scene: Scene, camera: Camera | None, width: int, height: int) -> Vie
     middle = 0.5 * (scene.low + scene.high)
     at = np.array([right, above, toward]) @ (extent.points(scene) - middle).T
     # The picture's shorter side sees the field.
-    tangent = np.tan(np.radians(0.5 * FIELD)) * np.array([width, height]) / min(width, height)
+    tangent = (
+        np.tan(np.radians(0.5 * FIELD))
+        * np.array([width, (1.0 - TITLE) * height])
+        / min(width, height)
+    )
     ahead, behind = ((tangent[:, None] * at[2] + sign * at[:2]).max(axis=1) for sign in (1.0, -1.0))
     if target is None:
         aside = 0.5 * (ahead - behind)
@@ -120,7 +125,7 @@ def view_of(scene: Scene, camera: Camera | None, width: int, height: int) -> Vie
     return View(
         np.stack([eye, right, above, toward]),
         0.5 * min(width, height) / np.tan(np.radians(0.5 * FIELD)) * zoom,
-        np.array([0.5 * width, 0.5 * height]),
+        np.array([0.5 * width, 0.5 * (1.0 + TITLE) * height]),
         size / 400.0,
     )
 
