@@ -13,10 +13,11 @@ LONGEST = 4.0
 """A film takes no longer than this; a longer run is shown faster [s]."""
 
 
-def film(result: Result, name: str, folder: Path) -> Path:
-    """Write the film of a run, and return its path."""
+def film(result: Result, name: str, folder: Path) -> Path | None:
+    """Write the film of a run, and return its path; None where it ended as it began."""
     scene = of_result(result)
-    assert scene is not None
+    if scene is None:
+        return None
     speed = max(1.0, float(scene.time[-1] - scene.time[0]) / LONGEST)
     path = folder / f"contact-sheet-{name}.webp"
     return record(scene, path, fps=RATE, size=SIZE, speed=speed)
