@@ -19,6 +19,8 @@ from ukctrl.robot.look import meshes
 from ukctrl.robot.look.parts import Look, Part, Poses
 
 SIZE = (96, 64)
+ROW = 34
+"""Of the points that lie before the eye: below the middle, since a title stands above."""
 FRONT = Camera.parse("front")
 POINT = 1.0
 """A silhouette is as wide as projection says up to a point of the picture, on each side."""
@@ -83,7 +85,7 @@ def test_what_is_nearer_hides_what_is_behind_whichever_comes_first():
     near = actor([0.0, -0.5, 0.0], color="#ff0000")
     far = actor([0.0, 0.5, 0.0], color="#0000ff")
     for order in ((near, far), (far, near)):
-        red, _, blue = picture(scene(*order), size=SIZE, camera=FRONT)[32, 48].astype(int)
+        red, _, blue = picture(scene(*order), size=SIZE, camera=FRONT)[ROW, 48].astype(int)
         assert red > 100 + blue
 
 
@@ -92,7 +94,7 @@ def test_the_side_towards_the_sun_is_brighter():
     rows, columns = np.nonzero(drawn(shown))
     level = shown.astype(int).sum(axis=2)
     right, left = columns.max() - 6, columns.min() + 6
-    assert level[32, right] > level[32, left] + 60
+    assert level[ROW, right] > level[ROW, left] + 60
     assert level[rows.min() + 6, 48] > level[rows.max() - 6, 48] + 60
 
 
@@ -127,7 +129,7 @@ def test_triangles_that_reach_behind_the_eye_are_cut():
     level = Camera(azimuth=0.0, elevation=0.0, target=(0.0, 0.0, 0.0))
     mask = drawn(picture(shown, size=SIZE, camera=level))
     assert mask[-1, 48]  # up to the lower edge
-    assert not mask[:32].any()  # nothing of it flips to above the horizon
+    assert not mask[:ROW].any()  # nothing of it flips to above the horizon
     assert mask[-1].sum() > mask[48].sum() > mask[36].sum()  # and it is wider where it is nearer
 
 
@@ -143,7 +145,7 @@ def test_what_is_transparent_lets_through_what_is_behind_it():
     levels = []
     for opacity in (0.2, 0.5, 0.8):
         ghost = actor([0.0, -0.5, 0.0], radius=0.4, color="#ff0000", opacity=opacity)
-        red, _, blue = picture(scene(solid, ghost), size=SIZE, camera=FRONT)[32, 48].astype(int)
+        red, _, blue = picture(scene(solid, ghost), size=SIZE, camera=FRONT)[ROW, 48].astype(int)
         levels.append((red, blue))
     reds, blues = zip(*levels, strict=True)
     assert list(reds) == sorted(set(reds))
@@ -184,10 +186,10 @@ def test_a_trail_grows_and_a_reference_is_there_from_the_start():
         drawn(picture(scene(curves=(curve("trail"),), times=times), t, size=SIZE, camera=FRONT))
         for t in (0.6, 1.4)
     )
-    assert early[32].sum() + 20 < late[32].sum()
+    assert early[ROW].sum() + 20 < late[ROW].sum()
     assert not early[:, 60:].any()
     start = picture(scene(curves=(curve("reference"),), times=times), 0.0, size=SIZE, camera=FRONT)
-    assert drawn(start)[32].sum() > 60
+    assert drawn(start)[ROW].sum() > 60
 
 
 def test_a_curve_behind_a_body_is_hidden_and_one_before_it_is_not():
@@ -196,15 +198,15 @@ def test_a_curve_behind_a_body_is_hidden_and_one_before_it_is_not():
     for shift, seen in ((-behind, True), (behind, False)):
         moved = dc.replace(line, points=line.points + shift)
         shown = picture(scene(ball, curves=(moved,)), size=SIZE, camera=FRONT).astype(int)
-        assert (shown[32, 40, 0] - shown[32, 40, 2] > 20) == seen
+        assert (shown[ROW, 40, 0] - shown[ROW, 40, 2] > 20) == seen
 
 
 def test_a_curve_has_gaps():
     line = curve("reference")
     line.points[8:13] = np.nan
     mask = drawn(picture(scene(curves=(line,)), size=SIZE, camera=FRONT))
-    assert mask[32, 20]
-    assert not mask[32, 44:52].any()
+    assert mask[ROW, 20]
+    assert not mask[ROW, 44:52].any()
 
 
 def test_everything_of_a_scene_is_in_the_picture_from_everywhere():
@@ -219,11 +221,7 @@ def test_everything_of_a_scene_is_in_the_picture_from_everywhere():
 
 @pytest.mark.parametrize(
     ("text", "right", "up"),
-    [
-        ("front", (1, 0, 0), (0, 0, 1)),
-        ("side", (0, 1, 0), (0, 0, 1)),
-        ("top", (1, 0, 0), (0, 1, 0)),
-    ],
+    [("front", "x", "z"), ("side", "y", "z"), ("top", "x", "y")],
 )
 def test_cameras_with_a_name_look_along_an_axis(text, right, up):
     axes = view_of(scene(actor([0.0, 0.0, 0.0])), Camera.parse(text), *SIZE).axes
@@ -340,7 +338,7 @@ def test_a_picture_is_the_same_from_any_thread(tmp_path):
 
 def test_a_strip_shows_earlier_poses_paler():
     shown = strip(moving(), 3, size=SIZE, camera=FRONT).astype(int).sum(axis=2)
-    left, middle, right = shown[32, 20], shown[32, 48], shown[32, 75]
+    left, middle, right = shown[ROW, 20], shown[ROW, 48], shown[ROW, 75]
     assert 760 > left > middle > right
     by_times = strip(moving(), [0.0, 1.0, 2.0], size=SIZE, camera=FRONT)
     np.testing.assert_array_equal(by_times.astype(int).sum(axis=2), shown)
