@@ -1,8 +1,8 @@
 """A scene as a film, a picture, or a strip of poses in one picture, in a file.
 
-    record(scene, Path("run.mp4"))                         # a film
-    record(scene, Path("run.png"), strip=6)                # six poses in one picture, for a paper
-    record(scene, Path("run.gif"), size=(480, 270), fps=15, speed=2.0)
+    record(result, Path("run.mp4"))                        # a film
+    record(result, Path("run.png"), strip=6)               # six poses in one picture, for a paper
+    record(result, Path("run.gif"), size=(480, 270), fps=15, speed=2.0)
 
 Films for video players are written by PyAV (extra ``film``), everything else by Pillow and
 Matplotlib. The same scene gives the same pictures.
@@ -25,9 +25,11 @@ from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files.toml import one_line
 from ukctrl.reports.scene.camera import Camera
 from ukctrl.reports.scene.captions import clock_text, words, written
+from ukctrl.reports.scene.from_results import of_result
 from ukctrl.reports.scene.picture import MOST_POINTS, Canvas, Painter, Picture, checked_size
 from ukctrl.reports.scene.stage import Scene
 from ukctrl.simulation.result.plain_files import folder_for, replacing
+from ukctrl.simulation.result.result import Result
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -50,7 +52,7 @@ DPI = 200
 
 
 def record(
-    scene: Scene,
+    shown: Scene | Result,
     path: Path,
     *,
     fps: float = 30.0,
@@ -60,10 +62,10 @@ def record(
     strip: int = 0,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Path:
-    """Write a scene to a file, and return its path.
+    """Write a film or a picture of a run, or of another scene, and return its path.
 
     Args:
-        scene: What is shown.
+        shown: The run, or the scene.
         path: Where to; its ending says what: a film (``.mp4``, ``.gif``, ``.webp``), or a picture
             (``.png``, ``.pdf``, ``.svg``) of the scene's end.
         fps: Pictures a second of a film.
@@ -74,8 +76,8 @@ def record(
         progress: Is told from 0 to 1 how much is done.
 
     Raises:
-        InputError: The ending, a number or the size is none that there is; what writes ``.mp4`` is
-            not installed; the file cannot be written.
+        InputError: The ending, a number or the size is none that there is; nothing is there to
+            see; what writes ``.mp4`` is not installed; the file cannot be written.
     """
     ending = path.suffix.lower()
     if ending not in (*FILMS, *PICTURES) or "\0" in str(path):
@@ -83,6 +85,9 @@ def record(
             f"a film or picture ends in {quoted((*FILMS, *PICTURES))}; got "
             f"'{one_line(path.name, 60)}'."
         )
+    scene = of_result(shown) if isinstance(shown, Result) else shown
+    if scene is None:
+        raise InputError("this run ended as it began: there is nothing to see.")
     size = checked_size(size)
     if strip and (ending in FILMS or not 1 <= strip <= MOST_POSES):
         raise InputError(
