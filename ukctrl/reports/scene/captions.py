@@ -88,7 +88,7 @@ def clock_text(scene: Scene, time: float, speed: float) -> str:
         return ""
     span = float(scene.time[-1] - scene.time[0])
     digits = int(np.clip(2 - np.floor(np.log10(span if span > 0.0 else 1.0)), 1, 6))
-    pace = "" if speed == 1.0 else f"    {speed:g} x"
+    pace = "" if speed == 1.0 else f"    {speed:.3g} x"
     return f"{time:.{digits}f} s{pace}"
 
 
