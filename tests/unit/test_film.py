@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from ukctrl import Scenario, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.reports.scene.camera import Camera, view_of
 from ukctrl.reports.scene.film import film_times, record, strip
+from ukctrl.reports.scene.from_results import of_result
 from ukctrl.reports.scene.moments import between, mixed, poses_at
 from ukctrl.reports.scene.picture import Painter, picture
 from ukctrl.reports.scene.stage import Actor, Curve, Scene
@@ -276,6 +278,18 @@ def test_a_moment_beside_a_gap_is_still_there():
     values = np.array([1.0, 2.0, np.nan, 4.0])
     before, share = between(np.arange(4.0), np.array([1.0, 1.5, 3.0]))
     np.testing.assert_array_equal(mixed(values, before, share), [2.0, np.nan, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "trails"), [("log-spiral-particle", 1), ("swarm-decay", 5), ("scara-weak-motors", 1)]
+)
+def test_what_is_small_beside_its_way_leaves_a_trail(name, trails):
+    shown = of_result(simulate(Scenario.load(name)))
+    ways = [each for each in shown.curves if each.kind == "trail"]
+    assert len(ways) >= trails
+    for way in ways:
+        assert (way.points >= shown.low - 1e-9).all()
+        assert (way.points <= shown.high + 1e-9).all()
 
 
 def moving():

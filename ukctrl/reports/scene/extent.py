@@ -14,6 +14,8 @@ FARTHEST = 1e6
 """What is further away is not shown [m]."""
 RUNAWAY = 30.0
 """A camera does not follow further than so many sizes of what is there at the start."""
+USUAL = 4.0
+"""Unless this many times what is usual is further, as for particles."""
 SMALLEST = 1e-3
 """A scene is never smaller than this [m]."""
 FLAT = 0.15
@@ -62,7 +64,9 @@ def box(actors: Sequence[Actor], curves: Sequence[Curve]) -> tuple[Vector, Vecto
     if start is None:
         return np.full(3, -0.5), np.full(3, 0.5)
     middle, size = 0.5 * (start[0] + start[1]), float((start[1] - start[0]).max())
-    near = np.abs(everything - middle).max(axis=1) <= RUNAWAY * max(size, SMALLEST)
+    away = np.abs(everything - middle).max(axis=1)
+    usual = float(np.median(away[away < FARTHEST])) if (away < FARTHEST).any() else 0.0
+    near = away <= max(RUNAWAY * max(size, SMALLEST), USUAL * usual)
     low, high = _ends(everything[near]) or start
     lacking = np.maximum(SMALLEST - (high - low), 0.0)
     return low - 0.5 * lacking, high + 0.5 * lacking
