@@ -93,10 +93,11 @@ def kernel(system: System) -> Work:
     B, nle, b = np.zeros((n, 0)), np.zeros(n), np.vstack([system.b, np.zeros(len(system.b))])
     L, a, G = np.empty((n, n)), np.empty(n), np.empty((n, 0))
     a_0, margins, motors = np.empty(n), np.empty(2), np.empty(0)
+    none = np.empty((0, n)), np.empty(0)
 
     def work() -> Array:
         given = system.M, nle, system.Q, B, system.A, b, RTOL, L, a, G
-        kernels.passive_answer(*given, motors, a_0, margins)
+        kernels.passive_answer(*given, motors, a_0, margins, *none)
         return a
 
     return work

@@ -122,8 +122,8 @@ def affine_answer(
         right = np.vstack([b_, np.zeros(len(b_))])
         rank_or_failure = kernels.passive_answer(
             *(M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, motors),
-            np.empty(n),
-            np.empty(2),
+            *(np.empty(n), np.empty(2)),
+            *(np.empty((0, n)), np.empty(0)),
         )
     else:
         rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G, motors)
@@ -269,9 +269,8 @@ def servo_input(
     u, miss = np.empty(nu), np.empty(len(b_))
     L, B_ = _measure(G_, M, B)
     motors = firmness.lengths(L, A_, B_).motors
-    rank_or_failure = least_input.servo_input(
-        A_, b_, a_, G_, L, motors, R_, u0_, rank.servo, u, miss
-    )
+    demand = least_input.Demand(A_, b_, a_, G_, L, motors, R_, u0_, float(rank.servo))
+    rank_or_failure = least_input.servo_input(demand, u, miss)
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u

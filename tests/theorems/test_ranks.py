@@ -186,7 +186,8 @@ def test_care_and_haste_give_the_same_input(rng, metric):
     length, b, u0 = lengths(L, A, B), rng.standard_normal(3), rng.standard_normal(4)
     u, miss, again = np.empty(4), np.empty(3), np.empty(4)
     motors = length.motors
-    assert least_input.servo_input(A, b, np.zeros(6), G, L, motors, R, u0, 1e-9, u, miss) == 3
+    demand = least_input.Demand(A, b, np.zeros(6), G, L, motors, R, u0, 1e-9)
+    assert least_input.servo_input(demand, u, miss) == 3
     H = A @ G
     given = L, A, G, length, R, 1e-9, H, b - H @ u0, u0
     assert least_input.careful_input(*given, again, miss) == 3

@@ -116,7 +116,8 @@ def test_the_answer_splits_into_what_is_asked_for_and_what_stabilises(rng):
     G, margins = np.empty((6, 1)), np.empty(2)
     B = rng.standard_normal((6, 1))
     rank = kernels.passive_answer(
-        M, np.zeros(6), Q, B, A, right, RTOL, L, a, G, np.empty(1), a_0, margins
+        *(M, np.zeros(6), Q, B, A, right, RTOL, L, a, G, np.empty(1), a_0, margins),
+        *(np.empty((0, 6)), np.empty(0)),
     )
     assert rank == 2
     np.testing.assert_allclose(A @ a, right.sum(axis=0), **EXACT)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from printed_lines import plain, styles
 
+from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import Cause, Judgement, RowCheck
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.ranks_along import RankAlong
-from ukctrl.cli.check import _write
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 
@@ -58,7 +57,7 @@ def checked(**given):
 
 
 def facts(**given):
-    return dict(check_text._facts(checked(**given)))
+    return dict(check_tables.facts(checked(**given)))
 
 
 def test_what_a_scenario_without_rows_is_told_by():
@@ -208,34 +207,10 @@ def test_a_check_begins_with_its_verdict_and_what_is_behind_it(tmp_path):
     assert plain(check_text.check_lines(checked()))[-1] == "  servo rows A  none"
 
 
-@pytest.mark.parametrize("drawn", [(), ("check.png",), ("check.png", "internal.png")])
-def test_a_check_names_the_files_that_it_has_written(drawn, tmp_path):
-    for name in drawn:
-        (tmp_path / name).touch()
-    figures = [f"figure  {tmp_path / name}" for name in drawn]
+def test_a_check_names_the_files_that_it_has_written(tmp_path):
     printed = plain(check_text.check_lines(checked(), tmp_path))
-    assert printed[7:] == ["", *figures, f"data    {tmp_path / 'check.json'}"]
-
-
-@pytest.mark.parametrize("moved", [True, False])
-@pytest.mark.parametrize("internal", [None, "drawable", "bare"])
-def test_a_check_writes_the_figures_that_there_is_something_for(
-    moved, internal, tmp_path, monkeypatch
-):
-    inside = "ukctrl.analysis.internal_dynamics.internal_dynamics_figure"
-    monkeypatch.setattr("ukctrl.analysis.check.check_figure.check_figure", lambda found: "motion")
-    monkeypatch.setattr(f"{inside}.internal_dynamics_figure", lambda found: f"{found} one")
-    monkeypatch.setattr(f"{inside}.drawable", lambda found: found == "drawable")
-    monkeypatch.setattr("ukctrl.reports.plot.style.png", str.encode)
-    curves = SimpleNamespace(curves="curves" if moved else None)
-    found = SimpleNamespace(
-        motion=curves, internal=internal, to_dict=lambda curves: {"curves": curves}
-    )
-    _write(found, tmp_path)
-    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert json.loads(written.pop("check.json")) == {"curves": True}
-    drawn = {"check.png": "motion"} if moved else {}
-    assert written == drawn | ({"internal.png": "drawable one"} if internal == "drawable" else {})
+    files = [f"report  {tmp_path / 'report.html'}", f"data    {tmp_path / 'check.json'}"]
+    assert printed[7:] == ["", *files]
 
 
 @pytest.mark.parametrize(

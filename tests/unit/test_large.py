@@ -85,7 +85,8 @@ def inputs(A, b, G, R, u0):
     a_free = np.linspace(-1.0, 1.0, A.shape[1])
     L = np.eye(A.shape[1])
     motors = np.linalg.norm(G, axis=0)
-    return least_input.servo_input(A, b, a_free, G, L, motors, R, u0, 1e-9, u, miss), u, miss
+    demand = least_input.Demand(A, b, a_free, G, L, motors, R, u0, 1e-9)
+    return least_input.servo_input(demand, u, miss), u, miss
 
 
 @pytest.mark.parametrize("metric", [False, True])
@@ -129,7 +130,8 @@ def constrained(M, nle, B, A_p, b_p):
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
     a_0, margins = np.zeros(n), np.zeros(2)
     given = M, nle, np.ones(n), B, A_p, b_p, 1e-4
-    rank = kernels.passive_answer(*given, L, a_free, G, np.zeros(nu), a_0, margins)
+    room = np.zeros((0, n)), np.zeros(0)
+    rank = kernels.passive_answer(*given, L, a_free, G, np.zeros(nu), a_0, margins, *room)
     return rank, a_free, G, a_0, margins
 
 

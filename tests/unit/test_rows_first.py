@@ -7,7 +7,8 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.core.algebra import kernels, least_input, separate
+from ukctrl.core.algebra import kernels, least_input
+from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.rows_first import (
     LARGE,
     SOME,
@@ -39,9 +40,9 @@ def robot(request):
     held = Held(np.zeros((mp, SIZE)), np.zeros(mp), np.zeros(2, dtype=np.int64))
     if mp:
         given = M, *force, B, A_p, b_p, 1e-9, L, a_free, G, motors, a_0, margins
-        assert kernels.passive_answer(*given) == mp - 1
+        assert kernels.passive_answer(*given, np.zeros((0, SIZE)), np.zeros(0)) == mp - 1
         rest = L, a_free, none, motors[:0], a_0, margins, held.Q, held.weight
-        held.ranks[0] = kernels.held_answer(M, *force, none, A_p, b_p, 1e-9, *rest)
+        held.ranks[0] = kernels.passive_answer(M, *force, none, A_p, b_p, 1e-9, *rest)
     else:
         assert kernels.plain_answer(M, *force, B, L, a_free, G, motors) == 0
     return rng, L, B, held, a_free, G, motors
@@ -74,8 +75,8 @@ def test_the_input_of_rows_first_is_the_least_that_meets_them(robot, count):
     none, places = np.zeros((0, 0)), np.ascontiguousarray(np.argwhere(B))
     given = places, A, b, a_free, L, B, held, u0, 1e-9
     assert rows_first_input(*given, u[0], miss[0]) == count
-    given = A, b, a_free, G, L, motors, none, u0, 1e-9
-    assert least_input.quick_input(*given, u[1], miss[1]) == count
+    demand = least_input.Demand(A, b, a_free, G, L, motors, none, u0, 1e-9)
+    assert least_input.quick_input(demand, u[1], miss[1]) == count
     np.testing.assert_allclose(u[0], u[1], rtol=1e-9, atol=1e-9 * np.abs(u[1]).max())
     np.testing.assert_allclose(A @ (a_free + G @ u[0]), b, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(miss[0], A @ (a_free + G @ u[0]) - b, atol=1e-8 * np.abs(A).max())
@@ -93,10 +94,11 @@ def test_rows_that_depend_on_each_other_are_left_to_those_who_take_care(robot, r
     u, miss, places = np.zeros((2, MOTORS)), np.zeros((2, 4)), np.ascontiguousarray(np.argwhere(B))
     own, none = (A, b, a_free), np.zeros((0, 0))
     assert rows_first_input(places, *own, L, B, held, u0, 1e-9, u[0], miss[0]) == least_input.UNSURE
-    ties = separate.all_tied(SIZE, MOTORS)
     rest = none, u0, 1e-9, 1e-9
-    code = checked_rows_first(ties, places, *own, L, B, held, *rest, u[0], miss[0])
-    assert code == separate.checked_input(ties, *own, G, L, motors, *rest, u[1], miss[1])
+    code = checked_rows_first(places, *own, L, B, held, *rest, u[0], miss[0])
+    desk = desk_for(4, SIZE, MOTORS, weighed=False)
+    demand = least_input.Demand(*own, G, L, motors, *rest[:3])
+    assert code == least_input.checked_input(desk, demand, rest[3], u[1], miss[1])
     np.testing.assert_array_equal(u[0], u[1])
 
 

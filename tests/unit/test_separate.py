@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.algebra import grip, kernels, least_input, separate
+from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.arrays import BIG, blank
 from ukctrl.robot import Robot
 
@@ -69,7 +70,8 @@ def test_the_answer_body_by_body_is_that_of_all_together(robots):
 
 @pytest.mark.parametrize("rows", ["each of one body", "one ties two", "one is zero"])
 @pytest.mark.parametrize("weak", [False, True])
-def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, weak):
+@pytest.mark.parametrize("reach", [0.0, 1e-6])
+def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, weak, reach):
     rng, ties, M, B = robots
     _, L, a_free, G, motors = answers(kernels.plain_answer, M, rng.standard_normal(SIZE), B)
     m = SIZE // 2
@@ -85,16 +87,17 @@ def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, w
     if weak:
         G[APART : 2 * APART] *= 1e-6
     b, u0 = rng.standard_normal(m), rng.standard_normal(2 * BODIES)
-    found = []
+    found, desk = [], desk_for(m, SIZE, 2 * BODIES, weighed=False)
     for solve in (
-        least_input.quick_input,
+        lambda *given: least_input.checked_input(desk, *given),
         lambda *given: separate.separate_input(ties, *given),
     ):
         u, miss = np.zeros(2 * BODIES), np.zeros(m)
-        code = solve(A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9, u, miss)
+        demand = least_input.Demand(A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9)
+        code = solve(demand, reach, u, miss)
         found.append((code, u, miss))
     assert found[0][0] == found[1][0]
-    if found[0][0] >= 0:
+    if found[0][0] != least_input.UNSURE:
         np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found[1][2], found[0][2], rtol=1e-9, atol=1e-9)
     together, apart = np.zeros(m), np.zeros(m)

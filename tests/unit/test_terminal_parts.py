@@ -25,9 +25,9 @@ from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
     export_data,
     export_lines,
-    moved_text,
     workspace_lines,
 )
+from ukctrl.core.number_text import moved_text
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.outcome import Failure, Outcome, Reproduction
 from ukctrl.simulation.handover.hand_over import HandedOver

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ukctrl.cli.arguments import about, output_folder, scenario_of
-from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
 from ukctrl.cli.terminal.lines import Line, answer
 from ukctrl.core.errors import InputError, unknown_name
@@ -59,6 +59,8 @@ def analyze(
     card: CardFile = None,
     keep: Keep = None,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ukctrl.cli.arguments import about, folder_of, pairs_of, scenario_of
-from ukctrl.cli.options import Card, Json, Quiet, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Quiet, Set, Trust, Width
 from ukctrl.cli.terminal.check_text import check_lines
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.summaries import conformance_lines
 from ukctrl.core.errors import InputError
-
-if TYPE_CHECKING:
-    from ukctrl.analysis.check import Check
 
 
 def check(
@@ -42,12 +38,14 @@ def check(
             "--out",
             "-o",
             metavar="DIR",
-            help="Write check.png, internal.png and check.json there, too.",
+            help="Write a page, report.html, its figures and check.json there, too.",
         ),
     ] = None,
     whole: Annotated[
         bool, typer.Option("--all", "-a", help="Show also what follows from each cause.")
     ] = False,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -83,29 +81,11 @@ def check(
         outcome = check_scenario(chosen)
     folder = None if out is None else folder_of(out)
     if folder is not None:
-        _write(outcome, folder)
+        from ukctrl.analysis.check.check_page import write_check
+
+        write_check(outcome, folder)
     answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder, whole))
     raise typer.Exit(0 if outcome.ok else 1)
-
-
-def _write(found: Check, folder: Path) -> None:
-    """Write the figures, where there is something to draw, and everything as JSON."""
-    from ukctrl.analysis.check.check_figure import check_figure
-    from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
-        drawable,
-        internal_dynamics_figure,
-    )
-    from ukctrl.reports.plot import style
-    from ukctrl.simulation.result.plain_files import folder_for, write_atomically
-
-    content = json.dumps(found.to_dict(curves=True), indent=1, allow_nan=False)
-    with folder_for("the check", folder):
-        if found.motion.curves is not None:
-            write_atomically(folder / "check.png", style.png(check_figure(found)))
-        if found.internal is not None and drawable(found.internal):
-            picture = style.png(internal_dynamics_figure(found.internal))
-            write_atomically(folder / "internal.png", picture)
-        write_atomically(folder / "check.json", f"{content}\n".encode())
 
 
 def is_part(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli.arguments import about, card_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.options import Cards, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
@@ -73,6 +73,8 @@ def compare(
     over: Over = None,
     jobs: Jobs = None,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

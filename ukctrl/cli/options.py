@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,6 +40,44 @@ Trust = Annotated[
     bool, typer.Option("--trust", help="Let the files run the Python code that they name.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead.")]
+
+
+def _asked(context: typer.Context, **what: Any) -> None:
+    """Write figures as asked for as long as the command lasts."""
+    if any(what.values()):
+        from ukctrl.reports.plot import files
+
+        context.with_resource(files.asked(**what))
+
+
+def _formats(context: typer.Context, formats: list[str] | None) -> list[str] | None:
+    _asked(context, formats=formats)
+    return formats
+
+
+def _width(context: typer.Context, width: str | None) -> str | None:
+    _asked(context, width=width)
+    return width
+
+
+Format = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        callback=_formats,
+        help="Figures beside the page as png (absent), pdf or svg, with their fonts; repeatable.",
+    ),
+]
+Width = Annotated[
+    str | None,
+    typer.Option(
+        "--width",
+        metavar="WIDTH",
+        callback=_width,
+        help="Figures beside the page as wide as a paper's column (85 mm) or page (178 mm).",
+    ),
+]
 
 
 def _hush(quiet: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.arguments import folder_of
-from ukctrl.cli.options import Json, Quiet, Trust
+from ukctrl.cli.options import Format, Json, Quiet, Trust, Width
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.studies_text import study_data, study_lines
@@ -57,6 +57,8 @@ def report(
     maps: MapOption = None,
     no_replay: NoReplay = False,
     out: Elsewhere = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

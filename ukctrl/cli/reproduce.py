@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.arguments import output_folder
-from ukctrl.cli.options import Json, Quiet
+from ukctrl.cli.options import Format, Json, Quiet, Width
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import working
 from ukctrl.cli.terminal.reproduce_text import reproduction_lines
@@ -32,6 +32,8 @@ def reproduce(
         ),
     ] = None,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

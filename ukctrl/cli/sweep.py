@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli.arguments import about, output_folder, scenario_of
-from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
 from ukctrl.cli.terminal.stop import stoppable
@@ -95,6 +95,8 @@ def sweep(
     isolated: Isolated = False,
     no_report: NoReport = False,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

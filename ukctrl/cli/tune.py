@@ -9,7 +9,7 @@ import typer
 
 from ukctrl.cli.arguments import about, folder_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
-from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
@@ -117,6 +117,8 @@ def tune(
     resume: Resume = False,
     fuzzy: Fuzzy = None,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,

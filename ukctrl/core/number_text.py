@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f"}
@@ -114,3 +115,26 @@ def sentence(text: str) -> str:
         return ""
     ended = stripped if stripped[-1] in ".!?" else f"{stripped}."
     return ended[0].upper() + ended[1:]
+
+
+def moved_text(by: object) -> str:
+    """Return how far a start was moved, in words; empty where it was not asked to be."""
+    if not isinstance(by, Mapping) or not by:
+        return ""
+    far = [f"{float(size):.3g} {unit}" for unit, size in by.items() if size]
+    if not far:
+        return "on the constraints as given"
+    return f"moved onto the constraints by {', '.join(far)}"
+
+
+SHORT = 150
+"""Letters of a text that is read at a glance."""
+
+
+def first_sentence(text: str) -> tuple[str, str]:
+    """Return the first sentence of a long text, and the rest; all of it where it is short."""
+    end = re.search(r"[.:;] (?=[A-Z'(])", text) if len(text) > SHORT else None
+    if end is None:
+        return text, ""
+    head, rest = text[: end.start()], text[end.end() :]
+    return f"{head}{'.' if end[0][0] == '.' else end[0][0]}", rest

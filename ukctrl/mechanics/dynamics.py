@@ -8,16 +8,17 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra import grip, kernels, separate, stabilisation
+from ukctrl.core.algebra import grip, kernels, least_input, separate, stabilisation
 from ukctrl.core.algebra.answer_checks import conflicting, singular
 from ukctrl.core.algebra.clear_answer import room_for
+from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_gram import MANY_ROWS
 from ukctrl.core.algebra.row_space import mass_weighted
-from ukctrl.core.algebra.rows_first import LARGE, Held, answer_to, motor_answer
+from ukctrl.core.algebra.rows_first import LARGE, Held, answer_to, checked_rows_first, motor_answer
 from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Indices, Matrix, Vector, blank
 from ukctrl.core.compiled import compiled
@@ -25,6 +26,7 @@ from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
 from ukctrl.core.program import Call, Step, Steps
+from ukctrl.core.program.call import Fault
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
 from ukctrl.robot import Robot, push_kernels
@@ -123,12 +125,9 @@ class Dynamics:
         ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
-        rows_first: Whether the robot is so large that ``G`` and ``motors`` are worth leaving out
-            where nobody reads them.
-        places: Of ``B``, which may be other than zero, shape ``(p, 2)``; where ``rows_first``.
-        held_directions: What the passive rows hold, for `ukctrl.core.algebra.rows_first`.
-        steps: What evaluates all of it at the state of ``snapshot``: first ``free_steps``, all but
-            ``G`` and ``motors`` where ``rows_first``, and then ``motor_steps``.
+        steps: What evaluates all of it at the state of ``snapshot``: first ``free_steps``, of large
+            robots all but ``G`` and ``motors``, which are worth leaving out where nobody reads
+            them, and then ``motor_steps``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
             the largest that does not; of rows of unit length in mass-weighted coordinates.
     """
@@ -149,12 +148,12 @@ class Dynamics:
         self._count = len(self.passive)
         self.ties = robot.ties if not self._count else separate.all_tied(n, robot.nu)
         self.separate = n > 0 and bool(self.ties[0, separate.END] < n)
-        self.rows_first = robot.nu > 0 and n >= LARGE and not self.separate
-        self.rows_first = self.rows_first and self._count < MANY_ROWS
-        kept = self._count if self.rows_first else 0
-        pushed = robot.actuation.pushed if self.rows_first else np.zeros((0, 2))
-        self.places: Indices = np.ascontiguousarray(np.argwhere(pushed), dtype=np.int64)
-        self.held_directions = Held(np.zeros((kept, n)), np.zeros(kept), self.ranks)
+        self._rows_first = robot.nu > 0 and n >= LARGE and not self.separate
+        self._rows_first = self._rows_first and self._count < MANY_ROWS
+        kept = self._count if self._rows_first else 0
+        pushed = robot.actuation.pushed if self._rows_first else np.zeros((0, 2))
+        self._places: Indices = np.ascontiguousarray(np.argwhere(pushed), dtype=np.int64)
+        self._held_directions = Held(np.zeros((kept, n)), np.zeros(kept), self.ranks)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
         self._allowed = np.zeros(self._count)
@@ -187,15 +186,15 @@ class Dynamics:
     def _steps(self) -> Iterator[Step]:
         s = self.snapshot
         yield from s.steps.every
-        if self.rows_first:
+        if self._rows_first:
             none = np.zeros((len(self.a_free), 0))
             yield from self._answer(s.f, none, self.a_free, none)
         else:
             yield from self._answer(s.f, s.B, self.a_free, self.G)
 
     def _motor_steps(self) -> Iterator[Step]:
-        if self.rows_first:
-            robot = self.L, self.snapshot.B, self.held_directions
+        if self._rows_first:
+            robot = self.L, self.snapshot.B, self._held_directions
             yield Call(motor_answer, *robot, self.G, self.motors)
 
     def steps_for(self, asked: Steps) -> Sequence[Step]:
@@ -205,10 +204,34 @@ class Dynamics:
 
     def response_step(self, u: Vector, a: Vector, asked: Steps) -> Step:
         """Return what writes ``a_free + G u`` for ``u`` as it is, after `steps_for` them."""
-        if self.rows_first and not asked.reads(self.G, self.motors):
-            pushed = self.L, self.snapshot.B, self.places, self.held_directions
+        if self._rows_first and not asked.reads(self.G, self.motors):
+            pushed = self.L, self.snapshot.B, self._places, self._held_directions
             return Call(answer_to, *pushed, self.a_free, u, a)
         return Call(separate.acceleration, self.ties, self.a_free, self.G, u, a)
+
+    def input_step(
+        self, demand: least_input.Demand, reach: float, u: Vector, miss: Vector, fault: Fault
+    ) -> Step:
+        """Return what writes the least input for a demand, by the kernel that suits the robot.
+
+        Arguments are those of `ukctrl.core.algebra.least_input.checked_input`, and what a code
+        below zero leads to.
+        """
+        A, b, a_free, G, _, _, R, *limits = demand
+        if self._rows_first and G is self.G and not R.size:
+            robot = self.L, self.snapshot.B, self._held_directions
+
+            def with_motors(code: int) -> BaseException | None:
+                self.motor_steps()
+                return fault(code)
+
+            given = self._places, A, b, a_free, *robot, R, *limits
+            return Call(checked_rows_first, *given, reach, u, miss, fault=with_motors)
+        if self.separate:
+            given = self.ties, demand, reach, u, miss
+            return Call(separate.separate_input, *given, fault=fault)
+        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
+        return Call(least_input.checked_input, desk, demand, reach, u, miss, fault=fault)
 
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
         """Return where the acceleration under an input is, and what writes it for ``u`` as it is.
@@ -255,9 +278,9 @@ class Dynamics:
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
-        clear = self._count <= len(f) and self._count < MANY_ROWS and not self.rows_first
+        clear = self._count <= len(f) and self._count < MANY_ROWS and not self._rows_first
         room = room_for(len(f), self._count if clear else 0, B.shape[1])
-        yield Call(ranked_answer, room, *given, a_0, margins, self.held_directions, fault=singular)
+        yield Call(ranked_answer, room, *given, a_0, margins, self._held_directions, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)

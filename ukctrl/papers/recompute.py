@@ -82,7 +82,7 @@ def _draw(outcome: Outcome, paper: Paper, progress: Progress) -> None:
             progress(f"{outcome.key}: {drawing.title}")
             name = f"{outcome.key}-{drawing.name}"
             try:
-                image = web_page.picture(name, drawing.title, drawing.caption, drawing.draw())
+                image = web_page.picture(name, drawing.title, drawing.caption, drawing.draw)
             except Exception as error:
                 outcome.failures.append(Failure(drawing.title, _reason(error)))
             else:

@@ -6,6 +6,7 @@ made again from a saved directory: `write_report(Result.load("out"), "out")`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -66,9 +67,13 @@ def write_report(result: Result, directory: str | Path, robot: Robot | None = No
 def pictures(result: Result) -> list[web_page.Picture]:
     """Draw every figure that has something to show."""
     return [
-        web_page.picture(name, plot.FIGURES[name].title, plot.FIGURES[name].caption, figure)
+        web_page.picture(
+            name,
+            plot.FIGURES[name].title,
+            plot.FIGURES[name].caption,
+            functools.partial(plot.draw, result, name),
+        )
         for name in plot.available(result)
-        for figure in (plot.draw(result, name),)
     ]
 
 

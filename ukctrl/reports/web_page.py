@@ -11,12 +11,13 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ukctrl.reports.plot import style
+from ukctrl.core.number_text import first_sentence
+from ukctrl.reports.plot import files
 from ukctrl.simulation.result.plain_files import folder_for, write_atomically
 from ukctrl.simulation.result.run_id import marked, run_id_of
 
@@ -48,12 +49,19 @@ class Picture(NamedTuple):
     caption: str
     svg: str
     """An element whose texts are escaped: safe to stand in a page as it is."""
-    png: bytes
+    files: Mapping[str, bytes]
+    """The figure as files, by their endings."""
+
+    @property
+    def shape(self) -> str:
+        """Width and height as CSS has them, so that a page knows its length before it draws."""
+        found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', self.svg)
+        return f"{found[1]} / {found[2]}" if found else "auto"
 
 
-def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
-    """Render a figure for the page (SVG) and for a file (PNG)."""
-    return Picture(name, title, caption, *style.both(figure))
+def picture(name: str, title: str, caption: str, draw: Callable[[], Figure]) -> Picture:
+    """Draw a figure for the page and for the files that are asked for: a PNG, unless others are."""
+    return Picture(name, title, caption, *files.drawn(draw))
 
 
 def write_page(
@@ -64,7 +72,7 @@ def write_page(
     known: Iterable[str] = (),
     run_id: str | None = None,
 ) -> Path:
-    """Write the files of a page and its figures as PNG files, each in one atomic step.
+    """Write the files of a page and those of its figures, each in one atomic step.
 
     Args:
         what: What is written, such as ``the report``.
@@ -81,12 +89,15 @@ def write_page(
         InputError: The folder cannot be written to.
     """
     run_id = run_id_of(texts.values()) if run_id is None else run_id
-    files = {f"{image.name}.png": image.png for image in images}
-    files |= {name: text.encode() for name, text in texts.items()}
+    contents = {
+        f"{image.name}.{form}": content for image in images for form, content in image.files.items()
+    }
+    contents |= {name: text.encode() for name, text in texts.items()}
     with folder_for(what, folder):
-        for name in set(known) - {image.name for image in images}:
-            (folder / f"{name}.png").unlink(missing_ok=True)
-        for name, content in files.items():
+        for name in (f"{name}.{form}" for name in set(known) for form in files.FORMATS):
+            if name not in contents:
+                (folder / name).unlink(missing_ok=True)
+        for name, content in contents.items():
             (folder / name).parent.mkdir(exist_ok=True)
             write_atomically(folder / name, marked(name, content, run_id))
     return folder / list(texts)[-1]
@@ -156,12 +167,14 @@ def _version() -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["first_sentence"] = first_sentence
+    return environment
 
 
 def inline_json(value: object) -> str:
@@ -184,7 +197,7 @@ def provenance_entries(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what is known of a run's origin as names and texts, nested tables flattened."""
     entries = []
     for key, value in provenance.items():
-        if key in ("audit", "scenario", "robot", "controller"):
+        if key in ("audit", "scenario", "robot", "controller", "joint_limits"):
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{name} {_plain_text(entry)}" for name, entry in value.items())

@@ -1,7 +1,7 @@
 """What is the robot, and what is it at a state? Only here Pinocchio is imported,
 and only by what reads models.
 
-In order: ``layout``, ``motor`` and ``schema`` (what files say);
+In order: ``layout``, ``motor``, ``schema`` (what files say) and ``appearance`` (of looks);
 ``interface`` (a robot as its parts see it), ``push_kernels`` (forces on it) and ``snapshot``;
 ``twist_kernels``, ``configuration_kernels`` (how configurations move) and ``structure``;
 ``spatial_kernels`` (motions and inertias), ``tree_kernels`` (the terms of rigid bodies),
@@ -9,7 +9,7 @@ In order: ``layout``, ``motor`` and ``schema`` (what files say);
 ``rigid_snapshot``, ``rigid_arrays`` (bodies without a model), ``tree`` (of a Pinocchio model) and
 ``rigid``;
 ``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
-``audit`` and ``models`` (where bodies come from);
+``audit``, ``models`` (where bodies come from) and ``look`` (what is to be seen of them);
 ``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
 without bodies);
 ``load_bodies`` (by Pinocchio), ``load``, ``perturb``, and ``robot``: `Robot` itself;

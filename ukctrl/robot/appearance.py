@@ -27,3 +27,6 @@ class Appearance:
     pictures: tuple[AnyPicture, ...] = ()
     models: tuple[ModelText, ...] = ()
     linkage: Linkage | None = None
+
+
+NOTHING_SAID = Appearance()

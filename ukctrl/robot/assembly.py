@@ -16,7 +16,7 @@ from ukctrl.core.algebra.separate import ties_of
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
-from ukctrl.robot.appearance import Appearance
+from ukctrl.robot.appearance import NOTHING_SAID, Appearance
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import configuration
 from ukctrl.robot.elastic import ElasticJoints
@@ -53,7 +53,7 @@ class Assembly(Named):
     """What was laid over that file."""
     home: Vector | None = None
     """Where a start begins that says nothing else, shape ``(nq,)``; None: at `neutral`."""
-    appearance: Appearance = Appearance()
+    appearance: Appearance = NOTHING_SAID
     """What its files say of its looks; see `look`."""
 
     @classmethod

@@ -47,7 +47,9 @@ def bodies_of_file(spec: RobotFile, name: str, path: Path, label: str) -> Assemb
             whole = joined(spec.part, name, spec.floating_base)
         source = dc.replace(whole, label=label)
         robot = _assemble(source, spec, name, spec.title, spec.source, path)
-        shown = tuple(ModelText(read(part.model).text, part.model, part.prefix) for part in spec.part)
+        shown = tuple(
+            ModelText(read(part.model).text, part.model, part.prefix) for part in spec.part
+        )
         return dc.replace(robot, appearance=dc.replace(robot.appearance, models=shown))
     if spec.linkage is not None:
         return _linked(spec, spec.linkage, name, path, label)

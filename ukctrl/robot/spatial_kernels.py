@@ -156,12 +156,6 @@ def power(x: Twist, f: Twist) -> float:
 
 
 @inlined
-def force_bracket(x: Twist, h: Twist) -> Twist:
-    """Return the derivative of a momentum that is fixed in a frame of this motion."""
-    return cross(x[1], h[0]), plus(cross(x[1], h[1]), 1.0, cross(x[0], h[0]))
-
-
-@inlined
 def body(Y: Matrix, k: int) -> Inertia:
     """Return an inertia of several; see `ukctrl.robot.tree_kernels.Tree`."""
     diagonal, beside = (Y[k, 4], Y[k, 6], Y[k, 9]), (Y[k, 8], Y[k, 7], Y[k, 5])

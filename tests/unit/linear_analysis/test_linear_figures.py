@@ -201,7 +201,9 @@ def test_a_root_locus_goes_on_at_gain_one_from_dashed_to_whole():
     locus = locus_of(
         [[-1.0 + 1.0j, -1.0 - 1.0j], [-1.0 + 2.0j, -1.0 - 2.0j], [-90.0 + 8.0j, -90.0]]
     )
-    (axes,) = root_locus(locus, None).axes
+    figure = root_locus(locus, None)
+    axes, _ = figure.axes
+    zoom = line([-2.3, 0.1, 0.1, -2.3, -2.3], [-2.6, -2.6, 2.6, 2.6, -2.6], "muted", ":")
     shows(
         axes,
         line([-1.0, -1.0], [1.0, 2.0], 0, "--", "less gain, from 0.5"),
@@ -210,8 +212,9 @@ def test_a_root_locus_goes_on_at_gain_one_from_dashed_to_whole():
         line([-1.0, -90.0], [-2.0, 0.0], 1, "-"),
         line([-1.0, -1.0], [2.0, -2.0], "ink", "x", "as it is"),
         upright(0.0, "alert"),
+        zoom._replace(where=([-3.1, 2.1, 2.1, -3.1, -3.1], zoom.where[1])),
     )
-    assert legend(axes) == [
+    assert legend(figure) == [
         ("less gain, from 0.5", 0, "--"),
         ("more gain, up to 4", 1, "-"),
         ("as it is", "ink", "x"),
@@ -230,13 +233,15 @@ def test_a_root_locus_goes_on_at_gain_one_from_dashed_to_whole():
     ],
 )
 def test_a_root_locus_shows_the_least_gain_and_the_gain_as_it_is(poles, size, high):
-    (axes,) = root_locus(locus_of(poles), None).axes
+    axes, _ = root_locus(locus_of(poles), None).axes
     limits(axes, x=(-size, 0.4 * size), y=(-high, high))
 
 
 def test_a_sampled_loop_has_the_unit_circle_for_its_border():
-    (axes,) = root_locus(locus_of([[0.9], [0.5], [-1.2]]), 0.01).axes
-    less, more, now, border = marks(axes)
+    axes, near = root_locus(locus_of([[0.9], [0.5], [-1.2]]), 0.01).axes
+    less, more, now, border, frame = marks(axes)
+    assert (frame.color, frame.look) == ("muted", ":")
+    assert near.get_aspect() == 1.0
     assert (border.color, border.look) == ("alert", "-")
     x, y = border.where
     np.testing.assert_allclose(np.hypot(x, y), 1.0)
@@ -249,4 +254,19 @@ def test_a_sampled_loop_has_the_unit_circle_for_its_border():
     np.testing.assert_array_equal(now.where[0], [0.5])
     assert labels(axes)[:2] == ("real part of z", "imaginary part of z")
     assert axes.get_aspect() == 1.0
-    limits(axes, x=(-1.6, 1.6), y=(-1.15, 1.15))
+    limits(axes, x=(-1.3, 1.3), y=(-1.3, 1.3))
+
+
+def test_a_zoom_shows_the_slow_poles_with_the_border_and_tells_them_apart():
+    """Poles faster than the others by more than a factor of four are left to the whole picture."""
+    slow = [0.99 + 0.004j, 0.99 - 0.004j, 0.99 + 0.004j, 0.99 - 0.004j, 0.995]
+    locus = locus_of([[*slow, 0.5]] * 3)
+    _, near = root_locus(locus, 0.01).axes
+    (left, right), (low, high) = near.get_xlim(), near.get_ylim()
+    assert 0.9 < left < 0.99
+    assert 1.0 < right < 1.1
+    assert right - left == pytest.approx(high - low)
+    assert [text.get_text() for text in near.texts[1:]] == ["|z| = 0.9950", "|z| = 0.9900, 2×"]
+    _, near = root_locus(locus_of([[-2.0 + 1.0j, -2.0 - 1.0j, -1.0, -70.0]] * 3), None).axes
+    assert near.get_xlim()[0] > -10.0
+    assert [text.get_text() for text in near.texts[1:]] == ["-1", "-2 ± 1i"]

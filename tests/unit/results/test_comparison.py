@@ -97,7 +97,7 @@ def test_a_metric_that_a_run_has_not_is_told_so(rows):
 
 def test_the_words_say_by_how_much(three):
     words = {v.subject: v.text for v in three.verdicts}
-    assert "Best: 'servo', 'same', " in words["rms_phi"]
+    assert "Lowest: 'servo', 'same', " in words["rms_phi"]
     assert "'pd' has 3 times as much" in words["rms_phi"]
     assert words["overall"] == (
         "Smallest error: 'servo', 'same'; least effort: no clear difference."
@@ -196,7 +196,8 @@ def test_the_json_is_strict_and_complete(three, helix):
     data = json.loads(comparison.to_json(), parse_constant=refuse_constants)
     assert [entry["name"] for entry in data["controllers"]] == ["servo", "same", "pd", "none"]
     assert data["controllers"][3]["metrics"]["rms_phi"] is None
-    assert data["best"]["rms_phi"] == ["servo", "same"]
+    assert data["best"]["rms_phi"] == []
+    assert data["lowest"]["rms_phi"] == ["servo", "same"]
     assert data["conditions"]["seed"] == {"equal": True, "text": "0"}
 
 
@@ -226,12 +227,13 @@ def test_names_that_are_no_folder_names_get_one(helix, tmp_path):
     assert all((tmp_path / name / "result.nc").is_file() for name in folders)
 
 
-def test_the_page_marks_the_best_and_brackets_the_unranked(helix):
+def test_the_page_of_single_runs_marks_nobody_and_brackets_the_unranked(helix):
     comparison = Comparison.of(
         {"a": helix(error=0.02), "b": helix(error=0.04), "c": helix(50, status="infeasible")}
     )
     text = comparison_page.html(comparison, comparison_page.pictures(comparison))
-    assert re.search(r'best">&#9733; 0\.00\d+</td>', text)
+    assert "&#9733;" not in text
+    assert "no test stands behind a single run" in text
     assert re.search(r'class="number unranked">\(0\.0\d+\)</td>', text)
     assert "not ranked" in text
 

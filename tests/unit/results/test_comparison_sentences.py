@@ -98,12 +98,12 @@ def around(mean):
 
 
 ABOUT = [
-    (row({"a": 0.002, "b": 0.003}, ("a",)), "Best: 'a', 2 mm; 'b' is 50 % above."),
-    (row({"a": 0.002, "b": 0.004}, ("a",)), "Best: 'a', 2 mm; 'b' has 2 times as much."),
-    (row({"a": 0.0, "b": 0.004}, ("a",)), "Best: 'a', 0 m; 'b' has 4 mm."),
-    (row({"a": 1e-9, "b": 0.004}, ("a",)), "Best: 'a', 1 nm; 'b' has 4 mm."),
-    (row({"a": 0.002, "b": math.nan}, ("a",)), "Best: 'a', 2 mm; 'b' has none."),
-    (row({"a": 0.002, "b": 0.002}, ("a", "b")), "Best: 'a', 'b', 2 mm."),
+    (row({"a": 0.002, "b": 0.003}, ("a",)), "Lowest: 'a', 2 mm; 'b' is 50 % above."),
+    (row({"a": 0.002, "b": 0.004}, ("a",)), "Lowest: 'a', 2 mm; 'b' has 2 times as much."),
+    (row({"a": 0.0, "b": 0.004}, ("a",)), "Lowest: 'a', 0 m; 'b' has 4 mm."),
+    (row({"a": 1e-9, "b": 0.004}, ("a",)), "Lowest: 'a', 1 nm; 'b' has 4 mm."),
+    (row({"a": 0.002, "b": math.nan}, ("a",)), "Lowest: 'a', 2 mm; 'b' has none."),
+    (row({"a": 0.002, "b": 0.002}, ("a", "b")), "Lowest: 'a', 'b', 2 mm."),
     (
         row({"a": 0.002, "b": 0.002}, ("a", "b"), pairs=(pair("a", "b"),)),
         "Best: 'a', 'b', 2 mm, equal within 1 %.",
@@ -242,6 +242,14 @@ CAUTIONS = [
           "One draw of what is random: the ranking holds for it alone. Ask for repeats.")],
     ),
     (Conditions(random=True, asked=2), done(2), [], {}, []),
+    (
+        Conditions(random=False), done(), [], {},
+        [("note", "marks",
+          "One run of each, in which nothing is random: the lowest values are lowest for this "
+          "scenario alone, and none is marked as best. A mark needs a test over several runs: ask "
+          "for a mismatch of the true robot, or add noise and ask for repeats.")],
+    ),
+    (Conditions(random=False, levels=(0.1,)), done(), [], {}, []),
     (
         Conditions(), done(), [],
         {"a": tuned(("controller.kp", "controller.kd")), "b": tuned(), "c": tuned(("x",))},

@@ -70,12 +70,12 @@ def test_metrics_of_single_runs(helix):
         ("completed", "good", ""), ("completed", "good", ""), ("diverged", "bad", ""),
     ]  # fmt: skip
     shown = {row[0].text: [(cell.text, cell.mark) for cell in row[2:]] for row in table.rows}
-    assert shown["rms_phi"] == [("1", "best"), ("2", ""), ("(0.5)", "faint")]
+    assert shown["rms_phi"] == [("1", ""), ("2", ""), ("(0.5)", "faint")]
     # What has not settled says so, also where the run ended early.
     assert shown["settling_time"] == [
-        ("not settled", ""), ("3", "best"), ("not settled", "faint"),
+        ("not settled", ""), ("3", ""), ("not settled", "faint"),
     ]  # fmt: skip
-    assert shown["work"] == [("2", "best"), ("– (0 of 1)", ""), ("(0.1)", "faint")]
+    assert shown["work"] == [("2", ""), ("– (0 of 1)", ""), ("(0.1)", "faint")]
     assert row_of(table, "rms_phi")[0].aside == ""
     assert row_of(table, "work")[1].text == "J"
     assert len(table.meanings) == len(table.rows)
@@ -315,9 +315,9 @@ def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(he
     assert drawn == {
         "compare_errors": "Norms of the task's error on a log scale, one colour and dash for each "
         "controller. Lines are medians over the repeats, bands hold 80 % of them.",
-        "compare_tradeoff": "Lower left is better. Ringed, and joined by stairs: those that nobody "
-        "beats in both. Hollow, where it fits in: not all runs completed. Crosses are 95 % "
-        "confidence intervals of the means.",
+        "compare_tradeoff": "Lower left is better. Joined by stairs: those that nobody beats in "
+        "both. Hollow, where it fits in: not all runs completed. Those on the stairs are ringed. "
+        "Crosses are 95 % confidence intervals of the means.",
         "compare_inputs": "What each actuator does under each controller. Those of the first "
         "repeat.",
         "compare_tuning": "The lowest cost so far, simulation by simulation; the first is the "

@@ -35,51 +35,15 @@ def linked(page):
 def test_the_page_of_a_run_has_every_part_that_there_is_something_for(helix):
     page = page_of(helix())
     assert linked(page) == ["verdicts", "metrics", "audit", "scenario", "provenance"]
-    assert 'id="replay-data"' in page
-    assert "<script>" in page
+    assert "<script" not in page
     assert "Nothing was recorded that could be drawn." in page
     assert "After Xu &amp; Liu 2017" in page
     assert "each servo block by itself" in page
     bare = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     page = page_of(bare)
     assert linked(page) == ["verdicts", "metrics", "provenance"]
-    assert "replay-data" not in page
-    assert "<script" not in page
     assert "After " not in page
     assert "each servo block by itself" not in page
-
-
-def test_the_path_in_space_stands_in_the_page_as_it_is(helix):
-    page = page_of(helix())
-    found = re.search(r'id="replay-data">(.*?)</script>', page, re.DOTALL)
-    assert json.loads(found[1]) == run_page._replay(helix())
-
-
-@pytest.mark.parametrize(("n", "points"), [(2, 2), (600, 600), (601, 600), (5000, 600)])
-def test_a_path_is_thinned_to_so_many_points_with_both_ends(n, points, helix):
-    view = run_page._replay(helix(n))
-    assert len(view["time"]) == points
-    assert (view["time"][0], view["time"][-1]) == (0.0, 20.0)
-
-
-@pytest.mark.parametrize("far", [0.0, -20.0, 300.0])
-def test_the_space_around_a_path_is_no_thinner_than_a_third_of_its_length(far):
-    t = np.linspace(0.0, 1.0, 11)
-    position = far + np.stack([10.0 * t, 0.0 * t, 4.0 * t], axis=1)[:, None]
-    position[3, 0, 1], position[4, 0, 2], position[5, 0, 0] = NAN, 1.5e6, -math.inf
-    labels = Labels(frames=("tool",))
-    run = Result.build(
-        time=t, samples={"frame_position": position}, labels=labels, status="completed"
-    )
-    view = run_page._replay(run)
-    # 0.3 of 10 is 3: a flat side gets half of it beyond each end, others a millimetre.
-    exact = {"rtol": 1e-5, "atol": 1e-9}
-    np.testing.assert_allclose(view["low"], far + np.array([-0.001, -1.5, -0.001]), **exact)
-    np.testing.assert_allclose(view["high"], far + np.array([10.001, 1.5, 4.001]), **exact)
-    assert view["frames"][0]["reference"] == [None] * 11
-    points = view["frames"][0]["position"]
-    assert [k for k, point in enumerate(points) if point is None] == [3, 4, 5]
-    assert points[-1] == [far + 10.0, far, far + 4.0]
 
 
 def test_metrics_of_a_run_have_units_and_say_what_they_are(helix):
@@ -169,15 +133,18 @@ def test_a_page_escapes_what_it_is_given_and_misses_nothing():
         pages.from_string("{{ text }}").render()
 
 
-@pytest.mark.parametrize("script", ["", "replay.js"])
-def test_a_page_may_run_its_own_script_and_no_other(script):
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_page_may_run_its_own_scripts_and_no_others(moves):
     context = run_page_context()
-    page = web_page.render("report.html.j2", context, script)
+    scene = web_page.Stage("{}", "", "<svg></svg>", ("<b>",)) if moves else None
+    page = web_page.render("report.html.j2", context, scene)
     policy = re.search(r'content="(default-src[^"]*)"', page)[1].replace("&#39;", "'")
-    code = (web_page.TEMPLATES / script).read_bytes() if script else b""
-    digest = base64.b64encode(hashlib.sha256(code).digest()).decode()
-    allowed = f"'sha256-{digest}'" if script else "'none'"
+    codes = [(web_page.TEMPLATES / name).read_bytes() for name in web_page.SCRIPTS if moves]
+    digests = [base64.b64encode(hashlib.sha256(code).digest()).decode() for code in codes]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
+    assert ('<p class="caption">&lt;b&gt;</p>' in page) == moves
+    assert page.count("<script>") == len(codes)
     assert (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8").strip()[:40] in page
     assert web_page._version() in page
     with pytest.raises(Exception, match="has no attribute 'robot'"):
@@ -190,16 +157,23 @@ def run_page_context():
         "title": "<i>", "names": {"robot": "", "controller": "", "scenario": ""}, "status": "s",
         "status_level": "good", "belief": belief, "headline": "h", "source": "", "contents": [],
         "tiles": [], "verdicts": [], "figures": [], "metrics": {"columns": [], "rows": []},
-        "blocks": None, "audit": [], "scenario": "", "provenance": [], "replay": "",
+        "blocks": None, "audit": [], "scenario": "", "provenance": [],
     }  # fmt: skip
 
 
 def picture(name):
-    return web_page.Picture(name, name, "", "<svg></svg>", name.encode())
+    return web_page.Picture(name, name, "", "<svg></svg>", {"png": name.encode()})
+
+
+def test_a_page_knows_the_shape_of_its_figures_before_it_draws_them():
+    drawn = picture("a")._replace(svg='<svg viewBox="0 0 691.2 338.4" role="img"></svg>')
+    assert drawn.shape == "691.2 / 338.4"
+    assert picture("a").shape == "auto"
 
 
 def test_the_files_of_a_page_replace_those_of_an_earlier_one(tmp_path):
-    (tmp_path / "old.png").touch()
+    for name in ("old.png", "old.pdf", "new.svg"):
+        (tmp_path / name).touch()
     (tmp_path / "mine.png").touch()
     run_id = "1" * 32
     texts = {"data.json": "{}", "cards/a.toml": "x = 1", "page.html": "<html></html>"}

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from pictures import area, heading, labels, legend, limits, line, marks, shows, ticks
 
-from ukctrl.reports.plot import overlay, panels, style
+from ukctrl.reports.plot import naming, overlay, panels, style
 from ukctrl.reports.plot.overlay import Band
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
@@ -36,21 +36,23 @@ def test_lines_are_scaled_named_and_coloured_in_order(axes):
     assert legend(axes) == [("a", 0, "-"), ("\u200b_b", 1, "-")]
 
 
-@pytest.mark.parametrize("count", [8, 9])
-def test_of_more_lines_than_eight_the_five_liveliest_are_named_above_the_others(axes, count):
-    size = np.array([1.0, 9.0, 2.0, 8.0, 7.0, 3.0, 6.0, 5.0, 4.0])[:count]
+@pytest.mark.parametrize("count", [8, 49])
+def test_of_more_lines_than_can_be_named_the_five_liveliest_are_above_the_others(axes, count):
+    size = np.array([1.0, 9.0, 2.0, 8.0, 7.0, 3.0, 6.0, 5.0, *([1.0] * 41)])[:count]
     values = np.outer([0.0, 0.5, 1.0], size) + 100.0 * np.arange(count)[::-1]
     values[1, 0] = NAN
     panels.lines(axes, T, values, [f"q{k}" for k in range(count)], room=20.0, scale=2.0)
     named = range(8) if count == 8 else [1, 3, 4, 6, 7]
     faint = [k for k in range(count) if k not in named]
+    rest = [line([], [], "faint", "-", "+44")] if faint else []
     shows(
         axes,
         *(line(T, 2.0 * values[:, k], "faint") for k in faint),
         *(line(T, 2.0 * values[:, k], i, "-", f"q{k}") for i, k in enumerate(named)),
+        *rest,
     )
     entries = [(f"q{k}", i, "-") for i, k in enumerate(named)]
-    assert legend(axes) == entries + ([("+4", "faint", "-")] if faint else [])
+    assert legend(axes) == entries + ([("+44", "faint", "-")] if faint else [])
 
 
 def test_of_equally_lively_lines_the_first_are_named_however_they_are_rounded(axes):
@@ -63,11 +65,11 @@ def test_of_equally_lively_lines_the_first_are_named_however_they_are_rounded(ax
 
 
 def test_a_single_sample_is_a_dot(axes):
-    panels.lines(axes, T[:1], np.arange(9.0)[None], [f"q{k}" for k in range(9)], room=8.0)
+    panels.lines(axes, T[:1], np.arange(8.0)[None], [f"q{k}" for k in range(8)], room=8.0)
     assert {mark.look for mark in marks(axes)} == {"o"}
     empty = Figure().add_subplot()
-    panels.lines(empty, T[:0], np.zeros((0, 9)), [f"q{k}" for k in range(9)], room=8.0)
-    assert len(empty.lines) == 9
+    panels.lines(empty, T[:0], np.zeros((0, 8)), [f"q{k}" for k in range(8)], room=8.0)
+    assert len(empty.lines) == 8
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 2400), (20, 1200), (100, 400)])
@@ -81,27 +83,58 @@ def test_many_long_lines_are_thinned_more(axes, count, most):
 
 
 @pytest.mark.parametrize(
-    ("names", "room", "hidden", "shown", "columns"),
+    ("names", "room", "hidden", "columns"),
     [
-        (["a", "b", "c"], 3.0, 0, ["a", "b", "c"], 3),
-        (["a", "b", "c"], 1.0, 0, ["a", "b", "c"], 2),
-        (["a", "b", "c", "d", "e"], 1.0, 0, ["a", "b", "c", "+2"], 2),
-        (["a", "b", "c", "d"], 0.1, 0, ["a", "+3"], 1),
-        (["a", "b"], 3.0, 7, ["a", "b", "+7"], 3),
-        (["a"], 0.1, 0, ["a"], 1),
-        (["a", "b" * 20], 1.0, 0, ["a", "+1"], 1),
-        ([""], 3.0, 0, [], 0),
+        (["a", "b", "c"], 3.0, 0, 3),
+        (["a", "b", "c"], 1.0, 0, 2),
+        (["a", "b"], 3.0, 7, 3),
+        (["a"], 0.1, 0, 1),
+        (["a", "b", "c", "d"], 0.1, 0, 0),
+        (["a", "b", "c", "d", "e"], 1.9, 0, 0),  # two rows of many are hard to search
+        (["a", "b" * 20], 1.0, 0, 0),
+        ([""], 3.0, 0, 0),
     ],
 )
-def test_a_legend_names_what_fits_and_counts_the_rest(axes, names, room, hidden, shown, columns):
+def test_a_legend_names_all_or_leaves_the_names_to_the_ends(axes, names, room, hidden, columns):
     """A name takes 0.068 in a letter and 0.33 in for its line, in two rows at most."""
     for k, name in enumerate(names):
         axes.plot(T, T, color=style.PALETTE[k], label=name)
-    panels.legend(axes, room, hidden)
-    wanted = [(name, "faint" if name.startswith("+") else k, "-") for k, name in enumerate(shown)]
-    assert legend(axes) == wanted
-    if shown:
-        assert panels._fitting(names, room, hidden)[1] == columns
+    naming.legend(axes, room, hidden)
+    wanted = [(name, k, "-") for k, name in enumerate(names)]
+    wanted += [(f"+{hidden}", "faint", "-")] if hidden else []
+    assert legend(axes) == (wanted if columns else [])
+    if columns:
+        assert axes.get_legend()._ncols == columns
+
+
+def test_names_at_the_ends_have_their_lines_colours_and_keep_clear_of_each_other(axes):
+    ends = [1.0, 1.0, 0.0, 0.99]
+    for k, end in enumerate(ends):
+        axes.plot(T, [0.5, 0.5, end], color=style.PALETTE[k], label=f"joint{k}")
+    axes.set_ylim(0.0, 1.0)
+    naming.at_ends(axes, width=4.0, height=2.0)
+    assert [text.get_text() for text in axes.texts] == [f"joint{k}" for k in range(4)]
+    assert [text.get_color() for text in axes.texts] == list(style.PALETTE[:4])
+    at = sorted(text.xyann[1] for text in axes.texts)
+    assert np.diff(at).min() >= naming.ROW / 2.0 - 1e-12
+    assert 0.0 <= at[0] <= at[-1] <= 1.0
+    np.testing.assert_allclose([text.xy[1] for text in axes.texts], ends)
+
+
+def test_places_stay_where_they_are_or_move_apart_by_the_least():
+    np.testing.assert_allclose(naming.apart([0.2, 0.9, 0.5], 0.1), [0.2, 0.9, 0.5])
+    np.testing.assert_allclose(naming.apart([0.5, 0.5], 0.1), [0.45, 0.55])
+    np.testing.assert_allclose(naming.apart([1.0, 1.0, 0.0], 0.2), [0.8, 1.0, 0.0])
+    assert naming.apart([], 0.1).size == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(0, []), (8, [8]), (12, [6, 6]), (36, [7, 7, 8, 7, 7]), (400, [400])]
+)
+def test_many_lines_go_into_panels_that_can_name_them(count, sizes):
+    parts = naming.parted(range(count))
+    assert sorted(map(len, parts)) == sorted(sizes)
+    assert [k for part in parts for k in part] == list(range(count))
 
 
 # Limits and scales

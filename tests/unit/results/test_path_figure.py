@@ -72,7 +72,7 @@ def test_a_path_is_seen_in_space_from_above_and_from_the_wider_side(turned, acro
     _, above, side = figure.axes
     assert labels(above)[:2] == ("x [m]", "y [m]")
     assert labels(side)[:2] == ("xy"[across_view[0]] + " [m]", "z [m]")
-    assert legend(figure.axes[0]) == [("frame0", 0, "-"), ("frame1", 1, "-")]
+    assert legend(figure) == [("frame0", 0, "-"), ("frame1", 1, "-")]
     assert legend(above) == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ukctrl.core.errors import UnknownName
 from ukctrl.reports import plot
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, style
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -53,7 +53,7 @@ def test_no_legend_names_more_than_a_few_of_many_lines(laid_out):
     assert len(laid_out) >= 12
     for _, figure in laid_out:
         for legend in legends(figure):
-            assert len(legend.get_texts()) <= panels.FULL_LEGEND + 1
+            assert len(legend.get_texts()) <= naming.FULL_LEGEND + 1
 
 
 def test_no_legend_reaches_into_the_title_of_its_panel(laid_out):

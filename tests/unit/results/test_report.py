@@ -13,6 +13,7 @@ import pytest
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports import plot, run_page, web_page
+from ukctrl.reports.scene.from_results import of_result
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 
@@ -42,7 +43,8 @@ class Elements(HTMLParser):
 
 
 def html(result):
-    return run_page.html(result, run_page.pictures(result))
+    scene = web_page.stage(of_result(result))
+    return run_page.html(result, run_page.pictures(result), scene)
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +72,12 @@ def test_the_page_allows_no_script_but_its_own(text):
     elements = Elements(text)
     policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)
     assert "default-src 'none'" in policy
-    allowed = re.findall(r"script-src 'sha256-([^']+)'", policy)
-    digest = hashlib.sha256(elements.scripts[-1].encode()).digest()
-    assert allowed == [base64.b64encode(digest).decode()]
+    allowed = re.findall(r"'sha256-([^']+)'", policy)
+    run = elements.scripts[-len(web_page.SCRIPTS) :]
+    digests = [hashlib.sha256(script.encode()).digest() for script in run]
+    assert allowed == [base64.b64encode(digest).decode() for digest in digests]
+    data = {a["id"]: a["type"] for tag, a in elements.found if tag == "script" and "id" in a}
+    assert data == {"scene-head": "application/json", "scene-block": "text/plain"}
 
 
 def hostile(n=3):
@@ -135,7 +140,11 @@ def assert_harmless(text):
         script for script in elements.scripts if "</script>" in script.lower()
     )
     scripts = [attributes for tag, attributes in elements.found if tag == "script"]
-    assert scripts in ([], [{"type": "application/json", "id": "replay-data"}, {}])
+    data = [
+        {"type": "application/json", "id": "scene-head"},
+        {"type": "text/plain", "id": "scene-block"},
+    ]
+    assert scripts in ([], [*data, *({} for _ in web_page.SCRIPTS)])
     assert "{{7*7}}" in text  # not worked out by the template either
 
 
@@ -149,7 +158,7 @@ def test_texts_inside_the_script_data_stay_data():
     result = hostile()
     text = html(result)
     data = next(s for s in Elements(text).scripts if s.startswith("{"))
-    assert json.loads(data)["frames"][0]["name"] == result.labels.frames[0]
+    assert json.loads(data)["curves"][0]["name"] == result.labels.frames[0]
 
 
 def test_the_page_is_made_again_from_the_saved_files(text, helix, tmp_path):

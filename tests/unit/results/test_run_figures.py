@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
+
 import numpy as np
 import pytest
 from pictures import (
@@ -18,7 +20,7 @@ from pictures import (
 
 from ukctrl import plot
 from ukctrl.reports.plot import marks as run_marks
-from ukctrl.reports.plot import panels, series
+from ukctrl.reports.plot import panels, series, style
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 
@@ -157,7 +159,8 @@ def test_inputs_show_commands_limits_switches_and_the_time_at_a_limit():
         ("forces", "u [N]", "linear"),
     ]
     assert legend(torques) == [("u1", 0, "-"), ("u2", 1, "-")]
-    limits(torques, x=(0.0, 2.0), y=around(-0.5, 2.0))
+    limits(torques, x=(0.0, 2.0), y=around(-0.5, 2.175))
+    assert [text.get_text() for text in torques.texts[1:]] == ["limit of u1"]
     assert wide(plot.inputs(made)) == [False, False]
 
 
@@ -180,18 +183,18 @@ def test_of_an_odd_number_of_units_the_first_takes_both_columns():
 @pytest.mark.parametrize(
     ("u", "limit", "drawn", "ends"),
     [
-        ([1.0, -1.0, 1.0], [1.6], [-1.6, 1.6], (-1.6, 1.6)),
+        ([1.0, -1.0, 1.0], [1.6], [-1.6, 1.6], (-1.824, 1.824)),
         ([1.0, -1.0, 1.0], [1.7], [], (-1.0, 1.0)),
-        ([1.0, 0.0, 0.5], [1.5], [1.5], (0.0, 1.5)),
-        ([-1.0, -0.9, -1.0], [1.0], [-1.0, 1.0], (-1.0, 1.0)),
+        ([1.0, 0.0, 0.5], [1.5], [1.5], (0.0, 1.605)),
+        ([-1.0, -0.9, -1.0], [1.0], [-1.0, 1.0], (-1.14, 1.14)),
         ([1.0, 0.0, 0.5], [0.0], [], (0.0, 1.0)),
         ([1.0, 0.0, 0.5], [np.inf], [], (0.0, 1.0)),
-        ([1.0, 0.0, NAN], [1.0], [1.0], (0.0, 1.0)),
-        ([[0.3] * 9] * 3, [0.3] * 9, [], (0.2997, 0.3003)),
+        ([1.0, 0.0, NAN], [1.0], [1.0], (0.0, 1.07)),
         ([[0.3] * 8] * 3, [0.3] * 8, [0.3] * 8, (0.2997, 0.3003)),
     ],
 )
 def test_limits_that_inputs_come_near_are_drawn_and_seen(motors, u, limit, drawn, ends):
+    """Beyond them is room for their names: 7 % of what is seen."""
     (axes,) = plot.inputs(motors(T, u, limits=limit)).axes
     found = [mark for mark in marks(axes) if mark.kind == "across"]
     assert [mark.where[1][0] for mark in found] == drawn
@@ -200,17 +203,110 @@ def test_limits_that_inputs_come_near_are_drawn_and_seen(motors, u, limit, drawn
 
 
 def test_a_command_is_not_drawn_among_many_inputs_nor_a_shade_where_none_is_at_a_limit(motors):
-    many = np.ones((3, 9))
+    many = np.ones((3, 49))
     made = run(
         {"u": many, "u_commanded": 2.0 * many},
-        actuators=[f"u{k}" for k in range(9)],
-        actuator_units=["N"] * 9,
+        actuators=[f"u{k}" for k in range(49)],
+        actuator_units=["N"] * 49,
     )
     (axes,) = plot.inputs(made).axes
-    assert len(axes.lines) == 9
+    assert len(axes.lines) == 49 + 1  # and the name of those that have none
     assert not axes.collections
     (axes,) = plot.inputs(motors(T, [2.0, 0.0, 0.0], limits=[2.0])).axes
     assert len(axes.collections) == 1
+
+
+LIMITED = {"q": {"b": [-1.0, 3.0], "c": None}, "v": {"va": [-2.5, 2.5], "vc": ["x", 1e400]}}
+
+
+def test_what_of_a_joint_is_beyond_its_limit_is_bold_and_its_time_shaded():
+    made = run({"q": Q, "v": V}, **JOINTS)
+    made = dc.replace(made, provenance={**made.provenance, "joint_limits": LIMITED})
+    angles, rates, positions, _, turn = plot.motion(made).axes
+    for axes in (angles, turn):
+        assert all(mark.kind != "across" for mark in marks(axes))
+        assert [text.get_text() for text in axes.texts[1:]] == []
+    assert [mark.color for mark in marks(rates) if mark.kind == "across"] == [0]
+    assert [text.get_text() for text in rates.texts[1:]] == ["limit of va"]
+    assert rates.texts[1].get_color() == rates.lines[0].get_color() == style.PALETTE[0]
+    (bold,) = (drawn for drawn in positions.lines if drawn.get_linewidth() > 3.0)
+    np.testing.assert_allclose(bold.get_xdata()[-2:], [1.5, 2.0])
+    np.testing.assert_allclose(bold.get_ydata()[-2:], [3.0, 4.0])
+    assert np.isnan(bold.get_ydata()[:-2]).all()
+    (shade,) = (mark for mark in marks(positions) if mark.look == "filled")
+    assert max(shade.where[0]) == 2.0
+
+
+def test_lines_with_one_limit_share_its_dashes(motors):
+    (axes,) = plot.inputs(motors(T, [[1.0, 0.9, 0.2]] * 3, limits=[1.0, 1.0, 5.0])).axes
+    found = [drawn for drawn in axes.lines if drawn.get_linestyle() == "--"]
+    assert [drawn.get_color() for drawn in found] == list(style.PALETTE[:2])
+    offsets = {drawn._dash_pattern[0] for drawn in found}
+    assert len(offsets) == 2
+    assert [text.get_text() for text in axes.texts[1:]] == ["limit of u0, u1"]
+
+
+def errors_of(size, integrator, n=41):
+    """Return the panels of the errors of a row that decays to nothing, at a state near two."""
+    time = np.linspace(0.0, 1.0, n)
+    made = run(
+        {"q": np.full((n, 1), 2.0), "phi": size * np.exp(-30.0 * time)[:, None]},
+        time=time, coordinates=["a"], coordinate_units=["m"], dofs=["a"], dof_units=["m/s"],
+        rows=["row"], row_units=["m"], row_blocks=["task"],
+    )  # fmt: skip
+    return plot.errors(dc.replace(made, scenario={"integrator": integrator})).axes
+
+
+@pytest.mark.parametrize(
+    ("integrator", "promise", "words"),
+    [
+        ({}, 1e-11 + 2e-9, "the integrator's tolerance"),
+        ({"rtol": 1e-6, "atol": 1e-8}, 2.01e-6, "the integrator's tolerance"),
+        ({"rtol": "wide"}, 1e-11 + 2e-9, "the integrator's tolerance"),
+        ({"method": "RK4", "step": 1e-3}, 8.0 * 2.0**-52, "rounding"),
+    ],
+)
+def test_errors_are_grey_below_what_the_integrator_promises_and_nowhere_else(
+    integrator, promise, words
+):
+    axes = errors_of(1e-3, integrator)[0]
+    seen, grey = axes.lines
+    assert grey.get_color() == style.FAINT
+    above, below = seen.get_ydata(), grey.get_ydata()
+    assert above.min() == pytest.approx(promise)
+    assert np.nanmax(below, initial=0.0) <= promise * (1.0 + 1e-12)
+    if below.size and np.isfinite(below).any():
+        assert words in axes.texts[-1].get_text()
+        assert axes.get_ylim()[0] >= 0.01 * promise
+    assert axes.get_ylim()[1] > 1e-3
+
+
+def test_errors_that_are_all_above_the_promise_are_not_grey():
+    axes = errors_of(1e6, {})[0]
+    assert all(drawn.get_color() != style.FAINT for drawn in axes.lines)
+    assert not axes.patches
+
+
+def test_rows_of_rounding_alone_are_a_flat_grey_line_on_the_scale_of_the_promise():
+    _, rows = errors_of(1e-14, {})
+    low, high = rows.get_ylim()
+    assert low < -2.01 < 2.01 < high  # [nm]
+    assert rows.get_ylabel() == "φ [nm]"
+    assert np.ma.getmaskarray(rows.lines[0].get_ydata()).all()
+    assert "the integrator's tolerance" in rows.texts[-1].get_text()
+
+
+@pytest.mark.parametrize("count", [7, 14])
+def test_every_joint_is_named(count):
+    names = [f"shoulder_joint_{k}" for k in range(count)]
+    made = run(
+        {"q": np.ones((3, count)), "v": np.ones((3, count)), "u": np.ones((3, count))},
+        coordinates=names, coordinate_units=["rad"] * count, dofs=names,
+        dof_units=["rad/s"] * count, actuators=names, actuator_units=["N m"] * count,
+    )  # fmt: skip
+    for draw, times in ((plot.motion, 2), (plot.inputs, 1)):
+        text = style.svg(draw(made))
+        assert [text.count(f">{name}<") for name in names] == [times] * count
 
 
 @pytest.mark.parametrize("place", [0, 7777, 12_000])

@@ -88,19 +88,3 @@ def test_what_loading_a_robot_found_is_listed_the_worst_first():
         Verdict("note", "visual", "No visual is read."),
     ]  # fmt: skip
     assert run_page._audit({}) == []
-
-
-def test_the_view_that_turns_has_thinned_paths_and_leaves_out_what_is_nowhere(helix):
-    view = run_page._replay(helix())
-    assert (view["time"][0], view["time"][-1]) == (0.0, 20.0)
-    assert len(view["time"]) <= run_page.REPLAY_POINTS
-    (frame,) = view["frames"]
-    assert frame["name"] == "tool"
-    assert len(frame["position"]) == len(frame["reference"]) == len(view["time"])
-    positions = np.array(frame["position"])
-    assert (positions >= np.array(view["low"])).all()
-    assert (positions <= np.array(view["high"])).all()
-    assert run_page._replay(helix(1)) is None
-    assert run_page._points(np.array([[1.0, 2.0, 3.0], [np.nan, 0.0, 0.0], [2e6, 0.0, 0.0]])) == [
-        [1.0, 2.0, 3.0], None, None
-    ]  # fmt: skip

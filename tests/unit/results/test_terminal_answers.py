@@ -15,6 +15,7 @@ import pytest
 from printed_lines import plain, styles
 from rich.progress import TextColumn
 
+from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.robot_check import Joint, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
@@ -244,7 +245,7 @@ def test_poles_are_printed_together_where_they_are_alike(poles, text):
     [(12.4, "12 %"), (999.4, "999 %"), (1000.0, "10 times"), (2500.0, "25 times")],
 )
 def test_a_share_of_a_limit_is_told_as_one_reads_it(percent, text):
-    assert check_text._share(percent) == text
+    assert check_tables.share_text(percent) == text
 
 
 def test_what_is_left_out_is_counted():

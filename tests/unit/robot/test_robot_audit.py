@@ -183,7 +183,7 @@ ODD = {
     "mesh": (
         replaced("</link>", MESH, 1),
         ("note", "mesh_ignored", "mesh",
-         "meshes are not read; shapes do not enter the dynamics."),
+         "meshes are for looking at; shapes do not enter the dynamics."),
     ),
     "frame": (
         replaced('name="j"', 'name="c"'),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl.analysis.check import Check
+from ukctrl.analysis.check.check_tables import SAME_SHARE
 from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import marks, naming, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +71,7 @@ def _sigma(check: Check) -> Callable[[Axes, float], None]:
             text = "nothing is held by motors or constraints"
             axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=style.MUTED)
         panels.log_scale(axes, drawn, beside=marked)
-        panels.legend(axes, room)
+        naming.legend(axes, room)
         _span(axes, check)
 
     return draw
@@ -108,17 +109,23 @@ def _inputs(check: Check) -> list[panels.Panel]:
     assert loads is not None
     assert demands is not None
     uses = demands.inputs or demands.law
-    values = loads.needed if demands.inputs else loads.law
+    found = loads.needed if demands.inputs else loads.law
+    values = np.where(np.abs(found) > SAME_SHARE, found, 0.0)
     title = "Smallest input that makes the motion" if demands.inputs else "Input of the law"
     drawn = []
     for unit in dict.fromkeys(use.unit for use in uses):
-        at = [i for i, use in enumerate(uses) if use.unit == unit]
+        for at in naming.parted([i for i, use in enumerate(uses) if use.unit == unit]):
 
-        def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
-            panels.lines(axes, curves.t, values[:, at], [uses[i].name for i in at], room)
-            panels.fit(axes, values[:, at])
-            axes.set_ylabel(f"u [{unit_text(unit)}]")
-            _span(axes, check)
+            def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
+                names = [uses[i].name for i in at]
+                sizes = [np.inf if (end := uses[i].limit) is None else abs(end) for i in at]
+                ends = [(-size, size) for size in sizes]
+                panels.lines(axes, curves.t, values[:, at], names, room)
+                panels.fit(axes, values[:, at])
+                marks.limits(axes, values[:, at], ends, names)
+                marks.beyond(axes, curves.t, values[:, at], ends)
+                axes.set_ylabel(f"u [{unit_text(unit)}]")
+                _span(axes, check)
 
-        drawn.append(panels.Panel(title, draw, 2))
+            drawn.append(panels.Panel(title, draw, 2))
     return drawn

@@ -13,7 +13,7 @@ from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,25 +58,27 @@ def _motion(run: Motion | None) -> list[panels.Panel]:
         return []
     drawn = []
     for unit in dict.fromkeys(run.units):
-        at = [k for k, own in enumerate(run.units) if own == unit]
-        dotted = at if len(at) <= panels.FULL_LEGEND else []
+        of_unit = [k for k, own in enumerate(run.units) if own == unit]
+        for at in naming.parted(of_unit):
+            dotted = at if len(at) <= naming.FULL_LEGEND else []
 
-        def moved(
-            axes: Axes,
-            room: float,
-            at: list[int] = at,
-            dotted: list[int] = dotted,
-            unit: str = unit,
-        ) -> None:
-            panels.lines(axes, run.times, run.moved[:, at], [run.coordinates[k] for k in at], room)
-            for place, k in enumerate(dotted):
-                color = style.PALETTE[place % len(style.PALETTE)]
-                axes.plot(run.times, run.pushed[:, k], ":", color=color, linewidth=1.0)
-            panels.fit(axes, np.hstack([run.moved[:, at], run.pushed[:, at]]))
-            axes.set_ylabel(f"since the start [{unit_text(unit) or '1'}]")
+            def moved(
+                axes: Axes,
+                room: float,
+                at: list[int] = at,
+                dotted: list[int] = dotted,
+                unit: str = unit,
+            ) -> None:
+                names = [run.coordinates[k] for k in at]
+                panels.lines(axes, run.times, run.moved[:, at], names, room)
+                for place, k in enumerate(dotted):
+                    color = style.PALETTE[place % len(style.PALETTE)]
+                    axes.plot(run.times, run.pushed[:, k], ":", color=color, linewidth=1.0)
+                panels.fit(axes, np.hstack([run.moved[:, at], run.pushed[:, at]]))
+                axes.set_ylabel(f"since the start [{unit_text(unit) or '1'}]")
 
-        beside = f"; dotted: pushed by {PUSH:g} {unit_text(unit)}" if dotted else ""
-        drawn.append(panels.Panel(f"Internal motion{beside}", moved, 2))
+            beside = f"; dotted: pushed by {PUSH:g} {unit_text(unit)}" if dotted else ""
+            drawn.append(panels.Panel(f"Internal motion{beside}", moved, 2))
 
     def apart(axes: Axes, room: float) -> None:
         axes.plot(run.times, run.deviation, color=style.PALETTE[0])

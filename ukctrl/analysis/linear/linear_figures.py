@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Complex
 from ukctrl.core.extremes import max_abs
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,16 @@ MOST_CURVES = 8
 """Motors beyond these share no figure with the others."""
 NYQUIST = 3.0
 """How far the Nyquist plot shows, in units of the distance from 0 to -1."""
+CIRCLE = 2000
+"""Points of the unit circle, so that it is round in a zoom as well."""
+GAP = 4.0
+"""Poles that are faster than others by this factor are left out of the zoom on the slow ones."""
+SMALLEST_ZOOM = 1e-4
+"""Half the side of the smallest zoom; what is slower than that stays as it is."""
+TOGETHER, MOST_TOLD = 0.02, 10
+"""Poles nearer than this part of a zoom's side share a text, of which there are at most so many."""
+ROW = 0.05
+"""Height of such a text in parts of the zoom's."""
 MARGIN_DISK = 0.5
 """The disk margin whose forbidden disk is drawn."""
 
@@ -53,7 +63,7 @@ def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
-    figure = Figure(figsize=(style.WIDTH, 5.2), dpi=style.DPI, layout="constrained")
+    figure = Figure(figsize=(style.width(), 5.2), dpi=style.DPI, layout="constrained")
     size, phase = figure.subplots(2, 1, sharex=True)
     curves = curves[:MOST_CURVES]
     decibels = [20.0 * np.log10(np.maximum(np.abs(curve.values), 1e-300)) for curve in curves]
@@ -84,7 +94,7 @@ def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
     phase.set_ylabel("phase [deg]")
     phase.set_xlabel("frequency [rad/s]")
     phase.xaxis.set_major_formatter(FuncFormatter(lambda value, _: panels.decade(value)))
-    figure.legend(loc="outside upper center", ncols=len(curves))
+    figure.legend(loc="outside upper center", ncols=min(len(curves), int(style.width() // 1.1)))
     return figure
 
 
@@ -94,7 +104,7 @@ def nyquist(curves: Sequence[Curve]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.patches import Circle
 
-    figure = Figure(figsize=(style.WIDTH, 5.6), dpi=style.DPI, layout="constrained")
+    figure = Figure(figsize=(style.width(), 5.6), dpi=style.DPI, layout="constrained")
     axes = figure.subplots()
     for place, curve in enumerate(curves[:MOST_CURVES]):
         color, dash = _look(place)
@@ -124,8 +134,10 @@ def pole_map(
     """Draw poles and zeros of the plant beside the poles of the loop, as rates."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(style.WIDTH, 3.9), dpi=style.DPI, layout="constrained")
-    left, right = figure.subplots(1, 2)
+    stacked = style.width() < style.NARROW
+    size = style.width(), 7.0 if stacked else 3.9
+    figure = Figure(figsize=size, dpi=style.DPI, layout="constrained")
+    left, right = figure.subplots(*((2, 1) if stacked else (1, 2)))
     left.plot(plant.real, plant.imag, "x", color=style.PALETTE[0], label="poles of the plant")
     if zeros.size:
         left.plot(
@@ -147,12 +159,49 @@ def pole_map(
 
 @style.styled
 def root_locus(locus: Locus, period: float | None) -> Figure:
-    """Draw how the poles of the closed loop move with the loop's gain at one motor."""
+    """Draw how the poles of the closed loop move with the loop's gain at one motor.
+
+    Beside the whole, with the border of stability, a zoom on the slow poles: most lie together.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(style.WIDTH, 4.6), dpi=style.DPI, layout="constrained")
-    axes = figure.subplots()
-    start = locus.poles[0]
+    stacked = style.width() < style.NARROW
+    size = style.width(), 8.0 if stacked else 4.6
+    figure = Figure(figsize=size, dpi=style.DPI, layout="constrained")
+    whole, near = figure.subplots(*((2, 1) if stacked else (1, 2)))
+    for axes in (whole, near):
+        _branches(axes, locus)
+        if period is None:
+            axes.axvline(0.0, color=style.ALERT, linewidth=0.9)
+            axes.set_xlabel("real part [1/s]")
+            axes.set_ylabel("imaginary part [rad/s]")
+        else:
+            angle = np.linspace(-np.pi, np.pi, CIRCLE)
+            axes.plot(np.cos(angle), np.sin(angle), color=style.ALERT, linewidth=0.9)
+            axes.set_xlabel("real part of z")
+            axes.set_ylabel("imaginary part of z")
+    if period is None:
+        _half_plane_view(whole, locus)
+        panels.heading(whole, "all poles")
+    else:
+        whole.set_xlim(-1.3, 1.3)
+        whole.set_ylim(-1.3, 1.3)
+        whole.set_aspect("equal")
+        panels.heading(whole, "unit circle")
+    near.set_aspect("equal")
+    (left, right), (low, high) = _zoom(locus.now, 0.0 if period is None else 1.0)
+    near.set_xlim(left, right)
+    near.set_ylim(low, high)
+    near.locator_params(nbins=5)
+    x, y = [left, right, right, left, left], [low, low, high, high, low]
+    whole.plot(x, y, color=style.MUTED, linewidth=0.9, linestyle=":")
+    panels.heading(near, "zoom on the slow poles")
+    _tell_apart(near, locus.now, sampled=period is not None)
+    figure.legend(*near.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure
+
+
+def _branches(axes: Axes, locus: Locus) -> None:
     for part, color, dash, name in (
         (locus.gains <= 1.0, style.PALETTE[0], "--", f"less gain, from {locus.gains[0]:.2g}"),
         (locus.gains >= 1.0, style.PALETTE[1], "-", f"more gain, up to {locus.gains[-1]:.2g}"),
@@ -161,25 +210,67 @@ def root_locus(locus: Locus, period: float | None) -> Figure:
         lines = axes.plot(branches.real, branches.imag, dash, color=color, linewidth=1.1)
         lines[0].set_label(name)
     axes.plot(locus.now.real, locus.now.imag, "x", color=style.INK, label="as it is")
-    size = 2.5 * float(np.abs(np.concatenate([locus.now, start])).max(initial=0.1))
-    if period is None:
-        axes.axvline(0.0, color=style.ALERT, linewidth=0.9)
-        axes.set_xlim(-size, 0.4 * size)
-        near = locus.poles[np.abs(locus.poles) < size]
-        high = max(1.2 * max_abs(near.imag), 0.15 * size)
-        axes.set_ylim(-high, high)
-        axes.set_xlabel("real part [1/s]")
-        axes.set_ylabel("imaginary part [rad/s]")
-    else:
-        angle = np.linspace(0.0, 2.0 * np.pi, 400)
-        axes.plot(np.cos(angle), np.sin(angle), color=style.ALERT, linewidth=0.9)
-        axes.set_xlim(-1.6, 1.6)
-        axes.set_ylim(-1.15, 1.15)
-        axes.set_aspect("equal")
-        axes.set_xlabel("real part of z")
-        axes.set_ylabel("imaginary part of z")
-    axes.legend(loc="upper left")
-    return figure
+
+
+def _half_plane_view(axes: Axes, locus: Locus) -> None:
+    """Show the half plane around the poles."""
+    size = 2.5 * float(np.abs(np.concatenate([locus.now, locus.poles[0]])).max(initial=0.1))
+    axes.set_xlim(-size, 0.4 * size)
+    near = locus.poles[np.abs(locus.poles) < size]
+    high = max(1.2 * max_abs(near.imag), 0.15 * size)
+    axes.set_ylim(-high, high)
+
+
+def _zoom(poles: Complex, rest: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return a square around the slow poles: those on this side of the widest gap.
+
+    Args:
+        poles: All.
+        rest: The pole of what stays as it is: 0, or 1 of a sampled loop.
+    """
+    far = np.sort(np.abs(poles - rest))
+    far = far[far > SMALLEST_ZOOM]
+    slow = poles
+    if far.size > 1:
+        steps = far[1:] / far[:-1]
+        if steps.max() > GAP:
+            slow = poles[np.abs(poles - rest) < far[int(steps.argmax()) + 1]]
+    x, y = np.append(slow.real, rest), np.append(slow.imag, 0.0)
+    half = max(0.65 * float(np.ptp(x)), 0.65 * float(np.ptp(y)), SMALLEST_ZOOM)
+    middle = 0.5 * float(x.min() + x.max()), 0.5 * float(y.min() + y.max())
+    return (middle[0] - half, middle[0] + half), (middle[1] - half, middle[1] + half)
+
+
+def _tell_apart(axes: Axes, poles: Complex, *, sampled: bool) -> None:
+    """Say beside the picture where the poles in view are, a conjugate pair and equals once."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    inside = (left <= poles.real) & (poles.real <= right) & (poles.imag >= 0.0)
+    shown = poles[inside & (poles.imag <= high)]
+    slowness = np.abs(shown) if sampled else shown.real
+    groups: list[list[complex]] = []
+    for pole in shown[np.argsort(-np.round(slowness, 9), kind="stable")].tolist():
+        near = (group for group in groups if abs(pole - group[0]) < TOGETHER * (high - low))
+        group = next(near, None)
+        groups.append([pole]) if group is None else group.append(pole)
+    told = [group[0] for group in groups[:MOST_TOLD]]
+    places = [(pole.imag - low) / (high - low) for pole in told]
+    for group, pole, at in zip(groups, told, naming.apart(places, ROW), strict=False):
+        size = f"|z| = {abs(pole):.4f}" if sampled else f"{pole.real:.3g}"
+        paired = abs(pole.imag) > 1e-6 * abs(pole)
+        size += f" ± {pole.imag:.2g}i" if paired and not sampled else ""
+        axes.annotate(
+            f"{size}, {len(group)}×" if len(group) > 1 else size,
+            (pole.real, pole.imag),
+            (1.04, at),
+            textcoords="axes fraction",
+            fontsize=7.0,
+            color=style.INK,
+            verticalalignment="center",
+            arrowprops={
+                "arrowstyle": "-", "color": style.FAINT, "linewidth": 0.7, "relpos": (0.0, 0.5),
+                "shrinkA": 0.0, "shrinkB": 4.0,
+            },
+        )  # fmt: skip
 
 
 def _look(place: int) -> tuple[str, str]:

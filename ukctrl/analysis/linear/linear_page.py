@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.table import Column, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOWEST, HIGHEST = 0.02, 50.0
 """Factors of the gain between which the root locus goes."""
@@ -40,7 +43,8 @@ CAPTIONS = {
     "nyquist": "The same in the plane; thin lines are negative frequencies. The red disk around -1 "
     "is what a disk margin of 0.5 keeps free: a factor of 1.67 of gain, or 28 deg.",
     "root_locus": "Poles of the closed loop while the gain of one motor goes from "
-    f"{LOWEST:g} to {HIGHEST:g} times what it is; crosses are the poles as they are.",
+    f"{LOWEST:g} to {HIGHEST:g} times what it is; crosses are the poles as they are, in the "
+    "zoom with where they lie. The red line is the border of stability.",
 }
 
 
@@ -65,18 +69,21 @@ def pictures(found: LinearAnalysis) -> list[web_page.Picture]:
     loop, plant = found.loop, found.plant
     closed = None if loop is None else loop.rates()
     period = None if loop is None else loop.period
-    drawn = {"poles": linear_figures.pole_map(plant.poles(), found.zeros, closed, period)}
+    drawn: dict[str, Callable[[], Figure]] = {
+        "poles": lambda: linear_figures.pole_map(plant.poles(), found.zeros, closed, period)
+    }
     titles = dict(TITLES)
     if loop is not None:
         curves = [_curve(found, loop, motor) for motor in _shown(found, loop)]
-        drawn["bode"] = linear_figures.bode(curves, None if period is None else math.pi / period)
-        drawn["nyquist"] = linear_figures.nyquist(curves)
+        half = None if period is None else math.pi / period
         worst = _shown(found, loop)[0]
-        drawn["root_locus"] = linear_figures.root_locus(_locus(loop, worst), period)
+        locus = _locus(loop, worst)
+        drawn["bode"] = lambda: linear_figures.bode(curves, half)
+        drawn["nyquist"] = lambda: linear_figures.nyquist(curves)
+        drawn["root_locus"] = lambda: linear_figures.root_locus(locus, period)
         titles["root_locus"] = f"Root locus at {loop.inputs[worst]}"
     return [
-        web_page.picture(name, titles[name], CAPTIONS[name], figure)
-        for name, figure in drawn.items()
+        web_page.picture(name, titles[name], CAPTIONS[name], draw) for name, draw in drawn.items()
     ]
 
 

@@ -51,6 +51,8 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
         lines += hanging("  ", result.message)
     actors = f"robot {names['robot']}, controller {names['controller']}"
     lines += hanging("  ", actors, text_style="dim")
+    from ukctrl.core.number_text import moved_text
+
     moved = moved_text(result.provenance.get("start_moved"))
     if moved:
         lines += hanging("  ", f"the start: {moved}")
@@ -69,16 +71,6 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     lines += table_lines(Table.of(columns, rows)) if rows else []
     lines += files(folder, ("report", "report.html"), ("data", "result.nc"))
     return lines
-
-
-def moved_text(by: object) -> str:
-    """Return how far a start was moved, in words; empty where it was not asked to be."""
-    if not isinstance(by, Mapping) or not by:
-        return ""
-    far = [f"{float(size):.3g} {unit}" for unit, size in by.items() if size]
-    if not far:
-        return "on the constraints as given"
-    return f"moved onto the constraints by {', '.join(far)}"
 
 
 def workspace_lines(created: Sequence[Path], folder: Path) -> list[Line]:

@@ -23,10 +23,10 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.answer_checks import all_met, missed, raise_if_missed
+from ukctrl.core.algebra.answer_checks import missed, raise_if_missed
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.algebra.least_input import quick_input, servo_input
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.least_input import Demand, judged, quick_input, servo_input
+from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import spec
@@ -92,10 +92,6 @@ class Bounded(Allocation):
         return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
-Given = tuple[Matrix, Vector, Vector, Matrix, Matrix, Vector, Matrix, Vector]
-"""What `quick_input` is given first, from rows to null-space input."""
-
-
 class _Account(NamedTuple):
     """What one input cost."""
 
@@ -109,27 +105,13 @@ class _Account(NamedTuple):
 
 @compiled
 def within(
-    A: Matrix,
-    demand: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    low: Vector,
-    high: Vector,
-    u: Vector,
-    account: _Account,
+    demand: Demand, reach: float, low: Vector, high: Vector, u: Vector, account: _Account
 ) -> bool:
     """Write the input of `quick_input`; return whether that serves the task within the limits."""
     account.scale[0] = 1.0
     for k in range(len(u)):
         account.binding[k] = 0.0
-    rank = quick_input(A, demand, a_free, G, L, motors, R, u0, rtol, u, account.miss)
-    if rank < 0 or (rank < len(demand) and not all_met(A, demand, a_free, account.miss, reach)):
+    if judged(quick_input(demand, u, account.miss), demand, account.miss, reach) < 0:
         return False
     inside = True
     for k in range(len(u)):
@@ -172,13 +154,14 @@ class _Bounded(Allocator):
         yield from steps
         u0, steps = self._null_space.steps(d)
         yield from steps
-        given = rows.A, demand, d.a_free, d.G, d.L, d.motors, R, u0
-        limits = float(self._rank.servo), float(self._rank.reach), low, high
+        robot = d.a_free, d.G, d.L, d.motors
+        asked = Demand(rows.A, demand, *robot, R, u0, float(self._rank.servo))
 
         def care(code: int) -> None:
-            self._within(given, low, high, d, u)
+            self._within(asked, low, high, d, u)
 
-        yield Call(within, *given, *limits, u, self._account, fault=care)
+        reach = float(self._rank.reach)
+        yield Call(within, asked, reach, low, high, u, self._account, fault=care)
 
     def look_back(self, memory: Vector) -> None:
         """Take the last input, and whether there was one."""
@@ -197,12 +180,12 @@ class _Bounded(Allocator):
         return (Call(towards, u, memory, float(self._period or np.inf), rate),)
 
     def _within(
-        self, given: Given, low: Vector, high: Vector, dynamics: Dynamics, u: Vector
+        self, asked: Demand, low: Vector, high: Vector, dynamics: Dynamics, u: Vector
     ) -> None:
         """Write the input within the limits, and its account, with care."""
-        A, demand, a_free, _, _, _, _, u0 = given
+        A, demand, a_free, u0 = asked.A, asked.b, asked.a_free, asked.u0
         account = self._account
-        rank_or_failure = servo_input(*given, self._rank.servo, u, account.miss)
+        rank_or_failure = servo_input(asked, u, account.miss)
         if rank_or_failure < 0:
             raise GainError(SINGULAR)
         missing = A, demand, a_free, account.miss

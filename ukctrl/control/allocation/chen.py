@@ -78,7 +78,7 @@ class _Chen(Allocator):
             if code == least_input.UNSURE:
                 each = np.linalg.norm(N, axis=0)
                 given = H, missing, np.zeros(nu), N, np.eye(nu), each, uk.NO_METRIC, np.zeros(m)
-                rank = least_input.servo_input(*given, limits[0], mu, miss)
+                rank = least_input.servo_input(least_input.Demand(*given, limits[0]), mu, miss)
                 u[:] = u0 + N @ mu
             if rank < m:
                 lost = OTHERWISE if uk.rank_report(H).rank > rank else None
@@ -145,7 +145,7 @@ def in_row_space(
     each = np.empty(m)
     column_lengths(N, each)
     given = H, missing, np.zeros(nu), N, np.eye(nu), each, np.zeros((0, 0)), np.zeros(m)
-    rank = least_input.quick_input(*given, rtol, mu, miss)
+    rank = least_input.quick_input(least_input.Demand(*given, rtol), mu, miss)
     for k in range(nu):
         u[k] = u0[k] + dot(N[k], mu)
     if 0 <= rank < m and not all_met(A, demand, a, miss, reach):

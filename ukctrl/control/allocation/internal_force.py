@@ -172,30 +172,12 @@ class BoundInternalForce:
         metric = free.T @ R @ free if R.size else R
         share: Vector = np.empty(free.shape[1])
         still, miss = np.zeros(len(u)), np.empty(len(gap))
-        rank_or_failure = least_input.servo_input(
-            Lam,
-            gap,
-            still,
-            free,
-            np.eye(len(u)),
-            np.linalg.norm(free, axis=0),
-            metric,
-            np.zeros(len(share)),
-            dynamics.rank.servo,
-            share,
-            miss,
-        )
+        given = np.eye(len(u)), np.linalg.norm(free, axis=0), metric, np.zeros(len(share))
+        demand = least_input.Demand(Lam, gap, still, free, *given, float(dynamics.rank.servo))
+        rank_or_failure = least_input.servo_input(demand, share, miss)
         if rank_or_failure < len(gap):
-            raise_if_missed(
-                Lam,
-                gap,
-                still,
-                miss,
-                rank_or_failure,
-                dynamics.rank,
-                self._names,
-                advice=NOTHING_LEFT,
-            )
+            missed = Lam, gap, still, miss, rank_or_failure, dynamics.rank, self._names
+            raise_if_missed(*missed, advice=NOTHING_LEFT)
         total: Vector = u + free @ share
         return total
 

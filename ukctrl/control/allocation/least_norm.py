@@ -19,11 +19,9 @@ from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels, least_input, separate
+from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.factorisation import combined
-from ukctrl.core.algebra.rows_first import checked_rows_first
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -163,16 +161,13 @@ class _LeastNorm(Allocator):
         """Return what writes the least input that meets the rows."""
         A, b, a_free, G = needed
         miss, rtol = np.zeros(len(b)), float(self._rank.servo)
-        given = A, b, a_free, G, dynamics.L, dynamics.motors, R, u0, rtol
         reach = float(self._rank.reach) if self._raise else 0.0
-        by_rows = G is dynamics.G and dynamics.rows_first and not R.size
+        asked = least_input.Demand(*needed, dynamics.L, dynamics.motors, R, u0, rtol)
 
         def care(code: int) -> Exception | None:
-            if by_rows:
-                dynamics.motor_steps()
             rank = least_input.LOST - code
             if code == least_input.UNSURE:
-                rank = least_input.servo_input(*given, u, miss)
+                rank = least_input.servo_input(asked, u, miss)
             if -1 in (code, rank):
                 return GainError(SINGULAR)
             if rank < len(b) and self._raise:
@@ -183,15 +178,7 @@ class _LeastNorm(Allocator):
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
-        if by_rows:
-            rest = R, u0, rtol, reach, u, miss
-            robot = dynamics.L, dynamics.snapshot.B, dynamics.held_directions
-            own = dynamics.ties, dynamics.places, A, b, a_free
-            return Call(checked_rows_first, *own, *robot, *rest, fault=care)
-        if dynamics.separate:
-            return Call(separate.checked_input, dynamics.ties, *given, reach, u, miss, fault=care)
-        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
-        return Call(least_input.checked_input, desk, *given, reach, u, miss, fault=care)
+        return dynamics.input_step(asked, reach, u, miss, care)
 
     def _feedback_input(
         self,
@@ -206,7 +193,8 @@ class _LeastNorm(Allocator):
         n, nu, m = dynamics.robot.nv, dynamics.robot.nu, len(demand)
         share, still, none, u = np.zeros(m), np.zeros(n), np.zeros(nu), np.zeros(nu)
         G, L, rtol = dynamics.G, dynamics.L, float(self._rank.servo)
-        given = rows.A, share, still, G, L, dynamics.motors, R, none, rtol, u, np.zeros(m)
+        asked = least_input.Demand(rows.A, share, still, G, L, dynamics.motors, R, none, rtol)
+        given = asked, u, np.zeros(m)
 
         def care(code: int) -> None:
             least_input.servo_input(*given)

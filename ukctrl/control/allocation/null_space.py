@@ -11,6 +11,7 @@ from pydantic import Field
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.kernels import force_for
 from ukctrl.core.algebra.nearest_input import ACCELERATION, nearest_input
 from ukctrl.core.algebra.span import independent, span
 from ukctrl.core.arrays import Matrix, Vector
@@ -90,13 +91,6 @@ class NullSpace:
         return u0, Steps(self._preference(dynamics, u0))
 
     @final
-    def preference(self, dynamics: Dynamics) -> Vector:
-        """Return ``u0``, the input that the task's own is nearest to, shape ``(nu,)``."""
-        u0, steps = self._bound(dynamics)
-        steps()
-        return u0.copy()
-
-    @final
     def steps(self, dynamics: Dynamics) -> tuple[Vector, Sequence[Step]]:
         """Return where ``u0`` is, and what writes it at the state that ``dynamics`` has then."""
         u0, steps = self._bound(dynamics)
@@ -123,15 +117,6 @@ def pulled(kp: float, kd: float, away: Vector, v: Vector, load: Vector, force: V
     """Write ``kp away - kd v + load``."""
     for i in range(len(force)):
         force[i] = kp * away[i] - kd * v[i] + load[i]
-
-
-@compiled
-def moved_by(M: Matrix, nle: Vector, f: Vector, a: Vector, force: Vector) -> None:
-    """Write the force that an acceleration takes, ``M a + nle - f``."""
-    for i in range(len(force)):
-        force[i] = nle[i] - f[i]
-        for c in range(len(force)):
-            force[i] += M[i, c] * a[c]
 
 
 @final
@@ -176,7 +161,7 @@ class _SelfMotion(NullSpace):
             yield _towards(dynamics, self._q, away)
         yield Call(pulled, float(self._spec.kp), float(self._spec.kd), away, s.v, none, a)
         if self._any:  # every acceleration is within the motors' reach
-            yield Call(moved_by, s.M, s.nle, s.f, a, force)
+            yield Call(force_for, s.M, s.nle, s.f, a, force)
             yield self._motors.step(s, force, u0)
         else:
 

@@ -19,7 +19,7 @@ from ukctrl.core.algebra.factorisation import (
     unit_rows,
 )
 from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
-from ukctrl.core.algebra.least_input import quick_input
+from ukctrl.core.algebra.least_input import Demand, quick_input
 from ukctrl.core.algebra.nearest_input import least_singular
 from ukctrl.core.algebra.products import column_lengths, times
 from ukctrl.core.algebra.row_space import mass_weighted
@@ -77,8 +77,8 @@ def squeezed(
                         metric[i, j] += free[r, i] * R[r, c] * free[c, j]
     each = np.empty(k)
     column_lengths(free, each)
-    given = Lam, gap, np.zeros(nu), free, np.eye(nu), each, metric, np.zeros(k), rtol
-    if quick_input(*given, share, miss) != wanted:
+    demand = Demand(Lam, gap, np.zeros(nu), free, np.eye(nu), each, metric, np.zeros(k), rtol)
+    if quick_input(demand, share, miss) != wanted:
         return False
     for c in range(nu):
         for j in range(k):

@@ -123,20 +123,3 @@ def differentiated(m: Motion, place: Place, h: float, centre: Vector, rate: Matr
         rate[0, i] /= h
         rate[1, i] /= h * h
     return 0
-
-
-@compiled
-def load_of(M: Matrix, nle: Vector, f: Vector, a: Vector, load: Vector) -> None:
-    """Write the torque that an acceleration of the links takes, shape ``(k,)``."""
-    for i in range(len(load)):
-        load[i] = nle[i] - f[i]
-        for c in range(len(load)):
-            load[i] += M[i, c] * a[c]
-
-
-@compiled
-def upper_left(X: Matrix, out: Matrix) -> None:
-    """Write the first rows and columns of a matrix."""
-    for i in range(out.shape[0]):
-        for c in range(out.shape[1]):
-            out[i, c] = X[i, c]

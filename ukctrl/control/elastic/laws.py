@@ -10,7 +10,6 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.controller import Law
-from ukctrl.control.elastic.ahead_kernels import upper_left
 from ukctrl.control.elastic.elastic_motors import Springs, serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
 from ukctrl.control.error_dynamics import ErrorPolynomial
@@ -24,6 +23,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     unit_rows,
 )
+from ukctrl.core.algebra.separate import take_block
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.fields import NonNegative, Rate, RateSquared, Seconds, spec
@@ -253,7 +253,7 @@ def links_jerk(
     L: Matrix, stiffness: Vector, stretch_rate: Vector, load_rate: Vector, own: Matrix, jerk: Vector
 ) -> None:
     """Write the links' jerk; ``L`` is the factor of the mass matrix, ``own`` receives theirs."""
-    upper_left(L, own)
+    take_block(L, 0, 0, own)
     for i in range(len(jerk)):
         jerk[i] = stiffness[i] * stretch_rate[i] - load_rate[i]
     solve_lower(own, jerk)

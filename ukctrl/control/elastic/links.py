@@ -24,9 +24,7 @@ from ukctrl.control.elastic.ahead_kernels import (
     Place,
     differentiated,
     evaluated_at,
-    load_of,
     set_out,
-    upper_left,
 )
 from ukctrl.control.elastic.elastic_motors import Motors, Refusal, Springs, elastic_joints, units_at
 from ukctrl.control.feedback import AnyFeedback
@@ -35,6 +33,8 @@ from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into, multiplied
+from ukctrl.core.algebra.kernels import force_for
+from ukctrl.core.algebra.separate import take_block
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, spec
@@ -114,11 +114,11 @@ class Links:
         yield Call(multiplied, s.B, u, wanted.torque)
         yield self._load_step()
         yield Call(copy_into, tick.memory_rate, wanted.memory_rate)
-        yield Call(upper_left, self.law.stack.rows.A, wanted.A)
+        yield Call(take_block, self.law.stack.rows.A, 0, 0, wanted.A)
 
     def _load_step(self) -> Step:
         s = self.dynamics.snapshot
-        return Call(load_of, s.M, s.nle, s.f, self._a, self.wanted.load)
+        return Call(force_for, s.M, s.nle, s.f, self._a, self.wanted.load)
 
     def motion(self) -> Motion:
         """Return room for a motion."""

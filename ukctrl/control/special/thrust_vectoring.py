@@ -377,8 +377,8 @@ class _ThrustLaw(Law):
         whole = self._spec.feedforward == "acceleration"
         moving = body.R, body.J, body.velocity[3:], body.drift[3:]
         yield Call(turning_rates, self._turns, AHEAD, whole, rate, acceleration)
-        rows = (part[:3] for part in self._turn)
-        yield Call(orientation_rows, *moving, self._wanted[0], rate, acceleration, *rows)
+        wanted = self._wanted[0], rate, acceleration
+        yield Call(orientation_rows, *moving, *wanted, *self._turn.part(slice(0, 3)))
 
     def _served(self, dynamics: Dynamics, d: Vector, tick: Tick) -> Iterator[Step]:
         """Yield what asks the allocation for the four rows."""

@@ -23,7 +23,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_unrooted,
     solve_upper,
 )
-from ukctrl.core.algebra.products import write_gram, write_gram_of_rows
+from ukctrl.core.algebra.products import transposed, write_gram, write_gram_of_rows
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -94,9 +94,7 @@ def clear_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> bool:
     if m == 0 or m > len(step) or m >= LONG:
         return False
     if len(desk.root) > 0:
-        for i in range(m):
-            for k in range(len(step)):
-                across[k, i] = H[i, k]
+        transposed(H, across)
         solve_lower_columns(desk.root, across)
         write_gram(across, S)
     else:

@@ -32,12 +32,12 @@ def ranked_answer(
     margins: Vector,
     held: Held,
 ) -> int:
-    """Write the answer and its rank; see `ukctrl.core.algebra.kernels.held_answer`."""
+    """Write the answer and its rank; see `ukctrl.core.algebra.kernels.passive_answer`."""
     rank, answers = 0, (L, a_free, G, motors, a_0, margins)
     if len(room.S) > 0:
         rank = clear_answer(room, M, nle, f, B, A, b_p, rtol, *answers)
     if rank == 0:
-        rank = kernels.held_answer(M, nle, f, B, A, b_p, rtol, *answers, held.Q, held.weight)
+        rank = kernels.passive_answer(M, nle, f, B, A, b_p, rtol, *answers, held.Q, held.weight)
     held.ranks[NOW] = rank
     return rank
 

@@ -211,21 +211,30 @@ def solve_unrooted(K: Matrix, x: Vector) -> None:
         x[i] = entry
 
 
+@inlined
+def in_four_parts(x: Vector, y: Vector, n: int) -> tuple[float, int]:
+    """Return a sum of the first products ``x_k y_k`` of many, ``n``, and how many those are.
+
+    That is all but three at most.
+    """
+    a, b, c, d, k = 0.0, 0.0, 0.0, 0.0, 0
+    while k + 3 < n:
+        a += x[k] * y[k]
+        b += x[k + 1] * y[k + 1]
+        c += x[k + 2] * y[k + 2]
+        d += x[k + 3] * y[k + 3]
+        k += 4
+    return (a + b) + (c + d), k
+
+
 @compiled
 def solve_lower(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-1 x``."""
     for i in range(x.shape[0]):
-        total = x[i]
-        k = 0
+        total, k = x[i], 0
         if i >= SEVERAL_SUMS:
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            while k + 3 < i:
-                a += L[i, k] * x[k]
-                b += L[i, k + 1] * x[k + 1]
-                c += L[i, k + 2] * x[k + 2]
-                d += L[i, k + 3] * x[k + 3]
-                k += 4
-            total -= (a + b) + (c + d)
+            done, k = in_four_parts(L[i], x, i)
+            total -= done
         while k < i:
             total -= L[i, k] * x[k]
             k += 1
@@ -351,18 +360,11 @@ def drop_part(Q: Matrix, k: int, i: int) -> float:
     """Take from row i its part along the unit row k, and return how long that was."""
     along, c, n = 0.0, 0, Q.shape[1]
     if n >= SEVERAL_SUMS:
-        f, g, h, e = 0.0, 0.0, 0.0, 0.0
-        while c + 3 < n:
-            f += Q[k, c] * Q[i, c]
-            g += Q[k, c + 1] * Q[i, c + 1]
-            h += Q[k, c + 2] * Q[i, c + 2]
-            e += Q[k, c + 3] * Q[i, c + 3]
-            c += 4
-        along = (f + g) + (h + e)
+        along, c = in_four_parts(Q[k], Q[i], n)
     while c < n:
         along += Q[k, c] * Q[i, c]
         c += 1
-    for c in range(Q.shape[1]):
+    for c in range(n):
         Q[i, c] -= along * Q[k, c]
     return along
 

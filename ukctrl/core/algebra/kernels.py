@@ -105,7 +105,7 @@ def plain_acceleration(M: Matrix, nle: Vector, f: Vector, L: Matrix, a: Vector) 
 
 
 @allocating
-def held_answer(
+def passive_answer(
     M: Matrix,
     nle: Vector,
     f: Vector,
@@ -172,28 +172,6 @@ def held_answer(
 
 
 @allocating
-def passive_answer(
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    A_p: Matrix,
-    b_p: Matrix,
-    rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-    a_0: Vector,
-    margins: Vector,
-) -> int:
-    """Do what `held_answer` does, and keep nothing of what the passive rows hold."""
-    nothing = np.zeros((0, 0)), np.zeros(0)
-    answers = L, a_free, G, motors, a_0, margins
-    return held_answer(M, nle, f, B, A_p, b_p, rtol, *answers, *nothing)
-
-
-@allocating
 def many_rows_answer(
     gram: RowGram,
     right: Matrix,
@@ -204,7 +182,7 @@ def many_rows_answer(
     motors: Vector,
     a_0: Vector,
 ) -> int:
-    """Do the rest of `held_answer` for independent rows; ``a_free`` comes mass-weighted."""
+    """Do the rest of `passive_answer` for independent rows; ``a_free`` comes mass-weighted."""
     x = np.zeros((a_free.shape[0], 2))
     for i in range(len(x)):
         x[i, 0] = a_free[i]
@@ -322,13 +300,22 @@ def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> bool:
     return finite
 
 
+@compiled
+def force_for(M: Matrix, nle: Vector, f: Vector, a: Vector, force: Vector) -> None:
+    """Write the force that an acceleration takes, ``M a + nle - f``, or so much of it first."""
+    for i in range(len(force)):
+        force[i] = nle[i] - f[i]
+        for c in range(len(force)):
+            force[i] += M[i, c] * a[c]
+
+
 @allocating
 def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, force: Vector) -> int:
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
 
     The square root is never formed: any factor of ``M`` gives the same force, because the
     pseudoinverse only needs the mass-weighted length. Ranks are decided, and the rank or failure
-    is returned, as `held_answer` does.
+    is returned, as `passive_answer` does.
     """
     n = Q.shape[0]
     L = np.empty((n, n))

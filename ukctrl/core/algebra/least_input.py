@@ -7,6 +7,8 @@ or rows are lost or repeated.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,79 +49,70 @@ UNSURE, LOST = -2, -3
 """Says that an answer must be found with care; or that rows have lost the motors' grip."""
 
 
-def servo_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
+class Demand(NamedTuple):
+    """What an input is wanted for: rows ``A (a_free + G u) = b`` of a robot."""
+
+    A: Matrix
+    """Shape ``(m, nv)``."""
+    b: Vector
+    a_free: Vector
+    G: Matrix
+    """Shape ``(nv, nu)``."""
+    L: Matrix
+    """Factor of the mass matrix, which with `motors` says what the grip of rows is compared with.
+    """
+    motors: Vector
+    """What each motor does to the free robot."""
+    R: Matrix
+    """What inputs cost; of shape ``(0, 0)`` the identity."""
+    u0: Vector
+    """The input where nothing is asked for."""
+    rtol: float
+    """Rows count as lost that have no more grip."""
+
+
+def servo_input(demand: Demand, u: Vector, miss: Vector) -> int:
     """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
 
-    Rows whose grip is lost count as zero; ``L``, the factor of the mass matrix, and
-    ``motors``, what each does to the free robot, say what it is compared with. An empty ``R``
-    (shape ``(0, 0)``) stands for the identity. ``miss = H u - d``, row by row, is the certificate.
+    Rows whose grip is lost count as zero. ``miss = H u - d``, row by row, is the certificate.
     Returns the rank of ``H``, or -1 when ``R`` is not positive definite. With a rank below the
     number of rows, the independent rows are met and ``miss`` tells of the others.
     """
-    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+    rank = quick_input(demand, u, miss)
     if rank != UNSURE:
         return rank
+    A, b, a_free, G, L, motors, R, u0, rtol = demand
     H, length = A @ G, beside(L, A, motors)
     drop_lost(H, length, rtol)
     return careful_input(L, A, G, length, R, rtol, H, b - A @ a_free - H @ u0, u0, u, miss)
 
 
 @allocating
-def quick_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
+def quick_input(demand: Demand, u: Vector, miss: Vector) -> int:
     """Write what `servo_input` does, and return what it returns, or `UNSURE`.
 
     Sure are ranks that enough is left of every row for, however unlike the motors are, and rows
     that grip tells from the others as well.
     """
-    (m, n), nu = A.shape, G.shape[1]
+    (m, n), nu = demand.A.shape, len(u)
     same, each, order = np.empty((3, m, nu)), np.empty((5, m)), np.empty(m, dtype=np.int64)
     across, gram = np.empty((nu, m)), np.empty((m, m))
-    columns, root, inputs = np.empty((n, m)), np.empty(R.shape), np.empty((2, nu))
+    columns, root, inputs = np.empty((n, m)), np.empty(demand.R.shape), np.empty((2, nu))
     desk = Desk(same[0], same[1], same[2], across, gram, columns, root, each, order, inputs)
-    code = input_on(desk, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    return code if code > UNSURE else held_or_unsure(UNSURE - code, desk, A, G, L, motors, rtol)
+    return sure_input(desk, demand, u, miss)
 
 
 @compiled
-def input_on(
-    desk: Desk,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
+def sure_input(desk: Desk, demand: Demand, u: Vector, miss: Vector) -> int:
+    """Do what `quick_input` does, with room for it."""
+    code = input_on(desk, demand, u, miss)
+    return code if code > UNSURE else held_or_unsure(UNSURE - code, desk, demand)
+
+
+@compiled
+def input_on(desk: Desk, demand: Demand, u: Vector, miss: Vector) -> int:
     """Do what `quick_input` does; return `UNSURE` minus the rank where that is not sure."""
+    A, b, a_free, G, L, motors, R, u0, rtol = demand
     m, d, step = len(A), desk.each[D], desk.inputs[STEP]
     write_times(A, G, desk.H)
     for i in range(m):
@@ -165,10 +158,9 @@ def pivoted_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> int:
 
 
 @allocating
-def held_or_unsure(
-    rank: int, desk: Desk, A: Matrix, G: Matrix, L: Matrix, motors: Vector, rtol: float
-) -> int:
+def held_or_unsure(rank: int, desk: Desk, demand: Demand) -> int:
     """Return the rank where grip holds the same rows, else `UNSURE`."""
+    A, _, _, G, L, motors, _, _, rtol = demand
     length = Lengths(desk.each[ROWS], motors)
     if len(A) > MANY or stands(L, A, G, length, rtol, desk.each[D], desk.order[:rank]):
         return rank
@@ -200,32 +192,21 @@ def by_separate_rows(rows: Matrix, d: Vector, taken: Vector, x: Vector) -> int:
 
 
 @compiled
-def checked_input(
-    desk: Desk,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Write what `servo_input` does, and return what it returns; or `UNSURE`, or `LOST` and less.
+def checked_input(desk: Desk, demand: Demand, reach: float, u: Vector, miss: Vector) -> int:
+    """Write what `servo_input` does; return what it does, or `UNSURE`, or what `judged` does."""
+    return judged(sure_input(desk, demand, u, miss), demand, miss, reach)
 
-    From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
-    have, where ``reach`` is not positive; `LOST` minus the rank is returned.
+
+@compiled
+def judged(rank: int, demand: Demand, miss: Vector, reach: float) -> int:
+    """Return the rank of an input, or `LOST` minus it.
+
+    The latter where rows are missed that have lost the motors' grip, or all are to be known that
+    have, where ``reach`` is not positive. A number below zero stays what it is.
     """
-    rank = input_on(desk, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    if rank <= UNSURE:
-        rank = held_or_unsure(UNSURE - rank, desk, A, G, L, motors, rtol)
-    if rank < 0 or rank == len(b):
-        return rank
-    return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
+    A, b, a_free = demand.A, demand.b, demand.a_free
+    met = rank == len(b) or (reach > 0.0 and all_met(A, b, a_free, miss, reach))
+    return rank if rank < 0 or met else LOST - rank
 
 
 @compiled

@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import SEVERAL, dot, solve_lower_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 
 
 @allocating
@@ -122,6 +122,14 @@ def column_lengths(X: Matrix, lengths: Vector) -> None:
         lengths[k] = np.sqrt(lengths[k])
 
 
+@inlined
+def transposed(X: Matrix, Y: Matrix) -> None:
+    """Write ``X'``."""
+    for i in range(X.shape[0]):
+        for c in range(X.shape[1]):
+            Y[c, i] = X[i, c]
+
+
 @allocating
 def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
     """Return ``L^-1 A'``, the rows of ``A`` in mass-weighted coordinates, as columns."""
@@ -133,7 +141,5 @@ def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
 @compiled
 def write_weighted_columns(L: Matrix, A: Matrix, columns: Matrix) -> None:
     """Write what `weighted_columns` returns."""
-    for i in range(A.shape[0]):
-        for c in range(A.shape[1]):
-            columns[c, i] = A[i, c]
+    transposed(A, columns)
     solve_lower_columns(L, columns)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky_by_rows
+from ukctrl.core.algebra.factorisation import cholesky_by_rows, dot
 from ukctrl.core.algebra.products import gram, spans
 from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.compiled import allocating, compiled
@@ -92,10 +92,7 @@ def _smallest_singular_value(L: Matrix, begins: Indices) -> float:
         for i in range(m):
             x[i, 0] /= length
         _solve(L, begins, x)
-        total = 0.0
-        for i in range(m):
-            total += x[i, 0] * x[i, 0]
-        length = np.sqrt(total)
+        length = np.sqrt(dot(x.reshape(-1), x.reshape(-1)))
     return float(1.0 / np.sqrt(length))
 
 

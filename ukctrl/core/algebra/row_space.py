@@ -12,11 +12,13 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
     RowFactor,
+    dot,
     factor_rows,
     solve_lower,
     solve_upper,
+    squared,
 )
-from ukctrl.core.algebra.products import weighted_columns
+from ukctrl.core.algebra.products import column_lengths, transposed, weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -66,10 +68,7 @@ def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
     rank = factor.rank
     dropped = 0.0
     for i in range(rank, m):
-        total = 0.0
-        for c in range(n):
-            total += factor.Q[i, c] * factor.Q[i, c]
-        dropped += total
+        dropped += squared(factor.Q, i)
     dropped = np.sqrt(dropped)
     if rank == 0:
         none = np.zeros((D.shape[0], 0))
@@ -143,16 +142,13 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     for k in range(rank):
         for _ in range(2):
             for j in range(k):
-                dot = 0.0
+                along = 0.0
                 for i in range(m):
-                    dot += P[j, i] * P[k, i]
-                T[k, j] += dot
+                    along += P[j, i] * P[k, i]
+                T[k, j] += along
                 for i in range(m):
-                    P[k, i] -= dot * P[j, i]
-        norm = 0.0
-        for i in range(m):
-            norm += P[k, i] * P[k, i]
-        T[k, k] = np.sqrt(norm)
+                    P[k, i] -= along * P[j, i]
+        T[k, k] = np.sqrt(squared(P, k))
         for i in range(m):
             P[k, i] /= T[k, k]
     for j in range(D.shape[0]):
@@ -183,10 +179,7 @@ def _smallest_singular_value(T: Matrix) -> float:
     for _ in range(3):
         solve_lower(T, x)
         solve_upper(T, x)
-        length = 0.0
-        for i in range(n):
-            length += x[i] * x[i]
-        length = np.sqrt(length)
+        length = np.sqrt(dot(x, x))
         value = 1.0 / np.sqrt(length)
         for i in range(n):
             x[i] /= length
@@ -197,12 +190,9 @@ def _smallest_singular_value(T: Matrix) -> float:
 def remove_constrained(space: RowSpace, x: Vector) -> None:
     """Overwrite ``x`` with its part outside the constrained directions, each by its weight."""
     for i in range(space.rank):
-        dot = 0.0
+        along = space.weight[i] * dot(space.Q[i], x)
         for c in range(x.shape[0]):
-            dot += space.Q[i, c] * x[c]
-        dot *= space.weight[i]
-        for c in range(x.shape[0]):
-            x[c] -= dot * space.Q[i, c]
+            x[c] -= along * space.Q[i, c]
 
 
 @allocating
@@ -245,11 +235,8 @@ def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     out-of-plane rows of a closure in a planar mechanism do.
     """
     columns, right = unit_columns(L, A, D)
-    m, n = A.shape
-    rows = np.empty((m, n))
-    for i in range(m):
-        for c in range(n):
-            rows[i, c] = columns[c, i]
+    rows = np.empty(A.shape)
+    transposed(columns, rows)
     return rows, right
 
 
@@ -258,13 +245,9 @@ def unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows of `mass_weighted` as columns, and the right-hand sides."""
     columns, right = weighted_columns(L, A), D.copy()
     n, m = columns.shape
-    lengths = np.zeros(m)
-    longest = 0.0
-    for c in range(n):
-        for i in range(m):
-            lengths[i] += columns[c, i] * columns[c, i]
+    lengths, longest = np.empty(m), 0.0
+    column_lengths(columns, lengths)
     for i in range(m):
-        lengths[i] = np.sqrt(lengths[i])
         longest = max(longest, lengths[i])
     for i in range(m):
         if lengths[i] <= NOTHING * longest:

@@ -22,10 +22,9 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     solve_upper_columns,
 )
-from ukctrl.core.algebra.least_input import UNSURE
-from ukctrl.core.algebra.products import column_lengths, write_gram
+from ukctrl.core.algebra.least_input import UNSURE, Demand, judged, quick_input
+from ukctrl.core.algebra.products import column_lengths, transposed, write_gram
 from ukctrl.core.algebra.row_space import RowSpace, drop_taken_up, remove_constrained_columns
-from ukctrl.core.algebra.separate import checked_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -87,17 +86,8 @@ def answer_to(
     return finite
 
 
-@compiled
-def transposed(X: Matrix, Y: Matrix) -> None:
-    """Write ``X'``."""
-    for i in range(X.shape[0]):
-        for c in range(X.shape[1]):
-            Y[c, i] = X[i, c]
-
-
 @allocating
 def checked_rows_first(
-    ties: Indices,
     places: Indices,
     A: Matrix,
     b: Vector,
@@ -112,13 +102,14 @@ def checked_rows_first(
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Do what `ukctrl.core.algebra.separate.checked_input` does; ``R`` is empty."""
+    """Do what `ukctrl.core.algebra.least_input.checked_input` does; ``R`` is empty."""
     rank = rows_first_input(places, A, b, a_free, L, B, held, u0, rtol, u, miss)
     if rank != UNSURE:
         return rank
     G, motors = np.empty(B.shape), np.empty(len(u))
     motor_answer(L, B, held, G, motors)
-    return checked_input(ties, A, b, a_free, G, L, motors, R, u0, rtol, reach, u, miss)
+    demand = Demand(A, b, a_free, G, L, motors, R, u0, rtol)
+    return judged(quick_input(demand, u, miss), demand, miss, reach)
 
 
 @allocating

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra import kernels
-from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.grip import firm
-from ukctrl.core.algebra.least_input import LOST, quick_input
+from ukctrl.core.algebra.least_input import Demand, judged, quick_input
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
 
@@ -200,24 +199,12 @@ def next_body(shares: Shares, start: int) -> int:
 
 
 @allocating
-def separate_input(
-    ties: Indices,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Do what `ukctrl.core.algebra.least_input.quick_input` does."""
+def separate_input(ties: Indices, demand: Demand, reach: float, u: Vector, miss: Vector) -> int:
+    """Do what `ukctrl.core.algebra.least_input.checked_input` does."""
+    A, b, a_free, G, L, motors, R, u0, rtol = demand
     split = shares(ties, A)
     if not split.alone or len(R) > 0:
-        return quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+        return judged(quick_input(demand, u, miss), demand, miss, reach)
     for k in range(len(u)):
         u[k] = u0[k]
     own, total, start = no_part(), 0, 0
@@ -227,15 +214,15 @@ def separate_input(
         tie = ties[split.owners[rows[0]]]
         own = own_part(A, G, L, b, rows, tie, own)
         free, mine = a_free[tie[BEGIN] : tie[END]], slice(tie[FIRST], tie[BEYOND])
-        given = own.A, own.b, free, own.G, own.L, motors[mine], R, u0[mine], rtol
-        rank = quick_input(*given, u[mine], own.miss)
+        asked = Demand(own.A, own.b, free, own.G, own.L, motors[mine], R, u0[mine], rtol)
+        rank = quick_input(asked, u[mine], own.miss)
         if rank < 0:
             return rank
         for i in range(len(rows)):
             miss[rows[i]] = own.miss[i]
         total += rank
         start = stop
-    return total
+    return judged(total, demand, miss, reach)
 
 
 @allocating
@@ -257,33 +244,6 @@ def separate_firm(
             grips[rows[i]] = own.miss[i]
         start = stop
     return len(grips) if sure else 0
-
-
-@allocating
-def checked_input(
-    ties: Indices,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Do what `separate_input` does, and return what it returns; or `LOST` and less.
-
-    From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
-    have, where ``reach`` is not positive; `LOST` minus the rank is returned.
-    """
-    rank = separate_input(ties, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    if rank < 0 or rank == len(b):
-        return rank
-    return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
 @inlined

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.program import Call, Step
@@ -20,6 +20,7 @@ from ukctrl.mechanics.constraints.kinematics import (
     relative_motion,
     seen_along,
 )
+from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -102,13 +103,13 @@ class _Closure(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         a, b, count = self._a, self._b, self._places
-        both = *a.motion, *b.motion
+        both = a.motion, b.motion
         top = rows.part(slice(0, count))
         rest = rows.part(slice(count, len(self.names)))
-        steps = [a.step(s), b.step(s), Call(held_places, *both, self._A, *top)]
+        steps = [a.step(s), b.step(s), Call(held_places, *both, self._A, top)]
         if self._turning:
             kernel = held_axis if self._turning == "axis" else held_turn
-            steps.append(Call(kernel, *both, self._J, *rest))
+            steps.append(Call(kernel, *both, self._J, rest))
         return steps
 
     def slip(self) -> Slip | None:
@@ -125,80 +126,38 @@ class _Closure(Attached):
 
 
 @allocating
-def held_places(
-    R_a: Matrix,
-    p_a: Vector,
-    J_a: Matrix,
-    v_a: Vector,
-    drift_a: Vector,
-    R_b: Matrix,
-    p_b: Vector,
-    J_b: Matrix,
-    v_b: Vector,
-    drift_b: Vector,
-    across: Matrix,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
+def held_places(a: FrameMotion, b: FrameMotion, across: Matrix, rows: Rows) -> None:
     """Write the rows that hold the origin of b on that of a, along a's first axes.
 
     ``across`` receives the Jacobian along all three, shape ``(3, nv)``.
     """
     x, x_dot, x_drift = np.empty(3), np.empty(3), np.empty(3)
-    seen = p_b, J_b, v_b, drift_b
-    relative_motion(R_a, p_a, J_a, v_a, drift_a, *seen, x, x_dot, x_drift, across)
-    for i in range(len(b)):
-        phi[i], beta[i], b[i] = x[i], x_dot[i], -x_drift[i]
-        for c in range(A.shape[1]):
-            A[i, c] = across[i, c]
+    relative_motion(a, b, x, x_dot, x_drift, across)
+    hold_still(x, x_dot, x_drift, across, rows)
+
+
+@inlined
+def hold_still(x: Vector, x_dot: Vector, x_drift: Vector, across: Matrix, rows: Rows) -> None:
+    """Write the rows that hold the first components of a place, as many as there are rows."""
+    for i in range(len(rows.b)):
+        rows.phi[i], rows.beta[i], rows.b[i] = x[i], x_dot[i], -x_drift[i]
+        for c in range(across.shape[1]):
+            rows.A[i, c] = across[i, c]
 
 
 @compiled
-def held_turn(
-    R_a: Matrix,
-    p_a: Vector,
-    J_a: Matrix,
-    v_a: Vector,
-    drift_a: Vector,
-    R_b: Matrix,
-    p_b: Vector,
-    J_b: Matrix,
-    v_b: Vector,
-    drift_b: Vector,
-    J: Matrix,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
+def held_turn(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -> None:
     """Write the rows that keep b from turning in a; ``J`` is room for a Jacobian."""
     for i in range(3, 6):
         for c in range(J.shape[1]):
-            J[i, c] = J_b[i, c] - J_a[i, c]
-    own = R_a, v_a[3:], drift_a[3:]
-    orientation_rows(R_b, J, v_b[3:], drift_b[3:], *own, A, b, beta, phi)
+            J[i, c] = b.J[i, c] - a.J[i, c]
+    wanted, (A, right, beta, phi) = (a.rotation, a.velocity[3:], a.drift[3:]), rows
+    moving = b.rotation, J, b.velocity[3:], b.drift[3:]
+    orientation_rows(*moving, *wanted, A, right, beta, phi)
 
 
 @allocating
-def held_axis(
-    R_a: Matrix,
-    p_a: Vector,
-    J_a: Matrix,
-    v_a: Vector,
-    drift_a: Vector,
-    R_b: Matrix,
-    p_b: Vector,
-    J_b: Matrix,
-    v_b: Vector,
-    drift_b: Vector,
-    J: Matrix,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
+def held_axis(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -> None:
     """Write the first two components of b's z axis in a; ``J`` is room for a Jacobian.
 
     The axis moves as the tip of a unit vector from the world's origin would, so the kinematics of
@@ -207,25 +166,23 @@ def held_axis(
     n, n_dot, tip, turn = np.empty(3), np.empty(3), np.empty(6), np.empty(6)
     first, second, still = np.empty(3), np.empty(3), np.zeros(3)
     for i in range(3):
-        n[i] = R_b[i, 2]
-    cross(v_b[3:], n, n_dot)
-    cross(drift_b[3:], n, first)
-    cross(v_b[3:], n_dot, second)
+        n[i] = b.rotation[i, 2]
+    cross(b.velocity[3:], n, n_dot)
+    cross(b.drift[3:], n, first)
+    cross(b.velocity[3:], n_dot, second)
     tip_drift, turn_drift = np.empty(6), np.empty(6)
     for i in range(3):
         tip[i], tip_drift[i] = n_dot[i], first[i] + second[i]
         tip[3 + i] = tip_drift[3 + i] = turn[i] = turn_drift[i] = 0.0
-        turn[3 + i], turn_drift[3 + i] = v_a[3 + i], drift_a[3 + i]
+        turn[3 + i], turn_drift[3 + i] = a.velocity[3 + i], a.drift[3 + i]
     J_n, across = np.zeros(J.shape), np.empty((3, J.shape[1]))
     for c in range(J.shape[1]):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            J_n[i, c] = J_b[3 + j, c] * n[k] - J_b[3 + k, c] * n[j]
-            J[i, c], J[3 + i, c] = 0.0, J_a[3 + i, c]
+            J_n[i, c] = b.J[3 + j, c] * n[k] - b.J[3 + k, c] * n[j]
+            J[i, c], J[3 + i, c] = 0.0, a.J[3 + i, c]
     x, x_dot, x_drift = np.empty(3), np.empty(3), np.empty(3)
-    seen = n, J_n, tip, tip_drift
-    relative_motion(R_a, still, J, turn, turn_drift, *seen, x, x_dot, x_drift, across)
-    for i in range(2):
-        phi[i], beta[i], b[i] = x[i], x_dot[i], -x_drift[i]
-        for c in range(A.shape[1]):
-            A[i, c] = across[i, c]
+    seen = FrameMotion(n, b.rotation, J_n, tip, tip_drift)
+    from_a = FrameMotion(still, a.rotation, J, turn, turn_drift)
+    relative_motion(from_a, seen, x, x_dot, x_drift, across)
+    hold_still(x, x_dot, x_drift, across, rows)

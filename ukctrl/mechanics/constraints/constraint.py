@@ -21,6 +21,7 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.constraints.kinematics import frame_motion
 from ukctrl.mechanics.reference import Reference
+from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
     from ukctrl.core.expression.rows import DerivedRows
@@ -262,10 +263,7 @@ def path_of_size(path: Reference, size: int, what: str) -> Followed:
 
 
 class FrameProbe:
-    """Pose, Jacobian, velocity and drift of one frame, evaluated at a snapshot.
-
-    ``motion`` has all five of them, as one tuple.
-    """
+    """One frame, evaluated at a snapshot; ``motion`` has all arrays."""
 
     def __init__(self, robot: Robot, frame: str) -> None:
         site = robot.site(frame)
@@ -274,12 +272,12 @@ class FrameProbe:
         self.R, self.p = np.zeros((3, 3)), np.zeros(3)
         self.J = np.zeros((6, robot.nv))
         self.velocity, self.drift = np.zeros(6), np.zeros(6)
-        self.motion = (self.R, self.p, self.J, self.velocity, self.drift)
+        self.motion = FrameMotion(self.p, self.R, self.J, self.velocity, self.drift)
 
     def step(self, s: Snapshot) -> Call:
         """Return what evaluates at the state that the snapshot has then."""
-        return Call(frame_motion, *s.joints, *self._place, *self.motion)
+        return Call(frame_motion, s.joints, *self._place, self.motion)
 
     def move(self, s: Snapshot) -> None:
         """Evaluate at the snapshot; the arrays are reused."""
-        frame_motion(*s.joints, *self._place, *self.motion)
+        frame_motion(s.joints, *self._place, self.motion)

@@ -96,7 +96,7 @@ class _Energy(Attached):
         forces = [apart.nle for _, apart in self._apart] or [s.nle] * 3
         given = self._own, self._partial, s.v, s.M, s.nle, *forces, s.stored, self._potential
         momentum = np.zeros(len(s.v))
-        return *steps, path.step(s.clock), Call(energy_row, *given, path.now, momentum, *rows)
+        return *steps, path.step(s.clock), Call(energy_row, *given, path.now, momentum, rows)
 
 
 @compiled
@@ -125,10 +125,7 @@ def energy_row(
     potential: Vector,
     path: Vector,
     momentum: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    rows: Rows,
 ) -> None:
     r"""Write the row of an energy; ``own`` is 1 where a velocity counts, and else 0.
 
@@ -137,6 +134,7 @@ def energy_row(
     along the own velocity $w$ and that of the others $o$. The bias forces come at all three, and
     ``momentum`` is room for that of ``w``.
     """
+    A, b, beta, phi = rows
     kinetic, rate = 0.0, stored[POWER]
     for i in range(len(v)):
         momentum[i] = 0.0

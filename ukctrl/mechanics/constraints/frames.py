@@ -31,6 +31,7 @@ from ukctrl.mechanics.constraints.kinematics import (
     relative_motion,
 )
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
+from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -47,24 +48,7 @@ def place_rows(
 
 
 @allocating
-def seen_turn_rows(
-    R_a: Matrix,
-    p_a: Vector,
-    J_a: Matrix,
-    v_a: Vector,
-    drift_a: Vector,
-    R_b: Matrix,
-    p_b: Vector,
-    J_b: Matrix,
-    v_b: Vector,
-    drift_b: Vector,
-    desired: Vector,
-    J: Matrix,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
+def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, rows: Rows) -> None:
     """Write the rows that turn frame b, seen from frame a, as a reference has it.
 
     ``J`` is room for the difference of their Jacobians.
@@ -73,20 +57,21 @@ def seen_turn_rows(
     turn, spin = np.empty(3), np.empty(3)
     for i in range(3):
         turn[i] = 0.0
-        alpha_d[i] = drift_a[3 + i]
+        alpha_d[i] = a.drift[3 + i]
         for k in range(3):
-            turn[i] += R_a[i, k] * desired[9 + k]
-            alpha_d[i] += R_a[i, k] * desired[12 + k]
+            turn[i] += a.rotation[i, k] * desired[9 + k]
+            alpha_d[i] += a.rotation[i, k] * desired[12 + k]
             R_d[i, k] = 0.0
             for j in range(3):
-                R_d[i, k] += R_a[i, j] * desired[3 * j + k]
-        omega_d[i] = v_a[3 + i] + turn[i]
-    cross(v_a[3:], turn, spin)
+                R_d[i, k] += a.rotation[i, j] * desired[3 * j + k]
+        omega_d[i] = a.velocity[3 + i] + turn[i]
+    cross(a.velocity[3:], turn, spin)
     for i in range(3):
         alpha_d[i] += spin[i]
         for c in range(J.shape[1]):
-            J[3 + i, c] = J_b[3 + i, c] - J_a[3 + i, c]
-    orientation_rows(R_b, J, v_b[3:], drift_b[3:], R_d, omega_d, alpha_d, A, b, beta, phi)
+            J[3 + i, c] = b.J[3 + i, c] - a.J[3 + i, c]
+    moving, (A, right, beta, phi) = (b.rotation, J, b.velocity[3:], b.drift[3:]), rows
+    orientation_rows(*moving, R_d, omega_d, alpha_d, A, right, beta, phi)
 
 
 def _check_axes(axes: str) -> str:
@@ -131,8 +116,8 @@ class _Point(Attached):
         self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        place = *s.joints, *self._place
-        point = Call(point_rows, *place, self._path.now, self._position, *rows)
+        given = self._path.now, self._position, *rows
+        point = Call(point_rows, s.joints, *self._place, *given)
         return self._path.step(s.clock), point
 
     def trace(self) -> Trace:
@@ -147,7 +132,7 @@ def turned_as(probe: FrameProbe, reference: Vector, rows: Rows) -> Step:
         reference: ``R_d``, ``omega_d`` and its derivative, shape ``(15,)``.
         rows: Three of them.
     """
-    R, _, J, velocity, drift = probe.motion
+    _, R, J, velocity, drift = probe.motion
     wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
     return Call(orientation_rows, R, J, velocity[3:], drift[3:], *wanted, *rows)
 
@@ -207,7 +192,7 @@ class _Pose(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         path, turn, probe = self._path, self._orientation, self._probe
-        top, (_, p, J, velocity, drift) = rows.part(slice(0, 3)), probe.motion
+        top, (p, _, J, velocity, drift) = rows.part(slice(0, 3)), probe.motion
         return (
             path.step(s.clock),
             turn.step(s.clock),
@@ -257,11 +242,11 @@ class _Relative(Attached):
         top = rows.part(slice(0, 3))
         steps = [
             a.step(s), b.step(s), path.step(s.clock),
-            Call(relative_motion, *a.motion, *b.motion[1:], *self._x, top.A),
+            Call(relative_motion, a.motion, b.motion, *self._x, top.A),
             Call(place_rows, *self._x, path.now, top.b, top.beta, top.phi),
         ]  # fmt: skip
         if turn is not None:
             rest = rows.part(slice(3, 6))
             steps.append(turn.step(s.clock))
-            steps.append(Call(seen_turn_rows, *a.motion, *b.motion, turn.now, self._J, *rest))
+            steps.append(Call(seen_turn_rows, a.motion, b.motion, turn.now, self._J, rest))
         return steps

@@ -23,7 +23,7 @@ from ukctrl.mechanics.constraints.constraint import (
 )
 from ukctrl.mechanics.constraints.frames import Axes
 from ukctrl.mechanics.reference import AnyReference
-from ukctrl.robot.snapshot import PointMotion
+from ukctrl.robot.snapshot import FrameMotion, PointMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -55,8 +55,7 @@ class _Distance(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         a, b, path = self._a, self._b, self._path
-        both = *a.motion[1:], *b.motion[1:], path.now
-        row = Call(distance_row, *both, *rows, fault=self._nowhere)
+        row = Call(distance_row, a.motion, b.motion, path.now, rows, fault=self._nowhere)
         return a.step(s), b.step(s), path.step(s.clock), row
 
     def _nowhere(self, code: int) -> DomainError:
@@ -66,25 +65,11 @@ class _Distance(Attached):
 
 
 @compiled
-def distance_row(
-    p_a: Vector,
-    J_a: Matrix,
-    v_a: Vector,
-    drift_a: Vector,
-    p_b: Vector,
-    J_b: Matrix,
-    v_b: Vector,
-    drift_b: Vector,
-    path: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> bool:
+def distance_row(a: FrameMotion, b: FrameMotion, path: Vector, rows: Rows) -> bool:
     """Write the row of a distance; returns whether it has a direction."""
     square, along, fast = 0.0, 0.0, 0.0
     for i in range(3):
-        y, y_dot = p_b[i] - p_a[i], v_b[i] - v_a[i]
+        y, y_dot = b.position[i] - a.position[i], b.velocity[i] - a.velocity[i]
         square += y * y
         along += y * y_dot
         fast += y_dot * y_dot
@@ -93,14 +78,16 @@ def distance_row(
         return False
     closing = along / length
     drift = (fast - closing * closing) / length
-    for c in range(A.shape[1]):
-        A[0, c] = 0.0
+    row = rows.A[0]
+    for c in range(len(row)):
+        row[c] = 0.0
     for i in range(3):
-        normal = (p_b[i] - p_a[i]) / length
-        drift += normal * (drift_b[i] - drift_a[i])
-        for c in range(A.shape[1]):
-            A[0, c] += normal * (J_b[i, c] - J_a[i, c])
-    phi[0], beta[0], b[0] = length - path[0], closing - path[1], path[2] - drift
+        normal = (b.position[i] - a.position[i]) / length
+        drift += normal * (b.drift[i] - a.drift[i])
+        for c in range(len(row)):
+            row[c] += normal * (b.J[i, c] - a.J[i, c])
+    rows.phi[0], rows.beta[0] = length - path[0], closing - path[1]
+    rows.b[0] = path[2] - drift
     return True
 
 
@@ -145,7 +132,7 @@ class _Surface(Attached):
         probe, g = self._probe, self._values
         formula = self._g.step((probe.p, s.clock), g)
         motion = probe.J, probe.velocity, probe.drift
-        return probe.step(s), formula, Call(surface_row, g, *motion, *rows)
+        return probe.step(s), formula, Call(surface_row, g, *motion, rows)
 
     def trace(self) -> Trace:
         return Trace(self._frame, self._probe.p, np.zeros(0), np.zeros(0, dtype=np.intp))
@@ -157,12 +144,10 @@ def surface_row(
     J: Matrix,
     velocity: Vector,
     drift: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    rows: Rows,
 ) -> None:
     """Write the row of a surface: ``g``, its gradient and its Hessian, by place and time."""
+    A, b, beta, phi = rows
     phi[0], beta[0], b[0] = g[0], g[4], -g[20]
     for c in range(A.shape[1]):
         A[0, c] = 0.0
@@ -198,24 +183,14 @@ class _Com(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         com, path = self._com, self._path
-        held = Call(com_rows, *com, self._axes, path.now, *rows)
+        held = Call(com_rows, com, self._axes, path.now, rows)
         return *s.com_steps(com), path.step(s.clock), held
 
 
 @compiled
-def com_rows(
-    position: Vector,
-    J: Matrix,
-    velocity: Vector,
-    drift: Vector,
-    axes: Indices,
-    path: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
+def com_rows(com: PointMotion, axes: Indices, path: Vector, rows: Rows) -> None:
     """Write the rows that hold a point on a path, along some axes of the world."""
+    (position, J, velocity, drift), (A, b, beta, phi) = com, rows
     m = len(axes)
     for row in range(m):
         i = axes[row]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.expression.formula import DomainError
@@ -14,6 +15,7 @@ from ukctrl.core.fields import Direction, Length, Position, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows, Slip
 from ukctrl.mechanics.constraints.kinematics import cross, seen_along
+from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -21,19 +23,7 @@ if TYPE_CHECKING:
 
 @allocating
 def rolling_rows(
-    R: Matrix,
-    p: Vector,
-    J: Matrix,
-    velocity: Vector,
-    drift: Vector,
-    axle: Vector,
-    radius: float,
-    ground: Vector,
-    n: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    frame: FrameMotion, axle: Vector, radius: float, ground: Vector, n: Vector, rows: Rows
 ) -> bool:
     r"""Write the rows of a disc that rolls on a plane: along, across and, if there, height.
 
@@ -41,6 +31,7 @@ def rolling_rows(
     are components of the velocity $v_c$ of the material point in contact, along directions that
     turn; $n \cdot v_c$ is the rate of the height.
     """
+    (p, R, J, velocity, drift), (A, b, beta, phi) = frame, rows
     a = R @ axle
     omega = velocity[3:]
     a_dot, side, side_dot = np.empty(3), np.empty(3), np.empty(3)
@@ -83,31 +74,20 @@ def rolling_rows(
 
 @allocating
 def contact_rows(
-    R: Matrix,
-    p: Vector,
-    J: Matrix,
-    velocity: Vector,
-    drift: Vector,
-    point: Vector,
-    axes: Matrix,
-    flat: bool,
-    sticks: bool,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    frame: FrameMotion, point: Vector, axes: Matrix, flat: bool, sticks: bool, rows: Rows
 ) -> None:
     """Write the rows of a contact with a plane; the last of ``axes`` is its normal.
 
     Height; where it is flat, the tilt of the z axis about both tangents; where it sticks, the
     slip along them; and where it does both, the spin.
     """
+    (p, R, J, velocity, drift), (A, b, beta, phi) = frame, rows
     n = J.shape[1]
     gap = np.empty(3)
     for k in range(3):
         gap[k] = p[k] - point[k]
-    _along(axes[2], J, velocity, drift, 0, A[0], b, beta, 0)
-    phi[0] = _dot(axes[2], gap)
+    _along(axes[2], frame, 0, rows, 0)
+    phi[0] = dot(axes[2], gap)
     at = 1
     if flat:
         z, z_dot, z_drift, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -122,41 +102,27 @@ def contact_rows(
             cross(z, axes[i], lever)
             for c in range(n):
                 A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
-            phi[at], beta[at] = _dot(axes[i], z), _dot(axes[i], z_dot)
-            b[at] = -_dot(axes[i], z_drift)
+            phi[at], beta[at] = dot(axes[i], z), dot(axes[i], z_dot)
+            b[at] = -dot(axes[i], z_drift)
             at += 1
     if sticks:
         for i in range(2):
-            _along(axes[i], J, velocity, drift, 0, A[at], b, beta, at)
+            _along(axes[i], frame, 0, rows, at)
             phi[at] = np.nan
             at += 1
         if flat:
-            _along(axes[2], J, velocity, drift, 3, A[at], b, beta, at)
+            _along(axes[2], frame, 3, rows, at)
             phi[at] = np.nan
 
 
 @compiled
-def _along(
-    axis: Vector,
-    J: Matrix,
-    velocity: Vector,
-    drift: Vector,
-    first: int,
-    row: Vector,
-    b: Vector,
-    beta: Vector,
-    at: int,
-) -> None:
+def _along(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: int) -> None:
     """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
+    J, row = frame.J, rows.A[at]
     for c in range(J.shape[1]):
         row[c] = axis[0] * J[first, c] + axis[1] * J[first + 1, c] + axis[2] * J[first + 2, c]
-    beta[at] = _dot(axis, velocity[first:])
-    b[at] = -_dot(axis, drift[first:])
-
-
-@compiled
-def _dot(a: Vector, b: Vector) -> float:
-    return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    rows.beta[at] = dot(axis, frame.velocity[first:])
+    rows.b[at] = -dot(axis, frame.drift[first:])
 
 
 @spec
@@ -228,7 +194,7 @@ class _Contact(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)
-        return probe.step(s), Call(contact_rows, *probe.motion, *how, *rows)
+        return probe.step(s), Call(contact_rows, probe.motion, *how, rows)
 
     def slip(self) -> Slip | None:
         if self._sticks:
@@ -287,7 +253,7 @@ class _Rolling(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         probe, how = self._probe, (self._axle, self._radius, self._point, self._normal)
-        return probe.step(s), Call(rolling_rows, *probe.motion, *how, *rows, fault=self._flat)
+        return probe.step(s), Call(rolling_rows, probe.motion, *how, rows, fault=self._flat)
 
     def _flat(self, code: int) -> DomainError:
         return DomainError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Number, spec
@@ -53,7 +53,7 @@ class _Joints(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         path, at = self._path, (self._dofs, self._coordinates)
-        return path.step(s.clock), Call(joint_rows, s.q, s.v, *at, path.now, *rows)
+        return path.step(s.clock), Call(joint_rows, s.q, s.v, *at, path.now, rows)
 
 
 @compiled
@@ -63,12 +63,10 @@ def joint_rows(
     dofs: Indices,
     coordinates: Indices,
     path: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    rows: Rows,
 ) -> None:
     """Write the rows of joints on a path; of each its place in ``v``, and as `_coordinates`."""
+    A, b, beta, phi = rows
     m = len(dofs)
     for i in range(m):
         A[i, dofs[i]] = 1.0
@@ -156,7 +154,7 @@ class _Gear(Attached):
         self._given = float(spec.ratio), float(spec.offset)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        return (Call(gear_row, s.q, s.v, self._dofs, self._coordinates, *self._given, *rows),)
+        return (Call(gear_row, s.q, s.v, self._dofs, self._coordinates, *self._given, rows),)
 
 
 @compiled
@@ -167,12 +165,10 @@ def gear_row(
     coordinates: Indices,
     ratio: float,
     offset: float,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    rows: Rows,
 ) -> None:
     """Write the row of a gear between two joints."""
+    A, b, beta, phi = rows
     first, second = dofs[0], dofs[1]
     A[0, first], A[0, second] = 1.0, -ratio
     phi[0] = measured(q, coordinates[0]) - ratio * measured(q, coordinates[1]) - offset
@@ -213,14 +209,13 @@ class _Linear(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         path = self._path
-        return path.step(s.clock), Call(velocity_row, s.v, self._k, path.now, *rows)
+        return path.step(s.clock), Call(velocity_row, s.v, self._k, path.now, rows)
 
 
 @compiled
-def velocity_row(
-    v: Vector, k: Vector, path: Vector, A: Matrix, b: Vector, beta: Vector, phi: Vector
-) -> None:
+def velocity_row(v: Vector, k: Vector, path: Vector, rows: Rows) -> None:
     """Write the row of a combination of velocities."""
+    A, b, beta, phi = rows
     beta[0] = -path[0]
     for i in range(len(k)):
         A[0, i] = k[i]
@@ -292,7 +287,7 @@ class _Expression(Attached):
         if self._path is not None:
             steps.append(self._path.step(s.clock))
             followed = self._path.now
-        steps.append(Call(written_rows, self._values, followed, self.holonomic[0], *rows))
+        steps.append(Call(written_rows, self._values, followed, self.holonomic[0], rows))
         return steps
 
 
@@ -301,12 +296,10 @@ def written_rows(
     values: Vector,
     path: Vector,
     holonomic: bool,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    rows: Rows,
 ) -> None:
     """Write what formulas give: ``A`` row by row, ``b``, ``beta`` and ``phi``, less a path."""
+    A, b, beta, phi = rows
     m, n = A.shape
     for i in range(m):
         for c in range(n):

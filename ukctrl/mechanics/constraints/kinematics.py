@@ -9,10 +9,10 @@ poses of all joints. All that a frame needs follows from them, its place on its 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
+from ukctrl.robot.snapshot import FrameMotion, JointMotion
 from ukctrl.robot.spatial_kernels import (
     Turn,
     composed,
@@ -39,18 +39,14 @@ def cross(a: Vector, b: Vector, out: Vector) -> None:
 
 
 @inlined
-def point_at(
-    rotations: NDArray[np.float64], translations: Matrix, joint: int, local: Vector
-) -> Three:
+def point_at(joints: JointMotion, joint: int, local: Vector) -> Three:
     """Return where a point that is fixed on a joint is in the world."""
-    arm = rotated(turn_at(rotations, joint), (local[0], local[1], local[2]))
-    return plus(three(translations, joint), 1.0, arm)
+    arm = rotated(turn_at(joints.rotations, joint), (local[0], local[1], local[2]))
+    return plus(three(joints.translations, joint), 1.0, arm)
 
 
 @inlined
-def motion_of(
-    Jt: Matrix, dJt: Matrix, v: Vector, columns: Indices, p: Three
-) -> tuple[Twist, Twist]:
+def motion_of(joints: JointMotion, columns: Indices, p: Three) -> tuple[Twist, Twist]:
     r"""Return the motion of a frame about its origin ``p``, and its classical drift.
 
     Of twists at the world's origin: $\dot p = v_O + \omega \times p$, and at $a = 0$
@@ -58,19 +54,15 @@ def motion_of(
     """
     velocity = drift = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     for c in columns:
-        velocity = twist_sum(velocity, v[c], six(Jt, c))
-        drift = twist_sum(drift, v[c], six(dJt, c))
+        velocity = twist_sum(velocity, joints.v[c], six(joints.Jt, c))
+        drift = twist_sum(drift, joints.v[c], six(joints.dJt, c))
     velocity, drift = motion_at(velocity, p), motion_at(drift, p)
     return velocity, (plus(drift[0], 1.0, cross_of(velocity[1], velocity[0])), drift[1])
 
 
 @compiled
 def point_rows(
-    Jt: Matrix,
-    dJt: Matrix,
-    v: Vector,
-    rotations: NDArray[np.float64],
-    translations: Matrix,
+    joints: JointMotion,
     joint: int,
     local: Vector,
     columns: Indices,
@@ -83,10 +75,10 @@ def point_rows(
     phi: Vector,
 ) -> None:
     """Write the rows ``p(q) - r(t) = 0`` of a point on a body, for the chosen world axes, and p."""
-    place, count = point_at(rotations, translations, joint, local), len(axes)
-    velocity, drift = motion_of(Jt, dJt, v, columns, place)
+    place, count = point_at(joints, joint, local), len(axes)
+    velocity, drift = motion_of(joints, columns, place)
     for c in columns:
-        column = motion_at(six(Jt, c), place)[0]
+        column = motion_at(six(joints.Jt, c), place)[0]
         for row in range(count):
             A[row, c] = column[axes[row]]
     for row in range(count):
@@ -99,30 +91,23 @@ def point_rows(
 
 @compiled
 def frame_motion(
-    Jt: Matrix,
-    dJt: Matrix,
-    v: Vector,
-    rotations: NDArray[np.float64],
-    translations: Matrix,
+    joints: JointMotion,
     joint: int,
     local_rotation: Matrix,
     local: Vector,
     columns: Indices,
-    R: Matrix,
-    p: Vector,
-    J: Matrix,
-    velocity: Vector,
-    drift: Vector,
+    frame: FrameMotion,
 ) -> None:
-    """Write pose, Jacobian, velocity and classical drift of a frame, in world axes at its origin.
+    """Write how a frame is placed and moves.
 
-    ``J`` has shape ``(6, nv)``; columns of joints that do not move the frame are left alone.
+    Columns of ``J`` that belong to joints that do not move it are left alone.
     """
-    place = point_at(rotations, translations, joint, local)
-    turn = composed(turn_at(rotations, joint), turn_in(local_rotation))
-    speed, change = motion_of(Jt, dJt, v, columns, place)
+    p, R, J, velocity, drift = frame
+    place = point_at(joints, joint, local)
+    turn = composed(turn_at(joints.rotations, joint), turn_in(local_rotation))
+    speed, change = motion_of(joints, columns, place)
     for c in columns:
-        column = motion_at(six(Jt, c), place)
+        column = motion_at(six(joints.Jt, c), place)
         for i in range(3):
             J[i, c], J[3 + i, c] = column[0][i], column[1][i]
     for i in range(3):
@@ -222,19 +207,7 @@ def quaternion(E: Turn) -> tuple[float, Three]:
 
 @allocating
 def relative_motion(
-    R_a: Matrix,
-    p_a: Vector,
-    J_a: Matrix,
-    v_a: Vector,
-    drift_a: Vector,
-    p_b: Vector,
-    J_b: Matrix,
-    v_b: Vector,
-    drift_b: Vector,
-    x: Vector,
-    x_dot: Vector,
-    x_drift: Vector,
-    A: Matrix,
+    a: FrameMotion, b: FrameMotion, x: Vector, x_dot: Vector, x_drift: Vector, A: Matrix
 ) -> None:
     r"""Write position, velocity, drift and Jacobian of point b as seen in the moving frame a.
 
@@ -242,6 +215,7 @@ def relative_motion(
     $\ddot x = R_a^\top(\ddot y - \alpha_a \times y - 2\omega_a \times \dot y
     + \omega_a \times (\omega_a \times y))$.
     """
+    (p_a, R_a, J_a, v_a, drift_a), (p_b, _, J_b, v_b, drift_b) = a, b
     y = p_b - p_a
     y_dot = v_b[:3] - v_a[:3]
     omega = v_a[3:]

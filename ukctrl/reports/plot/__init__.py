@@ -3,13 +3,15 @@
 `plot.errors(result)` and its neighbours return a `matplotlib.figure.Figure`, and
 `plot.available` says which of them have something to show.
 
-In order: ``once`` (one drawing for two files), ``style`` (one look), ``panels`` (grids of curves)
-and ``marks`` (on them); ``series`` (all that is over time), ``spatial`` (paths) and ``overlay``
-(several results). The figures of a run are `FIGURES`, here.
+In order: ``once`` (one drawing for two files), ``style`` (one look), ``files`` (PNG, PDF, SVG);
+``naming`` (every line by its name), ``panels`` (grids of curves) and ``marks`` (on them);
+``series`` (all that is over time), ``spatial`` (paths) and ``overlay`` (several results). The
+figures of a run are `FIGURES`, here.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.core.errors import unknown_name
-from ukctrl.reports.plot import overlay, panels, style
+from ukctrl.reports.plot import files, overlay, panels, style
 from ukctrl.reports.plot.series import (
     energy,
     errors,
@@ -41,6 +43,7 @@ __all__ = [
     "draw",
     "energy",
     "errors",
+    "files",
     "grip",
     "inputs",
     "measured",
@@ -96,21 +99,26 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
         "errors": Recipe(
             "Errors",
             "Above: the norm of each servo block's error on a log scale. Below: each row on a "
-            "linear scale; mind the unit on the axis.",
+            "linear scale; mind the unit on the axis. Grey is what the integrator does not "
+            "promise to see.",
             errors,
             lambda result: _known(result, "phi") or _known(result, "beta"),
         ),
         "inputs": Recipe(
             "Inputs",
-            "What the actuators do. Dashed lines are limits that the inputs come near; a red "
-            "shade marks the time spent at one. Where effects change the input, a thin grey line "
+            "What the actuators do. Dashed lines are limits that the inputs come near, in the "
+            "colour of their input; a red shade marks the time spent at one, and what is beyond "
+            "is bold. "
+            "Where effects change the input, a thin grey line "
             "is what the law commanded.",
             inputs,
             lambda result: _known(result, "u") and bool(result["u"].any()),
         ),
         "motion": Recipe(
             "Motion",
-            "Configuration on the left, velocity on the right; each unit has panels of its own.",
+            "Configuration on the left, velocity on the right; each unit has panels of its own. "
+            "Dashed lines are limits that a joint comes near; what is beyond is bold, and its time "
+            "shaded.",
             motion,
             lambda result: _known(result, "q"),
         ),
@@ -159,12 +167,20 @@ def available(result: Result) -> tuple[str, ...]:
     return tuple(name for name, recipe in FIGURES.items() if recipe.wanted(result))
 
 
-def draw(result: Result, name: str) -> Figure:
+def draw(result: Result, name: str, width: str | None = None) -> Figure:
     """Draw one of [`FIGURES`][ukctrl.plot.FIGURES].
 
+    `plot.files.save(plot.draw(result, "errors", "column"), "errors.pdf")` is one for a paper.
+
+    Args:
+        result: Of what.
+        name: Which.
+        width: ``column`` (85 mm) or ``page`` (178 mm) of a paper; None: as it is at present.
+
     Raises:
-        UnknownName: There is no such figure.
+        UnknownName: There is no such figure, or no such width.
     """
     if name not in FIGURES:
         raise unknown_name("figure", name, FIGURES)
-    return FIGURES[name].figure(result)
+    with style.drawn_for(width) if width else contextlib.nullcontext():
+        return FIGURES[name].figure(result)

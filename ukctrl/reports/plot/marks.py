@@ -1,21 +1,33 @@
-"""What is marked on a panel over time: switches, limits, commands, saturation."""
+"""What is marked on a panel over time: switches, limits and what is beyond, commands, rounding."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
-from ukctrl.reports.plot import panels, style
+from ukctrl.core.number_text import number
+from ukctrl.reports.plot import naming, panels, style
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts.scales import Promise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+NEAR_SIZE, NEAR_END = 1.6, 0.15
+"""A limit is near where it is at most so many times the largest value, or where so much of the
+range between both limits is left."""
+DASH = 4.0
+"""Length of the dashes of a limit, in line widths."""
+LIMIT_SLACK = 1e-9
+"""What is beyond a limit by less, relatively, is at it."""
+SEEN = 0.02
+"""A smaller part of a linear axis cannot be seen."""
 MOST_SWITCHES = 12
 """More switches of the law than this would hide the curves."""
 
@@ -27,51 +39,206 @@ def switches(axes: Axes, result: Result) -> None:
         axes.axvline(moment, color=style.MUTED, linewidth=0.8, linestyle="--", zorder=0.5)
 
 
-def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
-    """Show the limits that the inputs come near; the lower ones only where they come near those."""
-    low, peak = panels.extent(values)[0], largest(values)
-    near = [
-        (k, limit)
-        for k, limit in enumerate(limits)
-        if np.isfinite(limit) and 0.0 < limit <= 1.6 * peak
-    ]
-    if not near or len(limits) > panels.FULL_LEGEND:
+def limits(
+    axes: Axes, values: Array, ends: Sequence[tuple[float, float]], names: Sequence[str]
+) -> None:
+    """Draw the limits that lines come near or pass, each in its line's colour and with its name.
+
+    Lines that share a limit share its dashes.
+
+    Args:
+        axes: Where; its y axis is set so that they show.
+        values: What the lines are, a column each.
+        ends: The lowest and the highest allowed of each; infinite where there is none.
+        names: Of the lines.
+    """
+    lines: dict[float, list[int]] = {}
+    for k, pair in enumerate(ends):
+        for end in _near(values[:, k], *pair):
+            lines.setdefault(end, []).append(k)
+    if not lines or len(names) > naming.FULL_LEGEND:
         return
-    shown = []
-    for k, limit in near:
-        for end in (-limit, limit) if low <= -0.5 * limit else (limit,):
-            axes.axhline(end, color=style.PALETTE[k], linestyle="--", linewidth=1.0)
-            shown.append(end)
-    panels.fit(axes, values, shown)
+    low, high = panels.extent(values)
+    room = 0.07 * (max(high, *lines) - min(low, *lines))  # for the names, outside of the limits
+    panels.fit(axes, values, [end + room * np.sign(end) for end in lines])
+    height = abs(axes.get_ylim()[1] - axes.get_ylim()[0])
+    last, start = -np.inf, 0.01
+    for end in sorted(lines):
+        of = lines[end]
+        for place, k in enumerate(of):
+            dashes = (DASH * 1.5 * place, (DASH, DASH * (1.5 * len(of) - 1.0)))
+            axes.axhline(end, color=style.PALETTE[k], linestyle=dashes, linewidth=1.1)
+        text = ", ".join(panels.short(names[k], 16) for k in of)
+        text = f"limit of {text if len(of) < len(names) or len(of) <= 3 else 'each'}"
+        start = start if abs(end - last) < 0.08 * height else 0.01
+        axes.annotate(
+            text,
+            (start, end),
+            (0, 2.5 if end >= 0.0 else -2.5),
+            xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points",
+            color=style.PALETTE[of[0]] if len(of) == 1 else style.MUTED,
+            fontsize=7.0,
+            verticalalignment="bottom" if end >= 0.0 else "top",
+        )
+        last, start = end, start + 0.02 + 0.016 * len(text)
 
 
-def commands(axes: Axes, result: Result, columns: list[int]) -> None:
+def _near(values: Array, low: float, high: float) -> Iterator[float]:
+    """Yield the limits of one line that it comes near, or passes."""
+    lowest, highest = panels.extent(values)
+    if np.isfinite(low) and np.isfinite(high) and low != -high:
+        near = NEAR_END * (high - low)  # of a range, such as that of a joint
+        lower, upper = lowest - low < near, high - highest < near
+    else:
+        size = max(abs(lowest), abs(highest))
+        upper = 0.0 < high <= NEAR_SIZE * size
+        lower = -NEAR_SIZE * size <= low < 0.0 and lowest <= 0.5 * low
+    if lower and np.isfinite(low):
+        yield low
+    if upper and np.isfinite(high):
+        yield high
+
+
+def beyond(
+    axes: Axes, time: Array, values: Array, ends: Sequence[tuple[float, float]], when: bool = True
+) -> None:
+    """Draw in bold what of a line is beyond its limits, and shade when that is.
+
+    Args:
+        axes: Where.
+        time: When.
+        values: What the lines are, a column each.
+        ends: The lowest and the highest allowed of each.
+        when: Whether to shade.
+    """
+    outside = np.zeros(len(time), dtype=np.bool_)
+    for k, (low, high) in enumerate(ends):
+        slack = LIMIT_SLACK * max(1.0, *(abs(end) for end in (low, high) if np.isfinite(end)), 0.0)
+        own = (values[:, k] < low - slack) | (values[:, k] > high + slack)
+        if own.any():
+            x, y = panels.thin(time, panels.drawable(values[:, k]))
+            for end in (low, high):
+                x, y = _crossed(x, y, end)
+            y = np.where((y <= low) | (y >= high), y, np.nan)
+            color = style.PALETTE[k % len(style.PALETTE)]
+            axes.plot(x, y, color=color, linewidth=3.4, solid_capstyle="round", zorder=2.5)
+            outside |= own
+    if when:
+        _shade(axes, time, outside)
+
+
+def joint_limits(result: Result, name: str, columns: Sequence[int]) -> list[tuple[float, float]]:
+    """Return what is the lowest and the highest allowed of some coordinates or velocities.
+
+    Infinite where the robot has no limit or the result, which may be a stranger's, tells none.
+
+    Args:
+        result: Whose.
+        name: ``q`` or ``v``.
+        columns: Which.
+    """
+    told = result.provenance.get("joint_limits")
+    table = told.get(name) if isinstance(told, Mapping) else None
+    names = result.labels.coordinates if name == "q" else result.labels.dofs
+    ends = [table.get(names[k]) if isinstance(table, Mapping) else None for k in columns]
+    return [_ends(pair) for pair in ends]
+
+
+def _ends(pair: object) -> tuple[float, float]:
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        return -np.inf, np.inf
+    low, high = (
+        float(end) if isinstance(end, int | float) and abs(end) < panels.LARGEST else None
+        for end in pair
+    )
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
+def commands(axes: Axes, result: Result, columns: Sequence[int]) -> None:
     """Show what the law commanded, where something else was applied."""
-    if "u_commanded" in result.samples and len(columns) <= panels.FULL_LEGEND:
+    if "u_commanded" in result.samples and len(columns) <= naming.FULL_LEGEND:
         for k in columns:
             x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
             axes.plot(x, y, color=style.FAINT, linewidth=0.7)
 
 
-def saturation(axes: Axes, result: Result, columns: list[int]) -> None:
+def saturation(axes: Axes, result: Result, columns: Sequence[int]) -> None:
     """Shade the times at which an input is at a limit."""
-    at_limit = np.any(measures.at_limit(result.samples)[:, columns], axis=1)
-    if at_limit.any():
-        time = result.time
-        if len(time) > panels.MOST_POINTS:  # what is shorter than a line's width shows all the same
-            bins = np.linspace(0, len(time), panels.MOST_POINTS, endpoint=False).astype(int)
-            time, at_limit = time[bins], np.logical_or.reduceat(at_limit, bins)
-        axes.fill_between(
-            time,
-            0.0,
-            1.0,
-            where=at_limit.tolist(),
-            step="mid",
-            transform=axes.get_xaxis_transform(),
-            color=style.ALERT,
-            alpha=0.08,
-            linewidth=0.0,
-        )
+    _shade(axes, result.time, np.any(measures.at_limit(result.samples)[:, columns], axis=1))
+
+
+def _shade(axes: Axes, time: Array, where: NDArray[np.bool_]) -> None:
+    if not where.any():
+        return
+    if len(time) > panels.MOST_POINTS:  # what is shorter than a line's width shows all the same
+        bins = np.linspace(0, len(time), panels.MOST_POINTS, endpoint=False).astype(int)
+        time, where = time[bins], np.logical_or.reduceat(where, bins)
+    axes.fill_between(
+        time,
+        0.0,
+        1.0,
+        where=where.tolist(),
+        step="mid",
+        transform=axes.get_xaxis_transform(),
+        color=style.ALERT,
+        alpha=0.08,
+        linewidth=0.0,
+    )
+
+
+def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
+    """Grey what of the lines is smaller than the integrator promises, and say so.
+
+    Args:
+        axes: Where, with its lines and final limits.
+        promise: Smaller sizes are rounding.
+        scale: By what the lines are multiplied.
+    """
+    size, log = scale * promise.size, axes.get_yscale() == "log"
+    low, high = axes.get_ylim()
+    if size <= (low if log else SEEN * high):
+        return
+    small = False
+    for line in list(axes.lines):
+        along, up = (np.asarray(side, dtype=np.float64) for side in line.get_data())
+        x, y = _crossed(along, up, size, log=log)
+        x, y = (x, y) if log else _crossed(x, y, -size)
+        inside = np.abs(y) <= size
+        small = small or bool(inside.any())
+        line.set_data(x, np.ma.masked_where(np.abs(y) < size, y))  # its name stands at its true end
+        look: dict[str, Any] = {"linewidth": 0.9, "zorder": 1.9, "marker": line.get_marker()}
+        axes.plot(x, np.where(inside, y, np.nan), color=style.FAINT, **look)
+    if small:
+        below(axes, promise, scale)
+
+
+def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
+    """Shade what is smaller than the integrator promises, and say so."""
+    size, (low, high) = scale * promise.size, axes.get_ylim()
+    log = axes.get_yscale() == "log"
+    bottom, space = low if log else -size, "\n" if style.width() < style.NARROW else " "
+    axes.axhspan(bottom, size, color=style.GRID, alpha=0.5, linewidth=0.0, zorder=0.4)
+    axes.annotate(
+        f"grey: below {number(promise.size, 1)},{space}{promise.words}",
+        (0.0, min(size, high)),
+        (4, -2.5),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        color=style.MUTED,
+        fontsize=7.0,
+        verticalalignment="top",
+        zorder=3.0,
+    )
+
+
+def _crossed(x: Array, y: Array, end: float, *, log: bool = False) -> tuple[Array, Array]:
+    """Return a line with points where it crosses a value, straight on its linear or log axis."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        level = np.log(y / end) if log else y - end
+        at = np.flatnonzero(level[:-1] * level[1:] < 0.0)
+        share = level[at] / (level[at] - level[at + 1])
+    return np.insert(x, at + 1, x[at] + share * np.diff(x)[at]), np.insert(y, at + 1, end)
 
 
 def largest(values: Array) -> float:

@@ -10,9 +10,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import marks, panels, style
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts.scales import Promise, promise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_ACTUATORS = 8
 """With more actuators than this, their common norm is drawn instead of each."""
+ROUNDING_SHARE = 1e-9
+"""An input that never reaches this part of the largest of its unit is drawn as none."""
 BAND_ALPHA = 0.16
 MOST_BLOCKS = 4
 """With more servo blocks than this, only the norm of all rows is drawn."""
@@ -80,7 +83,8 @@ def errors(results: Mapping[str, Result], bands: Bands = MappingProxyType({})) -
                     f"|{symbol}| of {panels.short(block)}" if block else f"|{symbol}| of all rows"
                 )
                 label = f"error [{unit}]"
-                drawn.append(_curves(title, label, curves, keys, log=True, spans=spans))
+                promised = min(promise(result, name) for result in results.values())
+                drawn.append(_curves(title, label, curves, keys, promised=promised, spans=spans))
     return panels.grid(drawn, keys=keys_of(results))
 
 
@@ -98,8 +102,14 @@ def inputs(results: Mapping[str, Result]) -> Figure:
                 for key, result in results.items()
                 if name in result.labels.actuators
             }
-            unit = unit_text(labels.actuator_units[k]) or "1"
-            drawn.append(_curves(panels.short(name), f"u [{unit}]", curves, keys, fit_to=fair))
+            unit = labels.actuator_units[k]
+            alike = [i for i, other in enumerate(labels.actuator_units) if other == unit]
+            least = ROUNDING_SHARE * max(
+                (marks.largest(run["u"][:, alike]) for run in results.values()), default=0.0
+            )
+            label = f"u [{unit_text(unit) or '1'}]"
+            panel = _curves(panels.short(name), label, curves, keys, fit_to=fair, least=least)
+            drawn.append(panel)
     else:
         curves = {
             key: (result.time, np.linalg.norm(panels.drawable(result["u"]), axis=1))
@@ -115,8 +125,9 @@ def _curves(
     curves: Mapping[str, tuple[Array, Array]],
     keys: Mapping[str, panels.Key],
     *,
-    log: bool = False,
+    promised: Promise | None = None,
     fit_to: Sequence[str] = (),
+    least: float = 0.0,
     spans: Mapping[str, Band] = MappingProxyType({}),
 ) -> panels.Panel:
     def draw(axes: Axes, room: float) -> None:
@@ -126,15 +137,19 @@ def _curves(
                 span.time, low, high, color=keys[key].color, alpha=BAND_ALPHA, linewidth=0.0
             )
         shown = {key: panels.drawable(values) for key, (_, values) in curves.items()}
-        if log:
-            panels.log_scale(axes, np.concatenate([np.ravel(y) for y in shown.values()]))
+        if promised:
+            every = np.concatenate([np.ravel(y) for y in shown.values()])
+            panels.log_scale(axes, every, floor=promised.size)
         for key, (time, _) in curves.items():
-            values = np.where(shown[key] <= 0.0, 1e-300, shown[key]) if log else shown[key]
+            values = np.where(shown[key] <= 0.0, 1e-300, shown[key]) if promised else shown[key]
             x, y = panels.thin(time, values)
             axes.plot(x, y, keys[key].dash, color=keys[key].color)
-        if not log:
+        if promised:
+            marks.rounding(axes, promised)
+        else:
             chosen = [shown[key] for key in fit_to if key in shown] or list(shown.values())
-            panels.fit(axes, np.concatenate([np.ravel(y) for y in chosen]))
+            values = np.concatenate([np.ravel(y) for y in chosen])
+            panels.fit(axes, values, [-least, least] if marks.largest(values) < least else [])
         axes.set_ylabel(label)
 
     return panels.Panel(title, draw)

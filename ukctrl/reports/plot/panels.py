@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import places
 from ukctrl.core.number_text import number
-from ukctrl.reports.plot import style
+from ukctrl.reports.plot import naming, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 TIME = "time [s]"
 """Label of an axis of time; a page's line of time goes through such panels."""
-FULL_LEGEND = 8
-"""With more lines than this in a panel, only the liveliest are coloured and named."""
 HIGHLIGHTED = 5
+"""Of more lines than are named, so many are coloured and named."""
 LEGEND_NAME = 34
 """Longest name in a legend above all panels, and of a panel."""
 MANY_DECADES = 20.0
@@ -76,25 +75,28 @@ def grid(
     """
     from matplotlib.figure import Figure
 
+    wide = style.width()
+    most = 1 if wide < style.NARROW else 2
     cells, row, column = [], 0, 0
     for panel in panels:
-        if column + panel.columns > 2:
+        if column + min(panel.columns, most) > most:
             row, column = row + 1, 0
         cells.append((row, column))
-        column += panel.columns
+        column += min(panel.columns, most)
     left, right, bottom, gap_x, gap_y = 0.72, 0.12, 0.46, 0.78, 0.76
-    columns = int(8.5 // (0.55 + 0.07 * max((len(_label(key)) for key in keys), default=1)))
-    top = 0.42 + 0.2 * -(-len(keys) // columns)
+    columns, above = legend_size(keys)
+    top = 0.42 + above
     rows = row + 1
     total = top + bottom + rows * height + (rows - 1) * gap_y
-    figure = Figure(figsize=(style.WIDTH, total), dpi=style.DPI, facecolor="white")
+    figure = Figure(figsize=(wide, total), dpi=style.DPI, facecolor="white")
     if keys:
-        _common_legend(figure, keys, columns, left / style.WIDTH)
-    single = (style.WIDTH - left - right - gap_x) / 2
+        common_legend(figure, keys, columns, left / wide)
+    whole = wide - left - right
+    single = whole if most == 1 else (whole - gap_x) / 2
     for panel, (i, j) in zip(panels, cells, strict=True):
-        width = single if panel.columns == 1 else style.WIDTH - left - right
+        width = single if panel.columns == 1 else whole
         x, y = left + j * (single + gap_x), bottom + (rows - 1 - i) * (height + gap_y)
-        axes = figure.add_axes((x / style.WIDTH, y / total, width / style.WIDTH, height / total))
+        axes = figure.add_axes((x / wide, y / total, width / wide, height / total))
         heading(axes, panel.title)
         axes.set_xlabel(x_label, labelpad=3)
         axes.margins(x=0)
@@ -103,6 +105,9 @@ def grid(
             start, end = axes.get_xlim()
             place = x / style.WIDTH, 1.0 - (y + height) / total, width / style.WIDTH, height / total
             axes.set_gid(style.time_mark(place, start, end))
+        naming.at_ends(axes, width, height)
+        power = axes.yaxis.get_offset_text()  # beside the axis: above it stands the heading
+        power.set(x=-0.1 / width, horizontalalignment="right")
     return figure
 
 
@@ -112,7 +117,15 @@ def alone_wide(panels: Iterable[Panel]) -> list[Panel]:
     return [drawn[0]._replace(columns=2)] if len(drawn) == 1 else drawn
 
 
-def _common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float) -> None:
+def legend_size(keys: Sequence[Key]) -> tuple[int, float]:
+    """Return the columns of a legend above all panels, and its height [in]."""
+    letters = max((len(_label(key)) for key in keys), default=1)
+    columns = max(1, int((style.width() - 1.1) // (0.55 + 0.07 * letters)))
+    return columns, 0.2 * -(-len(keys) // columns)
+
+
+def common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float) -> None:
+    """Name what holds for all panels above them, from that part of the width on."""
     from matplotlib.lines import Line2D
 
     looks: list[dict[str, Any]] = [
@@ -158,14 +171,14 @@ def heading(axes: Axes, title: str) -> None:
 def lines(
     axes: Axes, time: Array, values: Array, names: Sequence[str], room: float, scale: float = 1.0
 ) -> None:
-    """Draw the columns of `values`, times a scale, over time, with a legend that stays small.
+    """Draw the columns of `values`, times a scale, over time, each with its name.
 
-    Up to `FULL_LEGEND` lines are all coloured; of more, those
-    that move most are, and the others stay grey.
+    Of more lines than a panel can name, those that move most are coloured, and the others stay
+    grey and are counted; `naming.parted` makes several panels instead.
     """
     count = values.shape[1]
     chosen = list(range(count))
-    if count > FULL_LEGEND:
+    if count > naming.FULL_LEGEND:
         lively = places(high - low for low, high in map(extent, values.T))
         chosen = sorted(sorted(chosen, key=lambda k: -lively[k])[:HIGHLIGHTED])
     marker = "o" if len(time) == 1 else None
@@ -179,52 +192,7 @@ def lines(
         dash = style.DASHES[place // len(style.PALETTE) % len(style.DASHES)]
         color = style.PALETTE[place % len(style.PALETTE)]
         axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]))
-    legend(axes, room, hidden=count - len(chosen))
-
-
-def legend(axes: Axes, room: float, hidden: int = 0) -> None:
-    """Name the lines above the upper right corner, as many as fit into two rows."""
-    handles, labels = axes.get_legend_handles_labels()
-    if not any(labels):
-        return
-    shown, columns = _fitting(labels, room, hidden)
-    rest = hidden + len(labels) - shown
-    handles, labels = handles[:shown], labels[:shown]
-    if rest:
-        from matplotlib.lines import Line2D
-
-        handles.append(Line2D([], [], color=style.FAINT, linewidth=0.8))
-        labels.append(f"+{rest}")
-    axes.legend(
-        handles,
-        labels,
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        borderaxespad=0.1,
-        borderpad=0.2,
-        columnspacing=1.0,
-        handlelength=1.3,
-        handletextpad=0.45,
-        labelspacing=0.25,
-        labelcolor=style.MUTED,
-        ncols=columns,
-    )
-
-
-def _fitting(labels: Sequence[str], room: float, hidden: int) -> tuple[int, int]:
-    """Return how many labels fit into that room [in], and in how many columns."""
-
-    def width(count: int, rows: int) -> float:
-        names = [*labels[:count], *(["+99"] if hidden or count < len(labels) else [])]
-        columns = [names[i : i + rows] for i in range(0, len(names), rows)]
-        return sum(0.33 + 0.068 * max(map(len, column)) for column in columns)
-
-    for rows in (1, 2):
-        if width(len(labels), rows) <= room:
-            break
-    count = next((n for n in range(len(labels), 1, -1) if width(n, rows) <= room), 1)
-    entries = count + bool(hidden or count < len(labels))
-    return count, -(-entries // rows)
+    naming.legend(axes, room, hidden=count - len(chosen))
 
 
 def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 1.0) -> None:
@@ -246,7 +214,11 @@ def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 
 
 
 def log_scale(
-    axes: Axes, values: Array, beside: ArrayLike = (), axis: Literal["x", "y"] = "y"
+    axes: Axes,
+    values: Array,
+    beside: ArrayLike = (),
+    axis: Literal["x", "y"] = "y",
+    floor: float = 0.0,
 ) -> None:
     """Give an axis decades, down to what the curves reach without their needle-thin dips.
 
@@ -255,6 +227,7 @@ def log_scale(
         values: What is drawn.
         beside: Positive values among them that must show, such as points that stand alone.
         axis: Which.
+        floor: What is smaller is rounding, of which a decade is enough, or two where all is.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -271,6 +244,10 @@ def log_scale(
     some = positive[:: 1 + positive.size // QUANTILE_POINTS]
     least = np.min(beside, initial=float(np.quantile(some, 0.01)))
     low = max(float(least), high * 1e-15)
+    if high > floor > 0.0:
+        low = max(low, 0.2 * floor)
+    elif floor:
+        low, high = max(low, min(1e-2 * floor, 0.1 * high)), floor
     limits(10.0 ** np.floor(np.log10(0.6 * low)), 10.0 ** np.ceil(np.log10(1.1 * high)))
     side = axes.yaxis if axis == "y" else axes.xaxis
     side.set_major_locator(LogLocator(numticks=7))

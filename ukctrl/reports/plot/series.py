@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import prefixed, unit_text
-from ukctrl.reports.plot import marks, panels, style
+from ukctrl.reports.plot import marks, naming, panels, style
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.quantities import FIELDS, common_unit, per_second
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, Promise, promise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +34,11 @@ def motion(result: Result) -> Figure:
     pairs.extend(itertools.zip_longest(alone[0], alone[1]))  # quaternions, cosines and sines
     drawn = []
     for at_position, at_velocity in pairs:
-        columns = 1 if at_position is not None and at_velocity is not None else 2
-        if at_position is not None:
-            panel = _group(result, "q", at_position, left[at_position], labels.coordinates)
-            drawn.append(panel._replace(columns=columns))
-        if at_velocity is not None:
-            panel = _group(result, "v", at_velocity, right[at_velocity], labels.dofs)
-            drawn.append(panel._replace(columns=columns))
+        of_position = _group(result, "q", at_position, left, labels.coordinates)
+        of_velocity = _group(result, "v", at_velocity, right, labels.dofs)
+        for row in itertools.zip_longest(of_position, of_velocity):
+            shown = [panel for panel in row if panel is not None]
+            drawn += [panel._replace(columns=3 - len(shown)) for panel in shown]
     return panels.grid(drawn)
 
 
@@ -47,19 +46,26 @@ def motion(result: Result) -> Figure:
 def inputs(result: Result) -> Figure:
     """Draw the inputs, a panel for each unit, with finite limits and the times at a limit."""
     labels = result.labels
-    groups = _groups(labels.actuator_units)
+    groups = [
+        (unit, part)
+        for unit, columns in _groups(labels.actuator_units).items()
+        for part in naming.parted(columns)
+    ]
     wide = len(groups) % 2  # an odd number of panels: the first takes both columns
     drawn = []
-    for k, (unit, columns) in enumerate(groups.items()):
+    for k, (unit, columns) in enumerate(groups):
 
         def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
-            values = _columns(result, "u", columns)
+            values, names = _columns(result, "u", columns), [labels.actuators[i] for i in columns]
+            sizes = [labels.effort_limit[i] for i in columns]
+            ends = [(-size, size) if size > 0.0 else (-np.inf, np.inf) for size in sizes]
             marks.saturation(axes, result, columns)
             marks.commands(axes, result, columns)
-            panels.lines(axes, result.time, values, [labels.actuators[i] for i in columns], room)
+            panels.lines(axes, result.time, values, names, room)
             axes.set_ylabel(f"u [{unit_text(unit)}]")
             panels.fit(axes, values)
-            marks.limits_near(axes, values, [labels.effort_limit[i] for i in columns])
+            marks.limits(axes, values, ends, names)
+            marks.beyond(axes, result.time, values, ends, when=False)
             marks.switches(axes, result)
 
         title = {"N m": "torques", "N": "forces"}.get(unit, "inputs")
@@ -87,8 +93,10 @@ def errors(result: Result) -> Figure:
         picked = [shown[c] for c in columns]
         name, symbol = picked[0][:2]
         wide = len(rows) % 2 and k == len(rows) - 1
-        panel = _scaled_rows(result, name, symbol, unit, [int(i) for _, _, i in picked])
-        drawn.append(panel._replace(columns=2 if wide else 1))
+        parts = naming.parted([int(i) for _, _, i in picked])
+        for part in parts:
+            panel = _scaled_rows(result, name, symbol, unit, part)
+            drawn.append(panel._replace(columns=2 if wide and len(parts) == 1 else 1))
     return panels.grid(drawn)
 
 
@@ -109,7 +117,7 @@ def energy(result: Result) -> Figure:
             axes.plot(x, shown, dash, color=color, linewidth=width, label=name)
         axes.set_ylabel("energy [J]")
         panels.fit(axes, panels.drawable(values))
-        panels.legend(axes, room)
+        naming.legend(axes, room)
 
     drawn = [panels.Panel("energy", balance)]
     if np.isfinite(imbalance).any():
@@ -134,8 +142,15 @@ def passive(result: Result) -> Figure:
 
             text = f"|{symbol}| [{unit_text(unit) or '1'}]"
 
-            def draw(axes: Axes, room: float, norm: Array = norm, text: str = text) -> None:
-                _log_lines(axes, result.time, norm[:, None], [""], room)
+            def draw(
+                axes: Axes,
+                room: float,
+                norm: Array = norm,
+                text: str = text,
+                level: str = name.removeprefix("passive_"),
+            ) -> None:
+                promised = promise(result, level)
+                _log_lines(axes, result.time, norm[:, None], [""], room, promised)
                 axes.set_ylabel(text)
 
             drawn.append(panels.Panel(f"passive drift at {level}", draw))
@@ -143,10 +158,11 @@ def passive(result: Result) -> Figure:
         return panels.grid([*drawn, *_reactions(result)])
     names = result.labels.dofs
     force = result["passive_force"]
-    for unit, columns in _groups(FIELDS["passive_force"].units(result.labels)).items():
+    groups = _groups(FIELDS["passive_force"].units(result.labels))
+    for unit, columns in groups.items():
         if np.nan_to_num(force[:, columns]).any():
-            panel = _group(result, "passive_force", unit, columns, names)
-            drawn.append(panel._replace(title="force of the passive rows"))
+            for panel in _group(result, "passive_force", unit, groups, names):
+                drawn.append(panel._replace(title="force of the passive rows"))
     return panels.grid(drawn)
 
 
@@ -164,7 +180,8 @@ def grip(result: Result) -> Figure:
             def draw(axes: Axes, room: float, name: str = name, log: bool = log) -> None:
                 values = panels.drawable(result[name])[:, None]
                 if log:
-                    _log_lines(axes, result.time, values, [""], room)
+                    known = Promise(NEGLIGIBLE, "rounding") if name == "reach" else None
+                    _log_lines(axes, result.time, values, [""], room, known)
                 else:
                     x, y = panels.thin(result.time, values[:, 0])
                     axes.step(x, y, where="post", color=style.PALETTE[0])
@@ -243,13 +260,41 @@ _TITLES = {"rad": "angles", "m": "positions", "1": "orientation", "rad/s": "angu
 
 
 def _group(
-    result: Result, name: str, unit: str, columns: list[int], names: Sequence[str]
-) -> panels.Panel:
+    result: Result,
+    name: str,
+    unit: str | None,
+    groups: Mapping[str, list[int]],
+    names: Sequence[str],
+) -> Iterator[panels.Panel]:
+    """Yield the panels of all that has a unit, each with no more lines than it can name."""
+    if unit is None:
+        return
     title = _TITLES.get(unit, "velocities" if name == "v" else "coordinates")
     symbol = f"{name} " if name in ("q", "v") else ""
     label = f"{symbol}[{unit_text(unit) or '1'}]"
-    chosen = [names[i] for i in columns]
-    return _lines(title, label, result.time, _columns(result, name, columns), chosen, result)
+    columns, shared = groups[unit], result.labels.coordinates
+    with_position = [k for k in columns if names[k] in shared]  # so that a row has the same joints
+    others = [k for k in columns if names[k] not in shared]
+    together = [columns] if len(columns) <= naming.FULL_LEGEND else [with_position, others]
+    for columns in itertools.chain(*map(naming.parted, together)):
+        values, chosen = _columns(result, name, columns), [names[i] for i in columns]
+        panel = _lines(title, label, result.time, values, chosen, result)
+        yield _limited(panel, result, name, columns, chosen) if symbol else panel
+
+
+def _limited(
+    panel: panels.Panel, result: Result, name: str, columns: list[int], names: Sequence[str]
+) -> panels.Panel:
+    """Return a panel with the limits of its joints, and with what is beyond them."""
+    ends = marks.joint_limits(result, name, columns)
+
+    def draw(axes: Axes, room: float) -> None:
+        panel.draw(axes, room)
+        values = _columns(result, name, columns)
+        marks.limits(axes, values, ends, names)
+        marks.beyond(axes, result.time, values, ends)
+
+    return panel._replace(draw=draw)
 
 
 def _columns(result: Result, name: str, columns: Sequence[int]) -> Array:
@@ -282,7 +327,8 @@ def _lines(
 
 def _norms(result: Result, norms: dict[str, Array], name: str, title: str) -> panels.Panel:
     def draw(axes: Axes, room: float) -> None:
-        _log_lines(axes, result.time, np.stack(list(norms.values()), axis=1), list(norms), room)
+        values, promised = np.stack(list(norms.values()), axis=1), promise(result, name)
+        _log_lines(axes, result.time, values, list(norms), room, promised)
         units = [
             result.labels.row_units[i] for block in norms for i in result.labels.block_rows(block)
         ]
@@ -292,15 +338,35 @@ def _norms(result: Result, norms: dict[str, Array], name: str, title: str) -> pa
     return panels.Panel(title, draw)
 
 
-def _log_lines(axes: Axes, time: Array, values: Array, names: Sequence[str], room: float) -> None:
-    panels.log_scale(axes, values)
+def _log_lines(
+    axes: Axes,
+    time: Array,
+    values: Array,
+    names: Sequence[str],
+    room: float,
+    promised: Promise | None = None,
+) -> None:
+    panels.log_scale(axes, values, floor=promised.size if promised else 0.0)
     panels.lines(axes, time, np.where(values > 0.0, values, 1e-300), names, room)
+    if promised:
+        marks.rounding(axes, promised)
 
 
 def _scaled_rows(
     result: Result, name: str, symbol: str, unit: str, rows: list[int]
 ) -> panels.Panel:
-    values = _columns(result, name, rows)
-    factor, text = prefixed(marks.largest(values), unit if name == "phi" else per_second(unit))
+    values, promised = _columns(result, name, rows), promise(result, name)
+    largest = marks.largest(values)
+    beside = [promised.size, -promised.size] if largest < promised.size else []
+    unit = unit if name == "phi" else per_second(unit)
+    factor, text = prefixed(max([largest, *beside]), unit)
     label, names = f"{symbol} [{text or '1'}]", [result.labels.rows[i] for i in rows]
-    return _lines("error of each row", label, result.time, values, names, scale=factor)
+    panel = _lines("error of each row", label, result.time, values, names, scale=factor)
+
+    def draw(axes: Axes, room: float) -> None:
+        panel.draw(axes, room)
+        if beside:
+            panels.fit(axes, values, [factor * end for end in beside], scale=factor)
+            marks.rounding(axes, promised, scale=factor)
+
+    return panel._replace(draw=draw)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl.core.arrays import Array
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 from ukctrl.simulation.result.result import Result
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 HEIGHT = 3.7
-"""Height of the figure [in]."""
+"""Height of a row of views [in]."""
+BESIDE = ((0.01, 0.035, 0.345, 0.845), (0.425, 0.125, 0.245, 0.755), (0.745, 0.125, 0.245, 0.755))
+STACKED = ((0.01, 0.69, 0.98, 0.27), (0.2, 0.38, 0.76, 0.24), (0.2, 0.055, 0.76, 0.24))
+"""Where the three views are, in parts of the figure: left, bottom, width, height."""
 SMALLEST_BOX = 1e-3
 """The axes never show less than this [m], so that rest does not look like motion."""
 RESOLUTION = 1e-9
@@ -51,7 +54,20 @@ def path(result: Result) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(style.WIDTH, HEIGHT), dpi=style.DPI, facecolor="white")
+    frames, colors = result.labels.frames, style.PALETTE
+    named = frames[: naming.MOST_NAMED] if len(frames) > 1 else ()
+    keys = [panels.Key(name, colors[k % len(colors)], "-") for k, name in enumerate(named)]
+    if rest := len(frames) - len(named) if named else 0:
+        keys.append(panels.Key(f"+{rest}", style.FAINT, "-"))
+    columns, above = panels.legend_size(keys)
+    stacked = style.width() < style.NARROW
+    height, places = (3.0 * HEIGHT, STACKED) if stacked else (HEIGHT, BESIDE)
+    share = height / (height + above)
+    size = style.width(), height + above
+    figure = Figure(figsize=size, dpi=style.DPI, facecolor="white")
+    if keys:
+        panels.common_legend(figure, keys, columns, 0.02)
+    spots = [(x, y * share, w, h * share) for x, y, w, h in places]
     position = result["frame_position"]
     reference: Array = np.broadcast_to(np.nan, position.shape)
     if "frame_reference" in result.samples:
@@ -60,11 +76,12 @@ def path(result: Result) -> Figure:
     shown = np.r_[0 : len(position) : 1 + len(position) // panels.MOST_POINTS, len(position) - 1]
     position, reference = panels.drawable(position[shown]), panels.drawable(reference[shown])
     side = 0 if high[0] - low[0] >= high[1] - low[1] else 1
-    views: list[tuple[Axes, Array]] = [(_space(figure, position, low, high), PROJECTION)]
-    left = 0.425
-    for name, (i, j) in {"from above": (0, 1), "from the side": (side, 2)}.items():
-        axes = figure.add_axes((left, 0.125, 0.245, 0.755))
-        left += 0.32
+    views: list[tuple[Axes, Array]] = [(_space(figure, spots[0], position, low, high), PROJECTION)]
+    for spot, name, (i, j) in (
+        (spots[1], "from above", (0, 1)),
+        (spots[2], "from the side", (side, 2)),
+    ):
+        axes = figure.add_axes(spot)
         panels.heading(axes, name)
         axes.set_xlabel(f"{'xyz'[i]} [m]", labelpad=3)
         axes.set_ylabel(f"{'xyz'[j]} [m]", labelpad=2)
@@ -76,8 +93,6 @@ def path(result: Result) -> Figure:
         for axes, projection in views:
             moved, wanted = position[:, k] @ projection, reference[:, k] @ projection
             _trace(axes, moved, wanted, color, panels.short(frame))
-    if len(result.labels.frames) > 1:
-        panels.legend(views[0][0], 2.6)
     return figure
 
 
@@ -93,13 +108,18 @@ def _box(position: Array, reference: Array) -> tuple[Array, Array]:
     return low - 0.5 * np.maximum(lacking, 0.0), high + 0.5 * np.maximum(lacking, 0.0)
 
 
-def _space(figure: Figure, position: Array, low: Array, high: Array) -> Axes:
+def _space(
+    figure: Figure,
+    place: tuple[float, float, float, float],
+    position: Array,
+    low: Array,
+    high: Array,
+) -> Axes:
     """Add the view in space: a floor with a grid, two walls, and the path's shadow."""
-    place = (0.01, 0.035, 0.345, 0.845)
     axes = figure.add_axes(place)
     panels.heading(axes, "in space")
     axes.set_axis_off()
-    width, height = place[2] * style.WIDTH, place[3] * HEIGHT
+    width, height = figure.get_size_inches() * place[2:]
     extent = float((high - low).max())
     lacking = np.maximum(0.3 * extent - (high - low), 0.0)  # a thin box has no room for numbers
     low, high = low - 0.5 * lacking - 0.04 * extent, high + 0.5 * lacking + 0.04 * extent
@@ -174,7 +194,9 @@ def _ticks(low: float, high: float, length: float) -> list[float]:
 def _equal_limits(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
     """Set limits of one scale that fill the panel and hold both ranges."""
     place = axes.get_position()
-    width, height = place.width * style.WIDTH, place.height * HEIGHT
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width, height = figure.get_size_inches() * (place.width, place.height)
     scale = 1.1 * max((x[1] - x[0]) / width, (y[1] - y[0]) / height)
     for setter, (low, high), length in ((axes.set_xlim, x, width), (axes.set_ylim, y, height)):
         middle = 0.5 * (low + high)

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from ukctrl.core.errors import unknown_name
 from ukctrl.core.own_processes import is_command
 
 if TYPE_CHECKING:
@@ -27,7 +28,11 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5649b", "#c98a00", "#3f9fd4", "#7
 DASHES = ("-", "--", "-.", ":")
 INK, MUTED, GRID, FAINT, ALERT = "#1b2430", "#5b6672", "#e3e7ec", "#b9c1ca", "#c8352b"
 WIDTH = 9.6
-"""Width of every figure [in]."""
+"""Width of every figure of a page [in]."""
+NARROW = 5.0
+"""Narrower figures have one column [in]."""
+WIDTHS: Mapping[str, float] = {"column": 85.0 / 25.4, "page": 178.0 / 25.4}
+"""Widths of figures in papers of one and of two columns [in]."""
 DPI = 150
 RC = {
     "axes.axisbelow": True,
@@ -48,6 +53,7 @@ RC = {
     "legend.frameon": False,
     "lines.linewidth": 1.3,
     "path.simplify_threshold": 0.2,
+    "pdf.fonttype": 42,  # whole letters, that an editor of a paper can search and change
     "svg.fonttype": "none",
     "svg.hashsalt": "ukctrl",
     "text.color": INK,
@@ -94,6 +100,31 @@ def look() -> Iterator[None]:
 class _Look:
     is_on = False
     """Whether the settings are those of the reports; to set them takes 10 ms."""
+    width = WIDTH
+
+
+def width() -> float:
+    """Return how wide figures are drawn at present [in]."""
+    return _Look.width
+
+
+@contextlib.contextmanager
+def drawn_for(name: str | None) -> Iterator[None]:
+    """Draw figures as wide as a paper's column or page, with texts of the same size.
+
+    Args:
+        name: ``column``, ``page``, or None: as for a report.
+
+    Raises:
+        UnknownName: There is no such width.
+    """
+    if name is not None and name not in WIDTHS:
+        raise unknown_name("width of a figure", name, WIDTHS)
+    before, _Look.width = _Look.width, WIDTH if name is None else WIDTHS[name]
+    try:
+        yield
+    finally:
+        _Look.width = before
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:

@@ -64,13 +64,12 @@ def _inputs(robot: Robot, u: Array) -> list[tuple[Named, Aim]]:
     effort = u @ actuation.constant.T
     elastic = robot.elastic  # a motor of an elastic joint is drawn at its joint
     moved = dict(zip(elastic.motors, elastic.links, strict=True)) if elastic else {}
-    for dof in np.flatnonzero(actuation.constant.any(axis=1)):
-        joint = robot.structure.block_of(int(dof)).joint
+    for dof in map(int, np.flatnonzero(actuation.constant.any(axis=1))):
         at = int(moved.get(dof, dof))
-        joint = robot.structure.block_of(at).joint if dof in moved else joint
         turns = robot.dof_units[dof] == "rad/s"
-        name = (robot.dofs[dof], "N m" if turns else "N", False)
-        aims.append((name, _along_joint(joint, at, slice(3, 6) if turns else slice(3), effort, dof)))
+        part, unit = (slice(3, 6), "N m") if turns else (slice(3), "N")
+        joint = robot.structure.block_of(at).joint
+        aims.append(((robot.dofs[dof], unit, False), _along_joint(joint, at, part, effort[:, dof])))
     for column, pushes in actuation.moving:
         named = robot.actuators[column]
         if isinstance(pushes, WrenchColumn):
@@ -83,9 +82,9 @@ def _inputs(robot: Robot, u: Array) -> list[tuple[Named, Aim]]:
     return aims
 
 
-def _along_joint(joint: int, dof: int, part: slice, effort: Array, row: int) -> Aim:
+def _along_joint(joint: int, dof: int, part: slice, effort: Vector) -> Aim:
     def aim(s: Snapshot, k: int) -> tuple[Vector, Vector]:
-        return s.translations[joint], s.Jt[dof, part] * effort[k, row]
+        return s.translations[joint], s.Jt[dof, part] * effort[k]
 
     return aim
 

@@ -8,14 +8,12 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.reports.scene.stage import Actor, Curve, Scene
-from ukctrl.robot.look.parts import Look, Poses
+from ukctrl.robot.look.parts import Poses
 
 FARTHEST = 1e6
 """What is further away is not shown [m]."""
-RUNAWAY = 30.0
-"""A camera does not follow further than so many sizes of what is there at the start."""
-USUAL = 4.0
-"""Unless this many times what is usual is further, as for particles."""
+RUNAWAY = 5.0
+"""A camera does not follow further than so many times what is reached four fifths of the time."""
 SMALLEST = 1e-3
 """A scene is never smaller than this [m]."""
 FLAT = 0.15
@@ -54,27 +52,26 @@ def placed(points: Array, poses: Poses, carrier: int | Sequence[int]) -> Array:
 
 def box(actors: Sequence[Actor], curves: Sequence[Curve]) -> tuple[Vector, Vector]:
     """Return the corners of what a camera must show, never flatter than `SMALLEST`."""
-    lines = np.concatenate([np.empty((0, 3)), *(curve.points for curve in curves)])
-    bodies = [_corners(actor.look, actor.poses) for actor in actors]
-    at_first = [part[:1].reshape(-1, 3) for part in bodies]
+    tracks = [actor.reshape(len(actor), -1, 3) for actor in map(_corners, actors)]
+    tracks += [curve.points[:, None] for curve in curves]
+    at_first = [track[0] for track in tracks]
     wanted = [curve.points for curve in curves if curve.kind == "reference"]
-    everything = np.concatenate([lines, *(part.reshape(-1, 3) for part in bodies)])
-    start = _ends(np.concatenate([np.empty((0, 3)), *at_first, *wanted]))
-    start = _ends(everything) if start is None else start
+    start = _ends([*at_first, *wanted]) or _ends([track.reshape(-1, 3) for track in tracks])
     if start is None:
         return np.full(3, -0.5), np.full(3, 0.5)
-    middle, size = 0.5 * (start[0] + start[1]), float((start[1] - start[0]).max())
-    away = np.abs(everything - middle).max(axis=1)
-    usual = float(np.median(away[away < FARTHEST])) if (away < FARTHEST).any() else 0.0
-    near = away <= max(RUNAWAY * max(size, SMALLEST), USUAL * usual)
-    low, high = _ends(everything[near]) or start
+    middle, far = 0.5 * (start[0] + start[1]), float((start[1] - start[0]).max())
+    away = [np.abs(track - middle).max(axis=2) for track in tracks]
+    for each in away:
+        farthest = np.where(each < FARTHEST, each, 0.0).max(axis=1)
+        far = max(far, RUNAWAY * float(np.quantile(farthest, 0.8)))
+    low, high = _ends([track[d <= far] for track, d in zip(tracks, away, strict=True)]) or start
     lacking = np.maximum(SMALLEST - (high - low), 0.0)
     return low - 0.5 * lacking, high + 0.5 * lacking
 
 
 def points(scene: Scene) -> Array:
     """Return points that a camera must show, within the scene's box, shape ``(k, 3)`` [m]."""
-    bodies = [_corners(actor.look, actor.poses).reshape(-1, 3) for actor in scene.actors]
+    bodies = [_corners(actor).reshape(-1, 3) for actor in scene.actors]
     lines = [curve.points for curve in scene.curves]
     every = np.concatenate([np.empty((0, 3)), *bodies, *lines])
     every = every[np.isfinite(every).all(axis=1)]
@@ -92,9 +89,12 @@ def floor(gravity: Vector | None, low: Vector, high: Vector) -> float | None:
         low: The lowest corner of what is shown.
         high: The highest.
     """
-    if gravity is None or np.abs(gravity[:2]).max() > 1e-6 * abs(gravity[2]):
-        return None if gravity is None or gravity.any() else float(low[2])
     size = float((high - low).max())
+    if gravity is None:  # what is drawn as standing on the height 0 stands on a floor
+        stands = size * FLAT < high[2] - low[2] and abs(low[2]) < 0.02 * size
+        return 0.0 if stands else None
+    if np.abs(gravity[:2]).max() > 1e-6 * abs(gravity[2]):
+        return None if gravity.any() else float(low[2])
     return 0.0 if -0.02 * size <= low[2] <= size else float(low[2])
 
 
@@ -139,8 +139,9 @@ def view(
     return right, np.cross(toward, right), toward
 
 
-def _corners(look: Look, poses: Poses) -> Array:
+def _corners(actor: Actor) -> Array:
     """Return the corners of all parts at some moments, shape ``(n, parts, 8, 3)``."""
+    look, poses = actor.look, actor.poses
     some = np.unique(np.linspace(0, len(poses.position) - 1, MOMENTS).astype(int))
     poses = Poses(*(array[some] for array in poses))
     ends: dict[int, Array] = {}
@@ -155,6 +156,7 @@ def _corners(look: Look, poses: Poses) -> Array:
     return placed(corners, poses, [part.carrier for part in look.parts])
 
 
-def _ends(points: Array) -> tuple[Vector, Vector] | None:
+def _ends(several: Sequence[Array]) -> tuple[Vector, Vector] | None:
+    points = np.concatenate([np.empty((0, 3)), *several])
     shown = points[(np.abs(points) < FARTHEST).all(axis=1)]
     return (shown.min(axis=0), shown.max(axis=0)) if len(shown) else None

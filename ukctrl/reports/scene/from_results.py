@@ -26,6 +26,8 @@ SEEN = 5e-3
 """What is believed is drawn where it is off by more than this fraction of the scene's size."""
 SEEN_TURN = 0.03
 """Or by more than this angle [rad]."""
+SMALLEST_BALL = 0.018
+"""Bodies without a size of their own are no smaller than this fraction of the scene."""
 GHOST = "#d55e00"
 SPECK = 0.05
 """What is smaller than this part of its way leaves a trail, where no frame does."""
@@ -82,14 +84,15 @@ def of_results(
                 actors += cast.ghost(result, robot, look, actor, at)
                 pushes = arrows(robot, result.samples, at)
         curves += _curves(result, at, name, color, first=not curves)
-    if not actors and not curves:
+    if not curves and not any(actor.look.parts for actor in actors):
         return None
     curves = curves or [way for actor in actors for way in _ways(actor)]
     low, high = extent.box(actors, curves)
+    size = float((high - low).max())
     return Scene(
         title=longest.title,
         time=time,
-        actors=tuple(actors),
+        actors=tuple(_seen_from_afar(actor, size) for actor in actors),
         curves=tuple(curves),
         arrows=pushes,
         low=low,
@@ -132,7 +135,7 @@ class _Cast:
         self, result: Result, robot: Robot, look: Look, actor: Actor, at: Indices
     ) -> list[Actor]:
         """Return the robot as the controller believes it to be, where that can be told apart."""
-        q, table = actor_q(result, robot, at), result.scenario.get("believed")
+        q, table = _configurations(result, robot, at), result.scenario.get("believed")
         measured = "q_measured" in result.samples
         if measured:
             seen = result["q_measured"][at]
@@ -151,9 +154,7 @@ class _Cast:
             if not (off > SEEN or turned > SEEN_TURN):
                 return []
         name = "as measured" if measured else "as believed"
-        ghost = Actor(
-            name=name, look=look, poses=poses, color=GHOST, opacity=0.3, group="believed"
-        )
+        ghost = Actor(name=name, look=look, poses=poses, color=GHOST, opacity=0.3, group="believed")
         return [ghost]
 
     def _believed(self, robot: Robot, table: Mapping[str, Any]) -> Look | None:
@@ -190,24 +191,37 @@ def _samples_at(result: Result, time: Vector) -> Indices:
     return np.where(time - own[before] < own[after] - time, before, after)
 
 
-def actor_q(result: Result, robot: Robot, at: Indices) -> Array:
+def _configurations(result: Result, robot: Robot, at: Indices) -> Array:
     """Return the configurations at some samples; where a run has none any more, the last."""
-    q = result["q"][at]
-    known = np.isfinite(q).all(axis=1) & (np.abs(q) < extent.FARTHEST).all(axis=1)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(q)), 0))
-    if known.any():
-        last = np.where(known[last], last, int(known.argmax()))
-        return q[last]
-    return np.broadcast_to(robot.neutral, q.shape)
+    q: Array = result["q"][at]
+    known = np.flatnonzero((np.abs(q) < extent.FARTHEST).all(axis=1))
+    if not len(known):
+        return np.broadcast_to(robot.neutral, q.shape)
+    last = np.searchsorted(known, np.arange(len(q)), side="right") - 1
+    return q[known[np.maximum(last, 0)]]
 
 
-def _actor(
-    result: Result, robot: Robot, look: Look, at: Indices, name: str, color: str
-) -> Actor:
-    poses = look.poses(actor_q(result, robot, at), result.time[at])
+def _actor(result: Result, robot: Robot, look: Look, at: Indices, name: str, color: str) -> Actor:
+    poses = look.poses(_configurations(result, robot, at), result.time[at])
     return Actor(
         name=name or robot.name, look=look, poses=poses, color=color, group=name or "robot"
     )
+
+
+def _seen_from_afar(actor: Actor, size: float) -> Actor:
+    """Return an actor of equal balls, such as a swarm, with balls that can be seen in the scene."""
+    meshes = {id(part.mesh): part.mesh for part in actor.look.parts if len(part.mesh.faces)}
+    if len(meshes) != 1:
+        return actor
+    (mesh,) = meshes.values()
+    factor = SMALLEST_BALL * size / max(float(np.ptp(mesh.vertices, axis=0).max()), 1e-12)
+    if not factor > 1.0:
+        return actor
+    larger = mesh._replace(vertices=factor * mesh.vertices)
+    parts = tuple(
+        dc.replace(part, mesh=larger) if part.mesh is mesh else part for part in actor.look.parts
+    )
+    return dc.replace(actor, look=dc.replace(actor.look, parts=parts))
 
 
 def _gravity(robot: Robot) -> Vector | None:
@@ -231,7 +245,7 @@ def _curves(result: Result, at: Indices, name: str, color: str, *, first: bool) 
             reference = np.where(np.isnan(wanted[:, k]), position[:, k], wanted[:, k])
             reference[np.isnan(wanted[:, k]).all(axis=1)] = np.nan
             if np.isfinite(_visible(reference)).all(axis=1).any():
-                shade = color and style.MUTED or own
+                shade = style.MUTED if color else own
                 found.append(
                     Curve(
                         name=frame,
@@ -242,9 +256,7 @@ def _curves(result: Result, at: Indices, name: str, color: str, *, first: bool) 
                     )
                 )
         found.append(
-            Curve(
-                name=frame, points=position[:, k], kind="trail", color=own, group=name or "robot"
-            )
+            Curve(name=frame, points=position[:, k], kind="trail", color=own, group=name or "robot")
         )
     return found
 

@@ -108,18 +108,16 @@ class _Pool:
 
         Each is told by its smallest value and a step; one that does not move by its value alone.
         """
-        with np.errstate(invalid="ignore"):
-            known = np.isfinite(values)
-            low = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
-            high = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
-            low = np.where(np.isfinite(low), low, np.nan).astype(np.float32)
-            gaps = known.any(axis=0) & ~known.all(axis=0)
-            # Rounded up, so that the largest value is within the steps counted from the rounded low.
-            step = np.where(low == low, (high - low.astype(float)) / LEVELS, 0.0)
-            still = ~gaps & (np.where(known, high - low, 0.0).max(axis=0, initial=0.0) <= 0.0)
-            step = np.nextafter(step.astype(np.float32), np.float32(np.inf))
-            step = np.where(still | (low != low), np.float32(0.0), step)
-        moving = np.flatnonzero(step)
+        known = np.isfinite(values)
+        least = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
+        most = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
+        somewhere = known.any(axis=0)
+        moving = np.flatnonzero(somewhere & ((most > least) | ~known.all(axis=0)))
+        low = np.where(somewhere, least, np.nan).astype(np.float32)
+        step = np.zeros_like(low)
+        across = np.maximum(most[moving] - low[moving].astype(float), 0.0)
+        # Rounded up: counted from the rounded low, the largest value is still within the steps.
+        step[moving] = np.nextafter((across / LEVELS).astype(np.float32), np.float32(np.inf))
         chosen = values[:, moving]
         levels = (chosen - low[moving].astype(float)) / step[moving].astype(float)
         levels = np.where(np.isfinite(levels), np.clip(np.round(levels), 0, LEVELS), LEVELS + 1)

@@ -31,7 +31,8 @@ def still(scene: Scene, moment: int = -1) -> str:
     offset = np.array([0.5 * WIDTH, 0.5 * HEIGHT])
 
     def on_paper(points: Array) -> Array:
-        return (points - middle) @ plane * np.array([scale, -scale]) + offset
+        paper: Array = (points - middle) @ plane * np.array([scale, -scale]) + offset
+        return paper
 
     shapes: list[tuple[float, str]] = []
     for actor in scene.actors:
@@ -64,7 +65,8 @@ def _outline(points: Array) -> Array:
     sides = int(np.clip(across, 6, SIDES))
     angle = 2.0 * np.pi * np.arange(sides) / sides
     furthest = (points @ np.stack([np.cos(angle), np.sin(angle)])).argmax(axis=0)
-    return points[furthest[np.r_[True, np.diff(furthest) != 0]]]
+    corners: Array = points[furthest[np.r_[True, np.diff(furthest) != 0]]]
+    return corners
 
 
 def _paint(text: str) -> str:

@@ -4,8 +4,8 @@ const openScene = (() => {
   const {
     BufferAttribute, BufferGeometry, Color, ConeGeometry, CylinderGeometry, DirectionalLight, DoubleSide, Group,
     HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, NeutralToneMapping,
-    OrbitControls, PCFShadowMap, PerspectiveCamera, PlaneGeometry, PMREMGenerator, Quaternion, RoomEnvironment,
-    Scene, ShaderMaterial, ShadowMaterial, SphereGeometry, toCreasedNormals, Vector3, WebGLRenderer,
+    OrbitControls, PCFShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
+    ShaderMaterial, ShadowMaterial, SphereGeometry, toCreasedNormals, Vector3, WebGLRenderer,
   } = THREE;
   const CREASE = 0.6, FIELD = 28, FULL_TURN = 5;
   const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -168,11 +168,11 @@ const openScene = (() => {
       [this.tail, this.vector] = [columns(block, entry.tail), columns(block, entry.vector)];
       this.group = new Group();
       this.turns = !/^(N|kN)$/.test(entry.unit);
-      const look = matte(entry.group === "inputs" ? "--series-1" : "--series-3", 1, { side: DoubleSide });
+      const look = matte(entry.group === "inputs" ? "--series-1" : "--series-3", 1, { side: DoubleSide, transparent: true });
       const thick = 0.0055 * size;
       this.head = new Mesh(new ConeGeometry(2.6 * thick, 6 * thick, 20).translate(0, 3 * thick, 0), look);
       if (this.turns) {
-        const steps = 60, radius = (this.radius = 0.075 * size), arc = [];
+        const steps = 60, radius = (this.radius = 0.1 * size), arc = [];
         for (let i = 0; i <= steps; i++) arc.push(radius * Math.cos((FULL_TURN * i) / steps), radius * Math.sin((FULL_TURN * i) / steps), 0);
         this.steps = steps;
         this.shaft = new Mesh(tube(arc, 0.8 * thick), look);
@@ -181,6 +181,7 @@ const openScene = (() => {
         this.head.geometry.rotateX(Math.PI / 2);
       }
       this.shaft.frustumCulled = false;
+      this.shaft.renderOrder = this.head.renderOrder = 10;
       this.group.add(this.shaft, this.head);
     }
     place(k, f) {
@@ -188,6 +189,7 @@ const openScene = (() => {
       point(this.tail, k, f, this.group.position);
       this.group.visible = share > 0.004;
       if (!this.group.visible) return;
+      this.head.scale.setScalar(Math.min(1, 0.3 + 4 * share));
       this.group.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), vector.normalize());
       if (this.turns) {
         const angle = FULL_TURN * Math.min(1, share), steps = Math.max(1, Math.round((this.steps * angle) / FULL_TURN));
@@ -246,11 +248,7 @@ const openScene = (() => {
     [camera.near, camera.far] = [size / 200, 60 * size];
     canvas.style.touchAction = "pan-y";  // a finger that moves upwards scrolls the page
 
-    const room = new PMREMGenerator(renderer);
-    scene.environment = room.fromScene(new RoomEnvironment(), 0.04).texture;
-    scene.environmentIntensity = 0.45;
-    scene.environmentRotation.set(Math.PI / 2, 0, 0);
-    const sky = new HemisphereLight(0xffffff, 0x8d99a6, 0.7), sun = new DirectionalLight(0xffffff, 2.0);
+    const sky = new HemisphereLight(0xffffff, 0xbcc5ce, 2.3), sun = new DirectionalLight(0xffffff, 2.1);
     sky.position.copy(up);
     sun.position.copy(new Vector3(0.55, -0.4, 1).applyQuaternion(new Quaternion().setFromUnitVectors(new Vector3(0, 0, 1), up))).multiplyScalar(2 * size).add(middle);
     sun.target.position.copy(middle);
@@ -273,6 +271,13 @@ const openScene = (() => {
     const arrows = head.arrows.map((entry) => new Arrow(entry, block, reach, peak[entry.unit + entry.group]));
     const shown = [...actors, ...lines, ...arrows];
     shown.forEach((each) => scene.add(each.group));
+    if (arrows.length) {  // they are seen through bodies: what is drawn before them no longer hides
+      const veil = new Mesh(new PlaneGeometry(size, size), new MeshBasicMaterial({ transparent: true, colorWrite: false, depthWrite: false }));
+      veil.onBeforeRender = () => renderer.clearDepth();
+      veil.frustumCulled = false;
+      veil.renderOrder = 9;
+      scene.add(veil);
+    }
 
     // Names stand above the canvas, as plain text.
     const labels = [];
@@ -286,7 +291,7 @@ const openScene = (() => {
     for (const actor of actors) {
       for (const [words, carrier] of actor.entry.texts) label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "text");
       const some = actors.indexOf(actor) === 0 && actor.count <= 40 ? actor.entry.carriers : [];
-      some.forEach((words, carrier) => label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "names"));
+      some.forEach((words, carrier) => words !== "world" && label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "names"));
     }
     for (const line of lines) if (line.entry.kind === "trail") label(line.entry.name, () => line.dot.visible && line.dot.position.clone(), "names");
     const hidden = new Set(["names"]);

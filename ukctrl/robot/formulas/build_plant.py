@@ -14,8 +14,8 @@ from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
-from ukctrl.robot.appearance import Appearance
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
+from ukctrl.robot.appearance import Appearance
 from ukctrl.robot.assembly import PROBES, Assembly, R, folded
 from ukctrl.robot.by_name import with_limits
 from ukctrl.robot.elastic import elastic

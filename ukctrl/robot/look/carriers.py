@@ -17,7 +17,7 @@ from ukctrl.core.expression.kept import kept
 from ukctrl.core.expression.symbolic import Vocabulary, parse
 from ukctrl.robot.look import rotations
 from ukctrl.robot.look.parts import Look, Poses
-from ukctrl.robot.look.pose_kernels import make_continuous, write_places, write_rows
+from ukctrl.robot.look.pose_kernels import follow, make_continuous, write_places, write_rows
 from ukctrl.robot.tree_kernels import Tree
 
 NOWHERE = ("0", "0", "0")
@@ -173,9 +173,9 @@ class RobotLook(Look):
             half = len(carrier.first.texts)
             first, _ = self._placed(carrier.first, own[:, :half], position, quaternion)
             second, _ = self._placed(carrier.second, own[:, half:], position, quaternion)
-            position[:, index], along = first, second - first
-            quaternion[:, index] = rotations.to_direction(along)
-            stretch[:, index] = np.linalg.norm(along, axis=1)
+            turn, length = np.zeros((len(t), 4)), np.zeros(len(t))
+            follow(second - first, turn, length)
+            position[:, index], quaternion[:, index], stretch[:, index] = first, turn, length
         make_continuous(quaternion)
         return Poses(position, quaternion, stretch)
 
@@ -183,12 +183,16 @@ class RobotLook(Look):
         self, carrier: Placed, values: Matrix, position: Array, quaternion: Array
     ) -> tuple[Matrix, Matrix]:
         """Return the position and the orientation of what stands on a carrier of a joint."""
-        row, anchor = self._row[carrier.anchor.joint], carrier.anchor
+        anchor = carrier.anchor
         at = anchor.translation + values[:, :3] @ anchor.rotation.T
-        turn = quaternion[:, row]
-        own = rotations.of_rpy(values[:, 3:])
-        whole = rotations.product(turn, rotations.product(_of_matrix(anchor.rotation), own))
-        return position[:, row] + rotations.rotated(turn, at), whole
+        turn = np.broadcast_to(_of_matrix(anchor.rotation), (len(at), 4))
+        if carrier.rpy != NOWHERE:
+            turn = rotations.product(turn, rotations.of_rpy(values[:, 3:]))
+        if anchor.joint == 0:
+            return at, turn
+        row = self._row[anchor.joint]
+        joint = quaternion[:, row]
+        return position[:, row] + rotations.rotated(joint, at), rotations.product(joint, turn)
 
     @cached_property
     def _row(self) -> dict[int, int]:
@@ -197,6 +201,8 @@ class RobotLook(Look):
 
 def _of_matrix(rotation: Matrix) -> Vector:
     """Return the quaternion ``w x y z`` of a rotation."""
+    if np.array_equal(rotation, WORLD.rotation):
+        return np.array([1.0, 0.0, 0.0, 0.0])
     from scipy.spatial.transform import Rotation
 
     x, y, z, w = Rotation.from_matrix(rotation).as_quat()

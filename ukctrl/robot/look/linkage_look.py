@@ -29,7 +29,7 @@ def draw_linkage(linkage: Linkage, anchor_of: Callable[[str], Anchor], out: Draw
     points = {body.name: _points(body.points) for body in linkage.body}
     spans = [float(np.ptp(p, axis=0).max()) for p in points.values()]
     r = WIDE * (float(np.mean([span for span in spans if span > 0.0] or [1.0])))
-    layer = _layers(linkage)
+    layer = layers(linkage)
     step = 1.3 * r
 
     def add(body: str, mesh: Mesh, color: str) -> None:
@@ -84,7 +84,7 @@ def _about_z(angle: float) -> Matrix:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _layers(linkage: Linkage) -> dict[str, int]:
+def layers(linkage: Linkage) -> dict[str, int]:
     """Return a depth for every body, other than that of all bodies that it is joined to."""
     joined: dict[str, set[str]] = {GROUND: set(), **{body.name: set() for body in linkage.body}}
     for joint in linkage.joint:

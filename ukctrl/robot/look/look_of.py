@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
 from ukctrl.robot.forces import FrameSpring, JointSprings
 from ukctrl.robot.interface import RobotInterface, Site
@@ -18,8 +17,11 @@ from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
 from ukctrl.robot.look.linkage_look import draw_linkage
 from ukctrl.robot.look.parts import Part
 from ukctrl.robot.look.pictures import Stage, add_picture
+from ukctrl.robot.look.proportions import Proportions
+from ukctrl.robot.look.rotations import towards
+from ukctrl.robot.look.shapes import Visual, Visuals
 from ukctrl.robot.look.skeleton import Skeleton, drum
-from ukctrl.robot.look.visuals import Visual, Visuals, visuals_of, within_budget
+from ukctrl.robot.look.visuals import visuals_of, within_budget
 from ukctrl.robot.rigid_arrays import RigidStructure
 
 MOST_NOTES = 8
@@ -89,8 +91,8 @@ def _draw_bodies(
     elif not appearance.pictures or any(visuals.has_any for visuals in read):
         springs = [term for term in robot.forces.terms if isinstance(term, JointSprings)]
         sprung = {structure.block_of(int(dof)).joint for one in springs for dof in one.dofs}
-        skeleton = Skeleton(structure, _closed(robot.passive), sprung, drawing)
-        bare = _bare(structure, read)
+        bare, seen = _bare_and_seen(structure, read)
+        skeleton = Skeleton(structure, _closed(robot.passive), sprung, seen, drawing)
         skeleton.draw(bare)
         if robot.elastic is not None:
             _add_motors(robot, skeleton, bare, stage)
@@ -99,15 +101,15 @@ def _draw_bodies(
     for term in robot.forces.terms:
         if isinstance(term, FrameSpring):
             ends = (Placed("spring", _anchor(site)) for site in (term.first, term.second))
-            mesh = meshes.spring(*_gauge(structure, drawing))
+            mesh = meshes.spring(*_gauge(structure))
             part = Part(name="spring", mesh=mesh, carrier=0, color=ACCENT)
             stage.add(Between("spring", *ends), part)
     _add_visuals(read, structure, stage, notes)
 
 
-def _gauge(structure: RigidStructure, drawing: Drawing) -> tuple[float, int, float]:
+def _gauge(structure: RigidStructure) -> tuple[float, int, float]:
     """Return radius, turns and wire of a spring that suits the robot's size."""
-    size = Skeleton(structure, (), (), drawing).size or 1.0
+    size = Proportions(structure, ()).size or 1.0
     return 0.03 * size, 10, 0.005 * size
 
 
@@ -121,18 +123,22 @@ def _closed(passive: Sequence[Any]) -> set[str]:
     return frames
 
 
-def _bare(structure: RigidStructure, read: Sequence[Visuals]) -> Collection[int]:
-    """Return the bodies that no model file shows, or not as it would.
+def _bare_and_seen(
+    structure: RigidStructure, read: Sequence[Visuals]
+) -> tuple[Collection[int], Collection[int]]:
+    """Return the bodies that a model file does not show, or not as it would, and those it does.
 
-    A model with visuals means that its other links are not seen; one without says nothing.
+    A model with visuals means that its other links are not seen; one without says nothing. Two
+    models may have a link each on one body.
     """
     carrier = dict(zip(structure.bodies.frames, structure.bodies.carriers.tolist(), strict=True))
     bare = set(range(len(structure.tree.joints)))
+    bare -= {carrier[name] for each in read for name in each.links if name in carrier}
     for visuals in read:
-        if visuals.has_any:
-            lost = {carrier[name] for name in visuals.lost if name in carrier}
-            bare -= {carrier[name] for name in visuals.links if name in carrier} - lost
-    return bare
+        unseen = visuals.lost if visuals.has_any else visuals.links
+        bare |= {carrier[name] for name in unseen if name in carrier}
+    seen = {carrier[one.link] for each in read for one in each.shown if one.link in carrier}
+    return bare, seen
 
 
 def _add_visuals(
@@ -141,7 +147,7 @@ def _add_visuals(
     """Add what model files show, and tell what they would and cannot."""
     visuals = [one for each in read for one in each.shown if one.link in structure.frames]
     lost = list(dict.fromkeys(why for each in read for why in each.lost.values()))
-    notes += [f"Left out: {one_line(why)}." for why in lost[:MOST_NOTES]]
+    notes += [f"Left out: {one_line(why, 300)}." for why in lost[:MOST_NOTES]]
     if len(lost) > MOST_NOTES:
         notes.append(f"Left out as well: {len(lost) - MOST_NOTES} more shapes.")
     visuals, fewer = within_budget(visuals)
@@ -169,7 +175,7 @@ def _add_motors(
         if axis is None or not tree.subspace[dof, 3:].any() or j not in bare:
             continue
         parent, r = int(tree.joints[j, 0]), 1.25 * skeleton.radius(j)
-        turn = tree.rotations[j] @ meshes.towards(axis)
+        turn = tree.rotations[j] @ towards(axis)
         name = structure.coordinates[at]
         carrier = Placed(name, Anchor(parent, turn, tree.translations[j]), rpy=("0", "0", name))
         beside = np.array([0.0, 0.0, 1.75 * r])

@@ -17,8 +17,8 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
+from ukctrl.core.expression.syntax import brief
 from ukctrl.core.files import zoo
-from ukctrl.core.files.toml import one_line
 from ukctrl.robot.look.meshes import Mesh
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb")
@@ -33,9 +33,8 @@ LARGEST = 1e4
 """No part of a robot is farther from its link's origin [m]."""
 ABOVE = 4
 """Folders above that of a model in which its package may begin."""
-KINDS_OF_FOLDERS = frozenset({"urdf", "urdfs", "mjcf", "xml", "robot", "robots", "model", "models"})
+KINDS_OF_FOLDERS = frozenset({"urdf", "urdfs", "mjcf", "xml"})
 """Folders of models inside a package, which need no ``package.xml`` beside them."""
-SHORT = 60
 
 
 class Colored(NamedTuple):
@@ -82,6 +81,7 @@ class MeshFiles:
             named = [region for region in regions if region.name == package]
             tried = [region / inside for region in (*named, *(r / package for r in regions))]
             tried += [region / inside for region in regions]
+            tried = [] if ".." in Path(rest).parts else tried
         beyond = True
         for path in tried:
             try:
@@ -124,11 +124,11 @@ def _read(path: Path) -> tuple[Colored, ...]:
         raise ModelError("must not contain <!DOCTYPE> or entities")
     try:
         kind = path.suffix.lower().removeprefix(".")
-        scene: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver=_Nothing())
+        # An empty resolver opens no other file that this one names.
+        scene: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver={})
         found = [_colored(scene, trimesh, node) for node in scene.graph.nodes_geometry]
     except Exception as error:  # its readers raise what they like at a broken file
-        why = one_line(f"{type(error).__name__}: {error}", SHORT)
-        raise ModelError(f"cannot be read ({why})") from None
+        raise ModelError(f"cannot be read ({brief(f'{type(error).__name__}: {error}')})") from None
     found = [one for one in found if len(one.mesh.faces)]
     if not found:
         raise ModelError("holds no triangles")
@@ -140,19 +140,6 @@ def _read(path: Path) -> tuple[Colored, ...]:
         if not (np.isfinite(mesh.vertices).all() and fits):
             raise ModelError("holds a corner that is no finite number")
     return tuple(found)
-
-
-class _Nothing:
-    """What opens the other files that a mesh file names: none."""
-
-    def get(self, name: str) -> bytes:
-        raise ValueError("no other file is opened")
-
-    def keys(self) -> Sequence[str]:
-        return ()
-
-    def namespaced(self, namespace: str) -> _Nothing:
-        return self
 
 
 def _colored(scene: Any, trimesh: Any, node: str) -> Colored:
@@ -194,27 +181,29 @@ def coarser(mesh: Mesh, most: int) -> Mesh:
     if len(mesh.faces) <= most:
         return mesh
     low, size = mesh.vertices.min(0), float(np.ptp(mesh.vertices, axis=0).max()) or 1.0
-    coarse, fine = 2.0, float(len(mesh.faces))
-    best = _clustered(mesh, low, size / coarse)
-    for _ in range(20):
-        middle = np.sqrt(coarse * fine)
-        tried = _clustered(mesh, low, size / middle)
+    coarse, fine, best = 1.0, float(2**20), mesh
+    cells = np.sqrt(0.5 * most)
+    for _ in range(12):  # a surface has as many triangles as the square of the cells along it
+        tried = _clustered(mesh, low, size / cells)
         if len(tried.faces) <= most:
-            best, coarse = tried, middle
+            best, coarse = tried, cells
+            if len(tried.faces) > 0.85 * most:
+                break
         else:
-            fine = middle
-        if fine / coarse < 1.05:
-            break
-    return best
+            fine = cells
+        guess = cells * np.sqrt(0.93 * most / max(len(tried.faces), 1))
+        cells = float(guess) if coarse < guess < fine else float(np.sqrt(coarse * fine))
+    return best if best is not mesh else Mesh(mesh.vertices, mesh.faces[:most])
 
 
 def _clustered(mesh: Mesh, low: Vector, cell: float) -> Mesh:
-    keys = np.floor((mesh.vertices - low) / cell).astype(np.int64)
-    _, which, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    which = which.ravel()
+    x, y, z = ((mesh.vertices - low) / cell).astype(np.int64).T
+    _, which = np.unique((x << 42) + (y << 21) + z, return_inverse=True)
+    count = np.bincount(which)
     corners = np.stack([np.bincount(which, mesh.vertices[:, k]) for k in range(3)], 1)
     faces = which[mesh.faces]
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
-    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    a, b, c = np.sort(faces, axis=1).T
+    _, first = np.unique((a * len(count) + b) * len(count) + c, return_index=True)
     return Mesh(corners / count[:, None], faces[np.sort(first)])

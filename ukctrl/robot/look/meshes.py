@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.robot.look.rotations import matrix, to_direction
+from ukctrl.robot.look.rotations import towards
 
 AROUND = 24
 """Corners of a round shape."""
@@ -55,7 +55,9 @@ def turned(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Mesh
         around: How many corners it has around.
     """
     angle = 2.0 * np.pi * np.arange(around) / around
-    rings = [np.stack([r * np.cos(angle), r * np.sin(angle), 0.0 * angle + z], 1) for r, z in profile]
+    rings = [
+        np.stack([r * np.cos(angle), r * np.sin(angle), 0.0 * angle + z], 1) for r, z in profile
+    ]
     faces: list[NDArray[np.int64]] = []
     here, there = np.arange(around), np.roll(np.arange(around), -1)
     for k in range(len(profile) - 1):
@@ -137,11 +139,6 @@ def plate(points: Matrix, radius: float, low: float, high: float) -> Mesh:
     fan = np.column_stack([np.zeros(k - 2, dtype=np.int64), here[1:-1], here[2:]])
     sides = [np.stack([here, there, k + there], 1), np.stack([here, k + there, k + here], 1)]
     return Mesh(np.concatenate(ends), np.concatenate([fan[:, ::-1], k + fan, *sides]))
-
-
-def towards(direction: Vector) -> Matrix:
-    """Return a rotation that turns the z axis into a direction, by the shortest way."""
-    return matrix(to_direction(direction))
 
 
 def ring(radius: float, wire: float) -> Mesh:

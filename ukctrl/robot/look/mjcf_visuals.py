@@ -15,7 +15,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look import meshes, rotations
 from ukctrl.robot.look.mesh_files import MeshFiles, hex_color
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.look.visuals import Unfit, Visual, Visuals, bounded, from_file, positive
+from ukctrl.robot.look.shapes import Unfit, Visual, Visuals, bounded, from_file, positive
 from ukctrl.robot.models.source import numbers
 
 SHOWN_GROUPS = 3
@@ -120,7 +120,7 @@ class _Reader:
         if "fromto" in given and shape in ("capsule", "cylinder", "box", "ellipsoid"):
             ends = np.array(numbers(given["fromto"], 6)).reshape(2, 3)
             along, at = ends[1] - ends[0], ends.mean(0)
-            rotation = meshes.towards(along)
+            rotation = rotations.towards(along)
             half = f"{0.5 * float(np.linalg.norm(along))!r}"
             first = size[:1] if shape in ("capsule", "cylinder") else [*size[:1], *size[:1]]
             size = [*first, half]
@@ -147,7 +147,7 @@ class _Reader:
             y /= np.linalg.norm(y)
             return np.stack([x, y, np.cross(x, y)], 1)
         if "zaxis" in given:
-            return meshes.towards(np.array(numbers(given["zaxis"], 3)))
+            return rotations.towards(np.array(numbers(given["zaxis"], 3)))
         return np.eye(3)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -16,13 +17,12 @@ from ukctrl.robot.look.rotations import rpy_matrix
 from ukctrl.robot.schema.picture_tables import (
     AnyPicture,
     Box,
-    Circle,
     Coil,
     Cylinder,
+    Disc,
     Label,
-    Line,
-    Rope,
     Sphere,
+    StretchedPicture,
 )
 
 UPRIGHT = rpy_matrix(np.array([0.5 * np.pi, 0.0, 0.0]))
@@ -72,24 +72,28 @@ def add_picture(stage: Stage, picture: AnyPicture, number: int) -> None:
     text = picture.text if isinstance(picture, Label) else ""
     for carrier, mesh, color in _drawn(stage, picture, name):
         color = color or picture.color
-        part = Part(name=name, mesh=mesh, carrier=0, color=color, opacity=picture.opacity, text=text)
+        part = Part(
+            name=name, mesh=mesh, carrier=0, color=color, opacity=picture.opacity, text=text
+        )
         stage.add(carrier, part)
 
 
 def _drawn(stage: Stage, picture: AnyPicture, name: str) -> Iterator[Drawn]:
     anchor = stage.anchor_of(picture.frame)
-    if isinstance(picture, Line | Rope | Coil):
+    if isinstance(picture, StretchedPicture):
         ends = [
-            Placed(name, stage.anchor_of(end)) if isinstance(end, str) else Placed(name, anchor, end)
+            Placed(name, stage.anchor_of(end))
+            if isinstance(end, str)
+            else Placed(name, anchor, end)
             for end in picture.points
         ]
         r = picture.radius
-        for first, second in zip(ends, ends[1:], strict=False):
+        for first, second in itertools.pairwise(ends):
             if isinstance(picture, Coil):
-                yield Between(name, first, second), meshes.spring(r, picture.turns, 0.12 * r), ""
+                yield Between(name, first, second), meshes.spring(r, picture.turns, 0.16 * r), ""
             else:
                 yield Between(name, first, second), meshes.cylinder(r, 0.0, 1.0), ""
-        if isinstance(picture, Line | Rope):
+        if not isinstance(picture, Coil):
             ball = meshes.sphere(r)
             yield from ((end, ball, "") for end in ends)
         return
@@ -103,14 +107,14 @@ def _drawn(stage: Stage, picture: AnyPicture, name: str) -> Iterator[Drawn]:
         case Cylinder():
             half = 0.5 * picture.length
             yield placed, meshes.cylinder(picture.radius, -half, half), ""
-        case Circle():
+        case Disc():
             for mesh, color in _disc(picture):
                 yield placed, mesh.moved(UPRIGHT, np.zeros(3)), color
         case Label():
             yield placed, NOTHING, ""
 
 
-def _disc(picture: Circle) -> Iterator[tuple[Mesh, str]]:
+def _disc(picture: Disc) -> Iterator[tuple[Mesh, str]]:
     """Yield a disc or a ring about the z axis, and its mark along x."""
     r = picture.radius
     half = 0.5 * (picture.depth or 0.5 * r)

@@ -11,6 +11,7 @@ from ukctrl.core.expression.machine import operate
 from ukctrl.robot.spatial_kernels import (
     Turn,
     composed,
+    dot,
     rotated,
     three,
     turn_at,
@@ -28,7 +29,7 @@ from ukctrl.robot.tree_kernels import (
     joint_motion,
     turned_about,
 )
-from ukctrl.robot.twist_kernels import plus
+from ukctrl.robot.twist_kernels import cross, plus, product, turned
 
 Four = tuple[float, float, float, float]
 
@@ -77,7 +78,9 @@ def write_places(
         for j in range(1, len(tree.joints)):
             parent, kind, iq = tree.joints[j, PARENT], tree.joints[j, KIND], tree.joints[j, IQ]
             base = turn_at(rotations, parent)
-            place = plus(three(translations, parent), 1.0, rotated(base, three(tree.translations, j)))
+            place = plus(
+                three(translations, parent), 1.0, rotated(base, three(tree.translations, j))
+            )
             R = composed(base, turn_at(tree.rotations, j))
             if kind >= TURN_X:
                 R, _ = turned_about(kind, R, np.cos(q[i, iq]), np.sin(q[i, iq]))
@@ -126,13 +129,48 @@ def write_rows(
 
 
 @compiled
+def follow(along: Matrix, quaternion: Matrix, stretch: Vector) -> None:
+    """Write turns of the z axis into directions, each by the shortest way from the one before.
+
+    So that what lies along them does not spin. The first is the shortest way from z, or from -z
+    after half a turn about x.
+
+    Args:
+        along: The directions, shape ``(n, 3)``; where one is zero, the last turn stays.
+        quaternion: Receives the turns, ``w x y z``, shape ``(n, 4)``.
+        stretch: Receives the lengths, shape ``(n,)``.
+    """
+    turn = (0.0, 0.0, 0.0, 1.0)
+    for i in range(len(along)):
+        to = three(along, i)
+        length = np.sqrt(dot(to, to))
+        stretch[i] = length
+        if length > 0.0:
+            if i == 0 and to[2] < 0.0:
+                turn = (1.0, 0.0, 0.0, 0.0)  # half a turn about x
+            to = (to[0] / length, to[1] / length, to[2] / length)
+            here = turned(turn, (0.0, 0.0, 1.0))
+            axis, w = cross(here, to), 1.0 + dot(here, to)
+            if w < 1e-12:
+                turn = product(turn, (1.0, 0.0, 0.0, 0.0))
+            else:
+                turn = product((axis[0], axis[1], axis[2], w), turn)
+            x, y, z, w = turn
+            size = np.sqrt(x * x + y * y + z * z + w * w)
+            turn = (x / size, y / size, z / size, w / size)
+        quaternion[i, 0] = turn[3]
+        for c in range(3):
+            quaternion[i, c + 1] = turn[c]
+
+
+@compiled
 def make_continuous(quaternion: NDArray[np.float64]) -> None:
     """Choose the sign of every quaternion, one after the other, that is nearer to the last one."""
     for i in range(1, len(quaternion)):
         for k in range(quaternion.shape[1]):
-            dot = 0.0
+            same = 0.0
             for c in range(4):
-                dot += quaternion[i, k, c] * quaternion[i - 1, k, c]
-            if dot < 0.0:
+                same += quaternion[i, k, c] * quaternion[i - 1, k, c]
+            if same < 0.0:
                 for c in range(4):
                     quaternion[i, k, c] = -quaternion[i, k, c]

@@ -9,9 +9,7 @@ beyond, and thinner still where its inertia says so.
 from __future__ import annotations
 
 import dataclasses as dc
-import re
-from collections.abc import Collection, Mapping
-from functools import cached_property
+from collections.abc import Collection
 
 import numpy as np
 
@@ -19,135 +17,22 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.rigid_arrays import RigidStructure
-from ukctrl.robot.tree_kernels import FREE, IV, KIND, NV, PARENT, PLANAR, PRISMATIC, SPHERICAL
-
-THICK = 0.042
-"""Radius of the thickest link, of the robot's size."""
-THIN = 0.45
-"""Least radius of a link, of what its place in the robot gives."""
-DENSITY = 1000.0
-"""Of a body whose inertia tells no size [kg/m^3]."""
-NEAR = 1e-3
-"""Points closer than this, of the robot's size, are one."""
-TOOLS = re.compile(r"(^|_)(tool|gripper|hand|tcp|ee|effector)(_|\d|$)")
-"""Frames at which a gripper is drawn, by their last word."""
+from ukctrl.robot.look.proportions import TOOLS, Proportions
+from ukctrl.robot.look.rotations import towards
+from ukctrl.robot.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
 
 
 @dc.dataclass
-class Skeleton:
+class Skeleton(Proportions):
     """Draws bodies of a robot."""
 
-    structure: RigidStructure
-    closures: Collection[str]
-    """Frames at which passive constraints tie bodies together."""
     sprung: Collection[int]
     """Joints with a spring about their axis."""
+    seen: Collection[int]
+    """Bodies of which a model file shows something."""
     out: Drawing
-
-    def __post_init__(self) -> None:
-        tree, blocks = self.structure.tree, self.structure.blocks
-        self.parents, self.kinds = tree.joints[:, PARENT], tree.joints[:, KIND]
-        rotors = {block.joint for block in blocks if block.rotor}
-        self.joints = [j for j in range(1, len(tree.joints)) if j not in rotors]
-        self.places, self.turns = tree.translations, tree.rotations
-        self.mass = tree.inertias[:, 0]
-        self.beyond = self.mass.copy()
-        for j in reversed(self.joints):
-            self.beyond[self.parents[j]] += self.beyond[j] if self.parents[j] else 0.0
-        self._balls: dict[float, Mesh] = {}
-
-    @cached_property
-    def children(self) -> Mapping[int, list[int]]:
-        """The joints on each body, without motors of elastic joints."""
-        children: dict[int, list[int]] = {j: [] for j in (0, *self.joints)}
-        for j in self.joints:
-            children[int(self.parents[j])].append(j)
-        return children
-
-    @cached_property
-    def frames(self) -> Mapping[int, list[tuple[str, Vector]]]:
-        """Names and places of the frames of each body."""
-        bodies, frames = self.structure.bodies, {j: [] for j in (0, *self.joints)}
-        named = zip(bodies.frames, bodies.carriers.tolist(), bodies.translations, strict=True)
-        for name, joint, at in named:
-            frames.setdefault(joint, []).append((name, at))
-        return frames
-
-    @cached_property
-    def size(self) -> float:
-        """Longest way from the base along the joints to an end [m]; 0 for points."""
-        reach = np.zeros(len(self.parents))
-        for j in self.joints:
-            parent = int(self.parents[j])
-            start = self._base(j) if parent == 0 else np.zeros(3)
-            reach[j] = reach[parent] + float(np.linalg.norm(self.places[j] - start))
-        ends = [
-            reach[j] + max([float(np.linalg.norm(end)) for _, end in self.ends(j)], default=0.0)
-            for j in self.joints
-        ]
-        extents = [float(self._box(j)[0].max()) for j in self.joints if self.mass[j] > 0.0]
-        lone = max(extents, default=0.0) if max(ends, default=0.0) == 0.0 else 0.0
-        return max([*ends, 2.0 * lone if lone > NEAR else 0.0])
-
-    def _base(self, j: int) -> Vector:
-        """Return the frame at rest that is nearest to a joint of the world."""
-        at = self.places[j]
-        spots = [place for _, place in self.frames[0]] or [np.zeros(3)]
-        return min(spots, key=lambda spot: float(np.linalg.norm(spot - at)))
-
-    def ends(self, j: int) -> list[tuple[int, Vector]]:
-        """Return where a body ends: the joints that it carries, else a frame, 0 for no joint."""
-        ends = [(k, self.places[k]) for k in self.children[j] if self.places[k].any()]
-        ends += [(0, at) for name, at in self.frames[j] if name in self.closures and at.any()]
-        if not ends and not self.children[j]:
-            far = max(self.frames[j], key=lambda one: float(np.linalg.norm(one[1])), default=None)
-            if far is not None and far[1].any():
-                ends.append((0, far[1]))
-            elif self.mass[j] > 0.0:
-                c, (sides, _) = self.com(j), self._box(j)
-                if float(np.linalg.norm(c)) > 0.3 * float(sides.max()):
-                    ends.append((0, 2.0 * c))
-        return ends
-
-    def com(self, j: int) -> Vector:
-        """Return a body's centre of mass in its joint's axes [m]."""
-        return self.structure.tree.inertias[j, 1:4] / self.mass[j]
-
-    def _box(self, j: int) -> tuple[Vector, Matrix]:
-        """Return the edges of the box of the same inertia [m], and its axes as columns."""
-        m, xx, xy, yy, xz, yz, zz = self.structure.tree.inertias[j, [0, 4, 5, 6, 7, 8, 9]]
-        c = self.com(j)
-        about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        about -= m * (c @ c * np.eye(3) - np.outer(c, c))
-        moments, axes = np.linalg.eigh(about)
-        squares = 6.0 / m * (moments.sum() - 2.0 * moments)
-        if np.linalg.det(axes) < 0.0:
-            axes[:, 0] *= -1.0
-        return np.sqrt(np.maximum(squares, 0.0)), axes
-
-    def radius(self, j: int) -> float:
-        """Return how thick a body is [m]."""
-        if j == 0:
-            return THICK * self.size
-        root = j
-        while self.parents[root]:
-            root = int(self.parents[root])
-        share = self.beyond[j] / self.beyond[root] if self.beyond[root] > 0.0 else 1.0
-        r = THICK * self.size * max(0.55, float(np.cbrt(share)))
-        if self.mass[j] > 0.0:
-            own = float(self._box(j)[0].min()) / np.sqrt(3.0)  # of a thin rod, its radius
-            r = float(np.clip(own, THIN * r, r))
-        return r
-
-    def axis(self, j: int) -> Vector | None:
-        """Return the axis of a joint of one freedom in its own axes."""
-        joint = self.structure.tree.joints[j]
-        if joint[NV] != 1:
-            return None
-        linear, angular = np.split(self.structure.tree.subspace[joint[IV]], 2)
-        axis = angular if angular.any() else linear
-        return axis / np.linalg.norm(axis)
+    balls: dict[float, Mesh] = dc.field(default_factory=dict)
+    """Those of particles, by radius."""
 
     def draw(self, bodies: Collection[int]) -> None:
         """Draw some bodies; 0 stands for what rests."""
@@ -157,7 +42,8 @@ class Skeleton:
                     self.out.add(j, self._ball(j))
             return
         for j in self.joints:
-            if self.parents[j] == 0 and 0 in bodies:
+            parent = int(self.parents[j])
+            if parent in bodies and (parent == 0 or parent in self.seen):
                 self._foot(j)
             if j in bodies:
                 self._body(j)
@@ -165,10 +51,10 @@ class Skeleton:
 
     def _ball(self, j: int) -> Mesh:
         """Return the ball of a body's mass; equal bodies share one."""
-        r = round(float(np.cbrt(0.75 * self.mass[j] / (np.pi * DENSITY))), 12)
-        if r not in self._balls:
-            self._balls[r] = meshes.sphere(r)
-        return self._balls[r]
+        r = round(self.ball_radius(j), 12)
+        if r not in self.balls:
+            self.balls[r] = meshes.sphere(r)
+        return self.balls[r]
 
     def _body(self, j: int) -> None:
         r, ends = self.radius(j), self.ends(j)
@@ -176,6 +62,8 @@ class Skeleton:
             self._block(j)
             if self.kinds[j] in (FREE, PLANAR):
                 ends = [end for end in ends if end[0]]
+        if j in self.seen:  # a rod would run through it
+            ends = [end for end in ends if not end[0]]
         for child, end in ends:
             path = self._path(j, child, end)
             gripper = self._gripper_name(j, end) if child == 0 else ""
@@ -187,6 +75,9 @@ class Skeleton:
             radii = r + (to - r) * share
             for a, b, ra, rb in zip(path, path[1:], radii, radii[1:], strict=False):
                 self.out.add(j, meshes.rod(a, b, ra, rb))
+            if not child and not gripper:
+                tip = meshes.sphere(1.12 * to)
+                self.out.add(j, tip.moved(np.eye(3), end), JOINT)
 
     def _path(self, j: int, child: int, end: Vector) -> Matrix:
         """Return the corners of a rod from a body's joint to one of its ends."""
@@ -220,7 +111,7 @@ class Skeleton:
         last = path[-1] - path[-2]
         length = float(np.linalg.norm(last))
         along, finger = last / length, min(1.8 * r, 0.6 * length)
-        turn, palm = meshes.towards(along), path[-1] - finger * along
+        turn, palm = towards(along), path[-1] - finger * along
         for x in (-0.75 * r, 0.75 * r):
             one = meshes.box(0.35 * r, 0.6 * r, finger)
             one = one.moved(np.eye(3), np.array([x, 0.0, 0.5 * finger]))
@@ -231,11 +122,16 @@ class Skeleton:
 
     def _block(self, j: int) -> None:
         """Draw a body by its inertia."""
-        if self.mass[j] <= 0.0:
+        axis = self.axis(j)
+        if axis is not None and self.kinds[j] != PRISMATIC and self.parents[j]:
+            flange = drum(1.1 * self.radius(j), 0.5 * self.radius(j))
+            self.out.add(j, flange.moved(towards(axis), np.zeros(3)))
             return
-        sides, axes = self._box(j)
+        if self.mass[j] <= 0.0 or j in self.seen:
+            return
+        sides, axes = self.box(j)
         most = float(sides.max())
-        if most < NEAR * self.size:
+        if not self.has_extent(j):
             self.out.add(j, self._ball(j).moved(np.eye(3), self.com(j)))
             return
         x, y, z = np.clip(sides, 0.12 * most, 1.5 * self.size)
@@ -248,7 +144,7 @@ class Skeleton:
             self.out.add(j, meshes.sphere(1.35 * r), JOINT)
         if axis is None:
             return
-        turn = meshes.towards(axis)
+        turn = towards(axis)
         if kind == PRISMATIC:
             self._slide(j, turn, r)
             return
@@ -256,7 +152,7 @@ class Skeleton:
         R, half = (1.14 * r, 0.45 * r) if runs_along else (1.25 * r, 1.35 * r)
         self.out.add(j, drum(R, half).moved(turn, np.zeros(3)), JOINT)
         if j in self.sprung:
-            coil = meshes.spring(1.5 * R, 4, 0.16 * R)
+            coil = meshes.spring(1.6 * R, 4, 0.2 * R)
             coil = coil._replace(vertices=coil.vertices * [1.0, 1.0, 1.6 * half])
             middle = np.array([0.0, 0.0, -0.8 * half])
             self.out.add(j, coil.moved(np.eye(3), middle).moved(turn, np.zeros(3)), ACCENT)
@@ -282,18 +178,18 @@ class Skeleton:
         self.out.add(j, meshes.box(2.2 * r, 2.2 * r, 2.6 * r).moved(turn, np.zeros(3)))
 
     def _foot(self, j: int) -> None:
-        """Draw what carries a joint of the world."""
+        """Draw what carries the first joint of an arm."""
         axis, r = self.axis(j), self.radius(j)
         if axis is None or self.kinds[j] == PRISMATIC:
             return
-        base = self._base(j)
-        up = self.places[j] - base
+        (base, up), parent = self.rise(j), int(self.parents[j])
         if float(np.linalg.norm(up)) > 2.0 * r:
-            self.out.add(0, meshes.rod(base + up * 0.02, self.places[j], 1.25 * r, r))
+            start = base + up * min(0.5, 1.25 * r / float(np.linalg.norm(up)))
+            self.out.add(parent, meshes.rod(start, self.places[j], 1.25 * r, r))
             plinth = drum(2.0 * r, 0.2 * r).moved(np.eye(3), np.array([0.0, 0.0, 0.2 * r]))
-            self.out.add(0, plinth.moved(meshes.towards(up), base), JOINT)
+            self.out.add(parent, plinth.moved(towards(up), base), JOINT)
             return
-        self.out.add(0, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
+        self.out.add(parent, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
 
     def _beside(self, j: int, axis: Vector, r: float) -> tuple[Matrix, Vector]:
         """Return where the motor of a first joint is: below it, or behind."""
@@ -301,7 +197,7 @@ class Skeleton:
         down = -along if along @ self.structure.gravity <= 0.0 else along
         if abs(along @ self.structure.gravity) < 1e-6 and along[1] < -0.5:
             down = -along  # behind the upright plane, which one sees from -y
-        return meshes.towards(along), self.places[j] + 1.9 * r * down
+        return towards(along), self.places[j] + 1.9 * r * down
 
 
 def drum(radius: float, half: float) -> Mesh:

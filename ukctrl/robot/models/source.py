@@ -7,6 +7,7 @@ without DTD, entities or absurd depth, and only then given to the C++ parsers.
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses as dc
 import math
 import os
@@ -166,11 +167,27 @@ def build(source: Source, floating_base: bool) -> Built:
 
 
 def _build_urdf(source: Source, floating_base: bool) -> Any:
+    text = _without_shapes(source)
     if not floating_base:
-        return pin.buildModelFromXML(source.text)
+        return pin.buildModelFromXML(text)
     taken = {element.get("name") for element in source.root.iter("joint")}
     name = "root" if "root" not in taken else "floating_root"
-    return pin.buildModelFromXML(source.text, pin.JointModelFreeFlyer(), name)
+    return pin.buildModelFromXML(text, pin.JointModelFreeFlyer(), name)
+
+
+SHAPES = ("visual", "collision", "material")
+"""What a URDF says of looks and contacts: the parser refuses a robot where it cannot read one."""
+
+
+def _without_shapes(source: Source) -> str:
+    """Return the text of a URDF without what does not enter the dynamics."""
+    if not any(source.root.find(f".//{tag}") is not None for tag in SHAPES):
+        return source.text
+    root = copy.deepcopy(source.root)
+    for parent in (root, *root.findall("link")):
+        for child in [child for child in parent if child.tag in SHAPES]:
+            parent.remove(child)
+    return ET.tostring(root, encoding="unicode")
 
 
 def _build_mjcf(source: Source, floating_base: bool) -> Any:

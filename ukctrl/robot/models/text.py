@@ -69,7 +69,7 @@ def text_findings(source: Source, structure: Structure) -> Iterator[Finding]:
 Ignored = dict[str, tuple[Callable[[str, str, str], Finding], str]]
 """What is not read, by its tag: how it is remarked on, and what to do."""
 _URDF_IGNORED: Ignored = {
-    "mesh": (note, "meshes are not read; shapes do not enter the dynamics"),
+    "mesh": (note, "meshes are for looking at; shapes do not enter the dynamics"),
     "transmission": (note, "transmissions are not read; list the actuators in robot.toml"),
     "gazebo": (note, "gazebo extensions are not read"),
     "loop_joint": (warning, "loop joints are not read; write them as [[passive]] constraints"),

@@ -118,30 +118,34 @@ class PlacedPicture(PictureTable):
 
 
 @spec
-class Line(PictureTable):
+class StretchedPicture(PictureTable):
+    """A picture through points."""
+
+    points: Annotated[tuple[End, ...], Listed(2, 100)]
+    """Each two or three formulas, or the name of a frame."""
+
+
+@spec
+class Rod(StretchedPicture):
     """A round rod through points; with more than two, it bends at them."""
 
     kind: Literal["line"] = "line"
-    points: Annotated[tuple[End, ...], Listed(2, 100)]
-    """Each two or three formulas, or the name of a frame."""
     radius: Extent = 0.02
     """[m]."""
 
 
 @spec
-class Rope(PictureTable):
+class Rope(StretchedPicture):
     """A thin line through points."""
 
     kind: Literal["rope"] = "rope"
-    points: Annotated[tuple[End, ...], Listed(2, 100)]
-    """Each two or three formulas, or the name of a frame."""
     radius: Extent = 0.006
     """[m]."""
     color: Color = "#3c4654"
 
 
 @spec
-class Coil(PictureTable):
+class Coil(StretchedPicture):
     """A spring from one point to another."""
 
     kind: Literal["spring"] = "spring"
@@ -172,7 +176,7 @@ class Sphere(PlacedPicture):
 
 
 @spec
-class Circle(PlacedPicture):
+class Disc(PlacedPicture):
     """A disc or a ring in the upright plane, such as a wheel, with a mark that shows its turn."""
 
     kind: Literal["circle"] = "circle"
@@ -205,11 +209,13 @@ class Label(PlacedPicture):
 
 
 AnyPicture = Annotated[
-    Line | Rope | Coil | Box | Sphere | Circle | Cylinder | Label, Field(discriminator="kind")
+    Rod | Rope | Coil | Box | Sphere | Disc | Cylinder | Label, Field(discriminator="kind")
 ]
 
 
-def refuse_unknown_names(pictures: tuple[AnyPicture, ...], words: Vocabulary, frames: tuple[str, ...]) -> None:
+def refuse_unknown_names(
+    pictures: tuple[AnyPicture, ...], words: Vocabulary, frames: tuple[str, ...]
+) -> None:
     """Refuse pictures with a formula or a frame that names what the robot has not.
 
     Args:
@@ -224,7 +230,7 @@ def refuse_unknown_names(pictures: tuple[AnyPicture, ...], words: Vocabulary, fr
         with blaming(f"picture[{number}]"):
             if picture.frame not in frames:
                 raise unknown_name("frame", picture.frame, frames)
-            ends = picture.points if isinstance(picture, Line | Rope | Coil) else ()
+            ends = picture.points if isinstance(picture, StretchedPicture) else ()
             for end in ends:
                 if isinstance(end, str) and end not in frames:
                     with blaming("points"):
@@ -237,7 +243,7 @@ def refuse_unknown_names(pictures: tuple[AnyPicture, ...], words: Vocabulary, fr
 
 def formulas_of(picture: AnyPicture) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the formulas of a picture by the key that they stand in."""
-    if isinstance(picture, Line | Rope | Coil):
+    if isinstance(picture, StretchedPicture):
         return tuple(("points", end) for end in picture.points if not isinstance(end, str))
     turn = ("angle", (picture.angle,)) if picture.angle is not None else ("rpy", picture.rpy or ())
     return ("at", picture.at), turn

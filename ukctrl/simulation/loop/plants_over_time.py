@@ -15,6 +15,7 @@ from ukctrl.mechanics.integrate.integrator import Integrator
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.projection import Projector
 from ukctrl.simulation.effects.bound import Plant
+from ukctrl.simulation.result.verdicts.scales import USUAL_ATOL, USUAL_RTOL
 from ukctrl.simulation.scenario import Integrator as Integration
 from ukctrl.simulation.scenario import Scenario, Stabilisation
 
@@ -28,7 +29,7 @@ MIN_RATE = 5.0
 """Nor slower: an unstabilised closure drifts apart by a factor of six a second and more."""
 RATE_STEP = 0.2
 """Decay rate times the length of a fixed step: far inside the stable region of every method."""
-USUAL_RATE, USUAL_RTOL = 20.0, 1e-9
+USUAL_RATE = 20.0
 """Decay rate [1/s] at the usual tolerance; a DOP853 step is proportional to its eighth root."""
 
 
@@ -156,7 +157,7 @@ def integrator(
         robot,
         chosen.method,
         rtol=chosen.rtol or USUAL_RTOL,
-        atol=chosen.atol or 1e-11,
+        atol=chosen.atol or USUAL_ATOL,
         max_step=chosen.max_step or _longest_step(scenario),
         correction=correction,
         jacobian=jacobian,

@@ -74,6 +74,7 @@ def observed(loop: Loop, samples: Samples, *, drawn: bool) -> dict[str, Any]:
         **({"weak_grip": grip} if matters else {}),
         **loop.step_halving(),
         "beyond_limits": beyond_limits(loop.robot, samples),
+        **joint_limits(loop.robot),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
     }
 
@@ -106,6 +107,19 @@ def _versions() -> Mapping[str, str]:
         except PackageNotFoundError:
             versions[package] = "not installed"
     return MappingProxyType(versions)
+
+
+def joint_limits(robot: Robot) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+    """Return the lowest and highest position and velocity of joints that have limits, by name."""
+    limits: dict[str, dict[str, list[float | None]]] = {"q": {}, "v": {}}
+    for name, names, lower, upper in (
+        ("q", robot.coordinates, robot.q_lower, robot.q_upper),
+        ("v", robot.dofs, -robot.velocity_limit, robot.velocity_limit),
+    ):
+        for joint, *ends in zip(names, lower.tolist(), upper.tolist(), strict=True):
+            if np.isfinite(ends).any():
+                limits[name][joint] = [end if np.isfinite(end) else None for end in ends]
+    return {"joint_limits": limits} if any(limits.values()) else {}
 
 
 def beyond_limits(robot: Robot, samples: Samples) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.grip import firm
+from ukctrl.core.algebra.kernels import force_for
 from ukctrl.core.algebra.products import write_times
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -163,13 +164,10 @@ def keep_force(
     M: Matrix, nle: Vector, f: Vector, B: Matrix, a: Vector, u: Vector, force: Vector
 ) -> None:
     """Write the generalised force of the passive constraints, ``M a + nle - f - B u``."""
-    for i in range(len(a)):
-        total = nle[i] - f[i]
-        for c in range(len(a)):
-            total += M[i, c] * a[c]
+    force_for(M, nle, f, a, force)
+    for i in range(len(force)):
         for k in range(len(u)):
-            total -= B[i, k] * u[k]
-        force[i] = total
+            force[i] -= B[i, k] * u[k]
 
 
 @compiled

@@ -58,7 +58,7 @@ def marked(name: str, content: bytes, run_id: str) -> bytes:
         return content[:_PNG_HEADER] + chunk + content[_PNG_HEADER:]
     if kind == ".toml":
         return f"# run_id {run_id}\n".encode() + content
-    if kind == ".html":
+    if kind in (".html", ".svg"):
         return content.replace(b"\n", f"\n<!-- run_id {run_id} -->\n".encode(), 1)
     return content
 
@@ -91,6 +91,6 @@ def check_one_run(folder: Path, run_id: str, names: Iterable[str]) -> None:
 
 def remove_other_runs(folder: Path, run_id: str) -> None:
     """Remove the pages and figures of another run, of which this one has taken the place."""
-    for file in (*folder.glob("*.html"), *folder.glob("*.png")):
+    for file in (*folder.glob("*.html"), *folder.glob("*.png"), *folder.glob("*.svg")):
         if borne_by(file) not in ("", run_id):
             file.unlink(missing_ok=True)

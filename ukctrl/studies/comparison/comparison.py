@@ -169,7 +169,8 @@ class Comparison:
             "robot": names["robot"],
             "controllers": [self._controller(name) for name in self.results],
             "units": {row.metric: row.unit for row in rows},
-            "best": {row.metric: list(row.best) for row in rows},
+            "best": {row.metric: list(row.marked) for row in rows},
+            "lowest": {row.metric: list(row.best) for row in rows},
             "conditions": {f.subject: {"equal": f.equal, "text": f.text} for f in self.facts},
             "verdicts": [{"subject": v.subject, "text": v.text} for v in self.verdicts],
             "repeats": {

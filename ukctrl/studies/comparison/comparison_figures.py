@@ -9,9 +9,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import marks, panels, style
 from ukctrl.reports.plot.overlay import Band, keys_of
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.verdicts.scales import promise
 from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.ranking import BAND, Robustness
@@ -96,7 +97,9 @@ def pareto_front(points: Mapping[str, Point]) -> list[str]:
 @style.styled
 def tradeoff(comparison: Comparison) -> Figure:
     """Draw error against effort: the lower left corner is where one wants to be."""
-    points = _points(comparison)
+    points, repeated = _points(comparison), comparison.repeats > 1
+    runs, level = comparison.results.values(), comparison.error.removeprefix("rms_")
+    promised = min(promise(run, level) for run in runs if len(run.samples))
     error_unit, effort_unit = (
         metrics.unit_in(name, comparison.first.labels) for name in (comparison.error, "effort")
     )
@@ -121,9 +124,14 @@ def tradeoff(comparison: Comparison) -> Figure:
             span = max(float(high - low), 0.02 * abs(float(high)), 1e-12)
             axes.set_xlim(low - 0.12 * span, high + 0.12 * span)
         axes.set_ylabel(f"rms error [{unit_text(error_unit) or '1'}]")
-        _decades(axes, errors)
-        front = [_place(axes, points[name]) for name in pareto_front(points)]
-        for x, y in front:
+        rounded = any(p.error < promised.size for p in ranked)
+        _decades(axes, np.append(errors, promised.size) if rounded else errors)
+        if rounded:
+            marks.below(axes, promised)
+        # Whoever is below what the integrator promises is as good as anybody else there.
+        equal = {n: p._replace(error=max(p.error, promised.size)) for n, p in points.items()}
+        front = [_place(axes, points[name]) for name in pareto_front(equal)]
+        for x, y in front if repeated else ():  # no test stands behind single runs
             axes.plot([x], [y], "o", color=style.MUTED, fillstyle="none", markersize=14.0)
         if len(front) > 1:
             look: dict[str, Any] = {"color": style.FAINT, "linewidth": 1.0, "zorder": 1}

@@ -35,7 +35,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
     ),
     "compare_tradeoff": (
         "Error against effort",
-        "Lower left is better. Ringed, and joined by stairs: those that nobody beats in both. "
+        "Lower left is better. Joined by stairs: those that nobody beats in both. "
         "Hollow, where it fits in: not all runs completed.",
     ),
     "compare_mismatch": (
@@ -51,7 +51,8 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
 }
 _REPEATED: Mapping[str, str] = {
     "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
-    "compare_tradeoff": "Crosses are 95 % confidence intervals of the means.",
+    "compare_tradeoff": "Those on the stairs are ringed. Crosses are 95 % confidence intervals of "
+    "the means.",
     "compare_inputs": "Those of the first repeat.",
 }
 """What captions say where there are repeats."""
@@ -115,7 +116,7 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
         draw["compare_tuning"] = lambda: figures.tuning(comparison.tunings)
     repeated = _REPEATED if comparison.repeats > 1 else {}
     return [
-        web_page.picture(name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name]())
+        web_page.picture(name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name])
         for name, (title, caption) in _FIGURES.items()
         if name in draw
     ]
@@ -237,7 +238,7 @@ def robustness_table(comparison: Comparison) -> Table | None:
         [
             Cell(f"{number(100.0 * level)} %"),
             Cell(unit_text(robustness.unit)),
-            *(_level(at[k], name in row.best) for name, at in robustness.entries.items()),
+            *(_level(at[k], name in row.marked) for name, at in robustness.entries.items()),
         ]
         for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
     ]
@@ -276,7 +277,7 @@ def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: b
         text = f"[{text}]" if runs > 1 else f"({text})"
     differ = spread and math.isfinite(over.median) and over.median != over.worst
     aside = f"{number(over.median)} · {number(over.worst)}" if differ else ""
-    return Cell(text, "best" if name in row.best else "" if ranked else "faint", aside)
+    return Cell(text, "best" if name in row.marked else "" if ranked else "faint", aside)
 
 
 def _level(at: AtLevel, best: bool) -> Cell:

@@ -88,6 +88,13 @@ def cautions(
     if conditions.random and done.repeats == 1:
         text = "One draw of what is random: the ranking holds for it alone. Ask for repeats."
         yield Verdict("warning", "chance", text)
+    elif conditions.random is False and not conditions.levels:
+        text = (
+            "One run of each, in which nothing is random: the lowest values are lowest for this "
+            "scenario alone, and none is marked as best. A mark needs a test over several runs: "
+            "ask for a mismatch of the true robot, or add noise and ask for repeats."
+        )
+        yield Verdict("note", "marks", text)
     at_border = [
         f"{', '.join(path.removeprefix('controller.') for path in tuned.at_border)} of '{name}'"
         for name, tuned in tunings.items()
@@ -121,7 +128,8 @@ def about(row: Row, runs: Runs) -> Verdict:
 def _ranked(row: Row, ranked: Sequence[str]) -> str:
     """Return who is best, with how much, and how the others compare."""
     leader = row.best[first_smallest([row.values[name] for name in row.best])]
-    parts = [f"Best: {quoted(row.best)}, {_mean(row, leader)}"]
+    word = "Best" if row.marked else "Lowest"
+    parts = [f"{word}: {quoted(row.best)}, {_mean(row, leader)}"]
     if len(row.best) > 1 and row.pairs:
         equal = all(_is_tie(row, leader, name) for name in row.best if name != leader)
         parts[0] += ", equal within 1 %" if equal else ", not distinguishable from each other"

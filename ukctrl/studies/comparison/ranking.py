@@ -71,6 +71,11 @@ class Row(NamedTuple):
     """Every two of those that are ranked; none for a single run."""
 
     @property
+    def marked(self) -> tuple[str, ...]:
+        """Whom a table marks as best: of single runs nobody, for no test stands behind them."""
+        return self.best if self.pairs else ()
+
+    @property
     def known(self) -> bool:
         """Whether some controller has it."""
         return any(map(math.isfinite, self.values.values()))
@@ -182,7 +187,7 @@ class Robustness(NamedTuple):
                 name: [finite_or_none(entry._asdict()) for entry in every]
                 for name, every in self.entries.items()
             },
-            "best": [list(row.best) for row in self.rows],
+            "best": [list(row.marked) for row in self.rows],
         }
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number, unit_text
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 from ukctrl.studies.insight.study_runs import Axis
 from ukctrl.studies.insight.summary import SHOWN, Percentile, Summary
 
@@ -182,7 +182,7 @@ def _cloud(axes: Axes, factor: Axis, merit: Array) -> None:
     )
     middles, low, half, high = _band(spread, merit, bool(names))
     place = 10.0**middles if log_x else middles
-    if names or len(np.unique(x)) <= panels.FULL_LEGEND:
+    if names or len(np.unique(x)) <= naming.FULL_LEGEND:
         for k in range(len(place)):
             axes.plot([place[k]] * 2, [low[k], high[k]], color=style.INK, linewidth=1.0)
         axes.plot(place, half, "o" if names else "o-", color=style.INK, markersize=4.5)
@@ -237,7 +237,7 @@ def _band(x: Array, merit: Array, named: bool) -> tuple[Array, Array, Array, Arr
     Failed samples are the worst; a quantile among them is not drawn.
     """
     levels = np.unique(x)
-    if named or len(levels) <= panels.FULL_LEGEND:
+    if named or len(levels) <= naming.FULL_LEGEND:
         parts = [np.flatnonzero(x == level) for level in levels]
     else:
         count = int(np.clip(len(x) // 25, 1, MOST_STEPS))

@@ -11,7 +11,7 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.core.statistics import Estimate
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import naming, panels, style
 from ukctrl.studies.insight.failures import Separation
 from ukctrl.studies.insight.maps import Map, Side
 from ukctrl.studies.insight.sample_figures import spread_over_decades, tick_decades
@@ -183,7 +183,7 @@ def _frame(axes: Axes, cells: Map) -> tuple[Array, Array]:
             set_ticks(range(len(names)), names, **options)
         elif log:
             tick_decades(axes, name)
-        elif side.single and len(side.edges) <= panels.FULL_LEGEND:
+        elif side.single and len(side.edges) <= naming.FULL_LEGEND:
             set_ticks(side.edges, side.labels)
     return _ends(cells.x), _ends(cells.y)
 

@@ -29,7 +29,7 @@ NAMES = ("study_spread", "study_factors", "study_sensitivity", "study_success", 
 def pictures(insight: Insight) -> list[web_page.Picture]:
     """Draw every figure that has something to show."""
     return [
-        web_page.picture(name, title, caption, draw())
+        web_page.picture(name, title, caption, draw)
         for name, title, caption, draw in _wanted(insight)
     ]
 

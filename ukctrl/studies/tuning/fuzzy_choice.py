@@ -104,7 +104,7 @@ class FuzzyChoice:
         Raises:
             InputError: The folder cannot be written to.
         """
-        image = web_page.picture("fuzzy_gain", "Average cost", "", _figure(self.found))
+        image = web_page.picture("fuzzy_gain", "Average cost", "", lambda: _figure(self.found))
         texts = {"fuzzy_gain.csv": self.curve_csv(), f"{self.name}.toml": self.card()}
         return web_page.write_page("the gain", folder, texts, [image]).parent
 

@@ -83,7 +83,7 @@ def pictures(tuned: Tuned) -> list[web_page.Picture]:
         if labels.actuators:
             draw["tune_inputs"] = lambda: overlay.inputs(shown)
     return [
-        web_page.picture(name, title, caption, draw[name]())
+        web_page.picture(name, title, caption, draw[name])
         for name, (title, caption) in _FIGURES.items()
         if name in draw
     ]

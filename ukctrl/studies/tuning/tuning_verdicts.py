@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from ukctrl.core.number_text import number, percent
 from ukctrl.core.verdict import Level, Verdict
+from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE
 from ukctrl.studies.tuning.cost import WITHOUT
 from ukctrl.studies.tuning.tuning_record import HeldOut, Trial, Tuning
 
@@ -62,6 +64,14 @@ def _outcome(tuning: Tuning) -> Verdict:
     elif not card.feasible:
         level = "good"
         text = f"Cost {after} within the constraints, {spent}; the card's gains broke them."
+    elif re.fullmatch(r"(rms|peak|final)_(phi|beta)(\..+)?", tuning.cost) and (
+        card.cost < NEGLIGIBLE
+    ):
+        level = "note"
+        text = (
+            f"The card's cost, {number(card.cost, 4)}, is rounding, and so is the lowest, {after}: "
+            f"the gains make no difference that {tuning.simulations} simulations could tell."
+        )
     else:
         change = percent(1.0 - best.cost / card.cost)
         level = "good"

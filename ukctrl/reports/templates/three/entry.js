@@ -2,9 +2,8 @@
 export {
   BufferAttribute, BufferGeometry, Color, ConeGeometry, CylinderGeometry, DirectionalLight, DoubleSide,
   Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial,
-  NeutralToneMapping, PCFShadowMap, PerspectiveCamera, PlaneGeometry, PMREMGenerator, Quaternion, Scene,
+  NeutralToneMapping, PCFShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
   ShaderMaterial, ShadowMaterial, SphereGeometry, Vector3, WebGLRenderer,
 } from "three";
 export { OrbitControls } from "three/addons/controls/OrbitControls.js";
-export { RoomEnvironment } from "three/addons/environments/RoomEnvironment.js";
 export { toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";

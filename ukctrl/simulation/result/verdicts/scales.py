@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +15,45 @@ from ukctrl.simulation.result.record import Record
 
 NEGLIGIBLE = 1e-6
 """Errors [m, rad] and row accelerations [m/s^2, rad/s^2] below this are rounding."""
+USUAL_RTOL, USUAL_ATOL = 1e-9, 1e-11
+"""Tolerances of error control where a scenario says none."""
+SOME = 10_000
+"""Samples of which the usual size of a state is taken."""
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""What a handful of operations on numbers near one leaves."""
 SLIPPERY = 0.8
 """Rubber on dry concrete holds up to about this coefficient of friction."""
+
+
+class Promise(NamedTuple):
+    """Below what size an error tells of the arithmetic, not of the robot."""
+
+    size: float
+    words: str
+    """What it comes from."""
+
+
+def promise(result: Record, level: str) -> Promise:
+    r"""Return below what errors at a level are none that the integrator promises to see.
+
+    Under error control that is $\mathrm{atol} + \mathrm{rtol} \max_i |x_i|$, with $x$ the
+    configuration for ``phi`` and the velocity for ``beta``, at half of the samples no larger: a
+    run that diverges at its end was small before. A fixed step promises nothing: only the rounding
+    of numbers of that size remains.
+    """
+    state = result["q" if level == "phi" else "v"]
+    sizes = np.max(np.abs(state[:: 1 + len(state) // SOME]), axis=1, initial=0.0)
+    sizes = sizes[np.isfinite(sizes)]
+    size = float(np.median(sizes)) if sizes.size else 0.0
+    given = result.scenario.get("integrator")
+    chosen = given if isinstance(given, Mapping) else {}
+    if "step" in chosen:
+        return Promise(ROUNDING * max(size, 1.0), "rounding")
+    rtol, atol = (
+        float(chosen[name]) if isinstance(chosen.get(name), int | float) else usual
+        for name, usual in (("rtol", USUAL_RTOL), ("atol", USUAL_ATOL))
+    )
+    return Promise(atol + rtol * size, "the integrator's tolerance")
 
 
 def graded(value: float, fine: float, doubtful: float, beyond: Level = "warning") -> Level:

@@ -1,0 +1,97 @@
+"""Figures as files for papers: formats, widths, fonts, and what is drawn at all."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from ukctrl import plot
+from ukctrl.core.errors import UnknownName
+from ukctrl.reports import run_page, web_page
+from ukctrl.reports.plot import files, style
+
+WIDTHS = {"column": 85.0, "page": 178.0}
+"""[mm]"""
+
+
+def test_nobody_asks_and_a_figure_is_drawn_once_for_the_page_and_a_png(helix):
+    calls = []
+
+    def draw():
+        calls.append(style.width())
+        return plot.errors(helix())
+
+    picture = web_page.picture("errors", "Errors", "", draw)
+    assert (list(picture.files), calls) == (["png"], [style.WIDTH])
+    with files.asked(["pdf"]):
+        picture = web_page.picture("errors", "Errors", "", draw)
+    assert (list(picture.files), calls[1:]) == (["pdf"], [style.WIDTH])
+    with files.asked(width="column"), files.asked(["svg", "pdf", "svg"]):
+        picture = web_page.picture("errors", "Errors", "", draw)
+    assert list(picture.files) == ["svg", "pdf"]
+    assert calls[2:] == [style.WIDTH, pytest.approx(85.0 / 25.4)]
+    assert 'viewBox="0 0 691.2' in picture.svg  # that of the page stays as wide as the page
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["path", "errors", "inputs", "motion"])
+def test_files_for_papers_have_the_width_and_letters_of_a_readable_size(
+    helix, tmp_path, name, width
+):
+    figure = plot.draw(helix(), name, width)
+    wanted = WIDTHS[width] / 25.4
+    pdf = files.save(figure, tmp_path / f"{name}.pdf").read_bytes()
+    box = re.search(rb"MediaBox \[ 0 0 ([\d.]+) ", pdf)
+    assert float(box[1]) == pytest.approx(72.0 * wanted, abs=0.01)
+    assert b"/FontFile2" in pdf  # TrueType, embedded
+    assert b"/Type3" not in pdf
+    text = files.save(figure, tmp_path / f"{name}.svg").read_text()
+    root = ET.fromstring(text)
+    assert float(root.get("width").removesuffix("pt")) == pytest.approx(72.0 * wanted, abs=0.01)
+    assert text.count("src: url(data:font/woff;base64,") == 2  # normal and bold
+    assert not re.search(r"(?:href=.|url[(].?)http", text)
+    sizes = {float(size) for size in re.findall(r"font-size: ([\d.]+)px", text)}
+    assert sizes
+    assert 7.0 <= min(sizes) <= max(sizes) <= 9.0
+    png = files.save(figure, tmp_path / f"{name}.png")
+    assert imread(png).shape[1] == pytest.approx(300.0 * wanted, abs=1.0)
+
+
+def test_a_report_has_the_files_that_are_asked_for_and_none_of_before(helix, tmp_path):
+    run_page.write_report(helix(), tmp_path)
+    before = {path.stem for path in tmp_path.glob("*.png")}
+    with files.asked(["pdf", "svg"], "page"):
+        run_page.write_report(helix(), tmp_path)
+    assert not [*tmp_path.glob("*.png")]
+    assert {path.stem for path in tmp_path.glob("*.pdf")} == before
+    assert {path.stem for path in tmp_path.glob("*.svg")} == before
+
+
+def test_a_figure_whose_drawing_knows_but_one_width_gets_the_one_asked_for():
+    from matplotlib.figure import Figure
+
+    with files.asked(["pdf"], "page"):
+        picture = web_page.picture("one", "", "", lambda: Figure(figsize=(9.0, 3.0)))
+    box = re.search(rb"MediaBox \[ 0 0 ([\d.]+) ([\d.]+)", picture.files["pdf"])
+    np.testing.assert_allclose([*map(float, box.groups())], [504.567, 216.0], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"formats": ["jpg"]}, "no format of a figure named 'jpg'"),
+        ({"width": "colum"}, "did you mean 'column'"),
+    ],
+)
+def test_what_there_is_no_format_or_width_for_is_refused(given, says):
+    with pytest.raises(UnknownName, match=says), files.asked(**given):
+        pass
+
+
+def test_a_file_without_a_known_ending_is_refused(helix, tmp_path):
+    with pytest.raises(UnknownName, match="format of a figure"):
+        files.save(plot.errors(helix()), tmp_path / "errors.jpg")

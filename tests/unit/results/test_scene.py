@@ -1,0 +1,411 @@
+"""Scenes: what there is to see of runs, where it is, and the numbers of it in a page."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import re
+
+import numpy as np
+import pytest
+from plain_look import PlainLook, plain_look, quaternion_of
+
+from ukctrl.reports import plot, web_page
+from ukctrl.reports.plot import style
+from ukctrl.reports.scene import extent, from_results, page_data
+from ukctrl.reports.scene.from_results import of_result, of_results
+from ukctrl.reports.scene.page_data import decoded
+from ukctrl.reports.scene.stage import Actor, Curve, Scene
+from ukctrl.reports.scene.still import still
+from ukctrl.robot import Robot
+from ukctrl.robot.look import meshes
+from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.look.parts import Part, Poses
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
+
+HOSTILE = """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&<!--"""
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch):
+    monkeypatch.setattr(Robot, "look", plain_look, raising=False)
+
+
+@pytest.fixture(scope="module")
+def scara():
+    return Robot.load("scara")
+
+
+def particles(count, moments=5, mesh=None, look=PlainLook, **part):
+    """Return an actor of equal balls that drift apart, and turn."""
+    t = np.linspace(0.0, 2.0, moments)
+    ball = meshes.sphere(0.1) if mesh is None else mesh
+    parts = tuple(Part(name=f"p{k}", mesh=ball, carrier=k, **part) for k in range(count))
+    position = t[:, None, None] * np.arange(3.0 * count).reshape(count, 3)
+    half = 0.5 * t[:, None] * np.ones(count)
+    quaternion = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=-1)
+    poses = Poses(position, quaternion, 1.0 + np.arange(count) * t[:, None])
+    names = tuple(f"c{k}" for k in range(count))
+    made = look(parts=parts, carriers=names, robot=None)
+    return Actor(name="swarm", look=made, poses=poses)
+
+
+def scene_of(*actors, curves=(), **more):
+    n = len(actors[0].poses.position)
+    given = {"title": "a scene", "time": np.linspace(0.0, 2.0, n), "ground": 0.0, **more}
+    low, high = extent.box(actors, curves)
+    return Scene(actors=actors, curves=curves, low=low, high=high, **given)
+
+
+# What there is to see
+
+
+def test_a_run_shows_its_robot_its_trail_and_its_reference(helix, scara):
+    result = helix()
+    scene = of_result(result)
+    (actor,) = scene.actors
+    assert (actor.name, actor.color, actor.group) == ("scara", "", "robot")
+    assert scene.time[0] == 0.0
+    assert scene.time[-1] == 20.0
+    here = actor.look.poses(result["q"], result.time)
+    np.testing.assert_array_equal(actor.poses.position, here.position)
+    kinds = [(curve.name, curve.kind, curve.color) for curve in scene.curves]
+    first = style.PALETTE[0]
+    assert kinds == [("tool", "reference", first), ("tool", "trail", first)]
+    reference, trail = (curve.points for curve in scene.curves)
+    np.testing.assert_array_equal(reference, result["frame_reference"][:, 0])
+    np.testing.assert_array_equal(trail, result["frame_position"][:, 0])
+    assert scene.notes == ()
+    assert scene.up == (0.0, 0.0, 1.0)
+
+
+def test_what_joints_feel_is_drawn_along_their_axes(helix, scara):
+    result = helix()
+    arrows = {arrow.name: arrow for arrow in of_result(result).arrows}
+    units = {name: (arrow.unit, arrow.group) for name, arrow in arrows.items()}
+    turns = dict.fromkeys(("q1", "q2", "q3"), ("N m", "inputs"))
+    assert units == {**turns, "q4": ("N", "inputs")}
+    for k, name in enumerate(("q1", "q2", "q3")):  # all of its axes stand upright
+        np.testing.assert_allclose(np.abs(arrows[name].vector[:, 2]), np.abs(result["u"][:, k]))
+        np.testing.assert_allclose(arrows[name].vector[:, :2], 0.0, atol=1e-12)
+    place = scara.structure.block_of(1).joint
+    shot = scara.snapshot(result["q"][7])
+    np.testing.assert_allclose(arrows["q2"].tail[7], shot.translations[place])
+
+
+def test_a_long_run_is_thinned_and_keeps_both_ends(helix):
+    scene = of_result(helix(5000))
+    assert len(scene.time) == from_results.MOMENTS
+    assert (scene.time[0], scene.time[-1]) == (0.0, 20.0)
+    assert len(scene.actors[0].poses.position) == len(scene.curves[0].points) == len(scene.time)
+
+
+def test_a_robot_that_is_gone_leaves_its_curves_and_a_note(helix):
+    result = helix()
+    gone = dc.replace(result, scenario={**result.scenario, "robot": "no-such-robot"})
+    scene = of_result(gone)
+    assert scene.actors == ()
+    assert [curve.kind for curve in scene.curves] == ["reference", "trail"]
+    (note,) = scene.notes
+    assert note.startswith("The robot itself is not shown: no robot named 'no-such-robot'")
+    other = dc.replace(result, scenario={**result.scenario, "robot": "panda"})
+    assert "its coordinates are not those of the run" in of_result(other).notes[0]
+    given = of_result(gone, Robot.load("scara"))
+    assert [actor.name for actor in given.actors] == ["scara"]
+
+
+def test_of_nothing_there_is_no_scene(helix):
+    assert of_result(helix(0)) is None
+    assert of_results({}) is None
+    bare = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
+    assert of_result(bare) is None
+    assert web_page.stage(None) is None
+
+
+def test_a_run_that_blows_up_stays_where_it_was_known(helix):
+    result = helix()
+    q = result["q"].copy()
+    q[300:, 0], q[310:] = 1e9, np.nan
+    position = result["frame_position"].copy()
+    position[300:] = 1e9
+    samples = {**dict(result.samples.arrays), "q": q, "frame_position": position}
+    scene = of_result(helix(samples=samples))
+    poses, trail = scene.actors[0].poses, scene.curves[1].points
+    assert np.isfinite(poses.position).all()
+    np.testing.assert_array_equal(poses.position[-1], poses.position[299])
+    assert np.isnan(trail[300:]).all()
+    assert np.abs([scene.low, scene.high]).max() < 2.0
+
+
+def test_what_is_measured_wrongly_is_a_ghost(helix):
+    result = helix()
+    for off, ghosts in ((0.0, 0), (1e-5, 0), (0.2, 1)):
+        samples = {**dict(result.samples.arrays), "q_measured": result["q"] + off}
+        scene = of_result(helix(samples=samples))
+        found = [actor for actor in scene.actors if actor.group == "believed"]
+        assert len(found) == ghosts
+    assert (found[0].name, found[0].opacity) == ("as measured", 0.3)
+
+
+def test_a_belief_with_other_masses_looks_like_the_truth(helix):
+    result = helix()
+    table = {**result.scenario, "believed": {"mass_scale": 0.5}}
+    assert len(of_result(dc.replace(result, scenario=table)).actors) == 1
+
+
+def test_compared_controllers_are_in_step_and_in_their_colours(helix):
+    early = helix()
+    stopped = Result.build(
+        time=early.time[:201], labels=early.labels, status="diverged", scenario=early.scenario,
+        samples={name: array[:201] for name, array in early.samples.arrays.items()},
+    )  # fmt: skip
+    scene = of_results({"a": stopped, "b": helix(), "c": helix(0)})
+    assert [(actor.name, actor.color) for actor in scene.actors] == [
+        ("a", style.PALETTE[0]), ("b", style.PALETTE[1])
+    ]  # fmt: skip
+    assert scene.time[-1] == 20.0
+    short, long = (actor.poses.position for actor in scene.actors)
+    np.testing.assert_array_equal(short[:201], long[:201])
+    np.testing.assert_array_equal(short[201:], np.broadcast_to(short[200], short[201:].shape))
+    assert scene.actors[0].look is scene.actors[1].look
+    kinds = [(curve.group, curve.kind) for curve in scene.curves]
+    assert kinds == [("reference", "reference"), ("a", "trail"), ("b", "trail")]
+    assert scene.arrows == ()
+
+
+def test_a_swarm_in_a_wide_field_can_be_seen(monkeypatch):
+    actor = from_results._seen_from_afar(particles(4), 100.0)
+    assert np.ptp(actor.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(1.8)
+    near = particles(4)
+    assert from_results._seen_from_afar(near, 1.0) is near
+
+
+# Where it is
+
+
+def test_a_point_of_a_carrier_is_where_its_pose_puts_it():
+    rng = np.random.default_rng(0)
+    quaternion = rng.normal(size=(3, 2, 4))
+    quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    turns = extent.rotations(quaternion)
+    poses = Poses(rng.normal(size=(3, 2, 3)), quaternion, rng.uniform(0.5, 2.0, (3, 2)))
+    points = rng.normal(size=(5, 3))
+    for c in range(2):
+        found = extent.placed(points, poses, c)
+        for k in range(3):
+            stretched = points * [1.0, 1.0, poses.stretch[k, c]]
+            wanted = poses.position[k, c] + stretched @ turns[k, c].T
+            np.testing.assert_allclose(found[k], wanted)
+            again = quaternion_of(turns[k, c])
+            assert abs(again @ quaternion[k, c]) == pytest.approx(1.0)
+
+
+def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
+    actor = particles(2)
+    low, high = extent.box([actor], [])
+    assert (low <= -0.1).all()  # corners of boxes around bodies that turn
+    assert (low >= -0.1 * np.sqrt(2.0)).all()
+    assert (high >= [6.0, 8.0, 10.0]).all()
+    away = np.zeros((20, 3))
+    away[1:, 0] = np.linspace(0.0, 1.0, 19)
+    away[18:, 0] = 9e5, 2e7
+    curves = [
+        Curve(name="c", points=away, kind="trail", color="", group="robot"),
+        Curve(name="c", points=away[:18], kind="reference", color="", group="reference"),
+    ]
+    low, high = extent.box([], curves)
+    assert (low[0], high[0]) == (0.0, away[17, 0])
+    assert high[1] - low[1] == pytest.approx(extent.SMALLEST)
+    traveller = np.outer(np.arange(100.0), [1.0, 0.0, 0.0])
+    curves = [Curve(name="c", points=traveller, kind="trail", color="", group="robot")]
+    assert extent.box([particles(1, moments=100)], curves)[1][0] == 99.0
+
+
+@pytest.mark.parametrize(
+    ("gravity", "low", "floor", "up"),
+    [
+        ([0, 0, -9.81], [0, 0, 0.2], 0.0, (0, 0, 1)),
+        ([0, 0, -9.81], [0, 0, -0.5], -0.5, (0, 0, 1)),
+        ([0, 0, -9.81], [0, 0, 90.0], 90.0, (0, 0, 1)),
+        ([0, -9.81, 0], [0, 0, 0], None, (0, 1, 0)),
+        ([0, 0, 0], [0, 0, -0.1], -0.1, (0, 0, 1)),
+        (None, [0, 0, 0.01], 0.0, (0, 0, 1)),
+        (None, [0, 0, -0.5], None, (0, 0, 1)),
+    ],
+)
+def test_the_floor_is_that_of_the_world_or_below_all(gravity, low, floor, up):
+    gravity = None if gravity is None else np.array(gravity, dtype=float)
+    low = np.array(low, dtype=float)
+    assert extent.floor(gravity, low, low + 1.0) == floor
+    assert extent.upwards(gravity) == up
+
+
+@pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)])
+@pytest.mark.parametrize("size", [(1, 1, 1), (1, 0.01, 1), (1, 1, 0.01), (0.01, 1, 1)])
+def test_a_view_has_axes_of_unit_length_and_looks_down(size, up):
+    axes = np.stack(extent.view(np.zeros(3), np.array(size, dtype=float), up))
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(axes) == pytest.approx(1.0)
+    assert axes[1] @ up > 0.0
+    assert axes[2] @ up > 0.0
+    flat = int(np.argmin(size))
+    if min(size) < 0.1 and not up[flat]:
+        assert abs(axes[2][flat]) > 0.85  # a flat scene is seen from its front
+
+
+# Numbers in a page
+
+
+def test_numbers_of_a_page_are_those_of_the_scene():
+    actor = particles(3)
+    points = actor.poses.position[:, 1].copy()
+    points[2] = np.nan
+    curve = Curve(name="c", points=points, kind="trail", color="#0072b2", group="robot")
+    scene = scene_of(actor, curves=(curve,))
+    data = page_data.page_data(scene)
+    (told,) = data.head["actors"]
+    for name in ("position", "quaternion", "stretch"):
+        array = getattr(actor.poses, name).reshape(5, -1)
+        found = decoded(data, told[name])
+        step = np.ptp(array, axis=0) / page_data.LEVELS
+        assert (np.abs(found - array) <= 0.51 * step + 2e-7 * np.abs(array).max()).all()
+    back = decoded(data, data.head["curves"][0]["points"])
+    np.testing.assert_array_equal(np.isnan(back), np.isnan(points))
+    np.testing.assert_allclose(back, points, atol=1e-4)
+    np.testing.assert_allclose(decoded(data, data.head["time"])[:, 0], scene.time, atol=1e-4)
+    assert data.head["span"] == [0.0, 2.0]
+    assert data.head["curves"][0]["color"] == "--series-0"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [np.nan] * 4,
+        [np.nan, 1.0, np.nan, 1.0],
+        [-3.5] * 4,
+        [0.0, 1e-30, 0.0, 0.0],
+        [1e5, -1e5, 0, 7],
+    ],
+)
+def test_every_column_comes_back(column):
+    pool = page_data._Pool()
+    values = np.array(column, dtype=float)[:, None]
+    entry = pool.columns(values)
+    found = decoded(page_data.PageData({}, pool.block()), entry)
+    size = np.nanmax(np.abs(values), initial=0.0)
+    np.testing.assert_allclose(found, values, atol=2e-5 * size)
+
+
+def test_quaternions_of_a_page_never_jump_to_their_negatives():
+    angle = np.linspace(0.0, 4.0 * np.pi, 50)[:, None]
+    quaternion = np.stack([np.cos(0.5 * angle), 0 * angle, 0 * angle, np.sin(0.5 * angle)], -1)
+    signs = np.where(np.arange(50) % 3 == 0, -1.0, 1.0)[:, None, None]
+    found = page_data._continuous(signs * quaternion)
+    assert ((found[1:] * found[:-1]).sum(axis=-1) > 0.9).all()
+    np.testing.assert_allclose(np.abs((found * quaternion).sum(axis=-1)), 1.0)
+
+
+def test_equal_meshes_are_told_once():
+    several = particles(50)
+    data = page_data.page_data(scene_of(several))
+    assert len(data.head["meshes"]) == 1
+    copied = particles(50, mesh=meshes.sphere(0.1))
+    assert len(page_data.page_data(scene_of(several, copied)).head["meshes"]) == 1
+
+
+def test_vertices_of_a_page_are_within_rounding():
+    mesh = meshes.capsule(0.05, -0.2, 0.7)
+    data = page_data.page_data(scene_of(particles(1, mesh=mesh)))
+    (entry,) = data.head["meshes"]
+    block = page_data.zlib.decompress(page_data.base64.b64decode(data.block))
+    faces = np.frombuffer(block, np.uint16, 3 * entry["faces"], entry["at"])
+    start = entry["at"] + faces.nbytes
+    levels = np.frombuffer(block, np.uint16, 3 * entry["vertices"], start).reshape(-1, 3)
+    np.testing.assert_array_equal(faces.reshape(-1, 3), mesh.faces)
+    found = entry["low"] + levels * np.array(entry["step"])
+    np.testing.assert_allclose(found, mesh.vertices, atol=2e-5)
+
+
+def test_a_swarm_of_hundreds_stays_within_the_budget():
+    scene = scene_of(particles(600, moments=300))
+    data = page_data.page_data(scene)
+    assert len(data.block) < 1.4 * page_data.MOTION_BYTES
+    kept = data.head["time"][0]
+    assert page_data.FEWEST <= kept < 300
+    assert data.head["notes"] == [
+        f"Of 300 moments the picture holds {kept}; figures hold them all."
+    ]
+
+
+def test_meshes_that_are_too_large_become_boxes(monkeypatch):
+    monkeypatch.setattr(page_data, "MESH_BYTES", 10_000)
+    fine, coarse = meshes.sphere(1.0), meshes.box(2.0, 1.0, 0.5)
+    many = dc.replace(particles(1), name="ball"), particles(1, mesh=coarse)
+    assert page_data._size(fine) > 2_000
+    monkeypatch.setattr(page_data, "MESH_BYTES", 2_000)
+    data = page_data.page_data(scene_of(particles(1, mesh=fine), many[1]))
+    assert [mesh["faces"] for mesh in data.head["meshes"]] == [12, 12]
+    assert data.head["notes"] == ["1 mesh is too large for a page and drawn as a box."]
+    ball = data.head["meshes"][0]
+    np.testing.assert_allclose(ball["low"], -1.0, rtol=1e-2)
+
+
+def test_what_strangers_write_stays_text_in_a_page():
+    actor = particles(2, color='red"><script>', text=HOSTILE)
+    bad = Mesh(np.array([[0.0, np.nan, 0.0]] * 3), np.array([[0, 1, 2]]))
+    parts = (*actor.look.parts, Part(name="nan", mesh=bad, carrier=0))
+    look = dc.replace(actor.look, parts=parts, carriers=(HOSTILE, HOSTILE))
+    actor = dc.replace(actor, name=HOSTILE, look=look, group=HOSTILE)
+    curve = Curve(
+        name=HOSTILE, points=actor.poses.position[:, 0], kind="trail", color=HOSTILE, group=HOSTILE
+    )
+    stage = web_page.stage(scene_of(actor, curves=(curve,), title=HOSTILE, notes=(HOSTILE,)))
+    for text in (stage.head, stage.still):
+        assert "</script" not in text
+        assert "<img" not in text
+        assert "<!--" not in text
+    assert re.fullmatch(r"[A-Za-z0-9+/=]*", stage.block)
+    assert "red" not in stage.head
+    assert len(stage.still.split("<polygon")) == 3
+
+
+def test_the_still_picture_shows_every_part_and_where_it_went(helix):
+    scene = of_result(helix())
+    text = still(scene)
+    assert text.count("<polygon") == len(scene.actors[0].look.parts)
+    assert text.count("<polyline") == 2
+    numbers = [
+        float(x) for x in re.findall(r"-?\d+\.\d", re.sub(r'(stroke|opac)[^"]*"[^"]*"', "", text))
+    ]
+    assert min(numbers) >= 0.0
+    assert max(numbers) <= 640.0
+    assert len(text) < 60_000
+
+
+# The time in figures
+
+
+def test_panels_over_time_are_marked_with_their_place_and_their_times(helix):
+    result = helix()
+    text = style.svg(plot.inputs(result))
+    marks = re.findall(r'data-time="([^"]*)"', text)
+    assert len(marks) == 2
+    for mark in marks:
+        left, top, width, height, start, end = map(float, mark.split())
+        assert (start, end) == (0.0, 20.0)
+        assert 0.0 < left < left + width < 1.0
+        assert 0.0 < top < top + height < 1.0
+    assert "time:" not in text
+    assert "data-time" not in style.svg(plot.path(result))
+
+
+def test_the_marked_place_is_that_of_the_panel(helix):
+    figure = plot.inputs(helix())
+    marks = re.findall(r'data-time="([^"]*)"', style.svg(figure))
+    for axes, mark in zip(figure.axes, marks, strict=True):
+        left, top, width, height, start, end = map(float, mark.split())
+        box = axes.get_position()
+        np.testing.assert_allclose(
+            [left, top, width, height], [box.x0, 1.0 - box.y1, box.width, box.height], atol=2e-5
+        )
+        np.testing.assert_allclose([start, end], axes.get_xlim())

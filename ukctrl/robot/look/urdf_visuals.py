@@ -1,0 +1,97 @@
+"""What a URDF shows of its links: boxes, spheres, cylinders, capsules and meshes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.expression.syntax import shown
+from ukctrl.robot.look import meshes
+from ukctrl.robot.look.mesh_files import MeshFiles, hex_color
+from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.look.rotations import rpy_matrix
+from ukctrl.robot.look.shapes import Unfit, Visual, Visuals, bounded, from_file, positive
+from ukctrl.robot.models.source import numbers
+
+
+def urdf_visuals(root: ET.Element, prefix: str, files: MeshFiles) -> Visuals:
+    """Return what the links of a URDF show.
+
+    Args:
+        root: The file.
+        prefix: What stands before the names of its links in the robot.
+        files: Its meshes.
+    """
+    links = root.findall("link")
+    visuals = Visuals(tuple(prefix + link.get("name", "") for link in links))
+    colors = {
+        material.get("name", ""): color.get("rgba", "")
+        for material in root.iter("material")
+        if (color := material.find("color")) is not None
+    }
+    for name, link in zip(visuals.links, links, strict=True):
+        for visual in link.findall("visual"):
+            _add(visuals, name, visual, colors, files)
+    return visuals
+
+
+def _add(
+    visuals: Visuals, name: str, visual: ET.Element, colors: dict[str, str], files: MeshFiles
+) -> None:
+    given = _rgba(visual, colors)
+    try:
+        rotation, translation = _origin(visual)
+        for mesh, own in _urdf_shape(visual, files):
+            placed = bounded(mesh.moved(rotation, translation))
+            color = hex_color(given[:3]) if given is not None else own
+            opacity = 1.0 if given is None else float(np.clip(given[3], 0.0, 1.0))
+            visuals.shown.append(Visual(name, placed, color, opacity))
+    except Unfit as fault:
+        visuals.lose(name, fault.what, str(fault))
+
+
+def _urdf_shape(visual: ET.Element, files: MeshFiles) -> Iterator[tuple[Mesh, str]]:
+    geometry = visual.find("geometry")
+    shape = None if geometry is None else next(iter(geometry), None)
+    if shape is None:
+        raise Unfit("a visual", "must have a geometry")
+    if shape.tag == "mesh":
+        scale = np.array(numbers(shape.get("scale", "1 1 1"), 3))
+        yield from from_file(files, shape.get("filename", ""), scale)
+    elif shape.tag == "box":
+        yield meshes.box(*positive(shape.get("size", ""), 3, "a box")), ""
+    elif shape.tag == "sphere":
+        yield meshes.sphere(positive(shape.get("radius", ""), 1, "a sphere")[0]), ""
+    elif shape.tag in ("cylinder", "capsule"):
+        make = meshes.cylinder if shape.tag == "cylinder" else meshes.capsule
+        sizes = f"{shape.get('radius', '')} {shape.get('length', '')}"
+        radius, length = positive(sizes, 2, f"a {shape.tag}")
+        yield make(radius, -0.5 * length, 0.5 * length), ""
+    else:
+        raise Unfit("a visual", f"has the shape {shown(shape.tag)}, which is not read")
+
+
+def _origin(visual: ET.Element) -> tuple[Matrix, Vector]:
+    origin = visual.find("origin")
+    xyz, rpy = (
+        ("0 0 0", "0 0 0")
+        if origin is None
+        else (
+            origin.get("xyz", "0 0 0"),
+            origin.get("rpy", "0 0 0"),
+        )
+    )
+    return rpy_matrix(np.array(numbers(rpy, 3))), np.array(numbers(xyz, 3))
+
+
+def _rgba(visual: ET.Element, colors: dict[str, str]) -> Vector | None:
+    material = visual.find("material")
+    if material is None:
+        return None
+    color = material.find("color")
+    text = colors.get(material.get("name", "")) if color is None else color.get("rgba")
+    values = np.array(numbers(text or "", 4))
+    return values if np.isfinite(values).all() else None
