@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from ukctrl.papers.reproduction_page import write_reproduction
     from ukctrl.reports import plot
     from ukctrl.reports.run_page import write_report
+    from ukctrl.reports.scene.camera import Camera
+    from ukctrl.reports.scene.film import record
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.simulation import effects
     from ukctrl.simulation.effects import Effect
@@ -110,6 +112,8 @@ _NAMES = {
     "mechanics.linearise.linearization": "linearize",
     "papers.reproduction_page": "write_reproduction",
     "reports.run_page": "write_report",
+    "reports.scene.camera": "Camera",
+    "reports.scene.film": "record",
     "robot": "Robot Snapshot",
     "simulation.effects": "Effect",
     "simulation.handover.runtime": "Runtime replay",
@@ -167,6 +171,7 @@ __all__ = [
     "Allocator",
     "Attached",
     "Budget",
+    "Camera",
     "Check",
     "Command",
     "Comparison",
@@ -231,6 +236,7 @@ __all__ = [
     "part_kinds",
     "plot",
     "pseudoinverse",
+    "record",
     "reference",
     "relative_degree",
     "replay",

@@ -28,8 +28,9 @@ FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encod
 at the top of a file, inside functions, and for types alone."""
 
 HEAVY = {
-    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky", "matplotlib",
-    "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
+    "PIL", "av", "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky",
+    "matplotlib", "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy",
+    "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 
@@ -119,7 +120,10 @@ def test_only_the_robot_package_imports_pinocchio():
 def test_every_library_that_is_imported_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    asked = project["dependencies"] + extras["view"] + extras["cluster"] + extras["zoo"]
+    asked = [
+        *project["dependencies"],
+        *(need for name in ("view", "film", "cluster", "zoo") for need in extras[name]),
+    ]
     declared = {re.split(r"[^\w.-]", name)[0].lower().replace("_", "-") for name in asked}
     installs = {**importlib.metadata.packages_distributions(), **INSTALLED_BY}
     for path in FILES:
@@ -167,7 +171,7 @@ except SystemExit as end:
 print("loaded:", *sys.modules)
 """
 ELSEWHERE = {
-    "cma", "control", "daqp", "dask", "distributed", "loky", "matplotlib.pyplot", "mpmath",
+    "av", "cma", "control", "daqp", "dask", "distributed", "loky", "matplotlib.pyplot", "mpmath",
     "numba.np.arraymath", "pandas", "sympy", "xarray",
 }  # fmt: skip
 """What neither a check nor a run of the SCARA needs, once its formulas and kernels are kept."""

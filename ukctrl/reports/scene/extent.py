@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ukctrl.core.arrays import Array, Vector
-from ukctrl.reports.scene.stage import Actor, Curve
+from ukctrl.reports.scene.stage import Actor, Curve, Scene
 from ukctrl.robot.look.parts import Poses
 
 FARTHEST = 1e6
@@ -67,6 +67,18 @@ def box(actors: Sequence[Actor], curves: Sequence[Curve]) -> tuple[Vector, Vecto
     low, high = _ends([track[d <= far] for track, d in zip(tracks, away, strict=True)]) or start
     lacking = np.maximum(SMALLEST - (high - low), 0.0)
     return low - 0.5 * lacking, high + 0.5 * lacking
+
+
+def points(scene: Scene) -> Array:
+    """Return points that a camera must show, within the scene's box, shape ``(k, 3)`` [m]."""
+    bodies = [_corners(actor).reshape(-1, 3) for actor in scene.actors]
+    lines = [curve.points for curve in scene.curves]
+    every = np.concatenate([np.empty((0, 3)), *bodies, *lines])
+    every = every[np.isfinite(every).all(axis=1)]
+    if not len(every):
+        every = np.stack([scene.low, scene.high])
+    kept: Array = np.clip(every, scene.low, scene.high)
+    return kept
 
 
 def floor(gravity: Vector | None, low: Vector, high: Vector) -> float | None:

@@ -29,6 +29,10 @@ SEEN_TURN = 0.03
 SMALLEST_BALL = 0.018
 """Bodies without a size of their own are no smaller than this fraction of the scene."""
 GHOST = "#d55e00"
+SPECK = 0.05
+"""What is smaller than this part of its way leaves a trail, where no frame does."""
+MOST_WAYS = 12
+"""Unless there are more of them."""
 
 
 def of_result(result: Result, robot: Robot | None = None) -> Scene | None:
@@ -82,6 +86,7 @@ def of_results(
         curves += _curves(result, at, name, color, first=not curves)
     if not curves and not any(actor.look.parts for actor in actors):
         return None
+    curves = curves or [way for actor in actors for way in _ways(actor)]
     low, high = extent.box(actors, curves)
     size = float((high - low).max())
     return Scene(
@@ -254,6 +259,32 @@ def _curves(result: Result, at: Indices, name: str, color: str, *, first: bool) 
             Curve(name=frame, points=position[:, k], kind="trail", color=own, group=name or "robot")
         )
     return found
+
+
+def _ways(actor: Actor) -> list[Curve]:
+    """Return the trails of what is small beside its own way, such as particles."""
+    position = _visible(actor.poses.position)
+    own: dict[int, float] = {}
+    for part in actor.look.parts:
+        size = float(np.ptp(part.mesh.vertices, axis=0).max(initial=0.0))
+        own[part.carrier] = max(own.get(part.carrier, 0.0), size)
+    way = np.nan_to_num(np.ptp(position, axis=0).max(axis=-1))
+    still = np.ptp(actor.poses.stretch, axis=0) == 0.0  # what is stretched is a rope or a rod
+    least = SPECK * way.max(initial=0.0)
+    moving = [c for c, size in own.items() if still[c] and size < least and way[c] > 0.0]
+    small = list({position[:, c].tobytes(): c for c in moving[::-1]}.values())[::-1]  # each once
+    if len(small) > MOST_WAYS:
+        return []
+    return [
+        Curve(
+            name=actor.look.carriers[c],
+            points=position[:, c],
+            kind="trail",
+            color=actor.color or style.PALETTE[k % len(style.PALETTE)],
+            group=actor.group,
+        )
+        for k, c in enumerate(small)
+    ]
 
 
 def _visible(points: Array) -> Array:

@@ -1,0 +1,129 @@
+"""Words on a picture: its title, the clock, names and colours, and what parts have written on them.
+
+They are drawn onto a finished picture in the font of the figures.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ukctrl.reports.plot import style
+from ukctrl.reports.scene.moments import between, poses_at
+from ukctrl.reports.scene.stage import Scene
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont
+
+    from ukctrl.reports.scene.picture import Painter, Picture
+
+SMALL = 11
+"""Letters are never smaller than this, in points."""
+NO_TITLE = 360
+"""A picture that is less wide has no title and no legend."""
+MOST_NAMES = 8
+
+
+class Word(NamedTuple):
+    """A text at a place."""
+
+    text: str
+    right: float
+    """In points of the picture."""
+    down: float
+    size: float
+    color: str
+    anchor: str
+    """As Pillow has it: ``l``, ``m``, ``r`` and then ``a`` (top), ``m``, ``s`` (base line)."""
+
+
+def words(painter: Painter, time: float, clock: str) -> list[Word]:
+    """Return what is written on the picture of a moment.
+
+    Args:
+        painter: What draws it.
+        time: The moment [s].
+        clock: What the clock shows; empty: there is none.
+    """
+    scene, width, height = painter.scene, painter.width, painter.height
+    size = max(float(SMALL), min(width, height) / 32.0)
+    edge = 0.9 * size
+    found = _written(painter, time, 0.9 * size)
+    if clock:
+        found.append(Word(clock, edge, height - edge, size, style.MUTED, "ls"))
+    if width < NO_TITLE:
+        return found
+    title = _fitting(scene.title, size, width - 2.0 * edge)
+    found.append(Word(title, edge, edge, size, style.INK, "la"))
+    named = {actor.name: actor.color for actor in scene.actors if actor.color}
+    for row, (name, color) in enumerate(list(named.items())[:MOST_NAMES]):
+        at = edge + (row + 1.6) * 1.35 * size
+        text = _fitting(f"● {name}", 0.9 * size, 0.5 * width)
+        found.append(Word(text, edge, at, 0.9 * size, color, "la"))
+    return found
+
+
+def written(picture: Picture, texts: list[Word]) -> Picture:
+    """Return a picture with words on it."""
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(picture)
+    draw = ImageDraw.Draw(image)
+    for word in texts:
+        draw.text(
+            (word.right, word.down),
+            word.text,
+            fill=word.color,
+            font=font(round(word.size)),
+            anchor=word.anchor,
+        )
+    return np.asarray(image)
+
+
+def clock_text(scene: Scene, time: float, speed: float) -> str:
+    """Return what the clock shows; nothing where no time passes."""
+    if len(scene.time) < 2:
+        return ""
+    span = float(scene.time[-1] - scene.time[0])
+    digits = int(np.clip(2 - np.floor(np.log10(span if span > 0.0 else 1.0)), 1, 6))
+    pace = "" if speed == 1.0 else f"    {speed:.3g} x"
+    return f"{time:.{digits}f} s{pace}"
+
+
+@functools.cache
+def font(size: int) -> FreeTypeFont:
+    """Return the figures' font, which comes with Matplotlib."""
+    import matplotlib
+    from PIL import ImageFont
+
+    return ImageFont.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf", size)
+
+
+def _fitting(text: str, size: float, room: float) -> str:
+    """Return text on one line that is no wider than there is room."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text[:400]).split())
+    letters = font(round(size))
+    if letters.getlength(text) <= room:
+        return text
+    while text and letters.getlength(text + "…") > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def _written(painter: Painter, time: float, size: float) -> list[Word]:
+    """Return what parts have written on them, where they are."""
+    before, share = between(painter.scene.time, np.array([time]))
+    found = []
+    for actor in painter.scene.actors:
+        labelled = [part for part in actor.look.parts if part.text]
+        if not labelled:
+            continue
+        places = poses_at(actor.poses, before, share).position[0]
+        at = painter.points(places[[part.carrier for part in labelled]])
+        for part, (right, down, inverse) in zip(labelled, at.tolist(), strict=True):
+            if inverse > 0.0 and abs(right) < 1e5 and abs(down) < 1e5:
+                text = _fitting(part.text, size, painter.width)
+                found.append(Word(text, right, down, size, style.INK, "mm"))
+    return found

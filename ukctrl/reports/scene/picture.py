@@ -1,0 +1,302 @@
+"""A scene as a picture, on a machine without a display or a graphics card.
+
+A `Painter` knows what a scene's triangles are and where the eye is; it draws any moment. Machine
+code does the work, without Python's lock, so that several threads draw at the same time, each on
+a canvas of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Array, Matrix
+from ukctrl.core.errors import InputError
+from ukctrl.reports.scene import light_kernels, raster_kernels
+from ukctrl.reports.scene.camera import Camera, view_of
+from ukctrl.reports.scene.light_kernels import Bodies, Floor, Lamp, Lens
+from ukctrl.reports.scene.moments import between, mixed
+from ukctrl.reports.scene.stage import Curve, Scene
+from ukctrl.reports.scene.triangles import Triangles, light_of
+
+Picture = NDArray[np.uint8]
+"""Red, green and blue, shape ``(height, width, 3)``."""
+SMALLEST, LARGEST = 16, 4096
+"""How wide and high a picture may be, in points."""
+MOST_POINTS = 10_000_000
+"""And so many in all."""
+SQUARES = "#c3cbd4"
+"""The page's colour of the floor's lines."""
+PAPER = ("#ffffff", "#ffffff")
+"""What is behind everything, above and below."""
+FINER = 2
+"""So many points of the canvas along each axis are one of the picture."""
+SHADOW = 1024
+"""Points of the sun's picture along each axis."""
+SUN = (0.55, -0.4, 1.0)
+"""Where the sun stands, where z is upwards; the page's too."""
+WIDTHS = {"reference": (0.0085, 0.0125, 0.3), "trail": (0.0032, 0.009, 1.0)}
+"""Half the width of a curve and of its dot, as fractions of the scene, and its opacity."""
+
+
+def picture(
+    scene: Scene,
+    time: float | None = None,
+    *,
+    size: tuple[int, int] = (1280, 720),
+    camera: Camera | None = None,
+) -> Picture:
+    """Return what a scene looks like, without words.
+
+    Args:
+        scene: The scene.
+        time: At which time [s]; absent: at its end.
+        size: Width and height, in points.
+        camera: From where; absent: as the page does.
+
+    Raises:
+        InputError: A picture cannot have that size.
+    """
+    painter = Painter(scene, size, camera)
+    return painter.draw([scene.time[-1] if time is None else time])
+
+
+def _levels() -> NDArray[np.uint8]:
+    light = np.linspace(0.0, 1.0, 4096)
+    level = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1.0 / 2.4) - 0.055)
+    return np.round(255.0 * level).astype(np.uint8)
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Canvas:
+    """Room for drawing one picture at a time."""
+
+    depth: NDArray[np.float32]
+    layer: NDArray[np.float32]
+    seen: NDArray[np.int32]
+    light: NDArray[np.float32]
+    part: NDArray[np.float32]
+    nearest: NDArray[np.float32]
+    unseen: NDArray[np.int32]
+    world: Matrix
+    places: Matrix
+
+
+class Painter:
+    """Draws moments of a scene.
+
+    Args:
+        scene: The scene.
+        size: Width and height of the pictures, in points.
+        camera: From where; absent: as the page does.
+        paper: Colours behind everything, at the upper and at the lower edge.
+
+    Raises:
+        InputError: A picture cannot have that size.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        size: tuple[int, int],
+        camera: Camera | None = None,
+        paper: tuple[str, str] = PAPER,
+    ) -> None:
+        self.width, self.height = checked_size(size)
+        self.scene = scene
+        view = view_of(scene, camera, self.width, self.height)
+        self.near = view.near
+        self.plain = Lens(view.axes, view.focal, view.middle)
+        self.lens = Lens(view.axes, FINER * view.focal, FINER * view.middle)
+        self.triangles = Triangles(scene)
+        self._curves = [_Line(curve, self) for curve in scene.curves]
+        self._curves.sort(key=lambda line: line.curve.kind == "trail")
+        self._sun()
+        middle, reach = 0.5 * (scene.low + scene.high), float((scene.high - scene.low).max())
+        ground = scene.ground
+        self.floor = Floor(
+            ground is not None,
+            0.0 if ground is None else ground - 0.0015 * reach,
+            nice(reach / 6.0),
+            middle,
+            2.2 * float(np.linalg.norm(scene.high - scene.low)),
+            light_of(SQUARES),
+        )
+        self.backdrop = np.empty((self.height, self.width, 3), np.float32)
+        light_kernels.write_backdrop(
+            self.plain, self.floor, light_of(paper[0]), light_of(paper[1]), self.backdrop
+        )
+        self.levels = _levels()
+
+    def canvas(self) -> Canvas:
+        """Return room for drawing; each thread needs its own."""
+        fine, size = (FINER * self.height, FINER * self.width), (self.height, self.width)
+        return Canvas(
+            depth=np.empty(fine, np.float32),
+            layer=np.empty(fine, np.float32),
+            seen=np.empty(fine, np.int32),
+            light=np.empty((*size, 3), np.float32),
+            part=np.zeros(size, np.float32),
+            nearest=np.empty((SHADOW, SHADOW), np.float32),
+            unseen=np.empty((SHADOW, SHADOW), np.int32),
+            world=np.empty((len(self.triangles.local), 3)),
+            places=np.empty((len(self.triangles.local), 3)),
+        )
+
+    def draw(
+        self, times: Sequence[float], canvas: Canvas | None = None, faintest: float = 0.2
+    ) -> Picture:
+        """Return the picture of a moment; of several, those before the last shine through.
+
+        Args:
+            times: Which [s], ascending.
+            canvas: Room for it; absent: new.
+            faintest: Opacity of the first of several; the others' grow from it evenly.
+        """
+        canvas = self.canvas() if canvas is None else canvas
+        triangles = self.triangles
+        bodies = triangles.placed(times[-1], canvas.world)
+        self._look(canvas)
+        canvas.depth[:], canvas.seen[:] = 0.0, -1
+        raster_kernels.fill_seen(
+            canvas.places, canvas.world, bodies.faces, 0, triangles.hiding, self.lens.axes,
+            self.lens.focal, self.lens.middle, self.near, canvas.depth, canvas.seen,
+        )  # fmt: skip
+        lamp = self._lit(canvas)
+        light_kernels.write_light(
+            canvas.depth, canvas.seen, FINER, bodies, self.lens, lamp, self.floor, self.backdrop,
+            canvas.light,
+        )  # fmt: skip
+        canvas.seen[:] = -1
+        if triangles.clear:
+            self._look(canvas)
+        for first, last, opacity in triangles.clear:
+            self._blend(canvas, bodies, lamp, first, last, opacity)
+        for k, time in enumerate(times[:-1]):
+            earlier = triangles.placed(time, canvas.world)
+            self._look(canvas)
+            opacity = faintest + (0.75 - faintest) * k / len(times)
+            self._blend(canvas, earlier, lamp, 0, len(earlier.faces), opacity)
+        for line in self._curves:
+            line.draw(times[-1], canvas, self)
+        out = np.empty((self.height, self.width, 3), np.uint8)
+        light_kernels.write_screen(canvas.light, self.levels, out)
+        return out
+
+    def points(self, world: Array) -> Array:
+        """Return where points of the world are in the picture, and their inverse distances.
+
+        Args:
+            world: Shape ``(k, 3)`` [m].
+
+        Returns:
+            To the right, downwards and inverse distance [1/m], which is -1 behind the eye or
+            nowhere, shape ``(k, 3)``.
+        """
+        world = np.ascontiguousarray(world, dtype=np.float64)
+        out = np.zeros_like(world)
+        raster_kernels.project(
+            world, self.plain.axes, self.plain.focal, self.plain.middle, self.near, out
+        )
+        return out
+
+    def _sun(self) -> None:
+        scene = self.scene
+        up = np.array(scene.up)
+        vertical = int(np.abs(up).argmax())
+        toward = np.roll(np.array(SUN), vertical - 2) * np.where(up < 0.0, -1.0, 1.0)
+        toward /= np.linalg.norm(toward)
+        right = np.cross(up, toward)
+        right /= np.linalg.norm(right)
+        middle = 0.5 * (scene.low + scene.high)
+        self._sun_axes = np.stack([middle, right, np.cross(toward, right), toward])
+        reach = float(np.linalg.norm(scene.high - scene.low))
+        self._sun_scale = 0.5 * SHADOW / (0.55 * reach)
+        self._bias = 0.006 * reach
+        self._up = up
+
+    def _look(self, canvas: Canvas) -> None:
+        """Let the eye look at the vertices as they are now."""
+        raster_kernels.project(
+            canvas.world, self.lens.axes, self.lens.focal, self.lens.middle, self.near,
+            canvas.places,
+        )  # fmt: skip
+
+    def _lit(self, canvas: Canvas) -> Lamp:
+        """Let the sun look at what hides; its places stand where the eye's did."""
+        places, solid = canvas.places, self.triangles.faces[: self.triangles.hiding]
+        raster_kernels.project_level(
+            canvas.world, self._sun_axes, self._sun_scale, 0.5 * SHADOW, places
+        )
+        canvas.nearest[:] = -np.inf
+        raster_kernels.fill_all(places, solid, 0, len(solid), canvas.nearest, canvas.unseen)
+        used = places[: int(solid.max(initial=-1)) + 1, :2]
+        used = used[np.isfinite(used).all(axis=1)]
+        low = used.min(axis=0, initial=np.inf)
+        high = used.max(axis=0, initial=-np.inf)
+        edges = np.array([low[0], high[0], low[1], high[1]])
+        return Lamp(
+            self._sun_axes, self._sun_scale, canvas.nearest, edges, self._bias, self._up
+        )  # fmt: skip
+
+    def _blend(
+        self, canvas: Canvas, bodies: Bodies, lamp: Lamp, first: int, last: int, opacity: float
+    ) -> None:
+        canvas.layer[:] = canvas.depth
+        raster_kernels.fill_seen(
+            canvas.places, canvas.world, bodies.faces, first, last, self.lens.axes,
+            self.lens.focal, self.lens.middle, self.near, canvas.layer, canvas.seen,
+        )  # fmt: skip
+        light_kernels.blend_bodies(
+            canvas.layer, canvas.seen, FINER, opacity, bodies, self.lens, lamp, canvas.light
+        )
+
+
+class _Line:
+    """A curve in the picture of an eye that does not move."""
+
+    def __init__(self, curve: Curve, painter: Painter) -> None:
+        self.curve = curve
+        width, dot, self.opacity = WIDTHS[curve.kind]
+        reach = float((painter.scene.high - painter.scene.low).max()) * painter.plain.focal
+        self.width, self.dot = width * reach, dot * reach
+        self.least = painter.height / 900.0
+        self.color = light_of(curve.color)
+        self.places = painter.points(curve.points)
+
+    def draw(self, time: float, canvas: Canvas, painter: Painter) -> None:
+        before, share = between(painter.scene.time, np.array([time]))
+        now = painter.points(mixed(self.curve.points, before, share))
+        trail = self.curve.kind == "trail"
+        line = np.concatenate([self.places[: before[0] + 1], now]) if trail else self.places
+        for places, radius, least in ((line, self.width, 0.9), (now, self.dot, 2.2)):
+            raster_kernels.cover(
+                places, radius, least * self.least, FINER, canvas.depth, canvas.part
+            )
+        light_kernels.blend_line(canvas.part, self.opacity, self.color, canvas.light)
+
+
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Return width and height of a picture, if it can have them.
+
+    Raises:
+        InputError: It cannot.
+    """
+    width, height = size
+    fits = min(size) >= SMALLEST and max(size) <= LARGEST and width * height <= MOST_POINTS
+    if not fits:
+        raise InputError(
+            f"a picture must be {SMALLEST} to {LARGEST} points wide and high, and have at most "
+            f"{MOST_POINTS:.0e} in all; got {width} x {height}."
+        )
+    return int(width), int(height)
+
+
+def nice(value: float) -> float:
+    """Return the nearest of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(value))
+    steps = ((1.5, 1.0), (3.5, 2.0), (7.5, 5.0))
+    return float(power * next((step for most, step in steps if value / power < most), 10.0))
