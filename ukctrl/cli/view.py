@@ -21,8 +21,10 @@ from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
     from ukctrl.reports.scene.stage import Scene
+    from ukctrl.reports.viewer.live import Live
     from ukctrl.robot import Robot
     from ukctrl.simulation.result.result import Result
+    from ukctrl.simulation.scenario import Scenario
 
 HERE = "127.0.0.1"
 MOST_RUNS = 8
@@ -98,10 +100,13 @@ def view(
 
             AtRest(server, Robot.load(target, trust=trust))
         else:
+            from ukctrl.reports.viewer.timeline import show_scene
+
             show_scene(
                 server, _scene(target, stored, robot_only, controller, changes, trust, quiet)
             )
-        wait(server, quiet, open_browser=not no_open)
+        tell(server, quiet, open_browser=not no_open)
+        until_stopped()
 
 
 @contextlib.contextmanager
@@ -118,20 +123,23 @@ def opened(title: str, host: str, port: int | None) -> Iterator[Any]:
         stop(server)
 
 
-def show_scene(server: Any, scene: Scene) -> None:
-    """Show a scene with its time."""
-    from ukctrl.reports.viewer.display import Display
-    from ukctrl.reports.viewer.timeline import Timeline, add_switches, add_words
+@contextlib.contextmanager
+def live_view(
+    scenario: Scenario, host: str, port: int | None, no_open: bool, quiet: bool
+) -> Iterator[Live]:
+    """Yield what shows a run while it computes; its address is told before."""
+    from ukctrl.reports.viewer.live import Live
+    from ukctrl.simulation.loop.closed_loop import true_robot
 
-    display = Display(server, scene)
-    add_words(server, scene.title, scene.notes)
-    if len(scene.time) > 1:
-        Timeline(display, server).play()
-    add_switches(server, display)
+    with opened(scenario.title, host, port) as server:
+        end = scenario.start.t + scenario.timing.duration
+        live = Live(server, true_robot(scenario.robot), scenario.title, end)
+        tell(server, quiet, open_browser=not no_open)
+        yield live
 
 
-def wait(server: Any, quiet: bool, *, open_browser: bool) -> None:
-    """Say where it is, and serve until Ctrl-C."""
+def tell(server: Any, quiet: bool, *, open_browser: bool) -> None:
+    """Say where it is, and open a browser there where there is a screen."""
     from ukctrl.reports.viewer.server import address
 
     where = address(server)
@@ -140,6 +148,10 @@ def wait(server: Any, quiet: bool, *, open_browser: bool) -> None:
     if open_browser and _has_display():
         with contextlib.suppress(webbrowser.Error, OSError):
             webbrowser.open(where)
+
+
+def until_stopped() -> None:
+    """Serve until Ctrl-C."""
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(0.5)

@@ -43,7 +43,7 @@ class Display:
         self.size = float((scene.high - scene.low).max())
         server.scene.reset()
         server.scene.set_up_direction(scene.up)
-        self._look_at()
+        self._aim(scene.low, scene.high)
         self._add_lights()
         self._add_floor()
         self.actors = [self._add_actor(k, actor) for k, actor in enumerate(scene.actors)]
@@ -107,13 +107,23 @@ class Display:
             return k, 0.0
         return k, float((time - known[k]) / (known[k + 1] - known[k]))
 
-    def _look_at(self) -> None:
-        scene, camera = self.scene, self.server.initial_camera
-        right, above, toward = extent.view(scene.low, scene.high, scene.up)
-        middle, half = 0.5 * (scene.low + scene.high), 0.5 * (scene.high - scene.low)
+    def look_at(self, low: Vector, high: Vector) -> None:
+        """Let windows, those that are open as well, look at what is between two corners."""
+        self._aim(low, high)
+        camera = self.server.initial_camera
+        for client in self.server.get_clients().values():
+            with client.atomic():
+                client.camera.up_direction = self.scene.up
+                client.camera.position, client.camera.look_at = camera.position, camera.look_at
+                client.camera.fov = camera.fov
+
+    def _aim(self, low: Vector, high: Vector) -> None:
+        camera, up = self.server.initial_camera, self.scene.up
+        right, above, toward = extent.view(low, high, up)
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
         wide = max(float(np.abs(right) @ half) / 1.3, float(np.abs(above) @ half))
         far = 1.03 * (wide / np.tan(0.5 * FIELD) + float(np.abs(toward) @ half))
-        camera.up, camera.fov = scene.up, FIELD
+        camera.up, camera.fov = up, FIELD
         camera.near, camera.far = 0.01 * far, 200.0 * far
         camera.look_at, camera.position = middle, middle + far * toward
 

@@ -91,6 +91,10 @@ class AtRest:
                     q = self.q
             self.move(q)
 
+    def _moved(self, event: Any, dof: int) -> None:
+        if event.client is not None:  # else it was set here
+            self.set(dof, float(event.target.value))
+
     def _add(self, gui: Any, dofs: Sequence[int]) -> None:
         values = self._values(self.q, dofs)
         for dof, value in zip(dofs, values, strict=True):
@@ -101,9 +105,7 @@ class AtRest:
             slider = gui.add_slider(
                 f"{self.robot.dofs[dof]} [{unit}]", low, high, float(step), round(float(value), 4)
             )
-            slider.on_update(
-                lambda event, dof=dof: event.client and self.set(dof, float(event.target.value))
-            )
+            slider.on_update(lambda event, dof=dof: self._moved(event, dof))
             self.sliders[dof] = slider
 
     def _range(self, dof: int) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
+from ukctrl.reports.scene.stage import Scene
 from ukctrl.reports.viewer.display import Display
 from ukctrl.reports.viewer.server import set_dark
 
@@ -33,7 +34,7 @@ class Timeline:
         self, display: Display, server: Any, *, live: bool = False, end: float | None = None
     ) -> None:
         self.display = display
-        self.playing, self.following = False, live
+        self.playing, self.following, self._live = False, live, live
         self._known = display.scene.time[-1]
         self._start = float(display.scene.time[0])
         self._end = float(self._known if end is None else end)
@@ -115,6 +116,10 @@ class Timeline:
             moment = self.display.time + passed * float(self._speed.value[:-1])
             if moment >= self._known:
                 self.go(self._known)
+                if self._live:  # and on with what comes
+                    self.pause()
+                    self.following = True
+                    continue
                 if not self.loop.value:
                     self.pause()
                     continue
@@ -124,10 +129,22 @@ class Timeline:
             self._closed.wait(max(0.0, FRAME - (time.monotonic() - now)))
 
 
-def add_switches(server: Any, display: Display) -> None:
-    """Add a box for everything that may be hidden."""
+def show_scene(server: Any, scene: Scene) -> Timeline | None:
+    """Show a scene with its time, which begins to run where there is any."""
+    server.gui.reset()
+    display = Display(server, scene)
+    add_words(server, scene.title, scene.notes)
+    timeline = Timeline(display, server) if len(scene.time) > 1 else None
+    add_switches(server, display)
+    if timeline is not None:
+        timeline.play()
+    return timeline
+
+
+def add_switches(server: Any, display: Display, *more: str) -> None:
+    """Add a box for everything that may be hidden, and for what may come."""
     with server.gui.add_folder("Show"):
-        for group, seen in display.groups.items():
+        for group, seen in {**dict.fromkeys(more, True), **display.groups}.items():
             box = server.gui.add_checkbox(LABELS.get(group, group), seen)
             box.on_update(lambda event, group=group: display.set_visible(group, event.target.value))
         dark = server.gui.add_checkbox("dark", False)
