@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 FIGURES = ("errors", "inputs", "motion")
 """The first of these that has something to show stands in the card of a run."""
+TALLEST = 900
+"""A card that needs more room scrolls [px]."""
 
 
 def html(shown: Result | Robot) -> str:
@@ -95,12 +97,11 @@ def card(
         },
         _tried(lambda: None if scene is None else web_page.stage(scene())),
     )
-    height = (
-        230 + 60 * bool(lines or table) + 210 * ("<canvas>" in text) + 130 * (figure is not None)
-    )
+    height = 110 + 410 * ("<canvas>" in text) + 130 * bool(tiles) + 340 * (figure is not None)
+    height += 40 * (len(lines) + (0 if table is None else 1 + len(table.rows)))
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(text)}" title="{escape(title)}" '
-        f'style="width:100%;height:{height}px;border:0;border-radius:8px">'
+        f'style="width:100%;height:{min(height, TALLEST)}px;border:0;border-radius:8px">'
         f"{escape(title)}: {escape(lead)}</iframe>"
     )
 

@@ -54,14 +54,14 @@ def open_server(title: str, host: str = HERE, port: int | None = None) -> Any:
     # A tunnel to the vendor's machines is nothing that a page may ask for.
     server.request_share_url = lambda *_, **__: None
     set_dark(server, False)
+    server.gui.main_panel.dock_right()
     return server
 
 
 def set_dark(server: Any, dark: bool) -> None:
-    """Show light on dark, or dark on light; with the controls beside the picture."""
+    """Show light on dark, or dark on light."""
     server.gui.configure_theme(
         dark_mode=dark,
-        control_layout="fixed",
         show_logo=False,
         show_share_button=False,
         brand_color=(0, 114, 178),
