@@ -40,7 +40,7 @@ def test_cards_are_one_frame_that_fetches_nothing(result, scenario):
         card = shown._repr_html_()
         assert len(card) < LARGEST
         page = inside(card)
-        assert "default-src 'none'" in page
+        assert "default-src &#39;none&#39;; " in page
         assert not re.search(
             r'(?:src|href)="(?!#)', re.sub(r"<script>.*?</script>", "", page, flags=re.S)
         )
@@ -76,7 +76,7 @@ def test_what_is_no_quantity_is_told_with_what_was_meant(result):
         UnknownName, match="no quantity or figure named 'eror'; did you mean 'errors'"
     ):
         result.plot("eror")
-    with pytest.raises(UnknownName, match="in this result named 'passive_phi'"):
+    with pytest.raises(UnknownName, match="in this result named 'reaction'"):
         result.plot("reaction")
 
 

@@ -14,6 +14,7 @@ from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.from_robot import of_robot
 from ukctrl.reports.scene.stage import Curve, Scene
 from ukctrl.reports.viewer.display import Display
+from ukctrl.reports.viewer.server import clear_controls
 from ukctrl.reports.viewer.timeline import Timeline, add_switches, add_words, show_scene
 from ukctrl.robot import Robot
 from ukctrl.robot.look.parts import Poses
@@ -62,8 +63,10 @@ class Live:
         began = time.perf_counter()
         if began < self._next or recorder.count == self._seen:
             return
-        rows = recorder.since(self._seen, NAMES)
+        before, rows = self._seen, recorder.since(self._seen, NAMES)
         self._seen = recorder.count
+        if len(rows["time"]) < self._seen - before:  # some went to the store between two looks
+            rows["frame_position"][:1] = np.nan
         try:
             self._take(rows, recorder.frames)
         except Exception as error:  # whatever is wrong with the picture, the run goes on
@@ -118,7 +121,7 @@ class Live:
         self._timeline.grow()
 
     def _begun(self, scene: Scene) -> tuple[Display, Timeline]:
-        self._server.gui.reset()
+        clear_controls(self._server)
         display = Display(self._server, scene)
         add_words(self._server, scene.title, ["The run is being computed."])
         timeline = Timeline(display, self._server, live=True, end=self._end)

@@ -54,8 +54,14 @@ def open_server(title: str, host: str = HERE, port: int | None = None) -> Any:
     # A tunnel to the vendor's machines is nothing that a page may ask for.
     server.request_share_url = lambda *_, **__: None
     set_dark(server, False)
-    server.gui.main_panel.dock_right()
+    clear_controls(server)
     return server
+
+
+def clear_controls(server: Any) -> None:
+    """Remove all controls; those that come stand beside the picture."""
+    server.gui.reset()
+    server.gui.main_panel.dock_right()
 
 
 def set_dark(server: Any, dark: bool) -> None:

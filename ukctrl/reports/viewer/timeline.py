@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ukctrl.reports.scene.stage import Scene
 from ukctrl.reports.viewer.display import Display
-from ukctrl.reports.viewer.server import set_dark
+from ukctrl.reports.viewer.server import clear_controls, set_dark
 
 FRAME: Final = 1.0 / 30.0
 """A moment is shown for so long [s]."""
@@ -131,7 +131,7 @@ class Timeline:
 
 def show_scene(server: Any, scene: Scene) -> Timeline | None:
     """Show a scene with its time, which begins to run where there is any."""
-    server.gui.reset()
+    clear_controls(server)
     display = Display(server, scene)
     add_words(server, scene.title, scene.notes)
     timeline = Timeline(display, server) if len(scene.time) > 1 else None
