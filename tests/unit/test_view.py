@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import dataclasses as dc
 import os
+import signal
 import socket
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +16,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.shared.command import CLI
 from ukctrl import Robot, Scenario, simulate
+from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.reports.scene.from_results import of_result
 from ukctrl.reports.viewer import server as served
@@ -221,3 +226,44 @@ def test_edges_stay_sharp_and_round_sides_smooth():
 def test_colours_that_are_none_are_the_bodys():
     assert rgb("#0072b2") == (0, 114, 178)
     assert rgb("url(http://example.org)") == rgb("")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["view", "panda", "-c", "pd-gravity"],
+            "--controller goes with a scenario; 'panda' is a rob",
+        ),
+        (["view", "pandda"], "did you mean"),
+        (
+            ["view", ".", "--no-open"],
+            "must hold a run (result.nc), a comparison's runs, or a robot",
+        ),
+        (["view", "panda", "--port", "-1"], "--port must be from 0 to 65535; got -1"),
+        (["view", "panda", "--record", "x.png", "--size", "big"], "--size must be WIDTHxHEIGHT"),
+        (["run", "scara-helix", "--port", "0"], "--port goes with --view"),
+    ],
+)
+def test_the_command_says_what_does_not_fit(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_the_command_serves_until_it_is_stopped(tmp_path):
+    command = [sys.executable, "-c", CLI, "view", "two_link", "--no-open", "--port", "0"]
+    started = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    line = started.stdout.readline()
+    where = line.split()[1]
+    assert where.startswith("http://127.0.0.1:")
+    assert urllib.request.urlopen(where, timeout=10).status == 200
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert (started.returncode, out, err) == (0, "", "")
