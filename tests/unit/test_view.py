@@ -47,7 +47,7 @@ def run():
 
 def test_only_this_machine_may_look(server):
     port = server.get_port()
-    assert address(server) == f"http://127.0.0.1:{port}"
+    assert address(server) == f"http://{served.HERE}:{port}"
     assert urllib.request.urlopen(address(server), timeout=10).status == 200
     table = Path("/proc/net/tcp").read_text(encoding="utf-8")
     bound = [line.split() for line in table.splitlines()[1:]]
@@ -262,7 +262,7 @@ def test_the_command_serves_until_it_is_stopped(tmp_path):
     )
     line = started.stdout.readline()
     where = line.split()[1]
-    assert where.startswith("http://127.0.0.1:")
+    assert where.startswith(f"http://{served.HERE}:")
     assert urllib.request.urlopen(where, timeout=10).status == 200
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=30)

@@ -1,8 +1,8 @@
 """How is a result shown? In figures, tables and pages.
 
 In order: ``plot`` draws figures of a result; ``table`` holds a table, made once for every medium;
+``scene`` is what moves in three dimensions, ``viewer`` shows it in the browser while Python waits;
 ``web_page`` renders pages that need nothing beside them, from `templates/`; ``run_page`` is the
-page of one run, which every other page looks like; ``scene`` is what moves in it, ``viewer`` shows
-that in the browser while Python waits, ``notebook`` below a cell. The pages of studies and analyses stand beside
+page of one run, which every other page looks like; ``notebook`` has cards for notebooks. The pages of studies and analyses stand beside
 what they show.
 """

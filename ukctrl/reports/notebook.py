@@ -107,6 +107,14 @@ def card(
 
 
 def figure_of(result: Result, name: str) -> Figure:
+    """Return a figure of `_figure_of`, which shows itself below a notebook's cell."""
+    figure = _figure_of(result, name)
+    # Matplotlib shows figures that pyplot has made, and these are made without it.
+    figure.__dict__["_repr_png_"] = lambda: style.png(figure)
+    return figure
+
+
+def _figure_of(result: Result, name: str) -> Figure:
     """Return a figure of a run, or one of a single quantity over time.
 
     Raises:
