@@ -53,7 +53,7 @@ def html(shown: Result | Robot) -> str:
         shown.title,
         headline(shown),
         badge=(shown.status_level, shown.status),
-        tiles=tiles(shown),
+        tiles=tiles(shown)[:4],
         figure=None if name is None else lambda: plot.draw(shown, name),
         scene=lambda: of_result(shown),
     )
@@ -97,7 +97,7 @@ def card(
         },
         _tried(lambda: None if scene is None else web_page.stage(scene())),
     )
-    height = 110 + 410 * ("<canvas>" in text) + 130 * bool(tiles) + 340 * (figure is not None)
+    height = 110 + 410 * ("<canvas>" in text) + 150 * bool(tiles) + 340 * (figure is not None)
     height += 40 * (len(lines) + (0 if table is None else 1 + len(table.rows)))
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(text)}" title="{escape(title)}" '

@@ -13,6 +13,7 @@ from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.page_data import color_of, usable
 from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
+from ukctrl.reports.viewer.server import set_dark
 from ukctrl.reports.viewer.smooth import creased
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.meshes import Mesh
@@ -20,6 +21,8 @@ from ukctrl.robot.look.meshes import Mesh
 BODY, MUTED = "#b7c1cc", "#5b6672"
 """Colours of what has none, as in the page."""
 ARROWS = {"inputs": style.PALETTE[1], "reactions": style.PALETTE[3]}
+SQUARES = {False: ((212, 218, 225), (176, 186, 197)), True: ((44, 50, 57), (66, 74, 84))}
+"""Lines of the floor, and every fifth of them: on light, and on dark."""
 FIELD = 0.49
 """Opening of the camera, upwards [rad]."""
 LONGEST, RADIUS, FULL_TURN, FAINT = 0.24, 0.075, 5.0, 0.004
@@ -75,6 +78,12 @@ class Display:
             for shown, actor in zip(self.actors, self.scene.actors, strict=True):
                 shown.reveal(self._seen(actor.group), self._seen("names"), self._seen("frames"))
             self.show(self.time)
+
+    def set_dark(self, dark: bool) -> None:
+        """Show light on dark, or dark on light."""
+        set_dark(self.server, dark)
+        if self._floor is not None:
+            self._floor.cell_color, self._floor.section_color = SQUARES[dark]
 
     def extend(self, scene: Scene) -> None:
         """Take a scene with the same actors at other moments, such as more of them."""
@@ -137,19 +146,20 @@ class Display:
 
     def _add_floor(self) -> None:
         scene = self.scene
+        self._floor: Any = None
         if scene.ground is None:
             return
         cell = 10.0 ** np.floor(np.log10(self.size / 3.0))
         cell *= max(step for step in (1.0, 2.0, 5.0) if step * cell <= self.size / 3.0)
         middle = 0.5 * (scene.low + scene.high)
         at = np.round(middle[:2] / cell) * cell
-        self.server.scene.add_grid(
+        self._floor = self.server.scene.add_grid(
             "/floor",
             infinite_grid=True,
             cell_size=cell,
             section_size=5.0 * cell,
-            cell_color=(212, 218, 225),
-            section_color=(176, 186, 197),
+            cell_color=SQUARES[False][0],
+            section_color=SQUARES[False][1],
             fade_distance=12.0 * self.size,
             shadow_opacity=0.2,
             position=(float(at[0]), float(at[1]), scene.ground - 2e-3 * self.size),

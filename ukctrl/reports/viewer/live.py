@@ -20,9 +20,9 @@ from ukctrl.robot import Robot
 from ukctrl.robot.look.parts import Poses
 from ukctrl.simulation.loop.recorder import Recorder
 
-SHARE = 0.04
+SHARE = 0.03
 """Showing takes no more than this part of the time of the run."""
-SHORTEST = 1.0 / 15.0
+SHORTEST = 0.1
 """And is done no more often [s]."""
 MOST = 1500
 """So many moments are kept; of more, every second one."""

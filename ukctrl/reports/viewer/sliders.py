@@ -17,7 +17,6 @@ from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.start import solve_start
 from ukctrl.reports.scene.from_robot import of_robot
 from ukctrl.reports.viewer.display import Display, label
-from ukctrl.reports.viewer.server import set_dark
 from ukctrl.reports.viewer.timeline import add_words
 from ukctrl.robot import Robot
 
@@ -62,7 +61,7 @@ class AtRest:
                         lambda _: self._frames.reveal(bool(axes.value), bool(names.value), self.q)
                     )
             dark = gui.add_checkbox("dark", False)
-            dark.on_update(lambda event: set_dark(server, bool(event.target.value)))
+            dark.on_update(lambda event: self.display.set_dark(bool(event.target.value)))
 
     def move(self, q: Vector) -> None:
         """Go to a configuration, and set the sliders to it."""
@@ -135,6 +134,12 @@ def _dofs(block: Any) -> range:
     return range(block.iv, block.iv + len(block.dofs))
 
 
+def _place(robot: Robot, frame: str) -> tuple[float, ...]:
+    """Return which joint carries a frame, and where on it."""
+    site = robot.site(frame)
+    return (float(site.joint), *np.round(site.translation, 6).tolist())
+
+
 class _Frames:
     """The frames that a robot's file names, made when they are first asked for."""
 
@@ -148,15 +153,23 @@ class _Frames:
     def reveal(self, axes: bool, names: bool, q: Vector) -> None:
         """Show or hide axes and names."""
         if not self._handles and (axes or names):
+            alike: dict[tuple[float, ...], list[str]] = {}  # one text where frames coincide
+            for name in self.names:
+                alike.setdefault(_place(self._robot, name), []).append(name)
             for k, name in enumerate(self.names):
                 looks = {"axes_length": 0.08 * self._size, "axes_radius": 0.0025 * self._size}
                 frame = self._server.scene.add_frame(f"/frame-{k}", show_axes=axes, **looks)
                 frame.origin_radius = 0.005 * self._size
                 self._handles.append(frame)
-                self._labels.append(label(self._server.scene, f"/frame-{k}/name", name, names))
+                words = alike.pop(_place(self._robot, name), None)
+                if words is not None:
+                    text = label(self._server.scene, f"/frame-{k}/name", ", ".join(words), names)
+                    self._labels.append(text)
         self._seen = axes or names
-        for frame, text in zip(self._handles, self._labels, strict=True):
-            frame.show_axes, text.visible = axes, names
+        for frame in self._handles:
+            frame.show_axes = axes
+        for text in self._labels:
+            text.visible = names
         self.place(q)
 
     def place(self, q: Vector) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ukctrl.reports.scene.stage import Scene
 from ukctrl.reports.viewer.display import Display
-from ukctrl.reports.viewer.server import clear_controls, set_dark
+from ukctrl.reports.viewer.server import clear_controls
 
 FRAME: Final = 1.0 / 30.0
 """A moment is shown for so long [s]."""
@@ -148,7 +148,7 @@ def add_switches(server: Any, display: Display, *more: str) -> None:
             box = server.gui.add_checkbox(LABELS.get(group, group), seen)
             box.on_update(lambda event, group=group: display.set_visible(group, event.target.value))
         dark = server.gui.add_checkbox("dark", False)
-        dark.on_update(lambda event: set_dark(server, bool(event.target.value)))
+        dark.on_update(lambda event: display.set_dark(bool(event.target.value)))
 
 
 def add_words(server: Any, title: str, lines: Sequence[str]) -> Any:
