@@ -28,8 +28,6 @@ def closed(robot: Robot, q: Vector) -> Vector:
     """Return the nearest configuration that keeps the passive constraints; where none is near, one
     from elsewhere, and at last the given one.
     """
-    if not robot.passive:
-        return q
     stack = Stack(passive_constraints(robot), robot)
     try:
         return solve_start(stack, q, np.zeros(robot.nv)).q

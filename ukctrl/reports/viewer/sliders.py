@@ -16,7 +16,8 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.start import solve_start
 from ukctrl.reports.scene.from_robot import of_robot
-from ukctrl.reports.viewer.display import Display, label
+from ukctrl.reports.viewer.display import Display
+from ukctrl.reports.viewer.lines import label
 from ukctrl.reports.viewer.timeline import add_words
 from ukctrl.robot import Robot
 
