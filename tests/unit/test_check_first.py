@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.check.first_scenario import _angle, _goal, _head, _joint_motion, closed, home
+from ukctrl.analysis.check.first_scenario import _angle, _goal, _head, _joint_motion
 from ukctrl.analysis.check.robot_check import _bodies, _joints, _missing, _unlikely, check_robot
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.analysis.check.weakest_grip import weakest_grip
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.core.errors import StartError
+from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import RelativeDegree

@@ -90,6 +90,21 @@ def card_of(controller: str, scenario: str) -> str:
     return controller
 
 
+def is_robot(name: str) -> bool:
+    """Return whether an argument names a robot, and no scenario."""
+    from ukctrl.core.files import catalog
+    from ukctrl.core.files.toml import read_toml
+
+    path = Path(name)
+    if name.endswith(".toml") and path.is_file():
+        return "robot" not in read_toml(path) and bool(set(catalog.PLANTS) & set(read_toml(path)))
+    if name.endswith(catalog.FILE_ENDINGS):
+        return not name.endswith(".toml")
+    if "/" in name:
+        return (path / "robot.toml").is_file()
+    return name not in catalog.names("scenarios") and name in catalog.names("robots")
+
+
 @contextlib.contextmanager
 def about(scenario: str) -> Iterator[None]:
     """Begin the messages of what does not fit a scenario with its name."""

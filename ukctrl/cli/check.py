@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, pairs_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, is_robot, pairs_of, scenario_of
 from ukctrl.cli.options import Card, Format, Json, Quiet, Set, Trust, Width
 from ukctrl.cli.terminal.check_text import check_lines
 from ukctrl.cli.terminal.lines import answer
@@ -99,21 +99,6 @@ def is_part(name: str) -> bool:
 
     table = read_toml(path)
     return "robot" not in table and bool({"kind", "use"} & set(table))
-
-
-def is_robot(name: str) -> bool:
-    """Return whether an argument of ``check`` names a robot, and no scenario."""
-    from ukctrl.core.files import catalog
-    from ukctrl.core.files.toml import read_toml
-
-    path = Path(name)
-    if name.endswith(".toml") and path.is_file():
-        return "robot" not in read_toml(path) and bool(set(catalog.PLANTS) & set(read_toml(path)))
-    if name.endswith(catalog.FILE_ENDINGS):
-        return not name.endswith(".toml")
-    if "/" in name:
-        return (path / "robot.toml").is_file()
-    return name not in catalog.names("scenarios") and name in catalog.names("robots")
 
 
 def check_part(

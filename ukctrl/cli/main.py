@@ -23,6 +23,7 @@ from ukctrl.cli.run import run
 from ukctrl.cli.sweep import sweep
 from ukctrl.cli.terminal.lines import notice, write
 from ukctrl.cli.tune import tune
+from ukctrl.cli.view import view
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.own_processes import (
     begin_command,
@@ -58,6 +59,7 @@ app.command("list")(list_catalogue)
 app.command()(check)
 app.command()(analyze)
 app.command()(run)
+app.command()(view)
 app.command()(compare)
 app.command()(tune)
 app.command()(sweep)

@@ -97,7 +97,7 @@ def html(
         "headline": headline(result),
         "source": str(result.scenario.get("source") or "").rstrip("."),
         "contents": contents,
-        "tiles": _tiles(result),
+        "tiles": tiles(result),
         "verdicts": result.verdicts,
         "figures": images,
         "metrics": _metric_table(result),
@@ -109,7 +109,7 @@ def html(
     return web_page.render("report.html.j2", context, scene)
 
 
-def _tiles(result: Result) -> list[Tile]:
+def tiles(result: Result) -> list[Tile]:
     """Return the six numbers that a reader wants first."""
     if len(result.samples) == 0:
         return []

@@ -8,8 +8,11 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
+from numpy.typing import ArrayLike
+
+from ukctrl.core.shown import Shown
 from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.load import from_formulas, load
 from ukctrl.robot.perturb import Perturbation
@@ -19,12 +22,15 @@ from ukctrl.robot.schema.robot_file import Options
 
 @final
 @dc.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Robot(Assembly):
+class Robot(Assembly, Shown):
     """A robot model.
 
     Make one with `Robot.load` (a name, a ``robot.toml`` or a model file) or `Robot.build` (the
-    text of a model, a Lagrangian, functions). It is immutable; `perturbed` returns another.
+    text of a model, a Lagrangian, functions). It is immutable; `perturbed` returns another. In a
+    notebook it shows itself.
     """
+
+    shown_by: ClassVar[str] = "reports.notebook"
 
     @classmethod
     def load(
@@ -78,6 +84,17 @@ class Robot(Assembly):
             return cls.of(from_source(plant, options, name))
         kind = "functions" if isinstance(plant, Functions) else "lagrangian"
         return cls.of(from_formulas(plant, options, name or kind))
+
+    def show(self, q: ArrayLike | None = None) -> Any:
+        """Show it at a configuration: in a notebook below the cell, else in the browser.
+
+        Args:
+            q: Where it is, shape ``(nq,)``; absent: at home.
+
+        Raises:
+            ShapeError: The configuration is not the robot's.
+        """
+        return self.shower().show(self, q)
 
     def perturbed(self, difference: Perturbation) -> Robot:
         """Return a robot that differs from this one as stated.

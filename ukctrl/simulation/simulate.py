@@ -31,7 +31,7 @@ from ukctrl.simulation.loop.closed_loop import Loop, true_robot
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import observed, provenance
 from ukctrl.simulation.loop.rates import asked, copy_common, same_state
-from ukctrl.simulation.loop.recorder import Drifted
+from ukctrl.simulation.loop.recorder import Drifted, Recorder
 from ukctrl.simulation.loop.rewind import Origin
 from ukctrl.simulation.loop.sample_kernels import other_state
 from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
@@ -44,6 +44,8 @@ from ukctrl.simulation.scenario.scenario import TableOf
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
+Watch = Callable[[Recorder], None]
+"""Called now and then with what is recorded so far, which it may read; see `Recorder.since`."""
 TIMED = 2e-4
 """For so long a law is asked, after the run, to tell how long it takes [s]."""
 CRAWLING = 1e-7
@@ -65,6 +67,7 @@ def simulate(
     *,
     progress: Progress | None = None,
     planning: Progress | None = None,
+    watch: Watch | None = None,
     robot: Robot | None = None,
 ) -> Result:
     """Run a scenario in closed loop.
@@ -76,6 +79,8 @@ def simulate(
         scenario: What to run.
         progress: Called now and then with the time reached and the duration [s].
         planning: Called in the same way while the controller works out a motion before the run.
+        watch: Called now and then with the samples so far, such as to show them; it changes
+            nothing of the run.
         robot: The scenario's robot, where it has been loaded before.
 
     Raises:
@@ -83,7 +88,7 @@ def simulate(
     """
     with _ready(scenario, robot, planning) as loop:
         began = time.perf_counter()
-        status, message, samples = _ran(loop, progress or _silent)
+        status, message, samples = _ran(loop, _watched(loop, progress or _silent, watch))
         wall = time.perf_counter() - began
         return Result.of(
             samples,
@@ -191,6 +196,17 @@ def _signals(loop: Loop, arrays: Mapping[str, Array]) -> tuple[dict[str, Signal]
     except KeyboardInterrupt:
         return {}, "the signals are left out: stopped by the user."
     return signals, ""
+
+
+def _watched(loop: Loop, progress: Progress, watch: Watch | None) -> Progress:
+    if watch is None:
+        return progress
+
+    def told(reached: float, duration: float) -> None:
+        progress(reached, duration)
+        watch(loop.recorder)
+
+    return told
 
 
 def _silent(reached: float, duration: float) -> None:

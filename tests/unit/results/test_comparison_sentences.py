@@ -52,7 +52,7 @@ OVERALL = [
     ),
     (
         BOTH,
-        [row({"a": 2.0, "b": 2.0}, ("a", "b"), "rms_beta"), row(dict(a=3.0, b=4.0), (), "effort")],
+        [row({"a": 2.0, "b": 2.0}, ("a", "b"), "rms_beta"), row({"a": 3.0, "b": 4}, (), "effort")],
         {}, "good",
         "Smallest error: 'a', 'b', 2 m. Least effort: no clear difference, 3 m to 4 m.",
     ),

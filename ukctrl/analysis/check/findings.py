@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
@@ -12,6 +12,7 @@ from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.analysis.internal_dynamics import InternalDynamics
+from ukctrl.core.shown import Shown
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.integrability.classify import Integrability
 from ukctrl.simulation.result.plain_files import finite_or_none
@@ -150,8 +151,10 @@ class Cause(NamedTuple):
 
 
 @dc.dataclass(frozen=True, kw_only=True)
-class Check:
+class Check(Shown):
     """What `check` found. ``problems`` empty means that a run can start."""
+
+    shown_by: ClassVar[str] = "analysis.check.check_card"
 
     scenario: str
     robot: str

@@ -9,10 +9,9 @@ import numpy as np
 
 from ukctrl.analysis.check.check import check
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import StartError, UkctrlError
-from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
-from ukctrl.mechanics.start import met_elsewhere, solve_start
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.at_rest import home
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 from ukctrl.robot.layout import Block
 from ukctrl.simulation.scenario import Scenario
@@ -21,30 +20,6 @@ STEP = {"rad/s": 0.2, "m/s": 0.05}
 """How far the first motion goes [rad or m], by the unit of the velocity."""
 SIZES = (1.0, 0.1)
 """The parts of that which are tried: a closed chain may have little room."""
-
-
-def home(robot: Robot) -> Vector:
-    """Return where the robot begins: at home, or at zero where its limits allow it."""
-    if robot.home is not None:
-        return robot.home
-    q = np.array(robot.neutral)
-    outside = (q < robot.q_lower) | (q > robot.q_upper)
-    both = outside & np.isfinite(robot.q_lower) & np.isfinite(robot.q_upper)
-    q[outside] = np.clip(q, robot.q_lower, robot.q_upper)[outside]
-    q[both] = 0.5 * (robot.q_lower[both] + robot.q_upper[both])
-    return q
-
-
-def closed(robot: Robot, q: Vector) -> Vector:
-    """Return the nearest configuration that keeps the passive constraints; where none is near, one
-    from elsewhere, and at last the given one.
-    """
-    stack = Stack(passive_constraints(robot), robot)
-    try:
-        return solve_start(stack, q, np.zeros(robot.nv)).q
-    except StartError:
-        other = met_elsewhere(stack)
-        return q if other is None else other
 
 
 def first_scenario(robot: Robot, reference: str, q: Vector, dynamics: Dynamics) -> str:

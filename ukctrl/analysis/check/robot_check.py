@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.analysis.check.first_scenario import closed, first_scenario, home
+from ukctrl.analysis.check.first_scenario import first_scenario
 from ukctrl.core.errors import ModelError, quoted
+from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
 from ukctrl.simulation.result.plain_files import finite_or_none

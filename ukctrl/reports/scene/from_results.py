@@ -79,7 +79,7 @@ def of_results(
             robot, look = body
             actor = _actor(result, robot, look, at, name, color)
             actors.append(actor)
-            gravity = _gravity(robot) if gravity is None else gravity
+            gravity = gravity_of(robot) if gravity is None else gravity
             if alone:
                 actors += cast.ghost(result, robot, look, actor, at)
                 pushes = arrows(robot, result.samples, at)
@@ -224,7 +224,8 @@ def _seen_from_afar(actor: Actor, size: float) -> Actor:
     return dc.replace(actor, look=dc.replace(actor.look, parts=parts))
 
 
-def _gravity(robot: Robot) -> Vector | None:
+def gravity_of(robot: Robot) -> Vector | None:
+    """Return the acceleration of gravity, shape ``(3,)`` [m/s^2]; None where there is none."""
     try:
         return robot.gravity
     except UkctrlError:  # a plant of formulas does not know of one

@@ -165,3 +165,34 @@ def spring(radius: float, turns: int, wire: float) -> Mesh:
     first = np.stack([low + here, low + around + there, low + there], -1)
     second = np.stack([low + here, low + around + here, low + around + there], -1)
     return Mesh(rings.reshape(-1, 3), np.concatenate([first, second]).reshape(-1, 3))
+
+
+def tube(points: Matrix, radius: float) -> Mesh:
+    """Return a tube along points, with gaps where they are no numbers, shape ``(n, 3)`` [m]."""
+    around = 8
+    known: NDArray[np.bool_] = np.isfinite(points).all(axis=1)
+    middle = np.where(known[:, None], points, 0.0)
+    before = np.where(np.roll(known, 1) & known & (np.arange(len(points)) > 0), -1, 0)
+    after = np.where(np.roll(known, -1) & known & (np.arange(len(points)) < len(points) - 1), 1, 0)
+    k = np.arange(len(points))
+    along = middle[k + after] - middle[k + before]
+    side, sides = np.array([1.0, 0.3, 0.1]), np.zeros((len(points), 2, 3))
+    for i, ahead in enumerate(along):  # carried along, so that it does not twist
+        length = float(np.linalg.norm(ahead))
+        if length > 0.0:
+            unit = ahead / length
+            side = side - (side @ unit) * unit
+            if np.linalg.norm(side) < 1e-3:
+                side = np.cross(unit, np.eye(3)[int(np.abs(unit).argmin())])
+            side = side / np.linalg.norm(side)
+            sides[i] = side, np.cross(unit, side)
+        elif i:
+            sides[i] = sides[i - 1]
+    angle = 2.0 * np.pi * np.arange(around) / around
+    turns = np.stack([np.cos(angle), np.sin(angle)], 1)
+    rings = middle[:, None] + radius * turns @ sides
+    here, there = np.arange(around), np.roll(np.arange(around), -1)
+    low = around * np.flatnonzero(known[:-1] & known[1:])[:, None]
+    first = np.stack([low + here, low + there, low + around + there], -1)
+    second = np.stack([low + here, low + around + there, low + around + here], -1)
+    return Mesh(rings.reshape(-1, 3), np.concatenate([first, second]).reshape(-1, 3))

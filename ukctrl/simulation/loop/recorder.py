@@ -6,7 +6,7 @@ Rows gather in a block, whose products are formed at once; full blocks go to the
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -213,6 +213,15 @@ class Recorder:
     def last(self, name: str) -> Array:
         """Return a quantity at the last sample, an array of no axes where it is one number."""
         return np.asarray(self.arrays[name][(self.count - 1 - self._first) % self._size])
+
+    def since(self, first: int, names: Sequence[str]) -> dict[str, Array]:
+        """Return copies of quantities at the samples from a number on.
+
+        Those that have gone to the store already are left out, so that this stays cheap.
+        """
+        begin = max(0, first - self._first)
+        end = self.count - self._first
+        return {name: self.arrays[name][begin:end].copy() for name in names}
 
     def steps(self, taken: Taken) -> Iterator[Step]:
         """Yield what keeps a sample at the state of the true robot, where the law has answered.

@@ -10,11 +10,12 @@ import dataclasses as dc
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.shown import Shown
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures, storage
 from ukctrl.simulation.result.plain_files import finite_or_none, plain, writable
@@ -25,18 +26,21 @@ from ukctrl.simulation.result.verdicts import Belief, belief, judge
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
 __all__ = ["STATUSES", "Labels", "Result", "Signal", "Status"]
 
 
 @final
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Result(Record):
+class Result(Record, Shown):
     """One finished, failed or interrupted run.
 
     Make one with [`Result.build`][ukctrl.Result.build] or read one back
-    with [`Result.load`][ukctrl.Result.load].
+    with [`Result.load`][ukctrl.Result.load]. In a notebook it shows itself.
     """
+
+    shown_by: ClassVar[str] = "reports.notebook"
 
     @staticmethod
     def build(
@@ -144,6 +148,19 @@ class Result(Record):
         peaks = measures.reaction_peaks(self.samples)
         entries = [peak._asdict() | {"value": finite_or_none(peak.value)} for peak in peaks]
         return {"reactions": entries} if entries else {}
+
+    def plot(self, name: str) -> Figure:
+        """Draw a quantity over time, such as ``"u"``, or a figure of the page, such as ``"path"``.
+
+        Raises:
+            UnknownName: There is nothing of this name; the message says what there is.
+        """
+        figure: Figure = self.shower().figure_of(self, name)
+        return figure
+
+    def show(self) -> Any:
+        """Show the robot move: in a notebook below the cell, else as a page in the browser."""
+        return self.shower().show(self)
 
     def identical(self, other: Result) -> bool:
         """Whether both runs hold the same bits in every array, under the same names."""

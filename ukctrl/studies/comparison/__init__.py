@@ -8,7 +8,8 @@ In order:
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.
 4. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before.
-5. ``comparison_figures``, ``comparison_page``: its figures, page and tables.
+5. ``comparison_figures``, ``comparison_page``, ``comparison_card``: its figures, page and
+   tables, and what a notebook shows.
 """
 
 from ukctrl.studies.comparison.compare import compare

@@ -9,9 +9,10 @@ import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.shown import Shown
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.table import csv_text
 from ukctrl.simulation.result import metrics
@@ -26,8 +27,10 @@ from ukctrl.studies.tuning import Tuning
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """The results of several controllers on the same scenario, in order."""
+
+    shown_by: ClassVar[str] = "studies.comparison.comparison_card"
 
     results: Mapping[str, Result]
     """Results of the first repeat by the names of their controllers; at least one."""

@@ -3,7 +3,8 @@
 In order:
 
 1. ``spread``, ``factor``, ``plan``: what varies, and which values each sample has.
-2. ``journal``, ``study_table``, ``study``: the records, as lines, a table and a folder.
+2. ``journal``, ``study_table``, ``study``: the records, as lines, a table and a folder;
+   ``study_card``: what a notebook shows.
 3. ``sample``, ``try_out``: one sample as a task; does it fit at all.
 4. ``keep``, ``cluster``: results kept whole, a Dask cluster.
 5. ``sweep``: all of it, which goes on where it was stopped or killed.

@@ -7,11 +7,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.core.files.toml import read_toml
+from ukctrl.core.shown import Shown
 from ukctrl.simulation.loop.provenance import origin
 from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
@@ -131,12 +132,14 @@ class About:
 
 @final
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study:
+class Study(Shown):
     """Many runs of one scenario, finished or not.
 
     Make one with [`sweep`][ukctrl.sweep] or read one back with
     [`Study.load`][ukctrl.Study.load].
     """
+
+    shown_by: ClassVar[str] = "studies.sweep.study_card"
 
     about: About
     """What it is of."""

@@ -1,0 +1,63 @@
+"""The notebook of the tutorials runs, shows what it says, and is small and without outputs."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "in-a-notebook.ipynb"
+LARGEST = 50_000
+"""Outputs are not kept: a card alone is 0.7 MB [bytes]."""
+
+
+@pytest.mark.pages
+def test_the_notebook_runs_and_shows_cards(tmp_path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    options = {
+        "timeout": 300,
+        "kernel_name": "python3",
+        "resources": {"metadata": {"path": tmp_path}},
+    }
+    NotebookClient(notebook, **options).execute()
+    cards = [
+        output
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "<iframe sandbox" in output.get("data", {}).get("text/html", "")
+    ]
+    assert len(cards) == 3  # a run, a comparison, a robot
+    said = [o.text for cell in notebook.cells for o in cell.get("outputs", []) if "text" in o]
+    assert said == ["completed True\n"]
+    images = [
+        o
+        for cell in notebook.cells
+        for o in cell.get("outputs", [])
+        if "image/png" in o.get("data", {})
+    ]
+    assert len(images) == 1
+    assert (tmp_path / "out" / "notebook" / "report.html").is_file()
+
+
+def test_no_outputs_are_kept():
+    import nbformat
+
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells)
+    assert NOTEBOOK.stat().st_size < LARGEST
+
+
+def test_its_page_has_every_cell():
+    import nbformat
+
+    path = NOTEBOOK.parent / "notebook_pages.py"
+    spec = importlib.util.spec_from_file_location("notebook_pages", path)
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    page = hook.page(NOTEBOOK)
+    for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
+        assert cell.source in page

@@ -1,0 +1,28 @@
+"""What `check` found, as a card in a notebook."""
+
+from __future__ import annotations
+
+from ukctrl.analysis.check.check_figure import check_figure
+from ukctrl.analysis.check.findings import Check
+from ukctrl.reports.notebook import card
+
+VERDICTS = {
+    "ready": ("good", "ready"),
+    "warnings": ("warning", "ready, with warnings"),
+    "not ready": ("bad", "not ready"),
+}
+MOST = 12
+"""So many causes are listed."""
+
+
+def html(check: Check) -> str:
+    """Return the card."""
+    return card(
+        check.scenario,
+        f"Robot {check.robot}, looked at along what the task asks for.",
+        badge=VERDICTS[check.verdict],
+        lines=[(cause.level, cause.level, f"{cause.text} {cause.cure}") for cause in check.causes][
+            :MOST
+        ],
+        figure=None if check.motion.curves is None else lambda: check_figure(check),
+    )
