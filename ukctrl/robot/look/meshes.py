@@ -170,7 +170,7 @@ def spring(radius: float, turns: int, wire: float) -> Mesh:
 def tube(points: Matrix, radius: float) -> Mesh:
     """Return a tube along points, with gaps where they are no numbers, shape ``(n, 3)`` [m]."""
     around = 8
-    known: NDArray[np.bool_] = np.isfinite(points).all(axis=1)
+    known = np.asarray(np.isfinite(points).all(axis=1))
     middle = np.where(known[:, None], points, 0.0)
     before = np.where(np.roll(known, 1) & known & (np.arange(len(points)) > 0), -1, 0)
     after = np.where(np.roll(known, -1) & known & (np.arange(len(points)) < len(points) - 1), 1, 0)
