@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.shared.command import CLI
 from ukctrl import Robot, Scenario, simulate
@@ -242,6 +243,8 @@ def test_colours_that_are_none_are_the_bodys():
         ),
         (["view", "panda", "--port", "-1"], "--port must be from 0 to 65535; got -1"),
         (["view", "panda", "--record", "x.png", "--size", "big"], "--size must be WIDTHxHEIGHT"),
+        (["view", "panda", "--record", "x.png", "--camera", "behind"], "a camera is 'front'"),
+        (["view", "panda", "--record", "x.avi"], "a film or picture ends in '.mp4'"),
         (["run", "scara-helix", "--port", "0"], "--port goes with --view"),
     ],
 )
@@ -253,6 +256,24 @@ def test_the_command_says_what_does_not_fit(arguments, words, capsys, tmp_path, 
     said = capsys.readouterr().err
     assert words in said
     assert said.count("\n") == 1
+
+
+def test_the_command_records_pictures_and_films(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small = ["--size", "96x64", "--camera", "30,20"]
+    run = ["two-mass-spring", "--set", "timing.duration=0.5"]
+    for arguments in (
+        ["two_link", "--record", "robot.png"],
+        [*run, "--record", "strip.png", "--strip", "3"],
+        [*run, "--record", "film.gif", "--fps", "10", "--speed", "0.5"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["view", *arguments, *small])
+        assert ended.value.code == 0
+        assert arguments[arguments.index("--record") + 1] in capsys.readouterr().out
+    for name, count in (("robot.png", 1), ("strip.png", 1), ("film.gif", 11)):
+        with Image.open(tmp_path / name) as picture:
+            assert (picture.size, getattr(picture, "n_frames", 1)) == ((96, 64), count)
 
 
 def test_the_command_serves_until_it_is_stopped(tmp_path):

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,8 +90,10 @@ def view(
             what = "a robot" if robot_only else "the folder of a result"
             raise InputError(f"{option} goes with a scenario; '{target}' is {what}.")
     if record is not None:
-        scene = _scene(target, stored, robot_only, controller, changes, trust, quiet)
-        _record(scene, record, fps, _size(size), camera, speed, strip, quiet)
+        how = {"fps": fps, "size": _size(size), "speed": speed, "strip": strip, **_camera(camera)}
+        _record(
+            _scene(target, stored, robot_only, controller, changes, trust, quiet), record, how, quiet
+        )
         return
     with opened(target, host, port) as server:
         if robot_only:
@@ -243,29 +245,16 @@ def _size(text: str) -> tuple[int, int]:
     return int(wide), int(high)
 
 
-def _record(
-    scene: Scene,
-    path: Path,
-    fps: int,
-    size: tuple[int, int],
-    camera: str | None,
-    speed: float,
-    strip: int,
-    quiet: bool,
-) -> None:
-    import importlib
+def _record(scene: Scene, path: Path, how: Mapping[str, Any], quiet: bool) -> None:
+    from ukctrl.reports.scene.film import record
 
-    film = importlib.import_module("ukctrl.reports.scene.film")
-    with progress_bar("film", quiet, "pictures") as progress:
-        film.record(
-            scene,
-            path,
-            fps=fps,
-            size=size,
-            camera=camera,
-            speed=speed,
-            strip=strip,
-            progress=progress,
-        )
+    with progress_bar("film", quiet, "%") as progress:
+        record(scene, path, **how, progress=lambda done: progress(100.0 * done, 100.0))
     if not quiet:
         show([["film    ", str(path)]])
+
+
+def _camera(text: str | None) -> dict[str, Any]:
+    from ukctrl.reports.scene.camera import Camera
+
+    return {} if text is None else {"camera": Camera.parse(text)}
