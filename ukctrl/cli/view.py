@@ -92,7 +92,10 @@ def view(
     if record is not None:
         how = {"fps": fps, "size": _size(size), "speed": speed, "strip": strip, **_camera(camera)}
         _record(
-            _scene(target, stored, robot_only, controller, changes, trust, quiet), record, how, quiet
+            _scene(target, stored, robot_only, controller, changes, trust, quiet),
+            record,
+            how,
+            quiet,
         )
         return
     with opened(target, host, port) as server:

@@ -4,7 +4,7 @@ In order:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
 ``own_processes`` (their modules, their memory), ``quiet`` (without warnings);
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
-``shown`` (objects below a notebook's cell); ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
+``shown`` (in a notebook); ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``kernel`` and ``compiled`` (how functions are compiled);
 ``program`` (kernels that run one after the other);
 ``expression`` (formulas in text);
