@@ -175,7 +175,7 @@ def feedback(rng: RNG) -> Table:
         {"kind": "lyapunov", "kappa": 10.0, "rate": 20.0, "tube": 0.1},
         {"kind": "chen_robust", "kappa": 10.0, "rate": 20.0, "rho": [4.0, 1.0], "epsilon": 0.05},
         {
-            "kind": "adaptive_robust", "kappa": 10.0, "rate": 20.0, "growth": 3000.0, "leak": 10.0,
+            "kind": "adaptive_robust", "kappa": 10.0, "rate": 20.0, "growth": 30.0, "leak": 10.0,
             "epsilon": 0.05, "profile": [1.0, 2.0, 1.0],
         },
         {
