@@ -251,13 +251,15 @@ def test_internal_motion_is_drawn_by_unit_with_the_pushed_one_dotted():
     assert angles.get_position().height * figure.get_size_inches()[1] == pytest.approx(2.1)
 
 
-@pytest.mark.parametrize(("count", "dotted"), [(8, 8), (9, 0)])
-def test_of_many_internal_coordinates_only_the_motion_itself_is_drawn(count, dotted):
+@pytest.mark.parametrize(("count", "panels", "dotted"), [(8, 1, 8), (9, 2, 9), (49, 1, 0)])
+def test_of_very_many_internal_coordinates_only_the_motion_itself_is_drawn(count, panels, dotted):
     motion = moving(np.outer(T, np.arange(1.0, count + 1.0)), units=("rad",) * count)
-    axes = internal_dynamics_figure(left(motion=motion)).axes[0]
-    looks = [each.get_linestyle() for each in axes.lines]
+    drawn = internal_dynamics_figure(left(motion=motion)).axes[:panels]
+    looks = [each.get_linestyle() for axes in drawn for each in axes.lines if len(each.get_xdata())]
     assert (looks.count(":"), looks.count("-")) == (dotted, count)
-    assert heading(axes) == "Internal motion" + ("; dotted: pushed by 0.0001 rad" if dotted else "")
+    for axes in drawn:
+        said = "; dotted: pushed by 0.0001 rad" if dotted else ""
+        assert heading(axes) == f"Internal motion{said}"
 
 
 def test_poles_about_states_of_rest_have_a_colour_each_and_the_right_half_is_shaded():

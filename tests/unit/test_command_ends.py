@@ -233,9 +233,9 @@ def test_how_recomputing_papers_ends(ok, code, ends, monkeypatch):
 
 
 def test_a_command_line_names_its_program_and_its_help(ends):
-    code, said = ends("run", "--nonsense")
+    code, said = ends("run", "--xyzzy")
     assert code == 2
-    assert said.err == "ukctrl: no such option: --nonsense. Try 'ukctrl run --help'.\n"
+    assert said.err == "ukctrl: no such option: --xyzzy. Try 'ukctrl run --help'.\n"
     code, said = ends("runn")
     assert (code, said.out) == (2, "")
     assert said.err.endswith("Did you mean 'run'? Try 'ukctrl --help'.\n")
