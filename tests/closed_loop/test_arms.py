@@ -20,7 +20,7 @@ REAL = (
     "ur5-pose",
     "panda-pose",
     "panda-priorities",
-    "two-arms-carry",
+    pytest.param("two-arms-carry", marks=pytest.mark.slow),
     "mobile-manipulator",
     "scara-pick-and-place",
 )

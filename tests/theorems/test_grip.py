@@ -43,7 +43,10 @@ def never_quieter(sweep, name, leaks):
         assert line in text
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ROBOTS[2:]]
+
+
+@pytest.mark.parametrize("name", [*ROBOTS[:2], *SLOWER])
 def test_nobody_grows_quieter_as_a_grip_shrinks(sweep, name):
     never_quieter(sweep, name, QUICK)
 

@@ -26,7 +26,7 @@ QUICK = (
 """Scenarios that take Python a second or two."""
 PARTS = 4
 """How many slow tests share the others."""
-SEED, DRAWS, MANY, GROUPS = 1, 25, 500, 10
+SEED, DRAWS, MANY, GROUPS = 1, 12, 500, 10
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,8 +110,7 @@ def view(
             show_scene(
                 server, _scene(target, stored, robot_only, controller, changes, trust, quiet)
             )
-        tell(server, quiet, open_browser=not no_open)
-        until_stopped()
+        until_stopped(lambda: tell(server, quiet, open_browser=not no_open))
 
 
 @contextlib.contextmanager
@@ -155,9 +154,10 @@ def tell(server: Any, quiet: bool, *, open_browser: bool) -> None:
             webbrowser.open(where)
 
 
-def until_stopped() -> None:
-    """Serve until Ctrl-C."""
+def until_stopped(first: Callable[[], None] = lambda: None) -> None:
+    """Serve until Ctrl-C, which may come as soon as ``first`` has told where."""
     with contextlib.suppress(KeyboardInterrupt):
+        first()
         while True:
             time.sleep(0.5)
 
