@@ -215,7 +215,7 @@ def test_a_coarser_mesh_has_as_many_triangles_as_asked_for_and_nearly_the_same_s
     assert 0.85 < area / (4.0 * np.pi) < 1.15
 
 
-@pytest.mark.parametrize("direction", itertools.product([-1.0, 0.0, 2.0], repeat=3))
+@pytest.mark.parametrize("direction", list(itertools.product([-1.0, 0.0, 2.0], repeat=3)))
 def test_the_z_axis_is_turned_into_a_direction(direction):
     turn, length = rotations.towards(np.array(direction)), np.linalg.norm(direction)
     expected = np.array(direction) / length if length else [0.0, 0.0, 1.0]
