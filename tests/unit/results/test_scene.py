@@ -20,6 +20,7 @@ from ukctrl.robot import Robot
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.meshes import Mesh
 from ukctrl.robot.look.parts import Part, Poses
+from ukctrl.robot.look.rotations import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -91,6 +92,30 @@ def test_what_joints_feel_is_drawn_along_their_axes(helix, scara):
     place = scara.structure.block_of(1).joint
     shot = scara.snapshot(result["q"][7])
     np.testing.assert_allclose(arrows["q2"].tail[7], shot.translations[place])
+
+
+def test_a_payload_waits_where_it_is_picked_up_and_stays_where_it_is_let_go(helix, scara):
+    result = helix()
+    loads = [
+        {"kind": "payload", "frame": "tool", "mass": 8.0, "com": [0.0, 0.0, -0.1],
+         "start": 5.0, "stop": 15.0},
+        {"kind": "payload", "frame": "tool", "mass": 1.0, "inertia": [0.001, 0.001, 0.001]},
+    ]  # fmt: skip
+    scene = of_result(dc.replace(result, scenario={**result.scenario, "effect": loads}))
+    _, picked, always = scene.actors
+    for actor, edge, below, moments in (
+        (picked, 0.2, 0.1, np.clip(result.time, 5.0, 15.0)), (always, 0.0775, 0.0, result.time),
+    ):  # fmt: skip
+        (part,) = actor.look.parts
+        for k in (0, 40, len(result.time) - 1):
+            R = matrix(actor.poses.quaternion[k, part.carrier])
+            corners = part.mesh.vertices @ R.T + actor.poses.position[k, part.carrier]
+            tool = scara.snapshot(result["q"][np.searchsorted(result.time, moments[k])]).frame(
+                "tool"
+            )
+            middle = tool.position - below * tool.rotation[:, 2]
+            np.testing.assert_allclose(corners.mean(axis=0), middle, atol=1e-9)
+            np.testing.assert_allclose(np.ptp(part.mesh.vertices, axis=0).min(), edge, rtol=1e-3)
 
 
 def test_a_long_run_is_thinned_and_keeps_both_ends(helix):

@@ -13,6 +13,7 @@ from ukctrl.core.errors import UkctrlError
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.arrows import arrows
+from ukctrl.reports.scene.payloads import payloads
 from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
 from ukctrl.robot import Robot
 from ukctrl.robot.look.parts import Look
@@ -82,6 +83,8 @@ def of_results(
             gravity = gravity_of(robot) if gravity is None else gravity
             if alone:
                 actors += cast.ghost(result, robot, look, actor, at)
+                every = _configurations(result, robot, np.arange(len(result.time)))
+                actors += payloads(result, robot, every, time)
                 pushes = arrows(robot, result.samples, at)
         curves += _curves(result, at, name, color, first=not curves)
     if not curves and not any(actor.look.parts for actor in actors):
