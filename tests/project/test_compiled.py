@@ -84,23 +84,22 @@ def test_a_quiet_command_does_not_say_that_it_compiles(tmp_path):
     assert asked(run, tmp_path) == ("", "")
 
 
-@compiled
-def halved(x: float) -> float:
-    return 0.5 * x
-
-
-@compiled
-def quartered(x: float) -> float:
-    return halved(halved(x))
-
-
-@for_python
-def with_three(x: float) -> float:
-    return halved(x) + 3.0
-
-
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
-def test_python_and_kernels_call_the_same_machine_code():
+def test_python_and_kernels_call_the_same_machine_code(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    @compiled
+    def halved(x: float) -> float:
+        return 0.5 * x
+
+    @compiled
+    def quartered(x: float) -> float:
+        return halved(halved(x))
+
+    @for_python
+    def with_three(x: float) -> float:
+        return halved(x) + 3.0
+
     assert quartered(6.0) == 1.5
     made = dict(halved.overloads)
     assert len(made) == 1
@@ -117,7 +116,9 @@ def test_a_kernel_is_pickled_by_its_name():
 
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
-def test_a_long_kernel_is_not_copied_into_what_calls_it():
+def test_a_long_kernel_is_not_copied_into_what_calls_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))  # what is read has no code to look at
+
     @allocating
     def factored(M, L):
         return factorisation.cholesky_by_rows(M, L)
