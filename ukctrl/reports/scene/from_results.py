@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -83,8 +83,7 @@ def of_results(
             gravity = gravity_of(robot) if gravity is None else gravity
             if alone:
                 actors += cast.ghost(result, robot, look, actor, at)
-                every = _configurations(result, robot, np.arange(len(result.time)))
-                actors += payloads(result, robot, every, time)
+                actors += payloads(result, robot, time, _course(result, robot))
                 pushes = arrows(robot, result.samples, at)
         curves += _curves(result, at, name, color, first=not curves)
     if not curves and not any(actor.look.parts for actor in actors):
@@ -202,6 +201,11 @@ def _configurations(result: Result, robot: Robot, at: Indices) -> Array:
         return np.broadcast_to(robot.neutral, q.shape)
     last = np.searchsorted(known, np.arange(len(q)), side="right") - 1
     return q[known[np.maximum(last, 0)]]
+
+
+def _course(result: Result, robot: Robot) -> Callable[[Vector], Array]:
+    """Return what gives the configurations of a run at some times."""
+    return lambda time: _configurations(result, robot, _samples_at(result, time))
 
 
 def _actor(result: Result, robot: Robot, look: Look, at: Indices, name: str, color: str) -> Actor:

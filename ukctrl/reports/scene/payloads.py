@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from ukctrl.robot import Robot
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.carriers import RobotLook
 from ukctrl.robot.look.parts import Part
-from ukctrl.robot.look.proportions import DENSITY
+from ukctrl.robot.look.proportions import DENSITY, edges
 from ukctrl.robot.rigid_arrays import RigidStructure
 from ukctrl.simulation.effects.push import CarriedPayload
 from ukctrl.simulation.result.result import Result
@@ -25,23 +25,27 @@ from ukctrl.simulation.result.result import Result
 COLOR = "#009e73"
 
 
-def payloads(result: Result, robot: Robot, q: Array, time: Vector) -> Iterator[Actor]:
+def payloads(
+    result: Result, robot: Robot, time: Vector, configurations: Callable[[Vector], Array]
+) -> Iterator[Actor]:
     """Yield the bodies that a run's effects fasten to frames, as boxes of their inertia.
 
     Args:
         result: The run.
         robot: Its robot.
-        q: Configurations of its samples, shape ``(n, nq)``.
         time: Of the scene, shape ``(k,)`` [s].
+        configurations: Returns those of the run at some times, shape ``(k, nq)``.
     """
     for table in result.scenario.get("effect") or ():
         if table.get("kind") == "payload":
             with contextlib.suppress(UkctrlError):  # as of a file that somebody has changed
                 payload = read_spec(CarriedPayload, table, "scenario", key="effect")
-                yield _actor(payload, robot, q, result.time, time)
+                yield _actor(payload, robot, time, configurations)
 
 
-def _actor(payload: CarriedPayload, robot: Robot, q: Array, own: Vector, time: Vector) -> Actor:
+def _actor(
+    payload: CarriedPayload, robot: Robot, time: Vector, configurations: Callable[[Vector], Array]
+) -> Actor:
     site, bodies = robot.site(payload.frame), cast("RigidStructure", robot.structure)
     body = meshes.box(*_edges(payload)).moved(np.eye(3), np.array(payload.com, dtype=np.float64))
     look = RobotLook(
@@ -63,16 +67,14 @@ def _actor(payload: CarriedPayload, robot: Robot, q: Array, own: Vector, time: V
         for given, edge in ((payload.start, -math.inf), (payload.stop, math.inf))
     )
     carried = np.clip(time, start, stop)
-    at = np.clip(np.searchsorted(own, carried), 0, len(own) - 1)
-    return Actor(name="payload", look=look, poses=look.poses(q[at], carried))
+    poses = look.poses(configurations(carried), carried)
+    return Actor(name="payload", look=look, poses=poses)
 
 
 def _edges(payload: CarriedPayload) -> tuple[float, float, float]:
     """Return the edges of the box of its inertia, or of a cube of water of its mass [m]."""
-    moments = np.array(payload.inertia, dtype=np.float64)
-    squares = 6.0 / payload.mass * (moments.sum() - 2.0 * moments)
-    if (squares > 0.0).all():
-        x, y, z = np.sqrt(squares).tolist()
-        return x, y, z
-    edge = float(np.cbrt(payload.mass / DENSITY))
-    return edge, edge, edge
+    box = edges(payload.mass, np.array(payload.inertia, dtype=np.float64))
+    if not (box > 0.0).all():
+        box = np.full(3, np.cbrt(payload.mass / DENSITY))
+    x, y, z = box.tolist()
+    return x, y, z

@@ -23,6 +23,13 @@ TOOLS = re.compile(r"(^|_)(tool|gripper|hand|tcp|ee|effector)(_|\d|$)")
 """Frames at which a gripper is drawn, by their last word."""
 
 
+def edges(mass: float, moments: Vector) -> Vector:
+    """Return the edges of the box of these principal moments [kg m^2], shape ``(3,)`` [m]."""
+    squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
+    lengths: Vector = np.sqrt(np.maximum(squares, 0.0))
+    return lengths
+
+
 @dc.dataclass
 class Proportions:
     """What is known of the bodies of a robot, and how thick they are drawn."""
@@ -118,10 +125,9 @@ class Proportions:
         about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         about -= m * (c @ c * np.eye(3) - np.outer(c, c))
         moments, axes = np.linalg.eigh(about)
-        squares = 6.0 / m * (moments.sum() - 2.0 * moments)
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
-        return np.sqrt(np.maximum(squares, 0.0)), axes
+        return edges(m, moments), axes
 
     def has_extent(self, j: int) -> bool:
         """Whether the inertia of a body tells its size, and is not a stand-in for a point's."""
