@@ -13,12 +13,10 @@ from ukctrl.reports.scene.light_kernels import Bodies
 from ukctrl.reports.scene.moments import between, poses_at
 from ukctrl.reports.scene.page_data import usable
 from ukctrl.reports.scene.stage import Scene
-from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.look.meshes import CREASE, Mesh
 
 ROBOT = "#b7c1cc"
 """The page's colour of bodies without one."""
-CREASE = 0.6
-"""Triangles that meet at a larger angle have an edge between them [rad]; the page's too."""
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 

@@ -6,10 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ukctrl.robot.look.meshes import Mesh
-
-CREASE = 0.6
-"""Faces that meet at a larger angle keep the edge between them [rad]."""
+from ukctrl.robot.look.meshes import CREASE, Mesh
 
 
 def creased(mesh: Mesh) -> Mesh:

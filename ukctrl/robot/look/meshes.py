@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.robot.look.rotations import towards
 
+CREASE = 0.6
+"""Triangles that meet at a larger angle keep an edge between them [rad]; the page's too."""
 AROUND = 24
 """Corners of a round shape."""
 
