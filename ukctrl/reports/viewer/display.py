@@ -10,9 +10,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.reports.scene import extent
+from ukctrl.reports.scene.moments import poses_at
 from ukctrl.reports.scene.page_data import usable
 from ukctrl.reports.scene.stage import Actor, Scene
-from ukctrl.reports.viewer.lines import ARROWS, BODY, Arrows, Line, between, label, rgb
+from ukctrl.reports.viewer.lines import ARROWS, BODY, Arrows, Line, label, rgb
 from ukctrl.reports.viewer.server import set_dark
 from ukctrl.reports.viewer.smooth import creased
 from ukctrl.robot.look.meshes import Mesh
@@ -209,8 +210,8 @@ class _Shown:
 
     def place(self, actor: Actor, k: int, share: float) -> None:
         """Put the carriers where they are."""
-        position, turn, stretch = (between(array, k, share) for array in actor.poses)
-        turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+        at = poses_at(actor.poses, np.array([k]), np.array([share]))
+        position, turn, stretch = (array[0] for array in at)
         for c, frame in enumerate(self.frames):
             frame.position, frame.wxyz = position[c], turn[c]
         for c, body in self.bodies:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.reports.plot import style
+from ukctrl.reports.scene.moments import mixed
 from ukctrl.reports.scene.page_data import color_of
 from ukctrl.reports.scene.stage import Arrow, Curve
 from ukctrl.reports.viewer.smooth import creased
@@ -42,7 +43,7 @@ class Line:
 
     def place(self, curve: Curve, k: int, share: float, seen: bool, named: bool) -> None:
         """Draw it up to a moment, or whole where it is a reference."""
-        now = between(curve.points, k, share)
+        (now,) = mixed(curve.points, np.array([k]), np.array([share]))
         there = bool(np.isfinite(now).all())
         self.dot.visible = seen and there
         if there:
@@ -134,14 +135,6 @@ def label(scene: Any, name: str, text: str, visible: bool) -> Any:
     # Other letters than these the page would ask a server for.
     plain = "".join(letter if 32 <= ord(letter) < 256 else "?" for letter in text)
     return scene.add_label(name, plain[:60], visible=visible, anchor="bottom-left")
-
-
-def between(array: Array, k: int, share: float) -> Array:
-    """Return an array's entry at a moment, or between it and the next."""
-    if share == 0.0:
-        return np.array(array[k])
-    between: Array = (1.0 - share) * array[k] + share * array[k + 1]
-    return between
 
 
 def _arc(middle: Vector, axis: Vector, radius: float, angle: float) -> Array:
