@@ -1,4 +1,4 @@
-"""Make the figures of the README, the tutorial and a guide: those of the reports, in fewer bytes.
+"""Make the film and figures of the README, the tutorial and a guide, in few bytes.
 
     python docs/assets/figures.py
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ukctrl import Scenario, compare, linear, linear_loop, plot, simulate
+from ukctrl import Scenario, compare, linear, linear_loop, plot, record, simulate
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -34,6 +34,14 @@ def save(figure: Figure, path: Path, part: float = 1.0) -> None:
     print(f"{path.relative_to(DOCS)}  {path.stat().st_size / 1000:.0f} kB")
 
 
+def film() -> None:
+    """Write the film that the documentation begins with, at half the robots' speed."""
+    carried = simulate(Scenario.load("two-arms-carry"))
+    path = DOCS / "assets" / "two-arms-carry.webp"
+    record(carried, path, fps=15.0, size=(640, 400), speed=0.5)
+    print(f"{path.relative_to(DOCS)}  {path.stat().st_size / 1000:.0f} kB")
+
+
 def circle() -> Scenario:
     """Return the scenario that the tutorial writes."""
     text = TUTORIAL.read_text(encoding="utf-8")
@@ -46,6 +54,7 @@ def main() -> None:
     """Run and draw."""
     folder = DOCS / "tutorials" / "figures"
     folder.mkdir(exist_ok=True)
+    film()
     save(plot.path(simulate(Scenario.load("scara-helix"))), DOCS / "assets" / "scara-helix.png")
     decaying = simulate(Scenario.load("scara-helix-baumgarte"))
     save(plot.errors(decaying), folder / "decay.png")

@@ -1,4 +1,4 @@
-"""The documentation keeps its word: its blocks run, its pages connect, and it fetches nothing.
+"""The documentation keeps its word: its blocks run, and it names what there is.
 
 What happens with a fenced block is decided by its language alone, as `docs/contributing.md`
 tells; a language without a rule is an error, so nothing is skipped silently.
@@ -19,7 +19,6 @@ import tomllib
 import types
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -205,6 +204,8 @@ def test_every_fence_of_a_page_is_closed(page):
     assert len(fences) == 2 * len(list(blocks(page)))
 
 
+LISTED = re.compile(r"^\| \[\d{4}\]\((.+?)\)", re.MULTILINE)
+"""A line of the index of decisions."""
 REFERENCE = DOCS / "reference" / "python"
 DIRECTIVE = re.compile(
     r"^::: ukctrl\.(?P<name>[\w.]+)\n"
@@ -246,65 +247,9 @@ def test_every_package_has_a_page_of_the_python_interface():
     assert pages == packages - {"cli"} | {"index"}  # the commands have a page of their own
 
 
-def test_every_decision_stands_in_the_index_and_in_the_navigation_by_number():
+def test_every_decision_stands_once_in_the_index_and_in_order_within_its_subject():
     records = sorted(path.name for path in (DOCS / "decisions").glob("[0-9]*.md"))
     index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| \[\d{4}\]\((.+?)\)", index, re.MULTILINE) == records
-    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    assert re.findall(r"- decisions/(\d.+)$", navigation, re.MULTILINE) == records
-
-
-class Fetches(HTMLParser):
-    """Collect the addresses that a browser fetches to show a page, not those it links to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            is_fetched = name in ("src", "srcset", "poster", "data") or (
-                tag == "link" and name == "href"
-            )
-            if is_fetched and re.match(r"(?:https?:)?//", value or ""):
-                self.found.append(f"<{tag} {name}={value}>")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Build the site; a broken link, anchor, reference or navigation entry is an error."""
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
-@pytest.mark.pages
-def test_the_site_fetches_nothing_from_elsewhere(site):
-    found = []
-    for page in site.rglob("*.html"):
-        parser = Fetches()
-        parser.feed(page.read_text(encoding="utf-8"))
-        found += [f"{page.relative_to(site)}: {address}" for address in parser.found]
-    for sheet in site.rglob("*.css"):
-        text = sheet.read_text(encoding="utf-8")
-        found += re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\s]+", text)
-    assert not found
-
-
-@pytest.mark.pages
-def test_every_formula_of_the_site_can_be_set(site):
-    pages = [page for page in site.rglob("*.html") if "arithmatex" in page.read_text("utf-8")]
-    assert pages
-    for page in pages:
-        scripts = re.findall(r'<script src="([^"]+)"', page.read_text(encoding="utf-8"))
-        wanted = ["katex.min.js", "auto-render.min.js", "math.js"]
-        local = [name for name in scripts if name.split("/")[-1] in wanted]
-        assert [name.split("/")[-1] for name in local] == wanted
-        assert all((page.parent / name).resolve().is_file() for name in local)
+    subjects = [LISTED.findall(subject) for subject in re.split(r"^## ", index, flags=re.MULTILINE)]
+    assert all(listed == sorted(listed) for listed in subjects)
+    assert sorted(record for listed in subjects for record in listed) == records
