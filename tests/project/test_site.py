@@ -82,6 +82,13 @@ def test_the_site_fetches_nothing_from_elsewhere(site):
 
 
 @pytest.mark.pages
+def test_no_formula_lost_its_backslash_in_a_docstring(site):
+    """As in "\\alpha" outside of r-strings, which begins with the code of a bell."""
+    bell = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+    assert not [page for page in site.rglob("*.html") if bell.search(page.read_text("utf-8"))]
+
+
+@pytest.mark.pages
 def test_every_formula_of_the_site_can_be_set(site):
     pages = [page for page in site.rglob("*.html") if "arithmatex" in page.read_text("utf-8")]
     assert pages

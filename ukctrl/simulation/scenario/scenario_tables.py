@@ -194,7 +194,7 @@ class Stabilisation:
     kind: Literal["baumgarte", "projection", "none"] = "baumgarte"
     """What is done."""
     rate: Rate | None = None
-    """Rate $w$ of a critically damped decay, $\alpha = 2w$ and $\beta = w^2$ [1/s]; absent: chosen
+    r"""Rate $w$ of a critically damped decay, $\alpha = 2w$ and $\beta = w^2$ [1/s]; absent: chosen
     from the step or the tolerance."""
     alpha: Rate | None = None
     """Gain on the velocity error [1/s]; given together with ``beta``, instead of ``rate``."""
