@@ -6,8 +6,9 @@ from typing import Any
 
 RECORDS = "decisions/"
 """Why the code is as it is: for those who change it, who come by the index; not in the search."""
-BOOST = {"tutorials/": 8.0, "howto/": 8.0, "reference/python/": 0.2, "reference/": 4.0}
-"""How much a page of a folder counts in the search, of the first that fits; others: once."""
+BOOST = {"tutorials/": 8.0, "howto/": 8.0, "reference/python/": 0.01, "reference/": 4.0}
+"""How much a page counts in the search, by the first folder that fits; others: 1. The names of the
+Python interface are titles, and a word of a title counts as a thousand."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
