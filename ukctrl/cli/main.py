@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, NoReturn, cast
 
 import typer
@@ -15,16 +15,19 @@ import typer
 from ukctrl.cli.analyze import analyze
 from ukctrl.cli.check import check
 from ukctrl.cli.compare import compare
+from ukctrl.cli.completion.answer import answer, is_asked
 from ukctrl.cli.export import export
-from ukctrl.cli.files import init, list_catalogue, schema
+from ukctrl.cli.files import init, schema
+from ukctrl.cli.list import list_catalogue
+from ukctrl.cli.panels import arranged
 from ukctrl.cli.report import report
 from ukctrl.cli.reproduce import reproduce
 from ukctrl.cli.run import run
 from ukctrl.cli.sweep import sweep
-from ukctrl.cli.terminal.lines import notice, write
+from ukctrl.cli.terminal.lines import clean, is_plain, notice, show, write
 from ukctrl.cli.tune import tune
 from ukctrl.cli.view import view
-from ukctrl.core.errors import UkctrlError
+from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.own_processes import (
     begin_command,
     collect_seldom,
@@ -42,32 +45,67 @@ app = typer.Typer(
 )
 
 
-@app.callback()
 def _global(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option("--install-completion", help="Let your shell complete commands with Tab."),
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", help="Print the script that does so instead.")
+    ] = False,
+    shell: Annotated[
+        str | None,
+        typer.Option(
+            "--shell",
+            metavar="[bash|zsh|fish]",
+            help="For which shell; absent: the one that this is typed in.",
+        ),
+    ] = None,
 ) -> None:
     """Servo-constraint control of robots: define, compare and design controllers."""
     if version:
         write(f"ukctrl {_version()}\n")
         raise typer.Exit
+    if install_completion or show_completion:
+        _completion(shell, install=install_completion)
+        raise typer.Exit
+    if shell is not None:
+        raise InputError("--shell goes with --install-completion or --show-completion.")
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-app.command("list")(list_catalogue)
-app.command()(check)
-app.command()(analyze)
-app.command()(run)
-app.command()(view)
-app.command()(compare)
-app.command()(tune)
-app.command()(sweep)
-app.command()(report)
-app.command()(export)
-app.command()(reproduce)
-app.command()(init)
-app.command()(schema)
+JOBS: dict[str, dict[str, Callable[..., None]]] = {
+    "Define": {
+        "init": init,
+        "list": list_catalogue,
+        "schema": schema,
+        "check": check,
+        "run": run,
+        "view": view,
+    },
+    "Compare": {"compare": compare, "reproduce": reproduce, "report": report},
+    "Design": {"analyze": analyze, "tune": tune, "sweep": sweep, "export": export},
+}
+"""The commands, by the job that they are for, in the order of the help."""
+app.callback()(arranged("", _global))
+for _job, _commands in JOBS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_job)(arranged(_name, _command))
+
+
+def _completion(name: str | None, *, install: bool) -> None:
+    from ukctrl.cli.completion import shells
+
+    name = shells.shell_of(name)
+    if not install:
+        write(shells.shells()[name].script)
+        return
+    changed = shells.install(name)
+    show([[f"  {clean(str(path))}"] for path in changed])
+    show([[f"{name} completes ukctrl from the next terminal on."]])
 
 
 def _version() -> str:
@@ -98,6 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: What stands after ``ukctrl``; absent: the process's own arguments.
     """
     collect_seldom()
+    if arguments is None and is_asked():
+        write(answer(app))
+        sys.exit(0)
     if arguments is None:
         begin_command()
     with warnings.catch_warnings():
@@ -106,12 +147,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if os.path.lexists(DRAWING):
             with out_of_the_folder(DRAWING):
                 import matplotlib  # noqa: F401
+        if is_plain():
+            _print_help_plainly(sys.argv[1:] if arguments is None else arguments)
         code = _exit_code(arguments)
     if arguments is None:  # the process ends here; a late signal must not spoil its exit code
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         end_command()
     sys.exit(code)
+
+
+def _print_help_plainly(arguments: Sequence[str]) -> None:
+    """Let typer's help have no escape codes; it would still print bold without colours."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        from typer import rich_utils
+
+        rich_utils.COLOR_SYSTEM = None
 
 
 def _exit_code(arguments: Sequence[str] | None) -> int:

@@ -44,7 +44,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs inst
 
 def _asked(context: typer.Context, **what: Any) -> None:
     """Write figures as asked for as long as the command lasts."""
-    if any(what.values()):
+    if any(what.values()) and not context.resilient_parsing:  # not while a line is typed
         from ukctrl.reports.plot import files
 
         context.with_resource(files.asked(**what))

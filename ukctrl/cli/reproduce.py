@@ -27,7 +27,7 @@ def reproduce(
     paper: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PAPER]",
+            metavar="PAPER",
             help="scara, pseudoinverses, review, servo or recursive; absent: all.",
         ),
     ] = None,

@@ -327,7 +327,7 @@ def test_a_bar_comes_late_and_tells_how_long_the_rest_takes(bar):
     told = [each for each in drawn if isinstance(each, dict)]
     assert [each["completed"] for each in told] == [1, 2, 3, 4]
     assert {each["total"] for each in told} == {10}
-    assert told[-1]["told"] == "4 s left"  # six more at 0.6 s
+    assert told[-1]["told"] == "4.0 of 10 plants 4 s left"  # six more at 0.6 s
 
 
 def test_a_plan_and_the_run_that_follows_it_are_told_apart(bar):
@@ -338,8 +338,8 @@ def test_a_plan_and_the_run_that_follows_it_are_told_apart(bar):
         for done in range(2):
             progress(done, 10.0)
     told = [each["told"] for each in drawn if isinstance(each, dict)]
-    assert told[:2] == ["planned", "planned 5 s left"]
-    assert told[-1] == ""  # the run's own speed is not known yet
+    assert told[:2] == ["1.0 of 10.0 s planned", "2.0 of 10.0 s planned 5 s left"]
+    assert told[-1] == "1.0 of 10.0 s"  # the run's own speed is not known yet
 
 
 def test_a_sweep_tells_what_failed(bar):

@@ -78,7 +78,7 @@ def test_columns_of_a_table_stand_beside_each_other_where_they_fit(columns):
     # The fixed columns take 8 and 3, then 6, 7 and 3.
     wide = [
         "  metric    long      b  c",
-        "  rms     m     1     22  3",
+        "  rms     m     1*    22  3",
         "  median            3 · 4",
         "  work    J    10      2  x",
     ]
@@ -87,7 +87,7 @@ def test_columns_of_a_table_stand_beside_each_other_where_they_fit(columns):
     assert [line.split() for line in plain(lines)] == [line.split() for line in wide]
     assert {len("".join(part.text for part in line)) for line in lines} == {27}
     found = styles(lines)
-    assert (found["1"], found["3"], found["2"]) == ("bold green", "dim", "red")
+    assert (found["1*"], found["3"], found["2"]) == ("bold green", "dim", "red")
     assert (found["metric"], found["rms"], found["J"], found["median"]) == (
         "dim", "cyan", "dim", "dim",
     )  # fmt: skip
@@ -119,10 +119,10 @@ def test_numbers_stand_to_the_right_and_texts_to_the_left():
 
 def test_verdicts_have_their_subjects_where_there_is_room():
     verdicts = [Verdict("bad", "first", "It is bad."), Verdict("good", "b", "It is good.")]
-    assert plain(verdict_lines(verdicts)) == ["It is bad.", "It is good."]
+    assert plain(verdict_lines(verdicts)) == ["problem: It is bad.", "It is good."]
     lines = verdict_lines(verdicts, 8)
-    assert plain(lines) == ["  first   It is bad.", "  b       It is good."]
-    assert styles(lines)["It is bad."] == "bold red"
+    assert plain(lines) == ["  first   problem: It is bad.", "  b       It is good."]
+    assert styles(lines)["problem: It is bad."] == "bold red"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ukctrl.core.verdict import Verdict
     from ukctrl.reports.table import Cell, Column, Table
 
@@ -24,6 +26,10 @@ LEVELS = {"bad": "bold red", "warning": "yellow", "good": "bold green", "note": 
 """How the levels of verdicts look."""
 MARKS = {"best": "bold green", "strong": "bold", "failed": "red", "faint": "dim", **LEVELS}
 """How cells of a table look that stand out."""
+BEST = "*"
+"""Stands behind what is best, which nobody needs to see in green."""
+LABELS = {"bad": "problem: ", "warning": "warning: "}
+"""Words before verdicts whose colour is not all that tells them from good news."""
 KINDS = {"name": "cyan", "unit": "dim", "meaning": "dim"}
 """How cells look that do not, by the kind of their column."""
 UNLIMITED = 100_000
@@ -56,18 +62,29 @@ Line = Sequence[Part | str]
 """Pieces of a line, from left to right."""
 
 
+def is_plain() -> bool:
+    """Return whether the user asks for a terminal without colours, bold and moving lines."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") in ("dumb", "unknown")
+
+
+def console(**options: Any) -> Console:
+    """Return a console of rich; a plain one where the user asks for it."""
+    from rich.console import Console
+
+    return Console(color_system=None if is_plain() else "auto", **options)
+
+
 def show(lines: Iterable[Line]) -> None:
     """Print lines of parts, in colour where the terminal has it."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(width=UNLIMITED, highlight=False, soft_wrap=True)
-    with console.capture() as captured:
+    printer = console(width=UNLIMITED, highlight=False, soft_wrap=True)
+    with printer.capture() as captured:
         for line in lines:
             parts = [part if isinstance(part, Part) else Part(part) for part in line]
             text = Text.assemble(*[(part.text, part.style) for part in parts])
             text.rstrip()
-            console.print(text)
+            printer.print(text)
     write(captured.get())
 
 
@@ -129,7 +146,7 @@ def table_lines(table: Table, most: int | None = None) -> list[Line]:
         most: How many rows are shown; absent: all.
     """
     lines: list[Line] = []
-    shown = table.rows[:most]
+    shown = _with_marks(table.rows[:most])
     fixed = [k for k, column in enumerate(table.columns) if column.series is None]
     widths = [
         2 + max(len(text) for row in [(), *shown] for text in _texts(column, row, k))
@@ -149,6 +166,19 @@ def table_lines(table: Table, most: int | None = None) -> list[Line]:
     if len(shown) < len(table.rows):
         lines.append([f"  and {len(table.rows) - len(shown)} more, in the files"])
     return lines
+
+
+def _with_marks(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return rows whose best cells say so; the others of their columns stay below each other."""
+    marked = {k for row in rows for k, cell in enumerate(row) if cell.mark == "best"}
+    ends = {True: BEST, False: " " * len(BEST)}
+    return [
+        [
+            cell._replace(text=f"{cell.text}{ends[cell.mark == 'best']}") if k in marked else cell
+            for k, cell in enumerate(row)
+        ]
+        for row in rows
+    ]
 
 
 def _texts(column: Column, row: Sequence[Cell], k: int) -> tuple[str, str]:
@@ -186,7 +216,8 @@ def verdict_lines(verdicts: Iterable[Verdict], size: int = 0) -> list[Line]:
     lines: list[Line] = []
     for verdict in verdicts:
         subject = f"  {verdict.subject:<{size}}" if size else ""
-        lines += hanging(subject, verdict.text, text_style=LEVELS[verdict.level])
+        text = f"{LABELS.get(verdict.level, '')}{verdict.text}"
+        lines += hanging(subject, text, text_style=LEVELS[verdict.level])
     return lines
 
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, final
 
-from ukctrl.cli.terminal.lines import clean
+from ukctrl.cli.terminal.lines import clean, console, is_plain, width
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
@@ -45,37 +45,36 @@ def progress_bar(title: str, hidden: bool, unit: str = "runs") -> Iterator[Progr
         hidden: Whether to draw nothing.
         unit: What the callback counts.
     """
-    with _counting(title, hidden, f"{{task.total:.0f}} {unit}") as draw:
-        yield lambda done, total: draw(done, total, lambda now: "")
+    with _counting(title, hidden, 0, unit) as draw:
+        yield lambda done, total: draw(done, total, "")
 
 
 @contextlib.contextmanager
 def run_progress(title: str, hidden: bool) -> Iterator[tuple[Progress, Progress]]:
     """Yield two callbacks for the seconds of a run: simulated, and planned before it."""
-    with _counting(title, hidden, "{task.total:.1f} s") as draw:
+    with _counting(title, hidden, 1, "s") as draw:
         yield (
-            lambda reached, duration: draw(reached, duration, lambda now: ""),
-            lambda reached, duration: draw(reached, duration, lambda now: "planned"),
+            lambda reached, duration: draw(reached, duration, ""),
+            lambda reached, duration: draw(reached, duration, "planned"),
         )
 
 
 @contextlib.contextmanager
-def _counting(title: str, hidden: bool, whole: str) -> Iterator[Draw]:
-    """Yield what draws a bar beside a count."""
+def _counting(
+    title: str, hidden: bool, digits: int, unit: str
+) -> Iterator[Callable[[float, float, str], None]]:
+    """Yield what draws a bar beside a count; it also takes what is counted, in a word."""
     if hidden or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, total, tell: None
+        yield lambda done, total, what: None
         return
-    from rich.progress import BarColumn
-
-    count = _words(f"{{task.completed:.1f}} of {whole} {{task.fields[told]}}")
     speeds: dict[str, _Speed] = {}  # a plan and the run that follows it go on at their own
-    with _late_bar(clean(title), TITLE_WIDTH, BarColumn(), count) as draw:
+    with _late_bar(clean(title), TITLE_WIDTH) as draw:
 
-        def counted(done: float, total: float, tell: Callable[[float], str]) -> None:
+        def counted(done: float, total: float, what: str) -> None:
             def told(now: float) -> str:
-                what = tell(now)
                 left = speeds.setdefault(what, _Speed()).left(now, done, total)
-                return f"{what} {left}".strip()
+                count = f"{done:.1f} of {total:.{digits}f} {unit}"
+                return " ".join(filter(None, (count, what, left)))
 
             draw(done, total, told)
 
@@ -102,46 +101,72 @@ def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]
     if not sys.stderr.isatty():
         yield _in_lines(speed)
         return
-    from rich.progress import BarColumn
-
-    columns = BarColumn(bar_width=None), _words("{task.fields[told]}")
-    with _late_bar(clean(title), SWEEP_TITLE_WIDTH, *columns, expand=True) as draw:
+    with _late_bar(clean(title), SWEEP_TITLE_WIDTH, wide=True) as draw:
         yield lambda tally: draw(tally.done, tally.total, lambda now: speed.told(now, tally))
 
 
 @contextlib.contextmanager
-def _late_bar(
-    title: str, width: int, *columns: ProgressColumn, expand: bool = False
-) -> Iterator[Draw]:
+def _late_bar(title: str, width: int, *, wide: bool = False) -> Iterator[Draw]:
     """Yield what draws a bar now and then, once the work has lasted a while.
 
     It takes how much is done, of how much, and what to tell beside it at a time.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    named = _words("{task.description}", "bold")
-    bar = Progress(named, *columns, console=Console(stderr=True), transient=True, expand=expand)
     short = textwrap.shorten(title, width, placeholder=" ...")
-    task = bar.add_task(short)
     began, drawn = time.perf_counter(), 0.0
+    with _plain_line(short) if is_plain() else _bar(short, wide) as show:
 
-    def draw(done: float, total: float, tell: Callable[[float], str]) -> None:
-        nonlocal drawn
-        now = time.perf_counter()
-        if now - drawn < REFRESH_SECONDS:
-            return
-        drawn, told = now, tell(now)
-        if now - began < QUIET_SECONDS:
-            return
+        def draw(done: float, total: float, tell: Callable[[float], str]) -> None:
+            nonlocal drawn
+            now = time.perf_counter()
+            if now - drawn < REFRESH_SECONDS:
+                return
+            drawn, told = now, tell(now)
+            if now - began >= QUIET_SECONDS:
+                show(done, total, told)
+
+        yield draw
+
+
+@contextlib.contextmanager
+def _bar(title: str, wide: bool) -> Iterator[Callable[[float, float, str], None]]:
+    """Yield what draws a bar of rich between a title and what is told."""
+    from rich.progress import BarColumn
+    from rich.progress import Progress as Bar
+
+    columns = _words("{task.description}", "bold"), BarColumn(bar_width=None if wide else 40)
+    told_column = _words("{task.fields[told]}")
+    bar = Bar(*columns, told_column, console=console(stderr=True), transient=True, expand=wide)
+    task = bar.add_task(title)
+
+    def show(done: float, total: float, told: str) -> None:
         bar.update(task, completed=done, total=total, told=told)
         if not bar.live.is_started:
             bar.start()
 
     try:
-        yield draw
+        yield show
     finally:
         bar.stop()
+
+
+@contextlib.contextmanager
+def _plain_line(title: str) -> Iterator[Callable[[float, float, str], None]]:
+    """Yield what writes a line over itself by carriage returns, without any escape code."""
+    widest = 0
+
+    def write_over(text: str) -> None:
+        nonlocal widest
+        room = max(10, width() - 1)
+        line = textwrap.shorten(text, room, placeholder=" ...")
+        print(f"\r{line:<{widest}}", end="", file=sys.stderr, flush=True)
+        widest = len(line)
+
+    try:
+        yield lambda done, total, told: write_over(f"{title} {told}")
+    finally:
+        if widest:
+            write_over("")
+            print("\r", end="", file=sys.stderr, flush=True)
 
 
 def _in_lines(speed: _Speed) -> Callable[[Tally], None]:
@@ -209,16 +234,19 @@ def working(hidden: bool) -> Iterator[Callable[[str], None]]:
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda words: None
         return
-    from rich.console import Console
+    if is_plain():
+        with _plain_line("") as write_over:
+            yield lambda words: write_over(0.0, 0.0, clean(words))
+        return
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    printer = console(stderr=True)
     columns = SpinnerColumn(), TimeElapsedColumn(), _words("{task.description}")
-    line = Progress(*columns, console=console, transient=True)
+    line = Progress(*columns, console=printer, transient=True)
     task = line.add_task("", total=None)
 
     def show(words: str) -> None:
-        room = max(10, console.width - 16)
+        room = max(10, printer.width - 16)
         line.update(task, description=textwrap.shorten(clean(words), room, placeholder=" ..."))
 
     with line:

@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, table_lines, verdict_lines
+from ukctrl.cli.terminal.lines import (
+    BEST,
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    table_lines,
+    verdict_lines,
+)
 
 if TYPE_CHECKING:
     from ukctrl.studies.comparison import Comparison
@@ -37,7 +46,10 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     for subject, always in noteworthy.items():
         if subject in facts and (always or not facts[subject].equal):
             lines += hanging(f"  {subject:<9}", facts[subject].text, text_style="dim")
-    lines += table_lines(metric_table(comparison, short=True))
+    metrics = metric_table(comparison, short=True)
+    lines += table_lines(metrics)
+    if any(cell.mark == "best" for row in metrics.rows for cell in row):
+        lines += hanging("  ", f"{BEST} best, by a test", text_style="dim")
     robustness = robustness_table(comparison)
     if comparison.robustness is not None and robustness is not None:
         title = f"median {comparison.robustness.metric}"

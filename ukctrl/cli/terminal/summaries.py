@@ -19,14 +19,18 @@ MOST_REACTIONS = 12
 """Reactions of more passive constraints than this are in the files alone."""
 
 
-def catalogue_lines(found: Mapping[str, Mapping[str, str]]) -> list[Line]:
-    """Return names and titles."""
+def catalogue_lines(
+    found: Mapping[str, Mapping[str, str]], kinds: Mapping[str, str] | None = None
+) -> list[Line]:
+    """Return names and titles, below each the kinds that it is of where these are given."""
     size = max((len(clean(name)) for entries in found.values() for name in entries), default=0)
     lines: list[Line] = []
     for kind, entries in found.items():
         lines.append([Part(kind, "bold")])
         for name, title in entries.items():
             lines += hanging(f"  {clean(name):<{size}}  ", title, "cyan")
+            if kinds and kinds.get(name):
+                lines += hanging(f"  {'':<{size}}  ", kinds[name], text_style="dim")
         if not entries:
             lines.append(["  none"])
     return lines

@@ -63,12 +63,7 @@ def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
 
 
 def _entry(items: Sequence[Any], head: str, key: str) -> int:
-    names = [
-        str(item.get("name") or item.get("frame") or item.get("kind"))
-        if isinstance(item, Mapping)
-        else str(i)
-        for i, item in enumerate(items)
-    ]
+    names = entry_names(items)
     if head.isdecimal() and int(head) < len(items):
         return int(head)
     if head in names:
@@ -77,6 +72,16 @@ def _entry(items: Sequence[Any], head: str, key: str) -> int:
     if kinds.count(head) == 1:
         return kinds.index(head)
     raise unknown_name(f"entry (in '{key}')", head, names)
+
+
+def entry_names(items: Sequence[Any]) -> list[str]:
+    """Return what a path may call the entries of a list, beside their numbers."""
+    return [
+        str(item.get("name") or item.get("frame") or item.get("kind"))
+        if isinstance(item, Mapping)
+        else str(i)
+        for i, item in enumerate(items)
+    ]
 
 
 def parse_value(text: str) -> object:

@@ -1,0 +1,132 @@
+"""`ukctrl list`: words that find things, the kinds that they are found by, and the zoo."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ukctrl.cli import main
+from ukctrl.cli.catalogue import entries
+from ukctrl.cli.completion.index import ROBOT_KINDS, index
+from ukctrl.core.files import catalog
+
+
+@pytest.fixture
+def listed(tmp_path, monkeypatch, capsys):
+    """Run `list` in an empty folder; return its code and what it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["list", *arguments])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+@pytest.mark.parametrize("kind", catalog.KINDS)
+def test_everything_of_the_catalogue_says_in_a_line_what_it_is_and_is_of_a_kind(kind):
+    found = entries(kind)
+    assert len(found) > 30
+    for name, entry in found.items():
+        assert 15 <= len(entry.title) <= 110, name
+        assert not entry.title.endswith("."), name
+        assert entry.kinds, name
+    assert len({entry.title for entry in found.values()}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("robots", "closed", "linkage"), ["five_bar", "five_bar_relative", "n_four_bar", "three_rrr"]),
+        (("robots", "FLOATING", "a1"), ["a1"]),
+        (("robots", "rolling"), ["mobile_ur5"]),
+        (("controllers", "regulators"), ["lqi", "lqr", "pole-placement"]),
+        (("controllers", "servo", "prioritized"), ["servo-prioritized"]),
+        (("scenarios", "crane"), ["crane-planar", "crane-spatial"]),
+        (("scenarios", "eight", "thrust-vectoring"), ["quadrotor-lemniscate"]),
+        (("scenarios", "furuta", "lqr"), ["furuta-swing-up"]),
+        (("robots", "no", "such", "robot"), []),
+    ],
+)  # fmt: skip
+def test_every_word_must_occur(listed, arguments, names):
+    code, out, _ = listed(*arguments, "--json")
+    found = json.loads(out)[arguments[0]]
+    assert code == 0
+    assert list(found) == names
+    assert all(isinstance(title, str) for title in found.values())
+    _, out, _ = listed(*arguments)
+    assert [line.split()[0] for line in out.splitlines()[1:]] == (list(found) or ["none"])
+
+
+def test_robots_are_loaded_for_what_only_they_can_tell():
+    found = entries("robots", ["underactuated"])
+    assert {"acrobot", "pendubot", "furuta", "cart_pole", "quadrotor", "crane_spatial"} <= set(
+        found
+    )
+    assert not {"scara", "ur5", "panda", "five_bar", "two_pandas"} & set(found)
+    assert {"scara", "three_rrr"} <= set(entries("robots", ["fully"]))
+    assert {"five_bar", "n_four_bar"} <= set(entries("robots", ["unactuated"]))
+
+
+def test_long_shows_the_kinds(listed):
+    _, out, _ = listed("controllers", "sliding", "--long")
+    assert [line.strip() for line in out.splitlines()[2:]] == ["servo, sliding, least_norm"]
+    _, out, _ = listed("controllers", "sliding", "-l", "--json")
+    entry = json.loads(out)["controllers"]["servo-sliding"]
+    assert entry["kinds"] == ["servo", "sliding", "least_norm"]
+    assert "sliding surface" in entry["title"]
+
+
+def test_parts_are_found_by_words_too(listed):
+    _, out, _ = listed("parts", "friction", "--json")
+    assert "friction" in json.loads(out)["effect"]
+    assert set(json.loads(out)) < set(json.loads(listed("parts", "--json")[1]))
+
+
+def test_words_and_kinds_of_robots_are_those_that_are_found():
+    kinds = {kind for entry in entries("robots").values() for kind in entry.kinds}
+    assert kinds <= set(ROBOT_KINDS)
+    families = {kind for entry in entries("controllers").values() for kind in entry.kinds[:1]}
+    assert families <= set(index()["controllers"].values())
+
+
+def test_the_zoo_is_listed_where_it_is_installed_and_else_said_how_to(
+    listed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("ukctrl.core.files.zoo.root", lambda: None)
+    code, out, err = listed("zoo")
+    assert (code, out) == (2, "")
+    assert err.startswith("ukctrl: there are no robots of the zoo, which is not installed; pip ")
+    assert "list zoo" not in listed("robots")[1]
+    model = tmp_path / "talos_data" / "robots" / "talos.urdf"
+    model.parent.mkdir(parents=True)
+    model.write_text(
+        '<robot><joint name="a" type="revolute"/><joint name="b" type="fixed"/></robot>'
+    )
+    monkeypatch.setattr("ukctrl.core.files.zoo.root", lambda: tmp_path)
+    assert listed("zoo")[1] == "zoo\n  zoo:talos  1 joint, talos_data\n"
+    assert listed("zoo", "panda")[1] == "zoo\n  none\n"
+    assert listed("robots")[1].endswith("More robots: ukctrl list zoo\n")
+
+
+def test_odd_files_of_ones_own_are_listed_with_what_they_have(listed, tmp_path):
+    folder = tmp_path / "scenarios"
+    folder.mkdir()
+    odd = "title = 3\nrobot = [1]\nservo = 5\neffect = [1, {kind = 2}]\n[controller]\nmodes = [7]\n"
+    (folder / "odd.toml").write_text(odd, encoding="utf-8")
+    (folder / "broken.toml").write_text("robot = ", encoding="utf-8")
+    _, out, _ = listed("scenarios", "-l", "--json")
+    found = json.loads(out)["scenarios"]
+    assert found["odd"] == {"title": "3", "kinds": []}
+    assert found["broken"]["title"].startswith("(cannot be read")
+
+
+@pytest.mark.parametrize("arguments", [(), ("robots", "elastic", "-l"), ("scenarios",)])
+def test_lines_fit_into_80_columns_of_a_terminal(listed, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = listed(*arguments)
+    assert max(map(len, out.splitlines())) <= 80
