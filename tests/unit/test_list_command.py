@@ -41,7 +41,7 @@ def test_everything_of_the_catalogue_says_in_a_line_what_it_is_and_is_of_a_kind(
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (("robots", "closed", "linkage"), ["five_bar", "five_bar_relative", "n_four_bar", "three_rrr"]),
+        (("robots", "closed", "linkage", "parallelogram"), ["five_bar", "five_bar_relative"]),
         (("robots", "FLOATING", "a1"), ["a1"]),
         (("robots", "rolling"), ["mobile_ur5"]),
         (("controllers", "regulators"), ["lqi", "lqr", "pole-placement"]),

@@ -20,8 +20,8 @@ SHOWN = 40
 """A present value is shown with no more letters."""
 PLAIN = re.compile(r"[\w-]+")
 """Keys with other letters would need quotes, and are not offered."""
-CHOSEN_BY_NAME = {"robot": "robots", "use": "controllers"}
-"""Keys whose value is the name of something, and its kind."""
+USED: dict[str, catalog.Kind] = {"controller": "controllers", "robot": "robots"}
+"""Tables that may be the name of a file instead, or take keys over one that ``use`` names."""
 
 
 class Node(NamedTuple):
@@ -93,18 +93,18 @@ def keys(
     for key in found:
         path, below = f"{before}{dot}{key}", node.below(key)
         if path.startswith(typed):
+            if path == "robot" or not below.is_table():
+                yield f"{path}=", _shown(below.value)
             if below.is_table():
                 yield f"{path}.", _shown(below.value)
-            else:
-                yield f"{path}=", _shown(below.value)
 
 
 def values(scenario: str | None, card: str | None, changes: list[str], path: str) -> list[str]:
     """Return values that a key may have: its choices, or else the present one."""
     above, _, key = path.rpartition(".")
     node = _at(_table(scenario, card, changes), above)
-    if key in CHOSEN_BY_NAME and (above or key == "robot"):
-        kind: Any = CHOSEN_BY_NAME[key]
+    kind = USED.get(above) if key == "use" else USED.get(path) if path == "robot" else None
+    if kind is not None:
         return list(catalog.names(kind))
     present = node.below(key).value
     return node.choices(key) or ([_written(present)] if _is_scalar(present) else [])
@@ -130,20 +130,19 @@ def _table(scenario: str | None, card: str | None, changes: list[str]) -> Table:
     for key, equals, text in (change.partition("=") for change in changes):
         with contextlib.suppress(UkctrlError):
             table = set_path(table, key, parse_value(text)) if equals else table
-    return {**table, "controller": _with_card(table.get("controller"), beside)}
+    return table | {key: _with_file(table.get(key), kind, beside) for key, kind in USED.items()}
 
 
-def _with_card(controller: Any, beside: Path | None) -> Any:
-    if isinstance(controller, str):
-        controller = {"use": controller}
-    name = controller.get("use") if isinstance(controller, Mapping) else None
+def _with_file(part: Any, kind: catalog.Kind, beside: Path | None) -> Any:
+    """Return a controller or robot with the keys of the file that it uses."""
+    table: Table = {"use": part} if isinstance(part, str) else part
+    name = table.get("use") if isinstance(table, Mapping) else None
     if not isinstance(name, str):
-        return controller
-    table = {key: value for key, value in controller.items() if key != "use"}
+        return table
     with contextlib.suppress(UkctrlError):
-        path = catalog.find("controllers", name, None if name.endswith(".toml") else beside)
-        return merged(_read(path), table)
-    return controller
+        path = catalog.find(kind, name, None if name.endswith(".toml") else beside)
+        return merged(_read(path), dict(table))
+    return table
 
 
 def _read(path: Path) -> Table:
@@ -164,6 +163,7 @@ def _written(value: object) -> str:
 
 def _shown(value: object) -> str:
     text = _written(value) if _is_scalar(value) else ""
-    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
-        text = value["kind"]
+    if isinstance(value, Mapping):
+        named = value.get("use") or value.get("kind")
+        text = named if isinstance(named, str) else ""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
