@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
+from PIL import Image
 
 from ukctrl.core.files import zoo
 from ukctrl.robot import Options, Robot
@@ -74,6 +76,22 @@ def test_a_mesh_is_read_in_its_scale_and_the_rest_of_its_robot_shows_nothing(tmp
     np.testing.assert_allclose(np.ptp(part.mesh.vertices, axis=0), [0.2, 0.2, 0.3], rtol=1e-6)
     a, b, c = (part.mesh.vertices[part.mesh.faces[:, k]] for k in range(3))
     assert np.einsum("ij,ij->", a, np.cross(b, c)) > 0.0  # a mirror turns no face inside out
+
+
+def test_a_texture_inside_a_file_gives_its_mean_colour_and_one_outside_that_of_the_mesh(tmp_path):
+    box = trimesh.creation.box((0.1, 0.1, 0.1))
+    image = Image.new("RGB", (2, 1))
+    image.putdata([(200, 100, 50), (100, 100, 150)])
+    paint = trimesh.visual.material.PBRMaterial(baseColorTexture=image)
+    box.visual = trimesh.visual.TextureVisuals(uv=np.zeros((8, 2)), material=paint)
+    painted = trimesh.creation.box((0.1, 0.1, 0.1))
+    painted.visual.vertex_colors = [[10, 200, 30, 255]] * 8
+    (tmp_path / "box.glb").write_bytes(box.export(file_type="glb"))
+    (tmp_path / "painted.ply").write_bytes(painted.export(file_type="ply"))
+    black = '<material name="m"><color rgba="0 0 0 1"/><texture filename="a.png"/></material>'
+    look = arm(tmp_path, mesh_visual("box.glb"), mesh_visual("painted.ply") + black).look()
+    assert look.notes == ()
+    assert {part.color for part in shown(look)} == {"#966464", "#0ac81e"}
 
 
 @pytest.mark.parametrize("name", ["package://my_arm/meshes/cube.stl", "../meshes/cube.stl"])

@@ -151,10 +151,19 @@ def _colored(scene: Any, trimesh: Any, node: str) -> Colored:
     faces = np.asarray(shape.faces, dtype=np.int64)
     if np.linalg.det(transform[:3, :3]) < 0.0:
         faces = faces[:, ::-1]
-    color, material = "", getattr(shape.visual, "material", None)
-    if material is not None and shape.visual.defined:
-        color = hex_color(np.asarray(material.main_color, dtype=np.float64)[:3] / 255.0)
-    return Colored(Mesh(np.array(moved, dtype=np.float64), faces), color)
+    return Colored(Mesh(np.array(moved, dtype=np.float64), faces), _color_of(shape.visual))
+
+
+def _color_of(visual: Any) -> str:
+    """Return the colour of a mesh: its texture's mean where its file holds one, or its own."""
+    if not visual.defined:
+        return ""
+    material = getattr(visual, "material", None)
+    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    if image is not None:
+        return hex_color(np.asarray(image.convert("RGB")).reshape(-1, 3).mean(axis=0) / 255.0)
+    main = (visual if material is None else material).main_color
+    return hex_color(np.asarray(main, dtype=np.float64)[:3] / 255.0)
 
 
 def hex_color(rgb: Sequence[float] | Vector) -> str:

@@ -89,7 +89,7 @@ def _origin(visual: ET.Element) -> tuple[Matrix, Vector]:
 
 def _rgba(visual: ET.Element, colors: dict[str, str]) -> Vector | None:
     material = visual.find("material")
-    if material is None:
+    if material is None or material.find("texture") is not None:  # its colour stands for none
         return None
     color = material.find("color")
     text = colors.get(material.get("name", "")) if color is None else color.get("rgba")
