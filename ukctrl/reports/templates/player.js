@@ -100,11 +100,11 @@
 
   // What can be hidden
 
-  const offer = (words, group, color, on) => {
+  const offer = (words, group, color, on, act = (checked) => view.show(group, checked)) => {
     const label = document.createElement("label"), box = document.createElement("input");
     box.type = "checkbox";
     box.checked = on;
-    box.addEventListener("change", () => view && view.show(group, box.checked));
+    box.addEventListener("change", () => view && act(box.checked));
     label.append(box);
     if (color) {
       const swatch = document.createElement("i");
@@ -113,7 +113,7 @@
     }
     label.append(words);
     switches.append(label);
-    return () => view.show(group, box.checked);
+    return () => act(box.checked);
   };
   const groups = new Map();
   for (const { group, parts } of head.actors) if (group !== "robot" && group !== "believed") groups.set(group, parts.length ? parts[0][2] : "");
@@ -126,6 +126,7 @@
   if (head.arrows.some(({ group }) => group === "inputs")) started.push(offer("inputs", "inputs", "", false));
   if (head.arrows.some(({ group }) => group === "reactions")) started.push(offer("reactions", "reactions", "", false));
   started.push(offer("names", "names", "", false));
+  if (groups.size > 1) started.push(offer("side by side", "", "", false, (checked) => view.spread(checked)));
 
   find(".controls").hidden = false;
   told();

@@ -147,11 +147,11 @@ const openScene = (() => {
       this.group = new Group();
       const trail = entry.kind === "trail";
       const look = trail ? growing(entry.color, now) : matte(entry.color, 0.28, { depthWrite: false });
-      const body = new Mesh(tube(this.points, size * (trail ? 0.0032 : 0.0085)), look);
+      const body = this.body = new Mesh(tube(this.points, size * (trail ? 0.0032 : 0.0085)), look);
       body.frustumCulled = false;
       body.renderOrder = trail ? 0 : 1;
-      this.dot = new Mesh(new SphereGeometry(size * (trail ? 0.009 : 0.0125), 20, 14), trail ? matte(entry.color) : matte(entry.color, 0.45, { depthWrite: false }));
-      this.dot.renderOrder = body.renderOrder;
+      this.dot = new Mesh(new SphereGeometry(size * (trail ? 0.009 : 0.0125), 20, 14), trail ? matte(entry.color, 1, { depthTest: false, transparent: true }) : matte(entry.color, 0.45, { depthWrite: false }));
+      this.dot.renderOrder = trail ? 8 : body.renderOrder;  // seen through the gripper that holds it
       this.group.add(body, this.dot);
     }
     place(k, f) {
@@ -289,11 +289,11 @@ const openScene = (() => {
       labels.push({ element, at, kind });
     };
     for (const actor of actors) {
-      for (const [words, carrier] of actor.entry.texts) label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "text");
+      for (const [words, carrier] of actor.entry.texts) label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]).add(actor.group.position), "text");
       const some = actors.indexOf(actor) === 0 && actor.count <= 40 ? actor.entry.carriers : [];
-      some.forEach((words, carrier) => words !== "world" && label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]), "names"));
+      some.forEach((words, carrier) => words !== "world" && label(words, () => new Vector3().setFromMatrixPosition(actor.matrices[carrier]).add(actor.group.position), "names"));
     }
-    for (const line of lines) if (line.entry.kind === "trail") label(line.entry.name, () => line.dot.visible && line.dot.position.clone(), "names");
+    for (const line of lines) if (line.entry.kind === "trail") label(line.entry.name, () => line.dot.visible && line.dot.position.clone().add(line.group.position), "names");
     const hidden = new Set(["names"]);
 
     let waiting = false, moved = false, shownTime = 0, last = { k: -1 };
@@ -321,13 +321,28 @@ const openScene = (() => {
       last = { k, f };
       ask();
     };
+    // Compared robots, which may stand in the same place, beside each other: how far a group moves.
+    const groups = [...new Set(actors.map((each) => each.entry.group))].filter((group) => group !== "believed");
+    let apart = false;
+    const aside = (k) => up.clone().cross(new Vector3(...head.view)).setLength(apart && k >= 0 ? (k - (groups.length - 1) / 2) * 1.1 * reach : 0);
+    const spread = (on) => {
+      apart = on;
+      for (const each of [...actors, ...lines]) each.group.position.copy(aside(groups.indexOf(each.entry.group)));
+      for (const { group, body, dot } of lines.filter((line) => line.entry.kind === "reference")) {  // one each
+        group.remove(...group.children.slice(2));
+        body.visible = !on;
+        dot.scale.setScalar(on ? 0 : 1);
+        if (on) groups.forEach((_, k) => { const copy = body.clone(); copy.visible = true; copy.position.copy(aside(k)); group.add(copy); });
+      }
+      fit();
+    };
     const fit = () => {
       const toward = new Vector3(...head.view), right = up.clone().cross(toward).normalize(), above = toward.clone().cross(right);
       const open = Math.tan((FIELD * Math.PI) / 360);
       let far = 0;
       for (let i = 0; i < 8; i++) {
         const corner = new Vector3(i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z).sub(middle);
-        far = Math.max(far, corner.dot(toward) + Math.abs(corner.dot(right)) / (open * camera.aspect), corner.dot(toward) + Math.abs(corner.dot(above)) / open);
+        far = Math.max(far, corner.dot(toward) + (Math.abs(corner.dot(right)) + aside(0).length()) / (open * camera.aspect), corner.dot(toward) + Math.abs(corner.dot(above)) / open);
       }
       controls.target.copy(middle);
       camera.position.copy(middle).addScaledVector(toward, 1.04 * far);
@@ -365,6 +380,6 @@ const openScene = (() => {
       }
       ask();
     };
-    return { draw, show, reset: fit, cell };
+    return { draw, show, spread, reset: fit, cell };
   };
 })();
