@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses as dc
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ukctrl.robot.schema.linkage_tables import Linkage
-from ukctrl.robot.schema.picture_tables import AnyPicture
+from ukctrl.robot.schema.picture_tables import AnyPicture, Push, SeenPicture
 
 
 class ModelText(NamedTuple):
@@ -27,6 +27,16 @@ class Appearance:
     pictures: tuple[AnyPicture, ...] = ()
     models: tuple[ModelText, ...] = ()
     linkage: Linkage | None = None
+
+    @property
+    def seen(self) -> tuple[SeenPicture, ...]:
+        """The pictures of what is always there."""
+        return tuple(cast("SeenPicture", each) for each in self.pictures if each.is_body)
+
+    @property
+    def pushes(self) -> tuple[Push, ...]:
+        """Those that say where forces of a run act."""
+        return tuple(cast("Push", each) for each in self.pictures if not each.is_body)
 
 
 NOTHING_SAID = Appearance()

@@ -121,7 +121,9 @@ def _assemble(
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))
         home = home_of(whole, options.home)
-        refuse_unknown_names(options.picture, whole.picture_words, whole.frames)
+        refuse_unknown_names(
+            options.picture, whole.picture_words, whole.frames, driven.names, options.passive
+        )
     robot = Assembly(
         name=name,
         title=title,

@@ -14,7 +14,9 @@ LONGEST = 4.0
 
 
 def film(result: Result, name: str, folder: Path) -> Path:
-    """Write the film of a run, and return its path."""
+    """Write the film of a run, or a still picture where nothing moves, and return its path."""
+    if name in STILL:
+        return record(result, folder / f"contact-sheet-{name}.png", size=SIZE)
     speed = max(1.0, float(result.time[-1] - result.time[0]) / LONGEST)
     path = folder / f"contact-sheet-{name}.webp"
     return record(result, path, fps=RATE, size=SIZE, speed=speed)
@@ -23,5 +25,4 @@ def film(result: Result, name: str, folder: Path) -> Path:
 def draw(folder: Path) -> None:
     """Simulate every scenario, and write its film."""
     for name in catalog.names("scenarios"):
-        if name not in STILL:
-            film(simulate(Scenario.load(name)), name, folder)
+        film(simulate(Scenario.load(name)), name, folder)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ukctrl import Scenario, catalog
 
 STILL = {"two-mass-spring-far": "its motor cannot do the task: it ends as it begins"}
-"""Scenarios without a film, and why."""
+"""Scenarios of which a still picture is shown, and why."""
 SUBJECTS = {
     "Arms": {
         "two-arms-carry": "two-arms-carry",
@@ -90,8 +90,10 @@ def sheet() -> str:
 
 def _film(name: str, page: str) -> str:
     title = " ".join(Scenario.load(name).title.split())
-    film = f"![{name}, moving](figures/contact-sheet-{name}.webp)"
-    return f"- {STILL.get(name, film)} [`{name}`]({page}.md) {title}"
+    seen, words = f"contact-sheet-{name}.webp", "moving"
+    if name in STILL:
+        seen, words = f"contact-sheet-{name}.png", STILL[name]
+    return f"- ![{name}, {words}](figures/{seen}) [`{name}`]({page}.md) {title}"
 
 
 TABLES: dict[str, Callable[[], str]] = {"sheet": sheet}

@@ -15,11 +15,12 @@ from ukctrl.reports.scene import extent, from_results, page_data
 from ukctrl.reports.scene.from_results import of_result, of_results
 from ukctrl.reports.scene.page_data import decoded
 from ukctrl.reports.scene.stage import Actor, Curve, Scene
+from ukctrl.reports.scene.stands import standing
 from ukctrl.reports.scene.still import still
 from ukctrl.robot import Robot
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.look.parts import Part, Poses
+from ukctrl.robot.look.parts import Foot, Part, Poses
 from ukctrl.robot.look.rotations import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
@@ -140,11 +141,27 @@ def test_a_robot_that_is_gone_leaves_its_curves_and_a_note(helix):
 
 
 def test_of_nothing_there_is_no_scene(helix):
-    assert of_result(helix(0)) is None
     assert of_results({}) is None
     bare = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     assert of_result(bare) is None
     assert web_page.stage(None) is None
+
+
+def test_a_run_that_did_not_begin_shows_its_robot_at_the_start_and_why(helix, scara):
+    message = "after t = 0 s: the task is out of reach."
+    result = helix(0, status="infeasible", message=message)
+    start = {"q": {"q1": 0.3, "q4": 0.1}}
+    result = dc.replace(result, scenario={**result.scenario, "start": start})
+    scene = of_result(result)
+    (actor,) = scene.actors
+    there = actor.look.poses(np.array([[0.3, 0.0, 0.0, 0.1]]), np.zeros(1))
+    np.testing.assert_array_equal(actor.poses.position, there.position)
+    assert scene.title == result.title
+    assert scene.notes == (
+        "The run ended as it began (infeasible): after t = 0 s: the task is out of reach.",
+    )
+    lost = dc.replace(result, scenario={**result.scenario, "robot": "no-such-robot"})
+    assert of_result(lost) is None
 
 
 def test_a_run_that_blows_up_stays_where_it_was_known(helix):
@@ -188,6 +205,7 @@ def test_compared_controllers_are_in_step_and_in_their_colours(helix):
     assert [(actor.name, actor.color) for actor in scene.actors] == [
         ("a", style.PALETTE[0]), ("b", style.PALETTE[1])
     ]  # fmt: skip
+    assert all(actor.opacity < 1.0 for actor in scene.actors)  # they may hide each other
     assert scene.time[-1] == 20.0
     short, long = (actor.poses.position for actor in scene.actors)
     np.testing.assert_array_equal(short[:201], long[:201])
@@ -200,9 +218,36 @@ def test_compared_controllers_are_in_step_and_in_their_colours(helix):
 
 def test_a_swarm_in_a_wide_field_can_be_seen(monkeypatch):
     actor = from_results._seen_from_afar(particles(4), 100.0)
-    assert np.ptp(actor.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(1.8)
+    assert np.ptp(actor.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(3.0)
+    crowd = from_results._seen_from_afar(particles(100), 100.0)
+    assert np.ptp(crowd.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(2.5)
     near = particles(4)
     assert from_results._seen_from_afar(near, 1.0) is near
+
+
+@pytest.mark.parametrize("below", [0.0, -2.0])
+def test_a_foot_stands_on_a_post_where_the_floor_is_lower(below):
+    actor = particles(2)
+    foot = Foot(np.array([1.0, 2.0, 0.05]), 0.1)
+    actor = dc.replace(actor, look=dc.replace(actor.look, feet=(foot,)))
+    posts = standing(actor, below).look.parts[2:]
+    assert len(posts) == (below < 0.0)
+    for post in posts:
+        low, high = post.mesh.vertices.min(axis=0), post.mesh.vertices.max(axis=0)
+        np.testing.assert_allclose([low[2], high[2]], [below, 0.05], atol=1e-12)
+        np.testing.assert_allclose(0.5 * (low + high)[:2], [1.0, 2.0], atol=1e-12)
+    assert standing(actor, None) is actor
+
+
+def test_the_floor_is_what_a_robot_stands_on_though_it_reaches_below_later():
+    actor = particles(1)
+    position = np.array([[[0.0, 0.0, 0.1 - t]] for t in (0.0, 0.5, 1.0)])
+    pose = np.tile([1.0, 0.0, 0.0, 0.0], (3, 1, 1))
+    actor = dc.replace(actor, poses=Poses(position, pose, np.ones((3, 1))))
+    low, high = extent.box([actor], [])
+    assert extent.floor(None, low, high, [actor]) == 0.0
+    hung = dc.replace(actor, look=dc.replace(actor.look, feet=(Foot(np.zeros(3), 0.1),)))
+    assert extent.floor(None, low, high, [hung]) == pytest.approx(-1.0)
 
 
 # Where it is
@@ -255,7 +300,8 @@ def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
         ([0, -9.81, 0], [0, 0, 0], None, (0, 1, 0)),
         ([0, 0, 0], [0, 0, -0.1], -0.1, (0, 0, 1)),
         (None, [0, 0, 0.01], 0.0, (0, 0, 1)),
-        (None, [0, 0, -0.5], None, (0, 0, 1)),
+        (None, [0, 0, -0.5], -0.5, (0, 0, 1)),
+        ([0, 0, -9.81], [0, 0, 3.0], 0.0, (0, 0, 1)),
     ],
 )
 def test_the_floor_is_that_of_the_world_or_below_all(gravity, low, floor, up):

@@ -156,6 +156,48 @@ def test_a_perturbed_robot_looks_the_same_and_one_with_longer_links_does_not():
     np.testing.assert_allclose(long.poses(q, t).position[0, row], elbow, **EXACT)
 
 
+@pytest.mark.parametrize(
+    ("name", "driven"),
+    [
+        ("acrobot", {"elbow"}), ("pendubot", {"shoulder"}), ("five_bar_relative", set()),
+        ("two_link", {"shoulder", "elbow"}),
+        ("three_rrr", {"upper0", "upper1", "upper2"}), ("five_bar", set()),
+    ],
+)  # fmt: skip
+def test_joints_with_a_motor_are_told_from_those_on_pins(name, driven):
+    parts = Robot.load(name).look().parts
+    assert {part.name for part in parts if part.color == "#e8833a"} == driven
+
+
+@pytest.mark.parametrize("name", ["acrobot", "furuta", "n_four_bar", "five_bar", "three_rrr"])
+def test_what_the_ground_carries_has_feet(name):
+    robot = Robot.load(name)
+    linkage = robot.appearance.linkage
+    look = robot.look()
+    assert len(look.feet) == (1 if linkage is None else len(linkage.ground))
+    assert all(foot.radius > 0.0 for foot in look.feet)
+
+
+def test_a_quadruped_has_a_trunk_over_its_hips_legs_that_taper_and_balls_as_feet():
+    robot = Robot.load("a1")
+    look, q = robot.look(), robot.home
+    poses = look.poses(q[None], np.zeros(1))
+    there = {}
+    for part in look.parts:
+        turn = rotations.matrix(poses.quaternion[0, part.carrier])
+        place = part.mesh.vertices @ turn.T + poses.position[0, part.carrier]
+        there.setdefault(part.name, []).append(place)
+    trunk = np.concatenate(there["root_joint"] if "root_joint" in there else there["root"])
+    hips = [robot.snapshot(q).frame(f"{leg}_hip").position for leg in ("FL", "RR")]
+    for hip in hips:
+        assert (trunk.min(axis=0) < hip).all()
+        assert (hip < trunk.max(axis=0)).all()
+    thickness = [
+        np.ptp(np.concatenate(there[f"FL_{part}_joint"])[:, 1]) for part in ("thigh", "calf")
+    ]
+    assert thickness[0] > 1.2 * thickness[1]
+
+
 @pytest.mark.parametrize("name", ["five_bar", "n_four_bar", "three_rrr"])
 def test_bars_that_a_joint_ties_together_lie_at_different_depths(name):
     linkage = Robot.load(name).appearance.linkage
@@ -226,6 +268,6 @@ def test_the_z_axis_is_turned_into_a_direction(direction):
 def test_what_hangs_and_swings_does_not_spin_about_itself():
     look, swing = Robot.load("crane_planar").look(), np.linspace(-0.3, 0.3, 101)
     q = np.column_stack([0.0 * swing, 0.0 * swing + 4.0, swing])
-    row = look.carriers.index("rope 3")
+    row = look.carriers.index("rope")
     turn = look.poses(q, 0.0 * swing).quaternion[:, row]
     assert np.linalg.norm(np.diff(turn, axis=0), axis=1).max() < 0.0031  # half of 0.006 rad

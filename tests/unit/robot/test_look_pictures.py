@@ -59,7 +59,7 @@ def turned(poses, row, axis):
 def test_a_rope_reaches_from_the_trolley_to_the_load_of_a_crane():
     look, rng = Robot.load("crane_planar").look(), np.random.default_rng(1)
     q = np.column_stack([rng.normal(0, 2, 50), rng.uniform(1, 5, 50), rng.uniform(-1.5, 1.5, 50)])
-    poses, row = look.poses(q, np.zeros(50)), look.carriers.index("rope 3")
+    poses, row = look.poses(q, np.zeros(50)), look.carriers.index("rope")
     s, length, theta = q.T
     load = np.column_stack([s + length * np.sin(theta), 0.0 * s, -length * np.cos(theta)])
     np.testing.assert_allclose(poses.position[:, row, 0], s, **EXACT)
@@ -131,7 +131,37 @@ radius = 0.05
 def test_pictures_stand_in_place_of_the_skeleton(arm):
     assert {part.name for part in arm("").look().parts} >= {"q1"}
     look = arm('[[picture]]\nkind = "text"\ntext = "<b>arm</b>"\nat = [0.0, "q1"]\n').look()
-    assert [(part.name, part.text) for part in look.parts] == [("text 1", "<b>arm</b>")]
+    assert [(part.name, part.text) for part in look.parts] == [("text", "<b>arm</b>")]
+
+
+def test_a_force_is_no_part_and_leaves_the_skeleton(arm):
+    force = '[[picture]]\nkind = "force"\ninput = "q1"\nframe = "tip"\nalong = [0.0, 0.0, 1.0]\n'
+    bare, told = arm("").look(), arm(force).look()
+    assert [part.name for part in told.parts] == [part.name for part in bare.parts]
+
+
+def test_pictures_without_a_name_have_a_number_where_there_are_several_of_their_kind(plant):
+    look = plant(LINE + ROD + LINE + ROD + '[[picture]]\nkind = "arrow"\n' + ROD).look()
+    assert list(dict.fromkeys(part.name for part in look.parts)) == ["line 1", "line 2", "arrow"]
+
+
+def test_an_arrow_points_at_its_second_point(plant):
+    look = plant('[[picture]]\nkind = "arrow"\nradius = 0.1\n' + ROD).look()
+    poses, row = look.poses(np.array([[2.0, 0.0]]), np.zeros(1)), look.carriers.index("arrow")
+    np.testing.assert_allclose(poses.position[0, row], [0.0, 0.0, 0.0], **EXACT)
+    np.testing.assert_allclose(turned(poses, row, (0, 0, 1))[0], [1.0, 0.0, 0.0], **EXACT)
+    (part,) = look.parts
+    tip = part.mesh.vertices[part.mesh.vertices[:, 2] == 1.0]
+    np.testing.assert_allclose(tip[:, :2], 0.0, **EXACT)
+    assert poses.stretch[0, row] == 2.0
+
+
+@pytest.mark.parametrize(("motor", "colors"), [("true", 2), ("false", 2)])
+def test_a_joint_with_a_motor_is_larger_than_a_pin(plant, motor, colors):
+    look = plant(f'[[picture]]\nkind = "joint"\nradius = 0.1\nmotor = {motor}\n').look()
+    assert len({part.color for part in look.parts}) == colors
+    across = max(np.ptp(part.mesh.vertices[:, 0]) for part in look.parts)
+    assert across == pytest.approx(0.25 if motor == "true" else 0.23)
 
 
 def test_where_a_formula_has_no_value_pictures_stay_where_they_were(plant):
@@ -147,11 +177,13 @@ def test_a_line_without_length_has_no_stretch_and_a_direction_all_the_same(plant
     look = plant('[[picture]]\nkind = "line"\npoints = [["x", 0.0], [0.0, 0.0]]\n').look()
     poses = look.poses(np.zeros((1, 2)), np.zeros(1))
     assert all(np.isfinite(values).all() for values in poses)
-    assert poses.stretch[0, look.carriers.index("line 1")] == 0.0
+    assert poses.stretch[0, look.carriers.index("line")] == 0.0
 
 
 BOX = '[[picture]]\nkind = "box"\nsize = [1.0, 1.0, 1.0]\n'
 LINE = '[[picture]]\nkind = "line"\n'
+ROD = 'points = [[0.0, 0.0], ["x", 0.0]]\n'
+FORCE = '[[picture]]\nkind = "force"\nalong = [1.0, 0.0]\n'
 REFUSED = {
     '[[picture]]\nkind = "spiral"\n': r"picture\[0\].*kind.*spiral",
     "[[picture]]\nsize = [1, 1, 1]\n": r"picture\[0\].*kind",
@@ -176,6 +208,13 @@ REFUSED = {
     '[[picture]]\nkind = "spring"\npoints = [[0.0, 0.0], ["x", 0.0]]\nturns = 100000\n': (
         r"turns: must be between 1 and 100; got 100000"
     ),
+    FORCE: r"takes an input or a reaction, one of them",
+    FORCE + 'input = "x"\nreaction = "x"\n': r"takes an input or a reaction, one of them",
+    FORCE + 'input = "F"\n': r"picture\[0\]: no input named 'F'.*x",
+    FORCE + 'reaction = "loop"\n': r"no passive constraint named 'loop'",
+    FORCE + 'input = "x"\nat = ["v.x", 0.0]\n': r"at: in 'v.x': 'v.x' is a velocity",
+    FORCE + 'input = "x"\ncolor = "red"\n': r"picture\[0\].*color: unknown",
+    '[[picture]]\nkind = "force"\ninput = "x"\n': r"along",
     '[[picture]]\nkind = "text"\ntext = ""\n': r"text: must be text; got ''",
 }
 

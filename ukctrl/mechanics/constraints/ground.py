@@ -140,7 +140,7 @@ def _unit(direction: tuple[float, float, float]) -> Vector:
     return vector / np.linalg.norm(vector)
 
 
-def _tangents(normal: Vector) -> Matrix:
+def tangents(normal: Vector) -> Matrix:
     """Return two directions in the plane, shape ``(2, 3)``: x and y where the normal is z."""
     first = np.cross([0.0, 1.0, 0.0] if abs(normal[1]) < 0.9 else [0.0, 0.0, 1.0], normal)
     first /= np.linalg.norm(first)
@@ -190,7 +190,7 @@ class _Contact(Attached):
         self._flat, self._sticks = flat, sticks
         self._probe = FrameProbe(robot, spec.frame)
         self._point, normal = np.array(spec.ground.point), _unit(spec.ground.normal)
-        self._axes = np.vstack([_tangents(normal), normal])
+        self._axes = np.vstack([tangents(normal), normal])
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)

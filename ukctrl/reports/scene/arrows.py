@@ -1,16 +1,19 @@
-"""What pushes on a robot, as arrows: its inputs, and the reactions of its closures."""
+"""What pushes on a robot, as arrows: its inputs, and the reactions of closures and the ground."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ukctrl.core.arrays import Array, Indices, Vector
 from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.constraints.ground import tangents
 from ukctrl.reports.scene.stage import Arrow
 from ukctrl.robot import Robot, Site
 from ukctrl.robot.actuators import TorqueColumn, WrenchColumn
+from ukctrl.robot.look.carriers import Numbers
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.simulation.result.samples import Samples
 
@@ -21,15 +24,19 @@ Aim = Callable[[Snapshot, int], tuple[Vector, Vector]]
 
 
 def arrows(robot: Robot, samples: Samples, picked: Indices) -> tuple[Arrow, ...]:
-    """Return the arrows of a run at some of its samples; none where a robot has no bodies."""
+    """Return the arrows of a run at some of its samples.
+
+    Those of a robot of bodies follow from what pushes where; further ones, and those of a plant of
+    formulas, are said by its file: ``[[picture]]`` of the kind ``force``.
+    """
     u = samples["u"][picked]
     lam = samples["reaction"][picked] if "reaction" in samples else np.empty((len(picked), 0))
     q, t = samples["q"][picked], samples.time[picked]
     try:
         snapshot = robot.snapshot(q[0], None, float(t[0]))
-        if len(snapshot.rotations) < 2:
-            return ()
-        aims = [*_inputs(robot, u), *(_reactions(robot, samples, lam) if lam.size else ())]
+        aims = list(_said(robot, samples, u, lam, q, t))
+        if len(snapshot.rotations) > 1:
+            aims += [*_inputs(robot, u), *(_reactions(robot, samples, lam) if lam.size else ())]
     except UkctrlError:  # such as of a closure between frames that are gone
         return ()
     if len(aims) > MOST:
@@ -61,7 +68,8 @@ def _inputs(robot: Robot, u: Array) -> list[tuple[Named, Aim]]:
     """Return what the inputs do: efforts along joint axes, forces and torques at frames."""
     aims: list[tuple[Named, Aim]] = []
     actuation = robot.actuation
-    effort = u @ actuation.constant.T
+    said = [picture.input or "" for picture in robot.appearance.pushes]
+    effort = u @ np.where(np.isin(robot.actuators, said), 0.0, actuation.constant).T
     elastic = robot.elastic  # a motor of an elastic joint is drawn at its joint
     moved = dict(zip(elastic.motors, elastic.links, strict=True)) if elastic else {}
     for dof in map(int, np.flatnonzero(actuation.constant.any(axis=1))):
@@ -72,10 +80,13 @@ def _inputs(robot: Robot, u: Array) -> list[tuple[Named, Aim]]:
         aims.append(((robot.dofs[dof], unit, False), _along_joint(joint, at, part, effort[:, dof])))
     for column, pushes in actuation.moving:
         named = robot.actuators[column]
+        if named in said:
+            continue
         if isinstance(pushes, WrenchColumn):
-            for unit, value in (("N", pushes.force), ("N m", pushes.torque)):
-                if value.any():
-                    aims.append(((named, unit, False), _at_site(pushes.site, value, u, column)))
+            # The torque that comes with a force, such as a propeller's drag, would lie about it.
+            is_force = pushes.force.any()
+            value, unit = (pushes.force, "N") if is_force else (pushes.torque, "N m")
+            aims.append(((named, unit, False), _at_site(pushes.site, value, u, column)))
         elif isinstance(pushes, TorqueColumn):  # its axis is in the joint's axes already
             site = pushes.first._replace(rotation=np.eye(3))
             aims.append(((named, "N m", False), _at_site(site, pushes.axis, u, column)))
@@ -99,31 +110,90 @@ def _at_site(site: Site, value: Vector, u: Array, column: int) -> Aim:
     return aim
 
 
-def _reactions(robot: Robot, samples: Samples, lam: Array) -> list[tuple[Named, Aim]]:
-    """Return the forces that closures transmit, on their first frames."""
-    labels, aims = samples.labels, []
-    for table in robot.passive:
-        if table.get("kind") != "closure":
+def _said(
+    robot: Robot, samples: Samples, u: Array, lam: Array, q: Array, t: Vector
+) -> Iterator[tuple[Named, Aim]]:
+    """Yield the forces of which the robot's file says where they act."""
+    labels = samples.labels
+    for picture in robot.appearance.pushes:
+        if picture.input is not None:
+            column = robot.actuators.index(picture.input)
+            unit, value = robot.actuation.units[column], u[:, column]
+        elif picture.reaction in labels.passive_rows and lam.size:
+            row = labels.passive_rows.index(picture.reaction)
+            unit = "N m" if labels.passive_row_units[row] == "rad" else "N"
+            value = lam[:, row]
+        else:
             continue
-        frames = table["frames"]
-        name = table.get("name") or f"{frames[0]}_at_{frames[1]}"
-        rows: dict[int, int] = {}
-        for i, (block, row) in enumerate(
-            zip(labels.passive_row_blocks, labels.passive_rows, strict=True)
-        ):
-            axis = row.rpartition(".")[2]
-            if block == name and axis in ("x", "y", "z"):
-                rows["xyz".index(axis)] = i
-        if rows:
-            aims.append(((name, "N", True), _at_closure(frames, rows, lam)))
+        numbers = Numbers((*picture.at, *picture.along), robot.structure.picture_words).at(q, t)
+        numbers[:, 3:] *= value[:, None]
+        name = picture.name or picture.input or picture.reaction or ""
+        yield (name, unit, picture.input is None), _in_frame(picture.frame, numbers)
+
+
+def _in_frame(frame: str, numbers: Array) -> Aim:
+    def aim(s: Snapshot, k: int) -> tuple[Vector, Vector]:
+        at, vector = numbers[k, :3], numbers[k, 3:]
+        if frame == "world":
+            return at, vector
+        axes = s.frame(frame)
+        return axes.position + axes.rotation @ at, axes.rotation @ vector
+
+    return aim
+
+
+def _reactions(robot: Robot, samples: Samples, lam: Array) -> list[tuple[Named, Aim]]:
+    """Return the forces that closures transmit, on their first frames, and those of the ground."""
+    rows, aims = samples.labels.passive_rows, []
+    for table in robot.passive:
+        kind, frames = table.get("kind"), table.get("frames") or [table.get("frame")]
+        if kind not in _ROWS:
+            continue
+        between = "_at_".join(map(str, frames))
+        name = table.get("name") or (between if kind == "closure" else f"{between}_{kind}")
+        every = [f"{name}.{axis}" for axis in _ROWS[kind]]
+        columns = {axis: rows.index(row) for axis, row in enumerate(every) if row in rows}
+        if columns:
+            axes, places = list(columns), list(columns.values())
+            if kind == "closure":
+                aim = _at_closure(frames, axes, lam[:, places])
+            else:
+                aim = _at_ground(table, axes, lam[:, places])
+            aims.append(((name, "N", True), aim))
     return aims
 
 
-def _at_closure(frames: Sequence[str], rows: dict[int, int], lam: Array) -> Aim:
-    axes, columns = list(rows), list(rows.values())
+_ROWS = {
+    "closure": ("x", "y", "z"),
+    "contact": ("slip_x", "slip_y", "height"),
+    "rolling": ("along", "across", "height"),
+}
+"""Rows of passive constraints whose multipliers are forces, along three axes."""
+
+
+def _at_ground(table: Mapping[str, Any], axes: list[int], force: Array) -> Aim:
+    """Return the force of the ground on what stands or rolls on it."""
+    normal = np.array(dict(table.get("ground") or {}).get("normal", (0.0, 0.0, 1.0)), dtype=float)
+    normal /= np.linalg.norm(normal)
+    axle = np.array(table.get("axle", (0.0, 1.0, 0.0)), dtype=float)
 
     def aim(s: Snapshot, k: int) -> tuple[Vector, Vector]:
+        frame = s.frame(table["frame"])
+        if table["kind"] == "contact":
+            return frame.position, np.vstack([tangents(normal), normal])[axes].T @ force[k]
+        heading = np.cross(frame.rotation @ axle, normal)
+        heading /= np.linalg.norm(heading)
+        across = np.cross(normal, heading)
+        down = np.cross(heading, frame.rotation @ axle)  # from the ground to the wheel's centre
+        at = frame.position - table["radius"] * down / np.linalg.norm(down)
+        return at, np.stack([heading, across, normal])[axes].T @ force[k]
+
+    return aim
+
+
+def _at_closure(frames: Sequence[str], axes: list[int], force: Array) -> Aim:
+    def aim(s: Snapshot, k: int) -> tuple[Vector, Vector]:
         first, second = s.frame(frames[0]), s.frame(frames[1])
-        return first.position, second.rotation[:, axes] @ lam[k, columns]
+        return first.position, second.rotation[:, axes] @ force[k]
 
     return aim

@@ -20,6 +20,8 @@ FLAT = 0.15
 """A scene is flat along an axis where it takes less than this fraction of its largest size."""
 _CORNER = ((0.0, 0.6, 1.0), (0.6, 0.0, 1.0), (0.6, -1.0, 0.0))
 """From where an eye looks, by the axis that is upwards."""
+HIGHEST = 5.0
+"""What is higher than so many times its size is too far from the world's floor to see it."""
 MOMENTS = 40
 """So many moments tell where a robot goes."""
 
@@ -81,21 +83,27 @@ def points(scene: Scene) -> Array:
     return kept
 
 
-def floor(gravity: Vector | None, low: Vector, high: Vector) -> float | None:
+def floor(
+    gravity: Vector | None, low: Vector, high: Vector, robots: Sequence[Actor] = ()
+) -> float | None:
     """Return the height of the floor: that of the world, or the lowest point that is below it.
+
+    What robots without feet stand on at the start is the world's, whatever goes below it later.
 
     Args:
         gravity: Shape ``(3,)`` [m/s^2]; None where a plant does not know of one.
         low: The lowest corner of what is shown.
         high: The highest.
+        robots: The robots that are shown.
     """
     size = float((high - low).max())
-    if gravity is None:  # what is drawn as standing on the height 0 stands on a floor
-        stands = size * FLAT < high[2] - low[2] and abs(low[2]) < 0.02 * size
-        return 0.0 if stands else None
-    if np.abs(gravity[:2]).max() > 1e-6 * abs(gravity[2]):
+    level = gravity is None or np.abs(gravity[:2]).max() <= 1e-6 * abs(gravity[2])
+    if gravity is not None and not level:
         return None if gravity.any() else float(low[2])
-    return 0.0 if -0.02 * size <= low[2] <= size else float(low[2])
+    at_start = [_corners(each)[0, ..., 2].min() for each in robots if not each.look.feet]
+    stands = bool(at_start) and abs(min(at_start)) < 0.02 * size
+    near = -0.02 * size <= low[2] <= HIGHEST * size
+    return 0.0 if stands or near else float(low[2])
 
 
 def upwards(gravity: Vector | None) -> tuple[float, float, float]:

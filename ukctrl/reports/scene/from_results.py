@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,12 +11,17 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Indices, Vector
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.files.toml import read_spec
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.arrows import arrows
+from ukctrl.reports.scene.from_robot import gravity_of, of_robot
 from ukctrl.reports.scene.payloads import payloads
 from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
+from ukctrl.reports.scene.stands import standing
+from ukctrl.reports.scene.trails import trails, ways
 from ukctrl.robot import Robot
+from ukctrl.robot.look.meshes import Mesh
 from ukctrl.robot.look.parts import Look
 from ukctrl.simulation.result.result import Result
 
@@ -27,13 +33,13 @@ SEEN = 5e-3
 """What is believed is drawn where it is off by more than this fraction of the scene's size."""
 SEEN_TURN = 0.03
 """Or by more than this angle [rad]."""
-SMALLEST_BALL = 0.018
-"""Bodies without a size of their own are no smaller than this fraction of the scene."""
+SMALLEST_BALL = 0.03
+"""Balls are no smaller than this fraction of the scene: larger than the dot of a trail."""
+CROWD = 0.25
+"""This divided by the root of their number is enough."""
+SEVERAL = 0.6
+"""Opacity of robots that are compared, which may stand in the same place."""
 GHOST = "#d55e00"
-SPECK = 0.05
-"""What is smaller than this part of its way leaves a trail, where no frame does."""
-MOST_WAYS = 12
-"""Unless there are more of them."""
 
 
 def of_result(result: Result, robot: Robot | None = None) -> Scene | None:
@@ -60,7 +66,9 @@ def of_results(
     """
     shown = {name: result for name, result in results.items() if len(result.samples)}
     if not shown:
-        return None
+        return next(
+            (_not_begun(each, (robots or {}).get(name)) for name, each in results.items()), None
+        )
     notes: dict[str, None] = {}
     cast = _Cast(dict(robots or {}), notes)
     longest = max(shown.values(), key=lambda each: float(each.time[-1]))
@@ -79,27 +87,30 @@ def of_results(
         if body is not None:
             robot, look = body
             actor = _actor(result, robot, look, at, name, color)
+            actor = dc.replace(actor, opacity=1.0 if alone else SEVERAL)
             actors.append(actor)
             gravity = gravity_of(robot) if gravity is None else gravity
             if alone:
                 actors += cast.ghost(result, robot, look, actor, at)
                 actors += payloads(result, robot, time, _course(result, robot))
                 pushes = arrows(robot, result.samples, at)
-        curves += _curves(result, at, name, color, first=not curves)
+        curves += trails(result, at, name, color, first=not curves)
     if not curves and not any(actor.look.parts for actor in actors):
         return None
-    curves = curves or [way for actor in actors for way in _ways(actor)]
+    curves = curves or [way for actor in actors for way in ways(actor)]
     low, high = extent.box(actors, curves)
     size = float((high - low).max())
+    bodies_shown = [actor for actor in actors if actor.name != "payload"]
+    ground = extent.floor(gravity, low, high, bodies_shown)
     return Scene(
         title=longest.title,
         time=time,
-        actors=tuple(_seen_from_afar(actor, size) for actor in actors),
+        actors=tuple(standing(_seen_from_afar(actor, size), ground) for actor in actors),
         curves=tuple(curves),
         arrows=pushes,
         low=low,
         high=high,
-        ground=extent.floor(gravity, low, high),
+        ground=ground,
         up=extent.upwards(gravity),
         notes=tuple(notes),
     )
@@ -160,7 +171,6 @@ class _Cast:
         return [ghost]
 
     def _believed(self, robot: Robot, table: Mapping[str, Any]) -> Look | None:
-        from ukctrl.core.files.toml import read_spec
         from ukctrl.simulation.loop.closed_loop import believed_robot
         from ukctrl.simulation.scenario import Believed
 
@@ -216,86 +226,41 @@ def _actor(result: Result, robot: Robot, look: Look, at: Indices, name: str, col
 
 
 def _seen_from_afar(actor: Actor, size: float) -> Actor:
-    """Return an actor of equal balls, such as a swarm, with balls that can be seen in the scene."""
-    meshes = {id(part.mesh): part.mesh for part in actor.look.parts if len(part.mesh.faces)}
-    if len(meshes) != 1:
-        return actor
-    (mesh,) = meshes.values()
-    factor = SMALLEST_BALL * size / max(float(np.ptp(mesh.vertices, axis=0).max()), 1e-12)
-    if not factor > 1.0:
-        return actor
-    larger = mesh._replace(vertices=factor * mesh.vertices)
-    parts = tuple(
-        dc.replace(part, mesh=larger) if part.mesh is mesh else part for part in actor.look.parts
-    )
-    return dc.replace(actor, look=dc.replace(actor.look, parts=parts))
+    """Return an actor whose balls, such as particles, can be seen in the scene."""
+    parts, look = [], actor.look
+    larger: dict[int, Mesh] = {}  # many share a mesh
+    count = Counter(part.name for part in look.parts)  # a rod with balls at its ends is one thing
+    least = min(SMALLEST_BALL, CROWD / np.sqrt(max(len(look.parts), 1))) * size
+    for part in look.parts:
+        mesh, wide = part.mesh, _ball(part.mesh)
+        factor = least / wide if wide > 0.0 and count[part.name] == 1 else 0.0
+        if factor > 1.0:
+            grown = mesh._replace(vertices=factor * mesh.vertices)
+            part = dc.replace(part, mesh=larger.setdefault(id(mesh), grown))
+        parts.append(part)
+    return dc.replace(actor, look=dc.replace(look, parts=tuple(parts))) if larger else actor
 
 
-def gravity_of(robot: Robot) -> Vector | None:
-    """Return the acceleration of gravity, shape ``(3,)`` [m/s^2]; None where there is none."""
+def _ball(mesh: Mesh) -> float:
+    """Return the diameter of a ball about the origin of its carrier; 0 for what is none."""
+    if len(mesh.vertices) < 20:
+        return 0.0
+    far = np.linalg.norm(mesh.vertices, axis=1)
+    return float(far.max() + far.min()) if far.min() > (1.0 - 1e-6) * far.max() else 0.0
+
+
+def _not_begun(result: Result, robot: Robot | None) -> Scene | None:
+    """Return the robot where a run would have begun, and why it did not; None where it is gone."""
+    from ukctrl.mechanics.dynamics import passive_constraints
+    from ukctrl.simulation.loop.start_state import start_state
+    from ukctrl.simulation.scenario import StartState
+
     try:
-        return robot.gravity
-    except UkctrlError:  # a plant of formulas does not know of one
+        robot = robot or _loaded(result.scenario.get("robot"))
+        start = read_spec(StartState, result.scenario.get("start", {}), "scenario", key="start")
+        scene = of_robot(robot, start_state(start, robot, passive_constraints(robot))[0])
+    except (UkctrlError, OSError):
         return None
-
-
-def _curves(result: Result, at: Indices, name: str, color: str, *, first: bool) -> list[Curve]:
-    """Return the trails of the recorded frames, and their references for the first of runs."""
-    if not np.isfinite(result["frame_position"]).any():
-        return []
-    position = _visible(result["frame_position"][at])
-    wanted = result["frame_reference"][at] if "frame_reference" in result.samples else None
-    found = []
-    for k, frame in enumerate(result.labels.frames):
-        own = color or style.PALETTE[k % len(style.PALETTE)]
-        if first and wanted is not None:
-            # A frame that is held along some axes only is shown where it went along the others.
-            reference = np.where(np.isnan(wanted[:, k]), position[:, k], wanted[:, k])
-            reference[np.isnan(wanted[:, k]).all(axis=1)] = np.nan
-            if np.isfinite(_visible(reference)).all(axis=1).any():
-                shade = style.MUTED if color else own
-                found.append(
-                    Curve(
-                        name=frame,
-                        points=_visible(reference),
-                        kind="reference",
-                        color=shade,
-                        group="reference",
-                    )
-                )
-        found.append(
-            Curve(name=frame, points=position[:, k], kind="trail", color=own, group=name or "robot")
-        )
-    return found
-
-
-def _ways(actor: Actor) -> list[Curve]:
-    """Return the trails of what is small beside its own way, such as particles."""
-    position = _visible(actor.poses.position)
-    own: dict[int, float] = {}
-    for part in actor.look.parts:
-        size = float(np.ptp(part.mesh.vertices, axis=0).max(initial=0.0))
-        own[part.carrier] = max(own.get(part.carrier, 0.0), size)
-    way = np.nan_to_num(np.ptp(position, axis=0).max(axis=-1))
-    still = np.ptp(actor.poses.stretch, axis=0) == 0.0  # what is stretched is a rope or a rod
-    least = SPECK * way.max(initial=0.0)
-    moving = [c for c, size in own.items() if still[c] and size < least and way[c] > 0.0]
-    small = list({position[:, c].tobytes(): c for c in moving[::-1]}.values())[::-1]  # each once
-    if len(small) > MOST_WAYS:
-        return []
-    return [
-        Curve(
-            name=actor.look.carriers[c],
-            points=position[:, c],
-            kind="trail",
-            color=actor.color or style.PALETTE[k % len(style.PALETTE)],
-            group=actor.group,
-        )
-        for k, c in enumerate(small)
-    ]
-
-
-def _visible(points: Array) -> Array:
-    """Return points with NaN for those that are nowhere."""
-    near = (np.abs(points) < extent.FARTHEST).all(axis=-1, keepdims=True)
-    return np.where(near, points, np.nan)
+    message = result.message.rstrip(".") or "it has no samples"
+    why = f"The run ended as it began ({result.status}): {message}."
+    return dc.replace(scene, title=result.title, notes=(why, *scene.notes))

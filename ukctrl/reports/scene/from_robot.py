@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.reports.scene import extent
-from ukctrl.reports.scene.from_results import gravity_of
 from ukctrl.reports.scene.stage import Actor, Scene
+from ukctrl.reports.scene.stands import standing
 from ukctrl.robot import Robot
 
 
@@ -32,13 +32,22 @@ def of_robot(robot: Robot, q: Vector | None = None) -> Scene:
     actor = Actor(name=robot.name, look=look, poses=poses)
     low, high = extent.box([actor], [])
     gravity = gravity_of(robot)
+    ground = extent.floor(gravity, low, high, [actor])
     return Scene(
         title=robot.title or robot.name,
         time=time,
-        actors=(actor,),
+        actors=(standing(actor, ground),),
         low=low,
         high=high,
-        ground=extent.floor(gravity, low, high),
+        ground=ground,
         up=extent.upwards(gravity),
         notes=look.notes,
     )
+
+
+def gravity_of(robot: Robot) -> Vector | None:
+    """Return the acceleration of gravity, shape ``(3,)`` [m/s^2]; None where there is none."""
+    try:
+        return robot.gravity
+    except UkctrlError:  # a plant of formulas does not know of one
+        return None

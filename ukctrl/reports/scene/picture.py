@@ -36,6 +36,8 @@ FINER = 2
 """So many points of the canvas along each axis are one of the picture."""
 SHADOW = 1024
 """Points of the sun's picture along each axis."""
+NEARER = 1e3
+"""Dots of trails are drawn as if they were so many times nearer."""
 SUN = (0.55, -0.4, 1.0)
 """Where the sun stands, where z is upwards; the page's too."""
 WIDTHS = {"reference": (0.0085, 0.0125, 0.3), "trail": (0.0032, 0.009, 1.0)}
@@ -272,7 +274,9 @@ class _Line:
         now = painter.points(mixed(self.curve.points, before, share))
         trail = self.curve.kind == "trail"
         line = np.concatenate([self.places[: before[0] + 1], now]) if trail else self.places
-        for places, radius, least in ((line, self.width, 0.9), (now, self.dot, 2.2)):
+        nearer = NEARER if trail else 1.0  # a dot is seen through the gripper that holds it
+        dot = now * [1.0, 1.0, nearer], self.dot / nearer, 2.2
+        for places, radius, least in ((line, self.width, 0.9), dot):
             raster_kernels.cover(
                 places, radius, least * self.least, FINER, canvas.depth, canvas.part
             )

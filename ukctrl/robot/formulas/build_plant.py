@@ -79,7 +79,9 @@ def _assembled(recipe: Recipe) -> Assembly:
     if extras.elastic is not None:
         whole, inputs, joints = elastic(extras.elastic, structure, made_inputs)
     whole = with_limits(whole, extras.limit)
-    refuse_unknown_names(extras.picture, whole.picture_words, whole.frames)
+    refuse_unknown_names(
+        extras.picture, whole.picture_words, whole.frames, inputs.names, extras.passive
+    )
     pushes = Forces(
         (*plant.terms(), *forces(whole, extras.force).terms, *((joints,) if joints else ()))
     )

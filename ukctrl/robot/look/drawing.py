@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ukctrl.robot.look.meshes import Mesh, together
-from ukctrl.robot.look.parts import Part
+from ukctrl.robot.look.meshes import Mesh, spring, together, turned
+from ukctrl.robot.look.parts import Foot, Part
 
 BODY, JOINT, SECOND, ACCENT = "", "#3c4654", "#aeb9c5", "#e8833a"
 """Colours of links (the renderer's choice), of joints and feet, of every second bar of a linkage,
@@ -17,6 +17,8 @@ class Drawing:
     """What is drawn on joints; 0 is the world."""
 
     meshes: dict[tuple[int, str], list[Mesh]] = dc.field(default_factory=dict)
+    feet: list[Foot] = dc.field(default_factory=list)
+    """What would stand on a floor, if there is one below."""
 
     def add(self, joint: int, mesh: Mesh, color: str = BODY) -> None:
         """Draw a mesh, in the axes of a joint."""
@@ -33,3 +35,29 @@ class Drawing:
             )
             for (joint, color), several in self.meshes.items()
         ]
+
+
+def hinge(r: float, half: float, *, driven: bool) -> tuple[tuple[Mesh, str], ...]:
+    """Return a joint about z and its colours: the housing of a motor, or an eye on a pin.
+
+    Args:
+        r: Radius of the link [m].
+        half: Half the length of a housing [m].
+        driven: Whether it has a motor.
+    """
+    if driven:
+        return (drum(1.25 * r, half), JOINT), (drum(0.7 * r, 1.06 * half), ACCENT)
+    return (drum(1.15 * r, 0.8 * r), BODY), (drum(0.5 * r, 1.1 * r), JOINT)
+
+
+def drum(radius: float, half: float) -> Mesh:
+    """Return a cylinder about z with bevelled edges."""
+    b = min(0.18 * radius, 0.5 * half)
+    R, h = radius, half
+    return turned([(0.0, -h), (R - b, -h), (R, b - h), (R, h - b), (R - b, h), (0.0, h)])
+
+
+def coil(radius: float, low: float, high: float) -> Mesh:
+    """Return the spring of a joint about z, between two heights."""
+    unit = spring(radius, 4, 0.12 * radius)
+    return unit._replace(vertices=unit.vertices * [1.0, 1.0, high - low] + [0.0, 0.0, low])

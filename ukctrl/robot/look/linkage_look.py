@@ -1,21 +1,24 @@
-"""A planar linkage: each body a rounded bar through its points, pins at the joints."""
+"""A planar linkage: each body a rod through its points or a plate, at joints pins and motors."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.carriers import Anchor
-from ukctrl.robot.look.drawing import ACCENT, BODY, JOINT, SECOND, Drawing
+from ukctrl.robot.look.drawing import BODY, JOINT, SECOND, Drawing, drum, hinge
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.schema.linkage_tables import GROUND, Linkage, Prismatic, place
+from ukctrl.robot.look.parts import Foot
+from ukctrl.robot.schema.linkage_tables import GROUND, Body, Linkage, Prismatic, place
 
-WIDE = 0.045
-"""Half the width of a bar, of the mean distance between neighbouring points."""
+THIN = 0.034
+"""Radius of a bar, of the mean distance between its points."""
+STEP = 2.1
+"""Distance of neighbouring layers, of that radius."""
 
 
 def draw_linkage(linkage: Linkage, anchor_of: Callable[[str], Anchor], out: Drawing) -> None:
@@ -28,46 +31,57 @@ def draw_linkage(linkage: Linkage, anchor_of: Callable[[str], Anchor], out: Draw
     """
     points = {body.name: _points(body.points) for body in linkage.body}
     spans = [float(np.ptp(p, axis=0).max()) for p in points.values()]
-    r = WIDE * (float(np.mean([span for span in spans if span > 0.0] or [1.0])))
-    layer = layers(linkage)
-    step = 1.3 * r
+    span = float(np.mean([span for span in spans if span > 0.0] or [1.0]))
+    r, layer = THIN * span, layers(linkage)
+    driven = {frozenset(motor.bodies) for motor in linkage.motor}
 
     def add(body: str, mesh: Mesh, color: str) -> None:
         anchor = anchor_of(body)
         out.add(anchor.joint, mesh.moved(anchor.rotation, anchor.translation), color)
 
+    def height(body: str) -> float:
+        return STEP * r * layer.get(body, 0)
+
     for body in linkage.body:
-        z = step * layer[body.name]
         color = BODY if layer[body.name] % 2 else SECOND
-        spots = points[body.name]
-        if len(spots) < 2:
-            side = np.sqrt(6.0 * body.inertia / body.mass)  # of a square of this inertia
-            spots = np.vstack([spots, 0.5 * side * np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]])])
-        add(body.name, meshes.plate(spots, r, z - 0.45 * step, z + 0.45 * step), color)
+        for mesh in _bar(body, points[body.name], r):
+            add(body.name, mesh.moved(np.eye(3), _at((0.0, 0.0), height(body.name))), color)
     for joint in linkage.joint:
         (first, at_first), (second, at_second) = (place(linkage, name) for name in joint.points)
-        low, high = sorted(step * layer.get(name, 0) for name in (first, second))
+        low, high = sorted(map(height, (first, second)))
         if isinstance(joint, Prismatic):
-            reach = 4.0 * WIDE * 25.0 * r
-            rail = meshes.box(reach, 0.7 * r, 0.5 * step)
+            rail = meshes.box(4.5 * span, 0.7 * r, 0.5 * STEP * r)
             add(second, rail.moved(_about_z(joint.direction), _at(at_second, low)), JOINT)
-            guide = meshes.box(4.0 * r, 2.6 * r, 1.2 * step)
+            guide = meshes.box(5.0 * r, 3.4 * r, 1.2 * STEP * r)
             turn = _about_z(joint.direction - joint.angle)
             add(first, guide.moved(turn, _at(at_first, low)), JOINT)
             continue
-        pin = meshes.cylinder(0.55 * r, low - 0.7 * step, high + 0.7 * step)
+        pin = meshes.cylinder(0.5 * r, low - 1.1 * r, high + 1.1 * r)
         add(first, pin.moved(np.eye(3), _at(at_first, 0.0)), JOINT)
-    for name in linkage.ground.values():
-        for mesh, color in _support(linkage.plane == "xz", r, step):
-            add(GROUND, mesh.moved(np.eye(3), _at(name, 0.0)), color)
-    for motor in linkage.motor:
-        for joint in linkage.joint:
-            ends = [place(linkage, name) for name in joint.points]
-            if {name for name, _ in ends} == set(motor.bodies):
-                at = next(at for name, at in ends if name == motor.bodies[1])
-                z = step * layer[motor.bodies[1]]
-                drum = meshes.cylinder(1.35 * r, z - 0.6 * step, z + 0.6 * step)
-                add(motor.bodies[1], drum.moved(np.eye(3), _at(at, 0.0)), ACCENT)
+        for name, at in ((first, at_first), (second, at_second)):
+            motor = frozenset((first, second)) in driven and height(name) == high
+            for mesh, color in hinge(r, 1.15 * r, driven=motor) if name != GROUND else ():
+                add(name, mesh.moved(np.eye(3), _at(at, height(name))), color)
+    ground = anchor_of(GROUND)
+    for at in linkage.ground.values():
+        add(GROUND, drum(1.5 * r, r).moved(np.eye(3), _at(at, -0.5 * r)), JOINT)
+        out.feet.append(Foot(ground.translation + ground.rotation @ _at(at, 0.0), 1.1 * r))
+
+
+def _bar(body: Body, points: Matrix, r: float) -> Iterator[Mesh]:
+    """Yield what a body is made of, in its plane."""
+    if len(points) < 2:
+        side = np.sqrt(6.0 * body.inertia / body.mass)  # of a square of this inertia
+        corners = 0.5 * side * np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]])
+        points = np.vstack([points, corners])
+    middle = points.mean(axis=0)
+    _, size, axes = np.linalg.svd(points - middle)
+    if len(points) > 2 and size[1] > 0.02 * size[0]:
+        yield meshes.plate(points, 1.15 * r, -0.6 * r, 0.6 * r)
+        return
+    along = (points - middle) @ axes[0]
+    first, last = points[int(along.argmin())], points[int(along.argmax())]
+    yield meshes.rod(_at(first, 0.0), _at(last, 0.0), r)
 
 
 def _points(points: object) -> Matrix:
@@ -75,7 +89,7 @@ def _points(points: object) -> Matrix:
     return np.array(list(points.values()), dtype=np.float64).reshape(-1, 2)
 
 
-def _at(point: tuple[float, float], z: float) -> Vector:
+def _at(point: Sequence[float] | Vector, z: float) -> Vector:
     return np.array([point[0], point[1], z])
 
 
@@ -104,13 +118,3 @@ def layers(linkage: Linkage) -> dict[str, int]:
             taken = {layer[third] for third in joined[other] if third in layer}
             layer[other] = next(k for k in itertools.count(1) if k not in taken)
     return layer
-
-
-def _support(stands: bool, r: float, step: float) -> list[tuple[Mesh, str]]:
-    """Return what marks a point of the ground, about the origin of the linkage's plane."""
-    if stands:
-        corners = r * np.array([[0.0, 0.0], [-1.7, -2.8], [1.7, -2.8]])
-        foot = meshes.box(7.0 * r, 0.5 * r, 2.4 * step)
-        foot = foot.moved(np.eye(3), np.array([0.0, -3.7 * r, 0.0]))
-        return [(meshes.plate(corners, 0.7 * r, -0.4 * step, 0.4 * step), JOINT), (foot, JOINT)]
-    return [(meshes.cylinder(2.0 * r, -1.2 * step, 0.4 * step), JOINT)]

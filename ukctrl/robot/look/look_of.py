@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -13,14 +14,14 @@ from ukctrl.robot.forces import FrameSpring, JointSprings
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.carriers import Anchor, Between, Placed, RobotLook
-from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
+from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing, coil, drum
 from ukctrl.robot.look.linkage_look import draw_linkage
 from ukctrl.robot.look.parts import Part
 from ukctrl.robot.look.pictures import Stage, add_picture
 from ukctrl.robot.look.proportions import Proportions
 from ukctrl.robot.look.rotations import towards
 from ukctrl.robot.look.shapes import Visual, Visuals
-from ukctrl.robot.look.skeleton import Skeleton, drum
+from ukctrl.robot.look.skeleton import Skeleton
 from ukctrl.robot.look.visuals import visuals_of, within_budget
 from ukctrl.robot.rigid_arrays import RigidStructure
 
@@ -37,13 +38,18 @@ def look_of(robot: RobotInterface) -> RobotLook:
 
     stage = Stage(structure.picture_words, anchor_of)
     notes: list[str] = []
+    linkage = robot.appearance.linkage
+    names = {block.joint: block.name for block in structure.blocks}
+    names |= {anchor_of(body.name).joint: body.name for body in (linkage.body if linkage else ())}
     if isinstance(structure, RigidStructure):
-        _draw_bodies(robot, structure, stage, notes)
-    for number, picture in enumerate(robot.appearance.pictures):
-        add_picture(stage, picture, number)
+        _draw_bodies(robot, structure, stage, names, notes)
+    unnamed = [picture.kind for picture in robot.appearance.seen if not picture.name]
+    seen: Counter[str] = Counter()
+    for picture in robot.appearance.seen:
+        seen[picture.kind] += not picture.name
+        add_picture(stage, picture, seen[picture.kind] if unnamed.count(picture.kind) > 1 else 0)
     if not stage.parts:
         notes.append("There is nothing to see: its file has no [[picture]].")
-    names = {block.joint: block.name for block in structure.blocks}
     return _assembled(structure, stage, {**names, 0: "world"}, tuple(notes))
 
 
@@ -71,6 +77,7 @@ def _assembled(
     return RobotLook(
         parts=parts,
         carriers=(*(names[joint] for joint in shown), *(carrier.name for carrier in moving)),
+        feet=tuple(stage.feet),
         notes=notes,
         nq=structure.nq,
         tree=structure.tree if isinstance(structure, RigidStructure) else None,
@@ -81,22 +88,35 @@ def _assembled(
 
 
 def _draw_bodies(
-    robot: RobotInterface, structure: RigidStructure, stage: Stage, notes: list[str]
+    robot: RobotInterface,
+    structure: RigidStructure,
+    stage: Stage,
+    names: dict[int, str],
+    notes: list[str],
 ) -> None:
     """Draw links, springs and motors of a robot of rigid bodies."""
     appearance, drawing = robot.appearance, Drawing()
     read = [visuals_of(model) for model in appearance.models]
     if appearance.linkage is not None:
         draw_linkage(appearance.linkage, stage.anchor_of, drawing)
-    elif not appearance.pictures or any(visuals.has_any for visuals in read):
+    elif not appearance.seen or any(visuals.has_any for visuals in read):
         springs = [term for term in robot.forces.terms if isinstance(term, JointSprings)]
         sprung = {structure.block_of(int(dof)).joint for one in springs for dof in one.dofs}
         bare, seen = _bare_and_seen(structure, read)
-        skeleton = Skeleton(structure, _closed(robot.passive), sprung, seen, drawing)
+        skeleton = Skeleton(
+            structure,
+            _tied(robot.passive, "closure"),
+            sprung,
+            _driven(robot),
+            _tied(robot.passive, "contact"),
+            seen,
+            drawing,
+        )
         skeleton.draw(bare)
         if robot.elastic is not None:
             _add_motors(robot, skeleton, bare, stage)
-    for part in drawing.parts({block.joint: block.name for block in structure.blocks}):
+    stage.feet.extend(drawing.feet)
+    for part in drawing.parts(names):
         stage.parts.append((part, None))
     for term in robot.forces.terms:
         if isinstance(term, FrameSpring):
@@ -113,12 +133,23 @@ def _gauge(structure: RigidStructure) -> tuple[float, int, float]:
     return 0.03 * size, 10, 0.005 * size
 
 
-def _closed(passive: Sequence[Any]) -> set[str]:
-    """Return the frames at which passive constraints tie bodies together."""
+def _driven(robot: RobotInterface) -> set[int]:
+    """Return the joints that have a motor."""
+    actuation, elastic = robot.actuation, robot.elastic
+    pushed = actuation.constant.any(axis=1)
+    for _, column in actuation.moving:
+        pushed = pushed | (column.reached & (not column.on_bodies))
+    moved = dict(zip(elastic.motors, elastic.links, strict=True)) if elastic else {}
+    dofs = (int(moved.get(dof, dof)) for dof in np.flatnonzero(pushed))
+    return {robot.structure.block_of(dof).joint for dof in dofs}
+
+
+def _tied(passive: Sequence[Any], kind: str) -> set[str]:
+    """Return the frames that passive constraints of a kind hold."""
     frames: set[str] = set()
     for table in passive:
-        named = table.get("frames", ())
-        if table.get("kind") == "closure" and isinstance(named, list | tuple):
+        named = table.get("frames", [table.get("frame")])
+        if table.get("kind") == kind and isinstance(named, list | tuple):
             frames.update(str(name) for name in named)
     return frames
 
@@ -178,12 +209,11 @@ def _add_motors(
         turn = tree.rotations[j] @ towards(axis)
         name = structure.coordinates[at]
         carrier = Placed(name, Anchor(parent, turn, tree.translations[j]), rpy=("0", "0", name))
-        beside = np.array([0.0, 0.0, 1.75 * r])
-        disc = drum(1.15 * r, 0.25 * r).moved(np.eye(3), beside)
-        mark = meshes.box(1.0 * r, 0.22 * r, 0.56 * r)
-        mark = mark.moved(np.eye(3), beside + np.array([0.72 * r, 0.0, 0.0]))
-        coil = meshes.spring(0.8 * r, 3, 0.1 * r)
-        coil = coil._replace(vertices=coil.vertices * [1.0, 1.0, 0.6 * r])
-        coil = coil.moved(np.eye(3), np.array([0.0, 0.0, 1.0 * r]))
-        for mesh, color in ((disc, JOINT), (meshes.together([mark, coil]), ACCENT)):
+        beside = np.array([0.0, 0.0, 2.6 * r])
+        disc = drum(0.95 * r, 0.3 * r).moved(np.eye(3), beside)
+        disc = meshes.together([disc, meshes.cylinder(0.3 * r, 0.0, 2.6 * r)])
+        mark = meshes.box(0.8 * r, 0.2 * r, 0.66 * r)
+        mark = mark.moved(np.eye(3), beside + np.array([0.6 * r, 0.0, 0.0]))
+        spring = coil(1.05 * r, 1.0 * r, 2.5 * r)
+        for mesh, color in ((disc, JOINT), (meshes.together([mark, spring]), ACCENT)):
             stage.add(carrier, Part(name=name, mesh=mesh, carrier=0, color=color))

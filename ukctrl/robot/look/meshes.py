@@ -97,6 +97,11 @@ def cone(radius: float, low: float, high: float) -> Mesh:
     return turned([(0.0, low), (radius, low), (0.0, high)])
 
 
+def arrow(radius: float) -> Mesh:
+    """Return an arrow along z from z = 0 to z = 1; a quarter of it is its head [m]."""
+    return turned([(0.0, 0.0), (radius, 0.0), (radius, 0.75), (2.4 * radius, 0.75), (0.0, 1.0)])
+
+
 def rod(start: Vector, end: Vector, radius: float, other: float | None = None) -> Mesh:
     """Return a rod with round ends from one point to another, which may taper [m].
 

@@ -31,6 +31,15 @@ class Part:
     """Written at the carrier's origin; such a part has no faces."""
 
 
+class Foot(NamedTuple):
+    """Where a robot is fastened to the world, and what would carry it where there is a floor."""
+
+    at: Vector
+    """Shape ``(3,)`` [m]."""
+    radius: float
+    """Of the post below it [m]."""
+
+
 class Poses(NamedTuple):
     """Where carriers are at ``n`` moments, in world axes."""
 
@@ -49,6 +58,8 @@ class Look(abc.ABC):
     parts: tuple[Part, ...]
     carriers: tuple[str, ...]
     """Names of what moves the parts: joints, frames or pictures."""
+    feet: tuple[Foot, ...] = ()
+    """Where posts carry it: a scene with a floor draws them that far."""
     notes: tuple[str, ...] = ()
     """What a user should know of it, such as meshes that are missing; a sentence each."""
 

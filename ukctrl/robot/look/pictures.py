@@ -11,18 +11,22 @@ import numpy as np
 from ukctrl.core.expression.symbolic import Vocabulary, check
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.carriers import NOWHERE, Anchor, Between, Numbers, Placed
+from ukctrl.robot.look.drawing import hinge
 from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.look.parts import Part
+from ukctrl.robot.look.parts import Foot, Part
 from ukctrl.robot.look.rotations import rpy_matrix
 from ukctrl.robot.schema.picture_tables import (
-    AnyPicture,
     Box,
     Coil,
     Cylinder,
     Disc,
+    Hinge,
     Label,
+    Pointer,
+    Rod,
+    Rope,
+    SeenPicture,
     Sphere,
-    StretchedPicture,
 )
 
 UPRIGHT = rpy_matrix(np.array([0.5 * np.pi, 0.0, 0.0]))
@@ -45,6 +49,7 @@ class Stage:
     moving: list[Placed | Between] = dc.field(default_factory=list)
     parts: list[tuple[Part, Placed | Between | None]] = dc.field(default_factory=list)
     """Parts, and what carries those that no joint carries."""
+    feet: list[Foot] = dc.field(default_factory=list)
 
     def add(self, carrier: Placed | Between, part: Part) -> None:
         """Add a part; one that never moves on its joint becomes a part of that."""
@@ -66,9 +71,9 @@ class Stage:
         return not any(check(text, self.words) for text in texts)
 
 
-def add_picture(stage: Stage, picture: AnyPicture, number: int) -> None:
-    """Add a picture's parts to a stage."""
-    name = picture.name or f"{picture.kind} {number + 1}"
+def add_picture(stage: Stage, picture: SeenPicture, number: int) -> None:
+    """Add a picture's parts to a stage; one without a name has its number among its kind, or 0."""
+    name = picture.name or (f"{picture.kind} {number}" if number else picture.kind)
     text = picture.text if isinstance(picture, Label) else ""
     for carrier, mesh, color in _drawn(stage, picture, name):
         color = color or picture.color
@@ -78,22 +83,23 @@ def add_picture(stage: Stage, picture: AnyPicture, number: int) -> None:
         stage.add(carrier, part)
 
 
-def _drawn(stage: Stage, picture: AnyPicture, name: str) -> Iterator[Drawn]:
+def _drawn(stage: Stage, picture: SeenPicture, name: str) -> Iterator[Drawn]:
     anchor = stage.anchor_of(picture.frame)
-    if isinstance(picture, StretchedPicture):
+    if isinstance(picture, Rod | Rope | Coil | Pointer):
         ends = [
             Placed(name, stage.anchor_of(end))
             if isinstance(end, str)
             else Placed(name, anchor, end)
             for end in picture.points
         ]
-        r = picture.radius
+        r, pointer = picture.radius, isinstance(picture, Pointer)
         for first, second in itertools.pairwise(ends):
             if isinstance(picture, Coil):
                 yield Between(name, first, second), meshes.spring(r, picture.turns, 0.16 * r), ""
             else:
-                yield Between(name, first, second), meshes.cylinder(r, 0.0, 1.0), ""
-        if not isinstance(picture, Coil):
+                mesh = meshes.arrow(r) if pointer else meshes.cylinder(r, 0.0, 1.0)
+                yield Between(name, first, second), mesh, ""
+        if not (isinstance(picture, Coil) or pointer):
             ball = meshes.sphere(r)
             yield from ((end, ball, "") for end in ends)
         return
@@ -109,6 +115,9 @@ def _drawn(stage: Stage, picture: AnyPicture, name: str) -> Iterator[Drawn]:
             yield placed, meshes.cylinder(picture.radius, -half, half), ""
         case Disc():
             for mesh, color in _disc(picture):
+                yield placed, mesh.moved(UPRIGHT, np.zeros(3)), color
+        case Hinge():
+            for mesh, color in hinge(picture.radius, 1.35 * picture.radius, driven=picture.motor):
                 yield placed, mesh.moved(UPRIGHT, np.zeros(3)), color
         case Label():
             yield placed, NOTHING, ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.rigid_arrays import RigidStructure
-from ukctrl.robot.tree_kernels import IV, KIND, NV, PARENT
+from ukctrl.robot.tree_kernels import FREE, IV, KIND, NV, PARENT
 
 THICK = 0.038
 """Radius of the thickest link, of the robot's size."""
@@ -142,7 +142,7 @@ class Proportions:
         if j == 0:
             return THICK * self.size
         root = j
-        while self.parents[root]:
+        while self.parents[root] and self.kinds[self.parents[root]] != FREE:
             root = int(self.parents[root])
         share = self.beyond[j] / self.beyond[root] if self.beyond[root] > 0.0 else 1.0
         r = THICK * self.size * max(0.55, float(np.cbrt(share)))

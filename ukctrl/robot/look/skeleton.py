@@ -15,8 +15,9 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.look import meshes
-from ukctrl.robot.look.drawing import ACCENT, JOINT, Drawing
+from ukctrl.robot.look.drawing import ACCENT, BODY, JOINT, Drawing, coil, drum, hinge
 from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.look.parts import Foot
 from ukctrl.robot.look.proportions import TOOLS, Proportions
 from ukctrl.robot.look.rotations import towards
 from ukctrl.robot.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
@@ -28,6 +29,10 @@ class Skeleton(Proportions):
 
     sprung: Collection[int]
     """Joints with a spring about their axis."""
+    driven: Collection[int]
+    """Joints with a motor."""
+    touching: Collection[str]
+    """Frames that stand on something, as feet do."""
     seen: Collection[int]
     """Bodies of which a model file shows something."""
     out: Drawing
@@ -61,7 +66,7 @@ class Skeleton(Proportions):
         if self.kinds[j] in (FREE, PLANAR) or (not ends and not self.children[j]):
             self._block(j)
             if self.kinds[j] in (FREE, PLANAR):
-                ends = [end for end in ends if end[0]]
+                ends = [] if self._is_trunk(j) else [end for end in ends if end[0]]
         if j in self.seen:  # a rod would run through it
             ends = [end for end in ends if not end[0]]
         for child, end in ends:
@@ -76,7 +81,8 @@ class Skeleton(Proportions):
             for a, b, ra, rb in zip(path, path[1:], radii, radii[1:], strict=False):
                 self.out.add(j, meshes.rod(a, b, ra, rb))
             if not child and not gripper:
-                tip = meshes.sphere(1.12 * to)
+                at = next((n for n, place in self.frames[j] if np.allclose(place, end)), "")
+                tip = meshes.sphere((1.6 if at in self.touching else 1.12) * to)
                 self.out.add(j, tip.moved(np.eye(3), end), JOINT)
 
     def _path(self, j: int, child: int, end: Vector) -> Matrix:
@@ -135,7 +141,20 @@ class Skeleton(Proportions):
             self.out.add(j, self._ball(j).moved(np.eye(3), self.com(j)))
             return
         x, y, z = np.clip(sides, 0.12 * most, 1.5 * self.size)
-        self.out.add(j, meshes.box(x, y, z).moved(axes, self.com(j)))
+        if not self._is_trunk(j):
+            self.out.add(j, meshes.box(x, y, z).moved(axes, self.com(j)))
+            return
+        hips = (np.array([self.places[k] for k in self.children[j]]) - self.com(j)) @ axes
+        corners = 0.5 * np.array([[x, y], [x, -y], [-x, y], [-x, -y]])
+        b, z = 0.25 * y, max(z, 2.0 * self.radius(self.children[j][0]))
+        shell = np.vstack([0.8 * corners, hips[:, :2]])
+        for share, height in ((1.0, 0.5 * z - 0.4 * b), (0.9, 0.5 * z)):
+            trunk = meshes.plate(share * shell, b, -height, height)
+            self.out.add(j, trunk.moved(axes, self.com(j)))
+
+    def _is_trunk(self, j: int) -> bool:
+        """Whether a body that moves freely has legs."""
+        return self.kinds[j] == FREE and len(self.children[j]) > 2
 
     def _housing(self, j: int) -> None:
         axis, kind = self.axis(j), self.kinds[j]
@@ -150,12 +169,15 @@ class Skeleton(Proportions):
             return
         runs_along = any(self._is_along(j, axis, end) for _, end in self.ends(j))
         R, half = (1.14 * r, 0.45 * r) if runs_along else (1.25 * r, 1.35 * r)
-        self.out.add(j, drum(R, half).moved(turn, np.zeros(3)), JOINT)
+        if runs_along:
+            self.out.add(j, drum(R, half).moved(turn, np.zeros(3)), JOINT)
+        else:
+            for mesh, color in hinge(r, half, driven=j in self.driven):
+                self.out.add(j, mesh.moved(turn, np.zeros(3)), color)
         if j in self.sprung:
-            coil = meshes.spring(1.6 * R, 4, 0.2 * R)
-            coil = coil._replace(vertices=coil.vertices * [1.0, 1.0, 1.6 * half])
-            middle = np.array([0.0, 0.0, -0.8 * half])
-            self.out.add(j, coil.moved(np.eye(3), middle).moved(turn, np.zeros(3)), ACCENT)
+            pin = drum(0.5 * r, 0.5 * r).moved(np.eye(3), np.array([0.0, 0.0, 2.3 * r]))
+            self.out.add(j, pin.moved(turn, np.zeros(3)), JOINT)
+            self.out.add(j, coil(1.2 * r, 1.0 * r, 2.4 * r).moved(turn, np.zeros(3)), ACCENT)
 
     def _is_along(self, j: int, axis: Vector, end: Vector) -> bool:
         first = self._path(j, 0, end)[1] if end.any() else axis
@@ -175,7 +197,11 @@ class Skeleton(Proportions):
         rail = rail.moved(turn, np.zeros(3)).moved(np.eye(3), turn[:, 2] * 0.5 * (low + high))
         parent = int(self.parents[j])
         self.out.add(parent, rail.moved(self.turns[j], self.places[j]), JOINT)
-        self.out.add(j, meshes.box(2.2 * r, 2.2 * r, 2.6 * r).moved(turn, np.zeros(3)))
+        carriage = meshes.box(2.2 * r, 2.2 * r, 2.6 * r).moved(turn, np.zeros(3))
+        self.out.add(j, carriage, JOINT if j in self.driven else BODY)
+        if j in self.driven:
+            band = meshes.box(2.3 * r, 2.3 * r, 0.5 * r)
+            self.out.add(j, band.moved(turn, np.zeros(3)), ACCENT)
 
     def _foot(self, j: int) -> None:
         """Draw what carries the first joint of an arm."""
@@ -189,7 +215,13 @@ class Skeleton(Proportions):
             plinth = drum(2.0 * r, 0.2 * r).moved(np.eye(3), np.array([0.0, 0.0, 0.2 * r]))
             self.out.add(parent, plinth.moved(towards(up), base), JOINT)
             return
-        self.out.add(parent, drum(1.7 * r, 1.0 * r).moved(*self._beside(j, axis, r)), JOINT)
+        turn, at = self._beside(j, axis, r)
+        if parent == 0:
+            self.out.feet.append(Foot(at, 1.1 * r))
+        self.out.add(parent, drum((1.7 if j in self.driven else 1.3) * r, r).moved(turn, at), JOINT)
+        axle = 0.5 * (at + self.places[j])
+        half = 0.5 * float(np.linalg.norm(at - self.places[j]))
+        self.out.add(parent, drum(0.5 * r, half).moved(turn, axle), JOINT)
 
     def _beside(self, j: int, axis: Vector, r: float) -> tuple[Matrix, Vector]:
         """Return where the motor of a first joint is: below it, or behind."""
@@ -197,14 +229,7 @@ class Skeleton(Proportions):
         down = -along if along @ self.structure.gravity <= 0.0 else along
         if abs(along @ self.structure.gravity) < 1e-6 and along[1] < -0.5:
             down = -along  # behind the upright plane, which one sees from -y
-        return towards(along), self.places[j] + 1.9 * r * down
-
-
-def drum(radius: float, half: float) -> Mesh:
-    """Return a cylinder about z with bevelled edges."""
-    b = min(0.18 * radius, 0.5 * half)
-    R, h = radius, half
-    return meshes.turned([(0.0, -h), (R - b, -h), (R, b - h), (R, h - b), (R - b, h), (0.0, h)])
+        return towards(along), self.places[j] + 2.6 * r * down
 
 
 def _distance(path: Matrix, point: Vector) -> float:

@@ -2,101 +2,54 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    Tag,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
-from ukctrl.core.errors import InputError, near_miss, unknown_name
+from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary, check
-from ukctrl.core.fields import Formula, Fraction, Listed, Quantity, Text, Whole, spec, written
+from ukctrl.core.fields import Formula, Fraction, Listed, Text, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.robot.schema.picture_fields import Angles, Color, End, Extent, Point, Turns
 
-COLORS = {
-    "light": "#d3dae2", "gray": "#8e99a6", "dark": "#3c4654", "black": "#15191e",
-    "white": "#f7f8fa", "red": "#d1495b", "orange": "#e8833a", "yellow": "#f2c14e",
-    "green": "#4f9d69", "teal": "#2a9d8f", "blue": "#3d7ebf", "purple": "#7d5ba6",
-    "brown": "#8a6246",
-}  # fmt: skip
-"""Names that a picture may give a colour."""
 MAX_PICTURES = 1000
 """More pictures than this are a typing error."""
-MAX_TURNS = 100
-"""Most turns of a spring."""
-
-
-def _color(value: str) -> str:
-    if value in COLORS:
-        return COLORS[value]
-    if not re.fullmatch(r"#[0-9a-fA-F]{6}", value, re.ASCII):
-        close = near_miss(value, COLORS)
-        raise InputError(
-            f"must be such as '#3d7ebf', or a name; got {written(value)}{close} "
-            f"Known: {', '.join(COLORS)}."
-        )
-    return value.lower()
-
-
-def _point(value: object) -> object:
-    """Read a point of two formulas as one of the upright plane."""
-    if isinstance(value, list | tuple) and len(value) == 2:
-        return (value[0], 0.0, value[1])
-    return value
-
-
-def _is_frame(value: object) -> str:
-    return "frame" if isinstance(value, str) else "point"
-
-
-def _turns(value: int) -> int:
-    if not 1 <= value <= MAX_TURNS:
-        raise InputError(f"must be between 1 and {MAX_TURNS}; got {value}.")
-    return value
-
-
-_FORMULAS = {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 2, "maxItems": 3}
-Color = Annotated[Text, AfterValidator(_color)]
-"""``"#rrggbb"``, or one of a few names."""
-Extent = Annotated[float, Quantity("m", minimum=0.0, maximum=1e4, open_minimum=True)]
-"""Length of a picture [m]."""
-Point = Annotated[
-    tuple[Formula, Formula, Formula],
-    Listed(3, 3),
-    BeforeValidator(_point),
-    WithJsonSchema(_FORMULAS),
-]
-"""Formulas of x, y and z [m]; two are x and z, in the upright plane."""
-Angles = Annotated[tuple[Formula, Formula, Formula], Listed(3, 3)]
-"""Formulas of roll, pitch and yaw [rad]."""
-End = Annotated[
-    Annotated[Point, Tag("point")] | Annotated[Text, Tag("frame")],
-    Discriminator(_is_frame),
-    WithJsonSchema({"anyOf": [_FORMULAS, {"type": "string"}]}),
-]
-"""A point, or the name of a frame, at its origin."""
+Formulas = tuple[tuple[str, tuple[str, ...]], ...]
+"""Formulas by the key that they stand in."""
 
 
 @spec
-class PictureTable:
-    """What all pictures have."""
+class PictureBase:
+    """What all pictures have, those of forces too."""
+
+    is_body: ClassVar[bool] = True
+    """Whether it is always there, as bodies are."""
 
     name: str = ""
     """What viewers call it; absent: its kind."""
+    frame: Text = "world"
+    """The axes in which it is placed; a plant without bodies has those of the world alone."""
+
+    def formulas(self) -> Formulas:
+        """Return its formulas."""
+        return ()
+
+    def refuse_unknown_source(
+        self, inputs: tuple[str, ...], passive: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Refuse what it shows of the robot that this has not: nothing, of a body."""
+
+
+@spec
+class PictureTable(PictureBase):
+    """What all pictures of bodies have."""
+
     color: Color = "#8e99a6"
     """``"#rrggbb"``, or light, gray, dark, black, white, red, orange, yellow, green, teal, blue,
     purple or brown."""
     opacity: Fraction = 1.0
     """From 0, which nobody sees, to 1."""
-    frame: Text = "world"
-    """The axes in which it is placed; a plant without bodies has those of the world alone."""
 
 
 @spec
@@ -116,6 +69,11 @@ class PlacedPicture(PictureTable):
             raise InputError("takes an angle or rpy; got both.")
         return self
 
+    def formulas(self) -> Formulas:
+        """Return its formulas."""
+        turn = ("rpy", self.rpy or ()) if self.angle is None else ("angle", (self.angle,))
+        return ("at", self.at), turn
+
 
 @spec
 class StretchedPicture(PictureTable):
@@ -123,6 +81,10 @@ class StretchedPicture(PictureTable):
 
     points: Annotated[tuple[End, ...], Listed(2, 100)]
     """Each two or three formulas, or the name of a frame."""
+
+    def formulas(self) -> Formulas:
+        """Return its formulas."""
+        return tuple(("points", end) for end in self.points if not isinstance(end, str))
 
 
 @spec
@@ -153,8 +115,56 @@ class Coil(StretchedPicture):
     """Each two or three formulas, or the name of a frame."""
     radius: Extent = 0.05
     """[m]."""
-    turns: Annotated[Whole, AfterValidator(_turns)] = 10
+    turns: Turns = 10
     """How often it winds."""
+
+
+@spec
+class Pointer(StretchedPicture):
+    """An arrow from one point to another."""
+
+    kind: Literal["arrow"] = "arrow"
+    points: Annotated[tuple[End, End], Listed(2, 2)]
+    """Each two or three formulas, or the name of a frame; it points at the second."""
+    radius: Extent = 0.015
+    """[m]."""
+
+
+@spec
+class Push(PictureBase):
+    """Where an input or a reaction acts; it is shown among the arrows of forces."""
+
+    is_body = False
+
+    kind: Literal["force"] = "force"
+    input: Text | None = None
+    """The input whose force or torque it is."""
+    reaction: Text | None = None
+    """Or the row of a passive constraint, ``name`` or ``name.row``."""
+    at: Point = ("0", "0", "0")
+    """Formulas of where it acts [m]."""
+    along: Point
+    """Formulas of its direction where its value is positive: of a torque, its axis."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Push:
+        if (self.input is None) == (self.reaction is None):
+            raise InputError("takes an input or a reaction, one of them.")
+        return self
+
+    def formulas(self) -> Formulas:
+        """Return its formulas."""
+        return ("at", self.at), ("along", self.along)
+
+    def refuse_unknown_source(
+        self, inputs: tuple[str, ...], passive: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Refuse an input or a reaction that the robot has not."""
+        if self.input is not None and self.input not in inputs:
+            raise unknown_name("input", self.input, inputs)
+        named = [str(table["name"]) for table in passive if "name" in table]
+        if self.reaction is not None and self.reaction.partition(".")[0] not in named:
+            raise unknown_name("passive constraint", self.reaction, named)
 
 
 @spec
@@ -189,6 +199,17 @@ class Disc(PlacedPicture):
 
 
 @spec
+class Hinge(PlacedPicture):
+    """A joint of the upright plane, as joints of bodies are drawn."""
+
+    kind: Literal["joint"] = "joint"
+    radius: Extent = 0.05
+    """That of the links that it joins [m]."""
+    motor: bool = False
+    """Whether it is the housing of a motor; else it is an eye on a pin."""
+
+
+@spec
 class Cylinder(PlacedPicture):
     """A cylinder along its own z axis."""
 
@@ -208,13 +229,17 @@ class Label(PlacedPicture):
     """What stands there."""
 
 
-AnyPicture = Annotated[
-    Rod | Rope | Coil | Box | Sphere | Disc | Cylinder | Label, Field(discriminator="kind")
-]
+SeenPicture = Rod | Rope | Coil | Pointer | Box | Sphere | Disc | Hinge | Cylinder | Label
+"""What is always there."""
+AnyPicture = Annotated[SeenPicture | Push, Field(discriminator="kind")]
 
 
 def refuse_unknown_names(
-    pictures: tuple[AnyPicture, ...], words: Vocabulary, frames: tuple[str, ...]
+    pictures: tuple[AnyPicture, ...],
+    words: Vocabulary,
+    frames: tuple[str, ...],
+    inputs: tuple[str, ...],
+    passive: Sequence[Mapping[str, Any]],
 ) -> None:
     """Refuse pictures with a formula or a frame that names what the robot has not.
 
@@ -222,6 +247,8 @@ def refuse_unknown_names(
         pictures: The pictures.
         words: What their formulas may name.
         frames: The robot's frames.
+        inputs: Its inputs.
+        passive: Its ``[[passive]]`` tables.
 
     Raises:
         InputError: There is one.
@@ -230,20 +257,13 @@ def refuse_unknown_names(
         with blaming(f"picture[{number}]"):
             if picture.frame not in frames:
                 raise unknown_name("frame", picture.frame, frames)
+            picture.refuse_unknown_source(inputs, passive)
             ends = picture.points if isinstance(picture, StretchedPicture) else ()
             for end in ends:
                 if isinstance(end, str) and end not in frames:
                     with blaming("points"):
                         raise unknown_name("frame", end, frames)
-            for key, texts in formulas_of(picture):
+            for key, texts in picture.formulas():
                 with blaming(key):
                     for text in texts:
                         check(text, words)
-
-
-def formulas_of(picture: AnyPicture) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the formulas of a picture by the key that they stand in."""
-    if isinstance(picture, StretchedPicture):
-        return tuple(("points", end) for end in picture.points if not isinstance(end, str))
-    turn = ("angle", (picture.angle,)) if picture.angle is not None else ("rpy", picture.rpy or ())
-    return ("at", picture.at), turn

@@ -1,0 +1,111 @@
+"""Arrows of forces: along joints, where a file says, and of the ground on what stands on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ukctrl.reports.scene.arrows import arrows
+from ukctrl.robot import Robot
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
+
+EXACT = {"rtol": 0.0, "atol": 1e-12}
+
+
+def arrows_of(robot, q, u, reaction=(), **labels):
+    """Return the arrows of two equal moments, by name."""
+    made = Labels(
+        coordinates=robot.coordinates, coordinate_units=robot.coordinate_units, dofs=robot.dofs,
+        dof_units=robot.dof_units, actuators=robot.actuators,
+        actuator_units=robot.actuation.units, **labels,
+    )  # fmt: skip
+    samples = {"q": np.array([q, q]), "u": np.array([u, u])}
+    if len(reaction):
+        samples["reaction"] = np.array([reaction, reaction])
+    result = Result.build(time=[0.0, 1.0], samples=samples, labels=made, status="completed")
+    return {arrow.name: arrow for arrow in arrows(robot, result.samples, np.arange(2))}
+
+
+def test_inputs_of_a_plant_of_formulas_act_where_its_file_says():
+    crane = Robot.load("crane_planar")
+    found = arrows_of(crane, [0.5, 2.0, 0.3], [7.0, 900.0])
+    assert {name: (each.unit, each.group) for name, each in found.items()} == {
+        "F": ("N", "inputs"), "winch": ("N", "inputs")
+    }  # fmt: skip
+    np.testing.assert_allclose(found["F"].tail[1], [0.5, 0.0, 0.15], **EXACT)
+    np.testing.assert_allclose(found["F"].vector[1], [7.0, 0.0, 0.0], **EXACT)
+    rope = np.array([np.sin(0.3), 0.0, -np.cos(0.3)])
+    np.testing.assert_allclose(found["winch"].tail[0], [0.5, 0.0, 0.0] + 2.0 * rope, **EXACT)
+    np.testing.assert_allclose(found["winch"].vector[0], -900.0 * rope, **EXACT)
+
+
+def test_forces_of_a_plant_that_are_said_do_the_work_of_its_inputs():
+    """A force times the velocity of where it acts is the power of the input."""
+    for name in ("crane_planar", "crane_spatial", "mass_on_car", "four_mass_chain"):
+        robot, rng = Robot.load(name), np.random.default_rng(3)
+        q = robot.neutral + rng.uniform(0.1, 0.4, robot.nq)
+        u, v, step = rng.uniform(1.0, 2.0, robot.nu), rng.uniform(-1.0, 1.0, robot.nv), 1e-6
+        there, before, after = (
+            arrows_of(robot, q + k * step * v, u) for k in (0.0, -1.0, 1.0)
+        )  # fmt: skip
+        power = sum(
+            each.vector[0] @ (after[key].tail[0] - before[key].tail[0]) / (2.0 * step)
+            for key, each in there.items()
+        )
+        if name.startswith("crane"):  # the winch pulls the trolley down as it pulls the load up
+            winch = there["winch"].vector[0]
+            trolley = np.zeros(3)
+            trolley[: 1 if name == "crane_planar" else 2] = v[: 1 if name == "crane_planar" else 2]
+            power -= winch @ trolley
+        B = robot.snapshot(q, v).B
+        np.testing.assert_allclose(power, v @ B @ u, rtol=1e-6)
+
+
+def test_each_propeller_has_its_thrust_and_nothing_is_drawn_twice():
+    robot = Robot.load("quadrotor")
+    found = arrows_of(robot, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], [1.0, 2.0, 3.0, 4.0])
+    assert sorted(found) == ["thrust1", "thrust2", "thrust3", "thrust4"]
+    arm = 0.17 / np.sqrt(2.0)
+    np.testing.assert_allclose(found["thrust2"].tail[0], [arm, -arm, 1.03], rtol=1e-6)
+    np.testing.assert_allclose(found["thrust2"].vector[0], [0.0, 0.0, 2.0], **EXACT)
+
+
+def test_the_ground_pushes_on_feet_and_wheels():
+    robot = Robot.load("a1")
+    rows = tuple(
+        f"{leg}_foot_contact.{axis}"
+        for leg in ("FL", "FR", "RL", "RR") for axis in ("height", "slip_x", "slip_y")
+    )  # fmt: skip
+    found = arrows_of(
+        robot, robot.home, np.zeros(robot.nu), np.arange(12.0) + 1.0, passive_rows=rows,
+        passive_row_units=("m",) * 12,
+    )  # fmt: skip
+    foot = found["FR_foot_contact"]
+    np.testing.assert_allclose(foot.vector[0], [5.0, 6.0, 4.0], **EXACT)
+    place = robot.snapshot(robot.home).frame("FR_foot").position
+    np.testing.assert_allclose(foot.tail[0], place, **EXACT)
+    assert (foot.unit, foot.group) == ("N", "reactions")
+
+    vehicle = Robot.load("mobile_ur5")
+    rows = ("left_wheel_rolling.along", "left_wheel_rolling.across")
+    found = arrows_of(
+        vehicle, vehicle.home, np.zeros(vehicle.nu), [3.0, 4.0], passive_rows=rows,
+        passive_row_units=("m", "m"),
+    )  # fmt: skip
+    wheel = found["left_wheel_rolling"]
+    np.testing.assert_allclose(wheel.vector[0], [3.0, 4.0, 0.0], **EXACT)
+    centre = vehicle.snapshot(vehicle.home).frame("left_wheel").position
+    np.testing.assert_allclose(wheel.tail[0], centre - [0.0, 0.0, 0.1], **EXACT)
+
+
+@pytest.mark.parametrize("unit", ["m", "rad"])
+def test_a_reaction_that_is_said_has_the_unit_of_its_row(unit):
+    robot = Robot.load("coordinated_arms")
+    found = arrows_of(
+        robot, np.zeros(5), np.zeros(6), [2.0, -3.0], passive_rows=("hinge_x", "hinge_y"),
+        passive_row_units=(unit, unit),
+    )  # fmt: skip
+    assert found["hinge_y"].unit == ("N" if unit == "m" else "N m")
+    np.testing.assert_allclose(found["hinge_y"].vector[0], [0.0, 0.0, -3.0], **EXACT)
+    np.testing.assert_allclose(found["hinge_y"].tail[0], [3.0, 0.0, 0.0], **EXACT)
