@@ -30,6 +30,8 @@ SEEN = 0.02
 """A smaller part of a linear axis cannot be seen."""
 MOST_SWITCHES = 12
 """More switches of the law than this would hide the curves."""
+SUNK = 3
+"""So many lines that are not seen are named."""
 
 
 def switches(axes: Axes, result: Result) -> None:
@@ -228,6 +230,30 @@ def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
         color=style.MUTED,
         fontsize=7.0,
         verticalalignment="top",
+        zorder=3.0,
+    )
+
+
+def sunk(axes: Axes, names: Sequence[str], promise: Promise) -> None:
+    """Name the lines of which nothing is larger than the integrator promises, which are not seen.
+
+    Args:
+        axes: Where, with its final limits.
+        names: Of the lines.
+        promise: Smaller sizes are rounding.
+    """
+    told = [panels.short(name) for name in names[:SUNK]]
+    more = f" and {len(names) - SUNK} more" if len(names) > SUNK else ""
+    axes.annotate(
+        f"below: {', '.join(told)}{more}",
+        (1.0, max(promise.size, axes.get_ylim()[0])),
+        (-4, 3),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        color=style.MUTED,
+        fontsize=7.0,
+        horizontalalignment="right",
+        verticalalignment="bottom",
         zorder=3.0,
     )
 
