@@ -130,6 +130,28 @@ def beyond(
         _shade(axes, time, outside)
 
 
+def input_limits(result: Result, columns: Sequence[int]) -> list[tuple[float, float]]:
+    """Return what is the least and the most of some inputs; infinite where nothing limits one.
+
+    That is what the run recorded, such as the limits of a saturation, where that stays the same;
+    else what the motors can give.
+
+    Args:
+        result: Whose.
+        columns: Which.
+    """
+    sizes = [result.labels.effort_limit[k] for k in columns]
+    ends = [(-size, size) if size > 0.0 else (-np.inf, np.inf) for size in sizes]
+    if "u_upper" not in result.samples or not len(result.time):
+        return ends
+    low, high = (result[name][:, columns] for name in ("u_lower", "u_upper"))
+    stay = ((low == low[0]) & (high == high[0])).all(axis=0)
+    return [
+        (max(float(low[0, k]), least), min(float(high[0, k]), most)) if stay[k] else (least, most)
+        for k, (least, most) in enumerate(ends)
+    ]
+
+
 def joint_limits(result: Result, name: str, columns: Sequence[int]) -> list[tuple[float, float]]:
     """Return what is the lowest and the highest allowed of some coordinates or velocities.
 
