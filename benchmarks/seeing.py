@@ -1,27 +1,23 @@
-"""Time what a user waits for before there is something to see, and weigh what is written.
+"""Time what it takes until there is something to see, and weigh what is written.
 
     python benchmarks/seeing.py
 
-A page of a run, a comparison's, films, and the first view in the browser; each first with an empty
-store of machine code of its own, then once more. Times are those of a clock [s], so the machine
-should do nothing else. Where Chromium is installed, pages are opened as well, until they are drawn.
+A page of a run and of a comparison, films, a picture, and the first view in the browser, one after
+the other in a folder: first with an empty store of machine code, then once more. Times are user and
+system time of the process [s], as those of `start.py`; a film's are those of all its threads.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-UKCTRL = (sys.executable, "-m", "ukctrl.cli")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+from start import ROOT, own, taken
+
+CLI = ("-m", "ukctrl.cli")
 LAWS = ("-c", "servo-baumgarte", "-c", "computed-torque", "-c", "pd-gravity")
 COMMANDS = {
     "page of `scara-helix`": (("run", "scara-helix", "--out", "a"), "a/report.html"),
@@ -39,71 +35,37 @@ COMMANDS = {
 }
 """What is done, in a folder for all, and what it leaves."""
 FIRST_VIEW = "first view of `panda` in the browser"
-LONGEST = 300.0
-"""A view that says nothing for longer has failed [s]."""
 
 
-def environment(store: Path) -> dict[str, str]:
-    """Return that of a user with a store of machine code."""
-    own = {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(store), "PYTHONDONTWRITEBYTECODE": ""}
-    return {**os.environ, **own}
-
-
-def waited(words: tuple[str, ...], home: Path, store: Path) -> float:
-    """Return how long a command takes [s]."""
-    start = time.perf_counter()
-    subprocess.run(
-        [*UKCTRL, *words, "-q"], cwd=home, env=environment(store), check=True,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    return time.perf_counter() - start
-
-
-def viewed(home: Path, store: Path) -> float:
-    """Return how long it takes until a view tells its address [s]."""
-    start = time.perf_counter()
+def viewed(home: Path) -> float:
+    """Return what it takes until a view tells its address [s]."""
     process = subprocess.Popen(
-        [*UKCTRL, "view", "panda", "--no-open", "--port", "0"], cwd=home, env=environment(store),
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        [sys.executable, *CLI, "view", "panda", "--no-open", "--port", "0"],
+        env={**os.environ, **own(ROOT, home)}, cwd=home, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    try:
-        for line in process.stdout or ():
-            if re.search(r"http://", line):
-                return time.perf_counter() - start
-            if time.perf_counter() - start > LONGEST:
-                break
-    finally:
-        process.terminate()
-        process.wait()
-    sys.exit("the view ended without an address.")
-
-
-def opened(page: Path) -> float:
-    """Return how long a browser takes to start and draw a page [s]."""
-    looks = ("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader")
-    start = time.perf_counter()
-    subprocess.run(
-        [str(BROWSER), *looks, "--enable-unsafe-swiftshader", "--screenshot", page.as_uri()],
-        cwd=page.parent, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    return time.perf_counter() - start
+    told = any("http://" in line for line in process.stdout or ())
+    process.terminate()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if not told:
+        sys.exit("the view ended without an address.")
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
     """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.parse_args()
-    lines = ["| | first time | again | opened by a browser | size |", "|---|---|---|---|---|"]
+    lines = ["| | first time | again | size |", "|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        for number, (what, (words, left)) in enumerate(COMMANDS.items()):
-            cold, warm = (waited(words, home, home / f"store-{number}") for _ in range(2))
-            page = BROWSER is not None and left.endswith(".html")
-            drawn = f"{opened(home / left):.1f} s" if page else ""
-            size = (home / left).stat().st_size / 1e6
-            lines.append(f"| {what} | {cold:.1f} s | {warm:.1f} s | {drawn} | {size:.2f} MB |")
-        cold, warm = (viewed(home, home / "store-view") for _ in range(2))
-        lines.append(f"| {FIRST_VIEW} | {cold:.1f} s | {warm:.1f} s | | |")
+        times = [
+            [taken((*CLI, *words, "-q"), ROOT, home)[0] for words, _ in COMMANDS.values()]
+            + [viewed(home)]
+            for _ in range(2)
+        ]
+        sizes = [f"{(home / left).stat().st_size / 1e6:.2f} MB" for _, left in COMMANDS.values()]
+    for what, first, again, size in zip([*COMMANDS, FIRST_VIEW], *times, [*sizes, ""], strict=True):
+        lines.append(f"| {what} | {first:.1f} s | {again:.1f} s | {size} |")
     print("\n".join(lines))
 
 
