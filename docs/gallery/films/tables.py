@@ -6,6 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
+from ukctrl import Scenario, simulate
+
 
 class Film(NamedTuple):
     """One film."""
@@ -18,7 +22,7 @@ class Film(NamedTuple):
     """Which share of the film has passed at the picture that stands for it, from 0 to 1."""
 
 
-TITLE = "Panda whose fourth motor gives 22.1 N m; the task wants 23.7"
+TITLE = "Panda whose fourth motor gives 22.1 N m; the task wants 22.7"
 WEAK = "effect=[{kind='saturation', limit={joint4=22.1}}]"
 FILMS: dict[str, Film] = {
     "weak-motor": Film(
@@ -50,5 +54,12 @@ def shown(name: str) -> str:
     return "\n".join(["```text", *commands(name), "```"])
 
 
+def wanted() -> str:
+    """Return the most that the task wants of the fourth motor, in newton metres."""
+    result = simulate(Scenario.load("panda-pose"))
+    fourth = result.labels.actuators.index("joint4")
+    return f"{np.abs(result['u'][:, fourth]).max():.1f}"
+
+
 TABLES: dict[str, Callable[[], str]] = {name: functools.partial(shown, name) for name in FILMS}
-FACTS: dict[str, Callable[[], str]] = {}
+FACTS: dict[str, Callable[[], str]] = {"wanted": wanted}
