@@ -31,14 +31,18 @@ COMMANDS = {
 }
 
 
+def own(sources: Path, store: Path) -> dict[str, str]:
+    """Return what the environment of a process says of a checkout and its machine code."""
+    told = {"PYTHONPATH": str(sources), "MPLBACKEND": "Agg", "NUMBA_CACHE_DIR": str(store)}
+    return {**told, "PYTHONDONTWRITEBYTECODE": ""}  # users keep it
+
+
 def taken(arguments: tuple[str, ...], sources: Path, store: Path) -> tuple[float, float]:
     """Return the processor time of one command [s], and its peak memory [MB]."""
     store.mkdir(parents=True, exist_ok=True)
-    own = {"PYTHONPATH": str(sources), "MPLBACKEND": "Agg", "NUMBA_CACHE_DIR": str(store)}
-    own["PYTHONDONTWRITEBYTECODE"] = ""  # users keep it
     process = subprocess.Popen(
         [sys.executable, *arguments],
-        env={**os.environ, **own},
+        env={**os.environ, **own(sources, store)},
         cwd=store,
         stdout=subprocess.DEVNULL,
     )

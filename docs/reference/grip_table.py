@@ -227,9 +227,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true")
     check_only = parser.parse_args().check
-    sweeps = {
-        name: {leak: said(robot, leak) for leak in LEAKS} for name, robot in ROBOTS.items()
-    }
+    sweeps = {name: {leak: said(robot, leak) for leak in LEAKS} for name, robot in ROBOTS.items()}
     text = written(sweeps)
     if check_only:
         return int(text != PAGE.read_text(encoding="utf-8"))

@@ -45,7 +45,7 @@ def test_every_figure_belongs_to_one_page():
         figure
         for page in sorted(GALLERY.glob("*.md"))
         if page.stem != "index"  # which repeats figures of the pages
-        for figure in set(re.findall(r"\(figures/([^)\s]+)", page.read_text(encoding="utf-8")))
+        for figure in set(re.findall(r"[(\"]figures/([^)\"\s]+)", page.read_text(encoding="utf-8")))
     ]
     drawn = [path.relative_to(GALLERY / "figures").as_posix() for path in _drawn()]
     assert Counter(shown) == Counter(drawn)

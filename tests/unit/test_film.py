@@ -10,12 +10,14 @@ from PIL import Image
 
 from ukctrl import Scenario, simulate
 from ukctrl.core.errors import InputError
+from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.camera import Camera, view_of
+from ukctrl.reports.scene.captions import words
 from ukctrl.reports.scene.film import film_times, record, strip
 from ukctrl.reports.scene.from_results import of_result
 from ukctrl.reports.scene.moments import between, mixed, poses_at
 from ukctrl.reports.scene.picture import Painter, picture
-from ukctrl.reports.scene.stage import Actor, Curve, Scene
+from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
 from ukctrl.reports.scene.triangles import corner_normals
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.parts import Look, Part, Poses
@@ -439,3 +441,92 @@ def test_a_stopped_film_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         record(moving(), tmp_path / "film.gif", fps=5, size=SIZE, progress=stop)
     assert not list(tmp_path.iterdir())
+
+
+def pushed(*vectors, unit="N", limited=(False,), group="inputs"):
+    """Return a scene of a ball at its origin that an arrow pushes on."""
+    count = len(vectors)
+    ball = actor(np.zeros((count, 3)), radius=0.3)
+    arrow = Arrow(
+        name="motor", tail=np.zeros((count, 3)), vector=np.array(vectors, dtype=float), unit=unit,
+        group=group, limited=np.array(limited),
+    )  # fmt: skip
+    return dc.replace(scene(ball), arrows=(arrow,))
+
+
+def painted(shown, color, time=0.0, show=("inputs",)):
+    """Return where a picture has a colour, as rows and columns, and its painter."""
+    painter = Painter(shown, (192, 128), FRONT, show=show)
+    wanted = np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)])
+    off = np.abs(painter.draw([time]).astype(int) - wanted).max(axis=2)
+    return np.argwhere(off < 12), painter
+
+
+def test_an_arrow_reaches_from_its_tail_to_where_its_length_says():
+    shown = pushed([3.0, 0.0, 0.0])
+    at, painter = painted(shown, arrow_shapes.COLORS["inputs"])
+    reach = 2.0 * (arrow_shapes.LONGEST + arrow_shapes.HEAD)  # of a scene of two metres
+    ends = painter.points(np.array([[0.0, 0.0, 0.0], [reach, 0.0, 0.0]]))
+    np.testing.assert_allclose(at[:, 1].max() + 1, ends[1, 0], atol=2.0 * POINT)
+    assert at[:, 1].min() <= ends[0, 0]  # through the ball
+    assert np.abs(at[:, 0] - ends[0, 1]).max() < 8
+
+
+def test_arrows_are_seen_where_they_are_asked_for_alone():
+    bare, _ = painted(pushed([3.0, 0.0, 0.0]), arrow_shapes.COLORS["inputs"], show=())
+    assert not len(bare)
+
+
+def test_a_smaller_force_is_shorter_and_a_torque_is_an_arc_about_its_axis():
+    shown = pushed([4.0, 0.0, 0.0], [2.0, 0.0, 0.0])
+    lengths = []
+    for time in (0.0, 2.0):
+        at, painter = painted(shown, arrow_shapes.COLORS["inputs"], time)
+        lengths.append(at[:, 1].max() - painter.points(np.zeros((1, 3)))[0, 0])
+    long, short = lengths
+    assert 0.4 * long < short < 0.65 * long
+    turning = pushed([0.0, -4.0, 0.0], unit="N m")  # about the line of sight
+    at, painter = painted(turning, arrow_shapes.COLORS["inputs"])
+    middle = painter.points(np.zeros((1, 3)))[0, [1, 0]]
+    radius = painter.plain.focal * painter.points(np.zeros((1, 3)))[0, 2]
+    far = np.linalg.norm(at + 0.5 - middle, axis=1) / radius
+    np.testing.assert_allclose(np.median(far), 2.0 * arrow_shapes.RADIUS, rtol=0.1)
+
+
+def test_an_input_at_its_limit_is_red_and_named():
+    shown = pushed([4.0, 0.0, 0.0], [4.0, 0.0, 0.0], limited=(False, True))
+    free, _ = painted(shown, arrow_shapes.AT_LIMIT, 0.0)
+    bound, painter = painted(shown, arrow_shapes.AT_LIMIT, 2.0)
+    assert not len(free)
+    assert len(bound) > 50
+    painter = Painter(shown, (640, 360), FRONT, show=("inputs",))
+    told = [[word.text for word in words(painter, time, "")] for time in (0.0, 2.0)]
+    assert "at its limit: motor" not in told[0]
+    assert "at its limit: motor" in told[1]
+
+
+def test_a_camera_shows_the_arrows_that_are_asked_for():
+    ball = dc.replace(pushed([0.0, 0.0, 4.0]), low=np.full(3, -0.05), high=np.full(3, 0.05))
+    tip = [[0.0, 0.0, 0.1 * (arrow_shapes.LONGEST + arrow_shapes.HEAD)]]
+    beside = np.array([[0.0, 0.0, 1.0], *tip])
+    view = view_of(ball, FRONT, 192, 128, beside)
+    far = (view.axes[0] - beside[0]) @ view.axes[3]
+    assert view.middle[1] - view.focal * (beside[0] - view.axes[0]) @ view.axes[2] / far > 0.0
+    np.testing.assert_allclose(arrow_shapes.tips(ball.arrows, 0.1), tip, atol=1e-15)
+
+
+def test_arrows_that_are_not_there_are_refused():
+    with pytest.raises(InputError, match="no reactions can be shown in this scene; it has 'inp"):
+        Painter(pushed([1.0, 0.0, 0.0]), SIZE, show=["reactions"])
+    with pytest.raises(InputError, match=r"did you mean 'inputs'\?"):
+        Painter(pushed([1.0, 0.0, 0.0]), SIZE, show=["input"])
+
+
+def test_a_run_tells_which_motor_is_at_its_limit():
+    weak = {
+        "timing.duration": 0.2,
+        "effect": [{"kind": "saturation", "limit": {"joint4": 21.0}}],
+    }
+    found = of_result(simulate(Scenario.load("panda-pose", weak)))
+    bound = {arrow.name for arrow in found.arrows if arrow.limited.any()}
+    assert bound == {"joint4"}

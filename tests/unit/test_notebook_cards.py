@@ -90,3 +90,31 @@ def test_outside_notebooks_a_page_is_opened(monkeypatch, tmp_path):
     np.testing.assert_array_equal(view.scene.actors[0].poses.position, expected.position)
     assert [address.partition(":")[0] for address in seen] == ["file"]
     assert "scene-block" in next(tmp_path.glob("ukctrl-*.html")).read_text(encoding="utf-8")
+
+
+def test_a_robot_at_rest_has_no_time_to_play(result):
+    resting = inside(Robot.load("scara")._repr_html_())
+    assert '<div hidden><div class="controls"' in resting
+    assert '<div><div class="controls"' in inside(result._repr_html_())
+
+
+def test_a_card_is_as_high_as_its_figure(result):
+    heights = [
+        int(re.search(r"height:(\d+)px", notebook.card("A", "", figure=figure))[1])
+        for figure in (None, lambda: result.plot("inputs"), lambda: result.plot("errors"))
+    ]
+    wide = [result.plot(name).get_size_inches() for name in ("inputs", "errors")]
+    shares = [high / width for width, high in wide]
+    bare, *drawn = heights
+    np.testing.assert_allclose(
+        np.array(drawn) - bare, notebook.WIDE * np.array(shares) + 20.0, atol=1.0
+    )
+
+
+def test_the_card_of_a_check_has_the_verdict_of_its_page(scenario):
+    assert "Nothing stands in the way of a run." in inside(check(scenario)._repr_html_())
+
+
+def test_the_card_of_a_comparison_says_who_won(result):
+    card = inside(Comparison.of({"own": result, "other": result})._repr_html_())
+    assert "Smallest error (rms): no difference" in card

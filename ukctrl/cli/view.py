@@ -53,6 +53,11 @@ Strip = Annotated[
     int, typer.Option("--strip", metavar="N", help="Of a .png: so many moments in one picture.")
 ]
 
+Show = Annotated[
+    str | None,
+    typer.Option("--show", metavar="WHAT", help="In a film: inputs, reactions, or both as A,B."),
+]
+
 
 def view(
     target: Annotated[
@@ -75,6 +80,7 @@ def view(
     camera: Camera = None,
     speed: Speed = 1.0,
     strip: Strip = 0,
+    arrows: Show = None,
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
@@ -91,6 +97,7 @@ def view(
             raise InputError(f"{option} goes with a scenario; '{target}' is {what}.")
     if record is not None:
         how = {"fps": fps, "size": _size(size), "speed": speed, "strip": strip, **_camera(camera)}
+        how["show"] = [each.strip() for each in arrows.split(",")] if arrows is not None else []
         _record(
             _scene(target, stored, robot_only, controller, changes, trust, quiet),
             record,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ukctrl.reports.plot import style
+from ukctrl.reports.plot import panels, style
 
 
 def canvas(rows: int, columns: int, height: float, *titles: str) -> tuple[Figure, NDArray[Any]]:
@@ -25,3 +25,10 @@ def canvas(rows: int, columns: int, height: float, *titles: str) -> tuple[Figure
 def wanted(ax: Axes, x: Any, y: Any, label: str = "") -> None:
     """Draw what should be: a thin dashed line."""
     ax.plot(x, y, color=style.INK, lw=0.9, ls="--", label=label or None)
+
+
+def powers(ax: Axes) -> None:
+    """Write powers of ten at a logarithmic axis upwards as letters, not as a formula."""
+    from matplotlib.ticker import FuncFormatter
+
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: panels.decade(y)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import tempfile
 import webbrowser
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 
 FIGURES = ("errors", "inputs", "motion")
 """The first of these that has something to show stands in the card of a run."""
-TALLEST = 900
+TALLEST = 1200
 """A card that needs more room scrolls [px]."""
+WIDE = 960.0
+"""A card is about so wide [px], and its figure as high as its shape says."""
 
 
 def html(shown: Result | Robot) -> str:
@@ -84,6 +87,7 @@ def card(
         figure: Makes a figure.
         scene: Makes what moves.
     """
+    svg = _tried(lambda: None if figure is None else style.both(figure())[0])
     text = web_page.render(
         "card.html.j2",
         {
@@ -93,17 +97,23 @@ def card(
             "tiles": tiles,
             "lines": [{"level": a, "subject": b, "text": c} for a, b, c in lines],
             "entries": table,
-            "svg": _tried(lambda: None if figure is None else style.both(figure())[0]),
+            "svg": svg,
         },
         _tried(lambda: None if scene is None else web_page.stage(scene())),
     )
-    height = 110 + 410 * ("<canvas>" in text) + 150 * bool(tiles) + 340 * (figure is not None)
+    height = 110 + 410 * ("<canvas>" in text) + 150 * bool(tiles) + _height(svg)
     height += 40 * (len(lines) + (0 if table is None else 1 + len(table.rows)))
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(text)}" title="{escape(title)}" '
         f'style="width:100%;height:{min(height, TALLEST)}px;border:0;border-radius:8px">'
         f"{escape(title)}: {escape(lead)}</iframe>"
     )
+
+
+def _height(svg: str | None) -> int:
+    """Return how high a figure is in a card [px]."""
+    box = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', svg or "")
+    return 0 if box is None else round(WIDE * float(box[2]) / float(box[1])) + 20
 
 
 def figure_of(result: Result, name: str) -> Figure:

@@ -114,6 +114,8 @@ class Stage(NamedTuple):
     """An ``<svg>`` of its end."""
     notes: tuple[str, ...]
     """What a reader should know of it."""
+    moves: bool = True
+    """Whether there is a time to play."""
 
 
 def stage(scene: Scene | None) -> Stage | None:
@@ -124,7 +126,9 @@ def stage(scene: Scene | None) -> Stage | None:
     from ukctrl.reports.scene.still import still
 
     head, block = page_data(scene)
-    return Stage(inline_json(head), block, still(scene), tuple(head["notes"]))
+    return Stage(
+        inline_json(head), block, still(scene), tuple(head["notes"]), moves=len(scene.time) > 1
+    )
 
 
 def render(template: str, context: Mapping[str, object], scene: Stage | None = None) -> str:

@@ -100,7 +100,8 @@ def test_the_words_say_by_how_much(three):
     assert "Lowest: 'servo', 'same', " in words["rms_phi"]
     assert "'pd' has 3 times as much" in words["rms_phi"]
     assert words["overall"] == (
-        "Smallest error: 'servo', 'same', 0.00681 (m, rad); 'pd' has 3 times as much. "
+        "Smallest error (rms): 'servo', 'same', 6.32 mm in 'tool' and 2.53 mrad in 'tilt'; 'pd' "
+        "has 3 times as much. "
         "Least effort: no clear difference, 483 (N·m, N)²·s."
     )
 
@@ -117,7 +118,7 @@ def test_a_trade_off_is_called_one(rows):
 
     comparison = Comparison.of({"precise": run(1e-3, 9.0), "thrifty": run(1e-2, 1.0)})
     assert comparison.verdicts[0].text == (
-        "Smallest error: 'precise', 1 mm; 'thrifty' has 10 times as much. "
+        "Smallest error (rms): 'precise', 1 mm; 'thrifty' has 10 times as much. "
         "Least effort: 'thrifty', 1 (N)²·s; 'precise' has 81 times as much."
     )
 
@@ -264,7 +265,7 @@ def test_runs_without_a_task_or_motors_can_be_compared():
     nothing = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     comparison = Comparison.of({"a": nothing, "b": nothing})
     assert comparison_page.pictures(comparison) == []
-    assert "Smallest error: no clear difference" in comparison_page.html(comparison, [])
+    assert "Smallest error (rms): no clear difference" in comparison_page.html(comparison, [])
 
 
 def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
@@ -374,7 +375,7 @@ def test_an_effort_that_never_differs_is_no_difference(over_repeats):
     comparison = over_repeats({"a": 2.0 + NOISE, "b": 3.0 + NOISE})
     assert row(comparison, "effort").best == ()
     assert comparison.verdicts[0].text == (
-        "Smallest error: 'a', 2.07 (m, rad) on average (95 % confidence: 1.95 to 2.19 (m, rad)); "
+        "Smallest error (rms): 'a', 2.07 (m, rad) on average; "
         "'b' is 48 % above. Least effort: no clear difference, 1 (N·m, N)²·s."
     )
 

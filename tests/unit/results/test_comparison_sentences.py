@@ -12,7 +12,7 @@ from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import comparison_verdicts as words
-from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
+from ukctrl.studies.comparison.fairness import ABSENT, UNTUNED, Conditions, Done, Fact, facts
 from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
 
 OK = Belief("ok", ())
@@ -47,19 +47,20 @@ OVERALL = [
         BOTH,
         [row({"a": 1e-3, "b": 1.5e-3}, ("a",)), row({"a": 8.0, "b": 2.0}, ("b",), "effort", "J")],
         {"a": OK, "b": OK}, "good",
-        "Smallest error: 'a', 1 mm; 'b' is 50 % above. Least effort: 'b', 2 J; 'a' has 4 times as "
-        "much.",
+        "Smallest error (rms): 'a', 1 mm; 'b' is 50 % above. Least effort: 'b', 2 J; 'a' has 4 "
+        "times as much.",
     ),
     (
         BOTH,
         [row({"a": 2.0, "b": 2.0}, ("a", "b"), "rms_beta"), row({"a": 3.0, "b": 4}, (), "effort")],
         {}, "good",
-        "Smallest error: 'a', 'b', 2 m. Least effort: no clear difference, 3 m to 4 m.",
+        "Smallest error (rms): 'a', 'b', 2 m. Least effort: no clear difference, 3 m to 4 m.",
     ),
     (
         BOTH, [row({"a": 1.0, "b": math.nan}, ("a",)), row({}, ("b",), "rms_beta")],
         {"a": OK, "b": BAD}, "bad",
-        "Smallest error: 'a', 1 m; 'b' has none. Least effort: not known. Not to be believed: 'b'.",
+        "Smallest error (rms): 'a', 1 m; 'b' has none. Least effort: not known. Not to be "
+        "believed: 'b'.",
     ),
 ]  # fmt: skip
 
@@ -91,7 +92,46 @@ def test_whose_runs_are_not_to_be_believed():
     warned = Belief("warning", (Verdict("warning", "energy", "Some."),))
     found = list(words.disbeliefs({"a": OK, "b": BAD, "c": ended, "d": warned}))
     text = "'b' is not to be believed: It came from nowhere."
-    assert found == [Verdict("bad", "energy", text)]
+    assert found == [Verdict("bad", "energy", text), Verdict("warning", "energy", "'d': Some.")]
+
+
+def test_a_warning_of_several_runs_is_said_once():
+    warned = Belief("warning", (Verdict("warning", "energy", "Some."),))
+    found = list(words.disbeliefs({"a": warned, "b": OK, "c": warned}))
+    assert found == [Verdict("warning", "energy", "'a', 'c': Some.")]
+
+
+def test_an_error_of_rounding_alone_comes_of_an_exact_model():
+    true = [Fact(subject, True, text) for subject, text in ABSENT.items()]
+    both = row({"a": 1e-12, "b": 1e-3}, ("a",))
+    (found,) = words.about_exactness(both, true)
+    assert found.level == "note"
+    assert "whatever its gains: 'a'." in found.text
+    wrong = [*true[1:], Fact("belief", True, "mass_scale: 0.8")]
+    assert not list(words.about_exactness(both, wrong))
+    assert not list(words.about_exactness(row({"a": 1e-6, "b": 1e-3}, ("a",)), true))
+
+
+def test_gains_that_nobody_tuned_are_said_to_be():
+    untuned = [Fact("gains", True, UNTUNED)]
+    found = list(words.cautions(Conditions(), Done(1, {}, (0,), True), untuned, {}))
+    assert [each.subject for each in found] == ["gains"]
+    given = [Fact("gains", True, "given, for every controller")]
+    assert not list(words.cautions(Conditions(), Done(1, {}, (0,), True), given, {}))
+
+
+def test_metres_and_radians_are_not_added_where_blocks_are_told():
+    rows = [
+        row({"a": 2.0, "b": 4.0, "c": 1.0}, ("a",), unit="m, rad"),
+        row({"a": 0.002, "b": 0.004}, ("a",), "rms_phi.tool"),
+        row({"a": 0.003, "b": 0.006}, ("a",), "rms_phi.tilt", "rad"),
+    ]
+    every = runs(a="completed", b="completed", c="diverged")
+    text = words.overall(rows, every, {}).text
+    assert text == (
+        "Smallest error (rms): 'a', 2 mm in 'tool' and 3 mrad in 'tilt'; 'b' has 2 times as much. "
+        "Least effort: not known. Not ranked: 'c' (diverged)."
+    )
 
 
 def pair(lower, higher, low=0.001, high=0.003, p=0.01):
@@ -103,11 +143,12 @@ def around(mean):
     return Spread(5, mean, 0.9 * mean, 1.1 * mean, mean, 1.2 * mean)
 
 
+ROUNDED = "below 1×10⁻⁹, which is rounding"
 ABOUT = [
     (row({"a": 0.002, "b": 0.003}, ("a",)), "Lowest: 'a', 2 mm; 'b' is 50 % above."),
     (row({"a": 0.002, "b": 0.004}, ("a",)), "Lowest: 'a', 2 mm; 'b' has 2 times as much."),
-    (row({"a": 0.0, "b": 0.004}, ("a",)), "Lowest: 'a', 0 m; 'b' has 4 mm."),
-    (row({"a": 1e-9, "b": 0.004}, ("a",)), "Lowest: 'a', 1 nm; 'b' has 4 mm."),
+    (row({"a": 0.0, "b": 0.004}, ("a",)), f"Lowest: 'a', {ROUNDED}; 'b' has 4 mm."),
+    (row({"a": 1e-9, "b": 0.004}, ("a",)), f"Lowest: 'a', {ROUNDED}; 'b' has 4 mm."),
     (row({"a": 0.002, "b": math.nan}, ("a",)), "Lowest: 'a', 2 mm; 'b' has none."),
     (row({"a": 0.002, "b": 0.002}, ("a", "b")), "Lowest: 'a', 'b', 2 mm."),
     (

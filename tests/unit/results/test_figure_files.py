@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from xml.etree import ElementTree as ET
 
@@ -11,8 +12,9 @@ from matplotlib.image import imread
 
 from ukctrl import plot
 from ukctrl.core.errors import UnknownName
+from ukctrl.papers.canvas import canvas
 from ukctrl.reports import run_page, web_page
-from ukctrl.reports.plot import files, style
+from ukctrl.reports.plot import files, narrow, style
 
 WIDTHS = {"column": 85.0, "page": 178.0}
 """[mm]"""
@@ -95,3 +97,47 @@ def test_what_there_is_no_format_or_width_for_is_refused(given, says):
 def test_a_file_without_a_known_ending_is_refused(helix, tmp_path):
     with pytest.raises(UnknownName, match="format of a figure"):
         files.save(plot.errors(helix()), tmp_path / "errors.jpg")
+
+
+@pytest.fixture
+def sheet():
+    """Return a paper's figure of two rows and two columns, with legends and names as scripts do."""
+    figure, axes = canvas(2, 2, 5.0, "left", "right")
+    for k, ax in enumerate(axes.flat):
+        ax.plot([0.0, 20.0], [0.0, k + 1.0], label="the line that is drawn")
+        ax.plot([0.0, 20.0], [1.0, k + 2.0], label="and another one")
+    axes[0, 0].set_ylabel("angle [rad]")
+    axes[1, 0].set_ylabel("stroke [m]")
+    axes[0, 1].legend(ncols=4, loc="center")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=6, loc="outside upper center")
+    return figure
+
+
+def test_panels_of_a_paper_stand_below_each_other_in_a_column(sheet):
+    narrow.fit(sheet, style.WIDTHS["column"])
+    sheet.draw_without_rendering()
+    boxes = [axes.get_position() for axes in sheet.axes]
+    assert all(low.y1 < high.y0 for high, low in itertools.pairwise(boxes))
+    assert all(box.width > 0.7 for box in boxes)
+    assert [axes.get_ylabel() for axes in sheet.axes] == ["angle [rad]"] * 2 + ["stroke [m]"] * 2
+    assert [axes.get_title() for axes in sheet.axes] == ["left", "right"] * 2
+
+
+def test_legends_of_a_paper_fit_into_a_column(sheet):
+    narrow.fit(sheet, style.WIDTHS["column"])
+    sheet.draw_without_rendering()
+    legends = [*sheet.legends, *(axes.get_legend() for axes in sheet.axes if axes.get_legend())]
+    assert len(legends) == 2
+    for legend in legends:
+        box = legend.get_window_extent()
+        assert box.x0 >= 0.0
+        assert box.x1 <= sheet.bbox.width
+        for axes in sheet.axes:
+            assert not axes.bbox.padded(-1.0).overlaps(box)
+
+
+def test_a_figure_that_is_wide_enough_keeps_its_panels(sheet):
+    before = [axes.get_subplotspec() for axes in sheet.axes]
+    narrow.fit(sheet, style.WIDTHS["page"])
+    assert [axes.get_subplotspec() for axes in sheet.axes] == before
+    assert sheet.get_figwidth() == style.WIDTHS["page"]

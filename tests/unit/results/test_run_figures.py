@@ -202,6 +202,18 @@ def test_limits_that_inputs_come_near_are_drawn_and_seen(motors, u, limit, drawn
     limits(axes, y=around(*ends))
 
 
+def test_limits_that_a_run_recorded_and_that_stay_are_narrower_than_the_motors():
+    u = np.array([[1.0, 1.0], [2.0, 1.0], [1.5, 1.0]])
+    ends = np.array([[2.0, 2.0], [2.0, 1.0], [2.0, 1.5]])  # the second's change
+    made = run(
+        {"u": u, "u_lower": -ends, "u_upper": ends},
+        actuators=["u1", "u2"], actuator_units=["N m"] * 2, effort_limit=(10.0, 10.0),
+    )  # fmt: skip
+    (axes,) = plot.inputs(made).axes
+    assert [mark.where[1][0] for mark in marks(axes) if mark.kind == "across"] == [2.0]
+    assert "limit of u1" in [text.get_text() for text in axes.texts]
+
+
 def test_a_command_is_not_drawn_among_many_inputs_nor_a_shade_where_none_is_at_a_limit(motors):
     many = np.ones((3, 49))
     made = run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ukctrl.analysis.check.check_figure import check_figure
+from ukctrl.analysis.check.check_page import headline
 from ukctrl.analysis.check.findings import Check
 from ukctrl.reports.notebook import card
 
@@ -19,7 +20,7 @@ def html(check: Check) -> str:
     """Return the card."""
     return card(
         check.scenario,
-        f"Robot {check.robot}, looked at along what the task asks for.",
+        headline(check),
         badge=VERDICTS[check.verdict],
         lines=[(cause.level, cause.level, f"{cause.text} {cause.cure}") for cause in check.causes][
             :MOST

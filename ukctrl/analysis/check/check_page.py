@@ -67,6 +67,12 @@ def pictures(found: Check) -> list[web_page.Picture]:
     return [web_page.picture(name, *FIGURES[name], drawing) for name, drawing in draw.items()]
 
 
+def headline(found: Check) -> str:
+    """Return the verdict in a sentence."""
+    causes = [cause for cause in found.causes if cause.level != "note"]
+    return sentence(first_sentence(causes[0].text)[0]) if causes else READY
+
+
 def html(found: Check, images: Sequence[web_page.Picture]) -> str:
     """Return the page."""
     causes = [cause for cause in found.causes if cause.level != "note"]
@@ -85,7 +91,7 @@ def html(found: Check, images: Sequence[web_page.Picture]) -> str:
         "robot": found.robot,
         "verdict": BADGES.get(found.verdict, found.verdict),
         "level": LEVELS[found.verdict],
-        "headline": sentence(first_sentence(causes[0].text)[0]) if causes else READY,
+        "headline": headline(found),
         "contents": contents,
         "causes": causes,
         "notes": notes,

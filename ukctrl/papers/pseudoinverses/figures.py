@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import matplotlib.ticker
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ukctrl.papers.canvas import powers
 from ukctrl.papers.claim import Drawing
 from ukctrl.papers.pseudoinverses.rerun import Case, history
-from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot import style
 
 RED, BLUE = style.PALETTE[1], style.PALETTE[0]
 STABILISED = {
@@ -39,11 +38,6 @@ def drawings() -> Iterator[Drawing]:
     )
 
 
-def _powers(axes: Axes) -> None:
-    """Label a log scale without mathematics, which the style does not parse."""
-    axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: panels.decade(y)))
-
-
 @style.styled
 def violation() -> Figure:
     """Draw the violation over time, without and with stabilisation."""
@@ -57,7 +51,7 @@ def violation() -> Figure:
         axes.legend(loc="upper left")
     left.set(title="a) without stabilisation", ylabel="violation [m]", ylim=(1e-12, 10.0))
     right.set(title="b) with Baumgarte stabilisation")
-    _powers(left)
+    powers(left)
     return figure
 
 
@@ -75,5 +69,5 @@ def rank() -> Figure:
         xlabel="time [s]", ylabel="twelfth singular value of D", xlim=(0.0, 20.0), ylim=(1e-13, 0.1)
     )
     axes.legend(loc="lower right")
-    _powers(axes)
+    powers(axes)
     return figure

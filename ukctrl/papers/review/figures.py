@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from ukctrl.papers.canvas import canvas, wanted
+from ukctrl.papers.canvas import canvas, powers, wanted
 from ukctrl.papers.claim import Drawing
 from ukctrl.papers.review.flexible import Arm, on_links, on_motors
 from ukctrl.papers.review.particle import OFF, cartesian, errors, forces, spiral
@@ -132,6 +132,7 @@ def swarm_error() -> Figure:
         ax.semilogy(result.time, np.linalg.norm(result["beta"], axis=1), color=color, label=label)
     ax.axhline(SMALL, color=style.MUTED, lw=0.9, ls=":", label="0.01, the paper's claim")
     ax.set(ylabel="|beta| [m/s]", ylim=(1e-6, 1e3), xlim=(0.0, 6.0))
+    powers(ax)
     ax.legend()
     return figure
 

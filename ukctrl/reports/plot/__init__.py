@@ -3,10 +3,10 @@
 `plot.errors(result)` and its neighbours return a `matplotlib.figure.Figure`, and
 `plot.available` says which of them have something to show.
 
-In order: ``once`` (one drawing for two files), ``style`` (one look), ``files`` (PNG, PDF, SVG);
-``naming`` (every line by its name), ``panels`` (grids of curves) and ``marks`` (on them);
-``series`` (all that is over time), ``spatial`` (paths) and ``overlay`` (several results). The
-figures of a run are `FIGURES`, here.
+In order: ``once`` (one drawing for two files), ``style`` (one look), ``narrow`` (the column of a
+paper), ``files`` (PNG, PDF, SVG); ``naming`` (every line by its name), ``panels`` (grids of curves)
+and ``marks`` (on them); ``series`` (all that is over time), ``spatial`` (paths) and ``overlay``
+(several results). The figures of a run are `FIGURES`, here.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ukctrl.core.errors import unknown_name
-from ukctrl.reports.plot import style
+from ukctrl.reports.plot import narrow, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,15 +69,9 @@ def drawn(draw: Callable[[], Figure]) -> tuple[str, dict[str, bytes]]:
     if _now.width is not None:
         with style.drawn_for(_now.width):
             figure = draw()
-            _of_width(figure)
+            with style.look():
+                narrow.fit(figure, style.width())
     return svg, {form: content(figure, form) for form in _now.formats}
-
-
-def _of_width(figure: Figure) -> None:
-    """Give a figure the width that is asked for, where its drawing knows but one."""
-    wide, high = figure.get_size_inches()
-    if abs(wide - style.width()) > 1e-6:
-        figure.set_size_inches(style.width(), high)
 
 
 def content(figure: Figure, form: str) -> bytes:

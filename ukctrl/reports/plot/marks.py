@@ -30,6 +30,8 @@ SEEN = 0.02
 """A smaller part of a linear axis cannot be seen."""
 MOST_SWITCHES = 12
 """More switches of the law than this would hide the curves."""
+SUNK = 3
+"""So many lines that are not seen are named."""
 
 
 def switches(axes: Axes, result: Result) -> None:
@@ -126,6 +128,28 @@ def beyond(
             outside |= own
     if when:
         _shade(axes, time, outside)
+
+
+def input_limits(result: Result, columns: Sequence[int]) -> list[tuple[float, float]]:
+    """Return what is the least and the most of some inputs; infinite where nothing limits one.
+
+    That is what the run recorded, such as the limits of a saturation, where that stays the same;
+    else what the motors can give.
+
+    Args:
+        result: Whose.
+        columns: Which.
+    """
+    sizes = [result.labels.effort_limit[k] for k in columns]
+    ends = [(-size, size) if size > 0.0 else (-np.inf, np.inf) for size in sizes]
+    if "u_upper" not in result.samples or not len(result.time):
+        return ends
+    low, high = (result[name][:, columns] for name in ("u_lower", "u_upper"))
+    stay = ((low == low[0]) & (high == high[0])).all(axis=0)
+    return [
+        (max(float(low[0, k]), least), min(float(high[0, k]), most)) if stay[k] else (least, most)
+        for k, (least, most) in enumerate(ends)
+    ]
 
 
 def joint_limits(result: Result, name: str, columns: Sequence[int]) -> list[tuple[float, float]]:
@@ -228,6 +252,30 @@ def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
         color=style.MUTED,
         fontsize=7.0,
         verticalalignment="top",
+        zorder=3.0,
+    )
+
+
+def sunk(axes: Axes, names: Sequence[str], promise: Promise) -> None:
+    """Name the lines of which nothing is larger than the integrator promises, which are not seen.
+
+    Args:
+        axes: Where, with its final limits.
+        names: Of the lines.
+        promise: Smaller sizes are rounding.
+    """
+    told = [panels.short(name) for name in names[:SUNK]]
+    more = f" and {len(names) - SUNK} more" if len(names) > SUNK else ""
+    axes.annotate(
+        f"below: {', '.join(told)}{more}",
+        (1.0, max(promise.size, axes.get_ylim()[0])),
+        (-4, 3),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        color=style.MUTED,
+        fontsize=7.0,
+        horizontalalignment="right",
+        verticalalignment="bottom",
         zorder=3.0,
     )
 

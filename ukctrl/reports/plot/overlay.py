@@ -146,6 +146,10 @@ def _curves(
             axes.plot(x, y, keys[key].dash, color=keys[key].color)
         if promised:
             marks.rounding(axes, promised)
+            tops = {key: float(np.nanmax(y, initial=0.0)) for key, y in shown.items()}
+            hidden = [key for key, top in tops.items() if top < promised.size]
+            if hidden and max(tops.values()) > promised.size:
+                marks.sunk(axes, hidden, promised)
         else:
             chosen = [shown[key] for key in fit_to if key in shown] or list(shown.values())
             values = np.concatenate([np.ravel(y) for y in chosen])

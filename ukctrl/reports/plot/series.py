@@ -57,8 +57,7 @@ def inputs(result: Result) -> Figure:
 
         def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
             values, names = _columns(result, "u", columns), [labels.actuators[i] for i in columns]
-            sizes = [labels.effort_limit[i] for i in columns]
-            ends = [(-size, size) if size > 0.0 else (-np.inf, np.inf) for size in sizes]
+            ends = marks.input_limits(result, columns)
             marks.saturation(axes, result, columns)
             marks.commands(axes, result, columns)
             panels.lines(axes, result.time, values, names, room)

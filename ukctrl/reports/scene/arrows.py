@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices, Vector
 from ukctrl.core.errors import UkctrlError
@@ -15,6 +16,7 @@ from ukctrl.robot import Robot, Site
 from ukctrl.robot.actuators import TorqueColumn, WrenchColumn
 from ukctrl.robot.look.carriers import Numbers
 from ukctrl.robot.snapshot import Snapshot
+from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.samples import Samples
 
 MOST = 48
@@ -43,6 +45,7 @@ def arrows(robot: Robot, samples: Samples, picked: Indices) -> tuple[Arrow, ...]
         return ()
     tails, vectors = np.empty((2, len(aims), len(t), 3))
     rest = np.zeros(robot.nv)
+    limited = measures.at_limit(samples)[picked]
     for k in range(len(t)):
         snapshot.move(q[k], rest, float(t[k]))
         for i, (_, aim) in enumerate(aims):
@@ -54,10 +57,19 @@ def arrows(robot: Robot, samples: Samples, picked: Indices) -> tuple[Arrow, ...]
             vector=vectors[i],
             unit=unit,
             group="reactions" if kind else "inputs",
+            **({} if kind else {"limited": _limited(robot, name, limited)}),
         )
         for i, ((name, unit, kind), _) in enumerate(aims)
         if np.abs(np.nan_to_num(vectors[i])).max(initial=0.0) > 0.0
     )
+
+
+def _limited(robot: Robot, name: str, limited: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return when the input of an arrow is at its limit, where a single input makes it."""
+    at = [k for k, actuator in enumerate(robot.actuators) if actuator == name]
+    if name in robot.dofs:
+        at = np.flatnonzero(robot.actuation.constant[robot.dofs.index(name)]).tolist()
+    return limited[:, at[0]] if len(at) == 1 else np.zeros(1, bool)
 
 
 Named = tuple[str, str, bool]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files.toml import one_line
 from ukctrl.reports.scene import extent
@@ -88,7 +88,9 @@ class View(NamedTuple):
     """What is closer to the eye than this is not seen [m]."""
 
 
-def view_of(scene: Scene, camera: Camera | None, width: int, height: int) -> View:
+def view_of(
+    scene: Scene, camera: Camera | None, width: int, height: int, beside: Array | None = None
+) -> View:
     """Return what a picture of a scene shows.
 
     Args:
@@ -96,6 +98,7 @@ def view_of(scene: Scene, camera: Camera | None, width: int, height: int) -> Vie
         camera: Absent: as the page does, over a corner, or in front of what is flat.
         width: Of the picture, in its points.
         height: Of the picture.
+        beside: What else it must show, shape ``(k, 3)`` [m].
     """
     size = float(np.linalg.norm(scene.high - scene.low))
     if camera is None:
@@ -105,7 +108,9 @@ def view_of(scene: Scene, camera: Camera | None, width: int, height: int) -> Vie
         right, above, toward = _turned(camera, np.array(scene.up))
         zoom, target = camera.zoom, camera.target
     middle = 0.5 * (scene.low + scene.high)
-    at = np.array([right, above, toward]) @ (extent.points(scene) - middle).T
+    points = extent.points(scene)
+    points = points if beside is None else np.concatenate([points, beside])
+    at = np.array([right, above, toward]) @ (points - middle).T
     # The picture's shorter side sees the field.
     tangent = (
         np.tan(np.radians(0.5 * FIELD))

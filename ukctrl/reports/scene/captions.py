@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.reports.plot import style
+from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.moments import between, poses_at
 from ukctrl.reports.scene.stage import Scene
 
@@ -58,6 +59,12 @@ def words(painter: Painter, time: float, clock: str) -> list[Word]:
     title = _fitting(scene.title, size, width - 2.0 * edge)
     found.append(Word(title, edge, edge, size, style.INK, "la"))
     named = {actor.name: actor.color for actor in scene.actors if actor.color}
+    named |= {group: arrow_shapes.COLORS[group] for group in painter.show}
+    pushing = [arrow for arrow in scene.arrows if arrow.group in painter.show]
+    bound = [arrow.name for arrow in pushing if arrow.is_limited(time, scene.time)]
+    if bound:
+        text = _fitting(f"at its limit: {', '.join(bound)}", size, 0.6 * width)
+        found.append(Word(text, width - edge, height - edge, size, style.ALERT, "rs"))
     for row, (name, color) in enumerate(list(named.items())[:MOST_NAMES]):
         at = edge + (row + 1.6) * 1.35 * size
         text = _fitting(f"● {name}", 0.9 * size, 0.5 * width)

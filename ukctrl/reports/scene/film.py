@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,8 +26,9 @@ from ukctrl.core.files.toml import one_line
 from ukctrl.reports.scene.camera import Camera
 from ukctrl.reports.scene.captions import clock_text, words, written
 from ukctrl.reports.scene.from_results import of_result
-from ukctrl.reports.scene.picture import MOST_POINTS, Canvas, Painter, Picture, checked_size
+from ukctrl.reports.scene.picture import MOST_POINTS, Painter, Picture, checked_size
 from ukctrl.reports.scene.stage import Scene
+from ukctrl.reports.scene.strokes import Canvas
 from ukctrl.simulation.result.plain_files import folder_for, replacing
 from ukctrl.simulation.result.result import Result
 
@@ -60,6 +61,7 @@ def record(
     camera: Camera | None = None,
     speed: float = 1.0,
     strip: int = 0,
+    show: Collection[str] = (),
     progress: Callable[[float], None] = lambda share: None,
 ) -> Path:
     """Write a film or a picture of a run, or of another scene, and return its path.
@@ -73,11 +75,13 @@ def record(
         camera: From where; absent: as the page does.
         speed: So many seconds of the scene are one of the film.
         strip: So many poses, evenly over time, in one picture; the earlier, the paler.
+        show: What is not seen otherwise: ``inputs`` and ``reactions``, as arrows; an input that is
+            at its limit is red, and named.
         progress: Is told from 0 to 1 how much is done.
 
     Raises:
-        InputError: The ending, a number or the size is none that there is; nothing is there to
-            see; what writes ``.mp4`` is not installed; the file cannot be written.
+        InputError: The ending, a number, the size or an arrow is none that there is; nothing is
+            there to see; what writes ``.mp4`` is not installed; the file cannot be written.
     """
     ending = path.suffix.lower()
     if ending not in (*FILMS, *PICTURES) or "\0" in str(path):
@@ -96,7 +100,7 @@ def record(
         )
     if ending in PICTURES:
         times = _spread(scene, strip) if strip else scene.time[-1:]
-        return _picture(scene, path, times, size, camera, progress)
+        return _picture(path, times, Painter(scene, size, camera, show=show), progress)
     times = film_times(scene, fps, speed)
     points = float(size[0] * size[1]) * len(times)
     most = MOST_IN_ALL if ending == ".mp4" else 0.05 * MOST_IN_ALL
@@ -109,7 +113,7 @@ def record(
         raise InputError(f"a GIF has at most {FASTEST_GIF:g} pictures a second; got {fps:g}.")
     if ending == ".mp4":
         size = (size[0] + size[0] % 2, size[1] + size[1] % 2)  # it takes whole blocks of two
-    painter = Painter(scene, size, camera)
+    painter = Painter(scene, size, camera, show=show)
     frames = _frames(painter, times, speed, progress)
     with folder_for("the film", path.parent), replacing(path) as unfinished:
         if ending == ".mp4":
@@ -260,10 +264,9 @@ def _palette(picture: Picture) -> Image:
 
 
 def _picture(
-    scene: Scene, path: Path, times: Vector, size: tuple[int, int], camera: Camera | None,
-    progress: Callable[[float], None],
-) -> Path:  # fmt: skip
-    painter = Painter(scene, size, camera)
+    path: Path, times: Vector, painter: Painter, progress: Callable[[float], None]
+) -> Path:
+    scene = painter.scene
     bare = painter.draw(times.tolist())
     end = float(times[-1])
     clock = clock_text(scene, end, 1.0)

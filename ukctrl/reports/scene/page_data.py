@@ -255,7 +255,12 @@ def _thinned(scene: Scene) -> tuple[Scene, list[str]]:
         ),
         curves=tuple(dc.replace(each, points=each.points[kept]) for each in scene.curves),
         arrows=tuple(
-            dc.replace(each, tail=each.tail[kept], vector=each.vector[kept])
+            dc.replace(
+                each,
+                tail=each.tail[kept],
+                vector=each.vector[kept],
+                limited=each.limited[np.minimum(kept, len(each.limited) - 1)],
+            )
             for each in scene.arrows
         ),
     )

@@ -7,19 +7,18 @@ a canvas of its own.
 
 from __future__ import annotations
 
-import dataclasses as dc
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Array, Matrix
-from ukctrl.core.errors import InputError
-from ukctrl.reports.scene import light_kernels, raster_kernels
+from ukctrl.core.arrays import Array
+from ukctrl.core.errors import InputError, quoted, unknown_name
+from ukctrl.reports.scene import arrow_shapes, light_kernels, raster_kernels
 from ukctrl.reports.scene.camera import Camera, view_of
 from ukctrl.reports.scene.light_kernels import Bodies, Floor, Lamp, Lens
-from ukctrl.reports.scene.moments import between, mixed
-from ukctrl.reports.scene.stage import Curve, Scene
+from ukctrl.reports.scene.stage import Scene
+from ukctrl.reports.scene.strokes import Canvas, Line, Push
 from ukctrl.reports.scene.triangles import Triangles, light_of
 
 Picture = NDArray[np.uint8]
@@ -36,12 +35,8 @@ FINER = 2
 """So many points of the canvas along each axis are one of the picture."""
 SHADOW = 1024
 """Points of the sun's picture along each axis."""
-NEARER = 1e3
-"""Dots of trails are drawn as if they were so many times nearer."""
 SUN = (0.55, -0.4, 1.0)
 """Where the sun stands, where z is upwards; the page's too."""
-WIDTHS = {"reference": (0.0085, 0.0125, 0.3), "trail": (0.0032, 0.009, 1.0)}
-"""Half the width of a curve and of its dot, as fractions of the scene, and its opacity."""
 
 
 def picture(
@@ -72,21 +67,6 @@ def _levels() -> NDArray[np.uint8]:
     return np.round(255.0 * level).astype(np.uint8)
 
 
-@dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Canvas:
-    """Room for drawing one picture at a time."""
-
-    depth: NDArray[np.float32]
-    layer: NDArray[np.float32]
-    seen: NDArray[np.int32]
-    light: NDArray[np.float32]
-    part: NDArray[np.float32]
-    nearest: NDArray[np.float32]
-    unseen: NDArray[np.int32]
-    world: Matrix
-    places: Matrix
-
-
 class Painter:
     """Draws moments of a scene.
 
@@ -95,10 +75,13 @@ class Painter:
         size: Width and height of the pictures, in points.
         camera: From where; absent: as the page does.
         paper: Colours behind everything, at the upper and at the lower edge.
+        show: Which arrows: ``inputs``, ``reactions``.
 
     Raises:
-        InputError: A picture cannot have that size.
+        InputError: A picture cannot have that size; the scene has no such arrows.
     """
+
+    finer = FINER
 
     def __init__(
         self,
@@ -106,18 +89,24 @@ class Painter:
         size: tuple[int, int],
         camera: Camera | None = None,
         paper: tuple[str, str] = PAPER,
+        show: Collection[str] = (),
     ) -> None:
         self.width, self.height = checked_size(size)
-        self.scene = scene
-        view = view_of(scene, camera, self.width, self.height)
+        self.scene, self.show = scene, checked_groups(scene, show)
+        self.reach = reach = float((scene.high - scene.low).max())
+        shown = [arrow for arrow in scene.arrows if arrow.group in self.show]
+        tips = arrow_shapes.tips(shown, reach)
+        view = view_of(scene, camera, self.width, self.height, tips)
         self.near = view.near
         self.plain = Lens(view.axes, view.focal, view.middle)
         self.lens = Lens(view.axes, FINER * view.focal, FINER * view.middle)
         self.triangles = Triangles(scene)
-        self._curves = [_Line(curve, self) for curve in scene.curves]
-        self._curves.sort(key=lambda line: line.curve.kind == "trail")
+        middle = 0.5 * (scene.low + scene.high)
+        curves = [Line(curve, self) for curve in scene.curves]
+        curves.sort(key=lambda line: line.curve.kind == "trail")
+        largest = arrow_shapes.largest(shown)
+        self._strokes: list[Line | Push] = [*curves, *(Push(each, self, largest) for each in shown)]
         self._sun()
-        middle, reach = 0.5 * (scene.low + scene.high), float((scene.high - scene.low).max())
         ground = scene.ground
         self.floor = Floor(
             ground is not None,
@@ -182,8 +171,8 @@ class Painter:
             self._look(canvas)
             opacity = faintest + (0.75 - faintest) * k / len(times)
             self._blend(canvas, earlier, lamp, 0, len(earlier.faces), opacity)
-        for line in self._curves:
-            line.draw(times[-1], canvas, self)
+        for stroke in self._strokes:
+            stroke.draw(times[-1], canvas, self)
         out = np.empty((self.height, self.width, 3), np.uint8)
         light_kernels.write_screen(canvas.light, self.levels, out)
         return out
@@ -257,30 +246,20 @@ class Painter:
         )
 
 
-class _Line:
-    """A curve in the picture of an eye that does not move."""
+def checked_groups(scene: Scene, show: Collection[str]) -> tuple[str, ...]:
+    """Return the groups of arrows that are asked for, if the scene has them.
 
-    def __init__(self, curve: Curve, painter: Painter) -> None:
-        self.curve = curve
-        width, dot, self.opacity = WIDTHS[curve.kind]
-        reach = float((painter.scene.high - painter.scene.low).max()) * painter.plain.focal
-        self.width, self.dot = width * reach, dot * reach
-        self.least = painter.height / 900.0
-        self.color = light_of(curve.color)
-        self.places = painter.points(curve.points)
-
-    def draw(self, time: float, canvas: Canvas, painter: Painter) -> None:
-        before, share = between(painter.scene.time, np.array([time]))
-        now = painter.points(mixed(self.curve.points, before, share))
-        trail = self.curve.kind == "trail"
-        line = np.concatenate([self.places[: before[0] + 1], now]) if trail else self.places
-        nearer = NEARER if trail else 1.0  # a dot is seen through the gripper that holds it
-        dot = now * [1.0, 1.0, nearer], self.dot / nearer, 2.2
-        for places, radius, least in ((line, self.width, 0.9), dot):
-            raster_kernels.cover(
-                places, radius, least * self.least, FINER, canvas.depth, canvas.part
-            )
-        light_kernels.blend_line(canvas.part, self.opacity, self.color, canvas.light)
+    Raises:
+        InputError: It has not.
+    """
+    there = tuple(dict.fromkeys(arrow.group for arrow in scene.arrows))
+    for group in show:
+        if group not in arrow_shapes.COLORS:
+            raise unknown_name("arrows to show", group, arrow_shapes.COLORS)
+        if group not in there:
+            has = f"it has {quoted(there)}" if there else "it has no arrows"
+            raise InputError(f"no {group} can be shown in this scene; {has}.")
+    return tuple(dict.fromkeys(show))
 
 
 def checked_size(size: tuple[int, int]) -> tuple[int, int]:

@@ -53,6 +53,13 @@ class Arrow:
     """Its value in world axes, shape ``(n, 3)`` [N or N m]."""
     unit: str
     group: Literal["inputs", "reactions"]
+    limited: NDArray[np.bool_] = dc.field(default_factory=lambda: np.zeros(1, bool))
+    """When its input is at its limit, shape ``(n,)``; of one entry where it never is."""
+
+    def is_limited(self, time: float, times: Vector) -> bool:
+        """Tell whether its input is at its limit at a time [s], of the scene's times."""
+        before = int(np.searchsorted(times, time, side="right")) - 1
+        return bool(self.limited[min(max(before, 0), len(self.limited) - 1)])
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)

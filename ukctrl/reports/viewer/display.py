@@ -10,10 +10,11 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.reports.scene import extent
+from ukctrl.reports.scene.arrow_shapes import COLORS
 from ukctrl.reports.scene.moments import poses_at
 from ukctrl.reports.scene.page_data import usable
 from ukctrl.reports.scene.stage import Actor, Scene
-from ukctrl.reports.viewer.lines import ARROWS, BODY, Arrows, Line, label, rgb
+from ukctrl.reports.viewer.lines import BODY, Arrows, Line, label, rgb
 from ukctrl.reports.viewer.server import set_dark
 from ukctrl.reports.viewer.smooth import creased
 from ukctrl.robot.look.meshes import Mesh
@@ -45,7 +46,7 @@ class Display:
         self.curves: dict[int, Line] = {}
         self._arrows = {
             group: Arrows(server, group, self.size, scene.arrows)
-            for group in ARROWS
+            for group in COLORS
             if any(arrow.group == group for arrow in scene.arrows)
         }
         self.time = float(scene.time[0])

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.core.arrays import Array, Vector
-from ukctrl.reports.plot import style
+from ukctrl.core.arrays import Array
+from ukctrl.reports.scene.arrow_shapes import COLORS, HEAD, THICK, largest, shape
 from ukctrl.reports.scene.moments import mixed
 from ukctrl.reports.scene.page_data import color_of
 from ukctrl.reports.scene.stage import Arrow, Curve
@@ -17,12 +17,6 @@ from ukctrl.robot.look import meshes
 
 BODY, MUTED = "#b7c1cc", "#5b6672"
 """Colours of what has none, as in the page."""
-ARROWS = {"inputs": style.PALETTE[1], "reactions": style.PALETTE[3]}
-LONGEST, RADIUS, FULL_TURN, FAINT = 0.24, 0.075, 5.0, 0.004
-"""Of the scene's size: the largest force, and the radius of a torque's arc; the largest torque's
-angle [rad]; the share of the largest below which nothing is drawn."""
-ARC = 40
-"""Pieces of a whole arc."""
 
 
 class Line:
@@ -82,13 +76,9 @@ class Arrows:
 
     def __init__(self, server: Any, group: str, size: float, every: Iterable[Arrow]) -> None:
         self._group, self._size = group, size
-        self._largest: dict[str, float] = {}
-        for arrow in every:
-            if arrow.group == group:
-                most = float(np.nan_to_num(np.linalg.norm(arrow.vector, axis=1)).max(initial=0.0))
-                self._largest[arrow.unit] = max(self._largest.get(arrow.unit, 0.0), most)
-        color, some = rgb(ARROWS[group]), np.zeros((1, 2, 3))
-        thick = 0.0055 * size
+        self._largest = largest(every)
+        color, some = rgb(COLORS[group]), np.zeros((1, 2, 3))
+        thick = THICK * size
         looks = {"shaft_radius": thick, "head_radius": 2.6 * thick, "head_length": 6.0 * thick}
         add = server.scene
         self._straight = add.add_arrows(f"/{group}/forces", some, color, visible=False, **looks)
@@ -104,19 +94,16 @@ class Arrows:
         for arrow in every if seen else ():
             if arrow.group != self._group:
                 continue
-            tail, vector = arrow.tail[k], arrow.vector[k]
-            length = float(np.linalg.norm(vector))
-            share = min(1.0, length / (self._largest[arrow.unit] or 1.0))
-            if not share > FAINT or not np.isfinite(tail).all():
+            most = self._largest[arrow.group, arrow.unit]
+            look = shape(arrow.tail[k], arrow.vector[k], arrow.unit, most, self._size)
+            if look is None:
                 continue
-            along = vector / length
+            arc = look.shaft
             if arrow.unit == "N":
-                forces.append([tail, tail + LONGEST * self._size * share * along])
+                forces.append(arc)
                 continue
-            arc = _arc(tail, along, RADIUS * self._size, FULL_TURN * share)
             arcs += list(np.stack([arc[:-1], arc[1:]], axis=1))
-            ahead = arc[-1] - arc[-2]
-            ahead *= 0.034 * self._size / max(float(np.linalg.norm(ahead)), 1e-12)
+            ahead = HEAD * self._size * look.ahead
             heads.append([arc[-1] - 0.1 * ahead, arc[-1] + ahead])
         for handle, points in ((self._straight, forces), (self._heads, heads), (self._arcs, arcs)):
             handle.visible = bool(points)
@@ -135,13 +122,3 @@ def label(scene: Any, name: str, text: str, visible: bool) -> Any:
     # Other letters than these the page would ask a server for.
     plain = "".join(letter if 32 <= ord(letter) < 256 else "?" for letter in text)
     return scene.add_label(name, plain[:60], visible=visible, anchor="bottom-left")
-
-
-def _arc(middle: Vector, axis: Vector, radius: float, angle: float) -> Array:
-    """Return points of an arc about an axis, anticlockwise as seen from its end."""
-    aside = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
-    aside /= np.linalg.norm(aside)
-    turns = np.linspace(0.0, angle, max(3, int(ARC * angle / FULL_TURN)))[:, None]
-    around = np.cos(turns) * aside + np.sin(turns) * np.cross(axis, aside)
-    points: Array = middle + radius * around
-    return points

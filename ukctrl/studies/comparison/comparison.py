@@ -145,11 +145,13 @@ class Comparison(Shown):
     def verdicts(self) -> tuple[Verdict, ...]:
         """The comparison in plain words: the overall picture first, then metric by metric."""
         words, beliefs = comparison_verdicts, {name: self.belief(name) for name in self.completed}
+        error = next((row for row in self.rows if row.metric == self.error), None)
         return (
             words.overall(self.rows, self.runs, beliefs),
             *words.failures(self.runs),
             *words.disbeliefs(beliefs),
             *words.cautions(self.conditions, self._done, self.facts, self.tunings),
+            *words.about_exactness(error, self.facts),
             *words.about_dropped(self.conditions.dropped),
             *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
             *(

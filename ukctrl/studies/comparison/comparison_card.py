@@ -13,7 +13,7 @@ def html(comparison: Comparison) -> str:
     """Return the card."""
     return card(
         comparison.title,
-        f"{len(comparison.results)} controllers on one task.",
+        comparison.verdicts[0].text,
         table=metric_table(comparison, short=True),
         figure=lambda: overlay.errors(comparison.results),
         scene=lambda: of_results(comparison.results),

@@ -121,8 +121,9 @@ def tradeoff(comparison: Comparison) -> Figure:
             panels.log_scale(axes, efforts, beside=efforts, axis="x")
         else:
             low, high = (efforts.min(), efforts.max()) if efforts.size else (0.0, 1.0)
-            span = max(float(high - low), 0.02 * abs(float(high)), 1e-12)
-            axes.set_xlim(low - 0.12 * span, high + 0.12 * span)
+            # Differences that are ties shall not fill the panel.
+            half = max(0.62 * float(high - low), 0.05 * abs(float(high)), 1e-12)
+            axes.set_xlim(0.5 * (low + high) - half, 0.5 * (low + high) + half)
         axes.set_ylabel(f"rms error [{unit_text(error_unit) or '1'}]")
         rounded = any(p.error < promised.size for p in ranked)
         _decades(axes, np.append(errors, promised.size) if rounded else errors)

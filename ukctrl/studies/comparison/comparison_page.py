@@ -20,7 +20,7 @@ from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_verdicts import TEST
 from ukctrl.studies.comparison.fairness import changed_belief
-from ukctrl.studies.comparison.ranking import AtLevel, Row
+from ukctrl.studies.comparison.ranking import AtLevel, Row, rounding
 from ukctrl.studies.tuning import tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
 
@@ -210,7 +210,9 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
     """
     digits = 4 if short else 3
     blocks = not short and len(comparison.first.labels.blocks) > 1
-    shown = [row for row in comparison.rows if row.known and (blocks or "." not in row.metric)]
+    known = [row for row in comparison.rows if row.known and (blocks or "." not in row.metric)]
+    order = list(dict.fromkeys(row.metric.partition(".")[0] for row in known))
+    shown = sorted(known, key=lambda row: order.index(row.metric.partition(".")[0]))
     names = list(comparison.results)
     rows = [[Cell("status"), Cell(""), *(_status(comparison, name) for name in names)]]
     beliefs = [comparison.belief(name) for name in names]
@@ -277,7 +279,8 @@ def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: b
         text = f"[{text}]" if runs > 1 else f"({text})"
     differ = spread and math.isfinite(over.median) and over.median != over.worst
     aside = f"{number(over.median)} · {number(over.worst)}" if differ else ""
-    return Cell(text, "best" if name in row.marked else "" if ranked else "faint", aside)
+    counts = ranked and not value <= rounding(row.metric)
+    return Cell(text, "best" if name in row.marked else "" if counts else "faint", aside)
 
 
 def _level(at: AtLevel, best: bool) -> Cell:

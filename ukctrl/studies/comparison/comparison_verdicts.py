@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_smallest
@@ -13,8 +14,15 @@ from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.studies.batch.run_outcome import Outcome
-from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, belief_alone_differs
-from ukctrl.studies.comparison.ranking import TIE_RTOL, Robustness, Row, completed_names
+from ukctrl.studies.comparison.fairness import (
+    ABSENT,
+    UNTUNED,
+    Conditions,
+    Done,
+    Fact,
+    belief_alone_differs,
+)
+from ukctrl.studies.comparison.ranking import TIE_RTOL, Robustness, Row, completed_names, rounding
 from ukctrl.studies.tuning import Tuning
 
 Runs = Mapping[str, Sequence[Outcome]]
@@ -26,7 +34,7 @@ SHOWN = 3
 
 
 def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> Verdict:
-    """Return the overall picture: error against effort, and whose runs are not to be believed."""
+    """Return the overall picture: error against effort, who failed, and whom not to believe."""
     ranked = completed_names(runs)
     if len(ranked) < 2:
         text = f"{len(ranked)} of {len(runs)} controllers completed: there is nothing to rank."
@@ -34,23 +42,70 @@ def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> V
     known = {row.metric: row for row in rows}
     errors = [known[name] for name in ("rms_phi", "rms_beta") if name in known]
     error = next((row for row in errors if row.best), errors[0] if errors else None)
-    smallest, least = _won(error, ranked), _won(known.get("effort"), ranked)
-    text = f"Smallest error: {smallest}. Least effort: {least}."
+    parts = {row.metric.partition(".")[2]: row for row in rows if _is_part(row, error)}
+    smallest, least = _won(error, ranked, parts), _won(known.get("effort"), ranked)
+    text = f"Smallest error (rms): {smallest}. Least effort: {least}."
+    failed = [f"'{name}' ({_end(runs[name])})" for name in runs if name not in ranked]
+    if failed:
+        text = f"{text} Not ranked: {', '.join(failed)}."
     disbelieved = [name for name, found in beliefs.items() if found.level == "bad"]
     if disbelieved:
         return Verdict("bad", "overall", f"{text} Not to be believed: {quoted(disbelieved)}.")
     return Verdict("good", "overall", text)
 
 
-def _won(row: Row | None, ranked: Sequence[str]) -> str:
-    """Return who has the least of a metric, how much, and how far the others are from it."""
+def _is_part(row: Row, whole: Row | None) -> bool:
+    """Tell whether a metric is another one's of a single servo block, of another unit than it."""
+    return (
+        whole is not None
+        and row.metric.startswith(f"{whole.metric}.")
+        and row.unit != whole.unit
+        and row.known
+    )
+
+
+def _end(every: Sequence[Outcome]) -> str:
+    """Return how runs ended that are not ranked."""
+    failed = [run.status for run in every if not run.completed]
+    share = f" in {len(failed)} of {len(every)} repeats" if len(every) > 1 else ""
+    return f"{', '.join(dict.fromkeys(failed))}{share}" if failed else "no run"
+
+
+def _won(
+    row: Row | None, ranked: Sequence[str], parts: Mapping[str, Row] = MappingProxyType({})
+) -> str:
+    """Return who has the least of a metric, how much, and how far the others are from it.
+
+    Args:
+        row: The metric.
+        ranked: Who is ranked.
+        parts: The same of single servo blocks, where a sum over all would add metres and radians.
+    """
     if row is None:
         return "not known"
+
+    def amount(name: str) -> str:
+        each = [
+            f"{si(part.values[name], part.unit)} in '{block}'"
+            for block, part in parts.items()
+            if math.isfinite(part.values.get(name, math.nan))
+        ]
+        mean = " on average" if row.pairs else ""
+        whole = si(row.values[name], row.unit)
+        return f"{' and '.join(each) if 0 < len(each) <= SHOWN else whole}{mean}"
+
     if row.best:
-        return _least(row, [name for name in ranked if name in row.values], told=SHOWN)
+        among = [name for name in ranked if name in row.values]
+        return _least(row, among, told=SHOWN, amount=amount)
     finite = [row.values[name] for name in ranked if math.isfinite(row.values.get(name, math.nan))]
+    if finite and max(finite) <= rounding(row.metric):
+        return f"no difference, all {_rounded(row)}"
     ends = [si(value, row.unit) for value in (min(finite), max(finite))] if finite else []
     return " ".join(["no clear difference,", " to ".join(dict.fromkeys(ends))]).rstrip(" ,")
+
+
+def _rounded(row: Row) -> str:
+    return f"below {number(rounding(row.metric), 1)}, which is rounding"
 
 
 def failures(runs: Runs) -> Iterator[Verdict]:
@@ -74,12 +129,17 @@ def failures(runs: Runs) -> Iterator[Verdict]:
 
 
 def disbeliefs(beliefs: Mapping[str, Belief]) -> Iterator[Verdict]:
-    """Yield whose runs are not to be believed, and why."""
+    """Yield whose runs are not to be believed, and of whose runs is warned, and why."""
+    warned: dict[Verdict, list[str]] = {}
     for name, found in beliefs.items():
         for reason in found.reasons:
             if reason.level == "bad" and reason.subject != "outcome":
                 text = f"'{name}' is not to be believed: {reason.text}"
                 yield Verdict("bad", reason.subject, text)
+            elif reason.level == "warning":
+                warned.setdefault(reason, []).append(name)
+    for reason, names in warned.items():
+        yield Verdict("warning", reason.subject, f"{quoted(names)}: {reason.text}")
 
 
 def cautions(
@@ -107,6 +167,13 @@ def cautions(
             "ask for a mismatch of the true robot, or add noise and ask for repeats."
         )
         yield Verdict("note", "marks", text)
+    gains = next((fact.text for fact in facts if fact.subject == "gains"), "")
+    if gains == UNTUNED:
+        text = (
+            "No gains were tuned: each law has those of its card, and may do better or worse with "
+            "others. --tune 40 gives all the same budget, --cost says for what."
+        )
+        yield Verdict("note", "gains", text)
     at_border = [
         f"{', '.join(path.removeprefix('controller.') for path in tuned.at_border)} of '{name}'"
         for name, tuned in tunings.items()
@@ -118,6 +185,25 @@ def cautions(
             "beyond, or the cost leaves out what such a gain costs."
         )
         yield Verdict("warning", "tuning", text)
+
+
+def about_exactness(row: Row | None, facts: Sequence[Fact]) -> Iterator[Verdict]:
+    """Yield that an error of nothing but rounding comes of a model that is true.
+
+    Args:
+        row: The error.
+        facts: What was equal.
+    """
+    equal = {fact.subject: fact.text for fact in facts if fact.equal}
+    true = all(equal.get(subject) == text for subject, text in ABSENT.items())
+    exact = [] if row is None else [n for n, v in row.values.items() if v <= rounding(row.metric)]
+    if true and exact:
+        text = (
+            "The model is exact and nothing disturbs, so that a law that uses the whole model errs "
+            f"by rounding alone, whatever its gains: {quoted(exact)}. --mismatch 0,0.1 tells what "
+            "is left of that on a robot that is not the model."
+        )
+        yield Verdict("note", "exact model", text)
 
 
 def about(row: Row, runs: Runs) -> Verdict:
@@ -138,17 +224,33 @@ def about(row: Row, runs: Runs) -> Verdict:
     return Verdict("note", row.metric, text)
 
 
-def _least(row: Row, ranked: Sequence[str], told: int | None = None) -> str:
-    """Return who has least, how much, and how the others compare, of whom so many are told."""
+def _least(
+    row: Row,
+    ranked: Sequence[str],
+    *,
+    told: int | None = None,
+    amount: Callable[[str], str] | None = None,
+) -> str:
+    """Return who has least, how much, and how the others compare.
+
+    Args:
+        row: The metric.
+        ranked: Who is ranked.
+        told: Of so many others it is said; absent: of all.
+        amount: Says how much somebody has, without what repeats tell; absent: with it.
+    """
     leader = row.best[first_smallest([row.values[name] for name in row.best])]
-    parts = [f"{quoted(row.best)}, {_mean(row, leader)}"]
+    own = _mean(row, leader) if amount is None else amount(leader)
+    if row.values[leader] <= rounding(row.metric):
+        own = _rounded(row)
+    parts = [f"{quoted(row.best)}, {own}"]
     if len(row.best) > 1 and row.pairs:
         equal = all(_is_tie(row, leader, name) for name in row.best if name != leader)
         parts[0] += ", equal within 1 %" if equal else ", not distinguishable from each other"
     others = [name for name in ranked if name not in row.best]
     parts += [
-        f"'{name}' {_against(row.values[name], row.values[leader], row.unit)}"
-        f"{_support(row, leader, name)}"
+        f"'{name}' {_against(row, name, leader, amount)}"
+        f"{_support(row, leader, name) if amount is None else ''}"
         for name in others[:told]
     ]
     if told is not None and len(others) > told:
@@ -209,12 +311,13 @@ def _is_tie(row: Row, one: str, other: str) -> bool:
     return high - low <= TIE_RTOL * abs(low)
 
 
-def _against(value: float, lowest: float, unit: str) -> str:
-    """Return how a value compares with the lowest, in per cent or as a multiple."""
+def _against(row: Row, name: str, leader: str, amount: Callable[[str], str] | None) -> str:
+    """Return how somebody compares with who has least: in per cent, a multiple, or by itself."""
+    value, lowest = row.values[name], row.values[leader]
     if not math.isfinite(value):
         return "has none"
-    if lowest <= 0.0 or value / lowest > 1e6:
-        return f"has {si(value, unit)}"
+    if lowest <= max(rounding(row.metric), 0.0) or value / lowest > 1e6:
+        return f"has {si(value, row.unit) if amount is None else amount(name)}"
     ratio = value / lowest
     if ratio < 2.0:
         return f"is {number(100.0 * (ratio - 1.0), 2)} % above"

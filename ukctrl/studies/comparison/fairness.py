@@ -32,10 +32,14 @@ _FREE = ("controller", "name", "title", "source", "description")
 """Parts of a scenario that may differ."""
 
 
-_ABSENT: Mapping[str, str] = MappingProxyType(
+ABSENT: Mapping[str, str] = MappingProxyType(
     {"belief": "the robot as its file has it", "effects": "none"}
 )
 """What holds where a scenario says nothing about a part that a reader looks for."""
+
+
+UNTUNED = "given, for every controller: none was tuned for this task"
+"""What is said of the gains of different laws as they are."""
 
 
 class Fact(NamedTuple):
@@ -124,7 +128,7 @@ def facts(
             name: {key: run.scenario[key] for key in keys if key in run.scenario}
             for name, run in results.items()
         }
-        if any(parts.values()) or subject in _ABSENT:
+        if any(parts.values()) or subject in ABSENT:
             differing.append(_fact(subject, parts))
     return (*differing, _limits(results), _same_start(results), _gains(results, tunings))
 
@@ -167,9 +171,20 @@ def _gains(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact
         return _tuned(results, tunings)
     origin = {name: str(run.provenance.get("gains", "given")) for name, run in results.items()}
     if len(set(origin.values())) == 1:
-        return Fact("gains", True, f"{next(iter(origin.values()))}, for every controller")
+        how = next(iter(origin.values()))
+        laws = {_law(run.scenario.get("controller")) for run in results.values()}
+        untuned = how == "given" and len(laws) > 1
+        return Fact("gains", True, UNTUNED if untuned else f"{how}, for every controller")
     parts = ", ".join(f"{how} for '{name}'" for name, how in origin.items())
     return Fact("gains", False, f"{parts}; tuned against given gains is no fair comparison")
+
+
+def _law(controller: object) -> tuple[str, str]:
+    """Return the kinds of a controller and of its feedback."""
+    table = controller if isinstance(controller, Mapping) else {"kind": str(controller)}
+    feedback = table.get("feedback")
+    inner = feedback.get("kind", "") if isinstance(feedback, Mapping) else ""
+    return str(table.get("kind", "")), str(inner)
 
 
 def _tuned(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact:
@@ -192,12 +207,12 @@ def _fact(subject: str, parts: Mapping[str, Mapping[str, Any]]) -> Fact:
     keys = {name: json.dumps(part, sort_keys=True) for name, part in parts.items()}
     if len(set(keys.values())) == 1:
         part = next(iter(parts.values()))
-        text = _DESCRIPTIONS.get(subject, _brief)(part) if part else _ABSENT.get(subject, "none")
+        text = _DESCRIPTIONS.get(subject, _brief)(part) if part else ABSENT.get(subject, "none")
         return Fact(subject, True, text)
     groups: dict[str, list[str]] = {}
     for name, key in keys.items():
         groups.setdefault(key, []).append(name)
-    absent, describe = _ABSENT.get(subject, "none"), _DESCRIPTIONS.get(subject, _brief)
+    absent, describe = ABSENT.get(subject, "none"), _DESCRIPTIONS.get(subject, _brief)
     texts = [
         f"{describe(parts[names[0]]) or absent} for {quoted(names)}" for names in groups.values()
     ]
@@ -234,7 +249,7 @@ def _effects(part: Mapping[str, Any]) -> str:
 
 def _belief(part: Mapping[str, Any]) -> str:
     change = changed_belief(part.get("believed"))
-    return _brief({"": change}) if change else _ABSENT["belief"]
+    return _brief({"": change}) if change else ABSENT["belief"]
 
 
 def changed_belief(believed: object) -> dict[str, Any]:

@@ -85,6 +85,11 @@ class Row(NamedTuple):
         return next((p for p in self.pairs if {p.lower, p.higher} == {one, other}), None)
 
 
+def rounding(metric: str) -> float:
+    """Return below what a metric is nothing but rounding; minus infinity where any of it counts."""
+    return TIE_ATOL.get(metrics.describe(metric).unit, -math.inf)
+
+
 def completed_names(runs: Mapping[str, Sequence[Outcome]]) -> tuple[str, ...]:
     """Return the controllers that are ranked: those whose every run completed."""
     return tuple(
