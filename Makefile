@@ -23,7 +23,7 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers clean
+.PHONY: browser help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ pages: $(STAMP) ## run what the documentation shows, check its numbers, and buil
 
 slow: $(STAMP) ## the long tests
 	$(PYTEST) -m slow
+
+browser: $(STAMP) ## open every kind of page and ten of the documentation in Chromium, which apt installs where it may
+	@$(BIN)/python tests/browser/chromium.py
+	$(PYTEST) tests/browser
 
 # Further: make portable KINDS="--kind plain", make portable SLOW=1.
 portable: $(STAMP) ## every stated number, under the arithmetic of several processors

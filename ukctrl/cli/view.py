@@ -105,7 +105,7 @@ def view(
             quiet,
         )
         return
-    with opened(target, host, port) as server:
+    with opened(target, host, port) as server, contextlib.ExitStack() as at_the_end:
         if robot_only:
             from ukctrl.reports.viewer.sliders import AtRest
             from ukctrl.robot import Robot
@@ -114,9 +114,10 @@ def view(
         else:
             from ukctrl.reports.viewer.timeline import show_scene
 
-            show_scene(
-                server, _scene(target, stored, robot_only, controller, changes, trust, quiet)
-            )
+            scene = _scene(target, stored, robot_only, controller, changes, trust, quiet)
+            timeline = show_scene(server, scene)
+            if timeline is not None:  # else it would play on to a server that is gone
+                at_the_end.callback(timeline.close)
         until_stopped(lambda: tell(server, quiet, open_browser=not no_open))
 
 

@@ -203,8 +203,6 @@ def provenance_entries(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     for key, value in provenance.items():
         if key in ("audit", "scenario", "robot", "controller", "joint_limits"):
             continue
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{name} {_plain_text(entry)}" for name, entry in value.items())
         entries.append((key.replace("_", " "), _plain_text(value)))
     return entries
 
@@ -212,6 +210,9 @@ def provenance_entries(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _plain_text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain_text(entry)}" for name, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_plain_text, value))
+        nested = any(isinstance(entry, Mapping) for entry in value)
+        return ("; " if nested else ", ").join(map(_plain_text, value))
     return "–" if value is None else str(value)

@@ -112,8 +112,8 @@ def test_every_curve_of_an_svg_keeps_two_digits_and_takes_the_fonts_of_the_page(
     assert "xlink" not in text
     assert "<metadata" not in text
     assert "DejaVu" not in text
-    first = text[text.index('<g id="patch_1"') :]
-    assert "fill: none" in first[: first.index("</g>")]  # the page's own background shows
+    first = text[text.index("<path") :]
+    assert "fill: none" in first[: first.index("/>")]  # the page's own background shows
     curves = re.findall(r' d="([^"]*)"', text)
     assert curves
     assert not any(re.search(r"\.\d\d\d", curve) for curve in curves)

@@ -201,11 +201,15 @@ def _in_a_page(text: str) -> str:
     text = text.replace("xlink:href=", "href=")
     mark = r'<g id="time:([-+.:\deE]+)"'
     text = re.sub(mark, lambda found: f'<g data-time="{found[1].replace(":", " ")}"', text)
+    # A page of several figures would have each of these names several times.
+    text = re.sub(r'<g id="[\w.]+_\d+"', "<g", text)
     # A hundredth of a point is enough for a curve.
     text = re.sub(r' d="[^"]*"', lambda curve: re.sub(r"(\.\d\d)\d+", r"\1", curve[0]), text)
     opening = r'<svg viewBox="\1" role="img">'
     text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', opening, text, count=1)
     for place, color in enumerate(PALETTE):
+        # Letters in a line's colour: darker on white, as thin strokes must be to be read.
+        text = re.sub(rf'(<text style="[^"]*fill: ){color}', rf"\1var(--words-{place})", text)
         text = text.replace(color, f"var(--series-{place})")
     roles = {"ink": INK, "muted": MUTED, "grid": GRID, "faint": FAINT, "alert": ALERT}
     for role, color in roles.items():

@@ -128,7 +128,7 @@
   started.push(offer("names", "names", "", false));
   if (groups.size > 1) started.push(offer("side by side", "", "", false, (checked) => view.spread(checked)));
 
-  find(".controls").hidden = false;
+  find(".controls").hidden = span <= 0;  // a robot at rest has nothing to play
   told();
   go(end);
   const eye = new IntersectionObserver(async ([{ isIntersecting }]) => {

@@ -150,7 +150,8 @@ def html(
         ],
         "table": metric_table(comparison),
         "words": [entry for entry in rest if entry.subject in METRICS],
-        "facts": _facts(comparison),
+        "equal": _facts(comparison, equal=True),
+        "different": _facts(comparison, equal=False),
         "repeats": comparison.repeats if comparison.repeats > 1 else 0,
         "test": TEST,
         "levels": robustness_table(comparison),
@@ -161,13 +162,13 @@ def html(
     return web_page.render("compare.html.j2", context, scene)
 
 
-def _facts(comparison: Comparison) -> Table:
-    """Return what was equal, and what was not."""
+def _facts(comparison: Comparison, *, equal: bool) -> Table:
+    """Return what was equal, or what was not."""
     rows = []
-    for fact in comparison.facts:
+    for fact in (fact for fact in comparison.facts if fact.equal == equal):
         level: Level = "good" if fact.equal else "note" if fact.subject == "belief" else "warning"
-        equal = Cell("equal" if fact.equal else "differs", level)
-        rows.append([equal, Cell(fact.subject), Cell(fact.text)])
+        mark = Cell("equal" if fact.equal else "differs", level)
+        rows.append([mark, Cell(fact.subject), Cell(fact.text)])
     return Table([Column("", "text"), Column("", "text"), Column("", "meaning")], rows)
 
 
