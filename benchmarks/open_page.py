@@ -10,6 +10,7 @@ are the browser's own, medians over the rounds; the processor time tells on a bu
 from __future__ import annotations
 
 import argparse
+import re
 import statistics
 import sys
 import tempfile
@@ -26,18 +27,18 @@ TIMES = """() => {
 
 def large_page(folder: Path, size: float) -> tuple[Path, int]:
     """Write the page of a run, with figures enough for a size [bytes]; tell how many."""
-    from ukctrl import Scenario, simulate
-    from ukctrl.reports import run_page, web_page
-    from ukctrl.reports.scene.from_results import of_result
+    from ukctrl import Scenario, simulate, write_report
 
     result = simulate(Scenario.load("scara-helix-bench", {"timing.duration": 2.0}))
-    images, scene = run_page.pictures(result), web_page.stage(of_result(result))
-    bare = len(run_page.html(result, [], scene))
-    rounds = max(1, round((size - bare) / sum(len(image.svg) for image in images)))
-    many = [image._replace(name=f"{image.name}_{k}") for k in range(rounds) for image in images]
-    page = folder / "report.html"
-    page.write_text(run_page.html(result, many, scene), encoding="utf-8")
-    return page, len(many)
+    page = write_report(result, folder)
+    text = page.read_text(encoding="utf-8")
+    figures = re.findall(
+        r'<section id="\w+">\n<h2>[^\n]*\n[^\n]*\n<figure>.*?</section>', text, re.S
+    )
+    rounds = max(1, round((size - len(text)) / sum(map(len, figures))))
+    end = text.index(figures[-1]) + len(figures[-1])
+    page.write_text(text[:end] + rounds * "".join(figures) + text[end:], encoding="utf-8")
+    return page, (1 + rounds) * len(figures)
 
 
 def main() -> int:

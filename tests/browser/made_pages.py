@@ -6,6 +6,7 @@ import contextlib
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -90,4 +91,4 @@ class MadePages:
         patch.setattr("webbrowser.open", opened.append)
         patch.setattr("tempfile.tempdir", str(self._folder))
         show(Robot.load("panda"))
-        return Path(opened[0].removeprefix("file://"))
+        return Path(urlsplit(opened[0]).path)

@@ -287,11 +287,13 @@ def test_a_condition_is_equal_allowed_to_differ_or_warned_of(helix):
         SimpleNamespace(subject="belief", equal=False, text="two"),
         SimpleNamespace(subject="start", equal=False, text="others"),
     ]
-    table = comparison_page._facts(SimpleNamespace(facts=facts))
-    assert [[cell.text for cell in row] for row in table.rows] == [
+    shown = SimpleNamespace(facts=facts)
+    same = comparison_page._facts(shown, equal=True)
+    other = comparison_page._facts(shown, equal=False)
+    assert [[cell.text for cell in row] for row in (*same.rows, *other.rows)] == [
         ["equal", "seed", "7"], ["differs", "belief", "two"], ["differs", "start", "others"],
     ]  # fmt: skip
-    assert [row[0].mark for row in table.rows] == ["good", "note", "warning"]
+    assert [row[0].mark for row in (*same.rows, *other.rows)] == ["good", "note", "warning"]
 
 
 def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(helix, monkeypatch):
