@@ -284,5 +284,5 @@ def test_without_webgl_a_still_picture_stands_there_and_the_time_still_runs(laun
         area = page.locator(".cursor-area").first
         area.scroll_into_view_if_needed()
         line = page.locator(".cursor").first
-        until(lambda: "translateX(25%)" in line.get_attribute("style"))
+        until(lambda: "translateX(25%)" in (line.get_attribute("style") or ""))
     flat.close()
