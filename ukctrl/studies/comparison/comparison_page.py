@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ukctrl.analysis.linear.loop_terms import LoopTerms
+from ukctrl.control.regulators.riccati import written_pole
 from ukctrl.core.number_text import number, plus_minus, unit_text
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
@@ -151,6 +153,7 @@ def html(
         "table": metric_table(comparison),
         "words": [entry for entry in rest if entry.subject in METRICS],
         "facts": _facts(comparison),
+        "loops": loop_table(comparison),
         "repeats": comparison.repeats if comparison.repeats > 1 else 0,
         "test": TEST,
         "levels": robustness_table(comparison),
@@ -169,6 +172,66 @@ def _facts(comparison: Comparison) -> Table:
         equal = Cell("equal" if fact.equal else "differs", level)
         rows.append([equal, Cell(fact.subject), Cell(fact.text)])
     return Table([Column("", "text"), Column("", "text"), Column("", "meaning")], rows)
+
+
+_LOOP: Mapping[str, tuple[str, str, Callable[[LoopTerms], str]]] = {
+    "bandwidth": (
+        "rad/s",
+        "Of the servo rows, from the least to the largest: below it the loop takes away more than "
+        "3 dB of what disturbs the row.",
+        lambda loop: _span(loop.bandwidth),
+    ),
+    "slowest pole": ("1/s", "Of those that decay.", lambda loop: _pole(loop.decaying, 0)),
+    "fastest pole": ("1/s", "Of those that decay.", lambda loop: _pole(loop.decaying, -1)),
+    "disk margin": ("", "The least of all motors; 2 is the most.", lambda loop: number(loop.disk)),
+    "delay margin": (
+        "s",
+        "The shortest delay at a motor that is too much.",
+        lambda loop: number(loop.delay),
+    ),
+    "noise of positions": (
+        "N m/rad",
+        "What the input does at once where a position is measured wrong by a unit.",
+        lambda loop: number(loop.position_noise),
+    ),
+    "noise of speeds": (
+        "N m s/rad",
+        "What the input does at once where a speed is measured wrong by a unit.",
+        lambda loop: number(loop.speed_noise),
+    ),
+}
+"""What is told of a loop: unit, meaning, and the number."""
+
+
+def loop_table(comparison: Comparison) -> Table | None:
+    """Return what each loop is at the start, one column a controller; None where none is known."""
+    stands = comparison.stands
+    if stands is None or not stands.loops:
+        return None
+    rows = [
+        [
+            Cell(head),
+            Cell(unit_text(unit)),
+            *(
+                Cell(tell(stands.loops[name])) if name in stands.loops else Cell("not known")
+                for name in comparison.results
+            ),
+        ]
+        for head, (unit, _, tell) in _LOOP.items()
+    ]
+    return Table(_columns("", comparison), rows, [meaning for _, meaning, _ in _LOOP.values()])
+
+
+def _span(values: Sequence[float]) -> str:
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return "no row reached"
+    low, high = number(min(known)), number(max(known))
+    return low if low == high else f"{low} to {high}"
+
+
+def _pole(poles: Sequence[complex], place: int) -> str:
+    return written_pole(poles[place]) if poles else "none"
 
 
 def _controller(comparison: Comparison, name: str, place: int) -> dict[str, object]:
