@@ -19,6 +19,7 @@ from ukctrl.control.allocation.allocation import Behaviour
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.feedback.feedback import Ask
 from ukctrl.control.task import Signal
+from ukctrl.control.terms import Terms
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Number, Text, spec
 from ukctrl.mechanics.constraints import Attached, Constraint
@@ -73,7 +74,7 @@ class Faulty(Feedback):
             raise GainError("not these rows.")
         return FaultyBound(self, stack)
 
-    def gains_for(self, settling, damping):
+    def gains_for(self, terms):
         return {"own gain": {"size": 1.0}, "other gain": {"rate": 1.0}}.get(self.fault)
 
 
@@ -287,8 +288,8 @@ class Holding(Controller):
         names = {"nameless": stack.names[:1], "named": stack.names}.get(self.fault, ())
         return tuple(ErrorPolynomial(row=name, gains=(1.0, 2.0)) for name in names)
 
-    def gains_for(self, settling, damping, inertia):
-        assert (settling, damping, inertia().tolist()) == (1.0, 1.0, [1.0] * 4)
+    def gains_for(self, terms, inertia):
+        assert (terms, inertia().tolist()) == (Terms(bandwidth=1.0), [1.0] * 4)
         gains = {"own gain": {"gain.tool": 1.0}, "other gain": {"gain": 1.0, "rate.gain": 2.0}}
         return gains.get(self.fault)
 

@@ -17,6 +17,7 @@ from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.analysis.linear import Design
+    from ukctrl.control.terms import Terms
     from ukctrl.simulation.scenario import Scenario
 
 PLACES = ("start", "equilibrium")
@@ -33,6 +34,10 @@ Hold = Annotated[
 Settling = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Work out the gains that settle in this time."),
+]
+Bandwidth = Annotated[
+    float | None,
+    typer.Option(metavar="RAD/S", help="Work out the gains that give this bandwidth."),
 ]
 DampingRatio = Annotated[float, typer.Option("--damping", metavar="RATIO", help="Of these gains.")]
 CardFile = Annotated[
@@ -55,6 +60,7 @@ def analyze(
     at: At = "start",
     hold: Hold = None,
     settling: Settling = None,
+    bandwidth: Bandwidth = None,
     damping: DampingRatio = 1.0,
     card: CardFile = None,
     keep: Keep = None,
@@ -70,8 +76,11 @@ def analyze(
     when: float | Literal["start"] = "start" if at in PLACES else time_of(at)
     if hold and not resting:
         raise InputError("--hold goes with --at equilibrium.")
-    if card is not None and settling is None:
-        raise InputError("--card needs the gains to write; give --settling SECONDS.")
+    terms = _terms(settling, bandwidth, damping)
+    if card is not None and terms is None:
+        raise InputError(
+            "--card needs the gains to write; give --settling SECONDS or --bandwidth RAD/S."
+        )
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.analysis.linear import analyze as analyze_scenario
     from ukctrl.analysis.linear import designed, equilibria, largest_period
@@ -80,7 +89,7 @@ def analyze(
     place = out or Path("out") / f"analyze-{file_name(chosen.name)}"
     with output_folder(place) as folder:
         with about(scenario):
-            design = None if settling is None else designed(chosen, settling, damping)
+            design = None if terms is None else designed(chosen, terms)
             chosen = chosen if design is None else chosen.replace(design.gains)
             rests = equilibria(chosen, hold=hold or ()) if resting else ()
             result = analyze_scenario(chosen, rests[0].point if rests else when)
@@ -113,6 +122,14 @@ def time_of(text: str) -> float:
     return time
 
 
+def _terms(settling: float | None, bandwidth: float | None, damping: float) -> Terms | None:
+    from ukctrl.control.terms import Terms
+
+    if settling is None and bandwidth is None:
+        return None
+    return Terms(settling=settling, bandwidth=bandwidth, damping=damping)
+
+
 def _write_card(path: Path, scenario: Scenario, design: Design) -> None:
     """Write the scenario's controller, whose gains are the design's, as a card."""
     from ukctrl.simulation.result.plain_files import card_text, write_atomically
@@ -120,8 +137,7 @@ def _write_card(path: Path, scenario: Scenario, design: Design) -> None:
     if path.suffix != ".toml":
         raise InputError(f"--card must name a .toml file; got '{path}'.")
     table = scenario.to_table()["controller"]
-    text = f"settling in {design.settling:g} s with damping {design.damping:g}"
-    title = f"{table.get('title') or table.get('kind')}, {text}"
+    title = f"{table.get('title') or table.get('kind')}, {design.terms}"
     content = card_text(table, title=title, source=table.get("source") or "ukctrl")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

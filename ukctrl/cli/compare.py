@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +18,12 @@ from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
+    from ukctrl.control.terms import Terms
     from ukctrl.studies.comparison import Entry
     from ukctrl.studies.tuning import Budget, Journal
 
+WAYS_AND_DAMPING = ("bandwidth", "settling", "rejection", "damping")
+"""What `--equal` may give."""
 Repeats = Annotated[
     int | None,
     typer.Option(
@@ -55,6 +58,15 @@ Over = Annotated[
         "--over", metavar="PATH=LO:HI", help="Range of a gain; absent: a decade to both sides."
     ),
 ]
+Equal = Annotated[
+    str | None,
+    typer.Option(
+        "--equal",
+        metavar="TERMS",
+        help="Design all for the same: bandwidth=100 [rad/s], settling=0.1 [s] or rejection=1e-4 "
+        "[s^2], with damping=1.",
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", help="Runs at a time; absent: all processors."),
@@ -68,6 +80,7 @@ def compare(
     changes: Set = None,
     repeats: Repeats = None,
     mismatch: Mismatch = None,
+    equal: Equal = None,
     tune: Tune = None,
     cost: CostOption = None,
     over: Over = None,
@@ -104,11 +117,13 @@ def compare(
                     entries,
                     repeats=repeats,
                     mismatch=levels,
+                    equal=None if equal is None else _terms(equal),
                     tuning=budget,
                     journal=journal,
                     jobs=jobs,
                     beside=catalog.find("scenarios", scenario),
                     trust=trust,
+                    warn=lambda verdict: notice(verdict.text),
                     progress=stop.watch(progress),
                 )
         except KeyboardInterrupt as stopped:
@@ -154,6 +169,23 @@ def _levels(text: str | None) -> list[float]:
     if len(levels) < len(parts):
         raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
     return levels
+
+
+def _terms(text: str) -> Terms:
+    """Read what loops are designed for: ``bandwidth=100,damping=0.7``."""
+    from ukctrl.control.terms import Terms
+    from ukctrl.core.files.table_paths import parse_value
+
+    table: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or name not in WAYS_AND_DAMPING:
+            raise InputError(
+                "--equal must be one of bandwidth=, settling= and rejection=, with damping= where "
+                f"it is not 1; got '{text}'."
+            )
+        table[name] = parse_value(value)
+    return Terms(**table)
 
 
 def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:

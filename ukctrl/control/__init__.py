@@ -2,7 +2,8 @@
 
 In order:
 
-1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
+1. ``task``: what a law is started on. ``terms``: what is asked of an error. ``actuation``: from a
+   force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
 3. ``tick``: what a law answers. ``measured_tick``: the same at the states of one's own loop.
    ``controller``: what a controller and its started law are. ``servo``: a feedback and an

@@ -19,6 +19,7 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.measured_tick import MeasuredTick
 from ukctrl.control.task import NO_MEMORY, Signal, Task
+from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Command, Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -268,7 +269,7 @@ class Controller(abc.ABC):
     acts: ClassVar[bool] = True
     """Whether it gives inputs at all, so that its ticks are worth timing."""
     searched_weight: ClassVar[str | None] = None
-    """Field that is searched for a settling time, where `gains_for` cannot say: the weight of the
+    """Field that is searched for what is asked, where `gains_for` cannot say: the weight of the
     inputs in the cost of a regulator."""
 
     name: str = ""
@@ -318,14 +319,11 @@ class Controller(abc.ABC):
         """
         return ()
 
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any] | None:
-        """Return gains for a settling time [s] and a damping ratio; None where none follow.
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        """Return the gains that bring an error about as asked; None where none follow.
 
         Args:
-            settling: Settling time [s].
-            damping: Damping ratio.
+            terms: What the error of every row is to do.
             inertia: Gives the inertia that each row of the started law has at the start, as if it
                 were alone, shape ``(m,)``.
 

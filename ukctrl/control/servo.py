@@ -15,6 +15,7 @@ from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Asked, Feedback
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Tick, served
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
@@ -55,10 +56,8 @@ class Servo(Controller):
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         return self.feedback.attach(stack).error_polynomials(stack)
 
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any] | None:
-        gains = self.feedback.gains_for(settling, damping)
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        gains = self.feedback.gains_for(terms)
         return gains and {f"feedback.{name}": value for name, value in gains.items()}
 
 

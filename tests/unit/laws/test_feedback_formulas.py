@@ -25,8 +25,8 @@ from ukctrl.control import (
     Sliding,
     Tanh,
 )
-from ukctrl.control.error_dynamics import natural_frequency, third_order
 from ukctrl.control.feedback.feedback import BoundFeedback, Feedback
+from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Expression, Stack
@@ -134,22 +134,31 @@ def test_gains_settle_in_the_time_that_was_asked_for(damping):
     """At that time the error released at rest is 2 % of what it was, and never again above."""
     w = natural_frequency(1.5, damping)
     second = [[0.0, 1.0], [-w * w, -2.0 * damping * w]]
-    kp, ki, kd = third_order(1.5, damping)
+    kp, ki, kd = Terms(settling=1.5, damping=damping).third_order()
     third = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-ki, -kp, -kd]]
-    pole = natural_frequency(1.5, damping, integral=True)
+    pole = natural_frequency(1.5, damping, 3)
     wanted = np.polymul([1.0, 2.0 * damping * pole, pole**2], [1.0, pole])
     np.testing.assert_allclose([1.0, kd, kp, ki], wanted, **CLOSED)
     for A, x, place in ((second, [1.0, 0.0], 0), (third, [0.0, 1.0, 0.0], 1)):
         assert abs(error(A, x, 1.5, place)) == pytest.approx(0.02, rel=1e-6)
         after = np.linspace(1.5 + 1e-6, 9.0, 400)
         assert max(abs(error(A, x, t, place)) for t in after) < 0.02
-    told = Servo(feedback=Baumgarte(alpha=1.0, beta=1.0)).gains_for(1.5, damping, lambda: None)
+    told = Servo(feedback=Baumgarte(alpha=1.0, beta=1.0)).gains_for(
+        Terms(settling=1.5, damping=damping), lambda: None
+    )
     assert told == {"feedback.alpha": 2.0 * damping * w, "feedback.beta": w * w}
-    told = Servo(feedback=Pid(kp=2.0, ki=1.0, kd=2.0)).gains_for(1.5, damping, lambda: None)
+    told = Servo(feedback=Pid(kp=2.0, ki=1.0, kd=2.0)).gains_for(
+        Terms(settling=1.5, damping=damping), lambda: None
+    )
     assert told == {"feedback.kp": kp, "feedback.ki": ki, "feedback.kd": kd}
-    told = Servo(feedback=FirstOrder(kappa=1.0)).gains_for(1.5, damping, lambda: None)
+    told = Servo(feedback=FirstOrder(kappa=1.0)).gains_for(
+        Terms(settling=1.5, damping=damping), lambda: None
+    )
     np.testing.assert_allclose(np.exp(-1.5 * told["feedback.kappa"]), 0.02, **CLOSED)
-    assert Servo(feedback=Exact()).gains_for(1.5, damping, lambda: None) is None
+    assert (
+        Servo(feedback=Exact()).gains_for(Terms(settling=1.5, damping=damping), lambda: None)
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -421,5 +430,5 @@ class Fixed(Feedback):
 
 
 def test_a_feedback_of_ones_own_has_no_gains_for_a_settling_time():
-    assert Fixed().gains_for(1.0, 1.0) is None
+    assert Fixed().gains_for(Terms(settling=1.0)) is None
     assert len(Servo(feedback=Fixed()).error_polynomials(STACK)) == 3

@@ -25,7 +25,7 @@ from ukctrl.control import (
     SlotineLi,
     SlotineLiAdaptive,
 )
-from ukctrl.control.error_dynamics import natural_frequency, third_order
+from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
@@ -232,7 +232,7 @@ def test_gains_follow_from_a_settling_time_and_the_inertia_of_every_joint():
     load = np.array([2.0, 0.3])
     w = natural_frequency(1.5, 0.6)
     second = {"kp": w * w, "kd": 1.2 * w}
-    kp, ki, kd = third_order(1.5, 0.6)
+    kp, ki, kd = Terms(settling=1.5, damping=0.6).third_order()
     wanted = {
         ComputedTorque: second,
         PdGravity: {name: gain * load for name, gain in second.items()},
@@ -240,7 +240,7 @@ def test_gains_follow_from_a_settling_time_and_the_inertia_of_every_joint():
     }
     for law, gains in wanted.items():
         named = dict.fromkeys(gains, 1.0)
-        found = law(**named).gains_for(1.5, 0.6, lambda: load)
+        found = law(**named).gains_for(Terms(settling=1.5, damping=0.6), lambda: load)
         assert found.keys() == gains.keys()
         for name, gain in gains.items():
             np.testing.assert_allclose(found[name], gain, **CLOSED)

@@ -27,9 +27,9 @@ from ukctrl.control import (
     StableInversion,
     Tvlqr,
 )
-from ukctrl.control.error_dynamics import natural_frequency
 from ukctrl.control.planned.nominal_motion import Nominal, knots_by_law
 from ukctrl.control.planned.planned_laws import riccati_backwards
+from ukctrl.control.terms import natural_frequency
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics

@@ -5,6 +5,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.analysis.linear import (
+    Terms,
     designed,
     largest_period,
     linear_loop,
@@ -28,7 +29,7 @@ def test_a_row_that_is_let_go_settles_in_the_time_that_was_asked(plants, feedbac
         start={"q": {"x": 1.0}},
         timing={"duration": 0.8, "sample": 1e-3},
     )
-    gains = designed(task, 0.5, damping).gains
+    gains = designed(task, Terms(settling=0.5, damping=damping)).gains
     np.testing.assert_allclose(
         simulate(task.replace(gains)).metric("settling_time"), 0.5, atol=5e-6
     )
@@ -42,7 +43,7 @@ def test_critical_damping_settles_after_5_834_times_its_time_constant():
 
 def test_laws_in_joint_space_get_the_same_error_dynamics():
     helix = Scenario.load("scara-helix", {"controller": {"use": "computed-torque"}})
-    loop = linear_loop(helix.replace(designed(helix, 0.5, 1.0).gains))
+    loop = linear_loop(helix.replace(designed(helix, Terms(settling=0.5)).gains))
     np.testing.assert_allclose(loop.poles(), -natural_frequency(0.5, 1.0), atol=0.05)  # eightfold
 
 
@@ -50,7 +51,9 @@ def test_a_joint_alone_gets_gains_times_its_inertia(plants):
     task = plants.scenario(
         plants.mass(3.0), controller={"kind": "pd_gravity", "kp": 1.0, "kd": 1.0}
     )
-    found = linear_loop(task.replace(designed(task, 2.0, 0.7).gains)).poles()
+    found = linear_loop(
+        task.replace(designed(task, Terms(settling=2.0, damping=0.7)).gains)
+    ).poles()
     w = natural_frequency(2.0, 0.7)
     np.testing.assert_allclose(np.abs(found), w, rtol=1e-5)
     np.testing.assert_allclose(found.real, -0.7 * w, rtol=1e-5)
@@ -59,15 +62,19 @@ def test_a_joint_alone_gets_gains_times_its_inertia(plants):
 def test_a_regulator_s_slowest_pole_settles_in_time(plants):
     weights = {"Q": {"q": 1e4, "v": 100.0}, "q": (0.0, 0.0)}
     task = plants.scenario(plants.cart_pole(), controller={"kind": "lqr", **weights})
-    found = linear_loop(task.replace(designed(task, 2.0).gains)).poles()
+    found = linear_loop(task.replace(designed(task, Terms(settling=2.0)).gains)).poles()
     np.testing.assert_allclose(found.real.max(), np.log(0.02) / 2.0, rtol=1e-4)
-    with pytest.raises(InputError, match="no weight of the inputs makes the regulator settle"):
-        designed(task, 0.1)
+    with pytest.raises(
+        InputError,
+        match="no weight of the inputs makes the regulator as quick as asked, settling in 0.1 s",
+    ):
+        designed(task, Terms(settling=0.1))
 
 
 def test_what_has_no_such_gains_is_told_what_has():
-    with pytest.raises(InputError, match="must be one whose gains follow from a settling time"):
-        designed(Scenario.load("scara-helix", {"controller": {"use": "servo-sliding"}}), 0.5)
+    exact = Scenario.load("scara-helix", {"controller": {"use": "servo-exact"}})
+    with pytest.raises(InputError, match="must be one whose gains follow from settling in 0.5 s"):
+        designed(exact, Terms(settling=0.5))
     with pytest.raises(InputError, match="settling time must be positive; got -1"):
         natural_frequency(-1.0, 1.0)
     with pytest.raises(InputError, match="damping ratio must be from"):

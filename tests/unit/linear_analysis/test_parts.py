@@ -39,6 +39,7 @@ from ukctrl.analysis.linear.sampling import (
     sampled_plant,
     series,
 )
+from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 
 pytestmark = pytest.mark.portable
@@ -343,20 +344,20 @@ def test_gains_are_rounded_and_written_to_six_digits():
 
 
 def test_a_design_comes_as_arguments_of_the_command(plants):
-    found = designed(plants.held_mass(1.0, 1.0), 2.0, 0.7)
+    found = designed(plants.held_mass(1.0, 1.0), Terms(settling=2.0, damping=0.7))
     assert [text.split("=")[0] for text in found.arguments()] == [
         "controller.feedback.alpha", "controller.feedback.beta",
     ]  # fmt: skip
     alpha, beta = found.gains.values()
     assert alpha / (2.0 * math.sqrt(beta)) == pytest.approx(0.7, rel=1e-5)
-    assert (found.settling, found.damping, found.notes) == (2.0, 0.7, ())
+    assert (found.terms, found.notes) == (Terms(settling=2.0, damping=0.7), ())
 
 
 def test_a_regulator_that_cannot_settle_so_quickly_is_told_how_quick_it_is(plants):
     """The weights let positions decay at 1 rad/s at most: Q = diag(1, 1)."""
     slow = plants.scenario(plants.mass(), controller={"kind": "lqr", "Q": [1.0, 1.0]})
-    with pytest.raises(InputError, match="no weight of the inputs .* settle within 0.01 s.* at m"):
-        designed(slow, 0.01)
+    with pytest.raises(InputError, match="no weight of the inputs .* settling in 0.01 s.* at m"):
+        designed(slow, Terms(settling=0.01))
 
 
 @pytest.mark.parametrize("disk", [-0.1, 2.0])

@@ -5,8 +5,8 @@ import pytest
 
 from ukctrl import Robot, simulate
 from ukctrl.analysis.linear import designed, linear_loop
-from ukctrl.control.error_dynamics import SETTLED, natural_frequency
 from ukctrl.control.regulators.pole_placement import asked
+from ukctrl.control.terms import SETTLED, Terms, natural_frequency
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FRACTION
@@ -51,7 +51,7 @@ def test_as_many_pairs_as_motors_are_as_quick_as_the_first():
 def test_gains_for_the_command_line_are_its_own_fields(plants):
     task = plants.scenario(plants.mass(), controller=law(1.0, 1.0))
     wanted = {"controller.settling": 0.5, "controller.damping": 0.7}
-    assert designed(task, 0.5, 0.7).gains == wanted
+    assert designed(task, Terms(settling=0.5, damping=0.7)).gains == wanted
 
 
 def test_what_no_motor_moves_cannot_be_placed(plants):

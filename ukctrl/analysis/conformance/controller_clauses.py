@@ -16,6 +16,7 @@ from ukctrl.analysis.conformance.clauses import (
 )
 from ukctrl.analysis.conformance.situations import Situation, situation
 from ukctrl.control.controller import Controller, Law
+from ukctrl.control.terms import Terms
 from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import max_abs
 from ukctrl.simulation.result.quantities import FIELDS
@@ -151,7 +152,7 @@ def answers_what_verdicts_ask(trial: Trial) -> None:
         not rows or rows == list(law.stack.names),
         f"error_polynomials must have one entry a row, or none; got {rows}.",
     )
-    gains = controller.gains_for(1.0, 1.0, lambda: np.ones(len(law.stack))) or {}
+    gains = controller.gains_for(Terms(bandwidth=1.0), lambda: np.ones(len(law.stack))) or {}
     wrong = sorted(name for name in gains if name.split(".")[0] not in field_names(controller))
     require(not wrong, f"gains_for must give its own fields; got {wrong}.")
     if controller.row_allocation is not None:

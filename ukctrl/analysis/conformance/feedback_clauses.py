@@ -18,6 +18,7 @@ from ukctrl.analysis.conformance.clauses import (
 )
 from ukctrl.analysis.conformance.situations import Situation, situations
 from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback
+from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows
@@ -133,6 +134,6 @@ def answers_what_verdicts_ask(feedback: Feedback) -> None:
             not polynomials or names == list(at.situation.stack.names),
             f"error_polynomials must have one entry a row, or none; got {names}.",
         )
-    gains = feedback.gains_for(1.0, 1.0) or {}
+    gains = feedback.gains_for(Terms(bandwidth=1.0)) or {}
     unknown = sorted(gains.keys() - field_names(feedback))
     require(not unknown, f"gains_for must give its own fields; got {unknown}.")

@@ -12,7 +12,8 @@ In order:
    ``python_control``: how that library takes one.
 3. ``linear_plant``, ``linear_law``, ``linear_loop``: what is there. ``iosystem``: not linearised.
 4. ``response``, ``crossings``, ``delay_margin``, ``margins``: numbers of a loop.
-5. ``design``: gains for a settling time; the longest period.
+5. ``loop_terms``: a loop in terms that every law has. ``design``: gains for such terms; the
+   longest period.
 6. ``analysis``: all of it for one scenario. ``linear_figures``, ``linear_page``: shown.
 """
 
@@ -23,11 +24,12 @@ from ukctrl.analysis.linear.equilibria import Equilibrium, equilibria
 from ukctrl.analysis.linear.iosystem import loop_system, plant_system, start_of
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, linear_loop
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
+from ukctrl.analysis.linear.loop_terms import LoopTerms, loop_terms
 from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
 from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
 from ukctrl.analysis.linear.zeros import HiddenMode, invariant_zeros, unreached_modes, unseen_modes
-from ukctrl.control.error_dynamics import natural_frequency
+from ukctrl.control.terms import Terms, natural_frequency
 
 __all__ = [
     "Design",
@@ -37,8 +39,10 @@ __all__ = [
     "LinearAnalysis",
     "LinearLoop",
     "LinearPlant",
+    "LoopTerms",
     "Margins",
     "OperatingPoint",
+    "Terms",
     "analyze",
     "as_rates",
     "designed",
@@ -53,6 +57,7 @@ __all__ = [
     "linear_loop",
     "linear_plant",
     "loop_system",
+    "loop_terms",
     "margins_at",
     "natural_frequency",
     "operating_point",

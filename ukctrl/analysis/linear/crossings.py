@@ -28,6 +28,8 @@ from ukctrl.core.extremes import max_abs
 
 MOST_STATES = 100
 """Of larger loops the grid is taken alone: eigenvalues of their pencils would take minutes."""
+SAME = 1e-12
+"""Crossings nearer to each other than this, relatively, are one."""
 UNIT_CIRCLE = np.array([[1.0, 0.0], [0.0, -1.0]])
 """``|L| = 1``."""
 REAL_AXIS = np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -106,7 +108,12 @@ def crossings(response: Response, form: Matrix, grid: Vector) -> list[float]:
             found.append(float(brentq(value, low, high, xtol=1e-300)))
         else:  # one of them is the crossing, to rounding
             found.append(low if abs(value(low)) < abs(value(high)) else high)
-    return sorted(found)
+    return _apart(sorted(found))
+
+
+def _apart(found: list[float]) -> list[float]:
+    """Return frequencies without those that are others, to rounding: eigenvalues come in pairs."""
+    return [w for k, w in enumerate(found) if k == 0 or w - found[k - 1] > SAME * w]
 
 
 def with_between(grid: Vector, extra: Vector) -> Vector:

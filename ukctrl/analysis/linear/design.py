@@ -1,10 +1,4 @@
-r"""Gains of a scenario's controller from a settling time, and how slowly it may tick.
-
-The error of a row under second-order feedback obeys
-$\ddot\varphi + 2\zeta\omega\,\dot\varphi + \omega^2 \varphi = 0$, and $\omega$ follows from the
-settling time exactly, so that the metric ``settling_time`` of an ideal run from rest is what was
-asked.
-"""
+"""Gains of a scenario's controller from what is asked of its errors, and how slowly it may tick."""
 
 from __future__ import annotations
 
@@ -12,15 +6,17 @@ import dataclasses as dc
 import functools
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import as_rates, growth, growth_of, linear_loop
+from ukctrl.analysis.linear.loop_terms import row_bandwidths
 from ukctrl.analysis.linear.margins import disk_at
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.control.controller import law_name
-from ukctrl.control.error_dynamics import SETTLED, natural_frequency
+from ukctrl.control.terms import SETTLED, Terms
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
@@ -29,15 +25,22 @@ from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
 KNOWN = (
-    "servo with baumgarte, pid or first_order feedback, computed_torque, operational_space, "
-    "resolved_acceleration, pd_gravity, pid, pole_placement, lqr or lqi"
+    "servo with a feedback of this kind (at a damping of 1 or more: any but exact), "
+    "computed_torque, operational_space, resolved_acceleration, pd_gravity, pid, slotine_li, "
+    "pole_placement, lqr or lqi"
 )
 DIGITS = 6
 """Significant digits of a gain; a settling time is kept to as many."""
 DECADES = 12
 """How far the weight of an input is moved from the card's, either way, in the search for it."""
+BRIEF = 20.0
+"""Length of a scenario of which the start alone is looked at, in ticks or samples."""
 NEAR = 1e-5
 """How near the logarithm of the weight is brought to its limit."""
+
+
+class NoDesign(InputError):
+    """A law's gains do not follow from what is asked of its errors."""
 
 
 @final
@@ -45,10 +48,8 @@ NEAR = 1e-5
 class Design:
     """Gains that were worked out, by their path."""
 
-    settling: float
-    """Settling time [s]."""
-    damping: float
-    """Damping ratio."""
+    terms: Terms
+    """What was asked."""
     gains: Mapping[str, Any]
     """Values by path, as ``--set`` takes them: ``controller.feedback.alpha``."""
     notes: tuple[str, ...] = ()
@@ -58,76 +59,104 @@ class Design:
         return [f"{path}={_written(value)}" for path, value in self.gains.items()]
 
 
-def designed(scenario: Scenario, settling: float, damping: float = 1.0) -> Design:
-    """Return the gains of a scenario's controller for a settling time and a damping ratio.
+def designed(scenario: Scenario, terms: Terms) -> Design:
+    """Return the gains of a scenario's controller that bring the errors about as asked.
 
     Joint-space laws whose gains are forces get them times the inertia that each joint has at the
     start. Of a regulator, the weight of the inputs is chosen so that its slowest pole settles in
-    that time; its damping follows from the other weights.
+    that time, or the row of least bandwidth has that much; its damping follows from the other
+    weights.
 
     Raises:
-        InputError: The controller has no such gains, or cannot settle as quickly.
+        NoDesign: The controller has no such gains.
+        InputError: It cannot be as quick.
     """
-    law = scenario.controller
-    natural_frequency(settling, damping)  # refuses what no law could have
-    notes: list[str] = []
-    loads: list[Vector] = []
-
-    def inertia() -> Vector:
-        loads.append(_inertia(scenario))
-        return loads[-1]
-
-    gains = law.gains_for(settling, damping, inertia)
-    if loads:
-        notes.append("each joint as if it were alone, with its inertia at the start.")
-    if gains is None and law.searched_weight is not None:
-        gains = {law.searched_weight: _weight(scenario, law.searched_weight, settling)}
-        notes.append("the damping of a regulator follows from its weights.")
-    if gains is None:
-        raise InputError(
-            f"controller '{law_name(law)}' must be one whose gains follow from a settling time, "
-            f"{KNOWN}."
-        )
-    rounded = {f"controller.{path}": _rounded(value) for path, value in gains.items()}
-    return Design(settling=settling, damping=damping, gains=rounded, notes=tuple(notes))
+    return Designer(scenario)(terms)
 
 
-def _inertia(scenario: Scenario) -> Vector:
-    """Return the inertia of each row of the started law at the start, shape ``(m,)``."""
-    loop = Loop(scenario)
-    q, v, _ = loop.state
-    rows = loop.law.stack.write(loop.robot.snapshot(q, v, loop.t0))
-    s = loop.robot.snapshot(q)
-    return np.asarray(np.einsum("ki,ij,kj->k", rows.A, s.M, rows.A))
+@final
+class Designer:
+    """Gains of one controller for one term after another; see `designed`."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+
+    @cached_property
+    def _inertia(self) -> Vector:
+        """Inertia of each row of the started law at the start, as it believes, shape ``(m,)``."""
+        loop = Loop(self._scenario)
+        q, v, _ = loop.state
+        robot = loop.belief.robot
+        A = loop.law.stack.write(robot.snapshot(q, v, loop.t0)).A
+        return np.asarray(np.einsum("ki,ij,kj->k", A, robot.snapshot(q).M, A))
+
+    def __call__(self, terms: Terms) -> Design:
+        """Return the gains that bring the errors about as asked."""
+        law, notes = self._scenario.controller, []
+        asked: list[Vector] = []
+
+        def inertia() -> Vector:
+            asked.append(self._inertia)
+            return self._inertia
+
+        gains = law.gains_for(terms, inertia)
+        if asked:
+            notes.append("each joint as if it were alone, with its inertia at the start.")
+        if gains is None and law.searched_weight is not None:
+            gains = {law.searched_weight: _weight(self._scenario, law.searched_weight, terms)}
+            notes.append("the damping of a regulator follows from its weights.")
+        if gains is None:
+            raise NoDesign(
+                f"controller '{law_name(law)}' must be one whose gains follow from {terms}: "
+                f"{KNOWN}."
+            )
+        rounded = {f"controller.{path}": _rounded(value) for path, value in gains.items()}
+        return Design(terms=terms, gains=rounded, notes=tuple(notes))
 
 
-def _weight(scenario: Scenario, name: str, settling: float) -> float:
-    """Return the largest weight of all inputs with which a regulator settles in that time."""
-    needed = -math.log(SETTLED) / settling
+def _weight(scenario: Scenario, name: str, terms: Terms) -> float:
+    """Return the largest weight of all inputs with which a regulator is as quick as asked."""
+    if terms.settling is None:
+        what, unit, needed = "bandwidth", "rad/s", terms.as_bandwidth()
+    else:
+        what, unit, needed = "decay of its slowest pole", "1/s", -math.log(SETTLED) / terms.settling
+
+    briefly = brief(scenario)
 
     @functools.cache
-    def decay(R: float) -> float:
+    def quickness(R: float) -> float:
+        weighed = briefly.replace({f"controller.{name}": R})
         try:
-            law = Loop(scenario.replace({f"controller.{name}": R})).law
+            if terms.settling is None:
+                return min(row_bandwidths(linear_loop(weighed)), default=-math.inf)
+            law = Loop(weighed).law
         except (UkctrlError, ArithmeticError, ValueError):
             return -math.inf
         assert law.poles is not None  # it has a weight to be searched
         return float(-growth_of(as_rates(law.poles, scenario.timing.control)))
 
     exponents = np.arange(DECADES, -DECADES - 1, -1).tolist()
-    quick = next((k for k in exponents if decay(10.0**k) >= needed), None)
+    quick = next((k for k in exponents if quickness(10.0**k) >= needed), None)
     if quick is None:
-        best = max(decay(10.0**k) for k in exponents)
+        best = max(quickness(10.0**k) for k in exponents)
         raise InputError(
-            f"no weight of the inputs makes the regulator settle within {settling:g} s: its "
-            f"slowest pole decays with {best:.3g} 1/s at most, and {needed:.3g} 1/s is needed. "
-            "Change the weights of the states, or ask for less."
+            f"no weight of the inputs makes the regulator as quick as asked, {terms}: its {what} "
+            f"is {best:.3g} {unit} at most, and {needed:.3g} {unit} is needed. Change the weights "
+            "of the states, or ask for less."
         )
     low, high = float(quick), float(quick + 1)
     while high - low >= NEAR:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if decay(10.0**middle) >= needed else (low, middle)
+        low, high = (middle, high) if quickness(10.0**middle) >= needed else (low, middle)
     return float(10.0**low)
+
+
+def brief(scenario: Scenario) -> Scenario:
+    """Return a scenario for what is looked at near its start alone, with little to plan."""
+    step = scenario.timing.control or min(scenario.timing.sample, scenario.timing.duration)
+    duration = min(BRIEF * step, scenario.timing.duration)
+    times = {"duration": duration, "sample": min(scenario.timing.sample, duration)}
+    return scenario.replace({f"timing.{name}": value for name, value in times.items()})
 
 
 def _rounded(value: Any) -> Any:

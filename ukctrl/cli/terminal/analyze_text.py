@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import dataclasses as dc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,8 +104,7 @@ def as_table(
     ]
     if design is not None:
         table["design"] = {
-            "settling": design.settling,
-            "damping": design.damping,
+            **{name: value for name, value in dc.asdict(design.terms).items() if value is not None},
             "gains": dict(design.gains),
             "set": design.arguments(),
             "card": None if card is None else str(card),
@@ -179,7 +179,7 @@ def _margins(margins: Sequence[Margins]) -> list[Line]:
 
 
 def _design(design: Design, card: Path | None) -> list[Line]:
-    wanted = f"for settling in {design.settling:g} s with damping {design.damping:g}:"
+    wanted = f"for {design.terms}:"
     lines: list[Line] = hanging(f"  {'gains':<14}", wanted, "cyan")
     lines += [[f"    --set {clean(each)}"] for each in design.arguments()]
     if card is not None:

@@ -15,12 +15,13 @@ import numpy as np
 
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.error_dynamics import ErrorPolynomial, natural_frequency, third_order
+from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -48,11 +49,9 @@ class SecondOrder:
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         return self.feedback().attach(stack).error_polynomials(stack)
 
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        w = natural_frequency(settling, damping)
-        return {"kp": w * w, "kd": 2.0 * damping * w}
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        kp, kd = terms.second_order()
+        return {"kp": kp, "kd": kd}
 
 
 @spec
@@ -125,11 +124,9 @@ class PdGravity(Tracking):
     def start(self, task: Task) -> Law:
         return _PdGravity(self, task)
 
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        w, load = natural_frequency(settling, damping), inertia()
-        return {"kp": tuple(w * w * load), "kd": tuple(2.0 * damping * w * load)}
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        load, (kp, kd) = inertia(), terms.second_order()
+        return {"kp": tuple(kp * load), "kd": tuple(kd * load)}
 
 
 @compiled
@@ -203,10 +200,8 @@ class JointPid(Tracking):
     def start(self, task: Task) -> Law:
         return _JointPid(self, task)
 
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        load, gains = inertia(), third_order(settling, damping)
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        load, gains = inertia(), terms.third_order()
         return {name: tuple(k * load) for name, k in zip(("kp", "ki", "kd"), gains, strict=True)}
 
 

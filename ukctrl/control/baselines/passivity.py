@@ -14,8 +14,8 @@ measured.
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal, NamedTuple, final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ukctrl.control.controller import Law
 from ukctrl.control.feedback.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import multiplied
 from ukctrl.core.arrays import Matrix, Vector
@@ -50,6 +51,11 @@ class PassivityBased(Tracking):
     r"""Rate $\kappa$ at which the error decays where $\sigma = 0$, as in ``first_order`` [1/s]."""
     kd: Stiffness
     r"""Damping $K$ of $\sigma$, one number or one a joint [N m s/rad or N s/m]."""
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        r"""Return $\kappa$ and, times the inertia of each joint, $K$; None below a damping of 1."""
+        pair = terms.real_pair()
+        return None if pair is None else {"kappa": pair[0], "kd": tuple(pair[1] * inertia())}
 
 
 @spec

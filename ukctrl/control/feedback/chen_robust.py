@@ -19,10 +19,12 @@ from ukctrl.control.feedback.surface import (
     Decay,
     Surface,
     SurfaceFeedback,
+    decay_gains,
     require_grip,
     weighed_error,
 )
 from ukctrl.control.task import Signal
+from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.core.errors import InputError
@@ -79,6 +81,7 @@ class ChenRobust(Feedback):
 
     kind: Literal["chen_robust"] = "chen_robust"
     assumed: ClassVar[tuple[str, ...]] = ("rho", "mismatch", "weight")
+    told: ClassVar[tuple[str, ...]] = ("rho", "mismatch")
     kappa: Positive
     r"""Gain of $p_2$, the decay of $z$ [1/s]."""
     rate: Rate
@@ -103,6 +106,20 @@ class ChenRobust(Feedback):
     def attach(self, stack: Stack) -> ModelFeedback:
         require_grip(self.mismatch)
         return _ChenRobust(self, stack)
+
+    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+        r"""Return gains for errors within the boundary layer, at rest; None below a damping of 1.
+
+        There $z$ decays with $k = \kappa + \hat\rho^2/\epsilon$, of which each term is made a half:
+        so the radius that the law promises is that of a decay of $k$ alone, $\hat\rho/k$.
+        """
+        pair, rho = terms.real_pair(), self.rho[0] / (1.0 - self.mismatch)
+        if pair is None:
+            return None
+        rate, k = pair
+        if rho == 0.0:
+            return {"rate": rate, "kappa": k}
+        return {"rate": rate, "kappa": 0.5 * k, "epsilon": 2.0 * rho * rho / k}
 
 
 @final
@@ -234,6 +251,10 @@ class AdaptiveRobust(Feedback):
     def attach(self, stack: Stack) -> ModelFeedback:
         require_grip(self.mismatch)
         return _AdaptiveRobust(self, stack)
+
+    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+        """Return gains for the errors before it has learnt; None below a damping of 1."""
+        return decay_gains(terms)
 
 
 @final

@@ -10,6 +10,7 @@ import numpy as np
 
 from ukctrl.control.error_dynamics import ErrorPolynomial, measured_polynomials
 from ukctrl.control.task import NO_MEMORY, Signal
+from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
@@ -195,6 +196,8 @@ class Feedback(abc.ABC):
 
     assumed: ClassVar[tuple[str, ...]] = ()
     """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
+    told: ClassVar[tuple[str, ...]] = ()
+    """Of these, those by which it knows how wrong the model may be."""
 
     @abc.abstractmethod
     def attach(self, stack: Stack) -> BoundFeedback | ModelFeedback:
@@ -204,8 +207,8 @@ class Feedback(abc.ABC):
             GainError: A gain does not fit them, or breaks what its law assumes.
         """
 
-    def gains_for(self, settling: float, damping: float) -> Mapping[str, float] | None:
-        """Return gains for a settling time [s] and a damping ratio; None where none follow."""
+    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+        """Return the gains that bring an error about as asked; None where none follow."""
         return None
 
 

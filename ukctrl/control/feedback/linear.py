@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.control.error_dynamics import SETTLED, natural_frequency, third_order
 from ukctrl.control.feedback.feedback import (
     Asked,
     BoundFeedback,
@@ -18,6 +16,7 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     spread,
 )
+from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
@@ -105,9 +104,9 @@ class Baumgarte(Feedback):
     beta: StiffnessGain
     r"""Gain of the position error $\beta$ [1/s^2]."""
 
-    def gains_for(self, settling: float, damping: float) -> Mapping[str, float]:
-        w = natural_frequency(settling, damping)
-        return {"alpha": 2.0 * damping * w, "beta": w * w}
+    def gains_for(self, terms: Terms) -> Mapping[str, float]:
+        beta, alpha = terms.second_order()
+        return {"alpha": alpha, "beta": beta}
 
     def attach(self, stack: Stack) -> LinearFeedback:
         alpha, beta = spread(self.alpha, stack, "alpha"), spread(self.beta, stack, "beta")
@@ -131,8 +130,8 @@ class Pid(Feedback):
     kd: RateGain
     """Gain of the velocity error [1/s]."""
 
-    def gains_for(self, settling: float, damping: float) -> Mapping[str, float]:
-        kp, ki, kd = third_order(settling, damping)
+    def gains_for(self, terms: Terms) -> Mapping[str, float]:
+        kp, ki, kd = terms.third_order()
         return {"kp": kp, "ki": ki, "kd": kd}
 
     def attach(self, stack: Stack) -> LinearFeedback:
@@ -162,8 +161,8 @@ class FirstOrder(Feedback):
     kappa: RateGain
     r"""Decay rate $\kappa$ [1/s]."""
 
-    def gains_for(self, settling: float, damping: float) -> Mapping[str, float]:
-        return {"kappa": -math.log(SETTLED) / settling}
+    def gains_for(self, terms: Terms) -> Mapping[str, float]:
+        return {"kappa": terms.frequency(1)}
 
     def attach(self, stack: Stack) -> LinearFeedback:
         none = np.zeros(len(stack))

@@ -8,8 +8,15 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.control.feedback.feedback import Asked, Feedback, ModelFeedback, PositivePerRow
-from ukctrl.control.feedback.surface import Decay, Surface, SurfaceFeedback, weighed_error
+from ukctrl.control.feedback.surface import (
+    Decay,
+    Surface,
+    SurfaceFeedback,
+    decay_gains,
+    weighed_error,
+)
 from ukctrl.control.task import Signal
+from ukctrl.control.terms import Terms
 from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -70,6 +77,10 @@ class Lyapunov(Feedback):
 
     def attach(self, stack: Stack) -> ModelFeedback:
         return _Lyapunov(self, stack)
+
+    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+        """Return gains for the errors outside of the tube; None below a damping of 1."""
+        return decay_gains(terms)
 
 
 @final

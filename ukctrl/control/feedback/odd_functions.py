@@ -20,6 +20,10 @@ from ukctrl.core.program import Call, Step
 
 TANH, ARCTAN, POWER, SINH = range(4)
 """What `odd_function` knows."""
+NEAR = 1e-6
+"""Where the slope at zero is taken."""
+FLAT = 1e-3
+"""A slope below this is none."""
 
 
 @compiled
@@ -44,6 +48,11 @@ class OddFunction(abc.ABC):
     @abc.abstractmethod
     def __call__(self, x: Vector) -> Vector:
         """Return the values, entry by entry."""
+
+    def slope(self) -> float:
+        """Return its slope at zero, within 1e-9; zero where it is flat there."""
+        slope = float(self(np.array([NEAR]))[0]) / NEAR
+        return slope if slope > FLAT else 0.0
 
     def step(self, x: Vector, y: Vector) -> Step:
         """Return what writes the values at the ``x`` of then into ``y``."""

@@ -3,7 +3,7 @@ r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box."
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
@@ -21,6 +21,7 @@ from ukctrl.control.feedback.feedback import (
 )
 from ukctrl.control.feedback.odd_functions import AnyOddFunction, OddFunction, Tanh
 from ukctrl.control.feedback.surface import require_grip
+from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
@@ -121,6 +122,7 @@ class Sliding(Feedback):
 
     kind: Literal["sliding"] = "sliding"
     assumed: ClassVar[tuple[str, ...]] = ("box", "uncertainty", "mismatch", "function")
+    told: ClassVar[tuple[str, ...]] = ("uncertainty", "mismatch")
     alpha: RateGain
     r"""Nominal gain of the velocity error $\alpha$ [1/s]."""
     beta: StiffnessGain
@@ -141,6 +143,18 @@ class Sliding(Feedback):
 
     def attach(self, stack: Stack) -> ModelFeedback:
         return BoundSliding(self, stack)
+
+    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+        r"""Return gains for the errors near the nominal one; None below a damping of 1.
+
+        There $s$ decays with $\gamma f'(0)$ and $e$ with $\lambda$. Both the nominal error and what
+        is left of it get the same poles. A box too narrow for the push that follows is refused.
+        """
+        pair, slope = terms.real_pair(), self.function.slope()
+        if pair is None or slope == 0.0:
+            return None
+        stiffness, damping = terms.second_order()
+        return {"alpha": damping, "beta": stiffness, "rate": pair[0], "gain": pair[1] / slope}
 
 
 @final

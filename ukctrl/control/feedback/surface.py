@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.feedback.feedback import ModelFeedback, PerRow, Promise, spread
+from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
@@ -132,6 +133,14 @@ class Decay(NamedTuple):
 def _saturated(rate: float, t: float) -> float:
     """Return ``(1 - exp(-rate t)) / rate``, which is ``t`` for a rate of zero."""
     return -math.expm1(-rate * t) / rate if rate > 0.0 else t
+
+
+def decay_gains(terms: Terms) -> dict[str, float] | None:
+    r"""Return $\lambda$ and $\kappa$ of a law whose $z$ decays with $\kappa$; None below a damping
+    of 1, where no two decays have that.
+    """
+    pair = terms.real_pair()
+    return None if pair is None else {"rate": pair[0], "kappa": pair[1]}
 
 
 def require_grip(mismatch: float) -> None:

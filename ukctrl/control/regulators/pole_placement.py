@@ -9,10 +9,10 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.error_dynamics import natural_frequency
 from ukctrl.control.regulators.regulator import Regulating, Regulation
 from ukctrl.control.regulators.riccati import Regulator, balanced, states_of_mode, unreached_mode
 from ukctrl.control.task import Task
+from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
@@ -52,10 +52,9 @@ class PolePlacement(Regulating):
     def start(self, task: Task) -> Regulation:
         return _Placed(self, task)
 
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        return {"settling": settling, "damping": damping}
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        settling = natural_frequency(1.0, terms.damping) / terms.frequency()
+        return {"settling": settling, "damping": terms.damping}
 
 
 @final

@@ -3,13 +3,14 @@
 In order:
 
 1. ``entry``: one controller, its name and what it alone believes.
-2. ``fairness``, ``ranking``: what was equal; who is best, also where the true robot is off.
+2. ``fairness``, ``equal_terms``, ``ranking``: what was equal, how stiff the loops are; who is
+   best, also where the true robot is off.
 3. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.
 4. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before.
-5. ``comparison_figures``, ``comparison_page``, ``comparison_card``: its figures, page and
-   tables, and what a notebook shows.
+5. ``comparison_figures``, ``loop_table``, ``comparison_page``, ``comparison_card``: its figures,
+   page and tables, and what a notebook shows.
 """
 
 from ukctrl.studies.comparison.compare import compare

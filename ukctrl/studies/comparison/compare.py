@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
+from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.quantities import Labels
@@ -22,7 +24,9 @@ from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
 from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.comparison_verdicts import about_dropped
 from ukctrl.studies.comparison.entry import AS_WRITTEN, Entry, not_taken_over
+from ukctrl.studies.comparison.equal_terms import Stands, made_equal, stands
 from ukctrl.studies.comparison.fairness import Conditions
 from ukctrl.studies.tuning import Budget, Journal, Tuning, tune_all
 from ukctrl.studies.tuning.plants import mismatches, with_mismatch
@@ -39,12 +43,14 @@ def compare(
     *,
     repeats: int | None = None,
     mismatch: Sequence[float] = (),
+    equal: Terms | None = None,
     tuning: Budget | None = None,
     journal: Journal | None = None,
     jobs: int | None = 1,
     executor: Executor | None = None,
     beside: Path | None = None,
     trust: bool = False,
+    warn: Callable[[Verdict], None] | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run several controllers on the same plant, start, timing, effects and seeds.
@@ -58,6 +64,8 @@ def compare(
             same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
             up to that fraction, while beliefs stay: ``[0.1, 0.2]``.
+        equal: What the loops of all are designed for before anything else: a bandwidth, a settling
+            time or a rejection, and a damping. Absent: the cards' gains.
         tuning: What each may spend on its gains before the comparison; absent: they are given.
         journal: Where every simulation of the search for gains is written down, with what an
             earlier comparison has left there. That is not simulated again where it is of the same
@@ -70,11 +78,12 @@ def compare(
         beside: File that the names are relative to; absent: the catalogue and the working
             folder.
         trust: Whether Python code that a card names may run.
+        warn: Called, before anything runs, with what is unfair about the comparison.
         progress: Called with how many runs are done and how many there are.
 
     Raises:
         InputError: There is nothing to compare, two controllers share a name, options contradict
-            each other, or a controller does not fit the scenario.
+            each other, a controller does not fit the scenario, or has no gains for ``equal``.
         KeyboardInterrupt: The user has stopped it before there was anything to compare; what was
             tried for the gains until then is in the journal.
         MachineFailure: The machine failed twice at some runs before there was anything to compare.
@@ -84,10 +93,14 @@ def compare(
         controllers = suited(scenario, beside=beside, trust=trust)
     asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
+    dropped = _dropped(scenario, variants)
+    if equal is not None:
+        variants = made_equal(variants, equal)
+    plan = _Plan(asked, levels, dropped, equal, tuning, journal, warn)
     with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
         if crew.chooses and suits_threads(list(variants.values()), crew):
             crew.care = dc.replace(crew.care, compiled=True)
-        return _compared(scenario, variants, _Plan(asked, levels, tuning, journal), crew, progress)
+        return _compared(scenario, variants, plan, crew, progress)
 
 
 class _Plan(NamedTuple):
@@ -95,8 +108,11 @@ class _Plan(NamedTuple):
 
     repeats: int
     levels: Sequence[float]
+    dropped: Mapping[str, tuple[str, ...]]
+    equal: Terms | None
     tuning: Budget | None
     journal: Journal | None
+    warn: Callable[[Verdict], None] | None
 
 
 def _compared(
@@ -121,8 +137,12 @@ def _compared(
         if not all(name in tunings and tunings[name].finished for name in variants):
             raise KeyboardInterrupt
         variants = {
-            name: variant.replace(tunings[name].best.gains) for name, variant in variants.items()
+            name: variant.replace(tunings[name].best.changes) for name, variant in variants.items()
         }
+    before = stands(variants, plan.equal if plan.tuning is None else None)
+    if plan.warn is not None:
+        for verdict in (*before.warnings(), *about_dropped(plan.dropped)):
+            plan.warn(verdict)
     place = functools.partial(_run, variants, mismatches(scenario, plan.levels))
     first = [place(name, 0, None) for name in variants]
     outcomes, stopped, failure = _made(first, crew, part(progress, budget, len(first), total))
@@ -139,9 +159,9 @@ def _compared(
         stopped=stopped,
         failure=failure,
         levels=tuple(plan.levels),
-        dropped=_dropped(scenario, variants),
+        dropped=plan.dropped,
     )
-    return _summed_up(variants, outcomes, tunings, conditions)
+    return _summed_up(variants, outcomes, tunings, conditions, before)
 
 
 def _dropped(scenario: Scenario, variants: Mapping[str, Scenario]) -> dict[str, tuple[str, ...]]:
@@ -288,6 +308,7 @@ def _summed_up(
     outcomes: Sequence[Outcome],
     tunings: Mapping[str, Tuning],
     conditions: Conditions,
+    before: Stands,
 ) -> Comparison:
     firsts = {run.entry: run for run in outcomes if run.repeat == 0 and run.level is None}
     if not firsts:
@@ -298,13 +319,15 @@ def _summed_up(
         if name in firsts:
             result = firsts[name].result or _nothing(firsts[name], variant, labels)
             tuned = name in tunings and bool(tunings[name].gains)
-            origin = {**result.provenance, "gains": "tuned" if tuned else "given"}
+            how = "tuned" if tuned else "given" if before.asked is None else "designed"
+            origin = {**result.provenance, "gains": how}
             results[name] = dc.replace(result, provenance=origin)
     return Comparison(
         results=results,
         outcomes=tuple(dc.replace(run, result=None) for run in outcomes),
         tunings=tunings,
         conditions=conditions,
+        stands=before,
     )
 
 

@@ -21,6 +21,7 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import SEVERITY, Belief
 from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import comparison_verdicts
+from ukctrl.studies.comparison.equal_terms import Stands
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
 from ukctrl.studies.comparison.ranking import Robustness, Row, completed_names, rank, robustness
 from ukctrl.studies.tuning import Tuning
@@ -40,6 +41,8 @@ class Comparison(Shown):
     """How gains were found, by the names of the controllers; nothing where they were given."""
     conditions: Conditions = dc.field(default_factory=Conditions)
     """How the runs were made."""
+    stands: Stands | None = None
+    """How the loops stood before they ran; None: not known."""
 
     @staticmethod
     def of(results: Mapping[str, Result]) -> Comparison:
@@ -130,7 +133,9 @@ class Comparison(Shown):
     @functools.cached_property
     def facts(self) -> tuple[Fact, ...]:
         """What was equal for all controllers and what was not, and where the gains come from."""
-        return (*facts(self.results, self.tunings), self.conditions.repeats(self._done))
+        loops = () if self.stands is None else (self.stands.fact(),)
+        repeats = self.conditions.repeats(self._done)
+        return (*facts(self.results, self.tunings), *loops, repeats)
 
     @functools.cached_property
     def _done(self) -> Done:
@@ -153,6 +158,7 @@ class Comparison(Shown):
             *words.cautions(self.conditions, self._done, self.facts, self.tunings),
             *words.about_exactness(error, self.facts),
             *words.about_dropped(self.conditions.dropped),
+            *(self.stands.warnings() if self.stands else ()),
             *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
             *(
                 words.about(row, self.runs)
@@ -185,6 +191,8 @@ class Comparison(Shown):
                 "random": self.conditions.random,
             },
         }
+        if self.stands is not None:
+            table["loops"] = self.stands.to_dict()
         if self.repeats > 1:
             table["differences"] = {
                 row.metric: [pair.to_dict() for pair in row.pairs] for row in rows if row.pairs

@@ -20,6 +20,7 @@ from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_verdicts import TEST
 from ukctrl.studies.comparison.fairness import changed_belief
+from ukctrl.studies.comparison.loop_table import loop_table
 from ukctrl.studies.comparison.ranking import AtLevel, Row, rounding
 from ukctrl.studies.tuning import tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
@@ -152,6 +153,7 @@ def html(
         "words": [entry for entry in rest if entry.subject in METRICS],
         "equal": _facts(comparison, equal=True),
         "different": _facts(comparison, equal=False),
+        "loops": loop_table(comparison.stands, _columns("", comparison)),
         "repeats": comparison.repeats if comparison.repeats > 1 else 0,
         "test": TEST,
         "levels": robustness_table(comparison),

@@ -153,7 +153,7 @@ def cautions(
     if belief_alone_differs(facts):
         text = "Not all believe the same: the ranking is of each law with its belief."
         yield Verdict("note", "belief", text)
-    unequal = [f.subject for f in facts if not f.equal and f.subject != "belief"]
+    unequal = [f.subject for f in facts if not f.equal and f.subject not in ("belief", "bandwidth")]
     if unequal:
         text = f"Not equal for all: {', '.join(unequal)}. The ranking mixes these with the laws."
         yield Verdict("warning", "fairness", text)

@@ -6,7 +6,7 @@ import dataclasses as dc
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.own_processes import machine_failed
@@ -40,6 +40,10 @@ class Order(NamedTuple):
     gains: Mapping[str, float]
     stage: Stage
     plants: Sequence[Plant]
+    changes: Mapping[str, Any]
+    """What of the scenario is changed for them: the gains, or those that follow from terms."""
+    refused: str = ""
+    """Why no gains follow."""
 
 
 class Bench:
@@ -75,7 +79,7 @@ class Bench:
         tasks: list[_Simulation] = []
         for i, order in enumerate(orders):
             for j, plant in enumerate(order.plants):
-                known = self._journal.find(_key(plant, order.gains))
+                known = self._journal.find(_key(plant, order))
                 if known is not None:
                     done[i, j] = known
                 else:
@@ -122,7 +126,7 @@ class Bench:
         return going
 
     def _known(self, card: Order) -> Done | None:
-        return self._journal.find(_key(card.plants[0], card.gains))
+        return self._journal.find(_key(card.plants[0], card))
 
     def _write(self, order: Order, plant: int, done: Done) -> None:
         about = {
@@ -132,7 +136,7 @@ class Bench:
             "plant": plant,
             "seed": order.plants[plant].scenario.seed,
         }
-        self._journal.add(_key(order.plants[plant], order.gains), done, about)
+        self._journal.add(_key(order.plants[plant], order), done, about)
 
     def _trial(self, order: Order, outcomes: Sequence[Done | None]) -> Trial | None:
         runs = [done for done in outcomes if done is not None]
@@ -145,6 +149,7 @@ class Bench:
         shown = next((done for done in runs if not done.completed), runs[0])
         return Trial(
             gains=dict(order.gains),
+            changes=dict(order.changes),
             cost=worth.cost,
             reached=worth.reached,
             status=shown.status,
@@ -170,9 +175,11 @@ class _Simulation:
 
     def __call__(self, watch: Watch) -> Done | None:
         order = self.order
+        if order.refused:
+            return _failed(order.refused)
         plant = order.plants[self.place[1]].scenario
         try:
-            scenario = plant.replace(order.gains)
+            scenario = plant.replace(order.changes)
         except InputError as error:  # these gains do not go together
             if machine_failed(error):
                 raise
@@ -187,6 +194,6 @@ def _failed(message: str) -> Done:
     return Done("infeasible", message, 0.0, False, {})
 
 
-def _key(plant: Plant, gains: Mapping[str, float]) -> str:
-    text = json.dumps([plant.key, sorted(gains.items())])
+def _key(plant: Plant, order: Order) -> str:
+    text = json.dumps([plant.key, sorted((order.changes or order.gains).items())])
     return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -15,6 +15,9 @@ from ukctrl.core.fields import Quantity
 from ukctrl.core.files.table_paths import parse_value
 from ukctrl.simulation.scenario import Scenario
 
+TERMS = ("bandwidth", "settling", "rejection", "damping")
+"""What may be searched over in place of gains: what the errors are asked to do, from which the
+gains of every law follow; see `ukctrl.control.terms`."""
 DECADE = 10.0
 """By this factor below and above the card's value a range reaches that nobody has given."""
 DIGITS = 4
@@ -77,6 +80,8 @@ def with_ranges(
     """Return the gains of every controller with the ranges that somebody has given.
 
     A path that only some controllers have is for these; one that is no gain by itself becomes one.
+    A term, such as ``bandwidth``, is for all, whose gains then follow from it; other gains without
+    a range stay as they are.
 
     Args:
         gains: Of every controller, by its name.
@@ -92,6 +97,9 @@ def with_ranges(
     result: dict[str, dict[str, Gain]] = {
         name: {} if only and over else dict(every) for name, every in known.items()
     }
+    terms = [path for path in over if path in TERMS]
+    if terms:
+        result = {name: {} for name in gains}
     for path, (low, high, *how) in over.items():
         scale: Scale = how[0] if how else "log"
         if not (-math.inf < low < high < math.inf) or (scale == "log" and low <= 0.0):
@@ -99,6 +107,11 @@ def with_ranges(
                 f"over '{path}': the range must be positive and not empty, as 1:100, or as "
                 f"uniform:0:100 where it starts at zero or below; got {low:g}:{high:g}."
             )
+        if path in TERMS:
+            middle = Gain(path, 0.0, low, high, scale).at(0.5)
+            for every in result.values():
+                every[path] = Gain(path, middle, low, high, scale)
+            continue
         holders, barred = 0, False
         for name, scenario in scenarios.items():
             value = _value_at(scenario.to_table(), path)

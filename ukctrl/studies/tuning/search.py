@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from typing import final
+from typing import Any, final
 
-from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.analysis.linear.design import Designer
+from ukctrl.control.terms import Terms
+from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.task import Progress, part
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
-from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
+from ukctrl.studies.tuning.gains import TERMS, Gain, Range, gains_of, with_ranges
 from ukctrl.studies.tuning.methods import SEARCH
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.search_space import Explored, Turned
@@ -171,6 +173,7 @@ class _Search:
     ) -> None:
         self.name = name
         self._gains, self._budget = gains, budget
+        self._designer = Designer(scenario)
         self._plants = tuple(Plant.of(plant) for plant in budget.plants.training(scenario))
         candidates = budget.simulations // len(self._plants) if gains else 1
         self.simulations = candidates * len(self._plants)
@@ -190,7 +193,17 @@ class _Search:
         return self._order({gain.path: gain.value for gain in self._gains}, "card")
 
     def _order(self, gains: Mapping[str, float], stage: Stage) -> Order:
-        return Order(self.name, gains, stage, self._plants)
+        asked = {path: value for path, value in gains.items() if path in TERMS}
+        changes: dict[str, Any] = {path: v for path, v in gains.items() if path not in TERMS}
+        refused = ""
+        if asked:
+            try:
+                changes = {**self._designer(Terms(**asked)).gains, **changes}
+            except (UkctrlError, ArithmeticError) as error:
+                if stage == "card":  # the law has no design at all, or not in the middle
+                    raise
+                refused = str(error)
+        return Order(self.name, gains, stage, self._plants, changes, refused)
 
     def propose(self) -> list[Order]:
         """Return the next candidates; none where the budget is spent."""

@@ -15,7 +15,7 @@ from ukctrl.studies.batch.run_outcome import Outcome, Run
 from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
-from ukctrl.studies.tuning.gains import gains_of
+from ukctrl.studies.tuning.gains import TERMS, gains_of
 from ukctrl.studies.tuning.search import Budget, tune_all
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_journal import Journal
@@ -90,7 +90,7 @@ def _check_over(scenario: Scenario, budget: Budget) -> None:
     """Refuse ranges of what is no gain of the controller, and a controller that has none."""
     gains = gains_of(scenario)
     for path in budget.over:
-        if path.partition(".")[0] != "controller":
+        if path not in TERMS and path.partition(".")[0] != "controller":
             known = [gain.path for gain in gains if gain.path.endswith(f".{path}")]
             if known:
                 raise InputError(f"over '{path}': no such path; did you mean '{known[0]}'?")
@@ -123,7 +123,8 @@ def _held_out(
     if not plants:
         return None
     orders = [
-        Order(tuning.entry, trial.gains, "held out", plants) for trial in (tuning.card, tuning.best)
+        Order(tuning.entry, trial.gains, "held out", plants, trial.changes)
+        for trial in (tuning.card, tuning.best)
     ]
     card, best = bench.judge(orders, progress)
     return None if card is None or best is None else HeldOut(card, best)
@@ -133,7 +134,7 @@ def _responses(scenario: Scenario, tuning: Tuning, crew: Crew) -> dict[str, Resu
     """Run the scenario as it is, before and after; nothing where it was stopped."""
     chosen = {CARD: tuning.card, TUNED: tuning.best}
     runs = [
-        Run(scenario=scenario.replace(trial.gains), entry=name, curves=False, keep=True)
+        Run(scenario=scenario.replace(trial.changes), entry=name, curves=False, keep=True)
         for name, trial in chosen.items()
     ]
     results: dict[str, Result] = {}

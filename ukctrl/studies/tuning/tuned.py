@@ -56,7 +56,7 @@ class Tuned:
     @functools.cached_property
     def best(self) -> Scenario:
         """The scenario with the tuned gains."""
-        return self.scenario.replace(self.tuning.best.gains)
+        return self.scenario.replace(self.tuning.best.changes)
 
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:

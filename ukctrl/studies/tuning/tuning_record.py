@@ -48,11 +48,14 @@ class Trial(NamedTuple):
     """Cost on each plant, where there are several."""
     message: str = ""
     """Why a run ended early."""
+    changes: Mapping[str, Any] = MappingProxyType({})
+    """What of the scenario was changed: the gains, or those that follow from terms."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         lists = {"beyond": list(self.beyond), "each": list(self.each)}
-        return {**self._asdict(), "gains": dict(self.gains), **lists}
+        both = {"gains": dict(self.gains), "changes": dict(self.changes)}
+        return {**self._asdict(), **both, **lists}
 
     @property
     def feasible(self) -> bool:

@@ -1,0 +1,122 @@
+"""Comparisons of loops that are equally stiff, and what is told where they are not."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ukctrl import Budget, Entry, Scenario, compare, control
+from ukctrl.control.terms import Terms
+from ukctrl.core.errors import InputError
+
+SHORT = {"timing": {"duration": 0.1, "sample": 0.01}}
+
+
+def helix(**more):
+    return Scenario.load("scara-helix", {**SHORT, **more})
+
+
+def subjects(comparison):
+    return [verdict.subject for verdict in comparison.verdicts]
+
+
+def test_loops_designed_alike_are_as_quick_as_each_other():
+    laws = ["servo-baumgarte", "servo-pid", "computed-torque", "operational-space"]
+    found = compare(helix(), laws, equal=Terms(bandwidth=60.0))
+    stands = found.stands
+    np.testing.assert_allclose(list(stands.slowest.values()), 60.0, rtol=1e-3)
+    assert stands.alike
+    assert "bandwidth" not in subjects(found)
+    (fact,) = (fact for fact in found.facts if fact.subject == "bandwidth")
+    assert fact.equal
+    assert fact.text.startswith("designed for a bandwidth of 60 rad/s with damping 1: 60 ")
+    assert found.to_dict()["loops"]["asked"]["bandwidth"] == 60.0
+
+
+def test_a_ranking_of_stiffness_is_told_before_anything_runs():
+    told = []
+
+    def warn(verdict):
+        told.append(verdict)
+
+    def progress(done, of):
+        assert told, "the warning comes before the first run"
+
+    entries = ["servo-baumgarte", "stiff=servo-baumgarte{controller.feedback.beta=40000}"]
+    found = compare(helix(), entries, warn=warn, progress=progress)
+    assert [verdict.subject for verdict in told] == ["bandwidth", "own settings"]
+    assert "'servo-baumgarte' 15.5" in told[0].text
+    assert "'stiff'" in told[0].text
+    assert "bandwidth" in subjects(found)
+    assert json.loads(found.to_json())["conditions"]["bandwidth"]["equal"] is False
+
+
+def test_laws_without_such_a_design_are_refused_by_name_and_all_at_once():
+    with pytest.raises(InputError) as caught:
+        compare(
+            helix(),
+            ["servo-baumgarte", "servo-exact", "servo-sliding"],
+            equal=Terms(bandwidth=60.0),
+        )
+    message = str(caught.value)
+    assert "'servo-exact', 'servo-sliding' cannot be" in message
+    assert "'servo-exact': its gains do not follow from that." in message
+    assert "'servo-sliding': gain must be at least" in message
+    assert "'servo-baumgarte':" not in message
+
+
+def test_what_one_law_is_told_of_the_uncertainty_is_said():
+    found = compare(helix(), ["servo-baumgarte", "servo-chen-robust"])
+    (verdict,) = (v for v in found.verdicts if v.subject == "knowledge")
+    assert verdict.text.startswith("Told of the uncertainty what the others are not: 'servo-chen")
+    assert "rho" in verdict.text
+
+
+def test_a_limit_that_one_law_alone_is_beyond_is_said():
+    """Off by 0.05 rad at the start, a stiff law asks for more than the weak motor has."""
+    weak = Scenario.load("scara-weak-motors", {**SHORT, "start.q.q2": -0.9, "start.solve": False})
+    stiff = Entry(
+        controller=control.Servo(feedback=control.Baumgarte(alpha=4e3, beta=4e6)), name="stiff"
+    )
+    found = compare(weak, ["servo-baumgarte", stiff])
+    assert set(found.stands.limited) >= {"stiff"}
+
+
+def test_the_same_law_twice_stands_the_same():
+    twice = compare(
+        helix(), ["servo-baumgarte", "again=servo-baumgarte"], equal=Terms(settling=0.2)
+    )
+    one, other = twice.stands.loops.values()
+    assert one == other
+
+
+BENCH = {
+    "timing": {"duration": 0.05, "control": 0.005, "sample": 0.005},
+    "integrator": {"method": "RK4", "step": 0.005},
+    "effect": [{"kind": "noise", "std": 2e-5, "v_std": 2e-3}],
+}
+
+
+def test_all_laws_search_the_same_box_in_the_same_terms():
+    budget = Budget(simulations=6, over={"bandwidth": (5.0, 200.0), "damping": (1.0, 2.0)})
+    laws = ["servo-baumgarte", "servo-pid", "pd-gravity"]
+    found = compare(Scenario.load("scara-helix", BENCH), laws, tuning=budget)
+    for tuning in found.tunings.values():
+        assert [gain.path for gain in tuning.gains] == ["bandwidth", "damping"]
+        assert tuning.card.gains == {"bandwidth": 31.62, "damping": 1.414}
+        assert len(tuning.trials) == 6
+    best = found.tunings["servo-baumgarte"].best
+    terms = Terms(**best.gains)
+    wanted = dict(zip(("beta", "alpha"), terms.second_order(), strict=True))
+    for name, value in best.changes.items():
+        assert value == pytest.approx(wanted[name.rpartition(".")[2]], rel=1e-5)
+    used = found.results["servo-baumgarte"].scenario["controller"]["feedback"]
+    assert used["beta"] == best.changes["controller.feedback.beta"]
+
+
+def test_a_law_without_a_design_cannot_be_searched_in_terms():
+    budget = Budget(simulations=4, over={"bandwidth": (5.0, 200.0)})
+    with pytest.raises(
+        InputError, match="'servo-exact' must be one whose gains follow from a band"
+    ):
+        compare(Scenario.load("scara-helix", BENCH), ["servo-exact"], tuning=budget)

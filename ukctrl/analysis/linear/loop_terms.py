@@ -1,0 +1,190 @@
+r"""What a loop does for its task, in terms that every law has: bandwidth, poles, margins, noise.
+
+The *bandwidth* of a row is where its sensitivity first comes up to $1/\sqrt 2$: below it the loop
+takes away more than 3 dB of what accelerates the row. With the inputs $g$ that accelerate this row
+by 1 and no other, it is what the row answers to them, over what a row without any loop would, which
+integrates them $r$ times,
+
+$$ S_i(s) = s^r\, c_i (sI - A - BK)^{-1} B g , $$
+
+with $r = 2$; a row on velocities has $r = 1$, and one that springs drive as many as there are.
+Under a hold it is of $z = e^{j\omega T}$, with the integrations of a held input.
+
+The *noise gain* is what the command does at once where what is measured is off by a unit: the
+largest singular values of its slopes, of positions and of speeds. What a filter lets pass later is
+in the bandwidth.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, linear_loop
+from ukctrl.analysis.linear.margins import Margins, margins_at
+from ukctrl.analysis.linear.sampling import sampled_plant
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Complex, Matrix, Vector
+from ukctrl.core.extremes import max_abs
+from ukctrl.simulation.scenario import Scenario
+
+GRIP = 1e-9
+"""Inputs that change a row by less than this fraction of the largest do not reach it."""
+GRID = 60
+"""Frequencies a decade, between which the sensitivity is taken to be smooth."""
+BEYOND = 100.0
+"""How far beyond the poles is looked."""
+TAKEN_AWAY = math.sqrt(0.5)
+"""A sensitivity below this is taken away."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True)
+class LoopTerms:
+    """A loop near the start of its scenario."""
+
+    rows: tuple[str, ...]
+    """Names of the servo rows."""
+    bandwidth: tuple[float, ...]
+    """Of each row [rad/s]; 0: nothing is taken away, NaN: no motor reaches it."""
+    poles: tuple[complex, ...]
+    """As rates, the slowest first [1/s]."""
+    disk: float
+    """The least disk margin of a motor; NaN where the loop is not stable."""
+    delay: float
+    """The shortest delay of a motor that is too much [s]."""
+    position_noise: float
+    """Noise gain of what is measured of positions [N m or N, per rad or m]."""
+    speed_noise: float
+    """Noise gain of what is measured of speeds [N m or N, per rad/s or m/s]."""
+
+    @property
+    def decaying(self) -> tuple[complex, ...]:
+        """The poles that decay, of each pair the upper one, the slowest first [1/s]."""
+        return tuple(s for s in self.poles if s.real < 0.0 <= s.imag and math.isfinite(s.real))
+
+    @property
+    def slowest(self) -> float:
+        """The bandwidth of the row that has least [rad/s]; NaN where none is known."""
+        known = [w for w in self.bandwidth if not math.isnan(w)]
+        return min(known, default=math.nan)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; complex numbers as pairs."""
+        table = dc.asdict(self)
+        return {**table, "poles": [[pole.real, pole.imag] for pole in self.poles]}
+
+
+@one_blas_thread()
+def loop_terms(scenario: Scenario) -> LoopTerms:
+    """Return what the loop of a scenario is at its start.
+
+    Raises:
+        InputError: The scenario has no motors or no controller, or the law no command there.
+    """
+    loop = linear_loop(scenario)
+    rates = sorted(loop.rates().tolist(), key=lambda s: (-s.real, s.imag))
+    margins: list[Margins] = []
+    if growth(loop) <= 0.0:
+        margins = [margins_at(loop, motor) for motor in range(len(loop.inputs))]
+    k, straight = len(loop.plant.linear.positions), loop.commands.D
+    return LoopTerms(
+        rows=loop.plant.outputs,
+        bandwidth=row_bandwidths(loop),
+        poles=tuple(map(complex, rates)),
+        disk=min((each.disk for each in margins), default=math.nan),
+        delay=min((each.delay for each in margins), default=math.nan),
+        position_noise=_largest(straight[:, :k]),
+        speed_noise=_largest(straight[:, k:]),
+    )
+
+
+def _largest(slopes: Matrix) -> float:
+    return float(np.linalg.norm(slopes, 2)) if slopes.size else 0.0
+
+
+def row_bandwidths(loop: LinearLoop) -> tuple[float, ...]:
+    """Return the bandwidth of each servo row [rad/s]; see the module."""
+    pushes = _pushes(loop)
+    rates = np.abs(loop.rates())
+    rates = rates[np.isfinite(rates) & (rates > 0.0)]
+    if not len(rates):
+        return tuple(math.nan if push is None else 0.0 for push in pushes)
+    low, high = rates.min() / BEYOND, rates.max() * BEYOND
+    if loop.period is not None:
+        high = min(high, math.pi / loop.period)
+    count = max(2, math.ceil(GRID * math.log10(max(high / low, 10.0))))
+    grid = np.geomspace(min(low, high / 10.0), high, count)
+    return tuple(
+        math.nan if push is None else _first_crossing(loop, push, row, grid)
+        for row, push in enumerate(pushes)
+    )
+
+
+class Push(NamedTuple):
+    """What accelerates one row alone."""
+
+    inputs: Vector
+    """Shape ``(nu,)``."""
+    order: int
+    """How often it is integrated on its way."""
+
+
+def _pushes(loop: LinearLoop) -> list[Push | None]:
+    """Return what accelerates each row alone; None of a row that inputs do not reach."""
+    plant = loop.plant
+    p = len(plant.C)
+    leading, order = np.zeros((p, plant.B.shape[1])), np.zeros(p, dtype=int)
+    rows = plant.C
+    for r in range(1, len(plant.A) + 1):
+        markov = rows @ plant.B
+        scale = max_abs(rows) * max_abs(plant.B)
+        now = (order == 0) & (np.abs(markov).max(axis=1, initial=0.0) > GRIP * scale)
+        leading[now], order[now] = markov[now], r
+        rows = rows @ plant.A
+    inputs: Matrix = np.asarray(np.linalg.pinv(leading), dtype=np.float64)
+    return [Push(inputs[:, i], int(order[i])) if order[i] else None for i in range(p)]
+
+
+def _first_crossing(loop: LinearLoop, push: Push, row: int, grid: Vector) -> float:
+    from scipy.optimize import brentq
+
+    above = np.flatnonzero(_sensitivity(loop, push, row, grid) >= TAKEN_AWAY)
+    if not len(above):
+        return float(grid[-1])
+    k = int(above[0])
+    if k == 0:
+        return 0.0
+
+    def beyond(logarithm: float) -> float:
+        at = np.array([math.exp(logarithm)])
+        return float(_sensitivity(loop, push, row, at)[0]) - TAKEN_AWAY
+
+    return math.exp(float(brentq(beyond, math.log(grid[k - 1]), math.log(grid[k]), xtol=1e-12)))
+
+
+def _sensitivity(loop: LinearLoop, push: Push, row: int, grid: Vector) -> Vector:
+    """Return the size of a row's sensitivity at frequencies [rad/s], shape ``(len(grid),)``."""
+    c = np.zeros(len(loop.A))
+    c[: len(loop.plant.A)] = loop.plant.C[row]
+    chain = np.eye(push.order, k=1)
+    end, last = np.eye(push.order)[0], np.eye(push.order)[-1]
+    s: Complex = np.asarray(1j * grid, dtype=np.complex128)
+    if loop.period is not None:
+        s = np.asarray(np.exp(s * loop.period), dtype=np.complex128)
+        names = tuple(map(str, range(push.order)))
+        held = sampled_plant(chain, last[:, None], names, ("1",), loop.period, (0.0,))
+        chain, last = held.A, held.B[:, 0]
+    with np.errstate(all="ignore"):
+        answered = _response(loop.closed, loop.B @ push.inputs, c, s)
+        return np.asarray(np.abs(answered / _response(chain, last, end, s)))
+
+
+def _response(A: Matrix, b: Vector, c: Vector, s: Complex) -> Complex:
+    """Return ``c (s I - A)^-1 b``."""
+    shifted = s[:, None, None] * np.eye(len(A)) - A
+    column = np.broadcast_to(b[:, None], (len(s), len(b), 1))
+    return np.asarray(np.linalg.solve(shifted, column)[:, :, 0] @ c)
