@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ukctrl.analysis.linear.linear_loop import linear_loop
     from ukctrl.control.allocation.allocation import Allocation, Allocator
     from ukctrl.control.controller import Controller, Law
+    from ukctrl.control.disturbance.observer import BoundObserver, DisturbanceObserver
     from ukctrl.control.feedback.feedback import Feedback
     from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
     from ukctrl.control.task import Signal, Task
@@ -97,6 +98,7 @@ _NAMES = {
     "analysis.linear.linear_loop": "linear_loop",
     "control.allocation.allocation": "Allocation Allocator",
     "control.controller": "Controller Law",
+    "control.disturbance.observer": "BoundObserver DisturbanceObserver",
     "control.feedback.feedback": "Feedback",
     "control.fuzzy_gain": "Fuzzy fuzzy_gain",
     "control.task": "Signal Task",
@@ -170,6 +172,7 @@ __all__ = [
     "Allocation",
     "Allocator",
     "Attached",
+    "BoundObserver",
     "Budget",
     "Camera",
     "Check",
@@ -177,6 +180,7 @@ __all__ = [
     "Comparison",
     "Constraint",
     "Controller",
+    "DisturbanceObserver",
     "Dynamics",
     "Effect",
     "Entry",

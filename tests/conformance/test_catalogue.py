@@ -15,6 +15,7 @@ from ukctrl.control import (
     AnyFeedback,
     Controller,
     Damping,
+    DisturbanceObserver,
     Feedback,
     LeastNorm,
     Posture,
@@ -33,6 +34,7 @@ def card(name: str, on: str = USUAL) -> Controller:
 
 SERVO_CARDS = [name for name in catalog.names("controllers") if name.startswith("servo-")]
 FEEDBACKS = {name: card(name).feedback for name in SERVO_CARDS}
+OBSERVERS = {name: seen for name in SERVO_CARDS if (seen := card(name).disturbance) is not None}
 ALLOCATIONS = {name: card(name).allocation for name in SERVO_CARDS} | {
     "damping": LeastNorm(null_space=Damping(gain=2.0)),
     "posture": LeastNorm(null_space=Posture(kp=5.0, kd=2.0)),
@@ -73,6 +75,7 @@ def example(part: type) -> dict[str, object]:
 for _parts, _package, _base in (
     (FEEDBACKS, "ukctrl.control.feedback", Feedback),
     (ALLOCATIONS, "ukctrl.control.allocation", Allocation),
+    (OBSERVERS, "ukctrl.control.disturbance", DisturbanceObserver),
 ):
     _named = {part.kind for part in _parts.values()}
     _others = {k: made for k, made in kinds(_package, _base).items() if k not in _named}
@@ -90,6 +93,7 @@ SERVED = {
     "servo-weighted": "ur5-pose",
     "swing-up": "cart-pole-swing-up",
     "thrust-vectoring": "quadrotor-lemniscate",
+    "time-delay": "scara-helix-bench",
 }
 """On which scenario a card is tried that does not serve the usual one."""
 REFUSED = {"two-mass-spring-far": "infeasible"}
@@ -101,6 +105,11 @@ SMALLER = {"swarm-many": {"robot.particles.count": 12}}
 @pytest.mark.parametrize("feedback", FEEDBACKS.values(), ids=FEEDBACKS)
 def test_every_feedback_conforms(feedback):
     conformance.FEEDBACK.examine(feedback, feedback.kind).confirm()
+
+
+@pytest.mark.parametrize("observer", OBSERVERS.values(), ids=OBSERVERS)
+def test_every_disturbance_observer_conforms(observer):
+    conformance.DISTURBANCE.examine(observer, observer.kind).confirm()
 
 
 def test_the_frozen_coupling_is_found_to_miss_its_rows():

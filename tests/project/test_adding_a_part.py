@@ -30,6 +30,7 @@ page = runpy.run_path(sys.argv[1])["on_page_markdown"]("<!-- parts -->")
 run = Scenario.load("scara-helix", {
     "controller.feedback": {"kind": "velocity_damping", "rate": 3.0},
     "controller.allocation": {"kind": "plain_least_norm"},
+    "controller.disturbance": {"kind": "forgetting_observer", "rate": 20.0, "leak": 1.0},
     "effect": [{"kind": "weak_motors", "share": 0.999}],
     "timing": {"control": 0.01, "sample": 0.01, "duration": 0.05},
 })
@@ -40,6 +41,7 @@ suites = [
     (testing.FEEDBACK, run.replace({"controller.feedback": remembers}).controller.feedback),
     (testing.FEEDBACK, run.controller.feedback),
     (testing.ALLOCATION, run.controller.allocation),
+    (testing.DISTURBANCE, run.controller.disturbance),
     (testing.EFFECT, testing.Exposed(run.effect[0], Scenario.load("scara-helix"))),
 ]
 for suite, part in suites:
@@ -53,7 +55,10 @@ print(json.dumps({
     "recorded": list(leaky.samples.signals["remembered"].components),
     "rows": list(leaky.samples.labels.rows),
     "remembers": float(abs(leaky["u"] - result["u"]).max()),
-    "read": [run.controller.feedback.kind, run.controller.allocation.kind, run.effect[0].kind],
+    "read": [
+        run.controller.feedback.kind, run.controller.allocation.kind,
+        run.controller.disturbance.kind, run.effect[0].kind,
+    ],
 }))
 main(["list", "parts", "--json"])
 """
@@ -62,8 +67,8 @@ main(["list", "parts", "--json"])
 def test_the_page_has_a_part_of_every_kind():
     folders = {str(Path(place).parent) for place in PARTS}
     assert folders == {
-        "control/allocation", "control/feedback", "mechanics/constraints", "mechanics/reference",
-        "simulation/effects", "simulation/result/metrics",
+        "control/allocation", "control/disturbance", "control/feedback", "mechanics/constraints",
+        "mechanics/reference", "simulation/effects", "simulation/result/metrics",
     }  # fmt: skip
 
 
@@ -92,4 +97,6 @@ def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     assert told["status"] == ["completed", "completed"]
     assert told["remembers"] > 0.0
     assert told["recorded"] == told["rows"]
-    assert told["read"] == ["velocity_damping", "plain_least_norm", "weak_motors"]
+    assert told["read"] == [
+        "velocity_damping", "plain_least_norm", "forgetting_observer", "weak_motors",
+    ]  # fmt: skip

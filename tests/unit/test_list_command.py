@@ -73,7 +73,7 @@ def test_robots_are_loaded_for_what_only_they_can_tell():
 
 
 def test_long_shows_the_kinds(listed):
-    _, out, _ = listed("controllers", "sliding", "--long")
+    _, out, _ = listed("controllers", "servo-sliding", "--long")
     assert [line.strip() for line in out.splitlines()[2:]] == ["servo, sliding, least_norm"]
     _, out, _ = listed("controllers", "sliding", "-l", "--json")
     entry = json.loads(out)["controllers"]["servo-sliding"]

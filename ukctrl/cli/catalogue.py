@@ -116,7 +116,7 @@ def _controller_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
     if isinstance(kind, str):
         yield index()["controllers"].get(kind, "own")
         yield kind
-    for key in ("feedback", "allocation"):
+    for key in ("feedback", "disturbance", "allocation"):
         yield from _kinds([table.get(key)])
 
 

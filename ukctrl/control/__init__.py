@@ -5,6 +5,7 @@ In order:
 1. ``task``: what a law is started on. ``terms``: what is asked of an error. ``actuation``: from a
    force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
+   ``disturbance``: what the model does not explain.
 3. ``tick``: what a law answers. ``measured_tick``: the same at the states of one's own loop.
    ``controller``: what a controller and its started law are. ``servo``: a feedback and an
    allocation.
@@ -33,7 +34,11 @@ from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
+from ukctrl.control.baselines.time_delay import TimeDelay
 from ukctrl.control.controller import Controller, Law, NoControl, law_name
+from ukctrl.control.disturbance import AnyDisturbanceObserver
+from ukctrl.control.disturbance.low_pass import AccelerationObserver, MomentumObserver
+from ukctrl.control.disturbance.observer import BoundObserver, DisturbanceObserver
 from ukctrl.control.elastic.laws import (
     ElasticCascade,
     ElasticLinearisation,
@@ -43,10 +48,11 @@ from ukctrl.control.elastic.tracking import ElasticTracking
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
 from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback, Promise
+from ukctrl.control.feedback.integral_sliding import IntegralSliding
 from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, Pid
 from ukctrl.control.feedback.lyapunov import Lyapunov
 from ukctrl.control.feedback.model_error import ModelError, RowMismatch
-from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sinh, Tanh
+from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sat, Sinh, Tanh
 from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
 from ukctrl.control.planned.inversion import AnyInversion
@@ -74,6 +80,7 @@ AnyController = Annotated[
     | JointPid
     | OperationalSpace
     | ResolvedAcceleration
+    | TimeDelay
     | SlotineLi
     | SlotineLiAdaptive
     | Lqr
@@ -95,17 +102,20 @@ AnyController = Annotated[
 """Any controller of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
+    "AccelerationObserver",
     "AdaptiveRobust",
     "Allocation",
     "Allocator",
     "AnyAllocation",
     "AnyController",
+    "AnyDisturbanceObserver",
     "AnyFeedback",
     "AnyInversion",
     "Arctan",
     "Ask",
     "Baumgarte",
     "BoundFeedback",
+    "BoundObserver",
     "BoundSliding",
     "Bounded",
     "Chen",
@@ -116,6 +126,7 @@ __all__ = [
     "Damped",
     "Damping",
     "Decay",
+    "DisturbanceObserver",
     "ElasticCascade",
     "ElasticLinearisation",
     "ElasticSingularPerturbation",
@@ -125,6 +136,7 @@ __all__ = [
     "Feedforward",
     "FirstOrder",
     "Flat",
+    "IntegralSliding",
     "InternalForce",
     "Inversion",
     "IoLinearisation",
@@ -138,6 +150,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "ModelFeedback",
+    "MomentumObserver",
     "NoControl",
     "Nominal",
     "OddFunction",
@@ -153,6 +166,7 @@ __all__ = [
     "Regulator",
     "ResolvedAcceleration",
     "RowMismatch",
+    "Sat",
     "SelfMotion",
     "Servo",
     "ServoDae",
@@ -167,6 +181,7 @@ __all__ = [
     "Tanh",
     "Task",
     "ThrustVectoring",
+    "TimeDelay",
     "Tvlqr",
     "law_name",
 ]

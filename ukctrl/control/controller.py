@@ -86,6 +86,10 @@ class Law:
         self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
         self._error: Kept[Dynamics, tuple[Vector, Steps]] = Kept(self._measured_error)
 
+    def begin(self, dynamics: Dynamics) -> Vector:
+        """Return the memory of a start at the state of ``dynamics``, where a law takes over."""
+        return self.memory
+
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         """Return the command at the state of ``dynamics``, the believed robot's.
 

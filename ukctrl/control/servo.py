@@ -1,4 +1,4 @@
-"""The servo controller: a feedback and an allocation, two independent choices."""
+"""The servo controller: a feedback and an allocation, two independent choices, and an observer."""
 
 from __future__ import annotations
 
@@ -11,25 +11,30 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
+from ukctrl.control.disturbance import AnyDisturbanceObserver
+from ukctrl.control.disturbance.observer import DisturbanceObserver, taken_off
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Asked, Feedback
-from ukctrl.control.task import Signal, Task
+from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Tick, served
+from ukctrl.core.algebra.factorisation import combined
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import Instance, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Snapshot
 
 
 @spec
 class Servo(Controller):
     r"""Constraint-following control, $u = (C \bar B)^+ \bar b$ without a matrix square root.
 
-    The feedback turns the rows into a demand, the allocation turns the demand into an input.
+    The feedback turns the rows into a demand, the allocation turns the demand into an input. A
+    disturbance observer takes from the demand what the robot does by itself.
 
     References:
         Chen, "Constraint-following servo control design for mechanical systems", J. Vib.
@@ -41,6 +46,9 @@ class Servo(Controller):
     """What row acceleration to ask for."""
     allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
     """Which input gives it."""
+    disturbance: AnyDisturbanceObserver | Annotated[DisturbanceObserver, Instance()] | None = None
+    """What estimates the acceleration that the believed robot does not explain, which is taken off
+    the demand; absent: nothing does."""
 
     def start(self, task: Task) -> Law:
         return _ServoLaw(self, task)
@@ -57,53 +65,81 @@ class Servo(Controller):
         return self.feedback.attach(stack).error_polynomials(stack)
 
     def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        observed: Mapping[str, float] = {}
+        if self.disturbance is not None:
+            terms = terms.beside_a_third()
+            observed = self.disturbance.gains_for(terms)
         gains = self.feedback.gains_for(terms)
-        return gains and {f"feedback.{name}": value for name, value in gains.items()}
+        if not gains:
+            return gains
+        parts = (("feedback", gains), ("disturbance", observed))
+        return {f"{part}.{name}": value for part, own in parts for name, value in own.items()}
 
 
 @final
 class _ServoLaw(Law):
-    """Its memory is that of the feedback, and behind it that of an allocation that looks back."""
+    """Its memory is that of the feedback, of the observer, and of an allocation that looks back."""
 
     def __init__(self, spec: Servo, task: Task) -> None:
         super().__init__(task)
         self._feedback = spec.feedback.attach(self.stack)
         self._names = self._feedback.names or self.stack.names
         self.allocator = spec.allocation.attach(task, self._names)
-        start = task.robot.snapshot(task.q, task.v, task.start)
-        own = self._feedback.begin(task.start, self.stack.write(start))
-        self._own = len(own)
-        self.memory = np.concatenate([own, self.allocator.memory])
+        self._observer = spec.disturbance.attach(task) if spec.disturbance else None
+        parts = self._parts(task.robot.snapshot(task.q, task.v, task.start))
+        self._own, self._seen = len(parts[0]), len(parts[0]) + len(parts[1])
+        self.memory = np.concatenate(parts)
+
+    def begin(self, dynamics: Dynamics) -> Vector:
+        return np.concatenate(self._parts(dynamics.snapshot))
+
+    def _parts(self, s: Snapshot) -> tuple[Vector, Vector, Vector]:
+        """Return the memory of a start at a state: of the feedback, observer and allocation."""
+        own = self._feedback.begin(s.t, self.stack.write(s))
+        observed = self._observer.begin(s) if self._observer else NO_MEMORY
+        return own, observed, self.allocator.memory
 
     def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
         rows, feedback, allocator = self.stack.rows, self._feedback, self.allocator
-        own, last = tick.memory[: self._own], tick.memory[self._own :]
+        own, observed, last = np.split(tick.memory, (self._own, self._seen))
         yield from self.stack.steps(dynamics.snapshot).every
         asked = Asked(rows, tick.demand, tick.memory_rate[: self._own], np.ones(1))
         if feedback.asks_otherwise:
             others = Rows.zeros(len(self._names), dynamics.robot.nv)
             asked = asked._replace(rows=others, demand=np.zeros(len(self._names)))
         yield from feedback.steps(rows, own, dynamics, asked)
+        demand, a_free = asked.demand, dynamics.a_free
+        if self._observer:
+            delta = np.zeros(len(a_free))
+            demand, a_free = np.zeros(len(demand)), np.zeros(len(a_free))
+            yield from self._observer.steps(dynamics, observed, delta)
+            yield Call(taken_off, asked.demand, asked.rows.A, delta, demand)
+            yield Call(combined, dynamics.a_free, 1.0, delta, a_free)
         if len(last):
             yield from allocator.look_back_steps(last)
         free = np.zeros(len(tick.u))
         if feedback.asks_otherwise:
             nothing = Rows.zeros(*asked.rows.A.shape)
             yield from allocator.steps(nothing, nothing.b, dynamics, free)
-        yield from allocator.steps(asked.rows, asked.demand, dynamics, tick.u)
+        yield from allocator.steps(asked.rows, demand, dynamics, tick.u)
         if feedback.asks_otherwise:
             yield Call(fade, asked.share, free, tick.u)
-            brought = rows.A, dynamics.a_free, dynamics.G, tick.u
+            brought = rows.A, a_free, dynamics.G, tick.u
             yield Call(served, *brought, tick.demand)
         if len(last):
-            yield from allocator.memory_steps(tick.u, last, tick.memory_rate[self._own :])
+            yield from allocator.memory_steps(tick.u, last, tick.memory_rate[self._seen :])
+        if self._observer:
+            rate = tick.memory_rate[self._own : self._seen]
+            yield from self._observer.memory_steps(dynamics, observed, tick.u, rate)
         tick.asks[0] = 1.0
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
         rows = self.stack.write(dynamics.snapshot)
         told = self._feedback.signals(rows, memory[: self._own], dynamics)
-        return {**told, **self.allocator.signals()}
+        observed = memory[self._own : self._seen]
+        seen = self._observer.signals(dynamics, observed) if self._observer else {}
+        return {**told, **seen, **self.allocator.signals()}
 
 
 @compiled

@@ -89,6 +89,14 @@ class Terms:
         w, two = self.frequency(3), 2.0 * self.damping
         return (1.0 + two) * w * w, w**3, (1.0 + two) * w
 
+    def beside_a_third(self) -> Terms:
+        """Return the terms by which a pair of poles is where it is beside that of an integral.
+
+        With an observer whose pole is as far from zero, both together do what is asked.
+        """
+        bandwidth = self.frequency(3) * _crosses(self.damping, 2)
+        return Terms(bandwidth=bandwidth, damping=self.damping)
+
     def real_pair(self) -> tuple[float, float] | None:
         """Return the rates of the two poles, the slower first; None where they are not real.
 

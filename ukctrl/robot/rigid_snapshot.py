@@ -13,7 +13,7 @@ from ukctrl.robot.force_kernels import Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 from ukctrl.robot.tree_kernels import Room, Tree, mass_and_bias, rigid_terms
-from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
+from ukctrl.robot.whole_kernels import as_one_mass, gravity_load, momentum_drift
 
 
 def room_for(tree: Tree, gravity: Vector, nq: int) -> Room:
@@ -76,6 +76,11 @@ class RigidSnapshot(Snapshot):
     def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
         both = np.zeros((2, len(out)))
         return (Call(coriolis_force, *self._apart(), self.q, self.v, w, both, out),)
+
+    def momentum_drift_steps(self, out: Vector) -> Sequence[Step]:
+        tree, room = self.robot.structure.tree, self._room
+        carried = np.zeros((len(tree.joints), 6))
+        return (Call(momentum_drift, tree, room, self.nle, carried, out),)
 
     def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
         tree, room = self._apart()

@@ -226,6 +226,10 @@ class Snapshot(abc.ABC):
         return (lambda: copy_into(self.coriolis() @ w, out),)
 
     @abc.abstractmethod
+    def momentum_drift_steps(self, out: Vector) -> Sequence[Step]:
+        r"""Return what writes $\dot M v$ at this state, by which $M v$ changes beside $M a$."""
+
+    @abc.abstractmethod
     def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
         r"""Return what writes the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$ into zeros.
 

@@ -6,9 +6,20 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.robot.spatial_kernels import body, dot, momentum, power, six, three
+from ukctrl.robot.spatial_kernels import (
+    body,
+    dot,
+    force_from,
+    momentum,
+    power,
+    rotated_body,
+    six,
+    three,
+    turn_at,
+    write_six,
+)
 from ukctrl.robot.tree_kernels import IV, NV, PARENT, Room, Tree
-from ukctrl.robot.twist_kernels import plus
+from ukctrl.robot.twist_kernels import bracket, plus, twist_sum
 
 
 @compiled
@@ -73,3 +84,33 @@ def gravity_load(tree: Tree, room: Room, load: Vector) -> None:
         force, iv = momentum(body(room.composite, j), up), tree.joints[j, IV]
         for c in range(iv, iv + tree.joints[j, NV]):
             load[c] = power(six(room.axes, c), force)
+
+
+@compiled
+def momentum_drift(tree: Tree, room: Room, nle: Vector, carried: Matrix, drift: Vector) -> None:
+    r"""Write $\dot M v$, after `rigid_terms`.
+
+    The momentum $p_c = s_c \cdot h_j$ of a velocity is that of all that its joint carries, $h_j$,
+    along its axis $s_c$. The first changes by what forces do, $M a + C v$, the axis turns with its
+    body, so $\dot M v = (\mathrm{nle} - g)_c + (v_j \times s_c) \cdot h_j$.
+
+    Args:
+        tree: The joints and bodies.
+        room: What `rigid_terms` has left there.
+        nle: The bias force.
+        carried: Scratch, shape ``(n, 6)``.
+        drift: Receives it, shape ``(nv,)``.
+    """
+    gravity_load(tree, room, drift)
+    for i in range(len(carried)):
+        for k in range(6):
+            carried[i, k] = 0.0
+    for j in range(len(tree.joints) - 1, 0, -1):
+        parent, iv, velocity = tree.joints[j, PARENT], tree.joints[j, IV], six(room.velocity, j)
+        own = momentum(rotated_body(turn_at(room.rotations, j), body(tree.inertias, j)), velocity)
+        total = twist_sum(six(carried, j), 1.0, own)
+        for c in range(iv, iv + tree.joints[j, NV]):
+            turned = power(bracket(velocity, six(room.axes, c)), total)
+            drift[c] = nle[c] - drift[c] + turned
+        handed = force_from(total, three(room.arms, j))
+        write_six(twist_sum(six(carried, parent), 1.0, handed), carried, parent)

@@ -51,9 +51,14 @@ def test_terms_are_one_of_three_and_say_so():
     assert str(Terms(rejection=1e-3, damping=0.7)) == "a rejection of 0.001 s² with damping 0.7"
 
 
+WITH_OBSERVER = control.Servo(
+    feedback=control.Baumgarte(alpha=1.0, beta=1.0),
+    disturbance=control.MomentumObserver(bandwidth=1.0),
+)
 LAWS = {
     "baumgarte": control.Baumgarte(alpha=1.0, beta=1.0),
     "pid": control.Pid(kp=3.0, ki=1.0, kd=3.0),
+    "integral_sliding": control.IntegralSliding(alpha=1.0, beta=1.0, rate=1.0, push=10.0),
     "sliding": control.Sliding(alpha=2.0, beta=1.0, rate=1.0, box=10.0, uncertainty=1e-3),
     "chen_robust": control.ChenRobust(kappa=1.0, rate=1.0, rho=0.3, epsilon=1.0),
     "adaptive_robust": control.AdaptiveRobust(
@@ -71,6 +76,12 @@ def test_every_feedback_has_the_bandwidth_that_was_asked_for(plants, feedback, d
     np.testing.assert_allclose(found.bandwidth, [40.0], rtol=2e-5)
     assert found.slowest == found.bandwidth[0]
     assert all(s.real < 0.0 for s in found.decaying)
+
+
+def test_a_loop_with_an_observer_has_it_with_the_pole_of_that(plants):
+    task = plants.scenario(plants.mass(2.0), controller=WITH_OBSERVER)
+    found = loop_terms(task.replace(designed(task, Terms(bandwidth=40.0)).gains))
+    np.testing.assert_allclose(found.bandwidth, [40.0], rtol=2e-5)
 
 
 @pytest.mark.parametrize("name", ["sliding", "chen_robust", "adaptive_robust"])

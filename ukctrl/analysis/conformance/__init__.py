@@ -17,8 +17,8 @@ A clause does nothing where it holds, and raises `Broken` where it does not.
 In order:
 
 1. ``clauses``: what a suite is. ``situations``: where parts are tried.
-2. One file a kind: ``feedback_clauses``, ``allocation_clauses``, ``constraint_clauses``,
-   ``effect_clauses``, ``controller_clauses``.
+2. One file a kind: ``feedback_clauses``, ``allocation_clauses``, ``disturbance_clauses``,
+   ``constraint_clauses``, ``effect_clauses``, ``controller_clauses``.
 3. ``robot_clauses``, ``scenario_clauses``: robots and scenarios as wholes.
 4. ``examine``: from a file of one's own to what conforms in it.
 """
@@ -27,6 +27,7 @@ from ukctrl.analysis.conformance.allocation_clauses import ALLOCATION
 from ukctrl.analysis.conformance.clauses import Broken, Clause, Conformance, Finding, Suite
 from ukctrl.analysis.conformance.constraint_clauses import CONSTRAINT, Placed
 from ukctrl.analysis.conformance.controller_clauses import CONTROLLER, Trial
+from ukctrl.analysis.conformance.disturbance_clauses import DISTURBANCE
 from ukctrl.analysis.conformance.effect_clauses import EFFECT, Exposed
 from ukctrl.analysis.conformance.feedback_clauses import FEEDBACK
 from ukctrl.analysis.conformance.robot_clauses import ROBOT
@@ -37,6 +38,7 @@ __all__ = [
     "ALLOCATION",
     "CONSTRAINT",
     "CONTROLLER",
+    "DISTURBANCE",
     "EFFECT",
     "FEEDBACK",
     "ROBOT",

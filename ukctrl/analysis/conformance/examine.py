@@ -12,10 +12,12 @@ from ukctrl.analysis.conformance.allocation_clauses import ALLOCATION
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.conformance.constraint_clauses import CONSTRAINT, Placed
 from ukctrl.analysis.conformance.controller_clauses import CONTROLLER, Trial
+from ukctrl.analysis.conformance.disturbance_clauses import DISTURBANCE
 from ukctrl.analysis.conformance.effect_clauses import EFFECT, Exposed
 from ukctrl.analysis.conformance.feedback_clauses import FEEDBACK
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller
+from ukctrl.control.disturbance.observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.plugins import classes_in, load_module
@@ -28,7 +30,7 @@ from ukctrl.simulation.scenario.cards import load_code, resolve_card
 
 EXAMPLE = 1.0
 """What a setting gets that has no default and is not given."""
-KINDS = (Controller, Feedback, Allocation, Constraint, Effect)
+KINDS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Effect)
 """What a file may define."""
 
 
@@ -109,6 +111,8 @@ def _examined(part: Any, on: Scenario, name: str) -> Conformance:
             return FEEDBACK.examine(part, name)
         case Allocation():
             return ALLOCATION.examine(part, name)
+        case DisturbanceObserver():
+            return DISTURBANCE.examine(part, name)
         case Effect():
             return EFFECT.examine(Exposed(part, on), name)
         case _:  # a constraint

@@ -9,15 +9,16 @@ so a natural frequency $\omega$ and a damping ratio $\zeta$ give $\alpha = 2 \ze
 $\beta = \omega^2$. A nonholonomic row has no $\phi$; its velocity error obeys
 $\dot\psi + \alpha \psi = 0$.
 
-The linear ones look at the rows alone. `Sliding`, `ChenRobust`, `AdaptiveRobust` and `Lyapunov`
-reckon with a model that is wrong, and promise a bound of the error, which a run records.
+The linear ones and `IntegralSliding` look at the rows alone. `Sliding`, `ChenRobust`,
+`AdaptiveRobust` and `Lyapunov` reckon with a model that is wrong, and promise a bound of the error,
+which a run records.
 
 In order:
 
 1. ``feedback``: the base class, bound to rows; what it asks, remembers and promises.
 2. ``linear``: exact, Baumgarte, PID, first order.
 3. ``surface``: the error of velocity level, and how it decays.
-4. ``odd_functions``, ``sliding``: a box for errors.
+4. ``odd_functions``, ``sliding``: a box for errors. ``integral_sliding``: a bounded integral.
 5. ``chen_robust``: a bound that is known, or learnt. ``lyapunov``: one row for all.
 6. ``model_error``: how wrong a model is, for their bounds.
 """

@@ -1,7 +1,7 @@
 r"""Odd functions, by which a sliding law pushes in place of a sign, which would chatter.
 
-Each is increasing, has $f(-x) = -f(x)$, and is scaled so that $f(1) = 1$: 1 is the edge of the
-error box. They differ in how hard they push inside it and how hard outside.
+Each has $f(-x) = -f(x)$, increases up to there, and is scaled so that $f(1) = 1$: 1 is the edge of
+the error box. They differ in how hard they push inside it and how hard outside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import Positive, Quantity, spec
 from ukctrl.core.program import Call, Step
 
-TANH, ARCTAN, POWER, SINH = range(4)
+TANH, ARCTAN, POWER, SINH, SAT = range(5)
 """What `odd_function` knows."""
 NEAR = 1e-6
 """Where the slope at zero is taken."""
@@ -37,13 +37,15 @@ def odd_function(kind: int, shape: float, x: Vector, y: Vector) -> None:
             y[i] = math.atan(x[i] / shape) / math.atan(1.0 / shape)
         elif kind == POWER:
             y[i] = np.sign(x[i]) * np.abs(x[i]) ** shape
+        elif kind == SAT:
+            y[i] = min(max(x[i], -1.0), 1.0)
         else:
             y[i] = math.sinh(min(max(x[i], -far), far) / shape) / math.sinh(1.0 / shape)
 
 
 @spec
 class OddFunction(abc.ABC):
-    """A smooth increasing odd function with ``f(1) = 1``."""
+    """An odd function with ``f(1) = 1`` that increases up to there, and never falls."""
 
     @abc.abstractmethod
     def __call__(self, x: Vector) -> Vector:
@@ -134,5 +136,17 @@ class Sinh(_OfWidth):
     """Where it turns, as a fraction of the box."""
 
 
-AnyOddFunction = Annotated[Tanh | Arctan | Power | Sinh, Field(discriminator="kind")]
+@spec
+class Sat(_Compiled):
+    r"""$f(x) = \min(\max(x, -1), 1)$: linear inside, and no harder outside than at the edge."""
+
+    kind: Literal["sat"] = "sat"
+    _code: ClassVar[int] = SAT
+
+    @property
+    def _shape(self) -> float:
+        return 1.0
+
+
+AnyOddFunction = Annotated[Tanh | Arctan | Power | Sinh | Sat, Field(discriminator="kind")]
 """Any odd function of the catalogue."""

@@ -150,7 +150,7 @@ class _Switching(Law):
         mode += -1 if back < onwards else 1
         after = memory.copy()
         after[0] = mode
-        after[self._part[mode]] = self.laws[mode].memory  # it begins anew
+        after[self._part[mode]] = self.laws[mode].begin(dynamics)  # anew
         return after
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:

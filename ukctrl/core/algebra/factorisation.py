@@ -86,6 +86,15 @@ def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
 
 
 @compiled
+def multiplied_both_ways(X: Matrix, x: Vector, y: Vector) -> None:
+    """Write ``(X + X') x`` of a square matrix."""
+    for i in range(len(x)):
+        y[i] = 0.0
+        for j in range(len(x)):
+            y[i] += (X[i, j] + X[j, i]) * x[j]
+
+
+@compiled
 def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
     """Write ``x + scale y``."""
     for i in range(x.shape[0]):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ukctrl.core.algebra.differences import jacobian
-from ukctrl.core.algebra.factorisation import multiplied
+from ukctrl.core.algebra.factorisation import multiplied, multiplied_both_ways
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError, near_miss, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
@@ -230,6 +230,12 @@ class FormulaSnapshot(Snapshot):
         C = np.zeros((own, own))
         of_plant = self._structure.plant.coriolis_steps(self, own, C)
         return *of_plant, Call(multiplied, C, w[:own], out[:own])
+
+    def momentum_drift_steps(self, out: Vector) -> Sequence[Step]:
+        own = self._own
+        C = np.zeros((own, own))
+        of_plant = self._structure.plant.coriolis_steps(self, own, C)
+        return *of_plant, Call(multiplied_both_ways, C, self.v[:own], out[:own])
 
     def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
         self.inertial_parameters()

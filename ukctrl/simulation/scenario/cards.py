@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args
 from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller
+from ukctrl.control.disturbance.observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
@@ -213,13 +214,14 @@ def _anchored(node: Any, folder: Path) -> Any:
 def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Controller:
     """Return the controller that a user's Python file defines, or the table.
 
-    Its feedback and allocation may be defined by a user's file as well.
+    Its feedback, allocation and observer may be defined by a user's file as well.
 
     Raises:
         InputError: The code is not trusted, does not exist, or is no controller.
     """
     table = copy.copy(table)
-    for key, base in (("feedback", Feedback), ("allocation", Allocation)):
+    parts = ("feedback", Feedback), ("allocation", Allocation), ("disturbance", DisturbanceObserver)
+    for key, base in parts:
         if key in table:
             table[key] = _coded(table[key], path, label, trust, base, f"controller.{key}")
     return _coded(table, path, label, trust, Controller, "controller")

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from ukctrl.control import AnyController
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.null_space import AnyNullSpace
+from ukctrl.control.disturbance import AnyDisturbanceObserver
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
@@ -18,6 +19,7 @@ UNIONS: dict[str, Any] = {
     "controller": AnyController,
     "feedback": AnyFeedback,
     "allocation": AnyAllocation,
+    "disturbance": AnyDisturbanceObserver,
     "null_space": AnyNullSpace,
     "constraint": AnyConstraint,
     "reference": AnyReference,

@@ -8,8 +8,6 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ukctrl.control.controller import Controller
-from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Quantity
 from ukctrl.core.files.table_paths import parse_value
@@ -25,7 +23,7 @@ DIGITS = 4
 Scale = Literal["log", "uniform"]
 Range = tuple[float, float] | tuple[float, float, Scale]
 """Ends of a range, and how a search is even in it; absent: in the logarithm."""
-LAWS = ("feedback", "gains")
+LAWS = ("feedback", "disturbance", "gains")
 """Tables of a controller in which gains stand, beside those at its top."""
 
 
@@ -60,9 +58,9 @@ class Gain(NamedTuple):
 def gains_of(scenario: Scenario) -> tuple[Gain, ...]:
     """Return the gains of a scenario's controller, each with a decade of range on both sides.
 
-    They are the positive numbers at the top of the controller and in its feedback, alone, in lists
-    or in tables by name. Times are none: they say when, and not how much; nor is what a law takes
-    as known, such as the bound of an uncertainty.
+    They are the positive numbers at the top of the controller, in its feedback and its observer,
+    alone, in lists or in tables by name. Times are none: they say when, and not how much; nor is
+    what a law takes as known, such as the bound of an uncertainty.
     """
     return tuple(
         Gain(f"controller.{path}", value, value / DECADE, value * DECADE)
@@ -158,7 +156,7 @@ def _numbers(owner: Any, *, inner: bool) -> Iterator[tuple[str, float]]:
     if not dc.is_dataclass(owner):
         return
     hints = typing.get_type_hints(type(owner), include_extras=True)
-    assumed = owner.assumed if isinstance(owner, Controller | Feedback) else ()
+    assumed: tuple[str, ...] = getattr(owner, "assumed", ())
     for field in dc.fields(owner):
         if field.name in assumed or _is_time(hints.get(field.name)):
             continue
