@@ -250,53 +250,6 @@ def test_every_package_has_a_page_of_the_python_interface():
 def test_every_decision_stands_once_in_the_index_and_in_order_within_its_subject():
     records = sorted(path.name for path in (DOCS / "decisions").glob("[0-9]*.md"))
     index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
-<<<<<<< HEAD
     subjects = [LISTED.findall(subject) for subject in re.split(r"^## ", index, flags=re.MULTILINE)]
     assert all(listed == sorted(listed) for listed in subjects)
     assert sorted(record for listed in subjects for record in listed) == records
-=======
-    assert re.findall(r"^\| \[\d{4}\]\((.+?)\)", index, re.MULTILINE) == records
-    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    assert re.findall(r"- decisions/(\d.+)$", navigation, re.MULTILINE) == records
-
-
-class Fetches(HTMLParser):
-    """Collect the addresses that a browser fetches to show a page, not those it links to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            is_fetched = name in ("src", "srcset", "poster", "data") or (
-                tag == "link" and name == "href"
-            )
-            if is_fetched and re.match(r"(?:https?:)?//", value or ""):
-                self.found.append(f"<{tag} {name}={value}>")
-
-
-@pytest.mark.pages
-def test_the_site_fetches_nothing_from_elsewhere(site):
-    found = []
-    for page in site.rglob("*.html"):
-        parser = Fetches()
-        parser.feed(page.read_text(encoding="utf-8"))
-        found += [f"{page.relative_to(site)}: {address}" for address in parser.found]
-    for sheet in site.rglob("*.css"):
-        text = sheet.read_text(encoding="utf-8")
-        found += re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\s]+", text)
-    assert not found
-
-
-@pytest.mark.pages
-def test_every_formula_of_the_site_can_be_set(site):
-    pages = [page for page in site.rglob("*.html") if "arithmatex" in page.read_text("utf-8")]
-    assert pages
-    for page in pages:
-        scripts = re.findall(r'<script src="([^"]+)"', page.read_text(encoding="utf-8"))
-        wanted = ["katex.min.js", "auto-render.min.js", "math.js"]
-        local = [name for name in scripts if name.split("/")[-1] in wanted]
-        assert [name.split("/")[-1] for name in local] == wanted
-        assert all((page.parent / name).resolve().is_file() for name in local)
->>>>>>> bc2509e1 (Open every kind of page in a real browser; mend what a phone, a dark ground and keys showed)

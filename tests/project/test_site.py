@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -51,21 +49,6 @@ class Fetches(HTMLParser):
             )
             if is_fetched and re.match(r"(?:https?:)?//", value or ""):
                 self.found.append(f"<{tag} {name}={value}>")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Build the site; a broken link, anchor, reference or navigation entry is an error."""
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 @pytest.mark.pages
