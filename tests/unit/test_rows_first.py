@@ -73,9 +73,8 @@ def test_the_input_of_rows_first_is_the_least_that_meets_them(robot, count):
     A *= 10.0 ** rng.uniform(-4.0, 4.0, (count, 1))  # rows of any unit
     u, miss = np.zeros((2, MOTORS)), np.zeros((2, count))
     none, places = np.zeros((0, 0)), np.ascontiguousarray(np.argwhere(B))
-    given = places, A, b, a_free, L, B, held, u0, 1e-9
-    assert rows_first_input(*given, u[0], miss[0]) == count
     demand = least_input.Demand(A, b, a_free, G, L, motors, none, u0, 1e-9)
+    assert rows_first_input(places, demand, B, held, u[0], miss[0]) == count
     assert least_input.quick_input(demand, u[1], miss[1]) == count
     np.testing.assert_allclose(u[0], u[1], rtol=1e-9, atol=1e-9 * np.abs(u[1]).max())
     np.testing.assert_allclose(A @ (a_free + G @ u[0]), b, rtol=1e-7, atol=1e-8)
@@ -93,12 +92,12 @@ def test_rows_that_depend_on_each_other_are_left_to_those_who_take_care(robot, r
         A[3] += 1e-7 * rng.standard_normal(SIZE) if rows == "almost repeated" else 0.0
     u, miss, places = np.zeros((2, MOTORS)), np.zeros((2, 4)), np.ascontiguousarray(np.argwhere(B))
     own, none = (A, b, a_free), np.zeros((0, 0))
-    assert rows_first_input(places, *own, L, B, held, u0, 1e-9, u[0], miss[0]) == least_input.UNSURE
-    rest = none, u0, 1e-9, 1e-9
-    code = checked_rows_first(places, *own, L, B, held, *rest, u[0], miss[0])
+    nobody = least_input.Demand(*own, np.zeros((SIZE, 0)), L, np.zeros(0), none, u0, 1e-9)
+    assert rows_first_input(places, nobody, B, held, u[0], miss[0]) == least_input.UNSURE
+    code = checked_rows_first(places, nobody, B, held, 1e-9, u[0], miss[0])
     desk = desk_for(4, SIZE, MOTORS, weighed=False)
-    demand = least_input.Demand(*own, G, L, motors, *rest[:3])
-    assert code == least_input.checked_input(desk, demand, rest[3], u[1], miss[1])
+    demand = nobody._replace(G=G, motors=motors)
+    assert code == least_input.checked_input(desk, demand, 1e-9, u[1], miss[1])
     np.testing.assert_array_equal(u[0], u[1])
 
 

@@ -217,20 +217,20 @@ class Dynamics:
         Arguments are those of `ukctrl.core.algebra.least_input.checked_input`, and what a code
         below zero leads to.
         """
-        A, b, a_free, G, _, _, R, *limits = demand
-        if self._rows_first and G is self.G and not R.size:
-            robot = self.L, self.snapshot.B, self._held_directions
+        if self._rows_first and demand.G is self.G and not demand.R.size:
+            nobody = demand._replace(G=np.zeros((len(self.L), 0)), motors=np.zeros(0))
 
             def with_motors(code: int) -> BaseException | None:
                 self.motor_steps()
                 return fault(code)
 
-            given = self._places, A, b, a_free, *robot, R, *limits
-            return Call(checked_rows_first, *given, reach, u, miss, fault=with_motors)
+            given = self._places, nobody, self.snapshot.B, self._held_directions, reach, u, miss
+            return Call(checked_rows_first, *given, fault=with_motors)
         if self.separate:
-            given = self.ties, demand, reach, u, miss
-            return Call(separate.separate_input, *given, fault=fault)
-        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
+            asked = self.ties, demand, reach, u, miss
+            return Call(separate.separate_input, *asked, fault=fault)
+        m, n = demand.A.shape
+        desk = desk_for(m, n, len(u), len(demand.R) > 0)
         return Call(least_input.checked_input, desk, demand, reach, u, miss, fault=fault)
 
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:

@@ -15,6 +15,6 @@ In order:
 """
 
 from ukctrl.analysis.check.check import check
-from ukctrl.analysis.check.findings import Actuation, AlongMotion, AtStart, Check, RowCheck, Way
+from ukctrl.analysis.check.findings import Check
 
-__all__ = ["Actuation", "AlongMotion", "AtStart", "Check", "RowCheck", "Way", "check"]
+__all__ = ["Check", "check"]
