@@ -9,6 +9,7 @@ from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.clear_input import desk_for
+from ukctrl.core.algebra.kernels import Answer, Passive, Pushed
 from ukctrl.core.algebra.rows_first import (
     LARGE,
     SOME,
@@ -38,13 +39,14 @@ def robot(request):
     L, a_free, a_0, motors = np.zeros((SIZE, SIZE)), *np.zeros((2, SIZE)), np.zeros(MOTORS)
     G, none, margins = np.zeros((SIZE, MOTORS)), np.zeros((SIZE, 0)), np.zeros(2)
     held = Held(np.zeros((mp, SIZE)), np.zeros(mp), np.zeros(2, dtype=np.int64))
+    pushed, answer = Pushed(M, *force, B), Answer(L, a_free, G, motors)
     if mp:
-        given = M, *force, B, A_p, b_p, 1e-9, L, a_free, G, motors, a_0, margins
-        assert kernels.passive_answer(*given, np.zeros((0, SIZE)), np.zeros(0)) == mp - 1
-        rest = L, a_free, none, motors[:0], a_0, margins, held.Q, held.weight
-        held.ranks[0] = kernels.passive_answer(M, *force, none, A_p, b_p, 1e-9, *rest)
+        passive, nowhere = Passive(A_p, b_p, 1e-9, a_0, margins), (np.zeros((0, SIZE)), np.zeros(0))
+        assert kernels.passive_answer(pushed, passive, answer, *nowhere) == mp - 1
+        alone = pushed._replace(B=none), passive, Answer(L, a_free, none, motors[:0])
+        held.ranks[0] = kernels.passive_answer(*alone, held.Q, held.weight)
     else:
-        assert kernels.plain_answer(M, *force, B, L, a_free, G, motors) == 0
+        assert kernels.plain_answer(pushed, answer) == 0
     return rng, L, B, held, a_free, G, motors
 
 
