@@ -15,6 +15,6 @@ In order:
 """
 
 from ukctrl.analysis.check.check import check
-from ukctrl.analysis.check.findings import Check
+from ukctrl.analysis.check.findings import Actuation, AlongMotion, AtStart, Check, RowCheck, Way
 
-__all__ = ["Check", "check"]
+__all__ = ["Actuation", "AlongMotion", "AtStart", "Check", "RowCheck", "Way", "check"]

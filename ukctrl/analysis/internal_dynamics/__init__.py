@@ -20,10 +20,18 @@ In order:
 from ukctrl.analysis.internal_dynamics.internal_dynamics import LARGEST, internal_dynamics
 from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_motion import Motion
+from ukctrl.analysis.internal_dynamics.modes import Kind, Modes, modes
+from ukctrl.analysis.internal_dynamics.near_a_state import Near
+from ukctrl.analysis.internal_dynamics.periodic import Periodic
 
 __all__ = [
     "LARGEST",
     "InternalDynamics",
+    "Kind",
+    "Modes",
     "Motion",
+    "Near",
+    "Periodic",
     "internal_dynamics",
+    "modes",
 ]

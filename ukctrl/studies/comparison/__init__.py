@@ -15,12 +15,20 @@ In order:
 
 from ukctrl.studies.comparison.compare import compare
 from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
-from ukctrl.studies.comparison.fairness import Conditions
+from ukctrl.studies.comparison.fairness import Conditions, Fact
+from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
 
 __all__ = [
+    "AtLevel",
     "Comparison",
     "Conditions",
     "Entry",
+    "Fact",
+    "Pair",
+    "Robustness",
+    "Row",
     "compare",
+    "write_comparison",
 ]
