@@ -90,14 +90,14 @@ def equation(form: motion.Form, system: System, method: str = "svd") -> Work:
 
 def kernel(system: System) -> Work:
     n = len(system.Q)
-    B, nle, b = np.zeros((n, 0)), np.zeros(n), np.vstack([system.b, np.zeros(len(system.b))])
-    L, a, G = np.empty((n, n)), np.empty(n), np.empty((n, 0))
-    a_0, margins, motors = np.empty(n), np.empty(2), np.empty(0)
+    a, b = np.empty(n), np.vstack([system.b, np.zeros(len(system.b))])
+    pushed = kernels.Pushed(system.M, np.zeros(n), system.Q, np.zeros((n, 0)))
+    passive = kernels.Passive(system.A, b, RTOL, np.empty(n), np.empty(2))
+    answer = kernels.Answer(np.empty((n, n)), a, np.empty((n, 0)), np.empty(0))
     none = np.empty((0, n)), np.empty(0)
 
     def work() -> Array:
-        given = system.M, nle, system.Q, B, system.A, b, RTOL, L, a, G
-        kernels.passive_answer(*given, motors, a_0, margins, *none)
+        kernels.passive_answer(pushed, passive, answer, *none)
         return a
 
     return work

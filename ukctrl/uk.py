@@ -116,17 +116,16 @@ def affine_answer(
     expect("M", M_.shape, (n, n))
     expect("B", B_.shape, (n, B_.shape[1]))
     A_, b_ = _rows(A_p, b_p, n, "A_p", "b_p")
-    L, a_free, G = np.empty((n, n)), np.empty(n), np.empty(B_.shape)
-    none, motors = np.zeros(n), np.empty(B_.shape[1])
+    a_free, G = np.empty(n), np.empty(B_.shape)
+    pushed = kernels.Pushed(M_, np.zeros(n), Q_, B_)
+    answer = kernels.Answer(np.empty((n, n)), a_free, G, np.empty(B_.shape[1]))
     if len(b_):
         right = np.vstack([b_, np.zeros(len(b_))])
-        rank_or_failure = kernels.passive_answer(
-            *(M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, motors),
-            *(np.empty(n), np.empty(2)),
-            *(np.empty((0, n)), np.empty(0)),
-        )
+        passive = kernels.Passive(A_, right, rank.passive, np.empty(n), np.empty(2))
+        nowhere = np.empty((0, n)), np.empty(0)
+        rank_or_failure = kernels.passive_answer(pushed, passive, answer, *nowhere)
     else:
-        rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G, motors)
+        rank_or_failure = kernels.plain_answer(pushed, answer)
     raise_if_singular(rank_or_failure)
     raise_if_conflicting(A_, b_, a_free, rank, rows, load=(M_, Q_))
     return AffineAnswer(a_free, G)

@@ -116,7 +116,9 @@ def test_the_answer_splits_into_what_is_asked_for_and_what_stabilises(rng):
     G, margins = np.empty((6, 1)), np.empty(2)
     B = rng.standard_normal((6, 1))
     rank = kernels.passive_answer(
-        *(M, np.zeros(6), Q, B, A, right, RTOL, L, a, G, np.empty(1), a_0, margins),
+        kernels.Pushed(M, np.zeros(6), Q, B),
+        kernels.Passive(A, right, RTOL, a_0, margins),
+        kernels.Answer(L, a, G, np.empty(1)),
         *(np.empty((0, 6)), np.empty(0)),
     )
     assert rank == 2

@@ -8,6 +8,7 @@ import pytest
 from ukctrl.core.algebra import clear_input, kernels, least_input
 from ukctrl.core.algebra.clear_answer import clear_answer, room_for
 from ukctrl.core.algebra.factorisation import factor_unrooted, solve_unrooted
+from ukctrl.core.algebra.kernels import Answer, Passive, Pushed
 
 N, NU = 7, 9
 RTOL = 1e-9
@@ -143,16 +144,16 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
     m, M, B = 3, positive(rng, N), rng.standard_normal((N, nu))
     A, b_p = rows(rng, m, near), rng.standard_normal((2, m))
     B[:, :1] = A[:1].T[:, :nu]  # a motor that presses against the rows alone
-    given = M, rng.standard_normal(N), rng.standard_normal(N), B, A, b_p, RTOL
+    pushed = Pushed(M, rng.standard_normal(N), rng.standard_normal(N), B)
     found, none = [], (np.zeros((0, N)), np.zeros(0))
-    for answer in (
+    for solve in (
         lambda *all: clear_answer(room_for(N, m, nu), *all),
         lambda *all: kernels.passive_answer(*all, *none),
     ):
-        L, a_free, G, motors = np.zeros((N, N)), np.zeros(N), np.zeros((N, nu)), np.zeros(nu)
-        a_0, margins = np.zeros(N), np.zeros(2)
-        assert answer(*given, L, a_free, G, motors, a_0, margins) == m
-        found.append((L, a_free, G, motors, a_0, margins))
+        answer = Answer(np.zeros((N, N)), np.zeros(N), np.zeros((N, nu)), np.zeros(nu))
+        passive = Passive(A, b_p, RTOL, np.zeros(N), np.zeros(2))
+        assert solve(pushed, passive, answer) == m
+        found.append((*answer, passive.a_0, passive.margins))
     ours, others = found
     loss = 1.0 / near if near else 1.0
     for one, other in zip(ours[:5], others[:5], strict=True):
@@ -169,8 +170,9 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
 def test_passive_rows_that_repeat_each_other_are_left_to_orthonormal_ones(rng):
     M, A, b_p = positive(rng, N), rows(rng, 3, 0.0), rng.standard_normal((2, 3))
     none, a = np.zeros((N, 0)), np.zeros(N)
-    rest = np.zeros((N, N)), a, none, np.zeros(0), np.zeros(N), np.zeros(2)
+    answer = Answer(np.zeros((N, N)), a, none, np.zeros(0))
+    rest = Passive(A, b_p, RTOL, np.zeros(N), np.zeros(2)), answer
     for last in (A[0], A[0] + 1e-7 * A[1], np.zeros(N)):
         A[2] = last
-        assert clear_answer(room_for(N, 3, 0), M, a, a, none, A, b_p, RTOL, *rest) == 0
-    assert clear_answer(room_for(N, 3, 0), -M, a, a, none, A, b_p, RTOL, *rest) == -1
+        assert clear_answer(room_for(N, 3, 0), Pushed(M, a, a, none), *rest) == 0
+    assert clear_answer(room_for(N, 3, 0), Pushed(-M, a, a, none), *rest) == -1

@@ -8,14 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.mechanics.integrate.fixed_kernels import ERROR, PATH, is_due, look
+from ukctrl.mechanics.integrate.fixed_kernels import ERROR, PATH, SPEED_LIMIT, is_due, look
 from ukctrl.mechanics.integrate.fixed_step import FixedStep, halving
-from ukctrl.mechanics.integrate.integrator import (
-    SPEED_LIMIT,
-    IntegrationFailed,
-    check_bounded,
-    crossing,
-)
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, crossing
 from ukctrl.mechanics.integrate.step_over import (
     LENGTHS,
     LOOSER,

@@ -17,7 +17,8 @@ WEAK = {"weak": 1e-7, "weak, alike": 1e-12}
 def answers(M, nle, B):
     n, nu = B.shape
     L, a_free, G, motors = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu)
-    code = kernels.plain_answer(M, nle, np.ones(n), B, L, a_free, G, motors)
+    pushed = kernels.Pushed(M, nle, np.ones(n), B)
+    code = kernels.plain_answer(pushed, kernels.Answer(L, a_free, G, motors))
     return code, L, a_free, G, motors
 
 
@@ -129,9 +130,10 @@ def constrained(M, nle, B, A_p, b_p):
     n, nu = B.shape
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
     a_0, margins = np.zeros(n), np.zeros(2)
-    given = M, nle, np.ones(n), B, A_p, b_p, 1e-4
-    room = np.zeros((0, n)), np.zeros(0)
-    rank = kernels.passive_answer(*given, L, a_free, G, np.zeros(nu), a_0, margins, *room)
+    pushed = kernels.Pushed(M, nle, np.ones(n), B)
+    passive = kernels.Passive(A_p, b_p, 1e-4, a_0, margins)
+    answer, nowhere = kernels.Answer(L, a_free, G, np.zeros(nu)), (np.zeros((0, n)), np.zeros(0))
+    rank = kernels.passive_answer(pushed, passive, answer, *nowhere)
     return rank, a_free, G, a_0, margins
 
 

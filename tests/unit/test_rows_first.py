@@ -9,6 +9,7 @@ from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.clear_input import desk_for
+from ukctrl.core.algebra.kernels import Answer, Passive, Pushed
 from ukctrl.core.algebra.rows_first import (
     LARGE,
     SOME,
@@ -38,13 +39,14 @@ def robot(request):
     L, a_free, a_0, motors = np.zeros((SIZE, SIZE)), *np.zeros((2, SIZE)), np.zeros(MOTORS)
     G, none, margins = np.zeros((SIZE, MOTORS)), np.zeros((SIZE, 0)), np.zeros(2)
     held = Held(np.zeros((mp, SIZE)), np.zeros(mp), np.zeros(2, dtype=np.int64))
+    pushed, answer = Pushed(M, *force, B), Answer(L, a_free, G, motors)
     if mp:
-        given = M, *force, B, A_p, b_p, 1e-9, L, a_free, G, motors, a_0, margins
-        assert kernels.passive_answer(*given, np.zeros((0, SIZE)), np.zeros(0)) == mp - 1
-        rest = L, a_free, none, motors[:0], a_0, margins, held.Q, held.weight
-        held.ranks[0] = kernels.passive_answer(M, *force, none, A_p, b_p, 1e-9, *rest)
+        passive, nowhere = Passive(A_p, b_p, 1e-9, a_0, margins), (np.zeros((0, SIZE)), np.zeros(0))
+        assert kernels.passive_answer(pushed, passive, answer, *nowhere) == mp - 1
+        alone = pushed._replace(B=none), passive, Answer(L, a_free, none, motors[:0])
+        held.ranks[0] = kernels.passive_answer(*alone, held.Q, held.weight)
     else:
-        assert kernels.plain_answer(M, *force, B, L, a_free, G, motors) == 0
+        assert kernels.plain_answer(pushed, answer) == 0
     return rng, L, B, held, a_free, G, motors
 
 
@@ -73,9 +75,8 @@ def test_the_input_of_rows_first_is_the_least_that_meets_them(robot, count):
     A *= 10.0 ** rng.uniform(-4.0, 4.0, (count, 1))  # rows of any unit
     u, miss = np.zeros((2, MOTORS)), np.zeros((2, count))
     none, places = np.zeros((0, 0)), np.ascontiguousarray(np.argwhere(B))
-    given = places, A, b, a_free, L, B, held, u0, 1e-9
-    assert rows_first_input(*given, u[0], miss[0]) == count
     demand = least_input.Demand(A, b, a_free, G, L, motors, none, u0, 1e-9)
+    assert rows_first_input(places, demand, B, held, u[0], miss[0]) == count
     assert least_input.quick_input(demand, u[1], miss[1]) == count
     np.testing.assert_allclose(u[0], u[1], rtol=1e-9, atol=1e-9 * np.abs(u[1]).max())
     np.testing.assert_allclose(A @ (a_free + G @ u[0]), b, rtol=1e-7, atol=1e-8)
@@ -93,12 +94,12 @@ def test_rows_that_depend_on_each_other_are_left_to_those_who_take_care(robot, r
         A[3] += 1e-7 * rng.standard_normal(SIZE) if rows == "almost repeated" else 0.0
     u, miss, places = np.zeros((2, MOTORS)), np.zeros((2, 4)), np.ascontiguousarray(np.argwhere(B))
     own, none = (A, b, a_free), np.zeros((0, 0))
-    assert rows_first_input(places, *own, L, B, held, u0, 1e-9, u[0], miss[0]) == least_input.UNSURE
-    rest = none, u0, 1e-9, 1e-9
-    code = checked_rows_first(places, *own, L, B, held, *rest, u[0], miss[0])
+    nobody = least_input.Demand(*own, np.zeros((SIZE, 0)), L, np.zeros(0), none, u0, 1e-9)
+    assert rows_first_input(places, nobody, B, held, u[0], miss[0]) == least_input.UNSURE
+    code = checked_rows_first(places, nobody, B, held, 1e-9, u[0], miss[0])
     desk = desk_for(4, SIZE, MOTORS, weighed=False)
-    demand = least_input.Demand(*own, G, L, motors, *rest[:3])
-    assert code == least_input.checked_input(desk, demand, rest[3], u[1], miss[1])
+    demand = nobody._replace(G=G, motors=motors)
+    assert code == least_input.checked_input(desk, demand, 1e-9, u[1], miss[1])
     np.testing.assert_array_equal(u[0], u[1])
 
 

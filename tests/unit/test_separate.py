@@ -28,8 +28,8 @@ def robots():
 
 def answers(solve, M, nle, B):
     n, nu = B.shape
-    written = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu)
-    code = solve(M, nle, np.ones(n), B, *written)
+    written = kernels.Answer(np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu))
+    code = solve(kernels.Pushed(M, nle, np.ones(n), B), written)
     return code, *written
 
 

@@ -18,8 +18,6 @@ from ukctrl.core.arrays import Array
 
 CONFIDENCE = 0.95
 """Probability that an interval covers what it is for; a test errs with the rest of it."""
-TAIL = 40
-"""Of a binomial distribution nothing counts that is more standard deviations from its mean."""
 SAME_RTOL = 1e-12
 """Differences whose spread is below this fraction of the values are one number, rounded."""
 
@@ -150,20 +148,6 @@ def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> E
     return Estimate(share, low, 1.0 if successes >= trials else middle + half)
 
 
-def average_ranks(values: Array) -> Array:
-    """Return the ranks of values from 1 on; equal ones share the average of theirs.
-
-    `scipy.stats.rankdata`, whose package takes as long to import as a page to draw.
-    """
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    count = np.diff(np.append(begins, len(values)))
-    ranks: Array = np.empty(len(values))
-    ranks[order] = np.repeat(begins + 0.5 * (count + 1), count)
-    return ranks
-
-
 def quantile(ordered: Array, level: float) -> float:
     """Return the quantile of values in rising order, by NumPy's and pandas' default interpolation.
 
@@ -216,14 +200,10 @@ def quantile_interval(
 
 def _binomial_quantile(probability: float, n: int, share: float) -> int:
     """Return the smallest number that so many successes in n trials do not exceed, so probably."""
-    width = int(TAIL * math.sqrt(n * share * (1.0 - share))) + TAIL
-    first, last = max(0, int(n * share) - width), min(n, int(n * share) + width)
-    k = np.arange(first, last + 1)
-    at_first = math.lgamma(n + 1) - math.lgamma(first + 1) - math.lgamma(n - first + 1)
-    at_first += first * math.log(share) + (n - first) * math.log1p(-share)
-    ratios = np.log((n - k[:-1]) / (k[:-1] + 1.0) * (share / (1.0 - share)))
-    below = np.cumsum(np.exp(at_first + np.concatenate([[0.0], np.cumsum(ratios)])))
-    return first + int(np.searchsorted(below, probability))
+    from scipy.special import bdtr, bdtrik
+
+    k = math.ceil(float(bdtrik(probability, n, share)))
+    return k - 1 if k > 0 and bdtr(k - 1, n, share) >= probability else k
 
 
 def _half_width(values: Array) -> float:

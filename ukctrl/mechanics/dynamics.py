@@ -217,20 +217,20 @@ class Dynamics:
         Arguments are those of `ukctrl.core.algebra.least_input.checked_input`, and what a code
         below zero leads to.
         """
-        A, b, a_free, G, _, _, R, *limits = demand
-        if self._rows_first and G is self.G and not R.size:
-            robot = self.L, self.snapshot.B, self._held_directions
+        if self._rows_first and demand.G is self.G and not demand.R.size:
+            nobody = demand._replace(G=np.zeros((len(self.L), 0)), motors=np.zeros(0))
 
             def with_motors(code: int) -> BaseException | None:
                 self.motor_steps()
                 return fault(code)
 
-            given = self._places, A, b, a_free, *robot, R, *limits
-            return Call(checked_rows_first, *given, reach, u, miss, fault=with_motors)
+            given = self._places, nobody, self.snapshot.B, self._held_directions, reach, u, miss
+            return Call(checked_rows_first, *given, fault=with_motors)
         if self.separate:
-            given = self.ties, demand, reach, u, miss
-            return Call(separate.separate_input, *given, fault=fault)
-        desk = desk_for(len(A), A.shape[1], len(u), len(R) > 0)
+            asked = self.ties, demand, reach, u, miss
+            return Call(separate.separate_input, *asked, fault=fault)
+        m, n = demand.A.shape
+        desk = desk_for(m, n, len(u), len(demand.R) > 0)
         return Call(least_input.checked_input, desk, demand, reach, u, miss, fault=fault)
 
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
@@ -259,30 +259,29 @@ class Dynamics:
 
     def _answer(self, f: Vector, B: Matrix, a_free: Vector, G: Matrix) -> Iterator[Step]:
         """Yield what writes the answer to forces that are there then and inputs through ``B``."""
-        s, rank, gains, L = self.snapshot, self.rank, self.gains, self.L
-        motors = self.motors[: B.shape[1]]
+        s, rank, gains = self.snapshot, self.rank, self.gains
+        pushed = kernels.Pushed(s.M, s.nle, f, B)
+        answer = kernels.Answer(self.L, a_free, G, self.motors[: B.shape[1]])
         if not self._count:
-            plain = s.M, s.nle, f, B, L, a_free, G, motors
             if self.separate:
-                yield Call(separate.separate_answer, self.ties, *plain, fault=singular)
+                yield Call(separate.separate_answer, self.ties, pushed, answer, fault=singular)
             else:
-                yield Call(kernels.plain_answer, *plain, fault=singular)
+                yield Call(kernels.plain_answer, pushed, answer, fault=singular)
             return
         yield from self.passive.steps(s).every
         if self._pushes:
             total = np.zeros(len(f))
             yield from self._pushing.every
             yield Call(push_kernels.total, f, self.nonideal, total)
-            f = total
+            pushed = pushed._replace(f=total)
         A, b, rate, error = self.passive.rows
-        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
-        yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
-        given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
+        yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, self._b_p)
+        passive = kernels.Passive(A, self._b_p, float(rank.passive), self._a_0, self.margins)
         clear = self._count <= len(f) and self._count < MANY_ROWS and not self._rows_first
         room = room_for(len(f), self._count if clear else 0, B.shape[1])
-        yield Call(ranked_answer, room, *given, a_0, margins, self._held_directions, fault=singular)
-        limits = float(rank.passive), float(rank.reach)
-        agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
+        held = self._held_directions
+        yield Call(ranked_answer, room, pushed, passive, answer, held, fault=singular)
+        agreed = s.v, passive, rate, error, float(rank.reach), self.ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)
 
     def _push_steps(self) -> Iterator[Step]:

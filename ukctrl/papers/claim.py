@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,44 +75,26 @@ class Claim:
         return "agrees" if abs(self.ours - self.printed) <= allowed else self.otherwise
 
 
-def below(
-    where: str,
-    what: str,
-    miss: ArrayLike,
-    bound: float,
-    *,
-    unit: str = "",
-    otherwise: Verdict = "differs",
-    note: str = "",
-) -> Claim:
+class _Told(TypedDict, total=False):
+    """Fields of `Claim` that `below` and `zero` hand on."""
+
+    unit: str
+    otherwise: Verdict
+    note: str
+
+
+def below(where: str, what: str, miss: ArrayLike, bound: float, **told: Unpack[_Told]) -> Claim:
     """Return the claim that a miss, of which nothing is printed, is at most a bound.
 
     Ours is the largest absolute entry of ``miss``; the other arguments are fields of `Claim`.
     """
     worst = float(np.abs(miss).max())
-    return Claim(
-        where=where,
-        what=what,
-        ours=worst,
-        unit=unit,
-        holds=worst <= bound,
-        otherwise=otherwise,
-        note=note,
-    )
+    return Claim(where=where, what=what, ours=worst, holds=worst <= bound, **told)
 
 
-def zero(
-    where: str,
-    what: str,
-    miss: ArrayLike,
-    within: float,
-    *,
-    unit: str = "",
-    otherwise: Verdict = "differs",
-    note: str = "",
-) -> Claim:
+def zero(where: str, what: str, miss: ArrayLike, within: float, **told: Unpack[_Told]) -> Claim:
     """Return the claim that what two formulas of the paper differ by is zero; see `below`."""
-    claim = below(where, what, miss, within, unit=unit, otherwise=otherwise, note=note)
+    claim = below(where, what, miss, within, **told)
     return dc.replace(claim, printed=0.0, within=within, holds=None)
 
 

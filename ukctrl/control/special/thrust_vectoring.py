@@ -378,7 +378,7 @@ class _ThrustLaw(Law):
         moving = body.R, body.J, body.velocity[3:], body.drift[3:]
         yield Call(turning_rates, self._turns, AHEAD, whole, rate, acceleration)
         wanted = self._wanted[0], rate, acceleration
-        yield Call(orientation_rows, *moving, *wanted, *self._turn.part(slice(0, 3)))
+        yield Call(orientation_rows, moving, wanted, self._turn.part(slice(0, 3)))
 
     def _served(self, dynamics: Dynamics, d: Vector, tick: Tick) -> Iterator[Step]:
         """Yield what asks the allocation for the four rows."""

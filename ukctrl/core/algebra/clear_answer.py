@@ -24,6 +24,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     solve_upper_columns,
 )
+from ukctrl.core.algebra.kernels import Answer, Passive, Pushed
 from ukctrl.core.algebra.products import column_lengths, write_gram, write_weighted_columns
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up
 from ukctrl.core.arrays import Matrix, Vector
@@ -57,31 +58,18 @@ def room_for(n: int, m: int, nu: int) -> Room:
 
 
 @compiled
-def clear_answer(
-    room: Room,
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    A_p: Matrix,
-    b_p: Matrix,
-    rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-    a_0: Vector,
-    margins: Vector,
-) -> int:
+def clear_answer(room: Room, pushed: Pushed, passive: Passive, answer: Answer) -> int:
     """Do what `ukctrl.core.algebra.kernels.passive_answer` does; return 0 where rows are not clear
     of each other.
     """
-    T, S, each, m = room.T, room.S, room.each, len(A_p)
+    T, S, each, m = room.T, room.S, room.each, len(passive.A)
+    (M, nle, f, B), (L, a_free, G, motors) = pushed, answer
+    A, b, rtol, a_0, margins = passive
     length, asked, both = each[LENGTH], each[ASKED], each[BOTH]
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
-    write_weighted_columns(L, A_p, T)
+    write_weighted_columns(L, A, T)
     column_lengths(T, length)
     longest = 0.0
     for i in range(m):
@@ -89,8 +77,8 @@ def clear_answer(
     for i in range(m):
         if not length[i] > NOTHING * longest:
             return 0
-        asked[i] = b_p[0, i] / length[i]
-        both[i] = asked[i] + b_p[1, i] / length[i]
+        asked[i] = b[0, i] / length[i]
+        both[i] = asked[i] + b[1, i] / length[i]
         scale = 1.0 / length[i]
         for c in range(len(T)):
             T[c, i] *= scale

@@ -7,7 +7,7 @@ from ukctrl.core.algebra.clear_answer import Room, clear_answer
 from ukctrl.core.algebra.row_space import GRADUAL
 from ukctrl.core.algebra.rows_first import Held
 from ukctrl.core.algebra.stabilisation import conflict
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
 
 NOW, HIGHEST = range(2)
@@ -17,27 +17,17 @@ NOW, HIGHEST = range(2)
 @compiled
 def ranked_answer(
     room: Room,
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    A: Matrix,
-    b_p: Matrix,
-    rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-    a_0: Vector,
-    margins: Vector,
+    pushed: kernels.Pushed,
+    passive: kernels.Passive,
+    answer: kernels.Answer,
     held: Held,
 ) -> int:
     """Write the answer and its rank; see `ukctrl.core.algebra.kernels.passive_answer`."""
-    rank, answers = 0, (L, a_free, G, motors, a_0, margins)
+    rank = 0
     if len(room.S) > 0:
-        rank = clear_answer(room, M, nle, f, B, A, b_p, rtol, *answers)
+        rank = clear_answer(room, pushed, passive, answer)
     if rank == 0:
-        rank = kernels.passive_answer(M, nle, f, B, A, b_p, rtol, *answers, held.Q, held.weight)
+        rank = kernels.passive_answer(pushed, passive, answer, held.Q, held.weight)
     held.ranks[NOW] = rank
     return rank
 
@@ -45,23 +35,20 @@ def ranked_answer(
 @compiled
 def settled(
     v: Vector,
-    A: Matrix,
+    passive: kernels.Passive,
     rate: Vector,
     error: Vector,
-    b_p: Matrix,
-    rtol: float,
     reach: float,
-    a_0: Vector,
-    margins: Vector,
     ranks: Indices,
     allowed: Vector,
 ) -> bool:
     """Return whether the passive rows agree; write what each of them may be missed by."""
-    rank = ranks[NOW]
+    rank, rtol = ranks[NOW], passive.rtol
     ranks[HIGHEST] = max(ranks[HIGHEST], rank)
     if rank == len(rate):
         return True
-    kept, loose = margins[0], margins[1]
+    kept, loose = passive.margins[0], passive.margins[1]
     if kept < GRADUAL * rtol or rank < ranks[HIGHEST]:
         loose = GRADUAL * rtol  # near a singular position rows are met in part
-    return conflict(A, b_p[0], a_0, v, rate, error, reach, loose, kept, allowed) == 0
+    given = passive.A, passive.b[0], passive.a_0
+    return conflict(*given, v, rate, error, reach, loose, kept, allowed) == 0

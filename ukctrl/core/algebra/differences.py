@@ -4,7 +4,7 @@ the steps that they lead.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,21 +22,8 @@ ROUGH_STEP = 1e-5
 """The same where two evaluations an argument must do, with an error of second order."""
 WEIGHTS = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
 """Of the differences over 2, 4 and 6 steps, each times the step."""
-
-
-def rough_jacobian(values: Callable[[Vector], Vector], size: int) -> Matrix:
-    """Return the derivative of a function at zero to some nine digits, shape ``(k, size)``.
-
-    For Newton's method, which corrects what it lacks. Arguments as for `jacobian`.
-    """
-    columns, move = [], np.zeros(size)
-    for i in range(size):
-        move[i] = ROUGH_STEP
-        ahead = values(move)
-        move[i] = -ROUGH_STEP
-        columns.append((ahead - values(move)) / (2.0 * ROUGH_STEP))
-        move[i] = 0.0
-    return np.ascontiguousarray(np.array(columns).T)
+CENTRAL = (0.5,)
+"""Of that over 2 steps alone."""
 
 
 STATE_STEP = 2.0**-17
@@ -66,19 +53,25 @@ def state_jacobian(values: Callable[[Vector], Vector], at: Vector, bounded: int)
     return np.ascontiguousarray(np.array(columns).T)
 
 
-def jacobian(values: Callable[[Vector], Vector], size: int, step: float = STEP) -> Matrix:
+def jacobian(
+    values: Callable[[Vector], Vector],
+    size: int,
+    step: float = STEP,
+    weights: Sequence[float] = WEIGHTS,
+) -> Matrix:
     """Return the derivative of a function at zero, shape ``(k, size)``.
 
     Args:
         values: The function, from shape ``(size,)`` to a fresh array of shape ``(k,)``.
         size: Number of its arguments.
         step: Step of the differences.
+        weights: Of the differences over 2, 4, ... steps.
     """
     columns = []
     move = np.zeros(size)
     for i in range(size):
         total: Vector | float = 0.0
-        for times, weight in enumerate(WEIGHTS, start=1):
+        for times, weight in enumerate(weights, start=1):
             move[i] = times * step
             ahead = values(move)
             move[i] = -times * step
@@ -86,6 +79,11 @@ def jacobian(values: Callable[[Vector], Vector], size: int, step: float = STEP) 
         move[i] = 0.0
         columns.append(total / step)
     return np.ascontiguousarray(np.array(columns).T)
+
+
+def rough_jacobian(values: Callable[[Vector], Vector], size: int) -> Matrix:
+    """Return the same to some nine digits, for Newton's method, which corrects what it lacks."""
+    return jacobian(values, size, ROUGH_STEP, CENTRAL)
 
 
 def shortened(step: Vector, longest: float) -> Vector:

@@ -7,6 +7,8 @@ number, never an exception: the caller owns the names that make a good message.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
@@ -43,6 +45,41 @@ SMALL = 1e-4
 """What such inputs cost, as a fraction of what they would without reactions."""
 
 
+class Pushed(NamedTuple):
+    """A robot and what pushes it: ``M a + nle = f + B u``."""
+
+    M: Matrix
+    nle: Vector
+    f: Vector
+    B: Matrix
+
+
+class Answer(NamedTuple):
+    """Where the answer ``a = a_free + G u`` is written."""
+
+    L: Matrix
+    """The factor of ``M = L L'``."""
+    a_free: Vector
+    G: Matrix
+    motors: Vector
+    """``|M^-1 B_k|``, what each motor does to the free robot, measured by mass; see
+    `ukctrl.core.algebra.grip`."""
+
+
+class Passive(NamedTuple):
+    """Rows ``A a = b`` that act whatever the motors do."""
+
+    A: Matrix
+    b: Matrix
+    """Two rows, which add up: what the constraints ask for and what stabilises them."""
+    rtol: float
+    """Relative size below which a row counts as dependent."""
+    a_0: Vector
+    """Where the answer to the first row of ``b`` alone is written."""
+    margins: Vector
+    """Where the smallest singular value kept and the largest dropped are written."""
+
+
 @compiled
 def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
     """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
@@ -52,28 +89,16 @@ def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
 
 
 @compiled
-def plain_answer(
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-) -> int:
-    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` for a robot without passive rows.
-
-    ``motors`` receives ``|M^-1 B_k|``, what each motor does to the free robot, measured by mass;
-    see `ukctrl.core.algebra.grip`.
+def plain_answer(pushed: Pushed, answer: Answer) -> int:
+    """Write the answer of a robot without passive rows.
 
     Returns 0, or ``-1 - i`` when ``M`` is not positive definite at i.
     """
-    n = B.shape[0]
+    (M, nle, f, B), (L, a_free, G, motors) = pushed, answer
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
-    for i in range(n):
+    for i in range(len(a_free)):
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
     solve_upper(L, a_free)
@@ -106,50 +131,33 @@ def plain_acceleration(M: Matrix, nle: Vector, f: Vector, L: Matrix, a: Vector) 
 
 @allocating
 def passive_answer(
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    A_p: Matrix,
-    b_p: Matrix,
-    rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-    a_0: Vector,
-    margins: Vector,
-    Q: Matrix,
-    weight: Vector,
+    pushed: Pushed, passive: Passive, answer: Answer, Q: Matrix, weight: Vector
 ) -> int:
-    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
+    """Write the answer under passive rows.
 
-    ``motors`` is as in `plain_answer`.
-    ``b_p`` has two rows, which add up: what the constraints ask for and what stabilises them.
-    ``a_0`` receives the answer to the first alone.
-
-    In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
-    which the reaction acts; removing them from every column is the projection ``W``. ``margins``
-    receives the smallest singular value kept and the largest dropped. Returns the rank of the
-    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i. A motor that pushes
-    against them alone moves nothing: its column of ``G`` is zero, where rounding would be left.
+    In mass-weighted coordinates ``L' a`` the passive rows ``A L^-T`` span the directions in
+    which the reaction acts; removing them from every column is the projection ``W``. Returns the
+    rank of the passive rows, or ``-1 - i`` when ``M`` is not positive definite at i. A motor that
+    pushes against them alone moves nothing: its column of ``G`` is zero, where rounding would be
+    left.
 
     ``Q`` and ``weight``, where there is room in them, receive the directions and how far each
     counts.
     """
-    n = B.shape[0]
+    (M, nle, f, B), (L, a_free, G, motors) = pushed, answer
+    A, b, rtol, a_0, margins = passive
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
-    for i in range(n):
+    for i in range(len(a_free)):
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
-    weighted, right = unit_columns(L, A_p, b_p)
-    if A_p.shape[0] >= MANY_ROWS:
+    weighted, right = unit_columns(L, A, b)
+    if A.shape[0] >= MANY_ROWS:
         gram = row_gram(weighted)
         if gram.kept >= CLEAR * GRADUAL * rtol:
             margins[0], margins[1] = gram.kept, 0.0
-            return many_rows_answer(gram, right, B, L, a_free, G, motors, a_0)
+            return many_rows_answer(gram, right, B, answer, a_0)
     space = row_space(weighted.T.copy(), right, rtol)
     margins[0], margins[1] = space.kept, space.dropped
     if len(Q) > 0:
@@ -172,18 +180,10 @@ def passive_answer(
 
 
 @allocating
-def many_rows_answer(
-    gram: RowGram,
-    right: Matrix,
-    B: Matrix,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-    a_0: Vector,
-) -> int:
+def many_rows_answer(gram: RowGram, right: Matrix, B: Matrix, answer: Answer, a_0: Vector) -> int:
     """Do the rest of `passive_answer` for independent rows; ``a_free`` comes mass-weighted."""
-    x = np.zeros((a_free.shape[0], 2))
+    L, a_free, G, motors = answer
+    x = np.zeros((len(a_free), 2))
     for i in range(len(x)):
         x[i, 0] = a_free[i]
     copy_into(B, G)

@@ -88,43 +88,25 @@ def answer_to(
 
 @allocating
 def checked_rows_first(
-    places: Indices,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    L: Matrix,
-    B: Matrix,
-    held: Held,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    u: Vector,
-    miss: Vector,
+    places: Indices, demand: Demand, B: Matrix, held: Held, reach: float, u: Vector, miss: Vector
 ) -> int:
-    """Do what `ukctrl.core.algebra.least_input.checked_input` does; ``R`` is empty."""
-    rank = rows_first_input(places, A, b, a_free, L, B, held, u0, rtol, u, miss)
+    """Do what `ukctrl.core.algebra.least_input.checked_input` does.
+
+    Of the demand ``R`` is empty, and so are ``G`` and ``motors``, which nobody needs as a rule.
+    """
+    rank = rows_first_input(places, demand, B, held, u, miss)
     if rank != UNSURE:
         return rank
+    A, b, a_free, _, L, _, R, u0, rtol = demand
     G, motors = np.empty(B.shape), np.empty(len(u))
     motor_answer(L, B, held, G, motors)
-    demand = Demand(A, b, a_free, G, L, motors, R, u0, rtol)
-    return judged(quick_input(demand, u, miss), demand, miss, reach)
+    whole = Demand(A, b, a_free, G, L, motors, R, u0, rtol)
+    return judged(quick_input(whole, u, miss), whole, miss, reach)
 
 
 @allocating
 def rows_first_input(
-    places: Indices,
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    L: Matrix,
-    B: Matrix,
-    held: Held,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
+    places: Indices, demand: Demand, B: Matrix, held: Held, u: Vector, miss: Vector
 ) -> int:
     """Write the input that `ukctrl.core.algebra.least_input.quick_input` does, least in effort.
 
@@ -133,6 +115,7 @@ def rows_first_input(
     singular have all the grip of the length of theirs; and what the motors could do to the free
     robot, which that is compared with, a probe says, all of them at once.
     """
+    A, b, a_free, _, L, _, _, u0, rtol = demand
     (m, n), nu = A.shape, B.shape[1]
     X, lengths, H = np.empty((n, m + 1)), np.empty(m + 1), np.zeros((nu, m))
     probed = np.zeros((m + 1, n))

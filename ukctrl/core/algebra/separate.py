@@ -58,34 +58,26 @@ def ties_of(trees: Indices, pushed: Flags) -> Indices:
 
 
 @allocating
-def separate_answer(
-    ties: Indices,
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    motors: Vector,
-) -> int:
+def separate_answer(ties: Indices, pushed: kernels.Pushed, answer: kernels.Answer) -> int:
     """Do what `ukctrl.core.algebra.kernels.plain_answer` does, body by body; ``L`` and ``G`` begin
     as zeros.
     """
+    (M, nle, f, B), (L, a_free, G, motors) = pushed, answer
     begin, none = 0, np.zeros((0, 0))
-    mass, factor, pushed, moved = none, none, none, none
+    mass, factor, inputs, moved = none, none, none, none
     while begin < len(a_free):
         end, first, beyond = ties[begin, END], ties[begin, FIRST], ties[begin, BEYOND]
         if B.shape[1] == 0:
             first = beyond = 0
         n, nu = end - begin, beyond - first
-        if mass.shape[0] != n or pushed.shape[1] != nu:
+        if mass.shape[0] != n or inputs.shape[1] != nu:
             mass, factor = np.empty((n, n)), np.empty((n, n))
-            pushed, moved = np.empty((n, nu)), np.empty((n, nu))
+            inputs, moved = np.empty((n, nu)), np.empty((n, nu))
         take_block(M, begin, begin, mass)
-        take_block(B, begin, first, pushed)
-        own = nle[begin:end], f[begin:end], pushed, factor, a_free[begin:end], moved
-        failed = kernels.plain_answer(mass, *own, motors[first:beyond])
+        take_block(B, begin, first, inputs)
+        own = kernels.Pushed(mass, nle[begin:end], f[begin:end], inputs)
+        its = kernels.Answer(factor, a_free[begin:end], moved, motors[first:beyond])
+        failed = kernels.plain_answer(own, its)
         if failed < 0:
             return failed - begin
         put_block(factor, begin, begin, L)

@@ -151,9 +151,9 @@ def held_turn(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -> None:
     for i in range(3, 6):
         for c in range(J.shape[1]):
             J[i, c] = b.J[i, c] - a.J[i, c]
-    wanted, (A, right, beta, phi) = (a.rotation, a.velocity[3:], a.drift[3:]), rows
+    wanted = a.rotation, a.velocity[3:], a.drift[3:]
     moving = b.rotation, J, b.velocity[3:], b.drift[3:]
-    orientation_rows(*moving, *wanted, A, right, beta, phi)
+    orientation_rows(moving, wanted, rows)
 
 
 @allocating

@@ -70,8 +70,8 @@ def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, r
         alpha_d[i] += spin[i]
         for c in range(J.shape[1]):
             J[3 + i, c] = b.J[3 + i, c] - a.J[3 + i, c]
-    moving, (A, right, beta, phi) = (b.rotation, J, b.velocity[3:], b.drift[3:]), rows
-    orientation_rows(*moving, R_d, omega_d, alpha_d, A, right, beta, phi)
+    moving, wanted = (b.rotation, J, b.velocity[3:], b.drift[3:]), (R_d, omega_d, alpha_d)
+    orientation_rows(moving, wanted, rows)
 
 
 def _check_axes(axes: str) -> str:
@@ -116,8 +116,8 @@ class _Point(Attached):
         self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        given = self._path.now, self._position, *rows
-        point = Call(point_rows, s.joints, *self._place, *given)
+        given = *self._place, self._path.now, self._position, rows
+        point = Call(point_rows, s.joints, *given)
         return self._path.step(s.clock), point
 
     def trace(self) -> Trace:
@@ -134,7 +134,7 @@ def turned_as(probe: FrameProbe, reference: Vector, rows: Rows) -> Step:
     """
     _, R, J, velocity, drift = probe.motion
     wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
-    return Call(orientation_rows, R, J, velocity[3:], drift[3:], *wanted, *rows)
+    return Call(orientation_rows, (R, J, velocity[3:], drift[3:]), wanted, rows)
 
 
 @spec

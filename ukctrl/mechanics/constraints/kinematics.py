@@ -69,12 +69,10 @@ def point_rows(
     axes: Indices,
     reference: Vector,
     p: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    rows: tuple[Matrix, Vector, Vector, Vector],
 ) -> None:
     """Write the rows ``p(q) - r(t) = 0`` of a point on a body, for the chosen world axes, and p."""
+    A, b, beta, phi = rows
     place, count = point_at(joints, joint, local), len(axes)
     velocity, drift = motion_of(joints, columns, place)
     for c in columns:
@@ -118,19 +116,14 @@ def frame_motion(
 
 @compiled
 def orientation_rows(
-    R: Matrix,
-    J: Matrix,
-    omega: Vector,
-    alpha: Vector,
-    R_d: Matrix,
-    omega_d: Vector,
-    alpha_d: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+    moving: tuple[Matrix, Matrix, Vector, Vector],
+    wanted: tuple[Matrix, Vector, Vector],
+    rows: tuple[Matrix, Vector, Vector, Vector],
 ) -> None:
     r"""Write the rows that turn a frame into the orientation ``R_d(t)``.
+
+    ``moving`` are its rotation, Jacobian, angular velocity and drift, ``wanted`` the orientation,
+    angular velocity and acceleration.
 
     The error is four times the modified Rodrigues vector of ``E = R_d' R``, made of its unit
     quaternion $(\eta, \varepsilon)$ with $\eta \ge 0$,
@@ -146,6 +139,7 @@ def orientation_rows(
     References:
         Shuster, "A survey of attitude representations", J. Astronaut. Sci. 41(4), 1993, sec. IV.
     """
+    (R, J, omega, alpha), (R_d, omega_d, alpha_d), (A, b, beta, phi) = moving, wanted, rows
     turn, zero = turn_in(R), (0.0, 0.0, 0.0)
     spin = (omega[0], omega[1], omega[2])
     faster = plus(spin, -1.0, (omega_d[0], omega_d[1], omega_d[2]))

@@ -29,6 +29,8 @@ SPACING = 0.05
 some hundred steps at most."""
 ROUNDING = 1e-12
 """A change of the velocity that is smaller than this fraction of it is rounding."""
+SPEED_LIMIT = 1e5
+"""A speed beyond this is no mechanism any more [rad/s or m/s]."""
 
 
 class Work(NamedTuple):
@@ -61,6 +63,22 @@ class Halving(NamedTuple):
     """The velocity before the step."""
 
 
+class Fixed(NamedTuple):
+    """A method of fixed steps, and the state that it moves."""
+
+    stages: Matrix
+    """One of `STAGES`."""
+    work: Work
+    halving: Halving
+    length: float
+    """Longest step [s]."""
+    q: Vector
+    v: Vector
+    memory: Vector
+    after: Indices
+    """The table of what corrects the state after every step."""
+
+
 @compiled
 def is_due(halving: Halving) -> bool:
     """Count a step, and return whether it is to be looked at."""
@@ -89,31 +107,19 @@ def look(halving: Halving, after: Vector) -> None:
 
 
 @compiled
-def fixed_steps(
-    port: Port,
-    stages: Matrix,
-    work: Work,
-    halving: Halving,
-    t: float,
-    q: Vector,
-    v: Vector,
-    memory: Vector,
-    h: float,
-    count: int,
-    limit: float,
-    after: Indices,
-) -> int:
+def fixed_steps(port: Port, fixed: Fixed, t: float, h: float, count: int) -> int:
     r"""Overwrite a state by that some steps later.
 
     Of four stages the classical Runge-Kutta method for $(\xi, v, \text{memory})$, where
     $q = q_0 \oplus \xi$ and $v = J(\xi)\,\dot\xi$ with the right Jacobian of the exponential;
     solving for $\dot\xi$ keeps order 4 on the manifold (Munthe-Kaas 1999). Of one stage the
     semi-implicit Euler method: ``v`` first, then ``q`` with the new ``v``, symplectic for a
-    separable energy. ``after`` is the table of what corrects every state from which to go on.
+    separable energy.
 
     Returns how many were taken, fewer than ``count`` where a speed reaches the limit; or what
     `ukctrl.core.program.run` does where it fails.
     """
+    stages, work, halving, _, q, v, memory, after = fixed
     for k in range(count):
         start, looks = t + k * h, is_due(halving)
         if looks:
@@ -142,7 +148,7 @@ def fixed_steps(
                 return code
             copy_into(port.q, q)
             copy_into(port.v, v)
-        if not bounded(q, v, memory, limit):
+        if not bounded(q, v, memory):
             return k + 1
     return count
 
@@ -190,11 +196,11 @@ def fixed_step(
 
 
 @compiled
-def bounded(q: Vector, v: Vector, memory: Vector, limit: float) -> bool:
-    """Return whether all is finite, and no speed reaches the limit."""
+def bounded(q: Vector, v: Vector, memory: Vector) -> bool:
+    """Return whether all is finite, and no speed reaches `SPEED_LIMIT`."""
     fine = True
     for i in range(len(v)):
-        fine = fine and abs(v[i]) < limit
+        fine = fine and abs(v[i]) < SPEED_LIMIT
     for i in range(len(q)):
         fine = fine and np.isfinite(q[i])
     for i in range(len(memory)):

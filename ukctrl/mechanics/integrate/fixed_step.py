@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.program import Steps
 from ukctrl.mechanics.integrate.explicit import chosen
 from ukctrl.mechanics.integrate.fixed_kernels import (
@@ -17,13 +18,13 @@ from ukctrl.mechanics.integrate.fixed_kernels import (
     NEXT,
     PATH,
     STAGES,
+    Fixed,
     Halving,
     Work,
     fixed_steps,
 )
-from ukctrl.mechanics.integrate.held_kernels import Fixed, Stepping
+from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.integrator import (
-    SPEED_LIMIT,
     Correction,
     Guard,
     Integrator,
@@ -50,28 +51,24 @@ class FixedStep(Integrator):
         self, system: System, method: str, step: float, correction: Correction | None = None
     ) -> None:
         super().__init__(system, correction)
-        self._length, self._stages = step, STAGES[method]
-        q, v, memory = system.port.q, system.port.v, system.port.memory
-        self._work = Work(np.zeros(len(q)), np.zeros((4, len(v))), np.zeros((2, len(memory))))
-        self._halving = halving(ORDERS[method], len(q), len(v), len(memory))
-        self._blind = halving(ORDERS[method], len(q), len(v), len(memory))
-        self._blind.counts[NEXT] = np.iinfo(np.int64).max
         if correction is None:
             self.after = Steps(())
         else:  # one that has no steps is a function of Python
             self.after = getattr(correction, "steps", None) or Steps((self._correct,))
+        sizes = len(system.port.q), len(system.port.v), len(system.port.memory)
+        order, lines = ORDERS[method], self.after.lines
+        self._fixed = fixed_for(STAGES[method], order, float(step), sizes, lines)
+        self._blind = self._fixed._replace(halving=halving(order, *sizes))
+        self._blind.halving.counts[NEXT] = np.iinfo(np.int64).max
 
     @property
     def halved(self) -> tuple[float, float]:
-        return float(self._halving.sums[ERROR]), float(self._halving.sums[PATH])
+        sums = self._fixed.halving.sums
+        return float(sums[ERROR]), float(sums[PATH])
 
     @property
     def stepping(self) -> Stepping | None:
-        port = self.system.port
-        q, v, memory = (np.zeros(len(part)) for part in (port.q, port.v, port.memory))
-        own = self._stages, self._work, self._halving, float(self._length)
-        fixed = Fixed(*own, q, v, memory, self.after.lines)
-        return Stepping(fixed, chosen("RK45", 0, 0.0, 0.0, 0.0), adapts=False)
+        return Stepping(self._fixed, chosen("RK45", 0, 0.0, 0.0, 0.0), adapts=False)
 
     def advance(
         self,
@@ -82,12 +79,12 @@ class FixedStep(Integrator):
         guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
         for target in outputs:
-            count = max(1, round(np.ceil((target - t) / self._length - 1e-9)))
+            count = max(1, round(np.ceil((target - t) / self._fixed.length - 1e-9)))
             h, k = (target - t) / count, 0
             while k < count:
                 before, start = state, t + k * h
                 many = 1 if guard is not None else count - k
-                state, done = self._steps(start, before, h, many, self._halving)
+                state, done = self._steps(start, before, h, many, self._fixed)
                 k += done
                 check_bounded(start + done * h, state)
                 if guard is not None and not guard(start + h, state) > 0.0:
@@ -110,25 +107,33 @@ class FixedStep(Integrator):
         return self._steps(t, state, h, 1, self._blind)[0]
 
     def _steps(
-        self, t: float, state: State, h: float, count: int, looked_at: Halving
+        self, t: float, state: State, h: float, count: int, fixed: Fixed
     ) -> tuple[State, int]:
         """Return the state after some steps, and how many: fewer where it grew without bound."""
-        reached = State(*(np.array(part) for part in state))
-        given = self.system.port, self._stages, self._work, looked_at, t
-        done = fixed_steps(*given, *reached, h, count, SPEED_LIMIT, self.after.lines)
+        reached = fixed.q, fixed.v, fixed.memory
+        for part, given in zip(reached, state, strict=True):
+            part[:] = given
+        done = fixed_steps(self.system.port, fixed, t, h, count)
         if done < 0:
             self.after.complain()
             self.system.steps.complain()
         self.system.steps.forget()  # of halved steps
-        return reached, done
+        return State(*(part.copy() for part in reached)), done
 
 
 def no_fixed() -> Fixed:
     """Return what stands for the method where there is none."""
-    none = np.zeros(0)
-    work = Work(none, np.zeros((0, 0)), np.zeros((0, 0)))
-    state = none, none, none, Steps(()).lines
-    return Fixed(np.zeros((0, 0)), work, halving(1, 0, 0, 0), 1.0, *state)
+    return fixed_for(np.zeros((0, 0)), 1, 1.0, (0, 0, 0), Steps(()).lines)
+
+
+def fixed_for(
+    stages: Matrix, order: int, length: float, sizes: tuple[int, int, int], after: Indices
+) -> Fixed:
+    """Return a method with room for a state, and for what a step writes on its way."""
+    nq, nv, memory = sizes
+    work = Work(np.zeros(nq), np.zeros((4, nv)), np.zeros((2, memory)))
+    state = np.zeros(nq), np.zeros(nv), np.zeros(memory)
+    return Fixed(stages, work, halving(order, *sizes), length, *state, after)
 
 
 def halving(order: int, nq: int, nv: int, memory: int) -> Halving:

@@ -24,7 +24,7 @@ from ukctrl.mechanics.integrate.explicit_kernels import (
     interpolant,
     step,
 )
-from ukctrl.mechanics.integrate.fixed_kernels import Halving, Work, bounded, fixed_steps
+from ukctrl.mechanics.integrate.fixed_kernels import Fixed, bounded, fixed_steps
 from ukctrl.mechanics.integrate.system import Port, rates, write_state
 from ukctrl.robot.configuration_kernels import normalize
 
@@ -54,6 +54,10 @@ NEAR = 1e-9
 """A step may be longer than the longest by this fraction."""
 
 
+Spans = tuple[Matrix, Indices, Vector]
+"""Times of spans, what happens in them, and their outputs."""
+
+
 class Tables(NamedTuple):
     """What happens at a tick of the law, when a delayed input arrives, and at an output."""
 
@@ -75,20 +79,6 @@ class Moving(NamedTuple):
     """q, v and the energy fed to the robot."""
     done: Indices
     """Shape ``(3,)``."""
-
-
-class Fixed(NamedTuple):
-    """A method of fixed steps; see `fixed_steps`."""
-
-    stages: Matrix
-    work: Work
-    halving: Halving
-    length: float
-    q: Vector
-    v: Vector
-    memory: Vector
-    after: Indices
-    """The table of what corrects the state after every step."""
 
 
 class Recent(NamedTuple):
@@ -125,20 +115,12 @@ class Stepping(NamedTuple):
 
 
 @compiled
-def hold(
-    port: Port,
-    tables: Tables,
-    stepping: Stepping,
-    times: Matrix,
-    events: Indices,
-    outputs: Vector,
-    limit: float,
-    moving: Moving,
-) -> int:
+def hold(port: Port, tables: Tables, stepping: Stepping, spans: Spans, moving: Moving) -> int:
     """Run the spans that are not behind.
 
     Returns 0, or what `ukctrl.core.program.run` does where it fails, or `FAULT`.
     """
+    times, events, outputs = spans
     while moving.done[SPANS] < len(times):
         i = moving.done[SPANS]
         t, stop = times[i, START], times[i, LAST]
@@ -162,9 +144,9 @@ def hold(
             first += 1
         inside = outputs[first:beyond]
         if stepping.adapts:
-            code = by_chosen_steps(port, tables, stepping.chosen, stop, inside, limit, moving)
+            code = by_chosen_steps(port, tables, stepping.chosen, stop, inside, moving)
         else:
-            code = by_fixed_steps(port, tables, stepping.fixed, stop, inside, limit, moving)
+            code = by_fixed_steps(port, tables, stepping.fixed, stop, inside, moving)
         if code < 0:
             return code
         moving.done[SPANS] += 1
@@ -184,13 +166,7 @@ def sample(port: Port, tables: Tables, t: float, moving: Moving) -> int:
 
 @compiled
 def by_fixed_steps(
-    port: Port,
-    tables: Tables,
-    fixed: Fixed,
-    stop: float,
-    outputs: Vector,
-    limit: float,
-    moving: Moving,
+    port: Port, tables: Tables, fixed: Fixed, stop: float, outputs: Vector, moving: Moving
 ) -> int:
     """Go to the end of a span, with equal steps between outputs."""
     q, v, memory, y = fixed.q, fixed.v, fixed.memory, moving.y
@@ -204,8 +180,7 @@ def by_fixed_steps(
         copy_into(y[: len(q)], q)
         copy_into(y[len(q) : len(q) + len(v)], v)
         copy_into(y[len(q) + len(v) :], memory)
-        given = port, fixed.stages, fixed.work, fixed.halving, t
-        done = fixed_steps(*given, q, v, memory, h, count, limit, fixed.after)
+        done = fixed_steps(port, fixed, t, h, count)
         if done < 0:
             moving.done[HOW] = IN_RATES
             return done
@@ -213,7 +188,7 @@ def by_fixed_steps(
         copy_into(v, y[len(q) : len(q) + len(v)])
         copy_into(memory, y[len(q) + len(v) :])
         moving.t[0] = target if done == count else t + done * h
-        if not bounded(q, v, memory, limit):
+        if not bounded(q, v, memory):
             moving.done[HOW] = GREW
             return FAULT
         if not last:
@@ -225,19 +200,13 @@ def by_fixed_steps(
 
 @compiled
 def by_chosen_steps(
-    port: Port,
-    tables: Tables,
-    chosen: Chosen,
-    stop: float,
-    outputs: Vector,
-    limit: float,
-    moving: Moving,
+    port: Port, tables: Tables, chosen: Chosen, stop: float, outputs: Vector, moving: Moving
 ) -> int:
     """Go to the end of a span with steps that the error allows, and interpolate at outputs."""
     code = begin(port, chosen, stop, moving)
     if code < 0:
         return code
-    return go_on(port, tables, chosen, stop, outputs, limit, moving, NEVER)
+    return go_on(port, tables, chosen, stop, outputs, moving, NEVER)
 
 
 @compiled
@@ -264,7 +233,6 @@ def go_on(
     chosen: Chosen,
     stop: float,
     outputs: Vector,
-    limit: float,
     moving: Moving,
     steps: int,
 ) -> int:
@@ -289,7 +257,7 @@ def go_on(
             moving.done[HOW], moving.t[0] = STUCK if code == TOO_SMALL else IN_RATES, trial.times[T]
             return FAULT if code == TOO_SMALL else code
         moving.t[0] = end = trial.times[T]
-        if not bounded(trial.y[:nq], trial.y[nq : nq + nv], trial.y[nq + nv :], limit):
+        if not bounded(trial.y[:nq], trial.y[nq : nq + nv], trial.y[nq + nv :]):
             copy_into(trial.y, y)
             moving.done[HOW] = GREW
             return FAULT

@@ -15,8 +15,6 @@ from ukctrl.mechanics.integrate.fixed_kernels import bounded
 from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.system import State, System
 
-SPEED_LIMIT = 1e5
-"""A speed beyond this is no mechanism any more [rad/s or m/s]."""
 GUARD_RTOL = 1e-13
 """A crossing is found to this fraction of the step in which it lies, or to rounding."""
 
@@ -93,7 +91,7 @@ class Integrator(abc.ABC):
 
 def check_bounded(t: float, state: State) -> None:
     """Raise `IntegrationFailed` when the state is no longer finite and bounded."""
-    if bounded(state.q, state.v, state.memory, SPEED_LIMIT):
+    if bounded(*state):
         return
     speed = np.abs(state.v).max(initial=0.0)
     raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")

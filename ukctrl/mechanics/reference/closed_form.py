@@ -5,24 +5,26 @@ from __future__ import annotations
 import abc
 import functools
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import model_validator
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Components, Hertz, Listed, Numbers, Radians, Seconds, spec
 from ukctrl.mechanics.reference.compiled_paths import (
     Pieces,
+    PiecewiseReference,
     combination,
+    endless,
     finite_rows,
     padded,
-    polynomial,
     unchanging,
 )
-from ukctrl.mechanics.reference.pieces import min_jerk_coefficients
-from ukctrl.mechanics.reference.reference import Path, Reference, Smooth
-from ukctrl.mechanics.reference.taylor import Series, factorials, sinusoid
+from ukctrl.mechanics.reference.pieces import LEAST_JERK, rest_to_rest_coefficients
+from ukctrl.mechanics.reference.reference import Path, Smooth
+from ukctrl.mechanics.reference.taylor import Series, sinusoid
 
 MAX_POWERS = 20
 """Most coefficients of a polynomial; a higher degree is numerically meaningless."""
@@ -47,39 +49,8 @@ class Constant(Smooth):
         return np.array([self.value, *([[0.0] * self.size] * order)])
 
 
-class _Polynomials(Reference):
-    """A polynomial for all time, or one that begins at 0 and ends."""
-
-    @abc.abstractmethod
-    def _endless(self) -> Series:
-        """Return the coefficients of what goes on for all time, shape (powers, size)."""
-
-    @functools.cached_property
-    @abc.abstractmethod
-    def _pieces(self) -> Pieces | None:
-        """What begins and ends; None: it goes on for all time."""
-
-    def compile(self) -> Path:
-        pieces = self._pieces
-        return polynomial(self._endless()) if pieces is None else pieces.compile()
-
-    @property
-    def smoothness(self) -> float:
-        pieces = self._pieces
-        return math.inf if pieces is None else pieces.smoothness
-
-    def breaks(self, first: float, last: float) -> list[float]:
-        """Return the times within a span at which it begins or ends [s]."""
-        pieces = self._pieces
-        return [] if pieces is None else pieces.breaks(first, last)
-
-    def series(self, t: float, order: int) -> Series:
-        pieces = self._pieces
-        return _taylor(self._endless(), t, order) if pieces is None else pieces.series(t, order)
-
-
 @spec
-class Line(_Polynomials):
+class Line(PiecewiseReference):
     """A straight line: to an end point in a duration, or at a constant velocity without end.
 
     With an end point it holds the start before t = 0 and the end after the duration.
@@ -115,19 +86,76 @@ class Line(_Polynomials):
     def size(self) -> int:
         return len(self.start)
 
-    def _endless(self) -> Series:
-        return padded(list(zip(self.start, self.velocity or (), strict=True)))
-
     @functools.cached_property
-    def _pieces(self) -> Pieces | None:
+    def pieces(self) -> Pieces:
         if self.end is None or self.duration is None:
-            return None
+            return endless(list(zip(self.start, self.velocity or (), strict=True)))
         times, points = np.array([0.0, self.duration]), np.array([self.start, self.end])
         if self.profile == "min_jerk":
-            return Pieces(times, min_jerk_coefficients(times, points))
+            return Pieces(times, rest_to_rest_coefficients(times, points, LEAST_JERK))
         with np.errstate(over="ignore"):  # compiling says it in words
             velocity = (points[1] - points[0]) / self.duration
         return Pieces(times, np.array([[points[0], velocity]]))
+
+
+class Waves(NamedTuple):
+    r"""A sum of waves on a line, $c + \dot c\, t + \sum_k (a_k \cos\theta_k + b_k \sin\theta_k)$
+    with $\theta_k = \omega_k t + \varphi_k$.
+    """
+
+    offset: Vector
+    """c, shape ``(size,)``."""
+    rate: Vector
+    r"""$\dot c$ [1/s]."""
+    terms: tuple[tuple[float, float, Vector, Vector], ...]
+    r"""Of each wave $\omega$ [rad/s], $\varphi$ [rad], a and b."""
+
+    def path(self) -> Path:
+        """Return the flat function of time.
+
+        Raises:
+            InputError: It is so quick that its acceleration overflows.
+        """
+        none, lines, basis = np.zeros(len(self.offset)), list[str](), ["1", "t"]
+        columns = [(self.offset, self.rate, none), (self.rate, none, none)]
+        for k, (omega, phase, c, s) in enumerate(self.terms):
+            lines += angle(omega, phase, k)
+            basis += [f"c{k}", f"s{k}"]
+            with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+                square = np.float64(omega) * omega
+                columns += [(c, omega * s, -square * c), (s, -omega * c, -square * s)]
+        return combination(lines, basis, finite_rows(np.reshape(columns, (len(basis), -1)).T))
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        coefficients = np.zeros((order + 1, len(self.offset)))
+        coefficients[0] = self.offset + self.rate * t
+        coefficients[1:2] = self.rate
+        for omega, phase, c, s in self.terms:
+            cosine, sine = sinusoid(omega, omega * t + phase, order)
+            coefficients += np.outer(cosine, c) + np.outer(sine, s)
+        return coefficients
+
+
+def angle(omega: float, phase: float, number: int | str = "") -> list[str]:
+    """Return lines that make the cosine and the sine of an angle, ``c`` and ``s`` and a number."""
+    shift = f" + ({phase!r})" if phase != 0.0 else ""
+    return [f"a = {omega!r}*t{shift}", f"c{number} = cos(a)", f"s{number} = sin(a)"]
+
+
+class Waving(Smooth):
+    """A path that waves make."""
+
+    @property
+    @abc.abstractmethod
+    def waves(self) -> Waves:
+        """The waves."""
+
+    def compile(self) -> Path:
+        return self.waves.path()
+
+    def series(self, t: float, order: int) -> Series:
+        return self.waves.series(t, order)
 
 
 @spec
@@ -143,7 +171,7 @@ class Harmonic:
 
 
 @spec
-class HarmonicSum(Smooth):
+class HarmonicSum(Waving):
     r"""A sum of sines, $r = r_0 + \sum_k A_k \sin(2\pi f_k t + \varphi_k)$."""
 
     kind: Literal["harmonic"] = "harmonic"
@@ -166,32 +194,18 @@ class HarmonicSum(Smooth):
     def size(self) -> int:
         return len(self.offset)
 
-    def compile(self) -> Path:
-        n, lines, basis = self.size, list[str](), ["1"]
-        columns = [np.concatenate([self.offset, np.zeros(2 * n)])]
-        for index, term in enumerate(self.terms):
-            omega = 2.0 * math.pi * term.frequency
-            lines += [f"a = {omega!r}*t + ({term.phase!r})"]
-            lines += [f"s{index} = sin(a)", f"c{index} = cos(a)"]
-            basis += [f"s{index}", f"c{index}"]
-            amplitude, zero = np.array(term.amplitude), np.zeros(n)
-            with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
-                columns.append(np.concatenate([amplitude, zero, -(omega * omega) * amplitude]))
-                columns.append(np.concatenate([zero, omega * amplitude, zero]))
-        return combination(lines, basis, finite_rows(np.stack(columns, axis=1)))
-
-    def series(self, t: float, order: int) -> Series:
-        coefficients = np.zeros((order + 1, self.size))
-        coefficients[0] = self.offset
-        for term in self.terms:
-            omega = 2.0 * math.pi * term.frequency
-            _, sine = sinusoid(omega, omega * t + term.phase, order)
-            coefficients += np.outer(sine, term.amplitude)
-        return coefficients
+    @property
+    def waves(self) -> Waves:
+        still = np.zeros(self.size)
+        terms = (
+            (2.0 * math.pi * term.frequency, term.phase, still, np.array(term.amplitude))
+            for term in self.terms
+        )
+        return Waves(np.array(self.offset), still, tuple(terms))
 
 
 @spec
-class Polynomial(_Polynomials):
+class Polynomial(PiecewiseReference):
     r"""A polynomial in time for each component, $r_i = \sum_k c_{ik} t^k$."""
 
     kind: Literal["polynomial"] = "polynomial"
@@ -213,21 +227,8 @@ class Polynomial(_Polynomials):
     def size(self) -> int:
         return len(self.coefficients)
 
-    def _endless(self) -> Series:
-        return padded(self.coefficients)
-
     @functools.cached_property
-    def _pieces(self) -> Pieces | None:
+    def pieces(self) -> Pieces:
         if self.duration is None:
-            return None
+            return endless(self.coefficients)
         return Pieces(np.array([0.0, self.duration]), padded(self.coefficients))
-
-
-def _taylor(coefficients: Series, t: float, order: int) -> Series:
-    """Return the Taylor coefficients of a polynomial without end, shape (order + 1, size)."""
-    parts = np.polynomial.polynomial
-    rows = [coefficients[0]]
-    for _ in range(order):
-        rows.append(parts.polyder(rows[-1], axis=0))
-    values = np.array([np.atleast_1d(parts.polyval(t, row)) for row in rows])
-    return values / factorials(order)[:, None]

@@ -128,6 +128,8 @@ class Pieces(NamedTuple):
     """Ascending powers, shape ``(n, powers, size)``."""
     repeat: bool = False
     """Whether the path starts again where it ends; else it holds its ends."""
+    endless: bool = False
+    """Whether the first piece goes on for all time, and there is no other."""
 
     def compile(self) -> Path:
         """Return the flat function of time.
@@ -135,6 +137,8 @@ class Pieces(NamedTuple):
         Raises:
             InputError: The coefficients are not finite.
         """
+        if self.endless:
+            return polynomial(self.coefficients)
         return piecewise(self.times.tolist(), self.coefficients, repeat=self.repeat)
 
     def series(self, t: float, order: int) -> NDArray[np.float64]:
@@ -148,13 +152,16 @@ class Pieces(NamedTuple):
         return Call(derivatives_at, *self.given, clock, out)
 
     @property
-    def given(self) -> tuple[Vector, NDArray[np.float64], bool]:
+    def given(self) -> tuple[Vector, NDArray[np.float64], bool, bool]:
         """What kernels take."""
-        return self.times, np.ascontiguousarray(self.coefficients), bool(self.repeat)
+        coefficients = np.ascontiguousarray(self.coefficients)
+        return self.times, coefficients, bool(self.repeat), bool(self.endless)
 
     @property
     def smoothness(self) -> float:
         """How many derivatives are continuous, at the ends too; infinite where all are."""
+        if self.endless:
+            return math.inf
         starts = [self._taylor(i, float(t)) for i, t in enumerate(self.times[:-1])]
         ends = [self._taylor(i, float(t)) for i, t in enumerate(self.times[1:])]
         if self.repeat:
@@ -170,7 +177,7 @@ class Pieces(NamedTuple):
 
     def breaks(self, first: float, last: float) -> list[float]:
         """Return the times within a span at which pieces meet, or begin and end [s]."""
-        times = self.times.tolist()
+        times = [] if self.endless else self.times.tolist()
         if self.repeat:
             period = times[-1] - times[0]
             turns = range(
@@ -203,10 +210,18 @@ def derivatives_of(piece: Matrix, h: float, out: Matrix) -> None:
 
 @compiled
 def derivatives_at(
-    times: Vector, coefficients: NDArray[np.float64], repeat: bool, clock: Vector, out: Matrix
+    times: Vector,
+    coefficients: NDArray[np.float64],
+    repeat: bool,
+    endless: bool,
+    clock: Vector,
+    out: Matrix,
 ) -> None:
-    """Write a piecewise polynomial and its derivatives at a time."""
+    """Write a piecewise polynomial and its derivatives at a time; see `Pieces`."""
     t, first, last = clock[0], times[0], times[len(times) - 1]
+    if endless:
+        derivatives_of(coefficients[0], t - first, out)
+        return
     if repeat:
         t = first + (t - first) % (last - first)
     piece = min(max(int(np.searchsorted(times, t, side="right")), 1), len(times) - 1) - 1
@@ -279,6 +294,11 @@ def padded(coefficients: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Return one polynomial per component as one piece, shape ``(1, powers, size)``."""
     powers = max(len(row) for row in coefficients)
     return np.array([[*row, *([0.0] * (powers - len(row)))] for row in coefficients]).T[None]
+
+
+def endless(coefficients: Sequence[Sequence[float]]) -> Pieces:
+    """Return one polynomial per component that goes on for all time."""
+    return Pieces(np.zeros(2), padded(coefficients), endless=True)
 
 
 def polynomial(coefficients: NDArray[np.float64]) -> Path:

@@ -11,32 +11,8 @@ from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError
 
-
-def min_jerk_coefficients(
-    times: NDArray[np.float64], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    r"""Return the pieces that go from rest to rest with the least squared jerk.
-
-    $r = p_i + (p_{i+1} - p_i)(10 s^3 - 15 s^4 + 6 s^5)$ with $s = (t - t_i)/(t_{i+1} - t_i)$.
-
-    Args:
-        times: Instants [s], shape (n,).
-        points: Waypoints, shape ``(n, size)``.
-
-    Returns:
-        Ascending powers of ``t - t_i``, shape ``(n - 1, 6, size)``.
-
-    References:
-        Flash & Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985.
-    """
-    steps = np.diff(points, axis=0)
-    spans = np.diff(times)[:, None]
-    coefficients = np.zeros((len(steps), 6, points.shape[1]))
-    coefficients[:, 0] = points[:-1]
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # checked by piecewise
-        for power, weight in ((3, 10.0), (4, -15.0), (5, 6.0)):
-            coefficients[:, power] = weight * steps / spans**power
-    return coefficients
+LEAST_JERK = 2
+"""So many derivatives that vanish at both ends make a path of least squared jerk."""
 
 
 def rest_to_rest_coefficients(
@@ -48,7 +24,8 @@ def rest_to_rest_coefficients(
 
     $$ s(\tau) = \tau^{n+1} \sum_{k=0}^{n} \binom{n + k}{k} \binom{2n + 1}{n - k} (-\tau)^k , $$
 
-    the polynomial of least degree, which also has the least $\int (s^{(n+1)})^2$.
+    the polynomial of least degree, which also has the least $\int (s^{(n+1)})^2$: with $n = 2$ the
+    least squared jerk, $10 \tau^3 - 15 \tau^4 + 6 \tau^5$.
 
     Args:
         times: Instants [s], shape (count,).
@@ -57,6 +34,9 @@ def rest_to_rest_coefficients(
 
     Returns:
         Ascending powers of ``t - t_i``, shape ``(count - 1, 2 n + 2, size)``.
+
+    References:
+        Flash & Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985.
     """
     steps, spans, n = np.diff(points, axis=0), np.diff(times)[:, None], still
     coefficients = np.zeros((len(steps), 2 * n + 2, points.shape[1]))

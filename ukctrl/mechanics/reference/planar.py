@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import abc
 import math
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from pydantic import model_validator
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Direction, Length, Meters, Position, Radians, Seconds, Speed, spec
+from ukctrl.mechanics.reference.closed_form import Waves, Waving, angle
 from ukctrl.mechanics.reference.compiled_paths import combination, finite_rows
 from ukctrl.mechanics.reference.reference import Path, Smooth
 from ukctrl.mechanics.reference.taylor import Series, product, quotient, sinusoid
@@ -59,21 +59,17 @@ class _Curve(Smooth):
         return 3
 
 
-class _Turning(_Curve):
-    """A circle or a helix."""
-
-    @abc.abstractmethod
-    def _turn(self) -> _Turn: ...
-
-    def compile(self) -> Path:
-        return self._turn().path()
-
-    def series(self, t: float, order: int) -> Series:
-        return self._turn().series(t, order)
+def turning(
+    center: Triple, axes: Matrix, radius: float, period: float, phase: float, rise: float = 0.0
+) -> Waves:
+    """Return a helix about the last of the axes [m/s]; with no rise, a circle."""
+    e1, e2, n = axes
+    wave = 2.0 * math.pi / period, phase, radius * e1, radius * e2
+    return Waves(np.array(center), rise * n, (wave,))
 
 
 @spec
-class Circle(_Turning):
+class Circle(Waving, _Curve):
     r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
 
     Seen against the normal (from its tip) it turns counter-clockwise.
@@ -98,13 +94,14 @@ class Circle(_Turning):
         plane_axes(self.normal, self.first_axis)
         return self
 
-    def _turn(self) -> _Turn:
+    @property
+    def waves(self) -> Waves:
         axes = plane_axes(self.normal, self.first_axis)
-        return _Turn(self.center, axes, self.radius, self.period, self.phase)
+        return turning(self.center, axes, self.radius, self.period, self.phase)
 
 
 @spec
-class Helix(_Turning):
+class Helix(Waving, _Curve):
     r"""A helix: a circle whose centre moves along its axis, $c + h\, n\, t$."""
 
     kind: Literal["helix"] = "helix"
@@ -132,10 +129,11 @@ class Helix(_Turning):
         plane_axes(self.axis, self.first_axis)
         return self
 
-    def _turn(self) -> _Turn:
+    @property
+    def waves(self) -> Waves:
         rise = (self.rise if self.pitch is None else self.pitch / self.period) or 0.0
         axes = plane_axes(self.axis, self.first_axis)
-        return _Turn(self.center, axes, self.radius, self.period, self.phase, rise)
+        return turning(self.center, axes, self.radius, self.period, self.phase, rise)
 
 
 @spec
@@ -169,7 +167,7 @@ class Lemniscate(_Curve):
 
     def compile(self) -> Path:
         omega, a = 2.0 * math.pi / self.period, self.half_width
-        lines = _angle(omega, self.phase)
+        lines = angle(omega, self.phase)
         if self.shape == "gerono":
             lines += ["x0 = c", "x1 = -s", "x2 = -c", "y0 = s*c", "y1 = c*c - s*s", "y2 = -4.0*y0"]
         else:  # quotient rule with the denominator g = 1 + s^2: X g = c, Y g = s c
@@ -204,46 +202,3 @@ class Lemniscate(_Curve):
         coefficients = self.half_width * (np.outer(x, e1) + np.outer(product(x, sine), e2))
         coefficients[0] += self.center
         return coefficients
-
-
-class _Turn(NamedTuple):
-    """A helix; with no rise, a circle."""
-
-    center: tuple[float, float, float]
-    axes: Matrix
-    radius: float
-    period: float
-    phase: float
-    rise: float = 0.0
-
-    def path(self) -> Path:
-        """Return the flat function of time."""
-        omega = 2.0 * math.pi / self.period
-        e1, e2, n = self.axes
-        c, s, zero = self.radius * e1, self.radius * e2, np.zeros(3)
-        with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
-            square, climb = np.float64(omega) * omega, self.rise * n
-            rows = np.concatenate(
-                [
-                    np.stack([np.array(self.center), climb, c, s], axis=1),
-                    np.stack([climb, zero, omega * s, -omega * c], axis=1),
-                    np.stack([zero, zero, -square * c, -square * s], axis=1),
-                ]
-            )
-        return combination(_angle(omega, self.phase), ["1", "t", "c", "s"], finite_rows(rows))
-
-    def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
-        omega = 2.0 * math.pi / self.period
-        cosine, sine = sinusoid(omega, omega * t + self.phase, order)
-        e1, e2, n = self.axes
-        coefficients = self.radius * (np.outer(cosine, e1) + np.outer(sine, e2))
-        coefficients[0] += np.array(self.center) + self.rise * t * n
-        if order:
-            coefficients[1] += self.rise * n
-        return coefficients
-
-
-def _angle(omega: float, phase: float) -> list[str]:
-    shift = f" + ({phase!r})" if phase != 0.0 else ""
-    return [f"a = {omega!r}*t{shift}", "c = cos(a)", "s = sin(a)"]

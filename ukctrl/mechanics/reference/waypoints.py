@@ -15,11 +15,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Components, InputFile, Listed, Seconds, Text, Time, spec
 from ukctrl.mechanics.reference.compiled_paths import Pieces, PiecewiseReference
 from ukctrl.mechanics.reference.csv_columns import read_columns
-from ukctrl.mechanics.reference.pieces import (
-    increasing,
-    min_jerk_coefficients,
-    rest_to_rest_coefficients,
-)
+from ukctrl.mechanics.reference.pieces import LEAST_JERK, increasing, rest_to_rest_coefficients
 
 Ends = Literal["rest", "natural", "free", "periodic"]
 Degree = Literal["cubic", "quintic"]
@@ -105,7 +101,7 @@ class MinJerk(_Waypoints):
     def pieces(self) -> Pieces:
         times, points = self._instants, np.array(self.points)
         if self.via == "stop":
-            return Pieces(times, min_jerk_coefficients(times, points))
+            return Pieces(times, rest_to_rest_coefficients(times, points, LEAST_JERK))
         return _spline(times, points, "quintic", "rest")
 
 

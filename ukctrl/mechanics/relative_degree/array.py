@@ -17,6 +17,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.differences import CENTRAL, jacobian
 from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.derivatives import Jets, SampledJets
@@ -101,17 +102,13 @@ class DerivativeArray:
 
     def jacobian(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         """Return the derivative of the array in the scaled unknowns."""
-        n, nu, count = self.robot.nv, self.robot.nu, len(U)
-        step = STEP if self.jets.exact else WIDE_STEP
-        columns = []
         self._noise = np.zeros(order + 1)
-        for i in range(2 * n + count * nu):
-            z = np.zeros(2 * n + count * nu)
-            z[i] = step
-            ahead = self._heard(t, *self.moved(q, v, U, z), order)
-            behind = self._heard(t, *self.moved(q, v, U, -z), order)
-            columns.append((ahead - behind) / (2.0 * step))
-        return np.array(columns).T
+
+        def heard(z: Vector) -> Vector:
+            return self._heard(t, *self.moved(q, v, U, z), order)
+
+        step = STEP if self.jets.exact else WIDE_STEP
+        return jacobian(heard, 2 * self.robot.nv + U.size, step, CENTRAL)
 
     def _heard(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Vector:
         """Return the values, and keep the largest noise that any of them has."""

@@ -34,12 +34,7 @@ from ukctrl.mechanics.integrate.held_kernels import (
     hold,
     sample,
 )
-from ukctrl.mechanics.integrate.integrator import (
-    SPEED_LIMIT,
-    IntegrationFailed,
-    check_bounded,
-    crossing,
-)
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, crossing
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.simulation.loop.spans import Part, Span
 
@@ -81,7 +76,7 @@ def run_together(part: Part, system: System, around: Around, state: State) -> St
     """
     assert around.stepping is not None
     moving = _moving(float(part.times[0, START]), state)
-    code = hold(system.port, around.tables, around.stepping, *part, SPEED_LIMIT, moving)
+    code = hold(system.port, around.tables, around.stepping, part, moving)
     return _reached(code, moving, system, around, state)
 
 
@@ -106,7 +101,7 @@ def run_span(
         code, outputs = sample(system.port, around.tables, span.start, moving), outputs[1:]
     code = code or begin(system.port, chosen, stop, moving)
     reached = _reached(code, moving, system, around, state)
-    given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
+    given = system.port, around.tables, chosen, stop, outputs, moving
     code, steps, left = code or PAUSED, 1, None
     while code == PAUSED:
         began = time.perf_counter()

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices
-from ukctrl.core.statistics import CONFIDENCE, Estimate, average_ranks
+from ukctrl.core.statistics import CONFIDENCE, Estimate
 from ukctrl.studies.insight.study_runs import Axis, Runs, bins_of
 
 Method = Literal["saltelli", "grid", "binned"]
@@ -125,8 +125,16 @@ def sensitivities(
 
 def ranks(merit: Array) -> Array:
     """Return the ranks of values from 0 to 1; equal ones, such as all that failed, share theirs."""
-    rank: Array = (average_ranks(merit) - 0.5) / len(merit)
+    rank: Array = (_average_ranks(merit) - 0.5) / len(merit)
     return rank
+
+
+def _average_ranks(values: Array) -> Array:
+    """Return the ranks of values from 1 on; equal ones share the average of theirs."""
+    import pandas as pd
+
+    ranks: Array = pd.Series(values).rank().to_numpy()
+    return ranks
 
 
 def rank_correlation(axis: Axis, merit: Array) -> Estimate:
@@ -141,7 +149,7 @@ def rank_correlation(axis: Axis, merit: Array) -> Estimate:
         return nothing
     from scipy.special import ndtri
 
-    rho = float(np.corrcoef(average_ranks(axis.values), average_ranks(merit))[0, 1])
+    rho = float(np.corrcoef(_average_ranks(axis.values), _average_ranks(merit))[0, 1])
     z = float(ndtri(0.5 + 0.5 * CONFIDENCE))
     middle = np.arctanh(np.clip(rho, -1.0 + 1e-12, 1.0 - 1e-12))
     half = z * np.sqrt((1.0 + 0.5 * rho**2) / (len(merit) - 3))
