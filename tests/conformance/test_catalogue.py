@@ -89,6 +89,8 @@ SERVED = {
     "elastic-linearisation": "panda-elastic",
     "elastic-singular-perturbation": "panda-elastic",
     "elastic-tracking": "flexible-joint-arm-motor",
+    "mpc": "panda-pose-sampled",
+    "mpc-along": "panda-pose-sampled",
     "servo-bounded": "ur5-pose",
     "servo-weighted": "ur5-pose",
     "swing-up": "cart-pole-swing-up",

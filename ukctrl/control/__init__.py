@@ -14,7 +14,8 @@ In order:
 The parts on these, whose files use each other's:
 
 - ``planned``: motions worked out before the run, and what holds to them.
-- ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
+- ``baselines``, ``regulators``: the classical laws. ``predictive``: those of them with limits.
+  ``special``: for one kind of robot or task.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ from ukctrl.control.planned.inversion.servo_dae import ServoDae
 from ukctrl.control.planned.inversion.stable import StableInversion
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.planned.planned_laws import Feedforward, Tvlqr
+from ukctrl.control.predictive.model_predictive import ModelPredictive
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.regulator import Lqi, Lqr, Regulation
 from ukctrl.control.regulators.riccati import Regulator
@@ -87,6 +89,7 @@ AnyController = Annotated[
     | Lqi
     | PolePlacement
     | Tvlqr
+    | ModelPredictive
     | Feedforward
     | ElasticTracking
     | ElasticCascade
@@ -150,6 +153,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "ModelFeedback",
+    "ModelPredictive",
     "MomentumObserver",
     "NoControl",
     "Nominal",

@@ -28,6 +28,7 @@ from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
 from ukctrl.core.kinds import kind_of
 from ukctrl.core.program import Call, Kept, Step, Steps
+from ukctrl.core.verdict import Verdict
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -129,6 +130,14 @@ class Law:
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what is worth recording beside ``u``; called at output times only."""
+        return {}
+
+    def remarks(self) -> Iterable[Verdict]:
+        """Return what is worth knowing of it before a run."""
+        return ()
+
+    def timing(self) -> Mapping[str, float]:
+        """Return wall times since the last call that are worth telling; they differ run by run."""
         return {}
 
     def guard(self, dynamics: Dynamics, memory: Vector) -> float:

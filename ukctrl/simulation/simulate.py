@@ -90,13 +90,13 @@ def simulate(
         began = time.perf_counter()
         status, message, samples = _ran(loop, _watched(loop, progress or _silent, watch))
         wall = time.perf_counter() - began
+        timing = {"wall_seconds": wall, **loop.timing()}
         return Result.of(
             samples,
             status=status,
             message=message,
             scenario=scenario.to_table(),
-            provenance=provenance(loop, samples, wall, (loop.ticks, loop.tick_us()))
-            | {"loop": loop.compiled()},
+            provenance=provenance(loop, samples, timing) | {"loop": loop.compiled()},
         )
 
 
@@ -114,7 +114,7 @@ def measure(
     """
     with _ready(scenario, robot, None) as loop:
         status, message, samples = _ran(loop, progress or _silent)
-        timing = {"timing": {"mean_tick_us": loop.tick_us()}} if timed else {}
+        timing = {"timing": loop.timing()} if timed else {}
         return Result(
             status=status,
             message=writable(message),
@@ -299,6 +299,8 @@ class Simulation(Loop):
 
     def _why(self, error: InfeasibleConstraint) -> str:
         """Return what the relative degree says about the rows, where it says something."""
+        if not error.rows:
+            return ""
         s = self.belief.snapshot  # where the law was asked last
         t, q, v = s.t, s.q, s.v
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
@@ -331,6 +333,11 @@ class Simulation(Loop):
     def ticks(self) -> int:
         """How often the law has been asked, at its ticks or at samples."""
         return int(self.ticked[0]) if self._sampled else self.recorder.count
+
+    def timing(self) -> dict[str, float]:
+        """Return how often the law was asked and how long it takes; look once, after the run."""
+        told = dict(self.law.timing())  # before it is asked again, for its time
+        return {"ticks": self.ticks, "mean_tick_us": self.tick_us(), **told}
 
     def tick_us(self) -> float:
         """Return how long the law takes at the last state, its robot included [us].

@@ -101,6 +101,7 @@ def _at_start(loop: Loop) -> tuple[AtStart, list[Judgement]]:
     inputs, refusal = _first_input(loop)
     said += [Judgement("bad", "law", text, loop.t0) for text in refusal]
     said += [Judgement("note", "start", text) for text in (*remarks, *falling(loop, q))]
+    said += [Judgement(each.level, each.subject, each.text) for each in loop.law.remarks()]
     truth.move(loop.t0, q, v)
     beyond = at_start.beyond_limits(inputs, truth)
     sharing = truth.sharing() if len(truth.passive) else ()

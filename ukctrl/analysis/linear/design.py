@@ -27,7 +27,7 @@ from ukctrl.simulation.scenario import Scenario
 KNOWN = (
     "servo with a feedback of this kind (at a damping of 1 or more: any but exact), "
     "computed_torque, operational_space, resolved_acceleration, pd_gravity, pid, slotine_li, "
-    "pole_placement, lqr or lqi"
+    "pole_placement, lqr, lqi or mpc"
 )
 DIGITS = 6
 """Significant digits of a gain; a settling time is kept to as many."""

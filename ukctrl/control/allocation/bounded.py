@@ -126,6 +126,7 @@ class _Bounded(Allocator):
         self._null_space = bind(spec.null_space, task)
         self._metric = InputMetric(spec.metric, task)
         self._limits = InputLimits(spec.limit, task)
+        self._limits.require()
         self._rank, self._names, nu = task.rank, rows, task.robot.nu
         self._levels = None
         if spec.on_limit == "relax":

@@ -25,8 +25,12 @@ Limits = Annotated[float | Pair | dict[str, float | Pair], ByName(read_limit, LI
 class InputLimits:
     """The lowest and the highest input at every moment.
 
+    Attributes:
+        lowest: At low speed, shape ``(nu,)``.
+        highest: At low speed, shape ``(nu,)``.
+
     Raises:
-        GainError: Limits contradict each other, or there are none.
+        GainError: Limits contradict each other.
         UnknownName: The robot has no such motor.
     """
 
@@ -36,13 +40,22 @@ class InputLimits:
         self._low, self._high = np.full((2, robot.nu), [[-np.inf], [np.inf]])
         self._narrow(own, robot)
         bounds = robot.actuation.bounds
-        low, high = (np.clip(own, bounds.lower, bounds.upper) for own in (self._low, self._high))
-        if not (np.isfinite(low) | np.isfinite(high)).any():
-            raise GainError(
-                f"bounded needs the limit of some motor; robot '{robot.name}' has none. Write them "
-                "into its robot.toml, or give the allocation a limit."
-            )
+        self.lowest, self.highest = (
+            np.clip(own, bounds.lower, bounds.upper) for own in (self._low, self._high)
+        )
         self._rate = robot.input_rate_limit
+
+    def require(self) -> None:
+        """Refuse a robot without any.
+
+        Raises:
+            GainError: No motor has a limit.
+        """
+        if not (np.isfinite(self.lowest) | np.isfinite(self.highest)).any():
+            raise GainError(
+                f"bounded needs the limit of some motor; robot '{self._robot.name}' has none. "
+                "Write them into its robot.toml, or give the allocation a limit."
+            )
 
     def _narrow(self, own: float | Pair | dict[str, float | Pair] | None, robot: Robot) -> None:
         """Take the user's limits, which must leave some of the motor's range."""

@@ -20,6 +20,7 @@ from ukctrl.control.regulators.deviations import Deviations, fed_back
 from ukctrl.control.regulators.riccati import (
     Weight,
     deviation_weight,
+    held_backwards,
     input_weight,
     regulator,
     sampled,
@@ -108,16 +109,17 @@ class PlannedLaw(Law, abc.ABC):
         q, v = self.nominal.state(t)
         return {
             "u_planned": Signal(
-                self.nominal.input(t), _common(robot.actuator_units), "input of the planned motion"
+                self.nominal.input(t), one_unit(robot.actuator_units), "input of the planned motion"
             ),
             "q_planned": Signal(
-                q, _common(robot.coordinate_units), "planned configuration", robot.coordinates
+                q, one_unit(robot.coordinate_units), "planned configuration", robot.coordinates
             ),
-            "v_planned": Signal(v, _common(robot.dof_units), "planned velocity", robot.dofs),
+            "v_planned": Signal(v, one_unit(robot.dof_units), "planned velocity", robot.dofs),
         }
 
 
-def _common(units: Sequence[str]) -> str:
+def one_unit(units: Sequence[str]) -> str:
+    """Return the unit that all have; empty where they differ."""
     return units[0] if len(set(units)) == 1 else ""
 
 
@@ -146,8 +148,24 @@ QUICKEST = 8.0
 """Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
 
 
+System = tuple[Matrix, Matrix, Matrix]
+"""``A``, ``B`` and ``Q``."""
+
+
 @spec
-class Tvlqr(Planned):
+class WeighedAlong(Planned, abc.ABC):
+    """What the linear-quadratic laws along a motion share."""
+
+    Q: Weight = 1.0
+    """Weight of the deviations, as for ``lqr``."""
+    R: Weight = 1.0
+    """Weight of the inputs, by actuator."""
+    Q_final: Weight | None = None
+    """Weight of the deviations at the end; absent: what an LQR for ever would still cost there."""
+
+
+@spec
+class Tvlqr(WeighedAlong):
     r"""Linear-quadratic regulator along a motion: $u = u^*(t) - K(t)\, x$.
 
     $q^*, v^*, u^*$ are worked out before the run: by default the joint motion that keeps the
@@ -165,12 +183,6 @@ class Tvlqr(Planned):
     """
 
     kind: Literal["tvlqr"] = "tvlqr"
-    Q: Weight = 1.0
-    """Weight of the deviations, as for ``lqr``."""
-    R: Weight = 1.0
-    """Weight of the inputs, by actuator."""
-    Q_final: Weight | None = None
-    """Weight of the deviations at the end; absent: what an LQR for ever would still cost there."""
 
     def start(self, task: Task) -> Law:
         with one_blas_thread():
@@ -188,26 +200,15 @@ class _Tvlqr(PlannedLaw):
             # Its knots may be finer than gains need, and begin before the run.
             every = max(self.nominal.step, USUAL_STEP)
         if every is not None:
-            count = max(1, int(np.ceil(task.duration / every - 1e-9)))
-            times = np.asarray(task.start + every * np.arange(count + 1), dtype=np.float64)
+            times = ticks_along(task, every)
         self._start, self._step = float(times[0]), float(times[1] - times[0])
         self.K = self._gains(spec, times)
         """Gains at the knots, or at the ticks where the input is held, shape ``(k, nu, n)``."""
         self._deviations = Deviations(self.linear, self._aim)
 
     def _gains(self, spec: Tvlqr, times: Vector) -> Matrix:
-        task, robot = self.task, self.task.robot
-        middles = _along(self.nominal, 0.5 * (times[1:] + times[:-1]), task)
+        middles, systems, R, S, end = weighed_along(spec, self.nominal, times, self.task)
         self.linear = middles[0]
-        (end,) = _along(self.nominal, times[-1:], task, self.linear)
-        R = input_weight(spec.R, robot.actuators)
-        weights = [deviation_weight(spec.Q, "Q", at) for at in middles]
-        if spec.Q_final is None:
-            Q = deviation_weight(spec.Q, "Q", end)
-            S = regulator(end.A, end.B, Q, R, end.states, end.inputs).S
-        else:
-            S = deviation_weight(spec.Q_final, "Q_final", end)
-        systems = [(at.A, at.B, Q) for at, Q in zip(middles, weights, strict=True)]
         if self._period is None:
             return riccati_backwards(systems, R, S, self._step, end.B)
         return ticks_backwards(systems, R, S, self._step)
@@ -225,6 +226,39 @@ class _Tvlqr(PlannedLaw):
         yield self.nominal.state_step(s.clock, q, v)
 
 
+def ticks_along(task: Task, every: float) -> Vector:
+    """Return the times of the ticks of a task, and the end of the last."""
+    count = max(1, int(np.ceil(task.duration / every - 1e-9)))
+    return np.asarray(task.start + every * np.arange(count + 1), dtype=np.float64)
+
+
+def weighed_along(
+    spec: WeighedAlong, nominal: Nominal, times: Vector, task: Task
+) -> tuple[list[Linearization], list[System], Matrix, Matrix, Linearization]:
+    """Return a robot along a motion as linear systems, with what its deviations cost.
+
+    Args:
+        spec: The weights.
+        nominal: The motion.
+        times: ``k + 1`` times.
+        task: The task.
+
+    Returns:
+        The linear systems in the middles between the times; the same with the weights there;
+        the weight of the inputs; the cost at the end, shape ``(n, n)``; the system there.
+    """
+    middles = _along(nominal, 0.5 * (times[1:] + times[:-1]), task)
+    (end,) = _along(nominal, times[-1:], task, middles[0])
+    R = input_weight(spec.R, task.robot.actuators)
+    systems = [(at.A, at.B, deviation_weight(spec.Q, "Q", at)) for at in middles]
+    if spec.Q_final is None:
+        Q = deviation_weight(spec.Q, "Q", end)
+        S = regulator(end.A, end.B, Q, R, end.states, end.inputs).S
+    else:
+        S = deviation_weight(spec.Q_final, "Q_final", end)
+    return middles, systems, R, S, end
+
+
 def _along(
     nominal: Nominal, times: Vector, task: Task, like: Linearization | None = None
 ) -> list[Linearization]:
@@ -239,7 +273,7 @@ def _along(
 
 
 def riccati_backwards(
-    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, step: float, B: Matrix
+    systems: Sequence[System], R: Matrix, S: Matrix, step: float, B: Matrix
 ) -> Matrix:
     r"""Return the gains of the regulator at all knots of a motion, shape ``(k + 1, nu, n)``.
 
@@ -271,18 +305,10 @@ def riccati_backwards(
     return np.array(gains[::-1])
 
 
-def ticks_backwards(
-    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, period: float
-) -> Matrix:
+def ticks_backwards(systems: Sequence[System], R: Matrix, S: Matrix, period: float) -> Matrix:
     """Return the gains of the regulator at every tick of a hold, shape ``(k, nu, n)``.
 
     Arguments as for `riccati_backwards`.
     """
-    gains = []
-    for A, B, Q in reversed(systems):
-        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
-        K = np.linalg.solve(Rd + Bd.T @ S @ Bd, Bd.T @ S @ Ad + Nd.T)
-        S = Qd + Ad.T @ S @ Ad - (Ad.T @ S @ Bd + Nd) @ K
-        S = 0.5 * (S + S.T)
-        gains.append(K)
-    return np.array(gains[::-1])
+    ticks = [sampled(A, B, Q, R, period) for A, B, Q in systems]
+    return np.array([gain.K for gain in held_backwards(ticks, S)])

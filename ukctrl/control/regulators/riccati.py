@@ -193,6 +193,38 @@ def sampled(
     return step[:n, :n], step[:n, n:], cost[:n, :n], cost[n:, n:], cost[:n, n:]
 
 
+Held = tuple[Matrix, Matrix, Matrix, Matrix, Matrix]
+"""What `sampled` returns."""
+
+
+class TickGain(NamedTuple):
+    """Optimal gains of a tick of a hold, and what they are worth."""
+
+    K: Matrix
+    """Gains, ``du = -K x``, shape ``(nu, n)``."""
+    M: Matrix
+    """An input ``-K x + c`` costs ``c' M c`` more, shape ``(nu, nu)``."""
+    S: Matrix
+    """The cost that is left from this tick on is ``x' S x``, shape ``(n, n)``."""
+
+
+def held_backwards(ticks: Sequence[Held], S: Matrix) -> list[TickGain]:
+    """Return the gains at every tick of a hold.
+
+    Args:
+        ticks: System and cost over each of ``k`` ticks.
+        S: Cost at the end, shape ``(n, n)``.
+    """
+    backwards = []
+    for A, B, Q, R, N in reversed(ticks):
+        M = R + B.T @ S @ B
+        K = np.asarray(np.linalg.solve(M, B.T @ S @ A + N.T), dtype=np.float64)
+        S = Q + A.T @ S @ A - (A.T @ S @ B + N) @ K
+        S = 0.5 * (S + S.T)
+        backwards.append(TickGain(K, M, S))
+    return backwards[::-1]
+
+
 def _require_stabilisable(
     A: Matrix, B: Matrix, states: Sequence[str], inputs: Sequence[str]
 ) -> None:

@@ -26,16 +26,13 @@ LIMIT_SLACK = 1e-9
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
-def provenance(
-    loop: Loop, samples: Samples, wall_seconds: float, ticks: tuple[int, float]
-) -> dict[str, Any]:
+def provenance(loop: Loop, samples: Samples, timing: Mapping[str, float]) -> dict[str, Any]:
     """Return what a result of a run records beside its numbers.
 
     Args:
         loop: What was run.
         samples: What was recorded.
-        wall_seconds: How long it took [s].
-        ticks: How often the law was asked, and how long it takes [us].
+        timing: How long it took, how often the law was asked, and how long that takes.
     """
     scenario = loop.scenario
     return {
@@ -49,7 +46,7 @@ def provenance(
         "rank": dc.asdict(scenario.rank),
         "start_moved": dict(loop.moved),
         **observed(loop, samples, drawn=True),
-        "timing": {"wall_seconds": wall_seconds, "ticks": ticks[0], "mean_tick_us": ticks[1]},
+        "timing": dict(timing),
         "audit": [finding._asdict() for finding in loop.robot.audit],
     }
 

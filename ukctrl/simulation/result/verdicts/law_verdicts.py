@@ -3,11 +3,13 @@
 An allocation records its account as signals: ``binding`` (of each motor, 1 at its upper limit, -1
 at its lower, 0 where no limit changed the input), ``task_scale``, ``row_miss``, ``miss_bound``.
 A feedback that promises a bound records it beside its error: ``surface_error``, ``surface_bound``,
-``position_error``, ``position_bound``.
+``position_error``, ``position_bound``. A law that looks ahead records which limits it gives up
+there, ``excess_ahead``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +68,7 @@ def concessions(result: Record) -> tuple[Verdict, ...]:
     if not len(result.samples):
         return ()
     of_allocation = (_bound, _damped, _ordered) if "row_miss" in result.samples else ()
-    verdicts = (judge(result) for judge in (*of_allocation, _promised))
+    verdicts = (judge(result) for judge in (*of_allocation, _given_up, _late, _promised))
     return tuple(verdict for verdict in verdicts if verdict is not None)
 
 
@@ -124,6 +126,36 @@ def _ordered(result: Record) -> Verdict | None:
     share = 100.0 * float(during.mean())
     text = f"The levels above left {lost} too little freedom in {share:.3g} % of the samples"
     return Verdict("warning", "priorities", f"{text}; {_error(result, during)}.")
+
+
+def _given_up(result: Record) -> Verdict | None:
+    """Judge limits ahead that no inputs kept."""
+    signal = result.samples.signals.get("excess_ahead")
+    if signal is None or not result["excess_ahead"].any():
+        return None
+    excess = result["excess_ahead"]
+    lost = quoted(name for name, own in zip(signal.components, excess.T, strict=True) if own.any())
+    share = 100.0 * float(excess.any(axis=1).mean())
+    worst = quantity(float(excess.max()), signal.units)
+    text = (
+        f"No inputs within their limits kept those of {lost} in {share:.3g} % of the samples; they "
+        f"were to be exceeded by up to {worst}."
+    )
+    return Verdict("warning", "limits ahead", text)
+
+
+def _late(result: Record) -> Verdict | None:
+    """Warn of programs that took longer than the control period."""
+    timing = result.provenance.get("timing")
+    if not isinstance(timing, Mapping) or not timing.get("late_programs"):
+        return None
+    worst = si(1e-6 * float(timing["worst_program_us"]), "s")
+    text = (
+        f"Of {timing['programs']} programs {timing['late_programs']} took longer than the control "
+        f"period on this machine, {worst} at worst: a real input would have come late. Take fewer "
+        "moves, or a longer period."
+    )
+    return Verdict("warning", "pace", text)
 
 
 def _promised(result: Record) -> Verdict | None:
