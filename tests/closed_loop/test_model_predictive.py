@@ -406,6 +406,7 @@ def test_joints_stay_within_their_limits_of_place_and_speed():
     assert (np.abs(kept["u"]) <= Robot.load("two_link").effort_limit).all()
     assert kept.metric("final_phi") < 1e-3
     assert not kept["excess_ahead"].any()
+    assert not kept["speed_excess_ahead"].any()
     assert kept["active_limits"].max() > 0.0
     timing = kept.provenance["timing"]
     assert timing["worst_program_us"] >= timing["mean_program_us"] > 0.0
@@ -418,6 +419,9 @@ def test_an_arm_beyond_its_limit_is_brought_back_or_stops_the_run():
     assert soft.status == "completed"
     assert soft["excess_ahead"].max() > 0.01
     assert soft["q"][-1, 1] < 2.8
+    (said,) = [each.text for each in soft.verdicts if each.subject == "limits ahead"]
+    assert said.startswith("No inputs within their limits kept all limits ahead in ")
+    assert "Exceeded: 'elbow' by up to 0.0" in said
     hard = arm(ModelPredictive(**weights, on_conflict="stop"), **start)
     assert hard.status == "infeasible"
     assert "no inputs within their limits keep those of 'elbow'" in hard.message

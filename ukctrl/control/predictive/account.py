@@ -60,6 +60,7 @@ class Account:
         self._motors, self._horizon, self._period = robot.actuators, horizon, period
         at, of = limited.coordinates.tolist(), limited.speeds.tolist()
         names = [*(robot.coordinates[i] for i in at), *(f"v.{robot.dofs[i]}" for i in of)]
+        self._places = len(at)
         units = [*(robot.coordinate_units[i] for i in at), *(robot.dof_units[i] for i in of)]
         self._limits = tuple(zip(names, units, strict=True))
         self.z, self.active = np.zeros(horizon.n), np.zeros(horizon.m)
@@ -118,13 +119,18 @@ class Account:
         words = "limits: upper 1, lower -1"
         told = {
             "binding": Signal(self._binding.copy(), "1", words, self._motors),
-            "active_limits": Signal(count, "1", "limits ahead that change the inputs"),
+            "active_limits": Signal(count, "1", "limits ahead at work"),
             "iterations": Signal(float(self._iterations[0]), "1", "iterations of the solver"),
         }
-        if self._limits:
-            unit, worst = one_unit([unit for _, unit in self._limits]), self.beyond.max(axis=0)
-            names = tuple(name for name, _ in self._limits)
-            told["excess_ahead"] = Signal(worst, unit, "how far limits ahead are exceeded", names)
+        worst, k = self.beyond.max(axis=0), self._places
+        for what, of, own in (
+            ("", self._limits[:k], worst[:k]),
+            ("speed_", self._limits[k:], worst[k:]),
+        ):
+            if of:
+                names, units = zip(*of, strict=True)
+                words = f"{what.replace('_', ' ')}limits ahead: excess"
+                told[f"{what}excess_ahead"] = Signal(own, one_unit(units), words, names)
         return told
 
     def remark(self) -> Verdict:

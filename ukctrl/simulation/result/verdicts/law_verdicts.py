@@ -4,7 +4,7 @@ An allocation records its account as signals: ``binding`` (of each motor, 1 at i
 at its lower, 0 where no limit changed the input), ``task_scale``, ``row_miss``, ``miss_bound``.
 A feedback that promises a bound records it beside its error: ``surface_error``, ``surface_bound``,
 ``position_error``, ``position_bound``. A law that looks ahead records which limits it gives up
-there, ``excess_ahead``.
+there, ``excess_ahead`` and ``speed_excess_ahead``.
 """
 
 from __future__ import annotations
@@ -130,16 +130,21 @@ def _ordered(result: Record) -> Verdict | None:
 
 def _given_up(result: Record) -> Verdict | None:
     """Judge limits ahead that no inputs kept."""
-    signal = result.samples.signals.get("excess_ahead")
-    if signal is None or not result["excess_ahead"].any():
+    told, during = [], np.zeros(len(result.samples), dtype=np.bool_)
+    for name in ("excess_ahead", "speed_excess_ahead"):
+        signal = result.samples.signals.get(name)
+        if signal is None:
+            continue
+        for limit, excess in zip(signal.components, result[name].T, strict=True):
+            during |= excess > 0.0
+            if excess.any():
+                told.append(f"'{limit}' by up to {quantity(float(excess.max()), signal.units)}")
+    if not told:
         return None
-    excess = result["excess_ahead"]
-    lost = quoted(name for name, own in zip(signal.components, excess.T, strict=True) if own.any())
-    share = 100.0 * float(excess.any(axis=1).mean())
-    worst = quantity(float(excess.max()), signal.units)
+    share = 100.0 * float(during.mean())
     text = (
-        f"No inputs within their limits kept those of {lost} in {share:.3g} % of the samples; they "
-        f"were to be exceeded by up to {worst}."
+        f"No inputs within their limits kept all limits ahead in {share:.3g} % of the samples. "
+        f"Exceeded: {', '.join(told)}."
     )
     return Verdict("warning", "limits ahead", text)
 
