@@ -8,7 +8,7 @@ from scipy.integrate import quad_vec
 from scipy.linalg import block_diag, expm, solve_continuous_are, solve_discrete_are
 from scipy.optimize import nnls
 
-from ukctrl import Robot, Scenario, Task, check, judge, simulate
+from ukctrl import Robot, Scenario, Task, check, designed, judge, linear_loop, simulate
 from ukctrl.analysis import conformance
 from ukctrl.control import Baumgarte, Lqr, ModelPredictive, Servo, Tvlqr
 from ukctrl.core.algebra.threads import one_blas_thread
@@ -490,6 +490,35 @@ def test_a_check_says_how_large_the_programs_are():
     ]
     larger = pose.replace({"controller.moves": 50, "controller.horizon": 0.05})
     assert [text for text in check(larger).warnings if "Take fewer moves." in text]
+
+
+def test_it_is_designed_and_analysed_as_the_regulator_that_it_continues():
+    pole = {"start": {"q": {"pole": "180*deg"}}, "timing": {"duration": 2.0, "control": 0.01}}
+    weights = {"Q": {"cart": 100.0, "pole": 10.0}, "R": 0.1}
+    upright = Scenario.load("cart-pole-swing-up").replace(pole)
+    lqr = upright.replace({"controller": Lqr(**weights)})
+    mpc = upright.replace({"controller": ModelPredictive(**weights, horizon=0.5, limit=5.0)})
+    assert designed(mpc, 3.0).gains == designed(lqr, 3.0).gains
+    rates = linear_loop(mpc).rates()
+    lasting = np.sort_complex(rates[np.isfinite(rates)])  # its memory is forgotten in a tick
+    np.testing.assert_allclose(lasting, np.sort_complex(linear_loop(lqr).rates()), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        {"kind": "missed_ticks", "probability": 0.3},
+        {"kind": "jitter", "bound": 1e-3},
+        {"kind": "noise", "std": 1e-3},
+    ],
+    ids=lambda effect: effect["kind"],
+)
+def test_runs_repeat_bit_for_bit_however_uneven_the_ticks(effect):
+    law = ModelPredictive(Q={"q": 3e4, "v": 10.0}, horizon=0.2)
+    first, second = (arm(law, effect=[effect]) for _ in range(2))
+    for name in ("u", "q", "iterations", "active_limits"):
+        np.testing.assert_array_equal(first[name], second[name])
+    assert first.status == "completed"
 
 
 def test_a_late_program_is_warned_of():
