@@ -11,6 +11,7 @@ from scipy.optimize import nnls
 from ukctrl import Robot, Scenario, Task, check, designed, judge, linear_loop, simulate
 from ukctrl.analysis import conformance
 from ukctrl.control import Baumgarte, Lqr, ModelPredictive, Servo, Tvlqr
+from ukctrl.control.terms import Terms
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
@@ -498,7 +499,10 @@ def test_it_is_designed_and_analysed_as_the_regulator_that_it_continues():
     upright = Scenario.load("cart-pole-swing-up").replace(pole)
     lqr = upright.replace({"controller": Lqr(**weights)})
     mpc = upright.replace({"controller": ModelPredictive(**weights, horizon=0.5, limit=5.0)})
-    assert designed(mpc, 3.0).gains == designed(lqr, 3.0).gains
+    slow = Terms(settling=3.0)
+    assert designed(mpc, slow).gains == designed(lqr, slow).gains
+    with pytest.raises(InputError, match="must be one whose gains follow from"):
+        designed(mpc.replace({"controller.follow": "task"}), slow)
     rates = linear_loop(mpc).rates()
     lasting = np.sort_complex(rates[np.isfinite(rates)])  # its memory is forgotten in a tick
     np.testing.assert_allclose(lasting, np.sort_complex(linear_loop(lqr).rates()), rtol=1e-7)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar, Literal, Self, final
+from typing import Literal, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +75,6 @@ class ModelPredictive(WeighedAlong):
     """
 
     kind: Literal["mpc"] = "mpc"
-    searched_weight: ClassVar[str | None] = "R"
-
     horizon: Seconds
     """How far ahead limits are looked at [s]."""
     moves: Count = 20
@@ -97,6 +95,11 @@ class ModelPredictive(WeighedAlong):
     """What their squares beyond the limit cost then, beside ``Q``."""
     iterations: Count = 1000
     """Iterations of the solver after which a run ends for want of an input."""
+
+    @property
+    def searched_weight(self) -> str | None:  # type: ignore[override]  # of a class, elsewhere
+        """The weight of the inputs about an equilibrium, where the loop has poles."""
+        return "R" if self.follow == "equilibrium" else None
 
     @model_validator(mode="after")
     def _nothing_is_forgotten(self) -> Self:
