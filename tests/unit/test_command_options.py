@@ -21,6 +21,7 @@ import typer
 from ukctrl.cli.analyze import _write_card, time_of
 from ukctrl.cli.arguments import folder_of, scenario_of
 from ukctrl.cli.main import app, main
+from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 from ukctrl.reports.web_page import write_page
 from ukctrl.simulation.scenario import Scenario
@@ -270,10 +271,13 @@ def test_analyze_hands_its_options_on(given_to, monkeypatch):
     resting = ["analyze", MASSES, "--at", "equilibrium"]
     given = given_to(f"{linear}:equilibria", [*resting, "--hold", "a", "--hold", "b"])
     assert list(given["hold"]) == ["a", "b"]
-    settling = ["analyze", MASSES, "--settling", "2"]
-    for options, damping in ([], 1.0), (["--damping", "0.7"], 0.7):
-        given = given_to(f"{linear}:designed", [*settling, *options])
-        assert list(given.values())[1:] == [2.0, damping]
+    for options, terms in (
+        (["--settling", "2"], Terms(settling=2.0)),
+        (["--settling", "2", "--damping", "0.7"], Terms(settling=2.0, damping=0.7)),
+        (["--bandwidth", "60"], Terms(bandwidth=60.0)),
+    ):
+        given = given_to(f"{linear}:designed", ["analyze", MASSES, *options])
+        assert list(given.values())[1:] == [terms]
     point = SimpleNamespace(plant=SimpleNamespace(point="here"))
     monkeypatch.setattr(f"{linear}.analyze", lambda *given: point)
     given = given_to(f"{linear}:largest_period", ["analyze", MASSES, "--keep", "0.4"])
@@ -291,7 +295,7 @@ def test_analyze_hands_its_options_on(given_to, monkeypatch):
 def test_gains_of_a_design_are_written_as_a_card(given, title, source, tmp_path):
     scenario = Scenario.load(MASSES, {"controller": {"use": "servo-baumgarte", **given}})
     kind = scenario.to_table()["controller"]["kind"]
-    design = SimpleNamespace(settling=0.25, damping=0.7)
+    design = SimpleNamespace(terms=Terms(settling=0.25, damping=0.7))
     _write_card(tmp_path / "new" / "mine.toml", scenario, design)
     table = tomllib.loads((tmp_path / "new" / "mine.toml").read_text())
     wanted = f"{title if given['title'] else kind}, settling in 0.25 s with damping 0.7"
@@ -302,7 +306,7 @@ def test_gains_of_a_design_are_written_as_a_card(given, title, source, tmp_path)
     "write",
     [
         lambda path: _write_card(
-            path / "a.toml", Scenario.load(MASSES), SimpleNamespace(settling=1.0, damping=1.0)
+            path / "a.toml", Scenario.load(MASSES), SimpleNamespace(terms=Terms(settling=1.0))
         ),
         folder_of,
         lambda path: Journal(path / "journal.jsonl").close(),
@@ -318,7 +322,7 @@ def test_what_is_written_makes_the_folders_that_it_needs_and_takes_those_that_th
 
 
 def test_a_card_is_a_toml_file_that_can_be_written(tmp_path):
-    scenario, design = Scenario.load(MASSES), SimpleNamespace(settling=1.0, damping=1.0)
+    scenario, design = Scenario.load(MASSES), SimpleNamespace(terms=Terms(settling=1.0))
     with pytest.raises(InputError, match=r"--card must name a .toml file; got"):
         _write_card(tmp_path / "mine.txt", scenario, design)
     (tmp_path / "file").touch()

@@ -17,6 +17,7 @@ def listed(tmp_path, monkeypatch, capsys):
     """Run `list` in an empty folder; return its code and what it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")  # a line each, however long its title
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:

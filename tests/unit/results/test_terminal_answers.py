@@ -25,6 +25,7 @@ from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
 from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import conformance_lines
+from ukctrl.control.terms import Terms
 from ukctrl.robot.audit import Finding
 
 NAN, INF = math.nan, math.inf
@@ -179,7 +180,7 @@ def test_more_of_an_analysis_is_printed_where_there_is_more():
     mode = HiddenMode(1.0 - 2.0j, 2, "q1, q2")
     rests = [SimpleNamespace(family=2, point=SimpleNamespace(q=np.zeros(1), u=np.ones(1)),
                              distance=0.5) for _ in range(3)]  # fmt: skip
-    design = Design(settling=2.0, damping=0.7, gains={"a.b": 3.0}, notes=("Mind it.",))
+    design = Design(terms=Terms(settling=2.0, damping=0.7), gains={"a.b": 3.0}, notes=("Mind it.",))
     found = analysed(unreached=(mode,), unseen=(mode,), disk=0.75, margins=(margins("m"),),
                      notes=("It is so.",))  # fmt: skip
     period, card = LargestPeriod(0.0125, 0.0126, 0.4), Path("my.toml")

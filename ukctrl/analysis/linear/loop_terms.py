@@ -37,6 +37,8 @@ GRID = 60
 """Frequencies a decade, between which the sensitivity is taken to be smooth."""
 BEYOND = 100.0
 """How far beyond the poles is looked."""
+EXACT = 1e-10
+"""Relative width to which a bandwidth is enclosed."""
 TAKEN_AWAY = math.sqrt(0.5)
 """A sensitivity below this is taken away."""
 
@@ -150,20 +152,21 @@ def _pushes(loop: LinearLoop) -> list[Push | None]:
 
 
 def _first_crossing(loop: LinearLoop, push: Push, row: int, grid: Vector) -> float:
-    from scipy.optimize import brentq
-
-    above = np.flatnonzero(_sensitivity(loop, push, row, grid) >= TAKEN_AWAY)
-    if not len(above):
+    """Return where a row's sensitivity first is not below `TAKEN_AWAY`, by bisection [rad/s]."""
+    below = _sensitivity(loop, push, row, grid) < TAKEN_AWAY
+    if below.all():
         return float(grid[-1])
-    k = int(above[0])
+    k = int(np.argmin(below))
     if k == 0:
         return 0.0
-
-    def beyond(logarithm: float) -> float:
-        at = np.array([math.exp(logarithm)])
-        return float(_sensitivity(loop, push, row, at)[0]) - TAKEN_AWAY
-
-    return math.exp(float(brentq(beyond, math.log(grid[k - 1]), math.log(grid[k]), xtol=1e-12)))
+    low, high = float(grid[k - 1]), float(grid[k])
+    while high - low > EXACT * high:
+        middle = math.sqrt(low * high)
+        if _sensitivity(loop, push, row, np.array([middle]))[0] < TAKEN_AWAY:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _sensitivity(loop: LinearLoop, push: Push, row: int, grid: Vector) -> Vector:

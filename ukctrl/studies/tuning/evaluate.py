@@ -40,10 +40,15 @@ class Order(NamedTuple):
     gains: Mapping[str, float]
     stage: Stage
     plants: Sequence[Plant]
-    changes: Mapping[str, Any]
-    """What of the scenario is changed for them: the gains, or those that follow from terms."""
+    derived: Mapping[str, Any] | None = None
+    """The gains that follow, where terms are searched for and not gains."""
     refused: str = ""
-    """Why no gains follow."""
+    """Why none follow."""
+
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """What of the scenario is changed."""
+        return self.gains if self.derived is None else self.derived
 
 
 class Bench:
@@ -149,7 +154,7 @@ class Bench:
         shown = next((done for done in runs if not done.completed), runs[0])
         return Trial(
             gains=dict(order.gains),
-            changes=dict(order.changes),
+            derived=order.derived,
             cost=worth.cost,
             reached=worth.reached,
             status=shown.status,
@@ -195,5 +200,5 @@ def _failed(message: str) -> Done:
 
 
 def _key(plant: Plant, order: Order) -> str:
-    text = json.dumps([plant.key, sorted((order.changes or order.gains).items())])
+    text = json.dumps([plant.key, sorted(order.changes.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -194,16 +194,17 @@ class _Search:
 
     def _order(self, gains: Mapping[str, float], stage: Stage) -> Order:
         asked = {path: value for path, value in gains.items() if path in TERMS}
-        changes: dict[str, Any] = {path: v for path, v in gains.items() if path not in TERMS}
+        derived: dict[str, Any] | None = None
         refused = ""
         if asked:
+            others = {path: value for path, value in gains.items() if path not in TERMS}
             try:
-                changes = {**self._designer(Terms(**asked)).gains, **changes}
+                derived = {**self._designer(Terms(**asked)).gains, **others}
             except (UkctrlError, ArithmeticError) as error:
                 if stage == "card":  # the law has no design at all, or not in the middle
                     raise
                 refused = str(error)
-        return Order(self.name, gains, stage, self._plants, changes, refused)
+        return Order(self.name, gains, stage, self._plants, derived, refused)
 
     def propose(self) -> list[Order]:
         """Return the next candidates; none where the budget is spent."""

@@ -123,7 +123,7 @@ def _held_out(
     if not plants:
         return None
     orders = [
-        Order(tuning.entry, trial.gains, "held out", plants, trial.changes)
+        Order(tuning.entry, trial.gains, "held out", plants, trial.derived)
         for trial in (tuning.card, tuning.best)
     ]
     card, best = bench.judge(orders, progress)

@@ -48,14 +48,19 @@ class Trial(NamedTuple):
     """Cost on each plant, where there are several."""
     message: str = ""
     """Why a run ended early."""
-    changes: Mapping[str, Any] = MappingProxyType({})
-    """What of the scenario was changed: the gains, or those that follow from terms."""
+    derived: Mapping[str, Any] | None = None
+    """The gains that follow, where terms are searched for and not gains."""
+
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """What of the scenario was changed."""
+        return self.gains if self.derived is None else self.derived
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         lists = {"beyond": list(self.beyond), "each": list(self.each)}
-        both = {"gains": dict(self.gains), "changes": dict(self.changes)}
-        return {**self._asdict(), **both, **lists}
+        table = {**self._asdict(), "gains": dict(self.gains), **lists}
+        return {key: value for key, value in table.items() if key != "derived" or value is not None}
 
     @property
     def feasible(self) -> bool:
