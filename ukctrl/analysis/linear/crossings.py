@@ -63,7 +63,10 @@ def pencil_frequencies(response: Response, form: Matrix) -> Vector:
     n = len(response.A)
     if not 0 < n <= MOST_STATES:
         return np.zeros(0)
-    A, (scale, _) = matrix_balance(response.A, permute=False, separate=True)
+    with np.errstate(
+        invalid="ignore"
+    ):  # SciPy makes places of scales, too, and large ones do not fit
+        A, (scale, _) = matrix_balance(response.A, permute=False, separate=True)
     b, c = response.B / scale[:, None], response.C * scale
     size_b, size_c = (max(max_abs(each), 1e-300) for each in (b, c))
     even = 2.0 ** round(0.5 * math.log2(size_b / size_c))
