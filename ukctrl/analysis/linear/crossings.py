@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from ukctrl.analysis.linear.response import Response
+from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Complex, Matrix, Vector
 from ukctrl.core.extremes import max_abs
 
@@ -58,15 +59,13 @@ def form_values(form: Matrix, L: Complex) -> Vector:
 
 def pencil_frequencies(response: Response, form: Matrix) -> Vector:
     """Return the frequencies of the eigenvalues of a form's pencil, increasing [rad/s]."""
-    from scipy.linalg import eigvals, matrix_balance
+    from scipy.linalg import eigvals
 
     n = len(response.A)
     if not 0 < n <= MOST_STATES:
         return np.zeros(0)
-    with np.errstate(
-        invalid="ignore"
-    ):  # SciPy makes places of scales, too, and large ones do not fit
-        A, (scale, _) = matrix_balance(response.A, permute=False, separate=True)
+    scale = balancing_units(response.A)
+    A = response.A * scale / scale[:, None]
     b, c = response.B / scale[:, None], response.C * scale
     size_b, size_c = (max(max_abs(each), 1e-300) for each in (b, c))
     even = 2.0 ** round(0.5 * math.log2(size_b / size_c))

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates
+from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Complex, Matrix, Vector
 from ukctrl.core.extremes import max_abs
 
@@ -51,10 +52,10 @@ class Response:
     @cached_property
     def _triangular(self) -> tuple[Complex, Complex, Complex]:
         """The same system in balanced coordinates in which ``A`` is triangular."""
-        from scipy.linalg import matrix_balance, schur
+        from scipy.linalg import schur
 
-        A, (scale, _) = matrix_balance(self.A, permute=False, separate=True)
-        S, U = schur(A, output="complex")
+        scale = balancing_units(self.A)
+        S, U = schur(self.A * scale / scale[:, None], output="complex")
         return S, (self.C * scale) @ U, U.conj().T @ (self.B / scale[:, None])
 
     def along(self, frequencies: Vector) -> Complex:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
-from ukctrl.core.algebra.row_space import NOTHING
+from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.extremes import max_abs
@@ -289,10 +289,7 @@ def balanced(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
     ``x = size x'`` and ``u = unit u'`` make rows and columns of ``A'`` alike (Parlett & Reinsch),
     and the columns of ``B'`` as long as `_scale` of it; a column of zeros stays one.
     """
-    from scipy.linalg import matrix_balance
-
-    clear = np.where(np.abs(A) > NOTHING * max_abs(A), A, 0.0)  # not by rounding
-    _, (size, _) = matrix_balance(clear, permute=False, separate=True)
+    size = balancing_units(A)
     A, B = A * size / size[:, None], B / size[:, None]
     length = np.linalg.norm(B, axis=0)
     unit = _scale(A) / np.where(length > 0.0, length, 1.0)
