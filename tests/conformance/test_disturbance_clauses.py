@@ -80,7 +80,7 @@ def of(bound):
 
 @spec
 class Strange(Observer):
-    def gains_for(self, settling, damping):
+    def gains_for(self, terms):
         return {"pace": 1.0}
 
 

@@ -127,7 +127,10 @@ def _terms(settling: float | None, bandwidth: float | None, damping: float) -> T
 
     if settling is None and bandwidth is None:
         return None
-    return Terms(settling=settling, bandwidth=bandwidth, damping=damping)
+    try:
+        return Terms(settling=settling, bandwidth=bandwidth, damping=damping)
+    except InputError as error:
+        raise InputError(f"--{str(error).removeprefix('Terms: ')}") from None
 
 
 def _write_card(path: Path, scenario: Scenario, design: Design) -> None:

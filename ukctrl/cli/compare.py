@@ -19,6 +19,7 @@ from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.control.terms import Terms
+    from ukctrl.core.verdict import Verdict
     from ukctrl.studies.comparison import Entry
     from ukctrl.studies.tuning import Budget, Journal
 
@@ -123,7 +124,7 @@ def compare(
                     jobs=jobs,
                     beside=catalog.find("scenarios", scenario),
                     trust=trust,
-                    warn=lambda verdict: notice(verdict.text),
+                    warn=None if quiet or as_json else _announce,
                     progress=stop.watch(progress),
                 )
         except KeyboardInterrupt as stopped:
@@ -143,6 +144,12 @@ def compare(
         raise MachineFailure(f"{scenario}: {failure}")
     whole = comparison.conditions.whole and all(run.completed for run in comparison.outcomes)
     raise typer.Exit(0 if whole else 1)
+
+
+def _announce(verdict: Verdict) -> None:
+    """Say what is unfair before anything runs; what is merely worth knowing comes at the end."""
+    if verdict.level == "warning":
+        notice(verdict.text)
 
 
 def _tell(journal: Journal, wanted: int) -> None:
@@ -185,7 +192,10 @@ def _terms(text: str) -> Terms:
                 f"it is not 1; got '{text}'."
             )
         table[name] = parse_value(value)
-    return Terms(**table)
+    try:
+        return Terms(**table)
+    except InputError as error:
+        raise InputError(f"--equal {str(error).removeprefix('Terms: ')}") from None
 
 
 def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:

@@ -55,7 +55,13 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
         title = f"median {comparison.robustness.metric}"
         lines += ["", [Part(title, "bold")], *table_lines(robustness)]
     lines += _tunings(comparison)
-    general = [verdict for verdict in comparison.verdicts if verdict.subject not in METRICS]
+    announced = list(comparison.stands.warnings()) if comparison.stands else []
+    general = [
+        verdict
+        for verdict in comparison.verdicts
+        if verdict.subject not in METRICS
+        and not (verdict.level == "warning" and verdict in announced)
+    ]
     lines += verdict_lines(general)
     written = [("report", "report.html"), ("data", "compare.csv")]
     if any(tuning.gains for tuning in comparison.tunings.values()):
