@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ukctrl.control.feedback.feedback import Feedback
     from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
     from ukctrl.control.task import Signal, Task
+    from ukctrl.control.terms import Terms
     from ukctrl.control.tick import Command
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.threads import one_blas_thread
@@ -101,6 +102,7 @@ _NAMES = {
     "control.disturbance.observer": "BoundObserver DisturbanceObserver",
     "control.feedback.feedback": "Feedback",
     "control.fuzzy_gain": "Fuzzy fuzzy_gain",
+    "control.terms": "Terms",
     "control.task": "Signal Task",
     "control.tick": "Command",
     "core.algebra.threads": "one_blas_thread",
@@ -207,6 +209,7 @@ __all__ = [
     "Stack",
     "Study",
     "Task",
+    "Terms",
     "Tuned",
     "UkctrlError",
     "Vector",

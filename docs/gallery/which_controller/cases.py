@@ -6,7 +6,7 @@ import dataclasses as dc
 import json
 from collections.abc import Mapping, Sequence
 
-from ukctrl import Budget, Comparison, Controller, Entry, Scenario, compare
+from ukctrl import Budget, Comparison, Controller, Entry, Scenario, Terms, compare
 
 Changes = Mapping[str, object]
 
@@ -23,6 +23,8 @@ class Case:
     repeats: int | None = None
     mismatch: tuple[float, ...] = ()
     tuning: Budget | None = None
+    equal: Terms | None = None
+    """What the loops of all are designed for."""
     quick: bool = False
     """Whether it takes no more than a second or two: the quick tests run it again."""
 
@@ -34,6 +36,7 @@ class Case:
             repeats=self.repeats,
             mismatch=self.mismatch,
             tuning=self.tuning,
+            equal=self.equal,
             jobs=jobs,
         )
 
@@ -48,6 +51,11 @@ class Case:
             words.append(f"--mismatch {','.join(f'{level:g}' for level in self.mismatch)}")
         if self.tuning:
             words.append(f"--tune {self.tuning.simulations} --cost {_quoted(self.tuning.cost)}")
+            words += [
+                f"--over {path}={low:g}:{high:g}" for path, (low, high) in self.tuning.over.items()
+            ]
+        if self.equal:
+            words.append(f"--equal bandwidth={self.equal.bandwidth:g}")
         return " ".join(words)
 
 
@@ -95,6 +103,15 @@ TASK = ("servo-gauss", "operational-space", "resolved-acceleration")
 JOINT = ("computed-torque", "slotine-li", "tvlqr", "lqr", "pd-gravity", "pid")
 BEAR = ("servo-baumgarte", "servo-pid", *ROBUST, "slotine-li", "slotine-li-adaptive", "lqi")
 UNTUNED = (*BEAR, "computed-torque", "pd-gravity", "pid")
+ALIKE = (
+    "servo-baumgarte", "computed-torque", "slotine-li", "pd-gravity", "servo-chen-robust",
+    "servo-pid", "pid", "servo-momentum-observer", "servo-integral-sliding",
+    "slotine-li-adaptive", "servo-adaptive-robust",
+)  # fmt: skip
+"""Laws whose gains follow from a bandwidth: of two poles a row, then of three, then learning."""
+STIFFLY = Terms(bandwidth=300.0)
+BOX = {"bandwidth": (3.0, 1000.0), "damping": (1.0, 3.0)}
+"""Where all laws are searched for, in the same terms [rad/s], [1]."""
 FAST_POLES = "servo-baumgarte{controller.feedback.alpha=80.0, controller.feedback.beta=1600.0}"
 STIFF = f"servo-baumgarte, poles at −40={FAST_POLES}"
 INERTIA = (0.75, 1.8, 0.7, 0.018, 0.004, 0.00013)
@@ -234,6 +251,42 @@ CASES: dict[str, Case] = {
         repeats=12,
         mismatch=(0.2, 0.4),
         tuning=Budget(simulations=40, cost=COST),
+    ),
+    # 2b. The same, all loops equally stiff
+    "alike-mass": Case(
+        scenario="scara-helix",
+        entries=ALIKE,
+        changes={**HELIX, "believed.mass_scale": 0.7},
+        equal=STIFFLY,
+        quick=True,
+    ),
+    "alike-noise": Case(
+        scenario="scara-helix",
+        entries=ALIKE,
+        changes={**HELIX, "believed.mass_scale": 0.7, "effect": [NOISE]},
+        repeats=10,
+        equal=STIFFLY,
+    ),
+    "alike-arm": Case(
+        scenario="ur5-pose",
+        entries=ALIKE,
+        changes={**TICKS, "timing.duration": 2.0, "effect": [{**PAYLOAD, "mass": 2.0}]},
+        equal=Terms(bandwidth=150.0),
+        quick=True,
+    ),
+    "alike-tuned": Case(
+        scenario="scara-helix",
+        entries=ALIKE,
+        changes={**HELIX, "believed.mass_scale": 0.7, "effect": [NOISE]},
+        repeats=10,
+        tuning=Budget(simulations=40, cost=COST, over=BOX),
+    ),
+    "alike-arm-tuned": Case(
+        scenario="ur5-pose",
+        entries=ALIKE,
+        changes={**TICKS, "timing.duration": 1.0, "effect": [{**PAYLOAD, "mass": 2.0}, NOISE]},
+        repeats=6,
+        tuning=Budget(simulations=40, cost="rms_phi + 1e-6*input_travel", over=BOX),
     ),
     # 3. Sampling
     **{f"sampled-{period:g}": _sampled(period / 1e3) for period in (1.0, 4.0, 10.0, 20.0)},

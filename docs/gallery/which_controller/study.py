@@ -82,6 +82,9 @@ def record(comparison: Comparison) -> Record:
             name: {path.removeprefix("controller."): gain for path, gain in run.best.gains.items()}
             for name, run in comparison.tunings.items()
         }
+        found["at_border"] = {
+            name: list(run.at_border) for name, run in comparison.tunings.items() if run.at_border
+        }
     rounded: Record = _rounded(found)
     return rounded
 

@@ -128,6 +128,70 @@ def wrong() -> str:
     )
 
 
+def alike() -> str:
+    """Return what the laws do when all loops are equally stiff."""
+    return grid(
+        laws("alike-mass"),
+        [
+            ("its card: rms [mm]", "mass", TOOL, MM),
+            ("300 rad/s: rms [mm]", "alike-mass", TOOL, MM),
+            ("with noise: rms [mm]", "alike-noise", TOOL, MM),
+            ("travel of the inputs [N m/s]", "alike-noise", "input_travel", 1.0),
+            ("UR5 with 2 kg, 150 rad/s: rms [mm, mrad]", "alike-arm", ALL, MM),
+        ],
+    )
+
+
+def alike_tuned() -> str:
+    """Return the laws tuned within one box of bandwidth and damping."""
+    body = []
+    for law in laws("alike-tuned"):
+        cells = [f"`{law}`"]
+        for case, metric in (("alike-tuned", TOOL), ("alike-arm-tuned", ALL)):
+            record = stored()[case]
+            gains, ends = record["gains"][law], record["at_border"].get(law, ())
+            found = f"{_digits(gains['bandwidth'])}{'†' if 'bandwidth' in ends else ''}"
+            cells += [cell(case, law, metric, MM), cell(case, law, "input_travel"), found]
+        body.append(cells)
+    heads = ("rms [mm]", "travel [N m/s]", "bandwidth [rad/s]")
+    arm = ("UR5: rms [mm, mrad]", "its travel", "its bandwidth")
+    return table(["law", *heads, *arm], body)
+
+
+def four() -> str:
+    """Return the four claims of the cards, and what is left of them where loops are alike."""
+
+    def of(case: str, laws: Sequence[str], metric: str = TOOL) -> str:
+        return ", ".join(f"`{law}` {cell(case, law, metric, MM).strip('*')}" for law in laws)
+
+    nominal, robust = "servo-baumgarte", ("servo-sliding", "servo-chen-robust")
+    return table(
+        ["case", "gains of the cards", "loops alike"],
+        [
+            [
+                "30 % too light a model, 1 kHz: rms [mm]",
+                of("mass", (nominal, *robust)),
+                of("alike-mass", (nominal, "servo-chen-robust", "servo-pid")),
+            ],
+            [
+                "the same with noise: rms [mm]",
+                of("noise-given", (nominal, "servo-chen-robust")),
+                of("alike-noise", (nominal, "servo-chen-robust", "servo-momentum-observer")),
+            ],
+            [
+                "UR5 with 2 kg untold: rms [mm, mrad]",
+                of("arm-payload", (nominal, "slotine-li-adaptive, by joint"), ALL),
+                of("alike-arm", (nominal, "servo-pid", "servo-momentum-observer"), ALL),
+            ],
+            [
+                "30 %, noise, 40 simulations of tuning: rms [mm]",
+                of("noise-tuned", (nominal, "slotine-li-adaptive")),
+                of("alike-tuned", (nominal, "servo-pid", "servo-momentum-observer")),
+            ],
+        ],
+    )
+
+
 def noise() -> str:
     """Return the same with noise: given gains beside tuned ones."""
     return grid(
@@ -298,6 +362,9 @@ TABLES = {
     "decide": lambda: decide(stored()),
     "exact": exact,
     "wrong": wrong,
+    "alike": alike,
+    "alike-tuned": alike_tuned,
+    "four": four,
     "noise": noise,
     "arm-tuned": arm_tuned,
     "robustness": lambda: _levels("robustness"),

@@ -11,6 +11,13 @@ Studies = Mapping[str, Mapping[str, Any]]
 TOOL, ALL = "rms_phi.tool", "rms_phi"
 ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
 
+TWO_POLES = (
+    "servo-baumgarte", "computed-torque", "slotine-li", "pd-gravity", "servo-chen-robust",
+)  # fmt: skip
+"""Laws under which an error has two poles, near zero."""
+THREE_POLES = ("servo-pid", "servo-momentum-observer", "servo-integral-sliding")
+"""Laws with an integral or an observer beside."""
+
 
 class Advice(NamedTuple):
     """One row of the decision table."""
@@ -87,14 +94,15 @@ def _models(of: Study) -> list[Advice]:
         float(of.stored["exact-helix"]["entries"][law]["apart"])
         for law in ("servo-gauss", "operational-space", "resolved-acceleration")
     )
-    nominal, light = of.value("mass", "servo-baumgarte"), [of.value("mass", r) for r in ROBUST]
-    heavy = {law: of.value("payload", law) for law in ("servo-baumgarte", *ROBUST)}
+    two, three = [of.value("alike-mass", law) for law in TWO_POLES], [
+        of.value("alike-mass", law) for law in THREE_POLES
+    ]
+    heavy = {law: of.value("payload", law) for law in ("servo-baumgarte", "servo-sliding")}
     learns = of.value("payload", "slotine-li-adaptive")
-    tuned = of.best("arm-tuned", ALL)
-    arm, limp = (
-        of.value("arm-payload", law, ALL)
-        for law in ("slotine-li-adaptive, by joint", "servo-baumgarte")
+    arm_two, arm_three = (
+        of.value("alike-arm", law, ALL) for law in ("servo-baumgarte", "servo-pid")
     )
+    tuned, calm = of.best("alike-arm-tuned", ALL), of.best("alike-tuned")
     plain, chen = (
         of.value("robustness", law, "input_travel")
         for law in ("servo-baumgarte", "servo-chen-robust")
@@ -102,7 +110,6 @@ def _models(of: Study) -> list[Advice]:
     tuned_off, card_off = (
         of.at_level(case, "servo-pid", 0.2) for case in ("robustness-tuned", "robustness")
     )
-    integral = of.value("noise-tuned", "servo-pid")
     return [
         Advice(
             "as many rows as freedoms, a good model",
@@ -113,12 +120,13 @@ def _models(of: Study) -> list[Advice]:
             same < 1e-6,
         ),
         Advice(
-            "a model that is wrong, a bound of how wrong",
-            codes(ROBUST[:2]),
-            f"30 % of mass: {mm(min(light))} to {mm(max(light))} mm, where the nominal law has "
-            f"{mm(nominal)} mm",
-            "the-model-is-wrong",
-            max(light) < nominal / 20.0,
+            "a model that is wrong",
+            "an integral or an observer: `servo-pid`, `servo-momentum-observer`; then as stiff as "
+            "noise and sampling allow",
+            f"30 % of mass, all loops at 300 rad/s: {mm(min(three))} mm; laws of two poles, "
+            f"`servo-chen-robust` among them, {mm(min(two))} to {mm(max(two))} mm",
+            "all-loops-equally-stiff",
+            max(three) < min(two) / 5.0 and max(two) < 1.5 * min(two),
         ),
         Advice(
             "a payload that I do not know",
@@ -131,21 +139,21 @@ def _models(of: Study) -> list[Advice]:
         ),
         Advice(
             "six joints with light wrists, a heavy payload",
-            "`slotine-li-adaptive`, `kd` by joint, as its inertia",
-            f"UR5 with 2 kg: {mm(arm)} mm, mrad; nominal {mm(limp)}; one `kd` for all joints "
-            "throws the "
-            "wrist",
-            "the-model-is-wrong",
-            of.best("arm-payload", ALL) == ("slotine-li-adaptive, by joint",)
-            and of.status("exact-arm", "slotine-li") == "diverged",
+            "`servo-pid` or `servo-momentum-observer`, stiff; gains in N m by joint, as its "
+            "inertia",
+            f"UR5 with 2 kg, all loops at 150 rad/s: {mm(arm_three)} mm, mrad; laws of two poles "
+            f"{mm(arm_two)}; one `kd` for all joints throws the wrist",
+            "all-loops-equally-stiff",
+            arm_three < arm_two / 5.0 and of.status("exact-arm", "slotine-li") == "diverged",
         ),
         Advice(
             "the same, with noise, and time to tune",
             codes(tuned),
-            f"40 simulations each: {mm(of.value('arm-tuned', tuned[0], ALL))} mm, mrad; nominal "
-            f"{mm(of.value('arm-tuned', 'servo-baumgarte', ALL))}",
-            "with-noise-given-gains-and-tuned-ones",
-            "servo-baumgarte" not in tuned,
+            f"40 simulations each, in one box of bandwidths: "
+            f"{mm(of.value('alike-arm-tuned', tuned[0], ALL))} mm, mrad; `servo-baumgarte` "
+            f"{mm(of.value('alike-arm-tuned', 'servo-baumgarte', ALL))}",
+            "all-loops-equally-stiff",
+            bool(tuned),
         ),
         Advice(
             "a good model, and noise",
@@ -165,11 +173,12 @@ def _models(of: Study) -> list[Advice]:
         ),
         Advice(
             "a wrong model, noise, time to tune",
-            codes(of.best("noise-tuned")),
-            f"{mm(of.value('noise-tuned', of.best('noise-tuned')[0]))} mm; `servo-pid` comes "
-            f"to {mm(integral)} mm",
-            "with-noise-given-gains-and-tuned-ones",
-            bool(of.best("noise-tuned")),
+            codes(calm),
+            f"40 simulations each, in one box of bandwidths: "
+            f"{mm(of.value('alike-tuned', calm[0]))} mm; `servo-baumgarte` "
+            f"{mm(of.value('alike-tuned', 'servo-baumgarte'))}",
+            "all-loops-equally-stiff",
+            bool(calm),
         ),
     ]
 

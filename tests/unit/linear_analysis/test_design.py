@@ -5,13 +5,13 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.analysis.linear import (
-    Terms,
     designed,
     largest_period,
     linear_loop,
     margins_at,
     natural_frequency,
 )
+from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 
 pytestmark = pytest.mark.portable

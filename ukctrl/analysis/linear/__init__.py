@@ -29,7 +29,7 @@ from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk
 from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
 from ukctrl.analysis.linear.zeros import HiddenMode, invariant_zeros, unreached_modes, unseen_modes
-from ukctrl.control.terms import Terms, natural_frequency
+from ukctrl.control.terms import natural_frequency
 
 __all__ = [
     "Design",
@@ -42,7 +42,6 @@ __all__ = [
     "LoopTerms",
     "Margins",
     "OperatingPoint",
-    "Terms",
     "analyze",
     "as_rates",
     "designed",
