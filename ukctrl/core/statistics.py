@@ -2,7 +2,8 @@ r"""What repeated runs can be said to show: intervals for means, shares and perc
 on paired differences.
 
 Every controller of a comparison meets the same draw of noise in its repeat $k$, so two of them
-are compared by the differences $d_k = x_k - y_k$: what the draw does to both cancels.
+are compared by the differences $d_k = x_k - y_k$: what the draw does to both cancels. Where gains
+were searched for several times, $d_{sk}$ is that of search $s$ on draw $k$, and both are chance.
 """
 
 from __future__ import annotations
@@ -64,15 +65,77 @@ def spread(values: Array) -> Spread:
     The interval is Student's, $\bar x \pm t_{n-1} s / \sqrt n$. It covers the true mean in 95 % of
     all studies where the values are normally distributed; of few values from a skewed distribution,
     in somewhat fewer.
+
+    Args:
+        values: Shape `(n,)`, or `(searches, n)`; then both are chance, and the interval covers
+            what other searches on other plants would find. Repeats count that are finite in every
+            search.
     """
-    finite = values[np.isfinite(values)]
-    n = len(finite)
+    grid = np.atleast_2d(values)
+    finite = grid[:, np.isfinite(grid).all(axis=0)]
+    n = finite.shape[1]
     if n == 0:
         return Spread(0, *[float("nan")] * 5)
-    mean = float(np.mean(finite))
-    half = _half_width(finite)
+    mean, half = float(np.mean(finite)), _Chance.of(finite).half_width(1.0 - CONFIDENCE)
     median, worst = float(np.median(finite)), float(np.max(finite))
     return Spread(n, mean, mean - half, mean + half, median, worst)
+
+
+class _Chance(NamedTuple):
+    """What a mean is uncertain by: squared errors of it, each with its degrees of freedom."""
+
+    parts: tuple[tuple[float, int], ...]
+
+    @staticmethod
+    def of(values: Array) -> _Chance:
+        r"""Return that of a mean over searches and repeats, shape `(searches, n)`.
+
+        Both are drawn and crossed. With the means $\bar x_{s\cdot}$ of each search and
+        $\bar x_{\cdot k}$ of each repeat the squared errors are $A = \operatorname{var} \bar
+        x_{s\cdot} / S$ and $B = \operatorname{var} \bar x_{\cdot k} / n$. What is left beside both
+        counts twice: it errs on the careful side, as min F' does.
+
+        References:
+            Clark, "The language-as-fixed-effect fallacy", J. Verb. Learn. Verb. Behav. 12, 1973.
+        """
+        means = [m for m in (values.mean(axis=1), values.mean(axis=0)) if len(m) > 1]
+        return _Chance(tuple((float(np.var(m, ddof=1)) / len(m), len(m) - 1) for m in means))
+
+    def half_width(self, probability: float) -> float:
+        r"""Return what the mean is off by more than with that probability at most.
+
+        It is $\sqrt{t_{S-1}^2 A + t_{n-1}^2 B}$ with Student's quantiles, which covers no less than
+        it says, however large one part is beside the other. NaN where nothing tells it.
+
+        References:
+            Banerjee, "Approximate confidence interval for linear functions of means of k
+            populations", Sankhya 22, 1960.
+        """
+        from scipy.special import stdtrit
+
+        tails = [(part, float(stdtrit(f, 1.0 - 0.5 * probability))) for part, f in self.parts]
+        return math.sqrt(sum(part * t * t for part, t in tails)) if tails else float("nan")
+
+    def p(self, mean: float) -> float:
+        """Return with which probability chance makes a mean this far from zero, at most."""
+        from scipy.optimize import brentq
+        from scipy.special import stdtr
+
+        parts = [(part, freedom) for part, freedom in self.parts if part > 0.0]
+        if not parts:
+            return float("nan")
+        each = [2.0 * float(stdtr(f, -abs(mean) / math.sqrt(part))) for part, f in parts]
+        if len(each) == 1 or max(each) < LEAST_P or mean == 0.0:
+            return max(each)
+
+        def over(exponent: float) -> float:
+            return self.half_width(math.exp(exponent)) - abs(mean)
+
+        return math.exp(brentq(over, math.log(max(each)), 0.0, xtol=1e-12))
+
+
+LEAST_P = 1e-12
+"""Below this a probability is as good as zero: of two parts, that of the larger stands for both."""
 
 
 def paired_difference(ours: Array, theirs: Array) -> Difference:
@@ -80,46 +143,54 @@ def paired_difference(ours: Array, theirs: Array) -> Difference:
 
     $$ t = \frac{\bar d}{s_d / \sqrt n}, \qquad p = 2\,P(T_{n-1} > |t|). $$
 
+    Where gains were searched for several times, searches and repeats are crossed, and the interval
+    is $\bar d \pm \sqrt{t_{S-1}^2 A + t_{n-1}^2 B}$ with the squared errors $A$ of the means of the
+    searches and $B$ of those of the repeats (Banerjee 1960); $p$ is that of the interval that ends
+    at zero.
+
     Args:
-        ours: Values $x_k$, shape `(n,)`, repeat by repeat.
-        theirs: Values $y_k$ of the same repeats. Repeats in which either is not finite do not
-            count.
+        ours: Values $x_k$, shape `(n,)`, repeat by repeat; or `(searches, n)`.
+        theirs: Values $y_k$ of the same repeats and searches. Repeats in which either is not finite
+            do not count.
     """
-    both = np.isfinite(ours) & np.isfinite(theirs)
-    d = ours[both] - theirs[both]
-    n = len(d)
+    grid = np.atleast_2d(ours - theirs)
+    both = np.isfinite(grid).all(axis=0)
+    d = grid[:, both]
+    n = d.shape[1]
     if n == 0:
         return Difference(0, *[float("nan")] * 4)
-    mean = float(np.mean(d))
-    if n == 1:
-        return Difference(1, mean, *[float("nan")] * 3)
-    error = float(np.std(d, ddof=1)) / np.sqrt(n)
-    if error * np.sqrt(n) <= SAME_RTOL * float(np.max(np.abs(ours[both]))):
-        error = 0.0  # the same difference in every repeat: no chance is left in it
-    if error == 0.0:
-        return Difference(n, mean, mean, mean, 1.0 if mean == 0.0 else 0.0)
-    from scipy.special import stdtr
-
-    half = _quantile(n) * error
-    p = 2.0 * float(stdtr(n - 1, -abs(mean) / error))
-    return Difference(n, mean, mean - half, mean + half, p)
+    mean, chance = float(np.mean(d)), _Chance.of(d)
+    if not chance.parts:
+        return Difference(n, mean, *[float("nan")] * 3)
+    largest = float(np.max(np.abs(np.atleast_2d(ours)[:, both])))
+    if float(np.ptp(d)) <= SAME_RTOL * largest:  # the same in every repeat: no chance is left in it
+        return Difference(n, mean, mean, mean, 1.0 if abs(mean) <= SAME_RTOL * largest else 0.0)
+    half = chance.half_width(1.0 - CONFIDENCE)
+    return Difference(n, mean, mean - half, mean + half, chance.p(mean))
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm(p: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
     r"""Return p-values corrected for being several, so that one false claim among all is rare.
 
-    With the $m$ values in rising order, $\tilde p_i = \max_{j \le i} \min(1, (m - j + 1)\, p_j)$.
-    NaN stays NaN and does not count.
+    With weights $w_i$ and the $m$ values in rising order of $p_i/w_i$,
+    $\tilde p_i = \max_{j \le i} \min(1, p_j \sum_{k \ge j} w_k / w_j)$; with equal weights the
+    factor is $m - j + 1$. NaN stays NaN and does not count.
+
+    Args:
+        p: Probabilities.
+        weights: How much of the level each claim gets, positive; absent: the same for all.
 
     References:
         Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6, 1979.
     """
     corrected = [float("nan")] * len(p)
-    known = sorted((value, place) for place, value in enumerate(p) if value == value)
-    highest = 0.0
-    for rank, (value, place) in enumerate(known):
-        highest = max(highest, min(1.0, (len(known) - rank) * value))
+    given = [1.0] * len(p) if weights is None else list(weights)
+    known = sorted((v / given[k], k) for k, v in enumerate(p) if v == v)
+    left, highest = math.fsum(given[k] for _, k in known), 0.0
+    for ratio, place in known:
+        highest = max(highest, min(1.0, ratio * left))
         corrected[place] = highest
+        left -= given[place]
     return corrected
 
 
@@ -204,17 +275,3 @@ def _binomial_quantile(probability: float, n: int, share: float) -> int:
 
     k = math.ceil(float(bdtrik(probability, n, share)))
     return k - 1 if k > 0 and bdtr(k - 1, n, share) >= probability else k
-
-
-def _half_width(values: Array) -> float:
-    n = len(values)
-    if n < 2:
-        return float("nan")
-    return _quantile(n) * float(np.std(values, ddof=1)) / float(np.sqrt(n))
-
-
-def _quantile(n: int) -> float:
-    """Return Student's quantile for a two-sided interval of the mean of n values."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n - 1, 0.5 + 0.5 * CONFIDENCE))

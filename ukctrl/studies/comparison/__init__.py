@@ -3,8 +3,8 @@
 In order:
 
 1. ``entry``: one controller, its name and what it alone believes.
-2. ``fairness``, ``equal_terms``, ``ranking``: what was equal, how stiff the loops are; who is
-   best, also where the true robot is off.
+2. ``fairness``, ``equal_terms``, ``claims``, ``ranking``: what was equal, how stiff the loops are;
+   how sure a page is of all that it claims, and who is best, also where the true robot is off.
 3. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.

@@ -23,7 +23,14 @@ from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import comparison_verdicts
 from ukctrl.studies.comparison.equal_terms import Stands
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
-from ukctrl.studies.comparison.ranking import Robustness, Row, completed_names, rank, robustness
+from ukctrl.studies.comparison.ranking import (
+    Robustness,
+    Row,
+    completed_names,
+    decided,
+    rank,
+    robustness,
+)
 from ukctrl.studies.tuning import Tuning
 
 
@@ -110,25 +117,38 @@ class Comparison(Shown):
     @functools.cached_property
     def rows(self) -> tuple[Row, ...]:
         """Every metric that some result has, with the best controllers marked."""
-        names = dict.fromkeys(name for run in self.results.values() for name in run.metrics)
-        labels = self.first.labels
-        return tuple(rank(name, metrics.unit_in(name, labels), self.runs) for name in names)
+        return self._claimed[0]
 
     @property
     def error(self) -> str:
         """The metric that stands for the error: `rms_phi`, or `rms_beta` without any `phi`."""
-        row = next((row for row in self.rows if row.metric == "rms_phi"), None)
-        has_phi = row is not None and any(map(math.isfinite, row.values.values()))
-        return "rms_phi" if has_phi else "rms_beta"
+        every = (
+            run.metrics.get("rms_phi", math.nan) for runs in self.runs.values() for run in runs
+        )
+        return "rms_phi" if any(map(math.isfinite, every)) else "rms_beta"
 
-    @functools.cached_property
+    @property
     def robustness(self) -> Robustness | None:
         """Errors against the mismatch between the true robot and the file; None: not asked for."""
+        return self._claimed[1]
+
+    @functools.cached_property
+    def _claimed(self) -> tuple[tuple[Row, ...], Robustness | None]:
+        """Every row, and those at other levels of mismatch, with what is claimed of all."""
+        names = dict.fromkeys(name for run in self.results.values() for name in run.metrics)
+        labels, found = self.first.labels, None
+        rows = [rank(name, metrics.unit_in(name, labels), self.runs) for name in names]
         levels = {run.level for run in self.outcomes if run.level is not None}
-        if not levels:
-            return None
-        runs = {0.0: self.runs} | {level: self._at(level) for level in levels}
-        return robustness(runs, self.error, self.first.labels)
+        if levels:
+            runs = {0.0: self.runs} | {level: self._at(level) for level in levels}
+            found = robustness(runs, self.error, labels)
+            rows += found.rows[1:]
+        every = decided(rows, self.error)
+        own = every[: len(names)]
+        if found is not None:
+            first = next((row for row in own if row.metric == self.error), found.rows[0])
+            found = found._replace(rows=(first, *every[len(names) :]))
+        return own, found
 
     @functools.cached_property
     def facts(self) -> tuple[Fact, ...]:

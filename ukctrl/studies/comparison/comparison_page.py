@@ -17,8 +17,8 @@ from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.verdicts import headline
 from ukctrl.studies.comparison import comparison_figures as figures
+from ukctrl.studies.comparison.claims import TEST
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.comparison_verdicts import TEST
 from ukctrl.studies.comparison.fairness import changed_belief
 from ukctrl.studies.comparison.loop_table import loop_table
 from ukctrl.studies.comparison.ranking import AtLevel, Row, rounding

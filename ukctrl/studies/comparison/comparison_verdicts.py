@@ -27,8 +27,6 @@ from ukctrl.studies.tuning import Tuning
 
 Runs = Mapping[str, Sequence[Outcome]]
 
-TEST = "Student's paired t test over the repeats at 5 %, corrected by Holm for all pairs"
-"""What decides about differences."""
 SHOWN = 3
 """So many of those that did not win stand in the sentence that sums up."""
 

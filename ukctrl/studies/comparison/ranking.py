@@ -2,7 +2,7 @@
 
 Only controllers whose every run completed are ranked: one that ended early has spent less of
 everything. A single run without chance is ranked by its values; of several repeats, a difference
-is claimed when Student's paired test supports it, corrected by Holm for all pairs of the row.
+is claimed when a test supports it, corrected for all that the page claims (`claims`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import first_smallest
-from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
+from ukctrl.core.statistics import Difference, Spread, paired_difference, spread
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.studies.comparison.claims import LEVEL, corrected
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""
@@ -38,7 +39,7 @@ class Pair(NamedTuple):
     difference: Difference
     """How much more the higher one has."""
     p: float
-    """Probability of such a difference by chance, corrected for all pairs of the row."""
+    """Probability of such a difference by chance, corrected for all that the page claims."""
     supported: bool
     """Whether the statistics support the difference, and it is more than a tie."""
 
@@ -69,6 +70,8 @@ class Row(NamedTuple):
     """Over the completed repeats."""
     pairs: tuple[Pair, ...] = ()
     """Every two of those that are ranked; none for a single run."""
+    ranked: int = 0
+    """How many controllers are ranked, with a value of the metric or without."""
 
     @property
     def marked(self) -> tuple[str, ...]:
@@ -118,36 +121,59 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     means = {key: found.mean for key, found in spreads.items()}
     ranked = completed_names(runs)
     metric = metrics.describe(name)
-    finite = [key for key in ranked if len(values[key]) and np.isfinite(values[key]).all()]
+    finite = [key for key in ranked if values[key].size and np.isfinite(values[key]).all()]
     if len(ranked) < 2 or not finite or not metric.about_controller:
         return Row(name, unit, means, (), spreads)
-    pairs = _pairs({key: values[key] for key in finite}, metric.unit) if count > 1 else ()
-    leader = finite[first_smallest([means[key] for key in finite])]
     if count > 1:
-        behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
-        best = tuple(key for key in finite if key not in behind)
-    else:
-        bound = means[leader] + _tie(means[leader], metric.unit)
-        best = tuple(key for key in finite if means[key] <= bound)
-    return Row(name, unit, means, best if len(best) < len(ranked) else (), spreads, pairs)
+        pairs = _pairs({key: values[key] for key in finite})
+        return Row(name, unit, means, tuple(finite), spreads, pairs, len(ranked))
+    lowest = min(means[key] for key in finite)
+    best = tuple(key for key in finite if means[key] <= lowest + _tie(lowest, metric.unit))
+    return Row(name, unit, means, best if len(best) < len(ranked) else (), spreads)
 
 
-def _pairs(values: Mapping[str, Array], unit: str) -> tuple[Pair, ...]:
+def _pairs(values: Mapping[str, Array]) -> tuple[Pair, ...]:
     pairs = []
     for one, other in itertools.combinations(values, 2):
         lower, higher = sorted((one, other), key=lambda key: float(np.mean(values[key])))
-        pairs.append((lower, higher, paired_difference(values[higher], values[lower])))
-    corrected = holm([difference.p for _, _, difference in pairs])
+        found = paired_difference(values[higher], values[lower])
+        pairs.append(Pair(lower, higher, found, found.p, supported=False))
+    return tuple(pairs)
+
+
+def decided(rows: Sequence[Row], error: str) -> tuple[Row, ...]:
+    """Return rows with what is claimed of them, corrected for all of them together.
+
+    Args:
+        rows: Of `rank`, also those of an error at other levels.
+        error: The metric that stands for the error.
+    """
+    about = [row.metric.partition(".")[0] == error for row in rows]
+    p = corrected(*(
+        [pair.p for row, own in zip(rows, about, strict=True) if own == mine for pair in row.pairs]
+        for mine in (True, False)
+    ))  # fmt: skip
+    left = {True: iter(p[0]), False: iter(p[1])}
     return tuple(
-        Pair(
-            lower,
-            higher,
-            difference,
-            p,
-            p < 1.0 - CONFIDENCE and difference.mean > _tie(float(np.mean(values[lower])), unit),
-        )
-        for (lower, higher, difference), p in zip(pairs, corrected, strict=True)
+        _decided(row, [next(left[own]) for _ in row.pairs]) if row.ranked else row
+        for row, own in zip(rows, about, strict=True)
     )
+
+
+def _decided(row: Row, p: Sequence[float]) -> Row:
+    """Return a row with what is claimed, and who is best of those that can be."""
+    unit = metrics.describe(row.metric).unit
+    pairs = tuple(
+        pair._replace(
+            p=sure,
+            supported=sure < LEVEL and pair.difference.mean > _tie(row.values[pair.lower], unit),
+        )
+        for pair, sure in zip(row.pairs, p, strict=True)
+    )
+    leader = row.best[first_smallest([row.values[key] for key in row.best])]
+    behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
+    best = tuple(key for key in row.best if key not in behind)
+    return row._replace(pairs=pairs, best=best if len(best) < row.ranked else ())
 
 
 def _tie(lowest: float, unit: str) -> float:

@@ -1,0 +1,143 @@
+"""A page of many metrics claims what is false no more often than it says, and finds what is true.
+
+All runs here are drawn, so that hundreds of comparisons take seconds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from ukctrl.core.statistics import holm, paired_difference, spread
+from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.studies.comparison.claims import corrected
+from ukctrl.studies.comparison.ranking import decided, rank
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20260134)
+
+
+METRICS = (
+    "rms_phi", "peak_phi", "final_phi", "rms_beta", "peak_beta", "final_beta", "effort", "peak_u",
+    "work", "input_travel", "rms_phi.tool", "peak_phi.tool",
+)  # fmt: skip
+BAUMGARTE, DUMMY, BETTER = "baumgarte", "dummy", "better"
+
+
+def drawn(rng, *, repeats, better=0.8, shared=0.3, own=0.1):
+    """Return runs of three laws: what a draw does to all, and what it does to each, in logarithms.
+
+    The dummy is Baumgarte under another name; the third has a fifth less of everything.
+    """
+    of_all = shared * rng.normal(size=repeats)
+    runs = {}
+    for name, factor in ((BAUMGARTE, 1.0), (DUMMY, 1.0), (BETTER, better)):
+        one = own * rng.normal(size=repeats)  # the metrics of a run go together
+        values = factor * np.exp(of_all + one + 0.03 * rng.normal(size=(len(METRICS), repeats)))
+        runs[name] = [
+            Outcome(
+                entry=name, repeat=k, seed=k, level=None, status="completed", message="",
+                reached=1.0, metrics=dict(zip(METRICS, values[:, k].tolist(), strict=True)),
+            )
+            for k in range(repeats)
+        ]  # fmt: skip
+    return runs
+
+
+def claims(runs):
+    """Return the rows in which each two laws are told apart."""
+    rows = decided([rank(name, "", runs) for name in METRICS], "rms_phi")
+    found = {frozenset(pair): [] for pair in ((BAUMGARTE, DUMMY), (BAUMGARTE, BETTER))}
+    for row in rows:
+        for pair in row.pairs:
+            if pair.supported and frozenset(pair[:2]) in found:
+                found[frozenset(pair[:2])].append(row.metric)
+    return found[frozenset((BAUMGARTE, DUMMY))], found[frozenset((BAUMGARTE, BETTER))]
+
+
+COMPARISONS = 200
+
+
+@pytest.mark.parametrize("repeats", [4, 10])
+def test_a_law_under_another_name_is_told_apart_no_more_often_than_the_level(rng, repeats):
+    false = sum(bool(claims(drawn(rng, repeats=repeats))[0]) for _ in range(COMPARISONS))
+    assert false <= scipy.stats.binom.ppf(0.999, COMPARISONS, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("own", "repeats", "power"),
+    [(0.05, 6, 0.65), (0.05, 10, 0.99), (0.1, 10, 0.75), (0.1, 20, 0.99)],
+)
+def test_a_law_that_is_a_fifth_better_is_found_with_the_stated_power(rng, own, repeats, power):
+    """The powers are those of the page on fair comparisons."""
+    every = (drawn(rng, repeats=repeats, own=own) for _ in range(COMPARISONS))
+    found = sum("rms_phi" in claims(runs)[1] for runs in every)
+    assert found >= scipy.stats.binom.ppf(0.001, COMPARISONS, power)
+
+
+def test_the_error_has_half_of_the_level_however_many_other_rows_there_are():
+    error, others = corrected([0.01], [0.5] * 99)
+    assert error == [0.02]
+    assert others == [1.0] * 99
+    assert corrected([], [0.01, 0.04]) == ([], [0.02, 0.04])
+    assert np.isnan(corrected([float("nan")], [0.01])[0][0])
+
+
+def test_a_claim_of_twice_the_weight_is_corrected_half_as_much():
+    assert holm([0.01, 0.01], [2.0, 1.0]) == pytest.approx([0.015, 0.015])
+    assert holm([0.01, 0.9], [2.0, 1.0]) == pytest.approx([0.015, 0.9])
+    assert holm([0.9, 0.01], [2.0, 1.0]) == pytest.approx([0.9, 0.03])
+
+
+@pytest.mark.parametrize(
+    ("searches", "repeats"), [(3, 10), (5, 5), (2, 8)], ids=["3 of 10", "5 of 5", "2 of 8"]
+)
+@pytest.mark.parametrize("luck", [0.0, 0.3, 3.0])
+def test_intervals_cover_the_chance_of_searches_and_of_plants(rng, searches, repeats, luck):
+    """The mean that all searches on all plants would have is 0."""
+    covered = 0
+    for _ in range(600):
+        x = luck * rng.normal(size=(searches, 1)) + rng.normal(size=(1, repeats))
+        found = spread(x + 0.3 * rng.normal(size=(searches, repeats)))
+        covered += found.low <= 0.0 <= found.high
+    assert covered / 600 >= 0.95 - 3.0 * (0.05 * 0.95 / 600) ** 0.5
+
+
+def test_repeats_of_the_same_searches_alone_are_too_sure(rng):
+    """What luck does is no error of the repeats: a test over these alone claims it."""
+    naive = crossed = 0
+    for _ in range(300):
+        d = 0.5 * rng.normal(size=(3, 1)) + 0.1 * rng.normal(size=(3, 10))
+        naive += paired_difference(d.mean(axis=0), np.zeros(10)).p < 0.05
+        crossed += paired_difference(d, np.zeros_like(d)).p < 0.05
+    assert naive > 200
+    assert crossed <= scipy.stats.binom.ppf(0.999, 300, 0.05)
+
+
+def test_one_search_is_students_and_one_repeat_is_that_of_the_searches(rng):
+    x = rng.normal(size=7)
+    theirs = scipy.stats.ttest_1samp(x, 0.0)
+    interval = theirs.confidence_interval()
+    for values in (x, x[None, :], x[:, None]):
+        found = paired_difference(values, 0.0 * values)
+        np.testing.assert_allclose(found[1:], [x.mean(), *interval, theirs.pvalue], rtol=1e-12)
+    assert np.isnan(paired_difference(np.ones((1, 1)), np.zeros((1, 1))).p)
+
+
+def test_the_probability_is_that_of_the_interval_that_ends_at_zero(rng):
+    d = 0.3 * rng.normal(size=(4, 1)) + rng.normal(size=(4, 9))
+    for shift in (0.1, 0.7, 2.0):
+        found = paired_difference(d + shift, np.zeros_like(d))
+        assert (found.p < 0.05) == (found.low > 0.0 or found.high < 0.0)
+    edge = paired_difference(d, np.zeros_like(d))
+    edge = paired_difference(d - edge.low, np.zeros_like(d))
+    assert edge.p == pytest.approx(0.05, rel=1e-9)
+
+
+def test_a_repeat_that_one_search_did_not_finish_counts_for_none():
+    x = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]])
+    assert (spread(x).repeats, spread(x).mean) == (2, 2.5)
+    assert paired_difference(x, np.zeros_like(x)).repeats == 2
