@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from ukctrl.studies.comparison.comparison import Comparison
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.comparison.entry import Entry
+    from ukctrl.studies.comparison.front_runs import Front
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
@@ -131,6 +132,7 @@ _NAMES = {
     "studies.comparison.comparison": "Comparison",
     "studies.comparison.comparison_page": "write_comparison",
     "studies.comparison.entry": "Entry",
+    "studies.comparison.front_runs": "Front",
     "studies.insight": "Insight write_study_report",
     "studies.sweep.factor": "Factor",
     "studies.sweep.study": "Study",
@@ -188,6 +190,7 @@ __all__ = [
     "Entry",
     "Factor",
     "Feedback",
+    "Front",
     "Fuzzy",
     "InfeasibleConstraint",
     "InputError",

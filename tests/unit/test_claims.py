@@ -49,7 +49,7 @@ def drawn(rng, *, repeats, better=0.8, shared=0.3, own=0.1):
 
 def claims(runs):
     """Return the rows in which each two laws are told apart."""
-    rows = decided([rank(name, "", runs) for name in METRICS], "rms_phi")
+    rows, _ = decided([rank(name, "", runs) for name in METRICS], "rms_phi")
     found = {frozenset(pair): [] for pair in ((BAUMGARTE, DUMMY), (BAUMGARTE, BETTER))}
     for row in rows:
         for pair in row.pairs:

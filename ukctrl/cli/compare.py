@@ -20,7 +20,7 @@ from ukctrl.core.files.catalog import file_name
 if TYPE_CHECKING:
     from ukctrl.control.terms import Terms
     from ukctrl.core.verdict import Verdict
-    from ukctrl.studies.comparison import Entry
+    from ukctrl.studies.comparison import Entry, Front
     from ukctrl.studies.tuning import Budget, Journal
 
 WAYS_AND_DAMPING = ("bandwidth", "settling", "rejection", "damping")
@@ -68,6 +68,18 @@ Equal = Annotated[
         "[s^2], with damping=1.",
     ),
 ]
+FrontOption = Annotated[
+    str | None,
+    typer.Option(
+        "--front",
+        metavar="METRIC,METRIC",
+        help="Run each law at many gains, and draw what it can do: rms_phi,input_travel",
+    ),
+]
+Points = Annotated[
+    int | None,
+    typer.Option("--points", metavar="N", help="Settings of each law for --front; absent: 32."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", help="Runs at a time; absent: all processors."),
@@ -85,6 +97,8 @@ def compare(
     tune: Tune = None,
     cost: CostOption = None,
     over: Over = None,
+    front: FrontOption = None,
+    points: Points = None,
     jobs: Jobs = None,
     out: Out = None,
     formats: Format = None,
@@ -104,12 +118,14 @@ def compare(
     if not controllers:
         controllers = suited(base, beside=catalog.find("scenarios", scenario), trust=trust)
     entries = [_entry(text, scenario) for text in controllers]
-    levels, budget = _levels(mismatch), _budget(tune, cost, over)
+    levels, budget = _levels(mismatch), _budget(tune, cost, None if front else over)
+    fronts = _front(front, over, points)
     from ukctrl.simulation.simulate import Simulation
 
     place = out or Path("out") / f"{file_name(base.name)}-compare"
     with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
-        journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
+        kept = folder / "tuned" / "journal.jsonl" if budget else folder / "fronts.jsonl"
+        journal = Journal(kept if budget or fronts else None)
         shown = progress_bar(base.title, quiet or as_json)
         try:
             with about(scenario), shown as progress:
@@ -120,6 +136,7 @@ def compare(
                     mismatch=levels,
                     equal=None if equal is None else _terms(equal),
                     tuning=budget,
+                    front=fronts,
                     journal=journal,
                     jobs=jobs,
                     beside=catalog.find("scenarios", scenario),
@@ -137,7 +154,7 @@ def compare(
         stop.hold()
         write_comparison(comparison, folder)
         failure = comparison.conditions.failure
-        if not failure:
+        if comparison.conditions.whole:
             journal.remove()
         answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
     if failure:
@@ -196,6 +213,22 @@ def _terms(text: str) -> Terms:
         return Terms(**table)
     except InputError as error:
         raise InputError(f"--equal {str(error).removeprefix('Terms: ')}") from None
+
+
+def _front(text: str | None, over: list[str] | None, points: int | None) -> Front | None:
+    from ukctrl.studies.comparison import Front
+
+    if text is None:
+        if points is not None:
+            raise InputError("--points is about a front; give --front METRIC,METRIC with it.")
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise InputError(
+            f"--front must be two metrics, such as rms_phi,input_travel; got '{text}'."
+        )
+    count = {} if points is None else {"points": points}
+    return Front(metrics=(names[0], names[1]), over=ranges_of(over), **count)
 
 
 def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:

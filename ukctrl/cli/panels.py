@@ -17,7 +17,12 @@ OUTPUT = "Output"
 BROWSER = "In the browser"
 PANELS: dict[str, dict[str, str]] = {
     "analyze": {"Design": "settling damping card keep"},
-    "compare": {"How often": "repeats mismatch jobs", "Tuning before": "tune cost over"},
+    "compare": {
+        "How often": "repeats mismatch jobs",
+        "Tuning before": "tune cost",
+        "Fronts": "front points",
+        "Both": "over",
+    },
     "run": {BROWSER: "watched no_open port host"},
     "sweep": {
         "What varies": "vary points design seed repeats",
@@ -50,6 +55,7 @@ COMPLETED: dict[str, Completion] = {
     "design": choices("grid", "random", "sobol", "saltelli"),
     "directory": names.folders,
     "folder": names.folders,
+    "front": names.metrics,
     "formats": choices("png", "pdf", "svg"),
     "kind": choices("scenario", "controller", "robot"),
     "method": choices("simplex", "evolution", "cma"),

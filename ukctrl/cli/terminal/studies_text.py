@@ -35,6 +35,7 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     """Return the table of metrics, one column a controller."""
     from ukctrl.simulation.result.metrics import METRICS
     from ukctrl.studies.comparison.comparison_page import metric_table, robustness_table
+    from ukctrl.studies.comparison.front_figure import front_table
 
     lines: list[Line] = hanging("", comparison.title, text_style="bold")
     noteworthy = {
@@ -54,6 +55,10 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     if comparison.robustness is not None and robustness is not None:
         title = f"median {comparison.robustness.metric}"
         lines += ["", [Part(title, "bold")], *table_lines(robustness)]
+    if comparison.fronts is not None:
+        title = f"{comparison.fronts.metrics[0]} at equal {comparison.fronts.metrics[1]}"
+        levels = front_table(comparison.fronts, comparison.duels)
+        lines += ["", [Part(title, "bold")], *table_lines(levels)]
     lines += _tunings(comparison)
     announced = list(comparison.stands.warnings()) if comparison.stands else []
     general = [
@@ -64,6 +69,8 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     ]
     lines += verdict_lines(general)
     written = [("report", "report.html"), ("data", "compare.csv")]
+    if comparison.fronts is not None:
+        written.append(("fronts", "fronts.csv"))
     if any(tuning.gains for tuning in comparison.tunings.values()):
         written.append(("cards", "tuned"))
     return [*lines, *files(folder, *written)]

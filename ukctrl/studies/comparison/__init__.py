@@ -5,12 +5,13 @@ In order:
 1. ``entry``: one controller, its name and what it alone believes.
 2. ``fairness``, ``equal_terms``, ``claims``, ``ranking``: what was equal, how stiff the loops are;
    how sure a page is of all that it claims, and who is best, also where the true robot is off.
-3. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
+3. ``fronts``, ``front_runs``: what each law can do whatever its gains, and at which settings.
+4. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.
-4. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before.
-5. ``comparison_figures``, ``loop_table``, ``comparison_page``, ``comparison_card``: its figures,
-   page and tables, and what a notebook shows.
+5. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before.
+6. ``comparison_figures``, ``front_figure``, ``loop_table``, ``comparison_page``,
+   ``comparison_card``: its figures, page and tables, and what a notebook shows.
 """
 
 from ukctrl.studies.comparison.compare import compare
@@ -18,14 +19,19 @@ from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.fairness import Conditions, Fact
+from ukctrl.studies.comparison.front_runs import Front
+from ukctrl.studies.comparison.fronts import Duel, Fronts
 from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
 
 __all__ = [
     "AtLevel",
     "Comparison",
     "Conditions",
+    "Duel",
     "Entry",
     "Fact",
+    "Front",
+    "Fronts",
     "Pair",
     "Robustness",
     "Row",

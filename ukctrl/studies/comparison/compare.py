@@ -28,11 +28,14 @@ from ukctrl.studies.comparison.comparison_verdicts import about_dropped
 from ukctrl.studies.comparison.entry import AS_WRITTEN, Entry, not_taken_over
 from ukctrl.studies.comparison.equal_terms import Stands, made_equal, stands
 from ukctrl.studies.comparison.fairness import Conditions
-from ukctrl.studies.tuning import Budget, Journal, Tuning, tune_all
+from ukctrl.studies.comparison.front_runs import Front, run_fronts
+from ukctrl.studies.comparison.fronts import Fronts
+from ukctrl.studies.tuning import Budget, Journal, Objective, Plants, Tuning, tune_all
+from ukctrl.studies.tuning.evaluate import Bench
 from ukctrl.studies.tuning.plants import mismatches, with_mismatch
 
 MANY = 10
-"""Repeats where robustness is asked for and their number is not said."""
+"""Repeats where robustness or a front is asked for and their number is not said."""
 MOST_REPEATS = 100_000
 """More repeats than this are a typing error."""
 
@@ -45,6 +48,7 @@ def compare(
     mismatch: Sequence[float] = (),
     equal: Terms | None = None,
     tuning: Budget | None = None,
+    front: Front | tuple[str, str] | None = None,
     journal: Journal | None = None,
     jobs: int | None = 1,
     executor: Executor | None = None,
@@ -67,9 +71,13 @@ def compare(
         equal: What the loops of all are designed for before anything else: a bandwidth, a settling
             time or a rejection, and a damping. Absent: the cards' gains.
         tuning: What each may spend on its gains before the comparison; absent: they are given.
-        journal: Where every simulation of the search for gains is written down, with what an
-            earlier comparison has left there. That is not simulated again where it is of the same
-            scenario, controller and version, and the card, run anew, comes out the same.
+        front: Two metrics, such as ``("rms_phi.tool", "input_travel")``: what is to be small, and
+            what that costs. Every law is run at many settings of its gains, on all repeats, or with
+            ``mismatch`` at its largest level. Not with ``tuning``.
+        journal: Where every simulation of the search for gains or of a front is written down, with
+            what an earlier comparison has left there. That is not simulated again where it is of
+            the same scenario, controller and version, and the first run, made anew, comes out the
+            same.
         jobs: How many runs at a time; None: as many as there are processors, where that pays. The
             results do not depend on it. Threads compute them where machine code runs from sample
             to sample; otherwise processes do, and a script that asks for several keeps its work
@@ -91,12 +99,17 @@ def compare(
     """
     if controllers is None:
         controllers = suited(scenario, beside=beside, trust=trust)
-    asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
+    if isinstance(front, tuple):
+        front = Front(metrics=front)
+    if front is not None and tuning is not None:
+        raise InputError("a front is over all gains, and tuning looks for the best: give one.")
+    many = bool(mismatch) or front is not None
+    asked, levels = _asked(repeats, mismatch, many), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
     dropped = _dropped(scenario, variants)
     if equal is not None:
         variants = made_equal(variants, equal)
-    plan = _Plan(asked, levels, dropped, equal, tuning, journal, warn)
+    plan = _Plan(asked, levels, dropped, equal, tuning, front, journal, warn)
     with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
         if crew.chooses and suits_threads(list(variants.values()), crew):
             crew.care = dc.replace(crew.care, compiled=True)
@@ -111,6 +124,7 @@ class _Plan(NamedTuple):
     dropped: Mapping[str, tuple[str, ...]]
     equal: Terms | None
     tuning: Budget | None
+    front: Front | None
     journal: Journal | None
     warn: Callable[[Verdict], None] | None
 
@@ -124,7 +138,8 @@ def _compared(
 ) -> Comparison:
     budget = plan.tuning.simulations * len(variants) if plan.tuning else 0
     others = list(_others(variants, plan.repeats, plan.levels))
-    total = budget + len(variants) + len(others)
+    swept = plan.front.points * plan.repeats * len(variants) if plan.front else 0
+    total = budget + len(variants) + len(others) + swept
     tunings: dict[str, Tuning] = {}
     if plan.tuning is not None:
         tunings = tune_all(
@@ -153,6 +168,20 @@ def _compared(
         report = part(progress, budget + len(first), len(others), total)
         more, stopped, later = _made([place(*other) for other in needed], crew, report)
         outcomes, failure = outcomes + more, failure or later
+    fronts = None
+    if plan.front is not None and not (stopped or failure):
+        report = part(progress, total - swept, swept, total)
+        level = plan.levels[-1] if plan.levels else None
+        count = plan.repeats if random or level is not None else 1
+        plants = {name: [place(name, k, level).scenario for k in range(count)] for name in variants}
+        log = Journal() if plan.journal is None else plan.journal
+        bench = Bench(Objective.parse(plan.front.metrics[0]), Plants(), log, crew)
+        labels = next((run.result.labels for run in outcomes if run.result), Labels())
+        try:
+            fronts = run_fronts(plan.front, plants, before.slowest, bench, labels, report)
+            stopped = not fronts.whole
+        except MachineFailure as error:
+            failure = str(error)
     conditions = Conditions(
         random=random,
         asked=plan.repeats,
@@ -161,7 +190,7 @@ def _compared(
         levels=tuple(plan.levels),
         dropped=plan.dropped,
     )
-    return _summed_up(variants, outcomes, tunings, conditions, before)
+    return _summed_up(variants, outcomes, tunings, conditions, before, fronts)
 
 
 def _dropped(scenario: Scenario, variants: Mapping[str, Scenario]) -> dict[str, tuple[str, ...]]:
@@ -229,7 +258,7 @@ def variants_of(
     return variants
 
 
-def _asked(repeats: int | None, mismatch: Sequence[float]) -> int:
+def _asked(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
     """Return how many repeats are asked for, all arguments checked."""
     if repeats is not None and not 1 <= repeats <= MOST_REPEATS:
         raise InputError(f"repeats must be from 1 to {MOST_REPEATS}; got {repeats}.")
@@ -238,7 +267,7 @@ def _asked(repeats: int | None, mismatch: Sequence[float]) -> int:
             raise InputError(
                 f"mismatch must be fractions from 0 to below 1, such as 0.1; got {level:g}."
             )
-    return repeats if repeats is not None else MANY if mismatch else 1
+    return repeats if repeats is not None else MANY if many else 1
 
 
 def _others(
@@ -309,6 +338,7 @@ def _summed_up(
     tunings: Mapping[str, Tuning],
     conditions: Conditions,
     before: Stands,
+    fronts: Fronts | None,
 ) -> Comparison:
     firsts = {run.entry: run for run in outcomes if run.repeat == 0 and run.level is None}
     if not firsts:
@@ -328,6 +358,7 @@ def _summed_up(
         tunings=tunings,
         conditions=conditions,
         stands=before,
+        fronts=fronts,
     )
 
 

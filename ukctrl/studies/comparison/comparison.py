@@ -23,6 +23,7 @@ from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import comparison_verdicts
 from ukctrl.studies.comparison.equal_terms import Stands
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
+from ukctrl.studies.comparison.fronts import Duel, Fronts
 from ukctrl.studies.comparison.ranking import (
     Robustness,
     Row,
@@ -50,6 +51,8 @@ class Comparison(Shown):
     """How the runs were made."""
     stands: Stands | None = None
     """How the loops stood before they ran; None: not known."""
+    fronts: Fronts | None = None
+    """What each law can do, whatever its gains; None: not asked for."""
 
     @staticmethod
     def of(results: Mapping[str, Result]) -> Comparison:
@@ -132,9 +135,14 @@ class Comparison(Shown):
         """Errors against the mismatch between the true robot and the file; None: not asked for."""
         return self._claimed[1]
 
+    @property
+    def duels(self) -> tuple[Duel, ...]:
+        """Every two laws along their fronts, with what is claimed; nothing without fronts."""
+        return self._claimed[2]
+
     @functools.cached_property
-    def _claimed(self) -> tuple[tuple[Row, ...], Robustness | None]:
-        """Every row, and those at other levels of mismatch, with what is claimed of all."""
+    def _claimed(self) -> tuple[tuple[Row, ...], Robustness | None, tuple[Duel, ...]]:
+        """Every row, those at other levels of mismatch, and fronts, with what is claimed of all."""
         names = dict.fromkeys(name for run in self.results.values() for name in run.metrics)
         labels, found = self.first.labels, None
         rows = [rank(name, metrics.unit_in(name, labels), self.runs) for name in names]
@@ -143,12 +151,13 @@ class Comparison(Shown):
             runs = {0.0: self.runs} | {level: self._at(level) for level in levels}
             found = robustness(runs, self.error, labels)
             rows += found.rows[1:]
-        every = decided(rows, self.error)
+        beside = [duel.p for duel in self.fronts.duels] if self.fronts else []
+        every, p = decided(rows, self.error, beside)
         own = every[: len(names)]
         if found is not None:
             first = next((row for row in own if row.metric == self.error), found.rows[0])
             found = found._replace(rows=(first, *every[len(names) :]))
-        return own, found
+        return own, found, self.fronts.decided(p) if self.fronts else ()
 
     @functools.cached_property
     def facts(self) -> tuple[Fact, ...]:
@@ -173,6 +182,7 @@ class Comparison(Shown):
         error = next((row for row in self.rows if row.metric == self.error), None)
         return (
             words.overall(self.rows, self.runs, beliefs),
+            *(self.fronts.verdicts(self.duels) if self.fronts else ()),
             *words.failures(self.runs),
             *words.disbeliefs(beliefs),
             *words.cautions(self.conditions, self._done, self.facts, self.tunings),
@@ -219,6 +229,8 @@ class Comparison(Shown):
             }
         if self.robustness is not None:
             table["mismatch"] = self.robustness.to_dict()
+        if self.fronts is not None:
+            table["fronts"] = self.fronts.to_dict(self.duels)
         if self.tunings:
             table["tuning"] = {name: tuned.to_dict() for name, tuned in self.tunings.items()}
         return table

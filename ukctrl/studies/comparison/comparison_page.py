@@ -20,6 +20,7 @@ from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.claims import TEST
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.fairness import changed_belief
+from ukctrl.studies.comparison.front_figure import front, front_table
 from ukctrl.studies.comparison.loop_table import loop_table
 from ukctrl.studies.comparison.ranking import AtLevel, Row, rounding
 from ukctrl.studies.tuning import tuned_card
@@ -38,6 +39,13 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
         "Error against effort",
         "Lower left is better. Joined by stairs: those that nobody beats in both. "
         "Hollow, where it fits in: not all runs completed.",
+    ),
+    "compare_front": (
+        "What each law can do",
+        "Each law at many settings of its gains; joined are those that no other of its own beats "
+        "in both metrics, on average over the repeats. Lower left is better. Bands and bars are "
+        "95 % confidence intervals of the means; what a draw does to all laws is in them, and not "
+        "in the tests of pairs.",
     ),
     "compare_mismatch": (
         "Robustness",
@@ -79,6 +87,7 @@ def write_comparison(comparison: Comparison, folder: str | Path) -> Path:
         "compare.json": f"{comparison.to_json()}\n",
         "compare.csv": comparison.to_csv(),
         "runs.csv": comparison.runs_csv(),
+        **({"fronts.csv": comparison.fronts.to_csv()} if comparison.fronts else {}),
         **{f"tuned/{name}.toml": card for name, card in cards(comparison).items()},
         "report.html": html(comparison, images, scene),
     }
@@ -108,7 +117,9 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
         draw["compare_errors"] = lambda: overlay.errors(shown, figures.bands(comparison))
     if labels.rows and labels.actuators:
         draw["compare_tradeoff"] = lambda: figures.tradeoff(comparison)
-    robustness = comparison.robustness
+    fronts, robustness = comparison.fronts, comparison.robustness
+    if fronts is not None:
+        draw["compare_front"] = lambda: front(fronts)
     if robustness is not None:
         draw["compare_mismatch"] = lambda: figures.mismatch(robustness)
     if labels.actuators:
@@ -157,6 +168,8 @@ def html(
         "repeats": comparison.repeats if comparison.repeats > 1 else 0,
         "test": TEST,
         "levels": robustness_table(comparison),
+        "fronts": front_table(comparison.fronts, comparison.duels) if comparison.fronts else None,
+        "front": comparison.fronts.metrics if comparison.fronts else (),
         "provenance": web_page.provenance_entries(
             {key: value for key, value in first.provenance.items() if key != "timing"}
         ),

@@ -39,7 +39,7 @@ def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> V
         return Verdict("warning", "overall", text)
     known = {row.metric: row for row in rows}
     errors = [known[name] for name in ("rms_phi", "rms_beta") if name in known]
-    error = next((row for row in errors if row.best), errors[0] if errors else None)
+    error = next((row for row in errors if row.known), errors[0] if errors else None)
     parts = {row.metric.partition(".")[2]: row for row in rows if _is_part(row, error)}
     smallest, least = _won(error, ranked, parts), _won(known.get("effort"), ranked)
     text = f"Smallest error (rms): {smallest}. Least effort: {least}."

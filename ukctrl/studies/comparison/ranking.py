@@ -141,23 +141,30 @@ def _pairs(values: Mapping[str, Array]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def decided(rows: Sequence[Row], error: str) -> tuple[Row, ...]:
+def decided(
+    rows: Sequence[Row], error: str, beside: Sequence[float] = ()
+) -> tuple[tuple[Row, ...], list[float]]:
     """Return rows with what is claimed of them, corrected for all of them together.
 
     Args:
         rows: Of `rank`, also those of an error at other levels.
         error: The metric that stands for the error.
+        beside: Probabilities of what else is claimed about the error, along fronts.
+
+    Returns:
+        The rows, and the corrected probabilities of what else is claimed.
     """
     about = [row.metric.partition(".")[0] == error for row in rows]
-    p = corrected(*(
-        [pair.p for row, own in zip(rows, about, strict=True) if own == mine for pair in row.pairs]
-        for mine in (True, False)
-    ))  # fmt: skip
-    left = {True: iter(p[0]), False: iter(p[1])}
-    return tuple(
+    each = {True: list(beside), False: list[float]()}
+    for row, own in zip(rows, about, strict=True):
+        each[own] += [pair.p for pair in row.pairs]
+    mine, others = corrected(each[True], each[False])
+    left = {True: iter(mine[len(beside) :]), False: iter(others)}
+    every = tuple(
         _decided(row, [next(left[own]) for _ in row.pairs]) if row.ranked else row
         for row, own in zip(rows, about, strict=True)
     )
+    return every, mine[: len(beside)]
 
 
 def _decided(row: Row, p: Sequence[float]) -> Row:

@@ -70,7 +70,19 @@ class Bench:
     def judge(
         self, orders: Sequence[Order], progress: Progress | None = None
     ) -> list[Trial | None]:
-        """Return what came of candidates, in their order; None where the user has stopped it.
+        """Return what candidates are worth, in their order; None where the user has stopped it.
+
+        Raises:
+            InputError: As for `run`.
+        """
+        every = self.run(orders, progress)
+        return [self._trial(order, done) for order, done in zip(orders, every, strict=True)]
+
+    def run(
+        self, orders: Sequence[Order], progress: Progress | None = None
+    ) -> list[list[Done | None]]:
+        """Return what came of candidates, in their order and plant by plant; None where the user
+        has stopped it.
 
         Args:
             orders: The candidates.
@@ -102,8 +114,7 @@ class Bench:
             self._crew.gather(tasks, take, report)
         self.random = self.random or any(one.random for one in done.values())
         return [
-            self._trial(order, [done.get((i, j)) for j in range(len(order.plants))])
-            for i, order in enumerate(orders)
+            [done.get((i, j)) for j in range(len(order.plants))] for i, order in enumerate(orders)
         ]
 
     def believe(self, cards: Sequence[Order]) -> bool:

@@ -164,6 +164,28 @@ def _refuse_both(chosen: Mapping[str, Sequence[Gain]], plants: Plants) -> None:
                 )
 
 
+def order_of(
+    name: str,
+    gains: Mapping[str, float],
+    stage: Stage,
+    plants: Sequence[Plant],
+    designer: Designer,
+) -> Order:
+    """Return a candidate to simulate, its gains worked out where they follow from terms."""
+    asked = {path: value for path, value in gains.items() if path in TERMS}
+    derived: dict[str, Any] | None = None
+    refused = ""
+    if asked:
+        others = {path: value for path, value in gains.items() if path not in TERMS}
+        try:
+            derived = {**designer(Terms(**asked)).gains, **others}
+        except (UkctrlError, ArithmeticError) as error:
+            if stage == "card":  # the law has no design at all, or not in the middle
+                raise
+            refused = str(error)
+    return Order(name, gains, stage, plants, derived, refused)
+
+
 @final
 class _Search:
     """The search for the gains of one controller."""
@@ -193,18 +215,7 @@ class _Search:
         return self._order({gain.path: gain.value for gain in self._gains}, "card")
 
     def _order(self, gains: Mapping[str, float], stage: Stage) -> Order:
-        asked = {path: value for path, value in gains.items() if path in TERMS}
-        derived: dict[str, Any] | None = None
-        refused = ""
-        if asked:
-            others = {path: value for path, value in gains.items() if path not in TERMS}
-            try:
-                derived = {**self._designer(Terms(**asked)).gains, **others}
-            except (UkctrlError, ArithmeticError) as error:
-                if stage == "card":  # the law has no design at all, or not in the middle
-                    raise
-                refused = str(error)
-        return Order(self.name, gains, stage, self._plants, derived, refused)
+        return order_of(self.name, gains, stage, self._plants, self._designer)
 
     def propose(self) -> list[Order]:
         """Return the next candidates; none where the budget is spent."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.tuning.gains import Gain
 
-Stage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out"]
+Stage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out", "front"]
 METHODS: Mapping[str, str] = MappingProxyType(
     {
         "simplex": "the card's gains, a Sobol sequence over the ranges, then the simplex of Nelder "
