@@ -137,6 +137,15 @@ def test_the_probability_is_that_of_the_interval_that_ends_at_zero(rng):
     assert edge.p == pytest.approx(0.05, rel=1e-9)
 
 
+def test_a_part_that_rounding_hides_beside_the_other_does_no_harm(rng):
+    for power in range(-20, 1):
+        for mean in (0.3, 1.0, 2.0):
+            d = mean + 10.0**power * rng.normal(size=(3, 1)) + rng.normal(size=(1, 8))
+            alone = paired_difference(d.mean(axis=0), np.zeros(8)).p
+            both = paired_difference(d, np.zeros_like(d)).p
+            assert alone * (1.0 - 1e-9) <= both <= 1.0
+
+
 def test_a_repeat_that_one_search_did_not_finish_counts_for_none():
     x = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]])
     assert (spread(x).repeats, spread(x).mean) == (2, 2.5)

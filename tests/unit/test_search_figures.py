@@ -251,6 +251,7 @@ def compared(effort, error, *, ended=(), runs=None):
         results={name: Ended() for name in names},
         completed=tuple(name for name in names if name not in ended),
         first=SimpleNamespace(labels=NAMES),
+        shown=str,
         runs=runs or {name: (outcome(completed=name not in ended),) for name in names},
         repeats=max(map(len, (runs or {"": [1]}).values())),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ukctrl.control.terms import Terms
     from ukctrl.core.verdict import Verdict
     from ukctrl.studies.comparison import Entry, Front
-    from ukctrl.studies.tuning import Budget, Journal
+    from ukctrl.studies.sweep import Factor
+    from ukctrl.studies.tuning import Budget, Journal, Plants
 
 WAYS_AND_DAMPING = ("bandwidth", "settling", "rejection", "damping")
 """What `--equal` may give."""
@@ -68,6 +70,28 @@ Equal = Annotated[
         "[s^2], with damping=1.",
     ),
 ]
+Searches = Annotated[
+    int | None,
+    typer.Option(
+        "--searches",
+        metavar="N",
+        help="Independent searches, each with the whole budget; absent: 1.",
+    ),
+]
+Ensemble = Annotated[
+    int | None,
+    typer.Option(
+        "--ensemble",
+        metavar="N",
+        help="Simulate each candidate on so many plants, off by the largest --mismatch.",
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", metavar="PATH=VALUES", help="What differs from repeat to repeat, as for sweep."
+    ),
+]
 FrontOption = Annotated[
     str | None,
     typer.Option(
@@ -97,6 +121,9 @@ def compare(
     tune: Tune = None,
     cost: CostOption = None,
     over: Over = None,
+    searches: Searches = None,
+    ensemble: Ensemble = None,
+    vary: Vary = None,
     front: FrontOption = None,
     points: Points = None,
     jobs: Jobs = None,
@@ -113,12 +140,16 @@ def compare(
     from ukctrl.studies.comparison import compare as compare_controllers
     from ukctrl.studies.comparison.compare import suited
     from ukctrl.studies.comparison.comparison_page import write_comparison
+    from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import Journal
 
     if not controllers:
         controllers = suited(base, beside=catalog.find("scenarios", scenario), trust=trust)
     entries = [_entry(text, scenario) for text in controllers]
-    levels, budget = _levels(mismatch), _budget(tune, cost, None if front else over)
+    levels, factors = _levels(mismatch), tuple(map(Factor.parse, vary or []))
+    about_tuning = {"cost": cost, "over": None if front else over, "searches": searches}
+    plants = _plants(ensemble, levels, factors)
+    budget = _budget(tune, plants, {**about_tuning, "ensemble": ensemble})
     fronts = _front(front, over, points)
     from ukctrl.simulation.simulate import Simulation
 
@@ -137,6 +168,7 @@ def compare(
                     equal=None if equal is None else _terms(equal),
                     tuning=budget,
                     front=fronts,
+                    vary=factors,
                     journal=journal,
                     jobs=jobs,
                     beside=catalog.find("scenarios", scenario),
@@ -149,7 +181,7 @@ def compare(
             if budget is None or not len(journal):
                 journal.remove()
                 raise
-            _tell(journal, budget.simulations * len(entries))
+            _tell(journal, budget.simulations * budget.searches * len(entries))
             raise typer.Exit(1) from stopped
         stop.hold()
         write_comparison(comparison, folder)
@@ -231,12 +263,27 @@ def _front(text: str | None, over: list[str] | None, points: int | None) -> Fron
     return Front(metrics=(names[0], names[1]), over=ranges_of(over), **count)
 
 
-def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:
+def _plants(ensemble: int | None, levels: Sequence[float], factors: tuple[Factor, ...]) -> Plants:
+    """Return what candidates are tuned on: robots as those they are judged on, but others."""
+    from ukctrl.studies.tuning import Plants
+
+    if ensemble is None:
+        return Plants()
+    return Plants(count=ensemble, mismatch=max(levels, default=0.0), vary=factors)
+
+
+def _budget(tune: int | None, plants: Plants, given: Mapping[str, Any]) -> Budget | None:
     from ukctrl.studies.tuning import Budget
 
     if tune is None:
-        for name, value in (("cost", cost), ("over", over)):
+        for name, value in given.items():
             if value:
                 raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
         return None
-    return Budget(simulations=tune, cost=cost or "rms_phi", over=ranges_of(over))
+    return Budget(
+        simulations=tune,
+        cost=given["cost"] or "rms_phi",
+        over=ranges_of(given["over"]),
+        plants=plants,
+        searches=1 if given["searches"] is None else given["searches"],
+    )

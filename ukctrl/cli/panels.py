@@ -18,8 +18,8 @@ BROWSER = "In the browser"
 PANELS: dict[str, dict[str, str]] = {
     "analyze": {"Design": "settling damping card keep"},
     "compare": {
-        "How often": "repeats mismatch jobs",
-        "Tuning before": "tune cost",
+        "How often": "repeats mismatch vary jobs",
+        "Tuning before": "tune cost searches ensemble",
         "Fronts": "front points",
         "Both": "over",
     },
@@ -31,7 +31,7 @@ PANELS: dict[str, dict[str, str]] = {
     },
     "tune": {
         "What is searched for": "over cost subject_to simulations method fuzzy",
-        "On which plants": "ensemble mismatch vary aggregate held_out",
+        "On which plants": "ensemble mismatch vary aggregate held_out searches",
         "How it runs": "jobs resume",
     },
     "view": {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli.arguments import about, folder_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.compare import CostOption, Jobs
+from ukctrl.cli.compare import CostOption, Jobs, Searches
 from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -113,6 +113,7 @@ def tune(
     vary: Vary = None,
     aggregate: AggregateOption = "average",
     held_out: HeldOut = None,
+    searches: Searches = None,
     jobs: Jobs = None,
     resume: Resume = False,
     fuzzy: Fuzzy = None,
@@ -148,6 +149,7 @@ def tune(
         only=True,
         method=method,
         plants=_plants(ensemble, mismatch, vary, aggregate, held_out),
+        searches=1 if searches is None else searches,
     )
     from ukctrl.simulation.simulate import Simulation
 

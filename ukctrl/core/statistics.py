@@ -131,7 +131,8 @@ class _Chance(NamedTuple):
         def over(exponent: float) -> float:
             return self.half_width(math.exp(exponent)) - abs(mean)
 
-        return math.exp(brentq(over, math.log(max(each)), 0.0, xtol=1e-12))
+        least = math.log(max(each))  # from the larger part alone; rounding may hide the other
+        return math.exp(brentq(over, least, 0.0, xtol=1e-12)) if over(least) > 0.0 else max(each)
 
 
 LEAST_P = 1e-12

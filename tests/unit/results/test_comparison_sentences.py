@@ -261,7 +261,9 @@ def test_how_far_an_interrupted_comparison_is(conditions, finished, text):
 
 def tuned(at_border=(), trials=4, gains=("kp",)):
     """Return a search, as far as sentences look at it."""
-    return SimpleNamespace(at_border=at_border, trials=[None] * trials, gains=gains, cost="rms_phi")
+    return SimpleNamespace(
+        borders=at_border, trials=[None] * trials, gains=gains, cost="rms_phi", plants=1, every=[1]
+    )
 
 
 UNEQUAL = Fact("limits", False, "")
@@ -302,7 +304,7 @@ CAUTIONS = [
         {"a": tuned(("controller.kp", "controller.kd")), "b": tuned(), "c": tuned(("x",))},
         [("warning", "tuning",
           "Tuned to an end of their range: kp, kd of 'a'; x of 'c'. A better value may lie beyond, "
-          "or the cost leaves out what such a gain costs.")],
+          "or the cost leaves out what such a gain costs; so nobody is called best.")],
     ),
 ]  # fmt: skip
 

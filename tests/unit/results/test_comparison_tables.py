@@ -311,7 +311,7 @@ def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(he
         (comparison_page.figures, ("bands", "tradeoff", "mismatch", "tuning")),
     ):
         for name in names:
-            monkeypatch.setattr(module, name, lambda *given: None)
+            monkeypatch.setattr(module, name, lambda *given: {})
     drawn = {each.name: each.caption for each in comparison_page.pictures(comparison)}
     assert list(drawn) == ["compare_errors", "compare_tradeoff", "compare_inputs", "compare_tuning"]
     assert drawn == {

@@ -34,7 +34,11 @@ MOST_TRIED = 6
 def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     """Return the table of metrics, one column a controller."""
     from ukctrl.simulation.result.metrics import METRICS
-    from ukctrl.studies.comparison.comparison_page import metric_table, robustness_table
+    from ukctrl.studies.comparison.comparison_page import (
+        luck_table,
+        metric_table,
+        robustness_table,
+    )
     from ukctrl.studies.comparison.front_figure import front_table
 
     lines: list[Line] = hanging("", comparison.title, text_style="bold")
@@ -59,6 +63,9 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
         title = f"{comparison.fronts.metrics[0]} at equal {comparison.fronts.metrics[1]}"
         levels = front_table(comparison.fronts, comparison.duels)
         lines += ["", [Part(title, "bold")], *table_lines(levels)]
+    luck = luck_table(comparison)
+    if luck is not None:
+        lines += ["", [Part("luck of tuning", "bold")], *table_lines(luck)]
     lines += _tunings(comparison)
     announced = list(comparison.stands.warnings()) if comparison.stands else []
     general = [

@@ -90,6 +90,8 @@ class Outcome:
     curves: Curves | None = None
     result: Result | None = None
     """All of it, where that was asked for."""
+    search: int = 0
+    """Which of several searches its gains are from."""
 
     @property
     def completed(self) -> bool:
@@ -136,6 +138,8 @@ class Run:
     """Whether it is told how long the law takes."""
     robot: Robot | None = None
     """The scenario's robot, where it has been loaded before."""
+    search: int = 0
+    """Which of several searches its gains are from."""
     strict: bool = False
     """Whether a scenario that does not fit its robot is an error, and no run that failed."""
 
@@ -168,7 +172,7 @@ class Run:
             raise MachineFailure(result.message)
         outcome = Outcome.of(result, self.entry, curves=self.curves, keep=self.keep)
         repeat, seed, level = self.repeat, self.scenario.seed, self.level
-        return dc.replace(outcome, repeat=repeat, seed=seed, level=level)
+        return dc.replace(outcome, repeat=repeat, seed=seed, level=level, search=self.search)
 
     def failed(self, status: Status, message: str) -> Outcome:
         """Return the outcome of a run that did not even start."""
@@ -177,6 +181,7 @@ class Run:
             repeat=self.repeat,
             seed=self.scenario.seed,
             level=self.level,
+            search=self.search,
             status=status,
             message=message,
             reached=0.0,

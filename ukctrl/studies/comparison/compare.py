@@ -30,9 +30,10 @@ from ukctrl.studies.comparison.equal_terms import Stands, made_equal, stands
 from ukctrl.studies.comparison.fairness import Conditions
 from ukctrl.studies.comparison.front_runs import Front, run_fronts
 from ukctrl.studies.comparison.fronts import Fronts
+from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning import Budget, Journal, Objective, Plants, Tuning, tune_all
 from ukctrl.studies.tuning.evaluate import Bench
-from ukctrl.studies.tuning.plants import mismatches, with_mismatch
+from ukctrl.studies.tuning.plants import judged_values, mismatches, with_mismatch
 
 MANY = 10
 """Repeats where robustness or a front is asked for and their number is not said."""
@@ -49,6 +50,7 @@ def compare(
     equal: Terms | None = None,
     tuning: Budget | None = None,
     front: Front | tuple[str, str] | None = None,
+    vary: Sequence[Factor] = (),
     journal: Journal | None = None,
     jobs: int | None = 1,
     executor: Executor | None = None,
@@ -74,6 +76,9 @@ def compare(
         front: Two metrics, such as ``("rms_phi.tool", "input_travel")``: what is to be small, and
             what that costs. Every law is run at many settings of its gains, on all repeats, or with
             ``mismatch`` at its largest level. Not with ``tuning``.
+        vary: What else differs from repeat to repeat, the same for all: payloads, paths. Absent:
+            what differs between the plants of ``tuning``. Values to judge on are drawn apart from
+            those that gains are tuned on, as are seeds and robots that are off.
         journal: Where every simulation of the search for gains or of a front is written down, with
             what an earlier comparison has left there. That is not simulated again where it is of
             the same scenario, controller and version, and the first run, made anew, comes out the
@@ -103,13 +108,15 @@ def compare(
         front = Front(metrics=front)
     if front is not None and tuning is not None:
         raise InputError("a front is over all gains, and tuning looks for the best: give one.")
-    many = bool(mismatch) or front is not None
+    if tuning is not None:
+        vary = vary or tuning.plants.vary
+    many = bool(mismatch or vary) or front is not None
     asked, levels = _asked(repeats, mismatch, many), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
     dropped = _dropped(scenario, variants)
     if equal is not None:
         variants = made_equal(variants, equal)
-    plan = _Plan(asked, levels, dropped, equal, tuning, front, journal, warn)
+    plan = _Plan(asked, levels, dropped, equal, tuning, front, tuple(vary), journal, warn)
     with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
         if crew.chooses and suits_threads(list(variants.values()), crew):
             crew.care = dc.replace(crew.care, compiled=True)
@@ -125,6 +132,7 @@ class _Plan(NamedTuple):
     equal: Terms | None
     tuning: Budget | None
     front: Front | None
+    vary: tuple[Factor, ...]
     journal: Journal | None
     warn: Callable[[Verdict], None] | None
 
@@ -136,10 +144,11 @@ def _compared(
     crew: Crew,
     progress: Progress | None,
 ) -> Comparison:
-    budget = plan.tuning.simulations * len(variants) if plan.tuning else 0
-    others = list(_others(variants, plan.repeats, plan.levels))
+    searches = plan.tuning.searches if plan.tuning else 1
+    budget = plan.tuning.simulations * searches * len(variants) if plan.tuning else 0
     swept = plan.front.points * plan.repeats * len(variants) if plan.front else 0
-    total = budget + len(variants) + len(others) + swept
+    count = len(variants) * searches
+    total = budget + count * plan.repeats * (1 + len(plan.levels)) + swept
     tunings: dict[str, Tuning] = {}
     if plan.tuning is not None:
         tunings = tune_all(
@@ -149,23 +158,31 @@ def _compared(
             crew=crew,
             progress=part(progress, 0, budget, total),
         )
-        if not all(name in tunings and tunings[name].finished for name in variants):
+        if not all(name in tunings and _whole(tunings[name], searches) for name in variants):
             raise KeyboardInterrupt
-        variants = {
-            name: variant.replace(tunings[name].best.changes) for name, variant in variants.items()
-        }
+    every = {name: [variant] for name, variant in variants.items()}
+    for name, found in tunings.items():
+        every[name] = [variants[name].replace(search.best.changes) for search in found.every]
+    variants = {name: found[0] for name, found in every.items()}
+    entries = [(name, k) for name, found in every.items() for k in range(len(found))]
+    others = list(_others(entries, plan.repeats, plan.levels))
     before = stands(variants, plan.equal if plan.tuning is None else None)
     if plan.warn is not None:
         for verdict in (*before.warnings(), *about_dropped(plan.dropped)):
             plan.warn(verdict)
-    place = functools.partial(_run, variants, mismatches(scenario, plan.levels))
-    first = [place(name, 0, None) for name in variants]
+    values = judged_values(plan.vary, scenario.seed, plan.repeats)
+    place = functools.partial(_run, every, mismatches(scenario, plan.levels), values)
+    first = [place((name, 0), 0, None) for name in variants]
     outcomes, stopped, failure = _made(first, crew, part(progress, budget, len(first), total))
-    random = any(run.random for run in outcomes)
+    random = any(run.random for run in outcomes) or bool(plan.vary)
     if not stopped:
         begun = {run.entry for run in outcomes}
-        needed = [one for one in others if one[0] in begun and (random or one[2] is not None)]
-        report = part(progress, budget + len(first), len(others), total)
+        needed = [
+            other
+            for other in others
+            if other[0][0] in begun and (random or other[1] == 0 or other[2] is not None)
+        ]
+        report = part(progress, budget + len(first), total - budget - len(first) - swept, total)
         more, stopped, later = _made([place(*other) for other in needed], crew, report)
         outcomes, failure = outcomes + more, failure or later
     fronts = None
@@ -173,7 +190,9 @@ def _compared(
         report = part(progress, total - swept, swept, total)
         level = plan.levels[-1] if plan.levels else None
         count = plan.repeats if random or level is not None else 1
-        plants = {name: [place(name, k, level).scenario for k in range(count)] for name in variants}
+        plants = {
+            name: [place((name, 0), k, level).scenario for k in range(count)] for name in variants
+        }
         log = Journal() if plan.journal is None else plan.journal
         bench = Bench(Objective.parse(plan.front.metrics[0]), Plants(), log, crew)
         labels = next((run.result.labels for run in outcomes if run.result), Labels())
@@ -189,8 +208,15 @@ def _compared(
         failure=failure,
         levels=tuple(plan.levels),
         dropped=plan.dropped,
+        varied=tuple(factor.path for factor in plan.vary),
     )
     return _summed_up(variants, outcomes, tunings, conditions, before, fronts)
+
+
+def _whole(tuning: Tuning, searches: int) -> bool:
+    """Tell whether all searches of a controller have come to their end."""
+    wanted = searches if tuning.gains else 1
+    return len(tuning.every) == wanted and all(search.finished for search in tuning.every)
 
 
 def _dropped(scenario: Scenario, variants: Mapping[str, Scenario]) -> dict[str, tuple[str, ...]]:
@@ -270,34 +296,42 @@ def _asked(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
     return repeats if repeats is not None else MANY if many else 1
 
 
+Place = tuple[str, int]
+"""A controller, and which of its searches."""
+
+
 def _others(
-    names: Mapping[str, object], repeats: int, levels: Sequence[float]
-) -> Iterator[tuple[str, int, float | None]]:
+    entries: Sequence[Place], repeats: int, levels: Sequence[float]
+) -> Iterator[tuple[Place, int, float | None]]:
     """Yield controller, repeat and level of the runs beside the first of each, in an order in which
     what is done when somebody stops can be paired.
     """
     for repeat in range(repeats):
-        if repeat > 0:
-            yield from ((name, repeat, None) for name in names)
+        yield from ((entry, repeat, None) for entry in entries if (entry[1], repeat) != (0, 0))
         for level in levels:
-            yield from ((name, repeat, level) for name in names)
+            yield from ((entry, repeat, level) for entry in entries)
 
 
 def _run(
-    variants: Mapping[str, Scenario],
+    variants: Mapping[str, Sequence[Scenario]],
     mismatches: Mapping[float, Mismatch],
-    entry: str,
+    values: Sequence[Mapping[str, object]],
+    entry: Place,
     repeat: int,
     level: float | None,
 ) -> Run:
-    scenario = variants[entry].replace({"seed": repeat_seed(variants[entry].seed, repeat)})
+    name, search = entry
+    scenario = variants[name][search]
+    changes = {**values[repeat], "seed": repeat_seed(scenario.seed, repeat)}
+    scenario = scenario.replace(changes)
     if level is not None:
         scenario = with_mismatch(scenario, mismatches[level])
-    first = repeat == 0 and level is None
+    first = repeat == search == 0 and level is None
     return Run(
         scenario=scenario,
-        entry=entry,
+        entry=name,
         repeat=repeat,
+        search=search,
         level=level,
         curves=level is None,
         keep=first,
@@ -340,7 +374,8 @@ def _summed_up(
     before: Stands,
     fronts: Fronts | None,
 ) -> Comparison:
-    firsts = {run.entry: run for run in outcomes if run.repeat == 0 and run.level is None}
+    begun = [run for run in outcomes if run.repeat == run.search == 0 and run.level is None]
+    firsts = {run.entry: run for run in begun}
     if not firsts:
         raise KeyboardInterrupt
     labels = next((run.result.labels for run in firsts.values() if run.result), Labels())

@@ -7,7 +7,8 @@ import functools
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -84,11 +85,12 @@ class Comparison(Shown):
 
     def _at(self, level: float | None) -> dict[str, tuple[Outcome, ...]]:
         chosen = sorted(
-            (run for run in self.outcomes if run.level == level), key=lambda run: run.repeat
+            (run for run in self.outcomes if run.level == level),
+            key=lambda run: (run.repeat, run.search),
         )
         named = {name: [run for run in chosen if run.entry == name] for name in self.results}
         if not self.conditions.whole:  # some lack repeats: only those that all have are paired
-            there = [{run.repeat for run in every} for every in named.values() if every]
+            there = [self._whole_repeats(name, every) for name, every in named.items() if every]
             common = set[int]().union(*there).intersection(*there)
             named = {
                 name: [run for run in every if run.repeat in common]
@@ -96,16 +98,31 @@ class Comparison(Shown):
             }
         return {name: tuple(every) for name, every in named.items()}
 
+    def _whole_repeats(self, name: str, runs: Sequence[Outcome]) -> set[int]:
+        """Return the repeats that all searches of a controller have done."""
+        searches = len(self.tunings[name].every) if name in self.tunings else 1
+        done = Counter(run.repeat for run in runs)
+        return {repeat for repeat, count in done.items() if count == searches}
+
     @property
     def repeats(self) -> int:
-        """How many runs of each controller are compared."""
-        return max(len(every) for every in self.runs.values())
+        """How many repeats of each controller are compared; each with the gains of every search."""
+        return max(len({run.repeat for run in every}) for every in self.runs.values())
+
+    @functools.cached_property
+    def at_border(self) -> tuple[str, ...]:
+        """Whose gains a search has left at an end of their range: nobody is called best then."""
+        return tuple(name for name, tuned in self.tunings.items() if tuned.borders)
+
+    def shown(self, name: str) -> str:
+        """Return a controller's name as figures have it: marked where it ended at a border."""
+        return f"{name} (at a border)" if name in self.at_border else name
 
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of the repeats, the same for every controller."""
         longest = max(self.runs.values(), key=len)
-        return tuple(run.seed for run in longest)
+        return tuple({run.repeat: run.seed for run in longest}.values())
 
     def belief(self, name: str) -> Belief:
         """Return the worst that is said of a controller's runs."""
@@ -153,6 +170,8 @@ class Comparison(Shown):
             rows += found.rows[1:]
         beside = [duel.p for duel in self.fronts.duels] if self.fronts else []
         every, p = decided(rows, self.error, beside)
+        if self.at_border:
+            every = tuple(row._replace(withheld=True) for row in every)
         own = every[: len(names)]
         if found is not None:
             first = next((row for row in own if row.metric == self.error), found.rows[0])
@@ -169,10 +188,17 @@ class Comparison(Shown):
     @functools.cached_property
     def _done(self) -> Done:
         levels = {
-            level: min((len(every) for every in self._at(level).values()), default=0)
+            level: min(
+                (len({run.repeat for run in every}) for every in self._at(level).values()),
+                default=0,
+            )
             for level in self.conditions.levels
         }
-        seeds = {tuple(run.seed for run in every) for every in self.runs.values() if every}
+        seeds = {
+            tuple({run.repeat: run.seed for run in every}.values())
+            for every in self.runs.values()
+            if every
+        }
         return Done(self.repeats, levels, self.seeds, len(seeds) <= 1)
 
     @functools.cached_property
@@ -282,11 +308,14 @@ class Comparison(Shown):
     def runs_csv(self) -> str:
         """Return one line per run: whose, its conditions, how it ended and every metric."""
         names = [row.metric for row in self.rows]
+        several = any(run.search for run in self.outcomes)
+        head = ["controller", "repeat", "seed", "mismatch", "status", "verdict", *names]
         return csv_text(
-            ["controller", "repeat", "seed", "mismatch", "status", "verdict", *names],
+            [*head, *(["search"] if several else [])],
             (
                 [run.entry, run.repeat, run.seed, run.level, run.status, run.belief.verdict]
                 + [run.metrics.get(name, math.nan) for name in names]
+                + ([run.search] if several else [])
                 for run in self.outcomes
             ),
         )

@@ -110,7 +110,9 @@ def tradeoff(comparison: Comparison) -> Figure:
             hollow=bool(point.note),
             name=f"{panels.short(key.name)} ({point.note})" if point.note else key.name,
         )
-        for place, (key, point) in enumerate(zip(keys_of(points), points.values(), strict=True))
+        for place, (key, point) in enumerate(
+            zip(keys_of(map(comparison.shown, points)), points.values(), strict=True)
+        )
     ]
 
     def draw(axes: Axes, room: float) -> None:
@@ -182,22 +184,25 @@ def mismatch(robustness: Robustness) -> Figure:
 @style.styled
 def tuning(tunings: Mapping[str, Tuning]) -> Figure:
     """Draw the lowest cost after each simulation of a search, by the names of the controllers."""
-    histories = {name: tuning.history() for name, tuning in tunings.items()}
-    keys, cost = keys_of(histories), next(iter(tunings.values())).cost
+    histories = {name: [s.history() for s in tuning.every] for name, tuning in tunings.items()}
+    named = (f"{name} (at a border)" if t.borders else name for name, t in tunings.items())
+    keys, cost = keys_of(named), next(iter(tunings.values())).cost
 
     def draw(axes: Axes, room: float) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        every = _finite(np.concatenate(list(histories.values())).tolist())
+        every = _finite(np.concatenate([h for each in histories.values() for h in each]).tolist())
         if panels.far_apart(every):
             panels.log_scale(axes, every, beside=every)
         else:
             panels.fit(axes, every)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        for key, history in zip(keys, histories.values(), strict=True):
-            number = np.arange(1, len(history) + 1)
-            marker = "o" if len(history) == 1 else None
-            axes.step(number, history, key.dash, where="post", color=key.color, marker=marker)
+        for key, searches in zip(keys, histories.values(), strict=True):
+            for place, history in enumerate(searches):
+                number = np.arange(1, len(history) + 1)
+                marker = "o" if len(history) == 1 else None
+                look: dict[str, Any] = {"color": key.color, "alpha": 0.4 if place else 1.0}
+                axes.step(number, history, key.dash, where="post", marker=marker, **look)
         axes.set_ylabel("lowest cost")
 
     panel = panels.Panel(f"cost: {panels.short(cost, 60)}", draw, columns=2)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from ukctrl.core.number_text import number, plus_minus, unit_text
+import numpy as np
+
+from ukctrl.core.number_text import number, percent, plus_minus, unit_text
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
 from ukctrl.reports.scene.from_results import of_results
-from ukctrl.reports.table import Cell, Column, Table, meaning
+from ukctrl.reports.table import Cell, Column, Mark, Table, meaning
 from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.verdicts import headline
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+T = TypeVar("T")
 _FIGURES: Mapping[str, tuple[str, str]] = {
     "compare_errors": (
         "Errors",
@@ -114,16 +117,19 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
     labels = next(iter(shown.values())).labels
     draw: dict[str, Callable[[], Figure]] = {}
     if labels.rows:
-        draw["compare_errors"] = lambda: overlay.errors(shown, figures.bands(comparison))
+        draw["compare_errors"] = lambda: overlay.errors(
+            _named(comparison, shown), _named(comparison, figures.bands(comparison))
+        )
     if labels.rows and labels.actuators:
         draw["compare_tradeoff"] = lambda: figures.tradeoff(comparison)
     fronts, robustness = comparison.fronts, comparison.robustness
     if fronts is not None:
         draw["compare_front"] = lambda: front(fronts)
     if robustness is not None:
-        draw["compare_mismatch"] = lambda: figures.mismatch(robustness)
+        named = robustness._replace(entries=_named(comparison, robustness.entries))
+        draw["compare_mismatch"] = lambda: figures.mismatch(named)
     if labels.actuators:
-        draw["compare_inputs"] = lambda: overlay.inputs(shown)
+        draw["compare_inputs"] = lambda: overlay.inputs(_named(comparison, shown))
     if comparison.tunings:
         draw["compare_tuning"] = lambda: figures.tuning(comparison.tunings)
     repeated = _REPEATED if comparison.repeats > 1 else {}
@@ -132,6 +138,11 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
         for name, (title, caption) in _FIGURES.items()
         if name in draw
     ]
+
+
+def _named(comparison: Comparison, every: Mapping[str, T]) -> dict[str, T]:
+    """Return what controllers have, by the names that figures give them."""
+    return {comparison.shown(name): one for name, one in every.items()}
 
 
 def html(
@@ -168,6 +179,7 @@ def html(
         "repeats": comparison.repeats if comparison.repeats > 1 else 0,
         "test": TEST,
         "levels": robustness_table(comparison),
+        "luck": luck_table(comparison),
         "fronts": front_table(comparison.fronts, comparison.duels) if comparison.fronts else None,
         "front": comparison.fronts.metrics if comparison.fronts else (),
         "provenance": web_page.provenance_entries(
@@ -234,6 +246,10 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
     beliefs = [comparison.belief(name) for name in names]
     if any(each.verdict != "ok" for each in beliefs):
         rows.append([Cell("verdict"), Cell(""), *(Cell(b.verdict, b.level) for b in beliefs)])
+    if comparison.at_border:
+        at_end, ended = Cell("at a border", "warning"), comparison.at_border
+        marks = (at_end if name in ended else Cell("") for name in names)
+        rows.append([Cell("gains"), Cell(""), *marks])
     rows += [
         [
             Cell(row.metric, aside="median · worst" if spread else "", kind="name"),
@@ -245,6 +261,42 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
     ]
     meanings = [""] * (len(rows) - len(shown)) + [meaning(row.metric) for row in shown]
     return Table(_columns("metric", comparison), rows, meanings)
+
+
+def luck_table(comparison: Comparison) -> Table | None:
+    """Return how far searches for gains are apart; None where there is one of each."""
+    if not any(tuning.others for tuning in comparison.tunings.values()):
+        return None
+    error = comparison.error
+    found: dict[str, list[Cell]] = {"cost": [], error: [], "luck": [], "at a border": []}
+    for name in comparison.results:
+        searches = comparison.tunings[name].every
+        runs = comparison.runs[name]
+        means = [
+            float(np.mean([r.metrics.get(error, math.nan) for r in runs if r.search == k]))
+            for k in range(len(searches))
+        ]
+        share = float(np.std(means, ddof=1) / np.mean(means)) if len(means) > 1 else math.nan
+        ends = sum(bool(search.at_border) for search in searches)
+        found["cost"].append(Cell(_ends([search.after for search in searches])))
+        found[error].append(Cell(_ends(means)))
+        found["luck"].append(Cell(percent(share) if math.isfinite(share) else "–"))
+        mark: Mark = "warning" if ends else ""
+        found["at a border"].append(Cell(f"{ends} of {len(searches)}", mark))
+    meanings = (
+        "Lowest cost of each search, on the plants that it was tuned on: from the lowest to the "
+        "highest.",
+        "Mean over the repeats, none of which a search saw, with the gains of each search.",
+        "Standard deviation of these means between searches, as a part of their mean.",
+        "Searches that left a gain at an end of its range.",
+    )
+    rows = [[Cell(head), Cell(""), *cells] for head, cells in found.items()]
+    return Table(_columns("", comparison), rows, meanings)
+
+
+def _ends(values: Sequence[float]) -> str:
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def robustness_table(comparison: Comparison) -> Table | None:
@@ -260,7 +312,9 @@ def robustness_table(comparison: Comparison) -> Table | None:
         ]
         for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
     ]
-    return Table(_columns("mismatch", comparison), rows)
+    columns = _columns("mismatch", comparison)
+    heads = [column._replace(head=comparison.shown(column.head)) for column in columns]
+    return Table(heads, rows)
 
 
 def share_completed(comparison: Comparison, name: str) -> str:
@@ -283,7 +337,8 @@ def _status(comparison: Comparison, name: str) -> Cell:
 
 def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: bool) -> Cell:
     """Return a value with its interval; the median and the worst below it, where asked for."""
-    value, over, runs = row.values[name], row.spreads[name], len(comparison.runs[name])
+    value, over = row.values[name], row.spreads[name]
+    runs = len({run.repeat for run in comparison.runs[name]})
     ranked = name in comparison.completed
     half = over.high - over.mean
     text = plus_minus(value, half) if math.isfinite(half) else number(value, digits)

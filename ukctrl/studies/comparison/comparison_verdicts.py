@@ -173,14 +173,14 @@ def cautions(
         )
         yield Verdict("note", "gains", text)
     at_border = [
-        f"{', '.join(path.removeprefix('controller.') for path in tuned.at_border)} of '{name}'"
+        f"{', '.join(path.removeprefix('controller.') for path in tuned.borders)} of '{name}'"
         for name, tuned in tunings.items()
-        if tuned.at_border
+        if tuned.borders
     ]
     if at_border:
         text = (
             f"Tuned to an end of their range: {'; '.join(at_border)}. A better value may lie "
-            "beyond, or the cost leaves out what such a gain costs."
+            "beyond, or the cost leaves out what such a gain costs; so nobody is called best."
         )
         yield Verdict("warning", "tuning", text)
 

@@ -78,6 +78,8 @@ class Conditions(NamedTuple):
     """The levels of mismatch that were asked for, without 0."""
     dropped: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Settings of the scenario's own controller that entries did not take over, by their names."""
+    varied: tuple[str, ...] = ()
+    """What differs from repeat to repeat beside the seed, by its path."""
 
     @property
     def whole(self) -> bool:
@@ -103,6 +105,8 @@ class Conditions(NamedTuple):
             seeds = ", ".join(map(str, done.seeds[:4])) + (", ..." if done.repeats > 4 else "")
             short = wanted if done.repeats < self.asked else ""
             text = f"{done.repeats} of each{short}, paired: the same seeds for all, {seeds}"
+        if self.varied:
+            text = f"{text}; with {', '.join(self.varied)} of each, drawn apart from tuning"
         return Fact("repeats", done.same_seeds, text)
 
     def progress(self, done: Done) -> str:
@@ -191,15 +195,20 @@ def _tuned(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact
     searched = {name: found for name, found in tunings.items() if found.gains}
     fixed = tuple(name for name, found in tunings.items() if not found.gains)
     apart = f"; without gains: {quoted(fixed)}" if fixed else ""
-    spent = {len(found.trials) for found in searched.values()}
+    spent = {len(found.trials) * found.plants for found in searched.values()}
     if set(tunings) == set(results) and len(spent) <= 1:
         any_one = next(iter(searched.values()), None)
         if any_one is None:
             return Fact("gains", True, "there are none to tune")
+        count = len(any_one.every)
         each = f"tuned with {spent.pop()} simulations each"
-        text = f"{each}, for {any_one.cost}, on a seed that no repeat has"
+        each += f" in each of {count} searches" if count > 1 else ""
+        where = "a seed" if any_one.plants * count == 1 else "plants"
+        text = f"{each}, for {any_one.cost}, on {where} that no repeat has"
         return Fact("gains", True, f"{text}{apart}")
-    parts = ", ".join(f"{len(found.trials)} for '{name}'" for name, found in searched.items())
+    parts = ", ".join(
+        f"{len(found.trials) * found.plants} for '{name}'" for name, found in searched.items()
+    )
     return Fact("gains", False, f"tuned with unequal numbers of simulations: {parts}{apart}")
 
 

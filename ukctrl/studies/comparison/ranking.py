@@ -72,11 +72,15 @@ class Row(NamedTuple):
     """Every two of those that are ranked; none for a single run."""
     ranked: int = 0
     """How many controllers are ranked, with a value of the metric or without."""
+    withheld: bool = False
+    """Whether nobody is called best: a search has left gains at an end of their range."""
 
     @property
     def marked(self) -> tuple[str, ...]:
-        """Whom a table marks as best: of single runs nobody, for no test stands behind them."""
-        return self.best if self.pairs else ()
+        """Whom a table marks as best: of single runs nobody, for no test stands behind them; nor
+        where that is withheld.
+        """
+        return self.best if self.pairs and not self.withheld else ()
 
     @property
     def known(self) -> bool:
@@ -106,18 +110,12 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     Args:
         name: The metric.
         unit: Its unit.
-        runs: The runs of every controller, in the order of their repeats.
+        runs: The runs of every controller; those of several searches are paired search by search,
+            and a controller without gains to search for is the same in all.
     """
-    values = {
-        key: np.array([run.metrics.get(name, math.nan) for run in every], dtype=np.float64)
-        for key, every in runs.items()
-    }
-    count = max((len(v) for v in values.values()), default=0)
-    done = {
-        key: values[key][[run.completed for run in every]] if count > 1 else values[key]
-        for key, every in runs.items()
-    }
-    spreads = {key: spread(array) for key, array in done.items()}
+    count = max(map(len, runs.values()), default=0)
+    values = {key: _grid(name, every, single=count == 1) for key, every in runs.items()}
+    spreads = {key: spread(array) for key, array in values.items()}
     means = {key: found.mean for key, found in spreads.items()}
     ranked = completed_names(runs)
     metric = metrics.describe(name)
@@ -130,6 +128,24 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     lowest = min(means[key] for key in finite)
     best = tuple(key for key in finite if means[key] <= lowest + _tie(lowest, metric.unit))
     return Row(name, unit, means, best if len(best) < len(ranked) else (), spreads)
+
+
+def _grid(name: str, runs: Sequence[Outcome], *, single: bool) -> Array:
+    """Return a metric, shape ``(searches, repeats)``; NaN where a run did not complete.
+
+    Args:
+        name: The metric.
+        runs: Of one controller.
+        single: Whether there is but one run, which is told however it ended.
+    """
+    searches = {search: k for k, search in enumerate(sorted({run.search for run in runs}))}
+    repeats = {repeat: k for k, repeat in enumerate(sorted({run.repeat for run in runs}))}
+    grid = np.full((len(searches), len(repeats)), np.nan)
+    for run in runs:
+        if single or run.completed:
+            place = searches[run.search], repeats[run.repeat]
+            grid[place] = run.metrics.get(name, math.nan)
+    return grid
 
 
 def _pairs(values: Mapping[str, Array]) -> tuple[Pair, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -56,16 +56,17 @@ class Plants:
         if self.aggregate not in get_args(Aggregate):
             raise unknown_name("aggregate", self.aggregate, get_args(Aggregate))
 
-    def training(self, scenario: Scenario) -> list[Scenario]:
-        """Return the plants that candidates are tuned on.
+    def training(self, scenario: Scenario, search: int = 0) -> list[Scenario]:
+        """Return the plants that candidates of a search are tuned on; no other search has them.
 
         Raises:
             InputError: The robot has nothing that could be off, or a value does not fit.
         """
-        seeds = [training_seed(scenario.seed, k) for k in range(self.count)]
+        first = search * self.count
+        seeds = [training_seed(scenario.seed, first + k) for k in range(self.count)]
         if self.count == 1:  # the nominal plant: what is held out may differ from it
             return [scenario.replace({"seed": seeds[0]})]
-        return self._made(scenario, seeds, 0)
+        return self._made(scenario, seeds, self.values(scenario.seed, search))
 
     def validation(self, scenario: Scenario) -> list[Scenario]:
         """Return the plants that were held out.
@@ -74,32 +75,24 @@ class Plants:
             InputError: As for `training`.
         """
         seeds = [held_out_seed(scenario.seed, k) for k in range(self.held_out)]
-        return self._made(scenario, seeds, 1)
+        return self._made(scenario, seeds, judged_values(self.vary, scenario.seed, self.held_out))
 
-    def _made(self, scenario: Scenario, seeds: Sequence[int], purpose: int) -> list[Scenario]:
+    def _made(
+        self, scenario: Scenario, seeds: Sequence[int], drawn: Sequence[Mapping[str, object]]
+    ) -> list[Scenario]:
         if not seeds:
             return []
         level = self.mismatch
         effect = mismatches(scenario, [level])[level] if level else None
-        drawn = self._values(scenario.seed, len(seeds), purpose)
         plants = []
         for seed, values in zip(seeds, drawn, strict=True):
             plant = scenario.replace({**values, "seed": seed})
             plants.append(plant if effect is None else with_mismatch(plant, effect))
         return plants
 
-    def _values(self, seed: int, count: int, purpose: int) -> list[dict[str, object]]:
-        """Return what each plant has of the varied values, spread evenly by a Sobol sequence."""
-        if not self.vary:
-            return [{}] * count
-        from scipy.stats import qmc
-
-        rng = np.random.default_rng([seed, purpose])
-        places = qmc.Sobol(len(self.vary), rng=rng).random_base2(max(1, (count - 1).bit_length()))
-        return [
-            {one.path: one.spread.at(float(x)) for one, x in zip(self.vary, row, strict=True)}
-            for row in places[:count]
-        ]
+    def values(self, seed: int, search: int) -> list[dict[str, object]]:
+        """Return what each plant of a search has of the varied values."""
+        return _drawn(self.vary, self.count, [seed, 0, search] if search else [seed, 0])
 
     def aggregated(self, judged: Sequence[Judged]) -> Judged:
         """Return what a candidate is worth, of what it is worth on each plant.
@@ -127,6 +120,25 @@ class Plants:
             "aggregate": self.aggregate,
             "held_out": self.held_out,
         }
+
+
+def judged_values(vary: Sequence[Factor], seed: int, count: int) -> list[dict[str, object]]:
+    """Return what each plant has of the varied values that gains are judged on, and none tuned."""
+    return _drawn(vary, count, [seed, 1])
+
+
+def _drawn(vary: Sequence[Factor], count: int, stream: Sequence[int]) -> list[dict[str, object]]:
+    """Return values spread evenly by a Sobol sequence, of that stream of random numbers."""
+    if not vary or not count:
+        return [{}] * count
+    from scipy.stats import qmc
+
+    rng = np.random.default_rng(stream)
+    places = qmc.Sobol(len(vary), rng=rng).random_base2(max(1, (count - 1).bit_length()))
+    return [
+        {one.path: one.spread.at(float(x)) for one, x in zip(vary, row, strict=True)}
+        for row in places[:count]
+    ]
 
 
 def _mean(values: Sequence[float]) -> float:

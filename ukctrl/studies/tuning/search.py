@@ -23,6 +23,7 @@ from ukctrl.studies.tuning.tuning_record import METHODS, Stage, Trial, Tuning
 
 MOST_SIMULATIONS = 1_000_000
 """A larger budget is a typing error."""
+MOST_SEARCHES = 1000
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,9 @@ class Budget:
     """How to search: a name of [`METHODS`][ukctrl.tuning.METHODS]."""
     plants: Plants = dc.field(default_factory=Plants)
     """On what each candidate is simulated."""
+    searches: int = 1
+    """How many independent searches there are, each with all of the simulations, on plants and
+    from points of its own: how much they differ is the luck of tuning."""
 
     def __post_init__(self) -> None:
         if self.simulations < 1:
@@ -57,6 +61,8 @@ class Budget:
                 f"the budget must suffice for one candidate, {self.plants.count} simulations on as "
                 f"many plants; got {self.simulations}."
             )
+        if not 1 <= self.searches <= MOST_SEARCHES:
+            raise InputError(f"searches must be from 1 to {MOST_SEARCHES}; got {self.searches}.")
         if self.method not in METHODS:
             raise unknown_name("method", self.method, METHODS)
         self.objective()
@@ -105,7 +111,9 @@ def tune_all(
     journal = Journal() if journal is None else journal  # an empty one is false
     bench = Bench(budget.objective(), budget.plants, journal, crew or Crew())
     searches = [
-        _Search(name, scenario, chosen[name], budget) for name, scenario in scenarios.items()
+        _Search(name, scenario, chosen[name], budget, number)
+        for name, scenario in scenarios.items()
+        for number in range(budget.searches if chosen[name] else 1)
     ]
     try:
         if bench.believe([search.card for search in searches]):
@@ -113,7 +121,17 @@ def tune_all(
     finally:
         for search in searches:
             search.end()
-    return {search.name: search.tuning() for search in searches if search.trials}
+    found: dict[str, list[Tuning]] = {}
+    for search in searches:
+        if search.trials:
+            found.setdefault(search.name, []).append(search.tuning())
+    return {name: _together(every) for name, every in found.items()}
+
+
+def _together(searches: Sequence[Tuning]) -> Tuning:
+    """Return the best of the searches of one controller, with the others beside it."""
+    first, *rest = sorted(searches, key=lambda search: search.best.rank)
+    return dc.replace(first, others=tuple(rest))
 
 
 def _explore(
@@ -123,16 +141,18 @@ def _explore(
     total = float(sum(search.simulations for search in searches))
     done, waiting = 0.0, list(searches)
     while waiting:
-        asked = {search.name: search.propose() for search in waiting}
-        waiting = [search for search in waiting if asked[search.name]]
-        orders = [order for search in waiting for order in asked[search.name]]
+        asked = [(search, search.propose()) for search in waiting]
+        waiting = [search for search, proposed in asked if proposed]
+        orders = [order for _, proposed in asked for order in proposed]
         if not orders:
             return
 
         count = float(sum(len(order.plants) for order in orders))
         trials = bench.judge(orders, part(progress, done, min(count, total - done), total))
-        for search in waiting:
-            search.take([t for o, t in zip(orders, trials, strict=True) if o.entry == search.name])
+        left = iter(trials)
+        for search, proposed in asked:
+            if proposed:
+                search.take([next(left) for _ in proposed])
         if any(trial is None for trial in trials):  # stopped by the user
             return
         if done == 0.0 and not (plants.vary or plants.mismatch or bench.random):
@@ -191,12 +211,17 @@ class _Search:
     """The search for the gains of one controller."""
 
     def __init__(
-        self, name: str, scenario: Scenario, gains: tuple[Gain, ...], budget: Budget
+        self,
+        name: str,
+        scenario: Scenario,
+        gains: tuple[Gain, ...],
+        budget: Budget,
+        number: int = 0,
     ) -> None:
         self.name = name
         self._gains, self._budget = gains, budget
         self._designer = Designer(scenario)
-        self._plants = tuple(Plant.of(plant) for plant in budget.plants.training(scenario))
+        self._plants = tuple(Plant.of(plant) for plant in budget.plants.training(scenario, number))
         candidates = budget.simulations // len(self._plants) if gains else 1
         self.simulations = candidates * len(self._plants)
         self._seed = self._plants[0].scenario.seed

@@ -59,7 +59,8 @@ def tune(
     """
     _check_over(scenario, budget)
     name = law_name(scenario.controller)
-    search, held_out = budget.simulations, 2 * budget.plants.held_out
+    search = budget.simulations * budget.searches
+    held_out = (1 + budget.searches) * budget.plants.held_out
     total = search + held_out + 2
     care = Care(go_on="go on by --resume (resume=True)")
     with Crew(jobs, executor, care=care) as crew, _journal(folder, resume) as journal:
@@ -75,7 +76,7 @@ def tune(
         if name not in tunings:
             raise KeyboardInterrupt
         tuning, held, results = tunings[name], None, {}
-        if tuning.finished:
+        if all(search.finished for search in tuning.every):
             bench = Bench(budget.objective(), budget.plants, journal, crew)
             report = part(progress, search, held_out, total)
             held = _held_out(scenario, tuning, budget, bench, report)
@@ -124,10 +125,13 @@ def _held_out(
         return None
     orders = [
         Order(tuning.entry, trial.gains, "held out", plants, trial.derived)
-        for trial in (tuning.card, tuning.best)
+        for trial in (tuning.card, *(search.best for search in tuning.every))
     ]
-    card, best = bench.judge(orders, progress)
-    return None if card is None or best is None else HeldOut(card, best)
+    judged = [trial for trial in bench.judge(orders, progress) if trial is not None]
+    if len(judged) < len(orders):
+        return None
+    card, best, *others = judged
+    return HeldOut(card, best, tuple(others))
 
 
 def _responses(scenario: Scenario, tuning: Tuning, crew: Crew) -> dict[str, Result]:

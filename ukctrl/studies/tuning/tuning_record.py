@@ -116,6 +116,14 @@ class Tuning:
     """Seed of the first plant that it was tuned on; no repeat is judged on it."""
     trials: tuple[Trial, ...]
     """All that was tried, in order; the first is the card."""
+    others: tuple[Tuning, ...] = ()
+    """Searches beside this one, each on plants and from points of its own; none found a lower cost
+    on its plants."""
+
+    @property
+    def every(self) -> tuple[Tuning, ...]:
+        """This search and the others, the best first."""
+        return (self, *self.others)
 
     @property
     def candidates(self) -> int:
@@ -161,6 +169,11 @@ class Tuning:
             if not AT_BORDER < gain.place(self.best.gains[gain.path]) < 1.0 - AT_BORDER
         )
 
+    @property
+    def borders(self) -> tuple[str, ...]:
+        """The gains that any of the searches has left at an end of their range."""
+        return tuple(dict.fromkeys(path for search in self.every for path in search.at_border))
+
     def history(self) -> NDArray[np.float64]:
         """Return the lowest cost of a feasible trial after each of them."""
         return np.minimum.accumulate(np.array([trial.rank[0] for trial in self.trials]))
@@ -180,10 +193,19 @@ class Tuning:
             "gains": [
                 {**gain._asdict(), "tuned": self.best.gains[gain.path]} for gain in self.gains
             ],
-            "at_border": list(self.at_border),
+            "at_border": list(self.borders),
+            **({"searches": [search._brief() for search in self.every]} if self.others else {}),
             "trials": [trial.to_dict() for trial in self.trials],
         }
         return {key: finite_or_none(value) for key, value in data.items()}
+
+    def _brief(self) -> dict[str, Any]:
+        return {
+            "training_seed": self.seed,
+            "after": self.after,
+            "gains": dict(self.best.gains),
+            "at_border": list(self.at_border),
+        }
 
 
 class HeldOut(NamedTuple):
@@ -191,16 +213,20 @@ class HeldOut(NamedTuple):
 
     card: Trial
     tuned: Trial
+    others: tuple[Trial, ...] = ()
+    """Of the other searches, in their order."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
-        return {
-            name: {
-                "cost": finite_or_none(trial.cost),
-                "worst": finite_or_none(trial.worst),
-                "violation": finite_or_none(trial.violation),
-                "status": trial.status,
-                "each": finite_or_none(trial.costs),
-            }
-            for name, trial in self._asdict().items()
-        }
+        both = {"card": _judged(self.card), "tuned": _judged(self.tuned)}
+        return {**both, **({"others": [*map(_judged, self.others)]} if self.others else {})}
+
+
+def _judged(trial: Trial) -> dict[str, Any]:
+    return {
+        "cost": finite_or_none(trial.cost),
+        "worst": finite_or_none(trial.worst),
+        "violation": finite_or_none(trial.violation),
+        "status": trial.status,
+        "each": finite_or_none(trial.costs),
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ukctrl.core.number_text import number, percent
 from ukctrl.core.verdict import Level, Verdict
@@ -41,6 +41,8 @@ def verdicts(tuning: Tuning, held_out: HeldOut | None, stopped: bool) -> Iterato
         yield Verdict("note", "failures", text)
     if tuning.best.feasible and tuning.at_border:
         yield _border(tuning)
+    if tuning.others:
+        yield _luck(tuning, held_out)
     if held_out is not None and tuning.best.feasible:
         yield from _held_out(held_out, tuning)
 
@@ -107,6 +109,24 @@ def _border(tuning: Tuning) -> Verdict:
         "what such a gain costs; widen the range (--over), or add effort, noise or a constraint."
     )
     return Verdict("warning", "range", text)
+
+
+def _luck(tuning: Tuning, held: HeldOut | None) -> Verdict:
+    """Return how far the searches are apart, where they were tuned and elsewhere."""
+    count = len(tuning.every)
+    costs = [search.after for search in tuning.every]
+    text = f"Luck of tuning: {count} searches, each on plants of its own, ended at {_span(costs)}"
+    if held is not None:
+        elsewhere = [trial.cost for trial in (held.tuned, *held.others)]
+        text += f"; on plants that none was tuned on, at {_span(elsewhere)}"
+    ends = sum(bool(search.at_border) for search in tuning.every)
+    text += f"; {ends} of {count} at an end of a range" if ends else ""
+    return Verdict("note", "luck", f"{text}. The gains are those of the lowest where it was tuned.")
+
+
+def _span(costs: Sequence[float]) -> str:
+    low, high = number(min(costs), 4), number(max(costs), 4)
+    return low if low == high else f"{low} to {high}"
 
 
 def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
