@@ -91,6 +91,11 @@ def test_a_stop_keeps_what_is_done_and_the_same_goes_on_from_there(noisy, tmp_pa
     assert done.fronts.to_csv() == whole.fronts.to_csv()
 
 
+def test_a_metric_that_no_run_has_is_told_before_the_front_is_run(noisy):
+    with pytest.raises(InputError, match=r"'rms_phi.tol'; did you mean 'rms_phi.tool'"):
+        compare(noisy, LAWS[:1], repeats=1, front=("rms_phi.tol", "effort"))
+
+
 def test_a_front_and_a_search_contradict_each_other(noisy):
     with pytest.raises(InputError, match="give one"):
         compare(noisy, LAWS, front=METRICS, tuning=Budget(simulations=4))

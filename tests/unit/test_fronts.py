@@ -177,6 +177,13 @@ def test_fronts_that_have_no_level_in_common_are_not_compared(rng):
     assert front_table(found, ()).rows[0][2].text == "16 of 16"
 
 
+def test_prices_that_are_the_same_are_one_level(rng):
+    draws = np.exp(0.1 * rng.normal(size=4))
+    near = np.geomspace(1.0, 1.005, 4)
+    found = fronts(a=law(draws, bandwidths=near), b=law(draws, factor=2.0, bandwidths=near))
+    assert found.levels == (10.0,)
+
+
 def test_the_table_the_figure_and_the_file_have_every_law(rng):
     draws = np.exp(0.1 * rng.normal(size=4))
     found = fronts(a=law(draws), b=law(draws, factor=2.0, bandwidths=BANDWIDTHS[:8]))

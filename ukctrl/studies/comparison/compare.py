@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
 from ukctrl.control.terms import Terms
-from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError, unknown_name
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.loop import Loop
@@ -174,6 +174,10 @@ def _compared(
     place = functools.partial(_run, every, mismatches(scenario, plan.levels), values)
     first = [place((name, 0), 0, None) for name in variants]
     outcomes, stopped, failure = _made(first, crew, part(progress, budget, len(first), total))
+    known = dict.fromkeys(name for run in outcomes for name in run.metrics)
+    for name in plan.front.metrics if plan.front and known else ():
+        if name not in known:
+            raise unknown_name("metric (of the front)", name, known, limit=40)
     random = any(run.random for run in outcomes) or bool(plan.vary)
     if not stopped:
         begun = {run.entry for run in outcomes}

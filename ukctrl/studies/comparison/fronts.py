@@ -159,8 +159,8 @@ class Fronts:
             return ()
         low = sorted(max(every[0], TINY) for every in ends)[1]
         high = sorted(every[-1] for every in ends)[-2]
-        if not low < high:
-            return (low,) if math.isclose(low, high) else ()
+        if not low * (1.0 + TIE_RTOL) < high:  # one level, or none
+            return (low,) if low <= high or math.isclose(low, high) else ()
         return tuple(np.geomspace(low, high, LEVELS).tolist())
 
     @functools.cached_property
