@@ -85,7 +85,7 @@ def test_a_law_a_fifth_better_everywhere_is_ahead_on_all_of_the_front(rng):
     assert {(d.lower, d.supported) for d in duels} == {("a", True)}
     np.testing.assert_allclose([d.more for d in duels], 0.25, atol=0.06)
     first, second = (verdict.text for verdict in found.verdicts(duels))
-    assert first == "Beaten in rms_phi at equal input_travel: 'a' nowhere; 'b' somewhere."
+    assert first == "At equal input_travel 'a' is nowhere beaten in rms_phi. 'b' is somewhere."
     assert second.startswith("'a' beats 'b' at 10 to 1000, which has 2")
 
 
@@ -94,7 +94,7 @@ def test_fronts_that_cross_are_told_part_by_part(rng):
     found = fronts(a=law(draws, factor=0.3, power=0.5), b=law(draws))
     duels = decided(found)
     first, second = (verdict.text for verdict in found.verdicts(duels))
-    assert "no law is ahead everywhere; 'a', 'b' somewhere" in first
+    assert first == "At equal input_travel every law is beaten in rms_phi by another somewhere."
     assert second.startswith("'a' beats 'b' at 10 to ")
     assert "; 'b' beats 'a' at " in second
 

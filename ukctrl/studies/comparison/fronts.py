@@ -219,9 +219,11 @@ class Fronts:
         ahead = [name for name, law in self.laws.items() if law.front and name not in beaten]
         text = f"At equal {cost} no law is distinguishable from another in {error}."
         if beaten:
-            nowhere = f"{quoted(ahead)} nowhere" if ahead else "no law is ahead everywhere"
-            losers = quoted([name for name in self.laws if name in beaten])
-            text = f"Beaten in {error} at equal {cost}: {nowhere}; {losers} somewhere."
+            losers = [name for name in self.laws if name in beaten]
+            text = f"At equal {cost} every law is beaten in {error} by another somewhere."
+            if ahead:
+                text = f"At equal {cost} {_are(ahead)} nowhere beaten in {error}."
+                text += f" {_are(losers)} somewhere."
         if not duels:
             text = f"No two fronts of {error} against {cost} can be compared."
         elif all(math.isnan(duel.p) for duel in duels):
@@ -315,6 +317,10 @@ class Fronts:
 def _much(more: float) -> str:
     """Return by how much one is above the other."""
     return percent(more) if more < 1.0 else f"{number(more, 2)} times"
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{quoted(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _span(low: str, high: str) -> str:
