@@ -3,7 +3,7 @@
 In order:
 
 1. ``result``: what a run leaves behind, in numbers and in words. ``effects``: what stands between
-   law and robot.
+   law and robot. ``observers``: what sensors and a model tell of a state.
 2. ``scenario``: one experiment, as its file has it. ``loop``: law and robot at a state.
 3. ``simulate``: one run.
 4. ``handover``: from a designed controller to one's own control loop.

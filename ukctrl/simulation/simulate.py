@@ -52,7 +52,7 @@ CRAWLING = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
 DECIDING = (
     "robot", "servo", "controller", "timing", "start", "integrator", "believed", "monitor",
-    "stabilisation", "rank",
+    "stabilisation", "rank", "sensing", "observer",
 )  # fmt: skip
 """Parts of a scenario that decide which tables a loop has, and what is in them."""
 STOPPED = "stopped by the user"
@@ -242,6 +242,8 @@ class Simulation(Loop):
         ours, start = self.scenario, self.scenario.start
         if robot is not self.robot or not _alike(ours, scenario) or start.spread or start.planned:
             return False
+        if self.estimator is not None:
+            return False  # it remembers its run
         met, before = self._met(scenario), self.conditions
         if not (met.only_draw and before.only_draw and met.acts_on_plant == before.acts_on_plant):
             return False

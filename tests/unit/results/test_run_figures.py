@@ -547,7 +547,8 @@ def whole_run(gap=slice(0)):
     sizes = {
         "q": 2, "v": 2, "q_measured": 2, "v_measured": 2, "u": 2, "u_commanded": 2, "phi": 2,
         "beta": 2, "passive_phi": 1, "passive_beta": 1, "passive_force": 2, "energy": 0,
-        "supplied_energy": 0, "rank": 0, "sigma_min": 0, "reach": 0,
+        "supplied_energy": 0, "rank": 0, "sigma_min": 0, "reach": 0, "q_estimate_error": 2,
+        "v_estimate_error": 2, "nees": 0, "nis": 0,
     }  # fmt: skip
     samples = {
         name: rng.uniform(0.1, 1.0, (4, size) if size else 4) for name, size in sizes.items()

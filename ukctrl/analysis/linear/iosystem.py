@@ -122,7 +122,7 @@ def start_of(scenario: Scenario) -> Vector:
 
 def _refuse(scenario: Scenario, loop: Loop) -> None:
     met = loop.conditions
-    if met.senses or met.drives or loop.law.switches:
+    if met.senses or loop.estimator is not None or met.drives or loop.law.switches:
         what = "law that switches" if loop.law.switches else "sensors or drives between"
         raise InputError(
             f"a loop for python-control must have no {what}, which have states that are not "

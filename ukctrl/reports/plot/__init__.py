@@ -23,6 +23,7 @@ from ukctrl.reports.plot import files, overlay, panels, style
 from ukctrl.reports.plot.series import (
     energy,
     errors,
+    estimated,
     grip,
     inputs,
     measured,
@@ -43,6 +44,7 @@ __all__ = [
     "draw",
     "energy",
     "errors",
+    "estimated",
     "files",
     "grip",
     "inputs",
@@ -128,6 +130,14 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             "robot moves on while the measurement stays.",
             measured,
             lambda result: _known(result, "q_measured"),
+        ),
+        "estimated": Recipe(
+            "Estimation",
+            "By how much the true state is off the observer's estimate at its last tick. Squares "
+            "of errors over the covariance that the observer promises are 1 on average where it "
+            "is right.",
+            estimated,
+            lambda result: _known(result, "q_estimate_error"),
         ),
         "signals": Recipe(
             "Signals",

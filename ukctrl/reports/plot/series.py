@@ -223,19 +223,50 @@ def measured(result: Result) -> Figure:
     At output times between two ticks that is the measurement of the last tick. The end of the run
     is no tick and left out.
     """
-    upto = max(len(result.time) - 1, 1)
-    labels, drawn = result.labels, []
-    for name, names, units in (
-        ("q", labels.coordinates, labels.coordinate_units),
-        ("v", labels.dofs, labels.dof_units),
-    ):
-        off = panels.drawable((result[f"{name}_measured"] - result[name])[:upto])
-        for unit, at in _groups(units).items():
-            factor, text = prefixed(float(np.nanmax(np.abs(off[:, at]), initial=0.0)), unit)
-            label = f"{name} measured - true [{text or '1'}]"
-            values, chosen = factor * off[:, at], [names[i] for i in at]
-            drawn.append(_lines("measurement error", label, result.time[:upto], values, chosen))
+    labels = result.labels
+    named = {"q": labels.coordinates, "v": labels.dofs}
+    drawn = [
+        panel
+        for name, names in named.items()
+        for panel in _off(
+            result,
+            (result[f"{name}_measured"] - result[name]),
+            FIELDS[name].units(labels),
+            ("measurement error", f"{name} measured - true", names),
+        )
+    ]
     return panels.grid(drawn)
+
+
+@style.styled
+def estimated(result: Result) -> Figure:
+    """Draw by how much the true state is off the estimate, and what the observer says of that."""
+    labels, drawn = result.labels, list[panels.Panel]()
+    for name in ("q", "v"):
+        field = f"{name}_estimate_error"
+        words = "estimation error", f"{name} true - estimated", labels.dofs
+        drawn += _off(result, result[field], FIELDS[field].units(labels), words)
+    if "nees" in result.samples:
+        both = np.column_stack([result["nees"], result["nis"]])
+        names = "state, over its covariance", "reading, over its covariance"
+        drawn += _off(result, both, ("1", "1"), ("consistency", "squared error", names))
+    return panels.grid(drawn)
+
+
+def _off(
+    result: Result, off: Array, units: Sequence[str], words: tuple[str, str, Sequence[str]]
+) -> Iterator[panels.Panel]:
+    """Yield a panel for each unit of errors at ticks: of all samples but the last.
+
+    ``words`` are title, label and names of the columns.
+    """
+    title, said, names = words
+    upto = max(len(result.time) - 1, 1)
+    off = panels.drawable(off[:upto])
+    for unit, at in _groups(units).items():
+        factor, text = prefixed(float(np.nanmax(np.abs(off[:, at]), initial=0.0)), unit)
+        label, chosen = f"{said} [{text or '1'}]", [names[i] for i in at]
+        yield _lines(title, label, result.time[:upto], factor * off[:, at], chosen)
 
 
 def _reactions(result: Result) -> Iterator[panels.Panel]:

@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control.task import Signal
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Count, Seconds, spec
 from ukctrl.robot import Robot, Snapshot
@@ -131,6 +131,10 @@ class SensorEffect(Effect, abc.ABC):
     def linear(self, bench: Bench) -> LinearReading | None:
         """Return its linear part; None where it has none: a linear analysis leaves it out."""
         return None
+
+    def deviations(self, bench: Bench) -> Matrix:
+        """Return the standard deviations of its noise, of positions and speeds: ``(2, nv)``."""
+        return np.zeros((2, bench.robot.nv))
 
     @abc.abstractmethod
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, cast, final
+from typing import NamedTuple, Protocol, cast, final
 
 import numpy as np
 
@@ -27,16 +27,29 @@ class MeasuredAndCommanded(NamedTuple):
     """When the plant last changed [s]."""
 
 
+class Observed(Protocol):
+    """What is recorded of an observer."""
+
+    @property
+    def kept(self) -> Mapping[str, Vector]:
+        """Quantities of the last tick, by name."""
+
+    def signals(self) -> Mapping[str, Signal]:
+        """Return what is recorded beside."""
+
+
 @final
 class Trail:
     """The measured state, the command and the bounds of the input, as far as there are."""
 
-    def __init__(self, conditions: Conditions, robot: Robot) -> None:
-        self._conditions = conditions
-        self.shapes: dict[str, tuple[int]] = {}
+    def __init__(self, conditions: Conditions, robot: Robot, observed: Observed | None) -> None:
+        self._conditions, self._observed = conditions, observed
+        self._kept = {} if observed is None else observed.kept
+        self.shapes: dict[str, tuple[int, ...]] = {}
         """Of what is kept of each sample, by name."""
         if conditions.senses:
             self.shapes |= {"q_measured": (robot.nq,), "v_measured": (robot.nv,)}
+        self.shapes |= {name: value.shape for name, value in self._kept.items()}
         if conditions.drives:
             self.shapes |= {"u_commanded": (robot.nu,)}
         if self._bounds(robot, np.zeros(robot.nu)) is not None:
@@ -54,7 +67,10 @@ class Trail:
             bounds = self._bounds(cast(Robot, snapshot.robot), snapshot.v @ snapshot.B)
             if bounds is not None:
                 arrays["u_lower"][k], arrays["u_upper"][k] = bounds
-        return self._conditions.signals(snapshot, met.since)
+        for name, value in self._kept.items():
+            arrays[name][k] = value
+        yield from self._conditions.signals(snapshot, met.since)
+        yield from self._observed.signals().items() if self._observed else ()
 
     def _bounds(self, robot: Robot, rate: Vector) -> Bounds | None:
         """Return the bounds of the input, where limits of one size and sign are not enough."""

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, Hertz, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
@@ -58,14 +58,16 @@ class Noise(SensorEffect):
         return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        robot = bench.robot
-        std, v_std = _by_freedom(robot, "std", self.std), _by_freedom(robot, "v_std", self.v_std)
-        return _Noisy(robot, std, v_std, rng)
+        return _Noisy(bench.robot, self.deviations(bench), rng)
+
+    def deviations(self, bench: Bench) -> Matrix:
+        names = ("std", "v_std")
+        return np.array([_by_freedom(bench.robot, name, getattr(self, name)) for name in names])
 
 
 class _Noisy(CompiledSensor):
-    def __init__(self, robot: Robot, std: Vector, v_std: Vector, rng: np.random.Generator) -> None:
-        self._blocks, self._deviation = robot.structure.configurations, np.array([std, v_std])
+    def __init__(self, robot: Robot, deviation: Matrix, rng: np.random.Generator) -> None:
+        self._blocks, self._deviation = robot.structure.configurations, deviation
         # Streams of their own: one deviation says nothing about the other's numbers.
         self._streams = rng.spawn(2)
         self._numbers = np.zeros((2, DRAWN, robot.nv))
@@ -138,6 +140,11 @@ class Quantisation(SensorEffect):
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         return _Rounded(encoders(bench.robot, "step", self.step))
+
+    def deviations(self, bench: Bench) -> Matrix:
+        joints, deviations = encoders(bench.robot, "step", self.step), np.zeros((2, bench.robot.nv))
+        deviations[0, joints.freedoms] = joints.values / math.sqrt(12.0)  # even over a step
+        return deviations
 
 
 class _Rounded(CompiledSensor):

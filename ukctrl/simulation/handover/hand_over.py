@@ -137,6 +137,11 @@ def hand_over(
             f"effect '{shaken[0]}' moves the ticks away from the samples, so that no table of the "
             "run can be compared; leave it out of what is handed over."
         )
+    if scenario.observer is not None:
+        raise InputError(
+            "a controller is handed over as a function of positions and speeds; this one has an "
+            "observer, which is not handed over. Remove observer and sensing, and feed it from one."
+        )
     if not len(result.time):
         raise InputError(f"the run has no samples to hand over: {result.message}")
     runtime = Runtime(scenario)

@@ -50,6 +50,8 @@ from ukctrl.simulation.loop.recorder import Recorder, Taken
 from ukctrl.simulation.loop.sample_kernels import count_up
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.observers import Sensing
+from ukctrl.simulation.observers.estimator import Estimator, Given
 from ukctrl.simulation.scenario import Believed, Scenario
 
 
@@ -117,7 +119,8 @@ class Loop:
         rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
         self._plants = Plants(met.plants, rank, gains)
         self.truth = self._plants.dynamics
-        same = believed is self.robot and not met.acts_on_plant and not met.senses
+        sees = not met.senses and scenario.observer is None
+        same = believed is self.robot and not met.acts_on_plant and sees
         self.belief = self.truth if same else Dynamics(believed, rank, gains)
         servo = Stack(scenario.servo, self.robot)
         every = (*self.truth.passive.constraints, *scenario.servo)
@@ -129,6 +132,7 @@ class Loop:
             planned = start_of(scenario, self.law)
             moved = Start(*planned, self.robot.difference(q, planned[0]), planned[1] - v)
             q, v, self.moved = *planned, moved.moved(self.robot)
+        self.estimator = self._estimator(believed, q, v)
         self._answers = Answers(scenario.controller, self.law, self.robot.nu)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, timing.sample)
@@ -141,6 +145,7 @@ class Loop:
                 scenario.monitor,
                 met,
                 self.belief,
+                self.estimator,
             )
         self.switches: list[float] = []
         """When the law switched [s]."""
@@ -165,6 +170,16 @@ class Loop:
     def _met(self, scenario: Scenario) -> Conditions:
         bench = Bench(self.robot, self.t0, scenario.timing.duration, scenario.timing.control)
         return Conditions(scenario.effect, bench, scenario.seed)
+
+    def _estimator(self, believed: Robot, q: Vector, v: Vector) -> Estimator | None:
+        """Return what estimates the state for the law, where there is something."""
+        scenario = self.scenario
+        if scenario.observer is None:
+            return None
+        sensing, period = scenario.sensing or Sensing(), scenario.timing.control
+        given = Given(scenario.observer, sensing, scenario.effect, scenario.seed, scenario.rank)
+        bench = Bench(self.robot, self.t0, scenario.timing.duration, period)
+        return Estimator(given, believed, bench, (self.t0, q, v))
 
     def _system(self, plant: Dynamics) -> System:
         """Return the loop around a plant."""
@@ -193,13 +208,15 @@ class Loop:
             asked_at = measured.clock
             first = [*answer(plant, u, a, drives)]
             if tells and self.belief is not plant:
-                q, v = (measured.q, measured.v) if self.conditions.senses else (s.q, s.v)
+                other = self.conditions.senses or self.estimator is not None
+                q, v = (measured.q, measured.v) if other else (s.q, s.v)
                 first += [
                     Call(same_state, s.clock, q, v, b.clock, b.q, b.v),
                     *self.belief.steps.every,
                 ]
         energy = system.port.memory[-1:] if self._sampled or self._metered else None
-        met = MeasuredAndCommanded(measured.q, measured.v, tick.u, self._plants.since)
+        read = (measured.q, measured.v) if self.estimator is None else self.estimator.measured
+        met = MeasuredAndCommanded(*read, tick.u, self._plants.since)
         taken = Taken(plant, a, u, asked_at, energy, met, tells)
         return Steps((*first, *self.recorder.steps(taken)))
 
@@ -208,6 +225,9 @@ class Loop:
         s, b, seen, memory = plant.snapshot, self.belief.snapshot, self.seen, self.memory
         met, tick = self.conditions, self.tick
         q, v, sensors = met.sensing(s.clock, s.q, s.v)
+        if self.estimator is not None:
+            q, v, estimates = self.estimator.reading(s.clock, (s.q, s.v), q, v, self.held)
+            sensors = (*sensors, *estimates)
         steps: list[Step] = [
             Call(count_up, self.ticked),
             Call(advance_memory, s.clock, seen.clock, memory, tick.memory_rate),

@@ -23,7 +23,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Snapshot
 from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.effects.records import MeasuredAndCommanded, Trail
+from ukctrl.simulation.effects.records import MeasuredAndCommanded, Observed, Trail
 from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows
 from ukctrl.simulation.loop.sample_kernels import (
     Plain,
@@ -100,15 +100,16 @@ class Recorder:
         monitor: Monitor,
         conditions: Conditions,
         belief: Dynamics,
+        observed: Observed | None,
     ) -> None:
         robot = truth.robot
         self._belief, self._tick = belief, law.tick(belief)
         self.truth, self.law = truth, law
         # Where the law has these very rows on this very robot, it may have written them already.
         same = law.stack.constraints is servo.constraints and law.stack.robot is robot
-        self._shared = same and not conditions.senses
+        self._shared = same and not conditions.senses and observed is None
         self.servo = law.stack if self._shared else servo
-        self.trail = Trail(conditions, robot)
+        self.trail = Trail(conditions, robot, observed)
         self._counts, self._capacity = np.zeros(2, dtype=np.int64), capacity
         """Samples so far, and those before the block's first row."""
         m, mp = len(servo), len(truth.passive)

@@ -247,6 +247,31 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "sigma_min": Field((), "smallest singular value of H that was kept", _grip, False),
         "q_measured": _along("coordinate", "configuration that the law measured", always=False),
         "v_measured": _along("dof", "velocity that the law measured", always=False),
+        "q_estimated": _along(
+            "coordinate", "configuration that an observer estimated", always=False
+        ),
+        "v_estimated": _along("dof", "velocity that an observer estimated", always=False),
+        "q_estimate_error": _along(
+            "dof",
+            "configuration less its estimate at the last tick",
+            lambda unit: unit.removesuffix("/s"),
+            False,
+        ),
+        "v_estimate_error": _along(
+            "dof", "velocity less its estimate at the last tick", str, False
+        ),
+        "nees": Field(
+            (),
+            "square of the estimation error over its covariance, a state: 1 on average if right",
+            _one("1"),
+            False,
+        ),
+        "nis": Field(
+            (),
+            "square of the innovation over its covariance, a reading: 1 on average if right",
+            _one("1"),
+            False,
+        ),
         "u_commanded": _along("actuator", "input that the law commanded", always=False),
         "u_lower": _along("actuator", "least input that the drive gives", always=False),
         "u_upper": _along("actuator", "largest input that the drive gives", always=False),

@@ -13,6 +13,7 @@ from ukctrl.control.feedback import AnyFeedback
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 from ukctrl.simulation.effects import AnyEffect
+from ukctrl.simulation.observers import AnyObserver
 from ukctrl.simulation.result.metrics import METRICS
 
 UNIONS: dict[str, Any] = {
@@ -25,6 +26,7 @@ UNIONS: dict[str, Any] = {
     "reference": AnyReference,
     "orientation": AnyOrientation,
     "effect": AnyEffect,
+    "observer": AnyObserver,
 }
 
 

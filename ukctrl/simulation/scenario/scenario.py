@@ -26,6 +26,7 @@ from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import AnyEffect, Effect
 from ukctrl.simulation.effects.bound import refuse_contradictions
+from ukctrl.simulation.observers import AnyObserver, Sensing
 from ukctrl.simulation.scenario.cards import completed
 from ukctrl.simulation.scenario.scenario_tables import (
     Believed,
@@ -132,6 +133,11 @@ class Scenario:
     """What the controller believes; absent: the truth, before any effect."""
     effect: tuple[AnyEffect | Annotated[Effect, Instance()], ...] = ()
     """What stands between the ideal loop and the bench, in the order in which it acts."""
+    sensing: Sensing | None = None
+    """What an observer gets of the robot; absent: all positions."""
+    observer: AnyObserver | None = None
+    """What estimates the state for the controller at its ticks; absent: it gets what is
+    measured."""
     monitor: Monitor = Monitor()
     """When to stop early."""
     stabilisation: Stabilisation = Stabilisation()
@@ -165,6 +171,16 @@ class Scenario:
                 f'stabilisation.kind = "projection" needs a method that starts each step afresh; '
                 f"'{self.integrator.method}' goes by the history of past states, which projection "
                 "would contradict. Use DOP853, RK45, Radau or a fixed-step method."
+            )
+        if self.sensing is not None and self.observer is None:
+            raise InputError(
+                "sensing needs an observer, which estimates what it leaves out; give one, such as "
+                "observer = { kind = 'ekf', acceleration_std = 1.0 }."
+            )
+        if self.observer is not None and self.timing.control is None:
+            raise InputError(
+                "observer estimates at the ticks of a sampled controller, and this one has none; "
+                "give timing.control, such as control = 1e-3, or remove the observer."
             )
         refuse_contradictions(self.effect, sampled=self.timing.control is not None)
         step = self.integrator.step

@@ -217,6 +217,37 @@ def energy_drift(samples: Samples, block: str | None) -> float:
     return max_abs(imbalance) if len(imbalance) else float("nan")
 
 
+def _estimate_error(samples: Samples, name: str) -> float:
+    """Return the root mean square of an estimate's error but for the last sample, no tick."""
+    if name not in samples or len(samples) < 2:
+        return float("nan")
+    return _rms(samples.time[:-1], np.linalg.norm(samples[name][:-1], axis=1))
+
+
+@_metric(
+    "q", r"\sqrt{\frac{1}{T} \int_0^T \lVert q \ominus \hat q \rVert^2 dt}", about_controller=False
+)
+def rms_estimate(samples: Samples, block: str | None) -> float:
+    """Root mean square over time of the error of the estimated configuration."""
+    return _estimate_error(samples, "q_estimate_error")
+
+
+@_metric("v", r"\sqrt{\frac{1}{T} \int_0^T \lVert v - \hat v \rVert^2 dt}", about_controller=False)
+def rms_estimate_v(samples: Samples, block: str | None) -> float:
+    """Root mean square over time of the error of the estimated velocity."""
+    return _estimate_error(samples, "v_estimate_error")
+
+
+@_metric("1", r"\frac{1}{n N} \sum_k e_k^\top P_k^{-1} e_k", about_controller=False)
+def mean_nees(samples: Samples, block: str | None) -> float:
+    """Square of the estimation error over the covariance that the observer promises, a state: 1
+    on average if it is right, more if it is too sure.
+    """
+    if "nees" not in samples or not np.isfinite(samples["nees"][:-1]).any():
+        return float("nan")
+    return float(np.nanmean(samples["nees"][:-1]))
+
+
 @_metric("1", r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt")
 def saturated_fraction(samples: Samples, block: str | None) -> float:
     """Fraction of the time in which some input is at or beyond its limit, or at one that the
@@ -251,6 +282,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "friction_loss": friction_loss,
         "energy_drift": energy_drift,
         "saturated_fraction": saturated_fraction,
+        "rms_estimate": rms_estimate,
+        "rms_estimate_v": rms_estimate_v,
+        "mean_nees": mean_nees,
         "mean_tick_us": Metric(
             "us",
             "mean wall time of one controller tick",

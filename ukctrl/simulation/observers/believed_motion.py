@@ -1,0 +1,130 @@
+r"""From a tick to the next by the believed robot, and how deviations and their covariance go along.
+
+The state is predicted by RK4 on the manifold of configurations, the input held, and put back onto
+the passive constraints by the smallest change. Deviations $x$ are those of
+`ukctrl.mechanics.linearise`, in one chart for the whole run; with $A$, $B$ of the linear system at
+the estimate before, and the period $T$,
+
+$$ F = e^{AT}, \qquad Q = \Gamma\Gamma^\top, \qquad
+   \Gamma = \int_0^T e^{As}\,\mathrm ds\; [\,E\,\mathrm{diag}(\sigma_a),\; B\,
+   \mathrm{diag}(\sigma_u)\,], $$
+
+where $E$ takes accelerations of the free robot to those that its passive constraints let through.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.program import Steps
+from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.mechanics.integrate.fixed_step import FixedStep
+from ukctrl.mechanics.integrate.system import State, System
+from ukctrl.mechanics.linearise import Linearization, held
+from ukctrl.mechanics.linearise.free_directions import FreeDirections
+from ukctrl.mechanics.linearise.linearization import Linearizer
+from ukctrl.mechanics.projection import Projector
+from ukctrl.robot import Robot
+
+
+class Transition(NamedTuple):
+    """What becomes of deviations over a period."""
+
+    F: Matrix
+    """Shape ``(n, n)``."""
+    Q: Matrix
+    """Covariance that is added, shape ``(n, n)``."""
+
+
+@final
+class BelievedMotion:
+    """A believed robot that is moved from tick to tick.
+
+    Args:
+        robot: The robot.
+        rank: When passive rows count as dependent.
+        step: Longest step of RK4 [s].
+        at: Time, configuration and velocity of the start, where the chart of deviations begins.
+
+    Attributes:
+        chart: The linear system there, whose coordinates all deviations have.
+    """
+
+    def __init__(
+        self, robot: Robot, rank: RankPolicy, step: float, at: tuple[float, Vector, Vector]
+    ) -> None:
+        self.robot = robot
+        self._dynamics = dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
+        s, self._u = dynamics.snapshot, np.zeros(robot.nu)
+        a, steps = dynamics.under(self._u)
+        memory = np.zeros(0)
+        system = System(robot, (s.clock, s.q, s.v, memory), (a, memory), Steps(steps))
+        self._onto = Projector(dynamics) if len(dynamics.passive) else None
+        self._steps = FixedStep(system, "RK4", step, self._onto)
+        self._linearizer = Linearizer(robot, rank)
+        self.chart = self.linear(*at, self.resting_input(*at))
+
+    def resting_input(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the input that accelerates the robot least at a state, shape ``(nu,)``."""
+        self._dynamics.move(t, q, v)
+        return self._dynamics.least_input(np.zeros(self.robot.nv))
+
+    def linear(self, t: float, q: Vector, v: Vector, u: Vector) -> Linearization:
+        """Return the linear system at a state, in the chart of the run once there is one."""
+        return self._linearizer.at(t, q, v, u, getattr(self, "chart", None))
+
+    def advanced(self, t: float, q: Vector, v: Vector, u: Vector, stop: float) -> State:
+        """Return the state at a later time under a held input."""
+        self._u[:] = u
+        *_, (_, state) = self._steps.advance(t, State(q, v, np.zeros(0)), stop, [stop])
+        return state
+
+    def transition(
+        self, t: float, state: State, u: Vector, time: float, std: tuple[Vector, Vector]
+    ) -> Transition:
+        """Return what becomes of deviations over a time.
+
+        Args:
+            t: When it begins [s].
+            state: The estimate then.
+            u: The input that is held.
+            time: How long [s].
+            std: What the model does not explain: of accelerations, of inputs.
+        """
+        linear = self.linear(t, state.q, state.v, u)
+        pushed = np.zeros((len(linear.A), self.robot.nv))
+        pushed[len(linear.positions) :] = self._let_through(t, state)[linear.velocities] * std[0]
+        F, Gamma = held(linear.A, np.hstack([pushed, linear.B * std[1]]), time)
+        return Transition(F, Gamma @ Gamma.T)
+
+    def _let_through(self, t: float, state: State) -> Matrix:
+        dynamics = self._dynamics
+        if not len(dynamics.passive):
+            return np.eye(self.robot.nv)
+        dynamics.move(t, state.q, state.v)
+        A, M = dynamics.passive.rows.A, dynamics.snapshot.M
+        free = FreeDirections(dynamics.L, A, dynamics.rank.passive)
+        return free.answer(M, np.zeros((len(A), self.robot.nv)))
+
+    def full(self, t: float, state: State) -> Matrix:
+        """Return all deviations ``(dq, dv)`` from those of the chart, shape ``(2 nv, n)``."""
+        if self._onto is None:
+            return self.chart.full
+        return self.linear(t, state.q, state.v, np.zeros(self.robot.nu)).full
+
+    def moved(self, t: float, state: State, step: Vector) -> State:
+        """Return the state a step ``(dq, dv)`` away, on the passive constraints."""
+        n = self.robot.nv
+        q, v = self.robot.integrate(state.q, step[:n]), state.v + step[n:]
+        if self._onto is not None:
+            q, v = self._onto(t, q, v)
+        return State(q, v, state.memory)
+
+    def deviation(self, state: State, other: State) -> Vector:
+        """Return the deviation of another state in the chart, shape ``(n,)``."""
+        dq, dv = self.robot.difference(state.q, other.q), other.v - state.v
+        return np.concatenate([dq[self.chart.positions], dv[self.chart.velocities]])

@@ -1,0 +1,75 @@
+"""The extended Kalman filter on the constrained manifold."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.integrate.system import State
+from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.simulation.observers.filters import (
+    Corrected,
+    Estimate,
+    Filter,
+    advanced,
+    symmetric,
+)
+from ukctrl.simulation.observers.measurements import Joints, Measurement
+from ukctrl.simulation.observers.observer import Stochastic
+
+
+@final
+@spec
+class Ekf(Stochastic):
+    r"""Extended Kalman filter: prediction by the believed robot, covariance by its linear system.
+
+    $$ P^- = F P F^\top + Q, \quad K = P^- H^\top (H P^- H^\top + R)^{-1}, \quad
+       \hat x = \hat x^- \oplus N K\,(y \ominus h(\hat x^-)), $$
+
+    with $P = (I - K H) P^- (I - K H)^\top + K R K^\top$. The correction is a step in the tangent
+    space, ``N`` from the chart to all freedoms, and then onto the passive constraints.
+    """
+
+    kind: Literal["ekf"] = "ekf"
+    late: ClassVar[bool] = True
+
+    def attach(
+        self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
+    ) -> Filter:
+        self.weighs(motion.robot, joints, start)
+        return _ExtendedKalmanFilter(motion, start, self.process(motion.robot))
+
+
+class Gaussian(Filter):
+    """A filter that carries a covariance along."""
+
+    def __init__(
+        self, motion: BelievedMotion, start: Vector, process: tuple[Vector, Vector]
+    ) -> None:
+        self.motion, self._start, self._process = motion, start, process
+
+    def first(self, t: float, state: State) -> Estimate:
+        return Estimate(t, state, np.diag(self._start**2))
+
+
+class _ExtendedKalmanFilter(Gaussian):
+    def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
+        motion = self.motion
+        F, Q = motion.transition(before.t, before.state, u, t - before.t, self._process)
+        return Estimate(t, advanced(motion, before, t, u), symmetric(F @ before.P @ F.T + Q))
+
+    def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
+        t, state, P = predicted
+        full = self.motion.full(t, state)
+        R: Matrix = np.diag(measurement.std**2)
+        H: Matrix = measurement.slopes(state.q, state.v) @ full
+        S = symmetric(H @ P @ H.T + R)
+        K: Matrix = np.asarray(np.linalg.solve(S, H @ P)).T
+        innovation = measurement.innovation(state.q, state.v, y)
+        left = np.eye(len(P)) - K @ H
+        P = symmetric(left @ P @ left.T + K @ R @ K.T)
+        moved = self.motion.moved(t, state, full @ (K @ innovation))
+        return Corrected(Estimate(t, moved, P), innovation, S)

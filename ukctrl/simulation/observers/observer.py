@@ -1,0 +1,119 @@
+"""What a table says of any observer, and what makes it one for a run."""
+
+from __future__ import annotations
+
+import abc
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import ByName, Count, NumberByName, Quantity, spec
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot import Robot
+from ukctrl.robot.by_name import by_freedom, spread
+from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.simulation.observers.filters import Filter
+from ukctrl.simulation.observers.measurements import Joints
+
+PositionStd = Annotated[NumberByName, ByName(Quantity("rad or m", minimum=0.0).read)]
+SpeedStd = Annotated[NumberByName, ByName(Quantity("rad/s or m/s", minimum=0.0).read)]
+AccelerationStd = Annotated[NumberByName, ByName(Quantity("rad/s^2 or m/s^2", minimum=0.0).read)]
+InputStd = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0).read)]
+
+
+@spec
+class Observer(abc.ABC):
+    """How a sampled law's state is estimated; the prediction is a step of the believed robot."""
+
+    late: ClassVar[bool] = False
+    """Whether it takes readings that arrive late, as those of cameras do."""
+
+    steps: Count = 1
+    """RK4 steps of the believed robot a control period."""
+    start_std: PositionStd = 0.0
+    """How far the first estimate is off in position, drawn with the scenario's seed, normal, for
+    all or by joint [rad or m]."""
+    start_v_std: SpeedStd = 0.0
+    """And in speed [rad/s or m/s]."""
+
+    @abc.abstractmethod
+    def attach(
+        self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
+    ) -> Filter:
+        """Bind to a run.
+
+        Args:
+            motion: Of the believed robot; its chart begins where the run does.
+            joints: What is measured of the joints.
+            start: Standard deviations of the first estimate, shape ``(n,)``.
+            period: Between ticks [s].
+
+        Raises:
+            InputError: It does not fit the robot, or what is measured.
+        """
+
+    def measured_std(self, robot: Robot) -> tuple[Vector | None, Vector | None]:
+        """Return the noise of positions and of speeds that it counts on; None: the effects'."""
+        return None, None
+
+    def start(self, robot: Robot) -> Vector:
+        """Return the standard deviations of ``(dq, dv)`` at the start, shape ``(2 nv,)``."""
+        return np.concatenate(
+            [by_dof(robot, name, getattr(self, name)) for name in ("start_std", "start_v_std")]
+        )
+
+
+@spec
+class Stochastic(Observer, abc.ABC):
+    """What the filters share: how far model and readings are to be believed."""
+
+    acceleration_std: AccelerationStd = 0.0
+    """Acceleration of the free robot that the model does not explain: normal, constant over a
+    period, independent from one to the next, for all or by joint [rad/s^2 or m/s^2]."""
+    input_std: InputStd = 0.0
+    """The same of the inputs, for all or by actuator [N m or N]."""
+    std: PositionStd | None = None
+    """Standard deviation of measured positions, for all or by joint; absent: that of the
+    scenario's effects (noise, and steps of quantisation over the root of 12) [rad or m]."""
+    v_std: SpeedStd | None = None
+    """And of measured speeds [rad/s or m/s]."""
+
+    def measured_std(self, robot: Robot) -> tuple[Vector | None, Vector | None]:
+        given = [
+            None if value is None else by_dof(robot, name, value)
+            for name, value in (("std", self.std), ("v_std", self.v_std))
+        ]
+        return given[0], given[1]
+
+    def process(self, robot: Robot) -> tuple[Vector, Vector]:
+        """Return what the model does not explain: accelerations ``(nv,)``, inputs ``(nu,)``."""
+        with blaming("input_std"):
+            inputs = spread(self.input_std, robot.actuators, "actuator", 0.0)
+        return by_dof(robot, "acceleration_std", self.acceleration_std), inputs
+
+    def weighs(self, robot: Robot, joints: Joints, start: Vector) -> None:
+        """Refuse noise that makes a filter divide by zero, or deaf.
+
+        Raises:
+            InputError: A reading has no noise, or neither model nor start have an error.
+        """
+        for name, std in zip(joints.names, joints.std.tolist(), strict=True):
+            if not std > 0.0:
+                key = "v_std" if name.startswith("v.") else "std"
+                raise InputError(
+                    f"{key} of '{name}' must be positive, because readings are weighed by their "
+                    f"noise; it has none. Give {key}, or an effect with noise."
+                )
+        if not any(np.any(part) for part in (*self.process(robot), start)):
+            raise InputError(
+                "acceleration_std, input_std, start_std or start_v_std must be positive: a filter "
+                "that trusts its model and its start wholly never looks at what is measured."
+            )
+
+
+def by_dof(robot: Robot, key: str, given: NumberByName) -> Vector:
+    """Return one value a freedom of a setting, shape ``(nv,)``."""
+    with blaming(key):
+        return by_freedom(robot.structure, given)

@@ -1,0 +1,95 @@
+"""The unscented Kalman filter, with its points in the tangent space."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.fields import Positive, spec
+from ukctrl.mechanics.integrate.system import State
+from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.simulation.observers.extended import Gaussian
+from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, symmetric
+from ukctrl.simulation.observers.measurements import Joints, Measurement
+from ukctrl.simulation.observers.observer import Stochastic
+
+PEAKED = 2.0
+"""The weight of the middle in covariances that is best for normal errors."""
+
+
+@final
+@spec
+class Ukf(Stochastic):
+    r"""Unscented Kalman filter: points around the estimate go through the believed robot.
+
+    $$ \chi_0 = \hat x, \qquad
+       \chi_{\pm i} = \hat x \oplus \big(\pm \alpha \sqrt{n}\, N (\sqrt{P})_i\big), \qquad
+       w_{\pm i} = \frac{1}{2 n \alpha^2}. $$
+
+    Points are steps in the tangent space put back onto the passive constraints; means and
+    covariances are those of the deviations from the middle one. The noise of the model is added as
+    for the extended filter.
+    """
+
+    kind: Literal["ukf"] = "ukf"
+    late: ClassVar[bool] = True
+    spread: Positive = 1.0
+    r"""$\alpha$: how far out the points are, in root n standard deviations."""
+
+    def attach(
+        self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
+    ) -> Filter:
+        self.weighs(motion.robot, joints, start)
+        return _UnscentedKalmanFilter(motion, start, self.process(motion.robot), self.spread)
+
+
+class _UnscentedKalmanFilter(Gaussian):
+    def __init__(
+        self,
+        motion: BelievedMotion,
+        start: Vector,
+        process: tuple[Vector, Vector],
+        spread: float,
+    ) -> None:
+        super().__init__(motion, start, process)
+        n, square = len(start), spread**2
+        self._reach = spread * np.sqrt(n)
+        self._mean = np.full(2 * n + 1, 0.5 / (n * square))
+        self._mean[0] = 1.0 - 1.0 / square
+        self._spread = self._mean.copy()
+        self._spread[0] += 1.0 - square + PEAKED
+
+    def _points(self, t: float, state: State, P: Matrix) -> tuple[Matrix, list[State]]:
+        """Return deviations, one a row, and the states there; the middle one is first."""
+        values, vectors = np.linalg.eigh(P)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        steps = self._reach * np.concatenate([root.T, -root.T])
+        full = self.motion.full(t, state)
+        moved = [self.motion.moved(t, state, full @ step) for step in steps]
+        return np.concatenate([np.zeros((1, len(P))), steps]), [state, *moved]
+
+    def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
+        motion, began = self.motion, before.t
+        _, points = self._points(began, before.state, before.P)
+        ends = [motion.advanced(began, each.q, each.v, u, t) for each in points]
+        moves = np.array([motion.deviation(ends[0], end) for end in ends])
+        mean = self._mean @ moves
+        moves = moves - mean
+        _, Q = motion.transition(began, before.state, u, t - began, self._process)
+        P = symmetric((moves.T * self._spread) @ moves + Q)
+        middle = motion.moved(t, ends[0], motion.full(t, ends[0]) @ mean)
+        return Estimate(t, middle, P)
+
+    def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
+        t, state, P = predicted
+        steps, points = self._points(t, state, P)
+        off = np.array([measurement.innovation(each.q, each.v, y) for each in points])
+        innovation: Vector = self._mean @ off
+        z = innovation - off  # a reading is less off where more is predicted
+        S = symmetric((z.T * self._spread) @ z + np.diag(measurement.std**2))
+        K: Matrix = np.linalg.solve(S, (z.T * self._spread) @ steps).T
+        step = self.motion.full(t, state) @ (K @ innovation)
+        P = symmetric(P - K @ S @ K.T)
+        return Corrected(Estimate(t, self.motion.moved(t, state, step), P), innovation, S)
