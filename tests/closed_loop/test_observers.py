@@ -7,7 +7,7 @@ import tomli_w
 from scipy.linalg import expm, solve_discrete_are
 from scipy.stats import chi2
 
-from ukctrl import InputError, Loop, Scenario, judge, simulate
+from ukctrl import InputError, Loop, Scenario, check, judge, simulate
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 
@@ -361,3 +361,29 @@ def test_a_result_says_whose_python_it_was_and_how_sure_the_estimate():
     assert 0.0 < result.metric("mean_nees") < 1.5
     assert any(verdict.subject == "estimate" for verdict in judge(result))
     assert result.samples.signals["observer.innovation"].components == ("q1", "q2", "q3", "q4")
+
+
+def about(scenario):
+    return [said for said in check(scenario).judgements if said.subject == "observer"]
+
+
+def test_check_says_what_an_observer_does_not_see():
+    (whole,) = about(scenario())
+    assert whole.level == "note"
+    (blind,) = about(scenario(sensing={"joints": ["q1", "q2", "q3"]}))
+    assert blind.level == "warning"
+    assert "'q4'" in blind.text  # a lift without encoder: gravity is the same at any height
+    (planar,) = about(scenario(sensing={"joints": ["q4"], "camera": [CAMERA]}))
+    assert planar.level == "warning"  # the tool's place leaves one of three turning joints open
+    (seen,) = about(scenario(sensing={"joints": ["q3"], "camera": [CAMERA]}))
+    assert seen.level == "note"
+
+
+def test_check_says_when_an_observer_hardly_sees():
+    """A camera sees a stretched arm's joints through a Jacobian that is nearly singular."""
+    bent = {"q1": 0.5, "q2": 1e-4, "q3": 0.0, "q4": 0.0}
+    given = {"servo": [], "controller": {"kind": "none"}, "start": {"q": bent},
+             "sensing": {"joints": ["q3"], "camera": [CAMERA]}}  # fmt: skip
+    (said,) = about(scenario(**given))
+    assert said.level == "warning"
+    assert "hardly sees" in said.text

@@ -17,8 +17,9 @@ from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
 from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgement, RowCheck, Way
 from ukctrl.analysis.check.judgement import judge
+from ukctrl.analysis.check.observability import looks, observability
 from ukctrl.analysis.check.ranks_along import ranks_along
-from ukctrl.analysis.check.task_motion import motion_of
+from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.analysis.check.weakest_grip import weakest_grip
 from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.core.algebra.threads import one_blas_thread
@@ -38,13 +39,15 @@ def check(scenario: Scenario) -> Check:
     """
     loop = Loop(scenario)
     start, judgements = _at_start(loop)
-    motion = _along_motion(loop, start.inputs)
+    asked = motion_of(loop)
+    motion = _along_motion(loop, asked, start.inputs)
     problems = [said.text for said in judgements if said.level == "bad"]
     judgements += [
         said
         for said in judge(loop, start.rows, motion)
         if said.level != "bad" or not any(text in said.text for text in problems)
     ]
+    judgements += observability(list(looks(loop, asked)))
     internal, about_internal = _internal(loop)
     judgements += about_internal
     found = causes(judgements, motion)
@@ -141,9 +144,8 @@ def _first_input(loop: Loop) -> tuple[dict[str, float], list[str]]:
     return dict(zip(loop.robot.actuators, command.u.tolist(), strict=True)), []
 
 
-def _along_motion(loop: Loop, inputs: dict[str, float]) -> AlongMotion:
+def _along_motion(loop: Loop, motion: Motion, inputs: dict[str, float]) -> AlongMotion:
     """Return what the motion that the task asks for tells."""
-    motion = motion_of(loop)
     ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
     approach = approach_of(loop, motion)
     known = len(motion.t) or approach is not None

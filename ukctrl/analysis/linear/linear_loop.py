@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.linear_law import linear_law
+from ukctrl.analysis.linear.linear_observer import estimated
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control import Named, signals, state_space
@@ -30,8 +31,6 @@ from ukctrl.simulation.scenario import Scenario
 if TYPE_CHECKING:
     import control
 
-    from ukctrl.control.controller import Law
-
 
 @final
 @dc.dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,7 +43,8 @@ class LinearLoop:
     delays: tuple[float, ...]
     """By how much each input arrives late [s]; zeros without a hold."""
     commands: Block
-    """Sensors and law, from the plant's states, at the ticks of a hold, to the commands."""
+    """Sensors and law, from the plant's states, at the ticks of a hold, to the commands; of an
+    observer, also from the inputs that act then."""
     notes: tuple[str, ...]
     """What the linear system leaves out."""
 
@@ -55,9 +55,9 @@ class LinearLoop:
             straight = np.eye(len(plant.A)), np.zeros(plant.B.shape)
             body = Block(plant.A, plant.B, *straight, plant.states)
         else:
-            body = sampled_plant(
-                plant.A, plant.B, plant.states, plant.inputs, self.period, self.delays
-            )
+            heard = self.commands.B.shape[1] > len(plant.A)
+            given = plant.A, plant.B, plant.states, plant.inputs, self.period, self.delays
+            body = sampled_plant(*given, heard=heard)
         return series(body, self.commands)
 
     @property
@@ -253,6 +253,8 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     u = loop.conditions.applied(point.t, loop.conditions.accept(point.t, u, rate), rate)
     plant = linear_plant(scenario, dc.replace(point, u=u))
     sensors = measured(scenario.effect, plant.linear, bench)
+    if loop.estimator is not None and period is not None:
+        sensors = estimated(sensors, loop.estimator, seen, u, period)
     linear = linear_law(loop.law, loop.belief, seen, sensors.full)
     names = tuple(f"memory {k + 1}" for k in range(len(linear.F_m)))
     K, K_m, F, F_m = linear.K, linear.K_m, linear.F, linear.F_m
@@ -266,7 +268,7 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
         period=period,
         delays=(loop.conditions.delay,) * len(plant.inputs),
         commands=commands,
-        notes=tuple(_notes(scenario, bench, loop.law, linear.rough)),
+        notes=tuple(_notes(scenario, bench, loop, linear.rough)),
     )
 
 
@@ -279,7 +281,8 @@ def _biased(scenario: Scenario, bench: Bench, point: OperatingPoint) -> Operatin
     return dc.replace(point, q=q, v=v)
 
 
-def _notes(scenario: Scenario, bench: Bench, law: Law, rough: float) -> list[str]:
+def _notes(scenario: Scenario, bench: Bench, loop: Loop, rough: float) -> list[str]:
+    law, estimator = loop.law, loop.estimator
     notes = [
         f"effect '{kind_of(effect)}' has no linear part and is left out."
         for effect, part in readings(scenario.effect, bench)
@@ -291,6 +294,8 @@ def _notes(scenario: Scenario, bench: Bench, law: Law, rough: float) -> list[str
             notes.append(f"effect '{kind}' is left out: every tick is on time.")
         elif isinstance(effect, InputEffect) and not effect.only_delays:
             notes.append(f"effect '{kind}' is left out: inputs count as between its bounds.")
+    if estimator is not None:
+        notes += estimator.notes()
     if law.switches:
         notes.append("the law switches; it is looked at in the mode that is due here.")
     if rough:

@@ -45,6 +45,8 @@ def sampled_plant(
     inputs: tuple[str, ...],
     period: float,
     delays: Sequence[float],
+    *,
+    heard: bool = False,
 ) -> Block:
     """Return a continuous system at the ticks of a hold; its outputs are its own states.
 
@@ -55,10 +57,11 @@ def sampled_plant(
         inputs: Names of the inputs.
         period: Between ticks [s].
         delays: By how much each input arrives late, ``m`` of them [s].
+        heard: Whether the inputs that act when the next ones are asked for are outputs too.
     """
     n, m = B.shape
     split = {delay: _ticks_and_part(delay, period) for delay in delays}
-    past = [whole + (part > 0.0) for whole, part in (split[delay] for delay in delays)]
+    past = [whole + (part > 0.0 or heard) for whole, part in (split[delay] for delay in delays)]
     waiting = [(k, j) for k in range(1, max(past, default=0) + 1) for j in range(m) if k <= past[j]]
     place = {each: n + at for at, each in enumerate(waiting)}
     size = n + len(waiting)
@@ -81,7 +84,11 @@ def sampled_plant(
         else:
             F[place[k, j], place[k - 1, j]] = 1.0
     names = [f"{inputs[j]} {k} back" for k, j in waiting]
-    return Block(F, G, np.eye(n, size), np.zeros((n, m)), (*states, *names))
+    C = np.eye(n, size)
+    if heard:
+        acting = [place[split[delay][0] + 1, j] for j, delay in enumerate(delays)]
+        C = np.vstack([C, np.eye(size)[acting]])
+    return Block(F, G, C, np.zeros((len(C), m)), (*states, *names))
 
 
 def _ticks_and_part(delay: float, period: float) -> tuple[int, float]:

@@ -248,8 +248,8 @@ def estimated(result: Result) -> Figure:
         drawn += _off(result, result[field], FIELDS[field].units(labels), words)
     if "nees" in result.samples:
         both = np.column_stack([result["nees"], result["nis"]])
-        names = "state, over its covariance", "reading, over its covariance"
-        drawn += _off(result, both, ("1", "1"), ("consistency", "squared error", names))
+        words = "consistency", "squared error / covariance", ("state, NEES", "reading, NIS")
+        drawn += _off(result, both, ("1", "1"), words)
     return panels.grid(drawn)
 
 

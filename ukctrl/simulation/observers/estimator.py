@@ -145,13 +145,20 @@ class Estimator:
                 pictures.append(Pictures(camera, bench, Seen(camera, self._robot), rng))
         return pictures
 
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """All that is measured: joints, then cameras."""
+        return (self.joints, *(each.seen for each in self._pictures))
+
     def facts(self) -> dict[str, Any]:
         """Return what a result says of it: how many states it estimates, from what."""
-        seen = [name for each in self._pictures for name in each.seen.names]
-        return {
-            "states": len(self.filter.motion.chart.A),
-            "measured": [*self.joints.names, *seen],
-        }
+        names = [name for each in self.measurements for name in each.names]
+        return {"states": len(self.filter.motion.chart.A), "measured": names}
+
+    def notes(self) -> list[str]:
+        """Return what a linear analysis leaves out of it."""
+        cameras = ["cameras are left out of the observer."] if self._pictures else []
+        return [self.filter.note, *cameras] if self.filter.note else cameras
 
     def reading(
         self, clock: Vector, true: tuple[Vector, Vector], q: Vector, v: Vector, u: Vector

@@ -17,6 +17,7 @@ from ukctrl.simulation.observers.filters import (
     advanced,
     symmetric,
 )
+from ukctrl.simulation.observers.kalman import gain_near
 from ukctrl.simulation.observers.measurements import Joints, Measurement
 from ukctrl.simulation.observers.observer import Stochastic
 
@@ -46,6 +47,8 @@ class Ekf(Stochastic):
 class Gaussian(Filter):
     """A filter that carries a covariance along."""
 
+    note = "the observer is looked at with the gain that it would settle at here."
+
     def __init__(
         self, motion: BelievedMotion, start: Vector, process: tuple[Vector, Vector]
     ) -> None:
@@ -53,6 +56,11 @@ class Gaussian(Filter):
 
     def first(self, t: float, state: State) -> Estimate:
         return Estimate(t, state, np.diag(self._start**2))
+
+    def gain_at(
+        self, t: float, state: State, u: Vector, period: float, joints: Measurement
+    ) -> Matrix:
+        return gain_near(self.motion, t, state, u, period, self._process, joints).K
 
 
 class _ExtendedKalmanFilter(Gaussian):

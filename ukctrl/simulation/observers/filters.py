@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Filter(abc.ABC):
     """An observer in a run."""
 
     motion: BelievedMotion
+    note: ClassVar[str] = ""
+    """What a linear analysis must say of its gain."""
 
     @abc.abstractmethod
     def first(self, t: float, state: State) -> Estimate:
@@ -49,6 +51,12 @@ class Filter(abc.ABC):
     @abc.abstractmethod
     def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
         """Return the estimate after a reading."""
+
+    @abc.abstractmethod
+    def gain_at(
+        self, t: float, state: State, u: Vector, period: float, joints: Measurement
+    ) -> Matrix:
+        """Return the gain that it has, or would settle at, near a state: shape ``(n, m)``."""
 
 
 NONE: Matrix = np.zeros((0, 0))

@@ -50,6 +50,20 @@ def steady_gain(transition: Transition, H: Matrix, std: Vector) -> SteadyGain:
     return SteadyGain(K, P - K @ S @ K.T, S)
 
 
+def gain_near(
+    motion: BelievedMotion,
+    t: float,
+    state: State,
+    u: Vector,
+    period: float,
+    process: tuple[Vector, Vector],
+    joints: Measurement,
+) -> SteadyGain:
+    """Return the steady gain of the linear system at a state."""
+    H = joints.slopes(state.q, state.v) @ motion.full(t, state)
+    return steady_gain(motion.transition(t, state, u, period, process), H, joints.std)
+
+
 @final
 @spec
 class Kalman(Stochastic):
@@ -69,9 +83,7 @@ class Kalman(Stochastic):
         self.weighs(robot, joints, np.concatenate(process))
         rest = State(chart.q, np.zeros(robot.nv), np.zeros(0))
         u = motion.resting_input(0.0, rest.q, rest.v)
-        H = joints.slopes(rest.q, rest.v) @ motion.full(0.0, rest)
-        transition = motion.transition(0.0, rest, u, period, process)
-        return ConstantGain(motion, steady_gain(transition, H, joints.std))
+        return ConstantGain(motion, gain_near(motion, 0.0, rest, u, period, process, joints))
 
 
 class ConstantGain(Filter):
@@ -92,3 +104,8 @@ class ConstantGain(Filter):
         step = self.motion.full(t, state) @ (self.gain.K @ innovation)
         moved = self.motion.moved(t, state, step)
         return Corrected(Estimate(t, moved, P), innovation, self.gain.S)
+
+    def gain_at(
+        self, t: float, state: State, u: Vector, period: float, joints: Measurement
+    ) -> Matrix:
+        return self.gain.K

@@ -1,0 +1,97 @@
+r"""Whether an observer can see the state along a motion: of the linear system at several moments.
+
+At a moment a mode is seen where no eigenvector of $A$ is hidden from what is measured, $H$. How
+near one is to that is Hautus's smallest singular value,
+
+$$ \sigma = \min_{\lambda \in \mathrm{eig} A} \sigma_n
+   \begin{bmatrix} A - \lambda I \\ H \end{bmatrix}, $$
+
+with speeds in units of $\omega$ times those of positions and time in $1/\omega$, $\omega^2$ the
+size of what positions do to accelerations, at least 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.analysis.check.findings import Judgement
+from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.analysis.linear.zeros import unseen_modes
+from ukctrl.core.arrays import Matrix
+from ukctrl.core.extremes import max_abs
+from ukctrl.mechanics.linearise import Linearization
+from ukctrl.simulation.loop import Loop
+
+MOMENTS = 6
+"""Looked at along a motion, its ends included."""
+WEAK = 1e-3
+"""A smaller value is worth a warning: noise in what is measured is a thousandfold in the state."""
+
+
+class Look(NamedTuple):
+    """What an observer sees at a moment."""
+
+    t: float
+    unseen: tuple[str, ...]
+    """States of the modes that nothing measured shows."""
+    sigma: float
+    """How far the nearest mode is from that."""
+
+
+def looks(loop: Loop, motion: Motion) -> Iterator[Look]:
+    """Yield what the observer of a scenario sees along its motion, or at its start without one."""
+    estimator = loop.estimator
+    if estimator is None:
+        return
+    believed = estimator.filter.motion
+    moments = [(loop.t0, loop.state.q, loop.state.v)]
+    if len(motion.t):
+        chosen = np.unique(np.linspace(0, len(motion.t) - 1, MOMENTS).round().astype(int))
+        moments = [(float(motion.t[k]), motion.q[k], motion.v[k]) for k in chosen]
+    for t, q, v in moments:
+        linear = believed.linear(t, q, v, believed.resting_input(t, q, v))
+        rows = [each.slopes(q, v) for each in estimator.measurements]
+        H = np.concatenate(rows) @ linear.full
+        hidden = unseen_modes(linear.A, H, linear.states)
+        yield Look(t, tuple(dict.fromkeys(mode.states for mode in hidden)), hautus(linear, H))
+
+
+def hautus(linear: Linearization, H: Matrix) -> float:
+    """Return how far the mode that is seen least is from being hidden."""
+    n = len(linear.positions)
+    rate = max(1.0, float(np.sqrt(max_abs(linear.A[n:, :n]))))
+    size = np.concatenate([np.ones(n), np.full(len(linear.velocities), rate)])
+    A, H = linear.A * size / size[:, None] / rate, H * size
+    eye = np.eye(len(A))
+    each = [np.vstack([A - pole * eye, H]) for pole in np.linalg.eigvals(A)]
+    return min(float(np.linalg.svd(one, compute_uv=False)[-1]) for one in each)
+
+
+def observability(found: list[Look]) -> Iterator[Judgement]:
+    """Yield what these looks mean for an observer."""
+    if not found:
+        return
+    blind = next((look for look in found if look.unseen), None)
+    worst = min(found, key=lambda look: look.sigma)
+    measure = "Measure more: sensing.joints, sensing.speeds or sensing.camera."
+    if blind is not None:
+        text = (
+            f"the observer does not see {' and '.join(blind.unseen)} at t = {blind.t:.4g} s: "
+            "nothing that is measured changes with it, and its estimate is the model's alone."
+        )
+        yield Judgement("warning", "observer", text, blind.t, measure)
+    elif worst.sigma < WEAK:
+        text = (
+            f"the observer hardly sees some of the state at t = {worst.t:.4g} s: the smallest "
+            f"singular value of what shows a mode falls to {worst.sigma:.2g}."
+        )
+        yield Judgement("warning", "observer", text, worst.t, measure)
+    else:
+        text = (
+            f"the observer sees the whole state at all moments looked at, {len(found)}: the "
+            f"smallest singular value of what shows a mode is {worst.sigma:.2g}."
+        )
+        yield Judgement("note", "observer", text)
