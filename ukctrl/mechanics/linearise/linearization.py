@@ -129,24 +129,18 @@ class Linearizer:
         n = robot.nv
         dynamics.move(t, q, v)
         a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
-        rtol = dynamics.rank.passive
-        every = FreeDirections(dynamics.L, A_p, rtol)
-        positions = FreeDirections(dynamics.L, A_p[self.positional], rtol)
+        every, positions = self._free(A_p)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
         f_q, f_v = derivatives(self._exact, dynamics.snapshot)
         by_q, by_v = by_q - f_q, by_v - f_v
-        more_q = more_v = np.zeros((n + 2 * len(A_p), n))
+        more_q = more_v = np.zeros((n + len(A_p), n))
         if self._moves:
             more_q, more_v = self._differences(a, u)
-        rows, slips = slice(n, n + len(A_p)), slice(n + len(A_p), None)
-        a_q = -every.answer(by_q + more_q[:n], more_q[rows])
-        a_v = -every.answer(by_v + more_v[:n], more_v[rows])
+        a_q = -every.answer(by_q + more_q[:n], more_q[n:])
+        a_v = -every.answer(by_v + more_v[:n], more_v[n:])
         i = positions.chosen if like is None else like.positions
         j = every.chosen if like is None else like.velocities
-        N_q, N_v = positions.tangent(i), every.tangent(j)
-        S = -every.least(more_q[slips] @ N_q)
-        S -= N_v @ S[j]
-        full = np.block([[N_q, np.zeros((n, len(j)))], [S, N_v]])
+        full = self._full((t, q, v), (every, positions), i, j)
         rates = np.block([[-robot.bracket(v), np.eye(n)], [a_q, a_v]]) @ full
         chosen = np.concatenate([i, n + j])
         B = np.vstack([np.zeros((n, robot.nu)), G])
@@ -163,8 +157,46 @@ class Linearizer:
             a=a,
         )
 
+    def full_at(self, t: float, q: Vector, v: Vector, like: Linearization) -> Matrix:
+        """Return ``full`` of a linear system with the coordinates of another, and no more of it.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``.
+            v: Velocity, shape ``(nv,)``.
+            like: The other.
+        """
+        self._dynamics.move(t, q, v)
+        free = self._free(self._dynamics.passive.rows.A.copy())
+        return self._full((t, q, v), free, like.positions, like.velocities)
+
+    def _free(self, A_p: Matrix) -> tuple[FreeDirections, FreeDirections]:
+        """Return what all passive rows leave free at the state, and those that hold positions."""
+        L, rtol = self._dynamics.L, self._dynamics.rank.passive
+        every = FreeDirections(L, A_p, rtol)
+        return every, FreeDirections(L, A_p[self.positional], rtol)
+
+    def _full(
+        self,
+        at: tuple[float, Vector, Vector],
+        free: tuple[FreeDirections, FreeDirections],
+        i: Indices,
+        j: Indices,
+    ) -> Matrix:
+        robot, dynamics, (t, q, v), (every, positions) = self.robot, self._dynamics, at, free
+        N_q, N_v = positions.tangent(i), every.tangent(j)
+        S: Matrix = np.zeros((robot.nv, len(i)))
+        if len(dynamics.passive):
+
+            def slip(x: Vector) -> Vector:
+                return dynamics.look(t, robot.integrate(q, N_q @ x), v)[2].copy()
+
+            S = -every.least(jacobian(slip, len(i)))
+            S -= N_v @ S[j]
+        return np.block([[N_q, np.zeros((robot.nv, len(j)))], [S, N_v]])
+
     def _differences(self, a: Vector, u: Vector) -> tuple[Matrix, Matrix]:
-        """Return how ``[-f - B u - A_p' lam; A_p a - b_p; A_p v - c]`` changes with q and v.
+        """Return how ``[-f - B u - A_p' lam; A_p a - b_p]`` changes with q and v.
 
         Of ``f``, what is not known in closed form.
         """
@@ -177,11 +209,11 @@ class Linearizer:
         others = Steps(step for term in self._others for step in term.steps(s, f))
 
         def rest(dq: Vector, dv: Vector) -> Vector:
-            A, b, beta, _ = dynamics.look(t, robot.integrate(q, dq), v + dv)
+            A, b, *_ = dynamics.look(t, robot.integrate(q, dq), v + dv)
             f.fill(0.0)
             others()
             force = -s.B @ u - dynamics.nonideal - lam @ A - f
-            return np.concatenate([force, A @ a - b, beta])
+            return np.concatenate([force, A @ a - b])
 
         by_q = jacobian(lambda dq: rest(dq, still), robot.nv)
         return by_q, jacobian(lambda dv: rest(still, dv), robot.nv)

@@ -27,6 +27,7 @@ from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.linearise import Linearization, held
 from ukctrl.mechanics.linearise.free_directions import FreeDirections
 from ukctrl.mechanics.linearise.linearization import Linearizer
+from ukctrl.mechanics.linearise.plant_slopes import acceleration_slopes, has_slopes
 from ukctrl.mechanics.projection import Projector
 from ukctrl.robot import Robot
 
@@ -95,11 +96,23 @@ class BelievedMotion:
             time: How long [s].
             std: What the model does not explain: of accelerations, of inputs.
         """
-        linear = self.linear(t, state.q, state.v, u)
-        pushed = np.zeros((len(linear.A), self.robot.nv))
-        pushed[len(linear.positions) :] = self._let_through(t, state)[linear.velocities] * std[0]
-        F, Gamma = held(linear.A, np.hstack([pushed, linear.B * std[1]]), time)
+        A, B = self._slopes(t, state, u)
+        pushed = np.zeros((len(A), self.robot.nv))
+        chart = self.chart
+        pushed[len(chart.positions) :] = self._let_through(t, state)[chart.velocities] * std[0]
+        F, Gamma = held(A, np.hstack([pushed, B * std[1]]), time)
         return Transition(F, Gamma @ Gamma.T)
+
+    def _slopes(self, t: float, state: State, u: Vector) -> tuple[Matrix, Matrix]:
+        """Return ``A`` and ``B`` of the linear system, by the shortest way that the robot has."""
+        dynamics, n = self._dynamics, self.robot.nv
+        if not has_slopes(dynamics):
+            linear = self.linear(t, state.q, state.v, u)
+            return linear.A, linear.B
+        dynamics.move(t, state.q, state.v)
+        by_state = acceleration_slopes(dynamics, dynamics.acceleration(u))
+        A = np.block([[-self.robot.bracket(state.v), np.eye(n)], [*by_state]])
+        return A, np.vstack([np.zeros_like(dynamics.G), dynamics.G])
 
     def _let_through(self, t: float, state: State) -> Matrix:
         dynamics = self._dynamics
@@ -114,7 +127,7 @@ class BelievedMotion:
         """Return all deviations ``(dq, dv)`` from those of the chart, shape ``(2 nv, n)``."""
         if self._onto is None:
             return self.chart.full
-        return self.linear(t, state.q, state.v, np.zeros(self.robot.nu)).full
+        return self._linearizer.full_at(t, state.q, state.v, self.chart)
 
     def moved(self, t: float, state: State, step: Vector) -> State:
         """Return the state a step ``(dq, dv)`` away, on the passive constraints."""
