@@ -363,6 +363,14 @@ def test_a_result_says_whose_python_it_was_and_how_sure_the_estimate():
     assert result.samples.signals["observer.innovation"].components == ("q1", "q2", "q3", "q4")
 
 
+@pytest.mark.parametrize("kind", ["ekf", "ukf"])
+def test_noise_beyond_numbers_ends_the_run_by_name(kind):
+    result = simulate(scenario(observer={"kind": kind, "acceleration_std": 1e200}))
+    assert result.status == "diverged"
+    assert "the observer" in result.message
+    assert "estimate" in result.message
+
+
 def about(scenario):
     return [said for said in check(scenario).judgements if said.subject == "observer"]
 

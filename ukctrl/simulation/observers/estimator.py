@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.control.task import Signal
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.robot import Robot
@@ -192,8 +192,11 @@ class Estimator:
                 taken = len(ticks) - 1 - each.late
                 ticks[taken].readings.append((each.seen, y))
                 first = min(first, taken)
-        for k in range(first, len(ticks)):
-            joints = self._estimated_at(k)
+        try:
+            for k in range(first, len(ticks)):
+                joints = self._estimated_at(k)
+        except np.linalg.LinAlgError as error:
+            raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {error}.") from None
         self._count += 1
         del ticks[: -self._most - 1]
         self._keep(joints, ticks[-1].estimate, true)
@@ -211,6 +214,11 @@ class Estimator:
             corrected = self.filter.corrected(estimate, measurement, y)
             joints, estimate = joints or corrected, corrected.estimate
         assert joints is not None  # those of the joints are always there, and first
+        if not all(np.isfinite(part).all() for part in estimate.state):
+            raise NotFinite(
+                f"the observer's estimate must be finite; it is not at t = {tick.estimate.t:.6g} "
+                "s. Its noise may be too large by far, or its model run away."
+            )
         self._ticks[k] = tick._replace(estimate=estimate)
         return joints
 
