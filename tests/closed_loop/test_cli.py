@@ -355,20 +355,20 @@ def test_a_search_that_is_stopped_keeps_what_was_tried_and_is_gone_on_with(tmp_p
         "--set", "timing.duration=0.5", "--out", "out", "--quiet",
     )  # fmt: skip
     process = start(*command, cwd=tmp_path)
-    wait_for("out/tuned/journal.jsonl", tmp_path, process)
-    while not (tmp_path / "out" / "tuned" / "journal.jsonl").read_bytes().count(b"\n"):
+    wait_for("out/runs.jsonl", tmp_path, process)
+    while not (tmp_path / "out" / "runs.jsonl").read_bytes().count(b"\n"):
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, "")
     said = re.fullmatch(
-        r"ukctrl: stopped by the user while tuning; (\d+) of 200 simulations are kept in "
-        r"out.tuned.journal\.jsonl, and the same command goes on from them\.\n",
+        r"ukctrl: (\d+) simulations are kept in out.runs\.jsonl, and the same command goes on from "
+        r"them\.\n",
         err,
     )
     assert said, err
-    kept = (tmp_path / "out" / "tuned" / "journal.jsonl").read_text(encoding="utf-8")
+    kept = (tmp_path / "out" / "runs.jsonl").read_text(encoding="utf-8")
     assert len(kept.splitlines()) == int(said[1]) > 0
 
 

@@ -18,20 +18,20 @@ from types import SimpleNamespace
 import pytest
 
 import ukctrl
-from ukctrl import Scenario, sweep
+from ukctrl import Budget, Scenario, compare, sweep, tune
 from ukctrl.core.errors import InputError, MachineFailure
-from ukctrl.studies.batch import places
+from ukctrl.studies.batch import places, worker
+from ukctrl.studies.batch.cluster import cluster
 from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.same_numbers import origin_here, processor, refusal
+from ukctrl.studies.batch.same_numbers import GO_ON, origin_here, processor, refusal
 from ukctrl.studies.batch.worker import opened
-from ukctrl.studies.sweep import sample
-from ukctrl.studies.sweep.cluster import cluster
 
 TREE = Path(ukctrl.__file__).parents[1]
 PATIENCE = 120.0
 """Longer than this counts as hanging [s]."""
 SOON = 100.0
 """A future is answered within this [s]."""
+CLOCKED = "mean_tick_us"
 OLD = {**origin_here(), "ukctrl": "0.0.1", "source": "0123"}
 
 
@@ -66,12 +66,15 @@ def test_a_file_that_is_another_on_a_worker_is_no_property_of_the_sample(tmp_pat
     shutil.copy(Path(__file__).parent / "sweep" / "faults.py", tmp_path)
     scenario = Scenario.load(tmp_path / "task.toml", trust=True)
     options = {"beside": tmp_path / "task.toml", "trust": True, "folder": tmp_path / "out"}
-    with monkeypatch.context() as patched:
-        patched.setattr(sample, "strayed", lambda files: next(iter(files)))
-        with pytest.raises(
-            InputError, match=r"faults\.py' must be what it was .* on every machine"
+    with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+        patched.setattr(worker, "strayed", lambda files: next(iter(files)))
+        for study in (
+            lambda: sweep(scenario, ["seed=1,2"], executor=pool, **options),
+            lambda: compare(scenario, ["own"], executor=pool, trust=True),
+            lambda: tune(scenario, Budget(simulations=1), executor=pool),
         ):
-            sweep(scenario, ["seed=1,2"], **options)
+            with pytest.raises(InputError, match=r"faults\.py' must be what it was .* on every m"):
+                study()
     assert sweep(scenario, ["seed=1,2"], resume=True, **options).finished
 
 
@@ -133,9 +136,7 @@ class Client:
 @pytest.fixture
 def watched(monkeypatch):
     """An executor of a cluster with one worker, the client behind it, and what the user is told."""
-    from ukctrl.studies.sweep import cluster as function
-
-    module = sys.modules[function.__module__]
+    module = sys.modules[cluster.__module__]
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(module, "TOLD_SECONDS", 0.02)
     told = []
@@ -165,7 +166,7 @@ def test_a_cluster_whose_workers_are_gone_is_told_of_and_ends(watched):
     start = "Start some with 'dask worker tcp://there:8786'."
     assert str(caught.value) == (
         f"the Dask scheduler at 'tcp://there:8786' has no workers for 0.2 s. {start} What is "
-        "recorded is kept; go on (--resume)."
+        f"recorded is kept; {GO_ON}."
     )
     assert told == [
         "the Dask scheduler at 'tcp://there:8786' has no workers; waiting, 0.2 s at most. " + start
@@ -182,7 +183,7 @@ def test_a_scheduler_that_ends_or_freezes_ends_the_study_in_one_line(watched):
         future.result(SOON)
     assert str(caught.value) == (
         "the Dask scheduler at 'tcp://there:8786' does not answer for 0.2 s. What is recorded is "
-        "kept; go on (--resume)."
+        f"kept; {GO_ON}."
     )
     assert told == [
         "the Dask scheduler at 'tcp://there:8786' does not answer; waiting, 0.2 s at most."
@@ -197,7 +198,7 @@ def test_a_scheduler_that_is_gone_is_noticed_at_once(watched):
         future.result(SOON)
     assert str(caught.value) == (
         "the Dask scheduler at 'tcp://there:8786' answers no more. What is recorded is kept; start "
-        "it again, and go on (--resume)."
+        f"it again, and {GO_ON}."
     )
 
 
@@ -260,7 +261,7 @@ def test_a_refusal_names_the_place_what_differs_and_what_to_do():
     assert refusal("it", origin_here(), origin_here()) == ""
     told = refusal("it", {}, {"numpy": "2"})
     assert told.startswith("it must compute as it is done here, for the same numbers; it has numpy")
-    assert told.endswith("Install there what is here, or end it, and go on (--resume).")
+    assert told.endswith(f"Install there what is here, or end it, and {GO_ON}.")
 
 
 class Dask:
@@ -310,16 +311,98 @@ def until(condition):
     return False
 
 
+def started(*words):
+    """Start a command."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "ukctrl.cli", *map(str, words)],
+        env={**os.environ, "PYTHONPATH": str(TREE)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def lines_of(journal):
+    """Return how many lines a journal has."""
+    return len(journal.read_text().splitlines()) if journal.exists() else 0
+
+
+def complaint(process):
+    """Return the last line of what a command says that is refused."""
+    last = process.communicate(timeout=PATIENCE)[1].splitlines()
+    assert process.returncode == 2, last
+    assert [line for line in last if not line.startswith("ukctrl: ")] == []
+    return last[-1]
+
+
+def untimed(folder):
+    """Return the tables of a folder without what the clock has measured."""
+    tables = {}
+    for path in sorted(folder.glob("*.csv")):
+        rows = [line.split(",") for line in path.read_text().splitlines()]
+        kept = [k for k, name in enumerate(rows[0]) if CLOCKED not in name]
+        tables[path.name] = [
+            [row[k] for k in kept if k < len(row)] for row in rows if CLOCKED not in row
+        ]
+    return tables
+
+
+NOISE = "effect=[{kind='noise', std=1e-4}]"
+STUDIES = {
+    "compare": (("-c", "own", "-c", "computed-torque", "--repeats", "80"), "runs.jsonl", ()),
+    "tune": (("--budget", "160", "--ensemble", "2"), "journal.jsonl", ("--resume",)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_comparisons_and_searches_on_a_cluster_are_those_of_this_machine(name, dask, tmp_path):
+    options, file, resume = STUDIES[name]
+    longer = ("--set", NOISE, "--set", "timing.duration=1.5", "--set", "timing.control=2e-3")
+    work = (name, "scara-helix", *options, *longer, "--set", "timing.sample=2e-3")
+    out, whole, on = tmp_path / "out", tmp_path / "whole", ("--cluster", dask.address)
+    journal = out / file
+    changed = another_source(tmp_path / "changed")
+    first, study = dask.worker(), started(*work, *on, "--out", out)
+    assert until(lambda: lines_of(journal) > 2)
+    first.kill()
+    second = dask.worker()
+    before = lines_of(journal)
+    assert until(lambda: lines_of(journal) > before + 1)
+    stranger = dask.worker(changed)
+    assert "source" in (told := complaint(study))
+    assert "the Dask worker at 'tcp://" in told
+    stranger.kill()
+    before = lines_of(journal)
+    assert before > 3
+    study = started(*work, *on, *resume, "--out", out)
+    assert until(lambda: lines_of(journal) > before)
+    dask.scheduler.kill()
+    assert "answers no more" in complaint(study)
+    second.kill()
+    assert "no Dask scheduler answers at" in complaint(started(*work, *on, *resume, "--out", out))
+    assert journal.exists(), "it was done before all had happened"
+    for process in (started(*work, *resume, "--out", out), started(*work, "--out", whole)):
+        assert process.communicate(timeout=PATIENCE)[1] == ""
+        assert process.returncode == 0
+    assert untimed(out) == untimed(whole)
+    assert untimed(out)
+
+
+def another_source(folder):
+    """Make a copy of ukctrl that differs in a comment."""
+    shutil.copytree(TREE / "ukctrl", folder / "ukctrl")
+    with (folder / "ukctrl/simulation/simulate.py").open("a") as file:
+        file.write("# another line\n")
+    for kind in ("robots", "controllers", "scenarios"):
+        (folder / kind).symlink_to(TREE / kind)
+    return folder
+
+
 @pytest.mark.slow
 def test_a_sweep_on_a_cluster_survives_all_that_happens_to_it(dask, tmp_path):
     for name in ("task.toml", "faults.py"):
         shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
-    changed, upgraded, out = tmp_path / "changed", tmp_path / "upgraded", tmp_path / "out"
-    shutil.copytree(TREE / "ukctrl", changed / "ukctrl")
-    with (changed / "ukctrl/simulation/simulate.py").open("a") as file:
-        file.write("# another line\n")
-    for kind in ("robots", "controllers", "scenarios"):
-        (changed / kind).symlink_to(TREE / kind)
+    changed, upgraded = another_source(tmp_path / "changed"), tmp_path / "upgraded"
+    out = tmp_path / "out"
     (upgraded / "ukctrl-9.9.dist-info").mkdir(parents=True)
     (upgraded / "ukctrl").symlink_to(TREE / "ukctrl")
     text = "Metadata-Version: 2.1\nName: ukctrl\nVersion: 9.9\n"
@@ -327,21 +410,11 @@ def test_a_sweep_on_a_cluster_survives_all_that_happens_to_it(dask, tmp_path):
     many = ("--vary", "effect.0.what=waits", "--vary", "effect.0.scale=1:2:60", "--no-report")
 
     def sweeping(*more, folder=out):
-        line = [sys.executable, "-P", "-m", "ukctrl.cli", "sweep", str(tmp_path / "task.toml")]
-        return subprocess.Popen(
-            [*line, "--trust", *many, "--out", str(folder), *more], env={**os.environ,
-            "PYTHONPATH": str(TREE)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        line = ("sweep", tmp_path / "task.toml", "--trust", *many)
+        return started(*line, "--out", folder, *more)
 
     def recorded():
-        journal = out / "journal.jsonl"
-        return len(journal.read_text().splitlines()) if journal.exists() else 0
-
-    def complaint(process):
-        last = process.communicate(timeout=PATIENCE)[1].splitlines()
-        assert process.returncode == 2, last
-        assert [line for line in last if not line.startswith("ukctrl: ")] == []
-        return last[-1]
+        return lines_of(out / "journal.jsonl")
 
     on = ("--cluster", dask.address)
     first, study = dask.worker(), sweeping(*on)

@@ -56,6 +56,8 @@ nobody may write to."""
 CLOCKED = "mean_tick_us"
 KEPT = {"sweep": "study.csv", "tune": "history.csv"}
 """The file of a study that has the same bytes however it came about."""
+JOURNALS = {"sweep": "journal.jsonl", "tune": "journal.jsonl", "compare": "runs.jsonl"}
+"""Where each writes down what is done."""
 
 
 class Ended(NamedTuple):
@@ -241,7 +243,7 @@ def differs(name: str, out: Path, reference: Path) -> str:
 def names_in(folder: Path) -> set[str]:
     """Return the names of all files below a folder, a journal that has served aside."""
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    return names - {"tuned/journal.jsonl"}
+    return names - {"runs.jsonl"}
 
 
 def untimed(value: object) -> object:
@@ -258,20 +260,21 @@ def untimed(value: object) -> object:
 
 
 def on_a_cluster(place: Place, number: int) -> str:
-    """Kill a worker of a Dask cluster, or its scheduler, under a sweep; go on; compare."""
+    """Kill a worker of a Dask cluster, or its scheduler, under a command; go on; compare."""
+    name = tuple(JOURNALS)[number // 2 % len(JOURNALS)]
     out, chance = place.base / f"cluster{number}", Random(f"{place.seed}:cluster:{number}")
     with dask(place, number) as (address, processes):
-        process = place.start("sweep", out, "--cluster", address)
-        while not (out / "journal.jsonl").exists() and process.poll() is None:
+        process = place.start(name, out, "--cluster", address)
+        while not (out / JOURNALS[name]).exists() and process.poll() is None:
             time.sleep(0.01)
-        time.sleep(chance.uniform(0.0, 0.5 * place.seconds["sweep"]))
+        time.sleep(chance.uniform(0.0, 0.5 * place.seconds[name]))
         processes[number % 2].kill()
         done = ended(process)
     if done.fault or len(done.complaint.splitlines()) > 3:
         return done.fault or f"more than three lines: {done.complaint}"
     if number % 2 and done.code:
         return f"only a worker died, but exit {done.code}: {done.complaint}"
-    return went_on(place, "sweep", out, done)
+    return went_on(place, name, out, done)
 
 
 @contextlib.contextmanager
@@ -351,7 +354,7 @@ def main() -> None:
     chosen, again = tuple(given.only or TRIALS), (given.again or "").split(":")
     if given.again:
         chosen, given.seed = (again[1],), int(again[0])
-    needed = {"cluster": ("sweep",), "cold": ("run",), "disk": ()}
+    needed = {"cluster": tuple(JOURNALS), "cold": ("run",), "disk": ()}
     names = dict.fromkeys(entry for name in chosen for entry in needed.get(name, (name,)))
     faults = 0
     with tempfile.TemporaryDirectory(prefix="ukctrl-kill-") as base:

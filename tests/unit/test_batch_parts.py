@@ -213,23 +213,23 @@ def square(watch):
 
 
 def test_an_executor_gets_more_than_it_has_room_for_and_says_when_it_has_gone():
-    assert Elsewhere(Here(), 3).room == 3 * places.AHEAD
-    place = Elsewhere(Here(), 1)
+    assert Elsewhere(Here(), 3, {}).room == 3 * places.AHEAD
+    place = Elsewhere(Here(), 1, {})
     assert place.done() == 0.0
     assert place.delivered(place.submit([square], None)).values == [9]
     for gone in (RuntimeError("shut"), OSError("far"), places.BrokenExecutor("dead")):
         with pytest.raises(InputError, match=r"the executor can compute no more \(.*: "):
-            Elsewhere(Here(gone), 1).submit([square], None)
+            Elsewhere(Here(gone), 1, {}).submit([square], None)
     with pytest.raises(MachineFailure, match="^full$"):
-        Elsewhere(Here(MachineFailure("full")), 1).submit([square], None)
+        Elsewhere(Here(MachineFailure("full")), 1, {}).submit([square], None)
     for late in (OSError("far"), places.CancelledError()):
-        place = Elsewhere(Here(late=late), 1)
+        place = Elsewhere(Here(late=late), 1, {})
         with pytest.raises(InputError, match="can compute no more"):
             place.delivered(place.submit([square], None))
-    place = Elsewhere(Here(late=ValueError("killed")), 1)
+    place = Elsewhere(Here(late=ValueError("killed")), 1, {})
     delivery = place.delivered(place.submit([square], None))
     assert delivery == Delivery(lost=Lost("ValueError: killed", machine=True))
-    place = Elsewhere(Here(late=InputError("no")), 1)
+    place = Elsewhere(Here(late=InputError("no")), 1, {})
     with pytest.raises(InputError, match="^no$"):
         place.delivered(place.submit([square], None))
 
@@ -239,7 +239,7 @@ def test_what_an_executor_has_not_begun_is_taken_back():
         def submit(self, function, *given):
             return Future()
 
-    place = Elsewhere(Slow(), 1)
+    place = Elsewhere(Slow(), 1, {})
     futures = [place.submit([square], None) for _ in range(2)]
     place.stop()
     assert all(future.cancelled() for future in futures)
@@ -281,16 +281,16 @@ def a_worker(*, error=None, process=1, late=False, task=2):
     ],
 )  # fmt: skip
 def test_what_came_of_tasks_whose_process_died(given, delivery, monkeypatch):
-    monkeypatch.setattr(places, "_process", lambda: "a new one")
-    here, dead = OwnWorkers.processes(), a_worker(**given)
+    monkeypatch.setattr(places, "_process", lambda files: "a new one")
+    here, dead = OwnWorkers.processes({}), a_worker(**given)
     here._workers = [a_worker(), dead]
     assert here.delivered(dead.future) == delivery
     assert here._workers[1] == "a new one"
 
 
 def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(monkeypatch):
-    monkeypatch.setattr(places, "_process", lambda: a_worker(error=error, process=0))
-    here, error = OwnWorkers.processes(), places.BrokenExecutor("EXIT(1)")
+    monkeypatch.setattr(places, "_process", lambda files: a_worker(error=error, process=0))
+    here, error = OwnWorkers.processes({}), places.BrokenExecutor("EXIT(1)")
     here.raise_to(1)
     assert here.room == 1
     with pytest.raises(InputError) as caught:
@@ -300,7 +300,7 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
         "machine has memory enough, a script asks for several jobs where it is imported; put its "
         "work under `if __name__ == '__main__':`."
     )
-    here, error = OwnWorkers.processes(), places.BrokenExecutor("SIGKILL(-9)")
+    here, error = OwnWorkers.processes({}), places.BrokenExecutor("SIGKILL(-9)")
     here.raise_to(1)
     for _ in range(places.MOST_STILLBORN):
         assert here.delivered(here._workers[0].future) == Delivery()
@@ -313,7 +313,7 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
 
 
 def test_a_process_that_delivers_is_free_again():
-    here, one = OwnWorkers.processes(), a_worker()
+    here, one = OwnWorkers.processes({}), a_worker()
     here._workers = [one]
     one.future.set_result(pickle.dumps(([4], 0.5)))
     future = one.future
@@ -326,12 +326,12 @@ def test_a_process_that_delivers_is_free_again():
 
 
 def test_a_system_that_starts_no_process_is_told(monkeypatch):
-    def refuse():
+    def refuse(files):
         raise OSError("too many")
 
     monkeypatch.setattr(places, "_process", refuse)
     with pytest.raises(MachineFailure, match=r"for the runs \(OSError: too many\)\. What was"):
-        OwnWorkers.processes().raise_to(1)
+        OwnWorkers.processes({}).raise_to(1)
 
 
 @pytest.fixture(name="process")
@@ -385,7 +385,8 @@ def test_other_numbers_are_refused_and_the_same_ones_are_not():
     assert refusal("it", here, here) == ""
     assert refusal("it", {"numpy": "3"}, here) == (
         "it must compute as it is done here, for the same numbers; it has numpy 3 instead of 2, "
-        "scipy unknown instead of 1. Install there what is here, or end it, and go on (--resume)."
+        "scipy unknown instead of 1. Install there what is here, or end it, and go on by the same "
+        "command (sweep, tune: with --resume)."
     )
     values, _ = pickle.loads(worker.opened(pickle.dumps([square]), (), {"numpy": "none"}))
     assert isinstance(values[0], InputError)

@@ -69,7 +69,7 @@ def test_how_a_comparison_ends(found, code, told, ends, monkeypatch):
     assert (ended, said.err) == (code, told)
     assert json.loads(said.out) == {"compared": True}
     assert written == [(found, Path("here"))]
-    assert kept[1:] == ([] if found.conditions.failure else ["gone"])  # what is to be gone on with
+    assert kept[1:] == ["gone"]  # nothing is in it
 
 
 def test_a_comparison_stopped_while_tuning_says_what_is_kept(ends, monkeypatch):
@@ -79,11 +79,10 @@ def test_a_comparison_stopped_while_tuning_says_what_is_kept(ends, monkeypatch):
 
     monkeypatch.setattr(COMPARE.replace(":", "."), stopped)
     code, said = ends("compare", MASSES, "-c", "own", "-c", "servo-pid", "--tune", "20", "-o", "h")
-    path = Path("h/tuned/journal.jsonl")
+    path = Path("h/runs.jsonl")
     assert code == 1
     assert said.err == (
-        f"ukctrl: stopped by the user while tuning; 3 of 40 simulations are kept in {path}, and "
-        "the same command goes on from them.\n"
+        f"ukctrl: 3 simulations are kept in {path}, and the same command goes on from them.\n"
     )
 
 
@@ -341,7 +340,7 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
     monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: write() and {})
     if command == "compare-tuned":
         monkeypatch.setattr(COMPARE.replace(":", "."), stopped)
-        monkeypatch.setattr("ukctrl.cli.compare._tell", write)
+        monkeypatch.setattr("ukctrl.cli.compare._keep", write)
     arguments = {
         "run": ("run", MASSES, "-q"),
         "compare": ("compare", MASSES, "-c", "own", "-q"),

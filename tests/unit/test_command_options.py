@@ -85,7 +85,7 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
     budget = given["tuning"]
     assert (budget.simulations, budget.cost) == (5, "peak_u")
     assert budget.over == {ALPHA: read_range(f"{ALPHA}=2:3")[1]}
-    assert given["journal"].path == Path("here/tuned/journal.jsonl")
+    assert given["journal"].path == Path("here/runs.jsonl")
     assert given["beside"].parts[-2:] == FILE.parts
     assert not Path("here").exists()  # nothing came of it
     plain = given_to(COMPARE, ["compare", MASSES])
@@ -93,7 +93,6 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
     assert (plain["repeats"], plain["mismatch"], plain["jobs"]) == (None, [], None)
     assert plain["tuning"] is None
     assert plain["trust"] is False
-    assert plain["journal"].path is None
 
 
 def test_what_suits_is_asked_for_with_the_same_trust(given_to):
@@ -129,7 +128,8 @@ def test_sweep_hands_its_options_on(given_to):
     assert plain["folder"] == Path("out") / f"{MASSES}-sweep"
 
 
-def test_a_cluster_is_where_a_sweep_runs(given_to, monkeypatch):
+@pytest.mark.parametrize("place", [SWEEP, COMPARE, TUNE], ids=["sweep", "compare", "tune"])
+def test_a_cluster_is_where_studies_run(place, given_to, monkeypatch):
     import contextlib
 
     asked = []
@@ -139,11 +139,17 @@ def test_a_cluster_is_where_a_sweep_runs(given_to, monkeypatch):
         asked.append((address, tell))
         yield SimpleNamespace(executor="there", room=12)
 
-    monkeypatch.setattr("ukctrl.studies.sweep.cluster", cluster)
-    given = given_to(SWEEP, ["sweep", MASSES, "-n", "4", "--cluster", "tcp://one:1"])
+    monkeypatch.setattr("ukctrl.studies.batch.cluster.cluster", cluster)
+    words = {SWEEP: ["sweep", MASSES, "-n", "4"], TUNE: ["tune", MASSES]}
+    words[COMPARE] = ["compare", MASSES, "-c", "own"]
+    given = given_to(place, [*words[place], "--cluster", "tcp://one:1"])
     assert (given["executor"], given["room"], given["jobs"]) == ("there", 12, None)
     assert asked[0][0] == "tcp://one:1"
     assert callable(asked[0][1])
+    here = given_to(place, [*words[place], "--jobs", "3"])
+    assert (here["executor"], here["room"], here["jobs"]) == (None, None, 3)
+    with pytest.raises(InputError, match="give --jobs or --cluster, and not both"):
+        app([*words[place], "--jobs", "3", "--cluster", "tcp://one:1"], standalone_mode=False)
 
 
 def test_tune_hands_its_options_on(given_to):

@@ -7,23 +7,26 @@ import hashlib
 import importlib
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
 from scipy.stats import norm, qmc
 from studies import ALPHA, BASE, base_of, plan_of
 
-from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, sample_seed
+from ukctrl.studies.batch.same_numbers import origin_here
 from ukctrl.studies.batch.task import Lost
+from ukctrl.studies.batch.users_files import named_files, strayed
+from ukctrl.studies.batch.worker import opened
 from ukctrl.studies.sweep import Keep, Levels, Log, Normal, Plan, Study, Uniform, Whole
 from ukctrl.studies.sweep import sweep as run_sweep
 from ukctrl.studies.sweep.journal import Row
 from ukctrl.studies.sweep.sample import Base, Finished, Sample, Samples
 from ukctrl.studies.sweep.spread import TAIL, spread_from
-from ukctrl.studies.sweep.study import About, named_files, strayed
+from ukctrl.studies.sweep.study import About
 from ukctrl.studies.sweep.sweep import Tally
 
 SWEEP = importlib.import_module("ukctrl.studies.sweep.sweep")
@@ -253,9 +256,11 @@ def test_a_file_that_is_another_here_ends_the_study(tmp_path):
     assert strayed({str(law): digest}) == ""
     assert strayed({str(law): "0" * 16}) == str(law)
     assert strayed({str(tmp_path / "gone.py"): digest}) == str(tmp_path / "gone.py")
-    base = base_of(f"{ALPHA}=1:9", n=2, files={str(law): "0" * 16})
-    with pytest.raises(InputError, match=rf"the file '{law}' must be what it was when the study"):
-        Sample(base, 0)(lambda fraction: None)
+    tasks = pickle.dumps([Sample(base_of(f"{ALPHA}=1:9", n=2), 0)])
+    ((told,), _) = pickle.loads(opened(tasks, (), origin_here(), {str(law): "0" * 16}))
+    assert str(told).startswith(f"the file '{law}' must be what it was at the start, on every")
+    law.write_text("x = 2\n")
+    assert strayed({str(law): digest}) == str(law)
 
 
 def test_files_that_a_scenario_names_have_digests(tmp_path):

@@ -3,7 +3,8 @@
 In order:
 
 1. ``arguments``, ``options``: from what is typed to scenarios, cards and folders.
-2. ``terminal``: what is shown. ``workspace``: a user's own, and the schemas of its files.
+2. ``terminal``: what is shown. ``places``: where runs are made. ``workspace``: a user's own, and
+   the schemas of its files.
 3. ``completion``: what a Tab gives. ``catalogue``: what there is, and what kind it is.
 4. One file a command: ``view``, ``run``, ``check``, ``analyze``, ``compare``, ``tune``,
    ``sweep``, ``report``, ``export``, ``reproduce``, ``list``; ``files`` has `init` and `schema`.

@@ -11,6 +11,7 @@ import typer
 
 from ukctrl.cli.arguments import about, card_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
+from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
@@ -104,10 +105,6 @@ Points = Annotated[
     int | None,
     typer.Option("--points", metavar="N", help="Settings of each law for --front; absent: 32."),
 ]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", metavar="N", help="Runs at a time; absent: all processors."),
-]
 
 
 def compare(
@@ -127,6 +124,7 @@ def compare(
     front: FrontOption = None,
     points: Points = None,
     jobs: Jobs = None,
+    cluster: ClusterOption = None,
     out: Out = None,
     formats: Format = None,
     width: Width = None,
@@ -154,9 +152,9 @@ def compare(
     from ukctrl.simulation.simulate import Simulation
 
     place = out or Path("out") / f"{file_name(base.name)}-compare"
-    with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
-        kept = folder / "tuned" / "journal.jsonl" if budget else folder / "fronts.jsonl"
-        journal = Journal(kept if budget or fronts else None)
+    stopping = stoppable(Simulation.run.__code__)
+    with place_of(cluster, jobs) as where, stopping as stop, output_folder(place) as folder:
+        journal = Journal(folder / "runs.jsonl")
         shown = progress_bar(base.title, quiet or as_json)
         try:
             with about(scenario), shown as progress:
@@ -170,24 +168,24 @@ def compare(
                     front=fronts,
                     vary=factors,
                     journal=journal,
-                    jobs=jobs,
                     beside=catalog.find("scenarios", scenario),
                     trust=trust,
                     warn=None if quiet or as_json else _announce,
                     progress=stop.watch(progress),
+                    **where,
                 )
         except KeyboardInterrupt as stopped:
             stop.hold()
-            if budget is None or not len(journal):
-                journal.remove()
+            if not _keep(journal):
                 raise
-            _tell(journal, budget.simulations * budget.searches * len(entries))
             raise typer.Exit(1) from stopped
         stop.hold()
         write_comparison(comparison, folder)
         failure = comparison.conditions.failure
         if comparison.conditions.whole:
             journal.remove()
+        else:
+            _keep(journal)
         answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
     if failure:
         raise MachineFailure(f"{scenario}: {failure}")
@@ -201,12 +199,16 @@ def _announce(verdict: Verdict) -> None:
         notice(verdict.text)
 
 
-def _tell(journal: Journal, wanted: int) -> None:
-    """Say what is kept of a search that was stopped."""
+def _keep(journal: Journal) -> bool:
+    """Say what is kept of a comparison that was not ended; where it is nothing, leave none."""
+    if not len(journal):
+        journal.remove()
+        return False
     notice(
-        f"stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
-        f"kept in {journal.path}, and the same command goes on from them."
+        f"{len(journal)} simulations are kept in {journal.path}, and the same command goes on "
+        "from them."
     )
+    return True
 
 
 def _entry(text: str, scenario: str) -> Entry:

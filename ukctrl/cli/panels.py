@@ -18,7 +18,7 @@ BROWSER = "In the browser"
 PANELS: dict[str, dict[str, str]] = {
     "analyze": {"Design": "settling damping card keep"},
     "compare": {
-        "How often": "repeats mismatch vary jobs",
+        "How often": "repeats mismatch vary jobs cluster",
         "Tuning before": "tune cost searches ensemble",
         "Fronts": "front points",
         "Both": "over",
@@ -32,7 +32,7 @@ PANELS: dict[str, dict[str, str]] = {
     "tune": {
         "What is searched for": "over cost subject_to simulations method fuzzy",
         "On which plants": "ensemble mismatch vary aggregate held_out searches",
-        "How it runs": "jobs resume",
+        "How it runs": "jobs cluster resume",
     },
     "view": {
         BROWSER: "no_open port host",

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ukctrl.cli.arguments import about, output_folder, scenario_of
 from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
-from ukctrl.cli.terminal.lines import answer, notice
+from ukctrl.cli.places import ClusterOption, Jobs, place_of
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import study_data, study_lines, unstarted_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
-
-if TYPE_CHECKING:
-    from ukctrl.studies.sweep import Cluster
 
 Vary = Annotated[
     list[str] | None,
@@ -44,14 +40,6 @@ DesignOption = Annotated[
 ]
 Repeats = Annotated[
     int, typer.Option("--repeats", metavar="R", help="Runs of each point, each with its own seed.")
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", metavar="J", help="Runs at a time; absent: all processors."),
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster of a scheduler."),
 ]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the study in the folder; repeat nothing.")
@@ -115,7 +103,7 @@ def sweep(
 
     where = out or Path("out") / f"{file_name(base.name)}-sweep"
     stopping = stoppable(Simulation.run.__code__)
-    with _place(cluster, jobs) as place, stopping as stop, output_folder(where) as folder:
+    with place_of(cluster, jobs) as place, stopping as stop, output_folder(where) as folder:
         shown = sweep_progress(base.title, quiet or as_json)
         with about(scenario), shown as progress:
             study = run_sweep(
@@ -125,9 +113,6 @@ def sweep(
                 n=points,
                 seed=seed,
                 repeats=repeats,
-                jobs=None if place else jobs,
-                executor=place.executor if place else None,
-                room=place.room if place else None,
                 isolated=isolated or None,
                 folder=folder,
                 resume=resume,
@@ -136,6 +121,7 @@ def sweep(
                 beside=catalog.find("scenarios", scenario),
                 trust=trust,
                 progress=stop.watch(progress),
+                **place,
             )
         if study.table.empty:
             nothing = {"planned": study.about.plan.count, "finished": 0}
@@ -156,17 +142,3 @@ def sweep(
         told = insight, folder, replays
         answer(quiet, as_json, lambda: study_data(*told), lambda: study_lines(*told))
     raise typer.Exit(0 if study.finished else 1)
-
-
-@contextlib.contextmanager
-def _place(address: str | None, jobs: int | None) -> Iterator[Cluster | None]:
-    """Yield the cluster where samples run; None where they run here."""
-    if address is None:
-        yield None
-        return
-    if jobs is not None:
-        raise InputError("give --jobs or --cluster, and not both; a cluster has its own workers.")
-    from ukctrl.studies.sweep import cluster
-
-    with cluster(address, tell=notice) as place:
-        yield place

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli.arguments import about, folder_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.compare import CostOption, Jobs, Searches
+from ukctrl.cli.compare import CostOption, Searches
 from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
+from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
@@ -115,6 +116,7 @@ def tune(
     held_out: HeldOut = None,
     searches: Searches = None,
     jobs: Jobs = None,
+    cluster: ClusterOption = None,
     resume: Resume = False,
     fuzzy: Fuzzy = None,
     out: Out = None,
@@ -153,11 +155,12 @@ def tune(
     )
     from ukctrl.simulation.simulate import Simulation
 
-    with stoppable(Simulation.run.__code__) as stop, output_folder(folder):
+    stopping = stoppable(Simulation.run.__code__)
+    with place_of(cluster, jobs) as place, stopping as stop, output_folder(folder):
         shown = progress_bar(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:
             tuned = tune_controller(
-                base, budget, folder=folder, resume=resume, jobs=jobs, progress=stop.watch(progress)
+                base, budget, folder=folder, resume=resume, progress=stop.watch(progress), **place
             )
         stop.hold()
         write_tuned(tuned, folder)

@@ -7,6 +7,7 @@ journal is next opened, so a process that is killed loses what it was computing 
 from __future__ import annotations
 
 import abc
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -98,6 +99,18 @@ class JournalFile(abc.ABC):
         if self._file is not None and not self._file.closed:
             os.fsync(self._file.fileno())
             self._file.close()
+
+
+def number_text(value: float) -> float | str | None:
+    """Return a number as JSON has it: null for NaN, text for what has no end."""
+    if math.isfinite(value):
+        return float(value)
+    return None if math.isnan(value) else "inf" if value > 0.0 else "-inf"
+
+
+def number_of(value: float | str | None) -> float:
+    """Return the number that `number_text` has written."""
+    return math.nan if value is None else float(value)
 
 
 def refuse_devices(path: Path) -> None:

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, Self, TypeVar, final
 
@@ -48,6 +48,8 @@ class Crew:
         executor: Where to compute them instead, such as a cluster's executor.
         room: How many tasks the executor computes at a time; absent: as many as here.
         care: How to treat tasks that may go wrong.
+        files: The user's files that tasks read, with digests; a process to which they are others is
+            refused.
 
     Raises:
         InputError: The number of jobs is not positive, or both are given.
@@ -60,6 +62,7 @@ class Crew:
         *,
         room: int | None = None,
         care: Care | None = None,
+        files: Mapping[str, str] | None = None,
     ) -> None:
         if jobs is not None and jobs < 1:
             raise InputError(f"jobs must be at least 1; got {jobs}.")
@@ -70,8 +73,10 @@ class Crew:
         """How it treats its tasks."""
         self.chooses = executor is None and jobs != 1
         """Whether it has a choice between threads and processes."""
-        self._elsewhere = Elsewhere(executor, room or _processors()) if executor else None
-        self._processes, self._threads = OwnWorkers.processes(), OwnWorkers.threads()
+        self._elsewhere = (
+            Elsewhere(executor, room or _processors(), files or {}) if executor else None
+        )
+        self._processes, self._threads = OwnWorkers.processes(files or {}), OwnWorkers.threads()
         self._missed = 0.0
 
     def __enter__(self) -> Self:

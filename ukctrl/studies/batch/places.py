@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError
 from multiprocessing import get_context
 from queue import SimpleQueue
@@ -94,8 +94,8 @@ class _Owned:
         self._executor.shutdown(kill_workers=True)
 
 
-def _process() -> _Owned:
-    """Return a process, which starts with its first tasks."""
+def _process(files: Mapping[str, str]) -> _Owned:
+    """Return a process, which starts with its first tasks, and reads these files of the user's."""
     # A fork of a process with threads may hang; a fresh one costs a second and never does.
     context = get_context("spawn")
     board: Board = context.RawValue(Board)
@@ -103,7 +103,7 @@ def _process() -> _Owned:
         executor = ProcessPoolExecutor(
             1, context=context, initializer=start, initargs=(board, loaded_files())
         )
-    return _Owned(executor, board, functools.partial(work, sender=origin_here()))
+    return _Owned(executor, board, functools.partial(work, sender=origin_here(), read=files))
 
 
 def _thread() -> _Owned:
@@ -167,9 +167,9 @@ class OwnWorkers:
         self._stillborn = 0
 
     @staticmethod
-    def processes() -> OwnWorkers:
+    def processes(files: Mapping[str, str]) -> OwnWorkers:
         """Return processes: for what holds the interpreter, or may take its process along."""
-        return OwnWorkers(_process)
+        return OwnWorkers(functools.partial(_process, files))
 
     @staticmethod
     def threads() -> OwnWorkers:
@@ -295,13 +295,14 @@ class Elsewhere:
     Args:
         executor: Where to compute.
         room: How many tasks it computes at a time.
+        files: The user's files that tasks read, with digests.
     """
 
     grace = 0.0
     """How long to wait for what is asked to stop [s]."""
 
-    def __init__(self, executor: Executor, room: int) -> None:
-        self._executor, self.room = executor, AHEAD * room
+    def __init__(self, executor: Executor, room: int, files: Mapping[str, str]) -> None:
+        self._executor, self.room, self._files = executor, AHEAD * room, files
         self._futures: set[Future[bytes]] = set()
 
     def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
@@ -313,7 +314,7 @@ class Elsewhere:
         """
         data = pickle.dumps(tasks)
         try:
-            future = self._executor.submit(opened, data, loaded_files(), origin_here())
+            future = self._executor.submit(opened, data, loaded_files(), origin_here(), self._files)
         except UkctrlError:
             raise
         except (BrokenExecutor, RuntimeError, OSError) as error:

@@ -20,6 +20,8 @@ from ukctrl.simulation.loop.provenance import origin
 
 DECISIVE = ("llvmlite", "libpinocchio", "coal", "sympy", "daqp", "control")
 """Packages that have a part in the last digit of a number, beside those that a result names."""
+GO_ON = "go on by the same command (sweep, tune: with --resume)"
+"""What the user is to do once what is wrong with a cluster is right."""
 DIGITS = 12
 """Digits of a hash that a person is shown."""
 
@@ -70,7 +72,7 @@ def refusal(where: str, there: Mapping[str, str], here: Mapping[str, str]) -> st
         return ""
     return (
         f"{where} must compute as it is done here, for the same numbers; it has "
-        f"{', '.join(wrong)}. Install there what is here, or end it, and go on (--resume)."
+        f"{', '.join(wrong)}. Install there what is here, or end it, and {GO_ON}."
     )
 
 

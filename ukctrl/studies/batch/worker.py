@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
+from types import MappingProxyType
 from typing import Any, final
 
 from ukctrl.core.errors import InputError, UkctrlError
@@ -19,6 +20,7 @@ from ukctrl.core.files.plugins import reload_files
 from ukctrl.core.own_processes import collect_seldom, machine_failed
 from ukctrl.studies.batch.same_numbers import origin_here, refusal, this_process
 from ukctrl.studies.batch.task import Lost, Task, Watch, error_text
+from ukctrl.studies.batch.users_files import strayed
 
 OVERTIME_SECONDS = 2.0
 """How much longer than granted a task may take before its process is ended [s]: most find out
@@ -150,15 +152,18 @@ def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     _HERE.board = board
 
 
-def work(data: bytes, granted: float | None, sender: Mapping[str, str]) -> bytes:
+def work(
+    data: bytes, granted: float | None, sender: Mapping[str, str], read: Mapping[str, str]
+) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
-    return opened(data, (), sender, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
+    return opened(data, (), sender, read, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
 
 
 def opened(
     data: bytes,
     files: Sequence[tuple[str, str]],
     sender: Mapping[str, str],
+    read: Mapping[str, str] = MappingProxyType({}),
     watch: Watch = lambda _: None,
     begin: Callable[[int], bool] = lambda _: True,
 ) -> bytes:
@@ -168,10 +173,17 @@ def opened(
         data: The tasks.
         files: Users' files, without which they cannot be read.
         sender: What decides the numbers where they come from.
+        read: Users' files that they read, with digests where they come from.
         watch: As for `computed`.
         begin: Likewise.
     """
-    first: Lost | InputError = InputError(refusal(this_process(), origin_here(), sender))
+    fault = refusal(this_process(), origin_here(), sender)
+    if not fault and (other := strayed(read)):
+        fault = (
+            f"the file '{other}' must be what it was at the start, on every machine; for "
+            f"{this_process()} it is missing or another. Put it there, or begin anew."
+        )
+    first: Lost | InputError = InputError(fault)
     if not str(first):
         try:
             reload_files(files)

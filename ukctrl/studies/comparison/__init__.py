@@ -9,7 +9,8 @@ In order:
 4. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.
-5. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before.
+5. ``kept_runs``, ``compare``: all the runs: first of each, repeats, robots that are off, gains
+   tuned before; none of them twice, even after a kill.
 6. ``comparison_figures``, ``front_figure``, ``loop_table``, ``comparison_page``,
    ``comparison_card``: its figures, page and tables, and what a notebook shows.
 """

@@ -23,6 +23,7 @@ from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
 from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
+from ukctrl.studies.batch.users_files import files_of
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_verdicts import about_dropped
 from ukctrl.studies.comparison.entry import AS_WRITTEN, Entry, not_taken_over
@@ -30,6 +31,7 @@ from ukctrl.studies.comparison.equal_terms import Stands, made_equal, stands
 from ukctrl.studies.comparison.fairness import Conditions
 from ukctrl.studies.comparison.front_runs import Front, run_fronts
 from ukctrl.studies.comparison.fronts import Fronts
+from ukctrl.studies.comparison.kept_runs import KeptRuns
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning import Budget, Journal, Objective, Plants, Tuning, tune_all
 from ukctrl.studies.tuning.evaluate import Bench
@@ -54,6 +56,7 @@ def compare(
     journal: Journal | None = None,
     jobs: int | None = 1,
     executor: Executor | None = None,
+    room: int | None = None,
     beside: Path | None = None,
     trust: bool = False,
     warn: Callable[[Verdict], None] | None = None,
@@ -79,15 +82,16 @@ def compare(
         vary: What else differs from repeat to repeat, the same for all: payloads, paths. Absent:
             what differs between the plants of ``tuning``. Values to judge on are drawn apart from
             those that gains are tuned on, as are seeds and robots that are off.
-        journal: Where every simulation of the search for gains or of a front is written down, with
-            what an earlier comparison has left there. That is not simulated again where it is of
-            the same scenario, controller and version, and the first run, made anew, comes out the
-            same.
+        journal: Where every simulation is written down, of the search for gains and of a front as
+            of the repeats, with what an earlier comparison has left there. That is not simulated
+            again where it is of the same scenario, controller and version, and the controller's
+            first run, made anew, comes out the same.
         jobs: How many runs at a time; None: as many as there are processors, where that pays. The
             results do not depend on it. Threads compute them where machine code runs from sample
             to sample; otherwise processes do, and a script that asks for several keeps its work
             under ``if __name__ == "__main__":``.
         executor: Where to run instead, such as a cluster's executor.
+        room: How many runs the executor makes at a time; absent: as many as here.
         beside: File that the names are relative to; absent: the catalogue and the working
             folder.
         trust: Whether Python code that a card names may run.
@@ -98,7 +102,7 @@ def compare(
         InputError: There is nothing to compare, two controllers share a name, options contradict
             each other, a controller does not fit the scenario, or has no gains for ``equal``.
         KeyboardInterrupt: The user has stopped it before there was anything to compare; what was
-            tried for the gains until then is in the journal.
+            simulated until then is in the journal.
         MachineFailure: The machine failed twice at some runs before there was anything to compare.
             Afterwards `conditions` of the comparison tell, which is of the other runs.
     """
@@ -117,7 +121,8 @@ def compare(
     if equal is not None:
         variants = made_equal(variants, equal)
     plan = _Plan(asked, levels, dropped, equal, tuning, front, tuple(vary), journal, warn)
-    with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
+    care, files = Care(go_on="give the same command again"), files_of(variants.values())
+    with Crew(jobs, executor, room=room, care=care, files=files) as crew:
         if crew.chooses and suits_threads(list(variants.values()), crew):
             crew.care = dc.replace(crew.care, compiled=True)
         return _compared(scenario, variants, plan, crew, progress)
@@ -173,7 +178,10 @@ def _compared(
     values = judged_values(plan.vary, scenario.seed, plan.repeats)
     place = functools.partial(_run, every, mismatches(scenario, plan.levels), values)
     first = [place((name, 0), 0, None) for name in variants]
-    outcomes, stopped, failure = _made(first, crew, part(progress, budget, len(first), total))
+    kept = KeptRuns(plan.journal)
+    report = part(progress, budget, len(first), total)
+    outcomes, stopped, failure = _made(first, kept, crew, report)
+    kept.begin(first, outcomes)
     known = dict.fromkeys(name for run in outcomes for name in run.metrics)
     for name in plan.front.metrics if plan.front and known else ():
         if name not in known:
@@ -187,7 +195,7 @@ def _compared(
             if other[0][0] in begun and (random or other[1] == 0 or other[2] is not None)
         ]
         report = part(progress, budget + len(first), total - budget - len(first) - swept, total)
-        more, stopped, later = _made([place(*other) for other in needed], crew, report)
+        more, stopped, later = _made([place(*other) for other in needed], kept, crew, report)
         outcomes, failure = outcomes + more, failure or later
     fronts = None
     if plan.front is not None and not (stopped or failure):
@@ -343,26 +351,33 @@ def _run(
     )
 
 
-def _made(runs: Sequence[Run], crew: Crew, progress: Progress) -> tuple[list[Outcome], bool, str]:
+def _made(
+    runs: Sequence[Run], kept: KeptRuns, crew: Crew, progress: Progress
+) -> tuple[list[Outcome], bool, str]:
     """Return what came of runs, in their order, whether the user has stopped them, and at what the
     machine has failed.
 
     Raises:
         MachineFailure: At every first run.
     """
-    outcomes: dict[int, Outcome] = {}
+    outcomes = {k: known for k, run in enumerate(runs) if (known := kept.find(run)) is not None}
+    missing, before = [k for k in range(len(runs)) if k not in outcomes], len(outcomes)
 
-    def take(k: int, value: Outcome | Lost) -> None:
+    def take(place: int, value: Outcome | Lost) -> None:
+        k = missing[place]
         if isinstance(value, Lost):
             value = runs[k].failed("interrupted", value.message)
         if runs[k].strict or not value.stopped:  # half a repeat is none
             outcomes[k] = value
         if value.stopped:
             raise KeyboardInterrupt
+        if not runs[k].strict:
+            kept.add(runs[k], value)
 
     stopped, failure = False, ""
     try:
-        stopped = not crew.gather(runs, take, progress)
+        report = part(progress, before, len(missing), len(runs))
+        stopped = not crew.gather([runs[k] for k in missing], take, report)
     except MachineFailure as error:
         if runs[0].strict and not outcomes:  # there is nothing to compare
             raise

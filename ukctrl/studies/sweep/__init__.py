@@ -6,11 +6,11 @@ In order:
 2. ``journal``, ``study_table``, ``study``: the records, as lines, a table and a folder;
    ``study_card``: what a notebook shows.
 3. ``sample``, ``try_out``: one sample as a task; does it fit at all.
-4. ``keep``, ``cluster``: results kept whole, a Dask cluster.
+4. ``keep``: results kept whole.
 5. ``sweep``: all of it, which goes on where it was stopped or killed.
 """
 
-from ukctrl.studies.sweep.cluster import Cluster, cluster
+from ukctrl.studies.batch.cluster import Cluster, cluster
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.keep import Keep
 from ukctrl.studies.sweep.plan import DESIGNS, Design, Plan

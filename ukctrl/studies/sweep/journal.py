@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -11,7 +10,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.studies.journal_file import UNREADABLE, JournalFile, whole_lines
+from ukctrl.studies.journal_file import (
+    UNREADABLE,
+    JournalFile,
+    number_of,
+    number_text,
+    whole_lines,
+)
 
 FAILED = "failed"
 """Status of a sample that could not be run."""
@@ -48,8 +53,8 @@ class Row(NamedTuple):
         """Return the row as one line of JSON."""
         data = {
             **self._asdict(),
-            "reached": _json(self.reached),
-            "metrics": {name: _json(value) for name, value in self.metrics.items()},
+            "reached": number_text(self.reached),
+            "metrics": {name: number_text(value) for name, value in self.metrics.items()},
         }
         return json.dumps(data, allow_nan=False, ensure_ascii=True)
 
@@ -67,21 +72,10 @@ class Row(NamedTuple):
             seed=int(data["seed"]),
             status=str(data["status"]),
             message=str(data["message"]),
-            reached=_float(data["reached"]),
-            metrics={name: _float(value) for name, value in data["metrics"].items()},
+            reached=number_of(data["reached"]),
+            metrics={name: number_of(value) for name, value in data["metrics"].items()},
             verdict=str(data.get("verdict", "")),
         )
-
-
-def _json(value: float) -> float | str | None:
-    """Return a number as JSON has it: null for NaN, text for what has no end."""
-    if math.isfinite(value):
-        return float(value)
-    return None if math.isnan(value) else "inf" if value > 0.0 else "-inf"
-
-
-def _float(value: float | str | None) -> float:
-    return math.nan if value is None else float(value)
 
 
 @final

@@ -6,7 +6,7 @@ import dataclasses as dc
 import functools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import NamedTuple, final, overload
@@ -14,7 +14,7 @@ from typing import NamedTuple, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
@@ -22,11 +22,9 @@ from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_outcome import Outcome, Run
-from ukctrl.studies.batch.same_numbers import this_process
 from ukctrl.studies.batch.task import Shared, Watch
 from ukctrl.studies.sweep.journal import FAILED, TIMED_OUT, Row
 from ukctrl.studies.sweep.plan import Plan
-from ukctrl.studies.sweep.study import strayed
 from ukctrl.studies.sweep.study_table import UNTIMED
 
 
@@ -43,8 +41,6 @@ class Base(Shared):
     """Whether Python code that the values name may run."""
     timeout: float | None = None
     """How long a sample may take [s]."""
-    files: Mapping[str, str] = dc.field(default_factory=dict)
-    """Digests of the user's files that the scenario names, where the study was begun."""
     keep_all: bool = False
     """Whether the results of all samples are wanted whole."""
     keep_failed: bool = False
@@ -59,11 +55,6 @@ class Base(Shared):
             return true_robot(self.scenario.robot)
         except UkctrlError:
             return None  # each sample says why
-
-    @functools.cached_property
-    def strayed(self) -> str:
-        """A file that is another in this process; nothing where none is."""
-        return strayed(self.files)
 
     def scenario_of(self, sample: int) -> Scenario:
         """Return the scenario of a sample.
@@ -119,15 +110,8 @@ class Sample:
 
         Raises:
             MachineFailure: There was no memory for it, or no disk; so do MemoryError, OSError.
-            InputError: This process would read other files than the study was begun with.
         """
         base = self.base
-        if base.strayed:
-            raise InputError(
-                f"the file '{base.strayed}' must be what it was when the study began, on every "
-                f"machine; for {this_process()} it is missing or another. Put it there, or begin "
-                "another study."
-            )
         try:
             scenario = base.scenario_of(self.number)
         except Exception as error:  # a fault in a user's code must not cost the other samples

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
-from ukctrl.core.files.toml import read_toml
 from ukctrl.core.shown import Shown
 from ukctrl.simulation.loop.provenance import origin
 from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.users_files import named_files, users_own
 from ukctrl.studies.journal_file import refuse_devices
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Row, read_rows
@@ -25,8 +24,6 @@ from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
 if TYPE_CHECKING:
     import pandas as pd
 
-DIGITS = 16
-"""Digits of a digest that are kept."""
 FORMAT = 1
 """Version of the folder's layout."""
 DESCRIPTION, JOURNAL = "study.json", "journal.jsonl"
@@ -71,13 +68,7 @@ class About:
     @property
     def users_files(self) -> dict[str, str]:
         """The files with their digests, without those of the catalogue."""
-        named = {Path(path): digest for path, digest in (self.files or {}).items()}
-        ours = catalog.root()
-        return {
-            str(path): digest
-            for path, digest in named.items()
-            if path.is_absolute() and not path.is_relative_to(ours)
-        }
+        return users_own(self.files or {})
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -243,67 +234,3 @@ class Study(Shown):
         plan = self.about.plan
         rows = rows_of(plan.factors, self.table)
         return [row._replace(values=plan.values(row.sample)) for row in rows]
-
-
-def named_files(table: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files that a scenario's table names, each with a digest of what it holds.
-
-    These are robots with their models, laws and other code of the user's, tables of numbers. What
-    a file of code imports, and the meshes of a model, are not among them.
-    """
-    digests: dict[str, str] = {}
-    for text in _texts(table):
-        _note(digests, Path(text.rpartition(":")[0] if ".py:" in text else text))
-    for robot in _robots(table):
-        try:
-            path = catalog.find("robots", robot)
-            named = list(_texts(read_toml(path))) if path.suffix == ".toml" else []
-        except UkctrlError:
-            continue  # whoever loads it says what is wrong
-        _note(digests, path)
-        for text in named:
-            _note(digests, path.parent / (text.rpartition(":")[0] if ".py:" in text else text))
-    return dict(sorted(digests.items()))
-
-
-def strayed(files: Mapping[str, str]) -> str:
-    """Return a file of the user's that is missing here, or another than it was; nothing where none.
-
-    Args:
-        files: What `named_files` said where it was right, perhaps on another machine.
-    """
-    for path, digest in files.items():
-        here: dict[str, str] = {}
-        _note(here, Path(path))
-        if here.get(path) != digest:
-            return path
-    return ""
-
-
-def _robots(table: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the robots of a scenario, the true one and the believed one, as they are named."""
-    for holder in (table, table.get("believed") or {}):
-        robot = holder.get("robot")
-        name = robot.get("use") if isinstance(robot, Mapping) else robot
-        if isinstance(name, str):
-            yield name
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield every text in a table."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for entry in value.values():
-            yield from _texts(entry)
-    elif isinstance(value, list | tuple):
-        for entry in value:
-            yield from _texts(entry)
-
-
-def _note(digests: dict[str, str], path: Path) -> None:
-    try:
-        if path.suffix and path.is_file():
-            digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
-    except (OSError, ValueError):  # a text that is no path, such as a formula
-        return

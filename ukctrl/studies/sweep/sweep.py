@@ -126,7 +126,6 @@ def sweep(
     about = About.of(scenario, plan, beside)
     base = Base(
         scenario=scenario,
-        files=about.users_files,
         plan=plan,
         beside=beside,
         trust=trust,
@@ -135,7 +134,8 @@ def sweep(
         keep_failed=keeping.what == "failed",
     )
     care = Care(timeout=timeout, batch=BATCH_SECONDS, go_on="go on by --resume (resume=True)")
-    with Crew(jobs, executor, room=room, care=care) as crew, _home(folder) as home:
+    crew = Crew(jobs, executor, room=room, care=care, files=about.users_files)
+    with crew, _home(folder) as home:
         watch, some = _watching(progress, plan.count), []
         if executor is None and not isolated and (jobs != 1 or isolated is None):
             some = representatives(base)

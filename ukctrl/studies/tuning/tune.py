@@ -14,6 +14,7 @@ from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run
 from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
+from ukctrl.studies.batch.users_files import files_of
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import TERMS, gains_of
 from ukctrl.studies.tuning.search import Budget, tune_all
@@ -33,6 +34,7 @@ def tune(
     resume: bool = False,
     jobs: int | None = 1,
     executor: Executor | None = None,
+    room: int | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Search for the gains of a scenario's controller.
@@ -46,6 +48,7 @@ def tune(
         jobs: How many simulations at a time; None: as many as there are processors, where that
             pays. The result does not depend on it.
         executor: Where to run instead, such as a cluster's executor.
+        room: How many simulations the executor runs at a time; absent: as many as here.
         progress: Called with how many simulations are done and how many there are.
 
     Returns:
@@ -63,7 +66,11 @@ def tune(
     held_out = (1 + budget.searches) * budget.plants.held_out
     total = search + held_out + 2
     care = Care(go_on="go on by --resume (resume=True)")
-    with Crew(jobs, executor, care=care) as crew, _journal(folder, resume) as journal:
+    files = files_of([scenario])
+    with (
+        Crew(jobs, executor, room=room, care=care, files=files) as crew,
+        _journal(folder, resume) as journal,
+    ):
         if crew.chooses and suits_threads([scenario], crew):
             crew.care = dc.replace(care, compiled=True)
         tunings = tune_all(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +18,7 @@ from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_outcome import Outcome
-from ukctrl.studies.journal_file import UNREADABLE, JournalFile
+from ukctrl.studies.journal_file import UNREADABLE, JournalFile, number_of, number_text
 
 
 class Done(NamedTuple):
@@ -32,7 +31,9 @@ class Done(NamedTuple):
     random: bool
     """Whether a seed had a part in it."""
     metrics: Mapping[str, float]
-    """All but wall times."""
+    """All but wall times, which a run has that is kept whole."""
+    more: Mapping[str, Any] | None = None
+    """What else is kept of it, as JSON has it."""
 
     @property
     def completed(self) -> bool:
@@ -42,13 +43,17 @@ class Done(NamedTuple):
     @staticmethod
     def of(outcome: Outcome, duration: float) -> Done:
         """Return what to keep of a run that was to last so long [s]."""
-        values = {
-            name: value
-            for name, value in outcome.metrics.items()
-            if name not in METRICS or METRICS[name].function is not None
-        }
-        reached = outcome.reached / duration
+        reached, values = outcome.reached / duration, untimed(outcome.metrics)
         return Done(outcome.status, outcome.message, reached, outcome.random, values)
+
+
+def untimed(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return metrics without those that a clock has a part in."""
+    return {
+        name: value
+        for name, value in metrics.items()
+        if name not in METRICS or METRICS[name].function is not None
+    }
 
 
 def key_of(scenario: Scenario) -> str:
@@ -77,13 +82,13 @@ class Journal(JournalFile):
         """Note a simulation; one whose line is damaged is made again."""
         with contextlib.suppress(*UNREADABLE):
             data = json.loads(line)
-            values = data["metrics"].items()
             self._known[str(data["run"])] = Done(
                 status=str(data["status"]),
                 message=str(data["message"]),
                 reached=float(data["reached"]),
                 random=bool(data["random"]),
-                metrics={name: math.nan if v is None else float(v) for name, v in values},
+                metrics={name: number_of(value) for name, value in data["metrics"].items()},
+                more=data.get("more"),
             )
 
     def __len__(self) -> int:
@@ -105,8 +110,11 @@ class Journal(JournalFile):
             InputError: The file cannot be written to.
         """
         self._known[key] = done
-        entry = finite_or_none({**order, **done._asdict(), "metrics": dict(done.metrics)})
-        line = json.dumps({"run": key, **entry}, allow_nan=False, ensure_ascii=True)
+        metrics = {name: number_text(value) for name, value in done.metrics.items()}
+        entry = {"run": key, **finite_or_none({**order, **done._asdict()}), "metrics": metrics}
+        if done.more is None:
+            del entry["more"]
+        line = json.dumps(entry, allow_nan=False, ensure_ascii=True)
         with self._writing():
             self.append(line)
 
@@ -142,9 +150,10 @@ class Journal(JournalFile):
 
 
 def agrees(one: Done, other: Done) -> bool:
-    """Tell whether two simulations came out the same, to the last digit."""
+    """Tell whether two simulations came out the same, to the last digit, wall times aside."""
     return _line(one) == _line(other)
 
 
 def _line(done: Done) -> str:
-    return json.dumps([*done[:-1], finite_or_none(dict(done.metrics))], sort_keys=True)
+    metrics = {name: number_text(value) for name, value in untimed(done.metrics).items()}
+    return json.dumps([*done[:4], metrics], sort_keys=True)

@@ -1,4 +1,4 @@
-"""A Dask cluster as the place where samples run: who may compute there, and what becomes of it."""
+"""A Dask cluster as the place where tasks run: who may compute there, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future, InvalidStateError
 from typing import Any, NamedTuple, cast, final
 
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
-from ukctrl.studies.batch.same_numbers import origin_here, processor, refusal
+from ukctrl.studies.batch.same_numbers import GO_ON, origin_here, processor, refusal
 
 ANSWER_SECONDS = 10.0
 """How long the scheduler may take to answer [s]."""
@@ -27,7 +27,7 @@ TOLD_SECONDS = 3.0
 
 
 class Cluster(NamedTuple):
-    """Where samples run."""
+    """Where tasks run."""
 
     executor: Executor
     room: int
@@ -136,7 +136,7 @@ class _Watched(Executor):
         self._ended = threading.Event()
 
     def begin(self) -> int:
-        """Wait for the first worker and begin to watch; return how many samples have room.
+        """Wait for the first worker and begin to watch; return how many tasks have room.
 
         Raises:
             InputError: A worker computes other numbers.
@@ -211,8 +211,7 @@ class _Watched(Executor):
                 self._tell(f"{fault}; waiting, {self._patience:g} s at most.{advice}")
             if missing > self._patience:
                 raise MachineFailure(
-                    f"{fault} for {self._patience:g} s.{advice} What is recorded is kept; go on "
-                    "(--resume)."
+                    f"{fault} for {self._patience:g} s.{advice} What is recorded is kept; {GO_ON}."
                 )
         doubtful, self._doubtful = self._doubtful, []
         if new := [worker for worker in threads or () if worker not in self._checked]:
@@ -247,7 +246,7 @@ class _Watched(Executor):
                 told = " ".join(str(introduction).split())
                 raise InputError(
                     f"{where} cannot import what is sent to it ({told}). Install there what is "
-                    "here, or end it, and go on (--resume)."
+                    f"here, or end it, and {GO_ON}."
                 )
             origin, kind = introduction
             if fault := refusal(where, origin, origin_here()):
@@ -263,7 +262,7 @@ class _Watched(Executor):
     def _gone(self) -> MachineFailure:
         return MachineFailure(
             f"the Dask scheduler at '{self._address}' answers no more. What is recorded is kept; "
-            "start it again, and go on (--resume)."
+            f"start it again, and {GO_ON}."
         )
 
 
