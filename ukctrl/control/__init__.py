@@ -5,7 +5,7 @@ In order:
 1. ``task``: what a law is started on. ``terms``: what is asked of an error. ``actuation``: from a
    force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
-   ``disturbance``: what the model does not explain.
+   ``disturbance``: what the model does not explain. ``learned``: what trials have taught.
 3. ``tick``: what a law answers. ``measured_tick``: the same at the states of one's own loop.
    ``controller``: what a controller and its started law are. ``servo``: a feedback and an
    allocation.
