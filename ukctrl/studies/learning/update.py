@@ -105,10 +105,16 @@ def _past(error: Matrix, h: float) -> Matrix:
 
 
 def low_pass(c: Matrix, cutoff: float, h: float) -> Matrix:
-    """Return signals, shape ``(n, m)``, without what is above a frequency, none of it later."""
+    """Return signals, shape ``(n, m)``, without what is above a frequency, none of it later.
+
+    Beyond their ends they are mirrored. Were they turned round there, ends would pass unchanged;
+    what a first tick cannot mend, because inputs are late, would then grow from trial to trial.
+    """
     from scipy.signal import butter, sosfiltfilt
 
-    filtered: Matrix = sosfiltfilt(butter(ORDER, cutoff, fs=1.0 / h, output="sos"), c, axis=0)
+    beyond = min(round(1.0 / (cutoff * h)), len(c) - 1)
+    sections = butter(ORDER, cutoff, fs=1.0 / h, output="sos")
+    filtered: Matrix = sosfiltfilt(sections, c, axis=0, padtype="even", padlen=beyond)
     return filtered
 
 
