@@ -44,7 +44,10 @@ def errors(name: str, changes: Mapping[str, object]) -> dict[str, float]:
         if law == LAWS[0]:
             with tempfile.TemporaryDirectory() as folder:
                 practice = learn(scenario, Learning(trials=max(COUNTS)), folder=folder)
+                lighter = practice.learned.replace({"effect": practice.learned.effect[:-1]})
+                elsewhere = simulate(lighter).metric("rms_phi")
             found |= {f"{law}, {count} trials": practice.errors[count] for count in COUNTS}
+            found["the last, without the payload"] = elsewhere
         else:
             found[law] = simulate(scenario).metric("rms_phi")
     return found

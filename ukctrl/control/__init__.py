@@ -56,6 +56,7 @@ from ukctrl.control.feedback.model_error import ModelError, RowMismatch
 from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sat, Sinh, Tanh
 from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
+from ukctrl.control.learned import Learned
 from ukctrl.control.planned.inversion import AnyInversion
 from ukctrl.control.planned.inversion.flat import Flat
 from ukctrl.control.planned.inversion.inversion import Inversion, JointMotion
@@ -146,6 +147,7 @@ __all__ = [
     "JointMotion",
     "JointPid",
     "Law",
+    "Learned",
     "LeastNorm",
     "Lqi",
     "Lqr",
