@@ -116,10 +116,17 @@ def _differ(one: Robot, other: Robot) -> bool:
     )
 
 
+def _as_seen(name: str) -> tuple[str, ...]:
+    """Return what a law may have seen of a state, what it goes by first."""
+    return f"{name}_estimated", f"{name}_measured", name
+
+
 def _measured(result: Result, robot: Robot, stack: Stack, ticks: int) -> tuple[Matrix, Matrix]:
-    """Return velocity and position errors of the rows at the ticks, as the law measured them."""
+    """Return velocity and position errors of the rows at the ticks, as the law saw them."""
     samples = result.samples
-    q, v = (samples[f"{name}_measured" if f"{name}_measured" in samples else name] for name in "qv")
+    q, v = (
+        next(samples[each] for each in _as_seen(name) if each in samples) for name in ("q", "v")
+    )
     time: Vector = samples["time"]
     beta, phi = np.empty((2, ticks, len(stack)))
     for k in range(ticks):
