@@ -79,6 +79,9 @@ if TYPE_CHECKING:
     from ukctrl.studies.comparison.entry import Entry
     from ukctrl.studies.comparison.front_runs import Front
     from ukctrl.studies.insight import Insight, write_study_report
+    from ukctrl.studies.learning.learn import learn
+    from ukctrl.studies.learning.practice import Practice, write_practice
+    from ukctrl.studies.learning.update import Learning
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
     from ukctrl.studies.sweep.sweep import sweep
@@ -134,6 +137,9 @@ _NAMES = {
     "studies.comparison.entry": "Entry",
     "studies.comparison.front_runs": "Front",
     "studies.insight": "Insight write_study_report",
+    "studies.learning.learn": "learn",
+    "studies.learning.practice": "Practice write_practice",
+    "studies.learning.update": "Learning",
     "studies.sweep.factor": "Factor",
     "studies.sweep.study": "Study",
     "studies.sweep.sweep": "sweep",
@@ -197,11 +203,13 @@ __all__ = [
     "Insight",
     "InternalDynamics",
     "Law",
+    "Learning",
     "Loop",
     "Matrix",
     "NonNegative",
     "Plants",
     "Positive",
+    "Practice",
     "Result",
     "Robot",
     "Rows",
@@ -235,6 +243,7 @@ __all__ = [
     "internal_dynamics",
     "internal_dynamics_figure",
     "judge",
+    "learn",
     "linear",
     "linear_loop",
     "linearize",
@@ -260,6 +269,7 @@ __all__ = [
     "tuning",
     "uk",
     "write_comparison",
+    "write_practice",
     "write_report",
     "write_reproduction",
     "write_study_report",

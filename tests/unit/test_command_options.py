@@ -25,6 +25,7 @@ from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 from ukctrl.reports.web_page import write_page
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.learning.update import Learning
 from ukctrl.studies.sweep import Factor, Plan
 from ukctrl.studies.sweep.study import About
 from ukctrl.studies.tuning import Journal, read_range
@@ -175,6 +176,17 @@ def test_tune_hands_its_options_on(given_to):
     assert plants.vary == (Factor.parse("seed=1,2"),)
 
 
+def test_learn_hands_its_options_on(given_to):
+    options = ["--trials", "3", "--gain", "0.7", "--cutoff", "9", "--lead", "2", "-o", "here"]
+    place = "ukctrl.studies.learning.learn:learn"
+    given = given_to(place, ["learn", MASSES, "-c", "servo-pid", *options])
+    assert given["scenario"].controller.name == "servo-pid"
+    assert given["learning"] == Learning(trials=3, gain=0.7, cutoff=9.0, lead=2)
+    assert given["folder"] == Path("here")
+    plain = given_to(place, ["learn", MASSES])
+    assert (plain["learning"], plain["folder"]) == (Learning(), Path("out") / f"{MASSES}-learn")
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -259,7 +271,9 @@ def test_a_scenario_is_changed_as_the_options_say(command, given_to):
         assert (scenario.timing.control, scenario.timing.sample) == (0.02, 0.02)
 
 
-@pytest.mark.parametrize("command", ["run", "check", "analyze", "compare", "sweep", "tune"])
+@pytest.mark.parametrize(
+    "command", ["run", "check", "analyze", "compare", "sweep", "tune", "learn"]
+)
 def test_trust_reaches_the_files(command, given_to):
     place = "ukctrl.simulation.scenario:Scenario.load"
     for options, trust in ([], False), (["--trust"], True):
@@ -374,6 +388,7 @@ def test_check_of_a_part_hands_its_options_on(given_to, tmp_path):
 PROGRESS = {
     "compare": ("progress_bar", ["-c", "own"]),
     "tune": ("progress_bar", []),
+    "learn": ("progress_bar", []),
     "sweep": ("sweep_progress", ["-n", "4"]),
     "run": ("run_progress", []),
     "export": ("run_progress", ["--period", "0.1"]),

@@ -7,7 +7,8 @@ In order:
    the schemas of its files.
 3. ``completion``: what a Tab gives. ``catalogue``: what there is, and what kind it is.
 4. One file a command: ``view``, ``run``, ``check``, ``analyze``, ``compare``, ``tune``,
-   ``sweep``, ``report``, ``export``, ``reproduce``, ``list``; ``files`` has `init` and `schema`.
+   ``learn``, ``sweep``, ``report``, ``export``, ``reproduce``, ``list``; ``files`` has `init` and
+   `schema`.
 5. ``panels``: heads and completions of their parameters. ``main``: the command line; ``__main__``
    calls it for ``python -m ukctrl.cli``.
 """

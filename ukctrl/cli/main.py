@@ -18,6 +18,7 @@ from ukctrl.cli.compare import compare
 from ukctrl.cli.completion.answer import answer, is_asked
 from ukctrl.cli.export import export
 from ukctrl.cli.files import init, schema
+from ukctrl.cli.learn import learn
 from ukctrl.cli.list import list_catalogue
 from ukctrl.cli.panels import arranged
 from ukctrl.cli.report import report
@@ -87,7 +88,7 @@ JOBS: dict[str, dict[str, Callable[..., None]]] = {
         "view": view,
     },
     "Compare": {"compare": compare, "reproduce": reproduce, "report": report},
-    "Design": {"analyze": analyze, "tune": tune, "sweep": sweep, "export": export},
+    "Design": {"analyze": analyze, "tune": tune, "learn": learn, "sweep": sweep, "export": export},
 }
 """The commands, by the job that they are for, in the order of the help."""
 app.callback()(arranged("", _global))

@@ -23,6 +23,7 @@ PANELS: dict[str, dict[str, str]] = {
         "Fronts": "front points",
         "Both": "over",
     },
+    "learn": {"How it learns": "trials gain cutoff lead"},
     "run": {BROWSER: "watched no_open port host"},
     "sweep": {
         "What varies": "vary points design seed repeats",

@@ -5,7 +5,7 @@ In order:
 1. ``task``: what a law is started on. ``terms``: what is asked of an error. ``actuation``: from a
    force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
-   ``disturbance``: what the model does not explain.
+   ``disturbance``: what the model does not explain. ``learned``: what trials have taught.
 3. ``tick``: what a law answers. ``measured_tick``: the same at the states of one's own loop.
    ``controller``: what a controller and its started law are. ``servo``: a feedback and an
    allocation.
@@ -56,6 +56,7 @@ from ukctrl.control.feedback.model_error import ModelError, RowMismatch
 from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sat, Sinh, Tanh
 from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
+from ukctrl.control.learned import Learned
 from ukctrl.control.planned.inversion import AnyInversion
 from ukctrl.control.planned.inversion.flat import Flat
 from ukctrl.control.planned.inversion.inversion import Inversion, JointMotion
@@ -146,6 +147,7 @@ __all__ = [
     "JointMotion",
     "JointPid",
     "Law",
+    "Learned",
     "LeastNorm",
     "Lqi",
     "Lqr",

@@ -324,6 +324,11 @@ class Controller(abc.ABC):
         """
         return None
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """By which settings it knows of the plant what its model does not say."""
+        return ()
+
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         """Return the equation that the error of each row obeys; empty where it is not linear.
 

@@ -1,4 +1,7 @@
-"""The servo controller: a feedback and an allocation, two independent choices, and an observer."""
+"""The servo controller: a feedback and an allocation, two independent choices, and what is added.
+
+An observer, and what trials have taught.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,14 @@ from ukctrl.control.disturbance.observer import DisturbanceObserver, taken_off
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Asked, Feedback
+from ukctrl.control.learned import Learned, corrected
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Tick, served
 from ukctrl.core.algebra.factorisation import combined
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
+from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Instance, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
@@ -49,6 +54,8 @@ class Servo(Controller):
     disturbance: AnyDisturbanceObserver | Annotated[DisturbanceObserver, Instance()] | None = None
     """What estimates the acceleration that the believed robot does not explain, which is taken off
     the demand; absent: nothing does."""
+    learned: Learned | None = None
+    """What trials on the plant have taught, which is added to the demand; absent: nothing."""
 
     def start(self, task: Task) -> Law:
         return _ServoLaw(self, task)
@@ -60,6 +67,13 @@ class Servo(Controller):
     @property
     def row_law(self) -> Controller:
         return self
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        feedback = self.feedback
+        bounds = (name for name in feedback.told if says(getattr(feedback, name)))
+        learnt = () if self.learned is None else (f"{self.learned.trials} trials on the plant",)
+        return *bounds, *learnt
 
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         return self.feedback.attach(stack).error_polynomials(stack)
@@ -76,6 +90,15 @@ class Servo(Controller):
         return {f"{part}.{name}": value for part, own in parts for name, value in own.items()}
 
 
+def says(value: object) -> bool:
+    """Tell whether a bound is one: a number, or several, that is not zero."""
+    if isinstance(value, Mapping):
+        return any(map(says, value.values()))
+    if isinstance(value, tuple):
+        return any(map(says, value))
+    return isinstance(value, float) and value != 0.0
+
+
 @final
 class _ServoLaw(Law):
     """Its memory is that of the feedback, of the observer, and of an allocation that looks back."""
@@ -86,6 +109,12 @@ class _ServoLaw(Law):
         self._names = self._feedback.names or self.stack.names
         self.allocator = spec.allocation.attach(task, self._names)
         self._observer = spec.disturbance.attach(task) if spec.disturbance else None
+        self._learned = spec.learned.attach(task, self.stack) if spec.learned else None
+        if self._learned and self._feedback.asks_otherwise:
+            raise GainError(
+                "learned must stand beside a feedback that asks for the servo rows themselves; "
+                f"{type(spec.feedback).__name__} asks for others. Take baumgarte or pid."
+            )
         parts = self._parts(task.robot.snapshot(task.q, task.v, task.start))
         self._own, self._seen = len(parts[0]), len(parts[0]) + len(parts[1])
         self.memory = np.concatenate(parts)
@@ -108,6 +137,8 @@ class _ServoLaw(Law):
             others = Rows.zeros(len(self._names), dynamics.robot.nv)
             asked = asked._replace(rows=others, demand=np.zeros(len(self._names)))
         yield from feedback.steps(rows, own, dynamics, asked)
+        if self._learned:
+            yield Call(corrected, dynamics.snapshot.clock, *self._learned, asked.demand)
         demand, a_free = asked.demand, dynamics.a_free
         if self._observer:
             delta = np.zeros(len(a_free))

@@ -1,4 +1,4 @@
-"""What `compare`, `sweep` and `tune` print: tables of metrics, and what these support in words."""
+"""What `compare`, `sweep`, `tune` and `learn` print: tables, and what these support in words."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ukctrl.cli.terminal.lines import (
 if TYPE_CHECKING:
     from ukctrl.studies.comparison import Comparison
     from ukctrl.studies.insight import Insight, Replay
+    from ukctrl.studies.learning.practice import Practice
     from ukctrl.studies.sweep import Study
     from ukctrl.studies.tuning import Tuned
     from ukctrl.studies.tuning.fuzzy_choice import FuzzyChoice
@@ -210,6 +211,28 @@ def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
         if tuned.ok:
             command = f"ukctrl run {shlex.quote(scenario)} -c {shlex.quote(str(folder / card))}"
             lines.append([Part("next    ", "bold"), clean(command)])
+    return lines
+
+
+def practice_lines(practice: Practice, scenario: str, card: Path) -> list[Line]:
+    """Return what trials were worth.
+
+    Args:
+        practice: The trials.
+        scenario: As the user has named it.
+        card: Where the card is.
+    """
+    from ukctrl.studies.learning.practice import trial_table
+
+    how = practice.learning
+    text = f"gain {how.gain:g}, cutoff {how.cutoff:g} Hz, lead {how.lead} ticks"
+    lines: list[Line] = hanging("", practice.scenario.title, text_style="bold")
+    lines += hanging(f"  {'learning':<9}", text, text_style="dim")
+    lines += table_lines(trial_table(practice))
+    lines += verdict_lines(practice.verdicts)
+    lines += files(card.parent, ("data", "trials.csv"), ("card", card.name))
+    command = f"ukctrl compare {shlex.quote(scenario)} -c own -c {shlex.quote(str(card))}"
+    lines.append([Part("next    ", "bold"), clean(command)])
     return lines
 
 

@@ -30,7 +30,7 @@ def read_columns(path: Path, time: str, columns: Sequence[str] | None) -> tuple[
         InputError: The file cannot be read, a column is missing, or a value is not a finite number.
     """
     rows = _rows(path)
-    header = [name.strip() for name in next(rows, (0, []))[1]]
+    header = _header(rows)
     if not header:
         raise InputError(f"{path.name} must have a header and at least two rows of numbers.")
     repeated = sorted({name for name in header if header.count(name) > 1})
@@ -56,6 +56,15 @@ def read_columns(path: Path, time: str, columns: Sequence[str] | None) -> tuple[
     if len(values) < 2:
         raise InputError(f"{path.name} must have a header and at least two rows of numbers.")
     return values[:, 0].copy(), values[:, 1:].copy()
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file."""
+    return _header(_rows(path))
+
+
+def _header(rows: Iterator[tuple[int, list[str]]]) -> list[str]:
+    return [name.strip() for name in next(rows, (0, []))[1]]
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -17,8 +17,6 @@ import numpy as np
 
 from ukctrl.analysis.linear.design import NoDesign, designed
 from ukctrl.analysis.linear.loop_terms import LoopTerms, loop_terms
-from ukctrl.control.controller import Controller
-from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError, UkctrlError, quoted
 from ukctrl.core.number_text import number
@@ -42,7 +40,7 @@ class Stands(NamedTuple):
     unknown: Mapping[str, str] = MappingProxyType({})
     """Why nothing is known of the others."""
     told: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """What a law takes as known of the uncertainty, by its fields."""
+    """What a law takes as known of the uncertainty, by its fields, or has practised."""
     limited: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Motors whose limit a law's first command is beyond."""
 
@@ -144,7 +142,7 @@ def stands(variants: Mapping[str, Scenario], asked: Terms | None = None) -> Stan
             limited[name] = _limited(variant)
         except Exception as error:  # a law of one's own may raise anything: its run tells
             unknown[name] = str(error)
-    told = {name: _told(variant.controller) for name, variant in variants.items()}
+    told = {name: variant.controller.told for name, variant in variants.items()}
     return Stands(
         asked,
         loops,
@@ -162,20 +160,3 @@ def _limited(scenario: Scenario) -> tuple[str, ...]:
     limits = loop.robot.effort_limit
     beyond = np.flatnonzero((limits > 0.0) & (np.abs(u) > limits))
     return tuple(loop.robot.actuators[k] for k in beyond)
-
-
-def _told(law: Controller) -> tuple[str, ...]:
-    """Return by which settings a law knows how wrong the model may be."""
-    feedback = getattr(law, "feedback", None)
-    if not isinstance(feedback, Feedback):
-        return ()
-    return tuple(name for name in feedback.told if _says(getattr(feedback, name)))
-
-
-def _says(value: object) -> bool:
-    """Tell whether a bound is one: a number, or several, that is not zero."""
-    if isinstance(value, Mapping):
-        return any(map(_says, value.values()))
-    if isinstance(value, tuple):
-        return any(map(_says, value))
-    return isinstance(value, float) and value != 0.0
