@@ -145,6 +145,26 @@ def test_noise_does_not_pile_up(tmp_path):
     assert np.mean(sizes[6:]) < 1.3 * np.sqrt(4.0 / 3.0) * sizes[0]
 
 
+def test_it_is_learnt_from_what_an_observer_lets_the_law_see(tmp_path):
+    seen = particle(
+        observer={"kind": "luenberger", "bandwidth": 40.0},
+        effect=({"kind": "noise", "std": 1e-3},),
+    )
+    practice = learn(seen, Learning(trials=1, gain=1.0), folder=tmp_path)
+    result = simulate(seen.replace({"timing.sample": PERIOD}))
+    assert practice.errors[0] == result.metric("rms_phi")
+    t = PERIOD * np.arange(TICKS)
+    r = np.column_stack([0.2 * np.sin(3 * t), 0.1 * np.cos(2 * t)])
+    dr = np.column_stack([0.6 * np.cos(3 * t), -0.2 * np.sin(2 * t)])
+    e, de = result["q_estimated"][:-1] - r, result["v_estimated"][:-1] - dr
+    left = np.diff(de, axis=0) / PERIOD + ALPHA * de[:-1] + BETA * e[:-1]
+    b, a = butter(2, 20.0, fs=1.0 / PERIOD)
+    left = np.vstack([left, left[-1:]])
+    c = filtfilt(b, a, -left, axis=0, padtype="even", padlen=5)
+    file = np.loadtxt(tmp_path / "after-1.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(file[:, 1:], c, rtol=0.0, atol=ROUNDING)
+
+
 def late():
     """Return the mass whose inputs are two ticks late."""
     return particle(effect=({"kind": "input_delay", "ticks": 2},))
