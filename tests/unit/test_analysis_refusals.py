@@ -195,8 +195,8 @@ def test_a_start_whose_law_has_no_input_is_looked_at_where_it_accelerates_least(
 
 def test_what_a_linear_loop_leaves_out_is_told():
     def told(switches, rough):
-        law = SimpleNamespace(switches=switches)
-        return _notes(SimpleNamespace(effect=()), None, law, rough)
+        loop = SimpleNamespace(law=SimpleNamespace(switches=switches), estimator=None)
+        return _notes(SimpleNamespace(effect=()), None, loop, rough)
 
     assert told(False, 0.0) == []
     assert told(True, 0.25) == [

@@ -112,6 +112,19 @@ def runs(*strict):
     return [one(each) for each in strict]
 
 
+class Unknown:
+    """A journal that knows nothing, and keeps what is done."""
+
+    def __init__(self):
+        self.added = []
+
+    def find(self, run):
+        return None
+
+    def add(self, run, outcome):
+        self.added.append(outcome.name)
+
+
 FULL = MachineFailure("no disk.")
 
 
@@ -125,15 +138,17 @@ FULL = MachineFailure("no disk.")
     ],
 )
 def test_runs_come_in_their_order_whichever_is_done_first(crew, names, stopped, failure):
-    outcomes, *rest = _made(runs(True, False, False), crew, None)
+    kept = Unknown()
+    outcomes, *rest = _made(runs(True, False, False), kept, crew, None)
     assert [outcome.name for outcome in outcomes] == names
     assert rest == [stopped, failure]
+    assert sorted(kept.added, key=str) == sorted(names[names[0] == "a" :], key=str)
 
 
 def test_without_a_single_first_run_there_is_nothing_to_compare():
     with pytest.raises(MachineFailure, match="no disk"):
-        _made(runs(True, True), Crew(error=FULL), None)
-    assert _made(runs(False, True), Crew(error=FULL), None) == ([], False, "no disk.")
+        _made(runs(True, True), Unknown(), Crew(error=FULL), None)
+    assert _made(runs(False, True), Unknown(), Crew(error=FULL), None) == ([], False, "no disk.")
 
 
 @pytest.mark.parametrize(("strict", "kept"), [(True, 1), (False, 0)])
@@ -144,5 +159,5 @@ def test_of_a_stopped_run_the_first_is_kept_and_half_a_repeat_is_none(strict, ke
                 take(0, ran("half", stopped=True))
             return False
 
-    outcomes, stopped, _ = _made(runs(strict), Stopped(), None)
+    outcomes, stopped, _ = _made(runs(strict), Unknown(), Stopped(), None)
     assert (len(outcomes), stopped) == (kept, True)

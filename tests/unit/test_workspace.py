@@ -127,8 +127,8 @@ def test_every_key_is_explained():
 
 
 def test_every_key_of_scenarios_and_cards_is_on_its_page():
-    page = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
-    text = page.read_text(encoding="utf-8")
+    pages = Path(__file__).parents[2] / "docs" / "reference"
+    text = "".join((pages / name).read_text("utf-8") for name in ("scenarios.md", "sensing.md"))
     paths = {
         *dir(reference),
         "Harmonic",
