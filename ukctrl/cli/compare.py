@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import Budget, Journal, Plants
 
-WAYS_AND_DAMPING = ("bandwidth", "settling", "rejection", "damping")
-"""What `--equal` may give."""
 Repeats = Annotated[
     int | None,
     typer.Option(
@@ -231,13 +229,13 @@ def _levels(text: str | None) -> list[float]:
 
 def _terms(text: str) -> Terms:
     """Read what loops are designed for: ``bandwidth=100,damping=0.7``."""
-    from ukctrl.control.terms import Terms
+    from ukctrl.control.terms import TERMS, Terms
     from ukctrl.core.files.table_paths import parse_value
 
     table: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or name not in WAYS_AND_DAMPING:
+        if not equals or name not in TERMS:
             raise InputError(
                 "--equal must be one of bandwidth=, settling= and rejection=, with damping= where "
                 f"it is not 1; got '{text}'."

@@ -37,6 +37,8 @@ Poles = Literal[1, 2, 3]
 """How many poles the error of a row has; three: two and that of an integral."""
 WAYS = ("settling", "bandwidth", "rejection")
 """The terms of which one is given."""
+TERMS = ("bandwidth", "settling", "rejection", "damping")
+"""All that may be asked, by the names that files and commands have for it."""
 
 
 @final

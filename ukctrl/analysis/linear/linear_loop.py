@@ -232,8 +232,9 @@ def linear_loop(
     """
     if period is not None:
         scenario = scenario.replace({"timing.control": period})
-    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
-    return loop_of(scenario, Loop(scenario), point)
+    ready = Loop(scenario)
+    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at, ready=ready)
+    return loop_of(scenario, ready, point)
 
 
 def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop:

@@ -23,12 +23,15 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, linear_loop
+from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, loop_of
 from ukctrl.analysis.linear.margins import Margins, margins_at
+from ukctrl.analysis.linear.operating_point import operating_point
+from ukctrl.analysis.linear.response import Response
 from ukctrl.analysis.linear.sampling import sampled_plant
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Complex, Matrix, Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.extremes import max_abs
+from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
 GRIP = 1e-9
@@ -81,13 +84,18 @@ class LoopTerms:
 
 
 @one_blas_thread()
-def loop_terms(scenario: Scenario) -> LoopTerms:
+def loop_terms(scenario: Scenario, ready: Loop | None = None) -> LoopTerms:
     """Return what the loop of a scenario is at its start.
+
+    Args:
+        scenario: The scenario.
+        ready: The scenario ready to run, where it has been made so already.
 
     Raises:
         InputError: The scenario has no motors or no controller, or the law no command there.
     """
-    loop = linear_loop(scenario)
+    ready = Loop(scenario) if ready is None else ready
+    loop = loop_of(scenario, ready, operating_point(scenario, ready=ready))
     rates = sorted(loop.rates().tolist(), key=lambda s: (-s.real, s.imag))
     margins: list[Margins] = []
     if growth(loop) <= 0.0:
@@ -153,7 +161,14 @@ def _pushes(loop: LinearLoop) -> list[Push | None]:
 
 def _first_crossing(loop: LinearLoop, push: Push, row: int, grid: Vector) -> float:
     """Return where a row's sensitivity first is not below `TAKEN_AWAY`, by bisection [rad/s]."""
-    below = _sensitivity(loop, push, row, grid) < TAKEN_AWAY
+    answered, integrated = _answers(loop, push, row)
+
+    def taken_away(frequencies: Vector) -> Flags:
+        with np.errstate(all="ignore"):
+            ratio = answered.along(frequencies) / integrated.along(frequencies)
+        return np.asarray(np.abs(ratio[:, 0, 0]) < TAKEN_AWAY)
+
+    below = taken_away(grid)
     if below.all():
         return float(grid[-1])
     k = int(np.argmin(below))
@@ -162,32 +177,22 @@ def _first_crossing(loop: LinearLoop, push: Push, row: int, grid: Vector) -> flo
     low, high = float(grid[k - 1]), float(grid[k])
     while high - low > EXACT * high:
         middle = math.sqrt(low * high)
-        if _sensitivity(loop, push, row, np.array([middle]))[0] < TAKEN_AWAY:
+        if taken_away(np.array([middle]))[0]:
             low = middle
         else:
             high = middle
     return high
 
 
-def _sensitivity(loop: LinearLoop, push: Push, row: int, grid: Vector) -> Vector:
-    """Return the size of a row's sensitivity at frequencies [rad/s], shape ``(len(grid),)``."""
-    c = np.zeros(len(loop.A))
-    c[: len(loop.plant.A)] = loop.plant.C[row]
-    chain = np.eye(push.order, k=1)
-    end, last = np.eye(push.order)[0], np.eye(push.order)[-1]
-    s: Complex = np.asarray(1j * grid, dtype=np.complex128)
+def _answers(loop: LinearLoop, push: Push, row: int) -> tuple[Response, Response]:
+    """Return what a row answers to its push, and what it would without any loop."""
+    c = np.zeros((1, len(loop.A)))
+    c[0, : len(loop.plant.A)] = loop.plant.C[row]
+    answered = Response(loop.closed, (loop.B @ push.inputs)[:, None], c, loop.period)
+    chain, ends = np.eye(push.order, k=1), np.eye(push.order)
+    last = ends[:, -1:]
     if loop.period is not None:
-        s = np.asarray(np.exp(s * loop.period), dtype=np.complex128)
         names = tuple(map(str, range(push.order)))
-        held = sampled_plant(chain, last[:, None], names, ("1",), loop.period, (0.0,))
-        chain, last = held.A, held.B[:, 0]
-    with np.errstate(all="ignore"):
-        answered = _response(loop.closed, loop.B @ push.inputs, c, s)
-        return np.asarray(np.abs(answered / _response(chain, last, end, s)))
-
-
-def _response(A: Matrix, b: Vector, c: Vector, s: Complex) -> Complex:
-    """Return ``c (s I - A)^-1 b``."""
-    shifted = s[:, None, None] * np.eye(len(A)) - A
-    column = np.broadcast_to(b[:, None], (len(s), len(b), 1))
-    return np.asarray(np.linalg.solve(shifted, column)[:, :, 0] @ c)
+        held = sampled_plant(chain, last, names, ("1",), loop.period, (0.0,))
+        chain, last = held.A, held.B
+    return answered, Response(chain, last, ends[:1], loop.period)

@@ -138,8 +138,9 @@ def stands(variants: Mapping[str, Scenario], asked: Terms | None = None) -> Stan
     limited: dict[str, tuple[str, ...]] = {}
     for name, variant in variants.items():
         try:
-            loops[name] = loop_terms(variant)
-            limited[name] = _limited(variant)
+            ready = Loop(variant)
+            loops[name] = loop_terms(variant, ready)
+            limited[name] = _limited(ready)
         except Exception as error:  # a law of one's own may raise anything: its run tells
             unknown[name] = str(error)
     told = {name: variant.controller.told for name, variant in variants.items()}
@@ -152,9 +153,8 @@ def stands(variants: Mapping[str, Scenario], asked: Terms | None = None) -> Stan
     )
 
 
-def _limited(scenario: Scenario) -> tuple[str, ...]:
+def _limited(loop: Loop) -> tuple[str, ...]:
     """Return the motors that the first command asks for more than they can give."""
-    loop = Loop(scenario)
     q, v, memory = loop.state
     u = loop.law.command(loop.t0, q, v, memory).u
     limits = loop.robot.effort_limit

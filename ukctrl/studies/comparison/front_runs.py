@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ukctrl.analysis.linear.design import Designer, NoDesign
-from ukctrl.control.terms import Terms
+from ukctrl.control.terms import TERMS, Terms
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.simulation.result.metrics import unit_in
 from ukctrl.simulation.result.quantities import Labels
@@ -18,7 +18,7 @@ from ukctrl.studies.comparison.fronts import FrontPoint, Fronts, LawFront
 from ukctrl.studies.tuning import Gain, gains_of, with_ranges
 from ukctrl.studies.tuning.cost import Cost
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
-from ukctrl.studies.tuning.gains import DECADE, TERMS, Range
+from ukctrl.studies.tuning.gains import DECADE, Range
 from ukctrl.studies.tuning.search import order_of
 
 DAMPING = (0.7, 1.5)

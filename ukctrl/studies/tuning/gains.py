@@ -8,14 +8,12 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from ukctrl.control.terms import TERMS
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Quantity
 from ukctrl.core.files.table_paths import parse_value
 from ukctrl.simulation.scenario import Scenario
 
-TERMS = ("bandwidth", "settling", "rejection", "damping")
-"""What may be searched over in place of gains: what the errors are asked to do, from which the
-gains of every law follow; see `ukctrl.control.terms`."""
 DECADE = 10.0
 """By this factor below and above the card's value a range reaches that nobody has given."""
 DIGITS = 4

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ukctrl.analysis.linear.design import Designer
-from ukctrl.control.terms import Terms
+from ukctrl.control.terms import TERMS, Terms
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.task import Progress, part
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
-from ukctrl.studies.tuning.gains import TERMS, Gain, Range, gains_of, with_ranges
+from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
 from ukctrl.studies.tuning.methods import SEARCH
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.search_space import Explored, Turned

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from ukctrl.control.controller import law_name
+from ukctrl.control.terms import TERMS
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -16,7 +17,7 @@ from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.batch.users_files import files_of
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
-from ukctrl.studies.tuning.gains import TERMS, gains_of
+from ukctrl.studies.tuning.gains import gains_of
 from ukctrl.studies.tuning.search import Budget, tune_all
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_journal import Journal
