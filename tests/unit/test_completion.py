@@ -283,3 +283,16 @@ def test_the_index_has_a_line_for_each_table():
     tables = json.loads(index.FILE.read_text("utf-8"))["tables"]
     assert len(index.FILE.read_text("utf-8").splitlines()) > len(tables) > 100
     assert Path(index.FILE).stat().st_size < 64_000
+
+
+def test_a_folder_whose_name_a_shell_would_read_is_one_word(tmp_path, monkeypatch):
+    odd = tmp_path / "o'brien $(touch ran)"
+    monkeypatch.setenv("XDG_DATA_HOME", str(odd))
+    bash = shells.shells()["bash"]
+    bash.place.parent.mkdir(parents=True)
+    bash.place.write_text("echo read", encoding="utf-8")
+    done = subprocess.run(
+        ["bash", "-c", bash.line], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "read\n"
+    assert not (tmp_path / "ran").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError, unknown_name
@@ -65,14 +66,16 @@ def shells() -> dict[str, Shell]:
     data = _folder("XDG_DATA_HOME", home / ".local/share") / "ukctrl"
     config = _folder("XDG_CONFIG_HOME", home / ".config")
     bash, zsh = data / "completion.bash", data / "completion.zsh"
+    read_bash, read_zsh = (
+        f"[ -f {quote(str(each))} ] && . {quote(str(each))}" for each in (bash, zsh)
+    )
     return {
-        "bash": Shell(BASH, bash, home / ".bashrc", f"[ -f '{bash}' ] && . '{bash}'"),
+        "bash": Shell(BASH, bash, home / ".bashrc", read_bash),
         "zsh": Shell(
             ZSH,
             zsh,
             _folder("ZDOTDIR", home) / ".zshrc",
-            "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }; "
-            f"[ -f '{zsh}' ] && . '{zsh}'",
+            "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }; " + read_zsh,
         ),
         "fish": Shell(FISH, config / "fish/completions/ukctrl.fish"),
     }
