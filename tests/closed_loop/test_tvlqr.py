@@ -62,8 +62,8 @@ def test_the_gains_are_those_of_riccatis_equation_integrated():
     errors = []
     for count in (200, 400):
         h = T / count
-        systems = [moving((k + 0.5) * h) for k in range(count)]
-        K = riccati_backwards(systems, R, S, h, moving(T)[1])
+        systems = [(*moving((k + 0.5) * h), R) for k in range(count)]
+        K = riccati_backwards(systems, S, h, (*moving(T), R))
         assert K.shape == (count + 1, 1, 2)
         # The gain of a step's start takes that step's B; compare with B there.
         B0, B1 = moving(0.0)[1], moving(0.5 * h)[1]
@@ -77,14 +77,14 @@ def test_the_gains_of_a_hold_are_the_best_of_all_inputs():
     R, S, h, count = np.array([[0.5]]), np.diag([3.0, 1.0]), 0.2, 6
     from ukctrl.control.regulators.riccati import sampled
 
-    systems = [moving((k + 0.5) * h) for k in range(count)]
-    K = ticks_backwards(systems, R, S, h)
+    systems = [(*moving((k + 0.5) * h), R) for k in range(count)]
+    K = ticks_backwards(systems, S, h)
     x0 = np.array([0.7, -0.4])
 
     def cost(u):
         x, total = x0, 0.0
-        for (A, B, Q), push in zip(systems, u, strict=True):
-            Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, h)
+        for system, push in zip(systems, u, strict=True):
+            Ad, Bd, Qd, Rd, Nd = sampled(*system, h)
             w = np.array([push])
             total += x @ Qd @ x + w @ Rd @ w + 2.0 * x @ Nd @ w
             x = Ad @ x + Bd @ w
@@ -94,8 +94,8 @@ def test_the_gains_of_a_hold_are_the_best_of_all_inputs():
 
     best = minimize(cost, np.zeros(count), method="BFGS", options={"gtol": 1e-10})
     x, u = x0, []
-    for (A, B, Q), gain in zip(systems, K, strict=True):
-        Ad, Bd, *_ = sampled(A, B, Q, R, h)
+    for system, gain in zip(systems, K, strict=True):
+        Ad, Bd, *_ = sampled(*system, h)
         w = -gain @ x
         u.append(w[0])
         x = Ad @ x + Bd @ w

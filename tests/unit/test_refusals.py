@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -172,7 +173,10 @@ REFUSED = [
         "--fuzzy must give start, uncertainty, horizon, price; 'uncertainty' is missing. Such as "
         '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".',
     ),
-    (lambda: input_weight(1.0, ()), "a regulator needs a robot with inputs; this one has none."),
+    (
+        lambda: input_weight(1.0, SimpleNamespace(inputs=())),
+        "a regulator needs a robot with inputs; this one has none.",
+    ),
     # simulation
     (lambda: StartState(q=3), "StartState: q: must be a list, or a table by coordinate; got 3."),
     *(

@@ -19,7 +19,7 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.measured_tick import MeasuredTick
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.control.terms import Terms
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Command, Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -281,9 +281,9 @@ class Controller(abc.ABC):
 
     acts: ClassVar[bool] = True
     """Whether it gives inputs at all, so that its ticks are worth timing."""
-    searched_weight: ClassVar[str | None] = None
-    """Field that is searched for what is asked, where `gains_for` cannot say: the weight of the
-    inputs in the cost of a regulator."""
+    poles_aimed_at: ClassVar[Poles | None] = None
+    """How many poles `gains_for` means to give the error of each row, of a law where it comes out
+    nearly so: it is asked for more or less until the loop has what they would have."""
 
     name: str = ""
     """Short name; absent: the card's."""

@@ -111,9 +111,9 @@ class Terms:
         fast = w * (self.damping + apart)
         return w * w / fast, fast
 
-    def as_bandwidth(self) -> float:
-        """Return the bandwidth of an error of second order that does what is asked [rad/s]."""
-        return self.frequency() * _crosses(self.damping, 2)
+    def as_bandwidth(self, poles: Poles = 2) -> float:
+        """Return the bandwidth of an error of so many poles that does what is asked [rad/s]."""
+        return self.frequency(poles) * _crosses(self.damping, poles)
 
     def __str__(self) -> str:
         name = next(name for name in WAYS if getattr(self, name) is not None)

@@ -310,7 +310,7 @@ def test_between_knots_gains_are_straight_and_beyond_the_ends_those_of_the_ends(
 def test_gains_of_a_long_step_are_those_of_the_regulator_for_ever():
     """In parts: the exponential over the whole would grow beyond all digits."""
     gains, S = best(A, B, Q, R, None)
-    found = riccati_backwards([(A, B, Q)], R, 0.1 * S, 500.0, B)
+    found = riccati_backwards([(A, B, Q, R)], 0.1 * S, 500.0, (A, B, Q, R))
     np.testing.assert_allclose(found[0], gains, rtol=0.0, atol=1e-7)
     np.testing.assert_allclose(found[1], 0.1 * gains, **CLOSED)
 

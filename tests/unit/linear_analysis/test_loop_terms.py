@@ -5,14 +5,20 @@ import pytest
 from scipy import signal
 from scipy.optimize import brentq
 
-from ukctrl import Scenario, control
+from ukctrl import Robot, Scenario, control
 from ukctrl.analysis.linear import designed, linear_loop, loop_terms
 from ukctrl.analysis.linear.loop_terms import row_bandwidths
 from ukctrl.control.terms import Terms, polynomial
 from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant
+from ukctrl.robot import Elastic, Lagrangian, Options
+from ukctrl.simulation.scenario import Timing
+from ukctrl.simulation.simulate import Loop
 
 pytestmark = pytest.mark.portable
 HALF_POWER = np.sqrt(0.5)
+BAUMGARTE = control.Baumgarte(alpha=1.0, beta=1.0)
 
 
 @pytest.mark.parametrize("damping", [0.05, 0.4, 0.7, 1.0, 1.7, 10.0])
@@ -101,6 +107,9 @@ def test_joint_laws_have_it_on_the_inertia_of_their_joint(plants):
         control.SlotineLi(kappa=1.0, kd=1.0),
         control.PolePlacement(settling=1.0, q=(0.0,)),
         control.Lqr(q=(0.0,)),
+        control.Lqi(q=(0.0,)),
+        control.Tvlqr(),
+        control.IoLinearisation(alpha=1.0, beta=1.0),
     ):
         task = plants.scenario(plants.mass(3.0), controller=law)
         made = task.replace(designed(task, Terms(bandwidth=25.0)).gains)
@@ -133,13 +142,68 @@ def test_under_a_hold_it_is_that_of_the_sampled_loop(plants, period):
     assert found == pytest.approx(brentq(size, 0.1, 0.9 * np.pi / T), rel=1e-9)
 
 
-def test_a_row_behind_springs_is_integrated_as_often_as_there_are():
-    """Eight poles at -5: the sensitivity is their high-pass of eighth order."""
-    loop = linear_loop(Scenario.load("four-mass-chain", {"timing.duration": 0.1}))
-    ratio = 2.0 ** (-1.0 / 8.0)
-    np.testing.assert_allclose(
-        row_bandwidths(loop), [5.0 * np.sqrt(ratio / (1.0 - ratio))], rtol=1e-4
+def test_a_row_behind_springs_is_pushed_itself():
+    """Four masses whose last a force accelerates; one input gives eight poles at -5 in one way."""
+    m, k = np.array([1.0, 1.5, 2.0, 1.0]), np.diag([60.0, 50.0, 40.0])
+    D = np.diff(np.eye(4), axis=0)
+    A = np.block([[np.zeros((4, 4)), np.eye(4)], [-(D.T @ k @ D) / m[:, None], np.zeros((4, 4))]])
+    b, push = np.eye(8)[4], np.eye(8)[7]
+    reach = np.array([np.linalg.matrix_power(A, i) @ b for i in range(8)]).T
+    wanted = sum(
+        c * np.linalg.matrix_power(A, 8 - i) for i, c in enumerate(np.poly(np.full(8, -5.0)))
     )
+    closed = A - np.outer(b, np.linalg.solve(reach.T, np.eye(8)[7]) @ wanted)  # Ackermann
+
+    def size(w):
+        answer = np.linalg.solve(1j * w * np.eye(8) - closed, push)[3]
+        return w * w * abs(answer) - HALF_POWER
+
+    grid = np.geomspace(1e-3, 100.0, 2000)
+    first = grid[np.argmax([size(w) >= 0.0 for w in grid])]
+    loop = linear_loop(Scenario.load("four-mass-chain", {"timing.duration": 0.1}))
+    np.testing.assert_allclose(row_bandwidths(loop), [brentq(size, 1e-3, first)], rtol=1e-4)
+
+
+ELASTIC = (
+    {"kind": "elastic_linearisation", "alpha": 1.0, "beta": 1.0},
+    {"kind": "elastic_cascade", "alpha": 1.0, "beta": 1.0},
+    {"kind": "elastic_singular_perturbation"},
+    {"kind": "elastic_singular_perturbation", "order": 1},
+    {"kind": "elastic_tracking", "alpha": 1.0, "beta": 1.0},
+)
+
+
+@pytest.mark.parametrize("law", ELASTIC, ids=lambda law: f"{law['kind']}-{law.get('order', 0)}")
+@pytest.mark.parametrize("feedback", [BAUMGARTE, control.FirstOrder(kappa=1.0)], ids=["two", "one"])
+def test_links_behind_springs_get_the_bandwidth_that_was_asked_for(law, feedback):
+    """Beside the loop of one link and its motor, of the gains that were found."""
+    mass, rotor, spring = 2.0, 0.5, 900.0
+    robot = Robot.build(
+        Lagrangian(coordinates=["q"], kinetic=f"{mass}/2*v.q**2"),
+        Options(elastic=Elastic(stiffness=spring, motor_inertia=rotor)),
+    )
+    task = Scenario(
+        title="One elastic joint",
+        robot=robot,
+        servo=(JointFollows(joints=("q",), path=Constant(value=(0.0,))),),
+        controller={**law, "feedback": feedback},
+        timing=Timing(duration=1.0, sample=0.1),
+    )
+    made = task.replace(designed(task, Terms(bandwidth=9.0)).gains)
+    np.testing.assert_allclose(loop_terms(made).bandwidth, [9.0], rtol=1e-4)
+    one = np.eye(4)
+    loop = Loop(made)
+    slopes = np.array([loop.law.command(0.0, x[:2], x[2:], loop.law.memory).u for x in one])
+    A = np.zeros((4, 4))
+    A[:2, 2:] = np.eye(2)
+    A[2:, :2] = spring * np.array([[-1.0, 1.0], [1.0, -1.0]]) / [[mass], [rotor]]
+    A[3] += slopes[:, 0] / rotor
+
+    def sensitivity(w):
+        return w * w * abs(np.linalg.solve(1j * w * one - A, one[2])[0])
+
+    assert sensitivity(9.0) == pytest.approx(HALF_POWER, rel=1e-3)
+    assert max(sensitivity(w) for w in np.linspace(0.1, 8.9, 90)) < HALF_POWER
 
 
 def test_what_does_nothing_has_no_bandwidth(plants):
@@ -147,3 +211,27 @@ def test_what_does_nothing_has_no_bandwidth(plants):
     found = loop_terms(plants.scenario(plants.mass(), controller=idle))
     assert found.bandwidth == (0.0,)
     assert found.position_noise == found.speed_noise == 0.0
+
+
+@pytest.mark.parametrize("damping", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("law", ["lqr", "lqi"])
+def test_a_regulator_gives_all_freedoms_the_poles_of_the_error_that_is_asked_for(law, damping):
+    """Where its rows are the joints, which have no gravity in the plane and are coupled."""
+    poles = 2 if law == "lqr" else 3
+    rows = {"kind": "joint_follows", "joints": ["q1", "q2", "q3", "q4"]}
+    still = {**rows, "path": {"kind": "constant", "value": [0.3, 0.8, 0.1, 0.0]}}
+    task = Scenario.load("scara-helix", {"controller": {"use": law}})
+    task = task.replace(
+        {
+            "servo": [still],
+            "start": {"q": {"q1": 0.3, "q2": 0.8, "q3": 0.1, "q4": 0.0}},
+            "controller.follow": "equilibrium",
+        }
+    )
+    terms = Terms(bandwidth=30.0, damping=damping)
+    found = linear_loop(task.replace(designed(task, terms).gains)).poles()
+    w = terms.frequency(poles)
+    expected = np.repeat(w * np.roots(polynomial(damping, poles)), 4)
+    np.testing.assert_allclose(
+        np.poly(found), np.poly(expected), rtol=1e-4 if law == "lqr" else 1e-3
+    )

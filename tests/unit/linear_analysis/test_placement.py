@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ukctrl import Robot, simulate
-from ukctrl.analysis.linear import designed, linear_loop
+from ukctrl import Robot, Scenario, simulate
+from ukctrl.analysis.linear import designed, linear_loop, loop_terms
 from ukctrl.control.regulators.pole_placement import asked
 from ukctrl.control.terms import SETTLED, Terms, natural_frequency
 from ukctrl.core.errors import GainError, InputError
@@ -71,3 +71,11 @@ def test_what_no_motor_moves_cannot_be_placed(plants):
 def test_bad_wishes_are_refused(plants):
     with pytest.raises(InputError, match="damping ratio must be from"):
         linear_loop(plants.scenario(plants.mass(), controller=law(1.0, 50.0)))
+
+
+def test_more_motors_than_freedoms_place_the_poles_of_these_alone():
+    redundant = Scenario.load(
+        "three-rrr-redundant", {"controller": {"use": "pole-placement"}, "timing.duration": 0.1}
+    )
+    found = loop_terms(redundant.replace(designed(redundant, Terms(bandwidth=30.0)).gains))
+    np.testing.assert_allclose(found.bandwidth, 30.0, rtol=0.02)

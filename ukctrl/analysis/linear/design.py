@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -16,7 +15,7 @@ from ukctrl.analysis.linear.loop_terms import row_bandwidths
 from ukctrl.analysis.linear.margins import disk_at
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.control.controller import law_name
-from ukctrl.control.terms import SETTLED, Terms
+from ukctrl.control.terms import SETTLED, Poles, Terms
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
@@ -27,16 +26,20 @@ from ukctrl.simulation.scenario import Scenario
 KNOWN = (
     "servo with a feedback of this kind (at a damping of 1 or more: any but exact), "
     "computed_torque, operational_space, resolved_acceleration, pd_gravity, pid, slotine_li, "
-    "pole_placement, lqr, lqi or mpc"
+    "pole_placement, lqr, lqi, tvlqr, mpc, io_linearisation or one through elastic joints"
 )
 DIGITS = 6
 """Significant digits of a gain; a settling time is kept to as many."""
-DECADES = 12
-"""How far the weight of an input is moved from the card's, either way, in the search for it."""
+MOST = 1e6
+"""Up to which multiple, and down to which part, of what is asked a law is asked for instead."""
 BRIEF = 20.0
 """Length of a scenario of which the start alone is looked at, in ticks or samples."""
-NEAR = 1e-5
-"""How near the logarithm of the weight is brought to its limit."""
+NEAR = 1e-6
+"""How near the logarithm of what the loop has is brought to that of what is asked."""
+SURELY = 1e-3
+"""What is further off was no crossing but the end of what has a value."""
+FIRST_STEP, LONGEST_STEP = 0.05, 1.2
+"""Steps of the logarithm in the search for it."""
 
 
 class NoDesign(InputError):
@@ -62,10 +65,11 @@ class Design:
 def designed(scenario: Scenario, terms: Terms) -> Design:
     """Return the gains of a scenario's controller that bring the errors about as asked.
 
+    Where the gains of a law bring that about nearly, it is asked for more or less until the row of
+    its loop that has least bandwidth has what an error has that does what is asked; or, of a
+    regulator that is to settle in a time, until its slowest pole does.
     Joint-space laws whose gains are forces get them times the inertia that each joint has at the
-    start. Of a regulator, the weight of the inputs is chosen so that its slowest pole settles in
-    that time, or the row of least bandwidth has that much; its damping follows from the other
-    weights.
+    start.
 
     Raises:
         NoDesign: The controller has no such gains.
@@ -100,55 +104,100 @@ class Designer:
             return self._inertia
 
         gains = law.gains_for(terms, inertia)
-        if asked:
+        if gains and law.poles_aimed_at is not None:
+            gains = self._adjusted(terms, law.poles_aimed_at, inertia)
+            notes.append("asked until the slowest row of the loop has it at the start.")
+        elif asked:
             notes.append("each joint as if it were alone, with its inertia at the start.")
-        if gains is None and law.searched_weight is not None:
-            gains = {law.searched_weight: _weight(self._scenario, law.searched_weight, terms)}
-            notes.append("the damping of a regulator follows from its weights.")
         if gains is None:
             raise NoDesign(
                 f"controller '{law_name(law)}' must be one whose gains follow from {terms}: "
                 f"{KNOWN}."
             )
-        rounded = {f"controller.{path}": _rounded(value) for path, value in gains.items()}
-        return Design(terms=terms, gains=rounded, notes=tuple(notes))
+        return Design(terms=terms, gains=_within(gains), notes=tuple(notes))
+
+    def _adjusted(
+        self, terms: Terms, poles: Poles, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        """Return the gains with which the loop has what is asked.
+
+        Raises:
+            InputError: None give it that.
+        """
+        law, briefly = self._scenario.controller, brief(self._scenario)
+        placed = Loop(briefly).law.poles  # a card that does not fit the task says so here
+        bandwidth = wanted = terms.as_bandwidth(poles)
+        what, unit = "bandwidth of its slowest row", "rad/s"
+        if terms.settling is not None and placed is not None:
+            wanted = -math.log(SETTLED) / terms.settling
+            what, unit = "decay of its slowest pole", "1/s"
+        found: dict[float, float] = {}
+        refused: list[str] = []
+
+        def gains(x: float) -> Mapping[str, Any]:
+            asked = Terms(bandwidth=bandwidth * math.exp(x), damping=terms.damping)
+            return law.gains_for(asked, inertia) or {}
+
+        def quickness(variant: Scenario) -> float:
+            if unit == "rad/s":
+                return min(row_bandwidths(linear_loop(variant)), default=math.nan)
+            placed = Loop(variant).law.poles
+            assert placed is not None  # as those of the card
+            return float(-growth_of(as_rates(placed, variant.timing.control)))
+
+        def miss(x: float) -> float:
+            if x not in found:
+                try:
+                    found[x] = quickness(briefly.replace(_within(gains(x))))
+                except (UkctrlError, ArithmeticError, ValueError) as error:
+                    refused.append(str(error))
+                    found[x] = 0.0
+            return math.log(found[x] / wanted) if found[x] > 0.0 else -math.inf
+
+        x = crossing(miss, math.log(MOST))
+        if x is None:
+            best = max(found.values())
+            if best <= 0.0 and refused:
+                raise InputError(
+                    f"no gains of '{law_name(law)}' are found for {terms}: {refused[0]}"
+                )
+            most, instead = f"{best:.3g} {unit} at most", "less"
+            if best > wanted:
+                least = min(value for value in found.values() if value > 0.0)
+                most, instead = f"not known below {least:.3g} {unit}", "more"
+            raise InputError(
+                f"no gains of '{law_name(law)}' are found for {terms}: the {what} is {most}, and "
+                f"{wanted:.3g} {unit} is asked. Ask for {instead}."
+            )
+        return gains(x)
 
 
-def _weight(scenario: Scenario, name: str, terms: Terms) -> float:
-    """Return the largest weight of all inputs with which a regulator is as quick as asked."""
-    if terms.settling is None:
-        what, unit, needed = "bandwidth", "rad/s", terms.as_bandwidth()
-    else:
-        what, unit, needed = "decay of its slowest pole", "1/s", -math.log(SETTLED) / terms.settling
+def crossing(miss: Callable[[float], float], furthest: float) -> float | None:
+    """Return where a rising function is zero, from 0 outwards; None where it is not found.
 
-    briefly = brief(scenario)
+    Args:
+        miss: Minus infinity where it has no value.
+        furthest: How far to look.
+    """
+    from scipy.optimize import brentq
 
-    @functools.cache
-    def quickness(R: float) -> float:
-        weighed = briefly.replace({f"controller.{name}": R})
-        try:
-            if terms.settling is None:
-                return min(row_bandwidths(linear_loop(weighed)), default=-math.inf)
-            law = Loop(weighed).law
-        except (UkctrlError, ArithmeticError, ValueError):
-            return -math.inf
-        assert law.poles is not None  # it has a weight to be searched
-        return float(-growth_of(as_rates(law.poles, scenario.timing.control)))
+    def bounded(x: float) -> float:
+        return min(max(miss(x), -furthest), furthest)
 
-    exponents = np.arange(DECADES, -DECADES - 1, -1).tolist()
-    quick = next((k for k in exponents if quickness(10.0**k) >= needed), None)
-    if quick is None:
-        best = max(quickness(10.0**k) for k in exponents)
-        raise InputError(
-            f"no weight of the inputs makes the regulator as quick as asked, {terms}: its {what} "
-            f"is {best:.3g} {unit} at most, and {needed:.3g} {unit} is needed. Change the weights "
-            "of the states, or ask for less."
-        )
-    low, high = float(quick), float(quick + 1)
-    while high - low >= NEAR:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if quickness(10.0**middle) >= needed else (low, middle)
-    return float(10.0**low)
+    here = bounded(0.0)
+    ways = (1.0,) if here > -furthest else (1.0, -1.0)
+    for way in (-1.0,) if here > 0.0 else ways:
+        x, height, step = 0.0, here, min(max(1.1 * abs(here), FIRST_STEP), LONGEST_STEP)
+        while abs(height) > NEAR and abs(x) < furthest:
+            before, x = x, x + way * step
+            height = bounded(x)
+            if height * here <= 0.0:
+                x = float(brentq(bounded, before, x, xtol=NEAR))
+                return x if abs(miss(x)) < SURELY else None
+            step = min(2.0 * step, LONGEST_STEP)
+        if abs(height) <= NEAR:
+            return x
+    return None
 
 
 def brief(scenario: Scenario) -> Scenario:
@@ -159,16 +208,25 @@ def brief(scenario: Scenario) -> Scenario:
     return scenario.replace({f"timing.{name}": value for name, value in times.items()})
 
 
+def _within(gains: Mapping[str, Any]) -> dict[str, Any]:
+    """Return gains of a controller by their paths in its scenario, as they are written."""
+    return {f"controller.{path}": _rounded(value) for path, value in gains.items()}
+
+
 def _rounded(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_rounded(each) for each in value)
-    return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(each) for name, each in value.items()}
+    return value if isinstance(value, str) else float(f"{value:.{DIGITS}g}")
 
 
 def _written(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_written, value))}]"
-    return f"{value:.{DIGITS}g}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}={_written(each)}' for name, each in value.items())}}}"
+    return f"'{value}'" if isinstance(value, str) else f"{value:.{DIGITS}g}"
 
 
 FIRST = 0.02

@@ -24,6 +24,7 @@ from ukctrl.analysis.linear.sampling import Block, measured, readings, sampled_p
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
+from ukctrl.mechanics.linearise import held
 from ukctrl.simulation.effects.effect import Bench, InputEffect, kind_of
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
@@ -74,6 +75,18 @@ class LinearLoop:
     def C(self) -> Matrix:
         """To the commanded inputs, shape ``(nu, n)``."""
         return self._open.C
+
+    def pushed(self, directions: Matrix) -> Matrix:
+        """Return how pushes move the states of the open loop, as `B` does of the inputs.
+
+        Args:
+            directions: By which each moves the plant's states a second, shape ``(k, p)``.
+        """
+        moved: Matrix = np.zeros((len(self.A), directions.shape[1]))
+        if self.period is not None:
+            directions = held(self.plant.A, directions, self.period)[1]
+        moved[: len(directions)] = directions
+        return moved
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 r"""What a loop does for its task, in terms that every law has: bandwidth, poles, margins, noise.
 
 The *bandwidth* of a row is where its sensitivity first comes up to $1/\sqrt 2$: below it the loop
-takes away more than 3 dB of what accelerates the row. With the inputs $g$ that accelerate this row
-by 1 and no other, it is what the row answers to them, over what a row without any loop would, which
-integrates them $r$ times,
+takes away more than 3 dB of what accelerates the row. With a push $d$ that accelerates this row by
+1 and no other, it is what the row answers to it, over what a row without any loop would, which
+integrates it $r$ times,
 
-$$ S_i(s) = s^r\, c_i (sI - A - BK)^{-1} B g , $$
+$$ S_i(s) = s^r\, c_i (sI - A - BK)^{-1} d , $$
 
-with $r = 2$; a row on velocities has $r = 1$, and one that springs drive as many as there are.
-Under a hold it is of $z = e^{j\omega T}$, with the integrations of a held input.
+with $r = 2$; a row on velocities has $r = 1$. The push is that of inputs, $d = B g$. Of rows that
+the inputs reach through springs it is that of forces on what the rows hold: compared with as many
+integrations as there are springs in between, the springs themselves would pass for a stiff loop.
+Under a hold it is of $z = e^{j\omega T}$, with the integrations of a held push.
 
 The *noise gain* is what the command does at once where what is measured is off by a unit: the
 largest singular values of its slopes, of positions and of speeds. What a filter lets pass later is
@@ -29,8 +31,9 @@ from ukctrl.analysis.linear.operating_point import operating_point
 from ukctrl.analysis.linear.response import Response
 from ukctrl.analysis.linear.sampling import sampled_plant
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Flags, Matrix, Vector
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.extremes import max_abs
+from ukctrl.mechanics.linearise import Linearization
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
@@ -137,26 +140,59 @@ def row_bandwidths(loop: LinearLoop) -> tuple[float, ...]:
 class Push(NamedTuple):
     """What accelerates one row alone."""
 
-    inputs: Vector
-    """Shape ``(nu,)``."""
+    direction: Vector
+    """Of the states of the open loop, shape ``(n,)``."""
     order: int
-    """How often it is integrated on its way."""
+    """How often it is integrated on its way to the row."""
 
 
 def _pushes(loop: LinearLoop) -> list[Push | None]:
     """Return what accelerates each row alone; None of a row that inputs do not reach."""
     plant = loop.plant
-    p = len(plant.C)
-    leading, order = np.zeros((p, plant.B.shape[1])), np.zeros(p, dtype=int)
-    rows = plant.C
-    for r in range(1, len(plant.A) + 1):
-        markov = rows @ plant.B
-        scale = max_abs(rows) * max_abs(plant.B)
+    reach, order = _leading(plant.C, plant.A, plant.B)
+    inputs = np.linalg.pinv(reach)
+    k = len(plant.linear.positions)
+    grip, own = _leading(plant.C, plant.A, np.eye(len(plant.A))[:, k:])
+    softly = order > own
+    forces = loop.pushed(_by_forces(grip, plant.linear)) if softly.any() else loop.B[:, :0]
+    return [
+        None
+        if not order[i]
+        else Push(forces[:, i], int(own[i]))
+        if softly[i]
+        else Push(loop.B @ inputs[:, i], int(order[i]))
+        for i in range(len(plant.C))
+    ]
+
+
+def _leading(C: Matrix, A: Matrix, B: Matrix) -> tuple[Matrix, Indices]:
+    """Return by how much inputs change the first derivative of each row that they reach.
+
+    And which derivative that is; 0 of a row that they do not reach.
+    """
+    leading, order = np.zeros((len(C), B.shape[1])), np.zeros(len(C), dtype=np.int64)
+    rows = C
+    for r in range(1, len(A) + 1):
+        markov = rows @ B
+        scale = max_abs(rows) * max_abs(B)
         now = (order == 0) & (np.abs(markov).max(axis=1, initial=0.0) > GRIP * scale)
         leading[now], order[now] = markov[now], r
-        rows = rows @ plant.A
-    inputs: Matrix = np.asarray(np.linalg.pinv(leading), dtype=np.float64)
-    return [Push(inputs[:, i], int(order[i])) if order[i] else None for i in range(p)]
+        rows = rows @ A
+    return leading, order
+
+
+def _by_forces(grip: Matrix, linear: Linearization) -> Matrix:
+    """Return deviations of the states a second by which forces along the rows accelerate each row.
+
+    ``M^-1 J^T (J M^-1 J^T)^+``, where ``J`` is the rows' grip on the velocities; shape ``(n, p)``.
+    """
+    k, robot = len(linear.positions), linear.robot
+    free = linear.full[robot.nv :, k:]
+    mass = free.T @ robot.snapshot(linear.q).M @ free
+    toward = np.linalg.solve(mass, grip.T)
+    pushes: Matrix = np.zeros((len(linear.A), len(grip)))
+    pushes[k:] = toward @ np.linalg.pinv(grip @ toward)
+    return pushes
 
 
 def _first_crossing(loop: LinearLoop, push: Push, row: int, grid: Vector) -> float:
@@ -188,7 +224,7 @@ def _answers(loop: LinearLoop, push: Push, row: int) -> tuple[Response, Response
     """Return what a row answers to its push, and what it would without any loop."""
     c = np.zeros((1, len(loop.A)))
     c[0, : len(loop.plant.A)] = loop.plant.C[row]
-    answered = Response(loop.closed, (loop.B @ push.inputs)[:, None], c, loop.period)
+    answered = Response(loop.closed, push.direction[:, None], c, loop.period)
     chain, ends = np.eye(push.order, k=1), np.eye(push.order)
     last = ends[:, -1:]
     if loop.period is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Terms
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -116,6 +116,8 @@ class PdGravity(Tracking):
     """
 
     kind: Literal["pd_gravity"] = "pd_gravity"
+    poles_aimed_at: ClassVar[Poles | None] = 2
+
     kp: Stiffness
     """Stiffness, one number or one a joint [N m/rad or N/m]."""
     kd: Stiffness
@@ -190,6 +192,8 @@ class JointPid(Tracking):
     """
 
     kind: Literal["pid"] = "pid"
+    poles_aimed_at: ClassVar[Poles | None] = 3
+
     kp: Stiffness
     """Stiffness, one number or one a joint [N m/rad or N/m]."""
     ki: Stiffness

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, final
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ukctrl.control.controller import Law
 from ukctrl.control.feedback.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Terms
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import multiplied
 from ukctrl.core.arrays import Matrix, Vector
@@ -46,6 +46,8 @@ PLACES = np.repeat([0, 1, 2], [1, 3, 6])
 @spec
 class PassivityBased(Tracking):
     """What the passivity-based laws share."""
+
+    poles_aimed_at: ClassVar[Poles | None] = 2
 
     kappa: RateGain
     r"""Rate $\kappa$ at which the error decays where $\sigma = 0$, as in ``first_order`` [1/s]."""

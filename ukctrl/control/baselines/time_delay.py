@@ -19,6 +19,7 @@ from ukctrl.control.disturbance.low_pass import (
 )
 from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Poles
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import combined, multiplied
 from ukctrl.core.arrays import Flags, Matrix, Vector
@@ -54,6 +55,7 @@ class TimeDelay(SecondOrder, Tracking):
     """
 
     kind: Literal["time_delay"] = "time_delay"
+    poles_aimed_at: ClassVar[Poles | None] = 2
     assumed: ClassVar[tuple[str, ...]] = ("limit",)
     kp: StiffnessGain
     """Gain of the joint error [1/s^2]."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.controller import Law
 from ukctrl.control.elastic.elastic_motors import Springs, serves_any
-from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
+from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted, in_feedback
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.task import Task
+from ukctrl.control.terms import Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import (
     copy_into,
@@ -31,6 +32,9 @@ from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints, Snapshot
+
+QUICKER = 6.0
+"""How much quicker motors are designed to be than the links that they drive."""
 
 
 @spec
@@ -65,6 +69,10 @@ class ElasticCascade(ThroughSprings):
 
     def start(self, task: Task) -> Law:
         return _Cascade(self, task)
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        w = QUICKER * terms.frequency()
+        return in_feedback(self.feedback, terms, alpha=2.0 * w, beta=w * w)
 
 
 @compiled
@@ -220,6 +228,10 @@ class ElasticLinearisation(ThroughSprings):
 
     def start(self, task: Task) -> Law:
         return _Linearised(self, task)
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        beta, alpha = terms.second_order()
+        return in_feedback(self.feedback, terms, alpha=alpha, beta=beta)
 
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         inner = self.feedback.attach(stack).error_polynomials(stack)

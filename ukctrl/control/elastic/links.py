@@ -9,8 +9,8 @@ formula or of a user's own function, under rows of any kind.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, NamedTuple, final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into, multiplied
 from ukctrl.core.algebra.kernels import force_for
@@ -166,15 +167,27 @@ class ThroughSprings(Controller):
     """What laws have in common that drive links through elastic joints."""
 
     needs_grip: ClassVar[bool] = False
+    poles_aimed_at: ClassVar[Poles | None] = 2
 
     feedback: AnyFeedback | Annotated[Feedback, Instance()]
     """What row acceleration to ask for."""
     allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
     """Which torques of the springs give it."""
 
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        return in_feedback(self.feedback, terms)
+
     @property
     def row_law(self) -> Controller:
         return Servo(feedback=self.feedback, allocation=self.allocation)
+
+
+def in_feedback(feedback: Feedback, terms: Terms, **own: float) -> Mapping[str, float] | None:
+    """Return the gains of the links' feedback, beside those of the law; None where it has none."""
+    gains = feedback.gains_for(terms)
+    if not gains:
+        return None
+    return {**{f"feedback.{name}": value for name, value in gains.items()}, **own}
 
 
 class ThroughSpringsLaw(Law):

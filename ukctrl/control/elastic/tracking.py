@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses as dc
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, final
+from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.elastic.elastic_motors import Motors, Refusal, elastic_joints, units_at
+from ukctrl.control.elastic.links import in_feedback
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -181,6 +183,7 @@ class ElasticTracking(Controller):
     """
 
     needs_grip: ClassVar[bool] = False
+    poles_aimed_at: ClassVar[Poles | None] = 2
 
     kind: Literal["elastic_tracking"] = "elastic_tracking"
     links: Text | None = None
@@ -199,6 +202,10 @@ class ElasticTracking(Controller):
 
     def start(self, task: Task) -> Law:
         return _ElasticLaw(self, task)
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+        beta, alpha = terms.second_order()
+        return in_feedback(self.feedback, terms, alpha=alpha, beta=beta)
 
     @property
     def row_law(self) -> Controller:

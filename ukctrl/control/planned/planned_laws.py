@@ -6,8 +6,8 @@ Nothing does (feedforward), or a linear-quadratic regulator along the motion.
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -18,14 +18,17 @@ from ukctrl.control.planned.nominal_kernels import gains_at
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion, by_law
 from ukctrl.control.regulators.deviations import Deviations, fed_back
 from ukctrl.control.regulators.riccati import (
+    InputWeight,
     Weight,
     deviation_weight,
     held_backwards,
     input_weight,
+    pair_weights,
     regulator,
     sampled,
 )
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
@@ -148,20 +151,25 @@ QUICKEST = 8.0
 """Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
 
 
-System = tuple[Matrix, Matrix, Matrix]
-"""``A``, ``B`` and ``Q``."""
+System = tuple[Matrix, Matrix, Matrix, Matrix]
+"""``A``, ``B``, ``Q`` and ``R``."""
 
 
 @spec
 class WeighedAlong(Planned, abc.ABC):
     """What the linear-quadratic laws along a motion share."""
 
+    poles_aimed_at: ClassVar[Poles | None] = 2
+
     Q: Weight = 1.0
     """Weight of the deviations, as for ``lqr``."""
-    R: Weight = 1.0
-    """Weight of the inputs, by actuator."""
+    R: InputWeight = 1.0
+    """Weight of the inputs, as for ``lqr``."""
     Q_final: Weight | None = None
     """Weight of the deviations at the end; absent: what an LQR for ever would still cost there."""
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        return pair_weights(terms)
 
 
 @spec
@@ -207,11 +215,11 @@ class _Tvlqr(PlannedLaw):
         self._deviations = Deviations(self.linear, self._aim)
 
     def _gains(self, spec: Tvlqr, times: Vector) -> Matrix:
-        middles, systems, R, S, end = weighed_along(spec, self.nominal, times, self.task)
+        middles, systems, S, end = weighed_along(spec, self.nominal, times, self.task)
         self.linear = middles[0]
         if self._period is None:
-            return riccati_backwards(systems, R, S, self._step, end.B)
-        return ticks_backwards(systems, R, S, self._step)
+            return riccati_backwards(systems, S, self._step, end)
+        return ticks_backwards(systems, S, self._step)
 
     def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
         clock, held = dynamics.snapshot.clock, self._period is not None
@@ -234,7 +242,7 @@ def ticks_along(task: Task, every: float) -> Vector:
 
 def weighed_along(
     spec: WeighedAlong, nominal: Nominal, times: Vector, task: Task
-) -> tuple[list[Linearization], list[System], Matrix, Matrix, Linearization]:
+) -> tuple[list[Linearization], list[System], Matrix, System]:
     """Return a robot along a motion as linear systems, with what its deviations cost.
 
     Args:
@@ -244,19 +252,20 @@ def weighed_along(
         task: The task.
 
     Returns:
-        The linear systems in the middles between the times; the same with the weights there;
-        the weight of the inputs; the cost at the end, shape ``(n, n)``; the system there.
+        The linear systems in the middles between the times; the same with the weights there; the
+        cost at the end, shape ``(n, n)``; system and weights there.
     """
     middles = _along(nominal, 0.5 * (times[1:] + times[:-1]), task)
     (end,) = _along(nominal, times[-1:], task, middles[0])
-    R = input_weight(spec.R, task.robot.actuators)
-    systems = [(at.A, at.B, deviation_weight(spec.Q, "Q", at)) for at in middles]
+    *systems, last = [
+        (at.A, at.B, deviation_weight(spec.Q, "Q", at), input_weight(spec.R, at))
+        for at in (*middles, end)
+    ]
     if spec.Q_final is None:
-        Q = deviation_weight(spec.Q, "Q", end)
-        S = regulator(end.A, end.B, Q, R, end.states, end.inputs).S
+        S = regulator(*last, end.states, end.inputs).S
     else:
         S = deviation_weight(spec.Q_final, "Q_final", end)
-    return middles, systems, R, S, end
+    return middles, systems, S, last
 
 
 def _along(
@@ -272,28 +281,25 @@ def _along(
     return found
 
 
-def riccati_backwards(
-    systems: Sequence[System], R: Matrix, S: Matrix, step: float, B: Matrix
-) -> Matrix:
+def riccati_backwards(systems: Sequence[System], S: Matrix, step: float, end: System) -> Matrix:
     r"""Return the gains of the regulator at all knots of a motion, shape ``(k + 1, nu, n)``.
 
     Over a step the system is taken as constant, and Riccati's equation is solved exactly there by
     the exponential of its Hamiltonian matrix; the whole is of second order in the step.
 
     Args:
-        systems: ``A``, ``B`` and ``Q`` in the middle of each of ``k`` steps.
-        R: Weight of the inputs.
+        systems: System and weights in the middle of each of ``k`` steps.
         S: Cost at the end, shape ``(n, n)``.
         step: Length of a step [s].
-        B: Of the system at the end.
+        end: System and weights at the end.
     """
     from scipy.linalg import expm
 
-    n = len(S)
+    n, (_, B, _, R) = len(S), end
     gains = [np.linalg.solve(R, B.T @ S)]
-    for A, B_here, Q in reversed(systems):
-        grip = np.linalg.solve(R, B_here.T)
-        flow = np.block([[-A, B_here @ grip], [Q, A.T]])
+    for A, B, Q, R in reversed(systems):
+        grip = np.linalg.solve(R, B.T)
+        flow = np.block([[-A, B @ grip], [Q, A.T]])
         quick = step * max_abs(np.linalg.eigvals(flow))
         parts = max(1, int(np.ceil(quick / QUICKEST)))
         back = expm(step / parts * flow)
@@ -305,10 +311,10 @@ def riccati_backwards(
     return np.array(gains[::-1])
 
 
-def ticks_backwards(systems: Sequence[System], R: Matrix, S: Matrix, period: float) -> Matrix:
+def ticks_backwards(systems: Sequence[System], S: Matrix, period: float) -> Matrix:
     """Return the gains of the regulator at every tick of a hold, shape ``(k, nu, n)``.
 
     Arguments as for `riccati_backwards`.
     """
-    ticks = [sampled(A, B, Q, R, period) for A, B, Q in systems]
+    ticks = [sampled(*system, period) for system in systems]
     return np.array([gain.K for gain in held_backwards(ticks, S)])

@@ -96,11 +96,6 @@ class ModelPredictive(WeighedAlong):
     iterations: Count = 1000
     """Iterations of the solver after which a run ends for want of an input."""
 
-    @property
-    def searched_weight(self) -> str | None:  # type: ignore[override]  # of a class, elsewhere
-        """The weight of the inputs about an equilibrium, where the loop has poles."""
-        return "R" if self.follow == "equilibrium" else None
-
     @model_validator(mode="after")
     def _nothing_is_forgotten(self) -> Self:
         for name, follow in (("along", "task"), ("plan_step", "task"), ("q", "equilibrium")):
@@ -283,7 +278,7 @@ def _about(
     """Return what lies ahead near an equilibrium."""
     period = float(task.period or np.inf)
     A, B = linear
-    Q, R = deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear.inputs)
+    Q, R = deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear)
     tick = sampled(A, B, Q, R, period)
     if spec.Q_final is None:
         S = regulator(A, B, Q, R, linear.states, linear.inputs, period).S
@@ -300,7 +295,7 @@ def _along(
     """Return what lies ahead along a motion, and the system where it begins."""
     period = float(task.period or np.inf)
     times = ticks_along(task, period)
-    middles, systems, R, S, _ = weighed_along(spec, lead.nominal, times, task)
-    ticks = [sampled(A, B, Q, R, period) for A, B, Q in systems]
+    middles, systems, S, _ = weighed_along(spec, lead.nominal, times, task)
+    ticks = [sampled(*system, period) for system in systems]
     gains = held_backwards(ticks, S)
     return horizon.along(lead.nominal, middles, limited, ticks, gains, times, ends), middles[0]

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.regulators.regulator import Regulating, Regulation
-from ukctrl.control.regulators.riccati import Regulator, balanced, states_of_mode, unreached_mode
+from ukctrl.control.regulators.riccati import (
+    IDLE,
+    Regulator,
+    balanced,
+    states_of_mode,
+    unreached_mode,
+)
 from ukctrl.control.task import Task
 from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.arrays import Matrix, Vector
@@ -126,9 +132,14 @@ def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[st
                 f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or use "
                 'kind = "lqr", which leaves alone what decays by itself.'
             )
-    *even, size, unit = balanced(A, B)
+    A_even, B_even, size, unit = balanced(A, B)
+    _, sizes, directions = np.linalg.svd(B_even)
+    pushing = directions[: int(np.count_nonzero(sizes > IDLE * sizes[0]))]
+    if len(pushing) == B.shape[1]:
+        pushing = np.eye(B.shape[1])
     with quiet(UserWarning):  # that the gains could be a little more robust
-        K: Matrix = unit[:, None] * place_poles(*even, poles).gain_matrix / size
+        gains = place_poles(A_even, B_even @ pushing.T, poles).gain_matrix
+    K: Matrix = unit[:, None] * (pushing.T @ gains) / size
     placed_poles = np.linalg.eigvals(A - B @ K)
     off = max(float(np.abs(placed_poles - pole).min() / abs(pole)) for pole in poles)
     if not off < MISSED:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal, final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,18 @@ from ukctrl.control.feedback.linear import integrated
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.regulators.deviations import Deviations, cost_left, fed_back
 from ukctrl.control.regulators.riccati import (
+    InputWeight,
     Regulator,
     Weight,
     deviation_weight,
     input_weight,
+    pair_weights,
     regulator,
+    third_weights,
     weight,
 )
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -177,13 +181,18 @@ def _motion(spec: Regulating, task: Task) -> Reference:
 class Quadratic(Regulating):
     """What the linear-quadratic regulators share."""
 
-    searched_weight: ClassVar[str | None] = "R"
+    poles_aimed_at: ClassVar[Poles | None] = 2
 
     Q: Weight = 1.0
     """Weight of the deviations; in a table of the configuration by ``q1`` and of the velocity by
     ``v.q1``, or of all of them by ``q`` and ``v``."""
-    R: Weight = 1.0
-    """Weight of the inputs, by actuator."""
+    R: InputWeight = 1.0
+    r"""Weight of the inputs, by actuator; ``acceleration``: of the accelerations that they give, so
+    that with ``Q`` of $\omega^4$ and $(4\zeta^2 - 2)\omega^2$ every freedom that motors move alone
+    has the poles of $s^2 + 2\zeta\omega s + \omega^2$."""
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        return pair_weights(terms)
 
 
 @spec
@@ -219,8 +228,13 @@ class Lqi(Quadratic):
     """
 
     kind: Literal["lqi"] = "lqi"
+    poles_aimed_at: ClassVar[Poles | None] = 3
     Q_integral: Weight = 1.0
     """Weight of the integrals, by row of the task."""
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        Q, integral = third_weights(terms)
+        return {**pair_weights(terms), "Q": Q, "Q_integral": integral}
 
     def start(self, task: Task) -> Regulation:
         return _Lqi(self, task)
@@ -273,4 +287,4 @@ class _Lqi(Regulation):
 
 def _weights(spec: Quadratic, linear: Linearization) -> tuple[Matrix, Matrix]:
     """Return the weights of the states and of the inputs."""
-    return deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear.inputs)
+    return deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
+from ukctrl.control.terms import Terms
 from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
@@ -45,6 +46,11 @@ Weight = Annotated[
     BeforeValidator(_rows_of_one_length),
 ]
 """One number for all, a list of the diagonal, a table by name (0 where not named), or a matrix."""
+
+InputWeight = Weight | Literal["acceleration"]
+"""A weight of inputs by themselves, or by the accelerations that they give."""
+IDLE = 1e-9
+"""Inputs that accelerate by less than this fraction of the most weigh like those that do most."""
 
 MARGIN = 1e-7
 """A mode that decays slower than this fraction of the quickest one counts as not decaying."""
@@ -115,14 +121,22 @@ def deviation_weight(given: Weight, what: str, linear: Linearization) -> Matrix:
     return 0.5 * (reduced + reduced.T)  # which rounding leaves less than symmetric
 
 
-def input_weight(given: Weight, names: Sequence[str]) -> Matrix:
+def input_weight(given: InputWeight, linear: Linearization) -> Matrix:
     """Return the weight of the inputs, which must be positive in every direction.
 
     Raises:
         GainError: It is not.
     """
+    names = linear.inputs
     if not names:
         raise GainError("a regulator needs a robot with inputs; this one has none.")
+    if isinstance(given, str):
+        accelerations = (linear.full @ linear.B)[linear.robot.nv :]
+        _, sizes, directions = np.linalg.svd(accelerations)
+        sizes = np.pad(sizes, (0, len(names) - len(sizes)))
+        sizes[sizes <= IDLE * max_abs(sizes)] = max_abs(sizes) or 1.0
+        root = sizes[:, None] * directions
+        return np.asarray(root.T @ root)
     R = weight(given, names, "R")
     if np.linalg.eigvalsh(R)[0] <= 0.0:
         raise GainError(
@@ -130,6 +144,29 @@ def input_weight(given: Weight, names: Sequence[str]) -> Matrix:
             f"{', '.join(names)} a weight above zero."
         )
     return R
+
+
+def pair_weights(terms: Terms) -> dict[str, Any]:
+    r"""Return weights by which a freedom that inputs move alone has its poles as asked.
+
+    $\int \omega^4 q^2 + (4\zeta^2 - 2)\,\omega^2 \dot q^2 + \ddot q^2\,\mathrm dt$ is least with
+    $\ddot q + 2\zeta\omega \dot q + \omega^2 q = 0$, by spectral factorisation; no regulator of
+    positive weights has a damping below $1/\sqrt 2$, and none is asked for less.
+    """
+    w = terms.frequency()
+    rate = max(4.0 * terms.damping**2 - 2.0, 0.0) * w * w
+    return {"Q": {"q": w**4, "v": rate}, "R": "acceleration"}
+
+
+def third_weights(terms: Terms) -> tuple[dict[str, float], float]:
+    r"""Return the same with an integral: of position and rate, and of the integral.
+
+    With $k = 1 + 2\zeta$: $(k^2 - 2k)\,\omega^4$, $(k^2 - 2k)\,\omega^2$, $\omega^6$;
+    the least damping is 1/2.
+    """
+    w, k = terms.frequency(3), max(1.0 + 2.0 * terms.damping, 2.0)
+    share = k * k - 2.0 * k
+    return {"q": share * w**4, "v": share * w * w}, w**6
 
 
 def regulator(

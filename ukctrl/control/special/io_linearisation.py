@@ -2,13 +2,14 @@ r"""Input-output linearisation of servo rows of any relative degree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal, NamedTuple, final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.terms import Poles, Terms
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import factor_rows, least_norm, multiplied, unit_rows
 from ukctrl.core.algebra.span import span
@@ -77,12 +78,17 @@ class IoLinearisation(Controller):
     """
 
     needs_grip: ClassVar[bool] = False
+    poles_aimed_at: ClassVar[Poles | None] = 2
 
     kind: Literal["io_linearisation"] = "io_linearisation"
     alpha: Rate
     """Gain of the rate in every quadratic factor of the error polynomial [1/s]."""
     beta: RateSquared
     """Gain of the error in every quadratic factor [1/s^2]."""
+
+    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        beta, alpha = terms.second_order()
+        return {"alpha": alpha, "beta": beta}
 
     def start(self, task: Task) -> Law:
         with one_blas_thread():

@@ -74,7 +74,7 @@ class Stands(NamedTuple):
             each = ", ".join(f"'{name}' {number(w)}" for name, w in found.items())
             remedy = "Design all alike with --equal bandwidth=..., or tune them."
             if self.asked is not None:
-                remedy = "They were designed alike, some of them joint by joint."
+                remedy = "They were designed alike, and the hold or the start takes of some."
             text = (
                 f"Bandwidths differ by more than a factor of {number(ALIKE)} ({each} rad/s): the "
                 f"ranking is of stiffness as much as of laws. {remedy}"
