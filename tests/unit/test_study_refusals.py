@@ -248,7 +248,7 @@ TUNINGS = [
         "'evolution'.",
     ),
     (
-        {"plants": Plants(vary=(Factor("controller.kp", Uniform(1.0, 2.0)),))},
+        {"plants": Plants(vary=(Factor("controller.kp", Uniform(1.0, 2.0)),)), "in_terms": False},
         "'controller.kp' is tuned, and cannot differ from plant to plant; leave it out of what "
         "varies (--vary), or give ranges to other gains alone (--over).",
     ),

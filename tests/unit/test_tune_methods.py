@@ -12,8 +12,9 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError
 from ukctrl.studies.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
-from ukctrl.studies.tuning.methods import SEARCH
+from ukctrl.studies.tuning.methods import run_method
 from ukctrl.studies.tuning.search_space import Ended, Explored, height
+from ukctrl.studies.tuning.term_ranges import term_gains
 
 pytestmark = pytest.mark.portable
 
@@ -27,13 +28,9 @@ def explored(judge, method, *, candidates=200, seed=3, gains=GAINS):
     def attempt(chosen, stage):
         return [judge(dict(each))._replace(gains=dict(each), stage=stage) for each in chosen]
 
-    def search():
-        space.card()
-        SEARCH[method](space)
-
     space = Explored(gains, candidates, seed, attempt)
     with pytest.raises(Ended):
-        search()
+        run_method(space, method)
     return space
 
 
@@ -285,3 +282,71 @@ def test_what_is_varied_is_spread_over_its_range_and_held_out_plants_are_others(
     assert all(plant.effect[0].mass == 0.1 for plant in (*trained, *held))
     (nominal,) = Plants(held_out=3, mismatch=0.2).training(regulator)
     assert not nominal.effect
+
+
+FAR = 3e4
+ROOMY = (
+    Gain("a", 1.0, 0.1, 10.0, room=(0.0, math.inf)),
+    Gain("b", 2.0, 0.5, 3.0, room=(0.05, 10.0)),
+)
+
+
+def far(gains):
+    """Lowest at a = 30000, b = 1: beyond the range by three and a half decades."""
+    x, y = math.log10(gains["a"] / FAR), math.log10(gains["b"])
+    return Trial({}, x * x + y * y, 1.0, "completed", "card")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_goes_on_beyond_an_end_of_a_range_within_its_budget(method):
+    space = explored(far, method, gains=ROOMY, candidates=160)
+    a, _ = space.gains
+    assert len(space.trials) == 160
+    assert (a.high, a.widened) == (1e5, 4)
+    assert not a.at_end(space.best.gains["a"])
+    assert space.best.gains["a"] == pytest.approx(FAR, rel=0.2)
+    assert explored(far, method, gains=ROOMY, candidates=160).trials == space.trials
+
+
+@pytest.mark.parametrize("room", [None, (0.1, 10.0)], ids=["given", "bounded"])
+def test_where_nothing_lies_beyond_the_best_stays_at_the_end(room):
+    gain = ROOMY[0]._replace(room=room)
+    space = explored(lambda gains: far({**gains, "b": 1.0}), "simplex", gains=(gain,))
+    assert space.gains == (gain,)
+    assert gain.at_end(space.best.gains["a"])
+
+
+@pytest.mark.parametrize(
+    ("value", "ends"),
+    [(0.1, (0.02, 10.0)), (1.0, (0.1, 10.0)), (9.9, (0.1, 30.0)), (math.nan, (0.1, 10.0))],
+)
+def test_a_range_goes_on_by_a_decade_on_the_side_of_the_best_and_no_farther_than_there_is(
+    value, ends
+):
+    gain = Gain("a", 1.0, 0.1, 10.0, room=(0.02, 30.0)).beyond(value)
+    assert (gain.low, gain.high) == ends
+
+
+def test_ranges_that_nobody_gave_are_of_bandwidth_and_damping_about_the_card(regulator):
+    """Two poles at -w have a bandwidth of 1.55 w."""
+    law = regulator.replace({"controller.feedback": {"kind": "baumgarte", "alpha": 8, "beta": 16}})
+    bandwidth, damping = term_gains(law)
+    own = 4.0 * math.sqrt(math.sqrt(0.5) / (1.0 - math.sqrt(0.5)))
+    ends = [bandwidth.low, bandwidth.value, bandwidth.high]
+    np.testing.assert_allclose(ends, [0.01 * own, own, 100.0 * own], rtol=1e-3)
+    assert bandwidth.room == (0.0, math.inf)
+    held, _ = term_gains(law.replace({"timing.control": 0.02, "timing.sample": 0.02}))
+    assert (held.high, held.room) == (50.0, (0.0, 50.0))  # one radian a period
+    assert (damping.low, damping.high) == (0.5, 3.0)
+    assert math.isnan(damping.value)
+    found = tune_all({"law": law}, Budget(simulations=6))["law"]
+    assert found.in_terms
+    assert found.card.changes == {}
+    by_gains = tune_all({"law": law}, Budget(simulations=6, in_terms=False))["law"]
+    paths = [gain.path.rpartition(".")[2] for gain in by_gains.gains]
+    assert paths == ["alpha", "beta"]
+    assert by_gains.card.cost == found.card.cost
+    one = law.replace({"controller.feedback": {"kind": "first_order", "kappa": 2.0}})
+    assert [gain.path for gain in term_gains(one)] == ["bandwidth"]  # it has no other
+    exact = law.replace({"controller.feedback": {"kind": "exact"}})
+    assert term_gains(exact) == ()

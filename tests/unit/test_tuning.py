@@ -137,7 +137,7 @@ def test_the_tuned_gains_are_better_and_within_their_range(tuned):
         history = found.history()
         assert (np.diff(history) <= 0.0).all()
         assert history[-1] == found.after
-        for trial in found.trials:
+        for trial in found.trials[1:]:  # behind the card, which lies where it does
             assert all(gain.low <= trial.gains[gain.path] <= gain.high for gain in found.gains)
 
 
@@ -158,7 +158,7 @@ def test_the_tuned_cost_is_the_cost_of_a_run_with_these_gains(laws, tuned):
     found, scenario = tuned["computed-torque"], laws["computed-torque"]
     assert found.seed == training_seed(scenario.seed)
     assert found.seed not in {repeat_seed(scenario.seed, k) for k in range(100)}
-    run = simulate(scenario.replace({"seed": found.seed, **found.best.gains}))
+    run = simulate(scenario.replace({"seed": found.seed, **found.best.changes}))
     assert run.metric("rms_phi") == found.after
 
 
@@ -186,7 +186,7 @@ class Mine(ComputedTorque):
 
 def test_the_gains_of_a_law_made_in_python_are_tuned_as_well(helix):
     scenario = helix.replace({"controller": Mine(kp=100.0, kd=20.0)})
-    found = tune_all({"mine": scenario}, Budget(simulations=6))["mine"]
+    found = tune_all({"mine": scenario}, Budget(simulations=6, in_terms=False))["mine"]
     assert [gain.path for gain in found.gains] == ["controller.kp", "controller.kd"]
     assert len({tuple(trial.gains.values()) for trial in found.trials}) == 6
 

@@ -301,6 +301,35 @@ def test_what_is_tuned_is_judged_on_held_out_plants_and_run_before_and_after(sim
     assert again.tuning.trials == found.tuning.trials
 
 
+@pytest.mark.parametrize("method", ["simplex", "evolution"])
+def test_a_search_that_went_on_beyond_its_ranges_goes_on_from_its_journal_to_the_same(
+    simulated, tmp_path, method
+):
+    """The stiffer the better, without end."""
+
+    def come(run):
+        return outcome(run, 1.0 / run.scenario.controller.feedback.beta)
+
+    ran = simulated(come)
+    budget = Budget(simulations=40, method=method)
+    whole = tune_controller(CARD, budget, folder=tmp_path / "whole").tuning
+    bandwidth, _ = whole.gains
+    assert bandwidth.widened >= 1
+    wide = 10.0 ** (2 + bandwidth.widened)
+    assert bandwidth.high == pytest.approx(wide * bandwidth.value, rel=1e-3)
+    assert whole.best.gains["bandwidth"] > 100.0 * bandwidth.value
+    lines = (tmp_path / "whole/journal.jsonl").read_text(encoding="utf-8").splitlines(True)
+    for kept in (1, 20, 23, 31):
+        folder = tmp_path / f"killed after {kept}"
+        folder.mkdir()
+        (folder / "journal.jsonl").write_text("".join(lines[:kept]), encoding="utf-8")
+        before = len(ran)
+        again = tune_controller(CARD, budget, folder=folder, resume=True).tuning
+        assert (again.gains, again.history().tolist()) == (whole.gains, whole.history().tolist())
+        assert [trial.changes for trial in again.trials] == [t.changes for t in whole.trials]
+        assert len(ran) - before == len(lines) - kept + 3  # the card anew, and both responses
+
+
 def test_a_gain_in_closed_form_is_told_with_what_it_was_chosen_for():
     scenario = Scenario.load("two-mass-spring", {"controller": {"use": "servo-chen-robust"}})
     text = "start=0:0.1:0.3,  uncertainty=0:0.3:1, horizon=10, price=1e-6"

@@ -56,8 +56,12 @@ def pairs_of(changes: list[str] | None) -> dict[str, object]:
     return pairs
 
 
+GAINS = "gains"
+"""What ``--over`` says for gains by themselves, and not the terms from which they follow."""
+
+
 def ranges_of(over: list[str] | None) -> dict[str, Range]:
-    """Return the ranges of gains that ``--over`` options give, by their paths.
+    """Return the ranges of gains that ``--over`` options give, by their paths; of ``gains``, none.
 
     Raises:
         InputError: One of them is no range, or a gain has two.
@@ -65,7 +69,7 @@ def ranges_of(over: list[str] | None) -> dict[str, Range]:
     from ukctrl.studies.tuning import read_range
 
     ranges: dict[str, Range] = {}
-    for path, ends in map(read_range, over or []):
+    for path, ends in map(read_range, (text for text in over or [] if text != GAINS)):
         if path in ranges:
             raise InputError(f"--over gives '{path}' two ranges.")
         ranges[path] = ends

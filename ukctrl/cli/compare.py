@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ukctrl.cli.arguments import about, card_of, output_folder, ranges_of, scenario_of
+from ukctrl.cli.arguments import GAINS, about, card_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
@@ -57,7 +57,9 @@ CostOption = Annotated[
 Over = Annotated[
     list[str] | None,
     typer.Option(
-        "--over", metavar="PATH=LO:HI", help="Range of a gain; absent: a decade to both sides."
+        "--over",
+        metavar="PATH=LO:HI",
+        help="Range of a gain, bandwidth or damping; 'gains': those of the cards, a decade each.",
     ),
 ]
 Equal = Annotated[
@@ -260,6 +262,8 @@ def _front(text: str | None, over: list[str] | None, points: int | None) -> Fron
             f"--front must be two metrics, such as rms_phi,input_travel; got '{text}'."
         )
     count = {} if points is None else {"points": points}
+    if GAINS in (over or ()):
+        raise InputError("--over gains is about tuning; a front is over bandwidth and damping.")
     return Front(metrics=(names[0], names[1]), over=ranges_of(over), **count)
 
 
@@ -284,6 +288,7 @@ def _budget(tune: int | None, plants: Plants, given: Mapping[str, Any]) -> Budge
         simulations=tune,
         cost=given["cost"] or "rms_phi",
         over=ranges_of(given["over"]),
+        in_terms=GAINS not in (given["over"] or ()),
         plants=plants,
         searches=1 if given["searches"] is None else given["searches"],
     )

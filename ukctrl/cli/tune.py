@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, output_folder, ranges_of, scenario_of
+from ukctrl.cli.arguments import GAINS, about, folder_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Searches
 from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.places import ClusterOption, Jobs, place_of
@@ -34,7 +34,7 @@ Over = Annotated[
         "--over",
         metavar="PATH=LO:HI",
         help="Range of a gain, even in its logarithm; PATH=uniform:LO:HI: in itself. Only these "
-        "are tuned; absent: every gain, a decade to both sides of the card's.",
+        "are tuned; absent: bandwidth and damping. 'gains': every gain, a decade to both sides.",
     ),
 ]
 SubjectTo = Annotated[
@@ -148,6 +148,7 @@ def tune(
         cost=cost or "rms_phi",
         subject_to=tuple(subject_to or ()),
         over=ranges_of(over),
+        in_terms=GAINS not in (over or ()),
         only=True,
         method=method,
         plants=_plants(ensemble, mismatch, vary, aggregate, held_out),

@@ -262,7 +262,13 @@ def test_how_far_an_interrupted_comparison_is(conditions, finished, text):
 def tuned(at_border=(), trials=4, gains=("kp",)):
     """Return a search, as far as sentences look at it."""
     return SimpleNamespace(
-        borders=at_border, trials=[None] * trials, gains=gains, cost="rms_phi", plants=1, every=[1]
+        borders=at_border,
+        trials=[None] * trials,
+        gains=gains,
+        cost="rms_phi",
+        plants=1,
+        every=[1],
+        in_terms=False,
     )
 
 

@@ -167,6 +167,7 @@ def test_how_it_was_searched():
     assert facts == {
         "method": "the card's gains, a Sobol sequence over the ranges, then the simplex of Nelder "
         "and Mead",
+        "searched for": "the gains by themselves",
         "cost": "rms_phi",
         "constraints": "peak_u <= 40",
         "budget": "6 of 9 simulations, 3 candidates on 2 plants",
@@ -220,6 +221,7 @@ def test_the_record_is_strict_and_whole(helix):
     assert record["mismatch"] == 0.1
     assert record["gains"][0] == {
         "path": ALPHA, "value": 5.0, "low": 1.0, "high": 100.0, "scale": "log", "tuned": 99.0,
+        "room": None, "widened": 0,
     }  # fmt: skip
     assert record["at_border"] == [ALPHA]
     assert record["trials"][1] == {

@@ -94,7 +94,11 @@ class Designer:
         A = loop.law.stack.write(robot.snapshot(q, v, loop.t0)).A
         return np.asarray(np.einsum("ki,ij,kj->k", A, robot.snapshot(q).M, A))
 
-    def __call__(self, terms: Terms) -> Design:
+    def nearly(self, terms: Terms) -> Design:
+        """Return the gains by the law's formula alone, however its loop comes out."""
+        return self(terms, exactly=False)
+
+    def __call__(self, terms: Terms, *, exactly: bool = True) -> Design:
         """Return the gains that bring the errors about as asked."""
         law, notes = self._scenario.controller, []
         asked: list[Vector] = []
@@ -104,7 +108,7 @@ class Designer:
             return self._inertia
 
         gains = law.gains_for(terms, inertia)
-        if gains and law.poles_aimed_at is not None:
+        if gains and exactly and law.poles_aimed_at is not None:
             gains = self._adjusted(terms, law.poles_aimed_at, inertia)
             notes.append("asked until the slowest row of the loop has it at the start.")
         elif asked:

@@ -99,6 +99,8 @@ def _tunings(comparison: Comparison) -> list[Line]:
         more = [f"and {len(gains) - MOST_TRIED} more"] if len(gains) > MOST_TRIED else []
         shown = ", ".join([*gains[:MOST_TRIED], *more])
         before = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
+        if any(map(math.isnan, tuning.best.gains.values())):
+            shown = "the card's own gains"
         cost = f"{before} -> {number(tuning.after, 4)}"
         lines += hanging(f"  {clean(name)}: ", f"cost {cost} with {shown}")
     return ["", [Part("tuned", "bold")], *lines] if lines else []

@@ -205,6 +205,11 @@ def _tuned(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact
         each += f" in each of {count} searches" if count > 1 else ""
         where = "a seed" if any_one.plants * count == 1 else "plants"
         text = f"{each}, for {any_one.cost}, on {where} that no repeat has"
+        alone = tuple(name for name, found in searched.items() if not found.in_terms)
+        if not alone:
+            text = f"{text}; over bandwidth and damping"
+        elif len(alone) < len(searched):
+            text = f"{text}; over bandwidth and damping, of {quoted(alone)} over its own gains"
         return Fact("gains", True, f"{text}{apart}")
     parts = ", ".join(
         f"{len(found.trials) * found.plants} for '{name}'" for name, found in searched.items()

@@ -2,7 +2,7 @@
 
 In order:
 
-1. ``gains``, ``cost``, ``plants``: what is searched over, what for, and on which plants.
+1. ``gains``, ``term_ranges``, ``cost``, ``plants``: what is searched over, what for, and where.
 2. ``tuning_record``, ``tuning_journal``: what was tried, and every simulation of it.
 3. ``evaluate``: candidates simulated, none of them twice, even after a kill.
 4. ``search_space``, ``methods``, ``search``: candidates proposed, the card's gains first.

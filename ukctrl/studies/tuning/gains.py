@@ -15,7 +15,12 @@ from ukctrl.core.files.table_paths import parse_value
 from ukctrl.simulation.scenario import Scenario
 
 DECADE = 10.0
-"""By this factor below and above the card's value a range reaches that nobody has given."""
+"""By this factor below and above the card's value a range reaches that nobody has given, and by it
+a range is widened."""
+MOST_WIDENED = 4
+"""So often at most."""
+AT_BORDER = 0.02
+"""A gain this close to an end of its range, as a fraction of it, may belong beyond."""
 DIGITS = 4
 """Significant digits of a gain that is tried: what is on the page is what was simulated."""
 Scale = Literal["log", "uniform"]
@@ -31,11 +36,15 @@ class Gain(NamedTuple):
     path: str
     """Its path in the scenario: ``controller.feedback.alpha``."""
     value: float
-    """What the card says."""
+    """What the card says; NaN where that is not known, as of the damping of its loop."""
     low: float
     high: float
     scale: Scale = "log"
     """Whether the search is even in the gain's logarithm, or in the gain itself."""
+    room: tuple[float, float] | None = None
+    """How far a search may widen the range, where its best lies at an end; None: it is given."""
+    widened: int = 0
+    """How often it has."""
 
     def at(self, place: float) -> float:
         """Return the value at a place of the range, from 0 to 1, rounded to `DIGITS`."""
@@ -46,8 +55,30 @@ class Gain(NamedTuple):
             value = self.low + x * (self.high - self.low)
         return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
 
+    def at_end(self, value: float) -> bool:
+        """Tell whether a value lies within 2 % of an end of the range, in its scale."""
+        return not AT_BORDER < self.place(value) < 1.0 - AT_BORDER
+
+    def beyond(self, value: float) -> Gain:
+        """Return the gain with a range that goes on by a decade where a value lies at its end."""
+        if self.room is None or self.widened == MOST_WIDENED or not self.at_end(value):
+            return self
+        low, high = self.low, self.high
+        if self.place(value) < 0.5:
+            low = max(low / DECADE, self.room[0])
+        else:
+            high = min(high * DECADE, self.room[1])
+        if low >= self.low and high <= self.high:
+            return self
+        return self._replace(low=low, high=high, widened=self.widened + 1)
+
     def place(self, value: float) -> float:
-        """Return the place of a value in the range; below 0 or above 1 where it lies outside."""
+        """Return the place of a value in the range; below 0 or above 1 where it lies outside.
+
+        Of one that is not known, the middle.
+        """
+        if math.isnan(value):
+            return 0.5
         if self.scale == "log":
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
@@ -61,7 +92,7 @@ def gains_of(scenario: Scenario) -> tuple[Gain, ...]:
     what a law takes as known, such as the bound of an uncertainty.
     """
     return tuple(
-        Gain(f"controller.{path}", value, value / DECADE, value * DECADE)
+        Gain(f"controller.{path}", value, value / DECADE, value * DECADE, room=(0.0, math.inf))
         for path, value in _numbers(scenario.controller, inner=False)
     )
 
@@ -104,9 +135,8 @@ def with_ranges(
                 f"uniform:0:100 where it starts at zero or below; got {low:g}:{high:g}."
             )
         if path in TERMS:
-            middle = Gain(path, 0.0, low, high, scale).at(0.5)
             for every in result.values():
-                every[path] = Gain(path, middle, low, high, scale)
+                every[path] = Gain(path, math.nan, low, high, scale)
             continue
         holders, barred = 0, False
         for name, scenario in scenarios.items():

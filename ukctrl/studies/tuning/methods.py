@@ -10,6 +10,7 @@ told; it goes on until there is no budget left.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.studies.tuning.search_space import Explored
+from ukctrl.studies.tuning.search_space import Explored, Widened
 
 EDGE = 0.15
 """Edge of the first simplex, as a fraction of each range in its scale."""
@@ -37,7 +38,8 @@ def simplex(space: Explored) -> None:
     from scipy.optimize import minimize
 
     first = 1 + (space.candidates - 1) // 2
-    space.spend(space.sobol(1, first - 1), "sobol")
+    if len(space.trials) < first:  # and not begun anew in wider ranges
+        space.spend(space.sobol(len(space.trials), first - 1), "sobol")
 
     def height(place: NDArray[np.float64]) -> float:
         return float(space.heights(place[None, :], "simplex")[0])
@@ -151,6 +153,14 @@ def cma_es(space: Explored) -> None:
         (start,) = space.sobol(further, further)
         space.spend([start], "sobol")
         mean, count, further = space.place(start), 2 * strategy.popsize, further + 1
+
+
+def run_method(space: Explored, method: str) -> None:
+    """Try the card, then search until the budget is spent; anew where ranges have become wider."""
+    space.card()
+    while True:
+        with contextlib.suppress(Widened):
+            SEARCH[method](space)
 
 
 SEARCH: Mapping[str, Callable[[Explored], None]] = MappingProxyType(

@@ -6,7 +6,7 @@ import dataclasses as dc
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from ukctrl.analysis.linear.design import Designer
+from ukctrl.analysis.linear.design import Designer, NoDesign
 from ukctrl.control.terms import TERMS, Terms
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
@@ -15,9 +15,10 @@ from ukctrl.studies.batch.task import Progress, part
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
-from ukctrl.studies.tuning.methods import SEARCH
+from ukctrl.studies.tuning.methods import run_method
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.search_space import Explored, Turned
+from ukctrl.studies.tuning.term_ranges import own_bandwidth, term_gains
 from ukctrl.studies.tuning.tuning_journal import Journal
 from ukctrl.studies.tuning.tuning_record import METHODS, Stage, Trial, Tuning
 
@@ -37,7 +38,11 @@ class Budget:
     subject_to: tuple[str, ...] = ()
     """Constraints on metrics, as for [`Limit`][ukctrl.tuning.Limit]: ``peak_u <= 40``."""
     over: Mapping[str, Range] = dc.field(default_factory=dict)
-    """Ranges of gains by path; absent: a decade to both sides of the card's."""
+    """Ranges of gains by path, which are kept to; absent: of bandwidth and damping, where a law has
+    a design in these terms, else a decade to both sides of the card's gains. These go on by up to
+    four decades where the best lies at an end."""
+    in_terms: bool = True
+    """Whether gains without a range follow from bandwidth and damping, where a law has a design."""
     only: bool = False
     """Whether gains without a range in ``over`` stay as they are."""
     method: str = "simplex"
@@ -98,8 +103,7 @@ def tune_all(
         InputError: A range is not acceptable, a scenario does not fit its robot, the plants of an
             ensemble are all the same, or what is tuned is varied.
     """
-    every = {name: gains_of(scenario) for name, scenario in scenarios.items()}
-    chosen = with_ranges(every, budget.over, scenarios, only=budget.only)
+    chosen = _chosen(scenarios, budget)
     if budget.method == "cma":
         for name, gains in chosen.items():
             if len(gains) == 1:
@@ -107,7 +111,8 @@ def tune_all(
                     f"method 'cma' needs two gains or more; '{name}' has {gains[0].path} alone. "
                     "Use 'simplex' or 'evolution'."
                 )
-    _refuse_both(chosen, budget.plants)
+    for name, gains in chosen.items():
+        _refuse_both(_moved(scenarios[name], gains), budget.plants)
     journal = Journal() if journal is None else journal  # an empty one is false
     bench = Bench(budget.objective(), budget.plants, journal, crew or Crew())
     searches = [
@@ -126,6 +131,46 @@ def tune_all(
         if search.trials:
             found.setdefault(search.name, []).append(search.tuning())
     return {name: _together(every) for name, every in found.items()}
+
+
+def _chosen(scenarios: Mapping[str, Scenario], budget: Budget) -> dict[str, tuple[Gain, ...]]:
+    """Return what is searched over for every controller.
+
+    Raises:
+        InputError: A range is not acceptable.
+    """
+    every = {name: gains_of(scenario) for name, scenario in scenarios.items()}
+    chosen = with_ranges(every, budget.over, scenarios, only=budget.only)
+    for name, scenario in scenarios.items():
+        if any(gain.path in TERMS for gain in chosen[name]):
+            own = own_bandwidth(scenario)
+            chosen[name] = tuple(
+                gain._replace(value=own) if gain.path == "bandwidth" else gain
+                for gain in chosen[name]
+            )
+        elif budget.in_terms and chosen[name] == every[name]:
+            chosen[name] = term_gains(scenario) or chosen[name]
+    return chosen
+
+
+def _moved(scenario: Scenario, gains: Sequence[Gain]) -> list[str]:
+    """Return the paths that a search changes, also those that follow from terms.
+
+    Raises:
+        NoDesign: A law's gains follow nowhere in the ranges of terms.
+    """
+    terms = [gain for gain in gains if gain.path in TERMS]
+    moved = [gain.path for gain in gains if gain.path not in TERMS]
+    refused: list[NoDesign] = []
+    for place in (0.5, 1.0, 0.0) if terms else ():
+        try:
+            asked = Terms(**{gain.path: gain.at(place) for gain in terms})
+            return [*moved, *Designer(scenario).nearly(asked).gains]
+        except NoDesign as error:  # of a law on a surface, where there is little damping
+            refused.append(error)
+    if refused:
+        raise refused[0]
+    return moved
 
 
 def _together(searches: Sequence[Tuning]) -> Tuning:
@@ -173,13 +218,13 @@ def _refuse_copies(plants: Plants) -> None:
             )
 
 
-def _refuse_both(chosen: Mapping[str, Sequence[Gain]], plants: Plants) -> None:
+def _refuse_both(moved: Sequence[str], plants: Plants) -> None:
     """Refuse to tune what differs from plant to plant."""
     for factor in plants.vary:
-        for gain in (gain for gains in chosen.values() for gain in gains):
-            if f"{gain.path}.".startswith(f"{factor.path}."):
+        for path in moved:
+            if f"{path}.".startswith(f"{factor.path}."):
                 raise InputError(
-                    f"'{gain.path}' is tuned, and cannot differ from plant to plant; leave it out "
+                    f"'{path}' is tuned, and cannot differ from plant to plant; leave it out "
                     "of what varies (--vary), or give ranges to other gains alone (--over)."
                 )
 
@@ -198,10 +243,9 @@ def order_of(
     if asked:
         others = {path: value for path, value in gains.items() if path not in TERMS}
         try:
-            derived = {**designer(Terms(**asked)).gains, **others}
+            own = stage == "card"  # whose gains need not follow from any terms
+            derived = others if own else {**designer.nearly(Terms(**asked)).gains, **others}
         except (UkctrlError, ArithmeticError) as error:
-            if stage == "card":  # the law has no design at all, or not in the middle
-                raise
             refused = str(error)
     return Order(name, gains, stage, plants, derived, refused)
 
@@ -231,8 +275,7 @@ class _Search:
         self._turned.start()
 
     def _run(self) -> None:
-        self._space.card()
-        SEARCH[self._budget.method](self._space)
+        run_method(self._space, self._budget.method)
 
     @property
     def card(self) -> Order:
@@ -270,7 +313,7 @@ class _Search:
         plants = self._budget.plants
         return Tuning(
             entry=self.name,
-            gains=self._gains,
+            gains=self._space.gains,
             cost=self._budget.cost.strip(),
             limits=tuple(limit.text for limit in self._budget.objective().limits),
             method=self._budget.method,

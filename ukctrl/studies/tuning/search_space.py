@@ -34,6 +34,10 @@ class Ended(Exception):
     """The budget is spent, or the user has stopped the search."""
 
 
+class Widened(Exception):
+    """The best lies at an end of a range, which is wider from now on."""
+
+
 class Explored:
     """What was tried, and what is left to try.
 
@@ -93,6 +97,7 @@ class Explored:
 
         Raises:
             Ended: The budget is spent.
+            Widened: The search begins anew around the best, in wider ranges.
         """
         chosen = chosen[: self.candidates - len(self.trials)]
         fresh = [gains for gains in chosen if _key(gains) not in self._tried]
@@ -101,6 +106,11 @@ class Explored:
         self.trials += [self._tried[_key(gains)]._replace(stage=stage) for gains in chosen]
         if len(self.trials) >= self.candidates:
             raise Ended
+        if 2 * len(self.trials) >= self.candidates:
+            wider = tuple(gain.beyond(self.best.gains[gain.path]) for gain in self.gains)
+            if wider != self.gains:
+                self.gains = wider
+                raise Widened
 
     def heights(self, places: Array, stage: Stage) -> Array:
         """Return the heights at some points, shape ``(k,)``; what was tried before costs nothing.

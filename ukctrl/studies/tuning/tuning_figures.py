@@ -129,7 +129,7 @@ def gains(tuning: Tuning) -> Figure:
         def draw(axes: Axes, room: float) -> None:
             x = np.array([trial.gains[gain.path] for trial in tuning.trials])
             y = points.scale(axes)
-            low, high = min(gain.low, x.min()), max(gain.high, x.max())
+            low, high = min(gain.low, np.nanmin(x)), max(gain.high, np.nanmax(x))
             if gain.scale == "log":
                 axes.set_xscale("log")
                 axes.set_xlim(low / (high / low) ** 0.04, high * (high / low) ** 0.04)

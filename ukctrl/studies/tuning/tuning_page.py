@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+SEARCHED = {
+    True: "bandwidth and damping, from which the gains follow; those of the card are tried first",
+    False: "the gains by themselves",
+}
+"""What a search was over."""
+
 _FIGURES: Mapping[str, tuple[str, str]] = {
     "tune_search": (
         "The search",
@@ -131,6 +137,7 @@ def conditions(tuned: Tuned) -> list[tuple[str, str]]:
     spent = f"{tuning.simulations} of {tuning.budget} simulations"
     facts = [
         ("method", METHODS[tuning.method]),
+        ("searched for", SEARCHED[tuning.in_terms]),
         ("cost", tuning.cost),
         ("constraints", ", ".join(tuning.limits) or "none"),
         ("budget", f"{spent}, {len(tuning.trials)} candidates on {each}"),
@@ -157,19 +164,26 @@ def gain_table(tuning: Tuning) -> Table:
         (
             [
                 gain.path.removeprefix("controller."),
-                number(gain.value, 4),
+                _known(gain.value),
                 Cell(
-                    number(tuning.best.gains[gain.path], 4),
+                    _known(tuning.best.gains[gain.path]),
                     "strong",
                     "at an end" if gain.path in tuning.at_border else "",
                     aside_failed=True,
                 ),
-                f"{number(gain.low)} to {number(gain.high)}",
+                Cell(
+                    f"{number(gain.low)} to {number(gain.high)}",
+                    aside="widened" if gain.widened else "",
+                ),
                 "logarithmic" if gain.scale == "log" else "linear",
             ]
             for gain in tuning.gains
         ),
     )
+
+
+def _known(value: float) -> str:
+    return "–" if math.isnan(value) else number(value, 4)
 
 
 def cost_table(tuned: Tuned) -> Table:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.control.terms import TERMS
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.tuning.gains import Gain
 
@@ -24,8 +25,6 @@ METHODS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What each method does, in words."""
-AT_BORDER = 0.02
-"""A gain this close to an end of its range, as a fraction of it, may belong beyond."""
 
 
 class Trial(NamedTuple):
@@ -126,6 +125,11 @@ class Tuning:
         return (self, *self.others)
 
     @property
+    def in_terms(self) -> bool:
+        """Whether the gains follow from terms, and are not searched for by themselves."""
+        return any(gain.path in TERMS for gain in self.gains)
+
+    @property
     def candidates(self) -> int:
         """How many candidates the budget allows."""
         return self.budget // self.plants
@@ -163,11 +167,7 @@ class Tuning:
     @property
     def at_border(self) -> tuple[str, ...]:
         """The tuned gains that lie within 2 % of an end of their range, in its scale."""
-        return tuple(
-            gain.path
-            for gain in self.gains
-            if not AT_BORDER < gain.place(self.best.gains[gain.path]) < 1.0 - AT_BORDER
-        )
+        return tuple(gain.path for gain in self.gains if gain.at_end(self.best.gains[gain.path]))
 
     @property
     def borders(self) -> tuple[str, ...]:
