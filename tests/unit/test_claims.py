@@ -27,22 +27,25 @@ METRICS = (
 BAUMGARTE, DUMMY, BETTER = "baumgarte", "dummy", "better"
 
 
-def drawn(rng, *, repeats, better=0.8, shared=0.3, own=0.1):
+def drawn(rng, *, repeats, better=0.8, shared=0.3, own=0.1, searches=1, luck=0.0):
     """Return runs of three laws: what a draw does to all, and what it does to each, in logarithms.
 
-    The dummy is Baumgarte under another name; the third has a fifth less of everything.
+    Each search of a law has its luck, which all its repeats share. The dummy is Baumgarte under
+    another name; the third has a fifth less of everything.
     """
     of_all = shared * rng.normal(size=repeats)
     runs = {}
     for name, factor in ((BAUMGARTE, 1.0), (DUMMY, 1.0), (BETTER, better)):
         one = own * rng.normal(size=repeats)  # the metrics of a run go together
-        values = factor * np.exp(of_all + one + 0.03 * rng.normal(size=(len(METRICS), repeats)))
+        of_search = luck * rng.normal(size=(searches, 1, 1))
+        rest = 0.03 * rng.normal(size=(searches, len(METRICS), repeats))
+        values = factor * np.exp(of_all + one + of_search + rest)
         runs[name] = [
             Outcome(
-                entry=name, repeat=k, seed=k, level=None, status="completed", message="",
-                reached=1.0, metrics=dict(zip(METRICS, values[:, k].tolist(), strict=True)),
+                entry=name, repeat=k, seed=k, level=None, status="completed", message="", search=s,
+                reached=1.0, metrics=dict(zip(METRICS, values[s, :, k].tolist(), strict=True)),
             )
-            for k in range(repeats)
+            for s in range(searches) for k in range(repeats)
         ]  # fmt: skip
     return runs
 
@@ -76,6 +79,33 @@ def test_a_law_that_is_a_fifth_better_is_found_with_the_stated_power(rng, own, r
     every = (drawn(rng, repeats=repeats, own=own) for _ in range(COMPARISONS))
     found = sum("rms_phi" in claims(runs)[1] for runs in every)
     assert found >= scipy.stats.binom.ppf(0.001, COMPARISONS, power)
+
+
+@pytest.mark.parametrize(
+    ("luck", "searches", "repeats", "power"),
+    [
+        (0.02, 5, 10, 0.64),
+        (0.02, 5, 20, 0.99),
+        (0.05, 5, 20, 0.64),
+        pytest.param(0.05, 10, 20, 0.97, marks=pytest.mark.slow),
+        pytest.param(0.1, 10, 20, 0.62, marks=pytest.mark.slow),
+    ],
+)
+def test_several_searches_find_it_with_the_stated_power_and_claim_no_luck(
+    rng, luck, searches, repeats, power
+):
+    """The powers are those of the page, of a law's own scatter of 10 %."""
+    given = {"repeats": repeats, "searches": searches, "luck": luck}
+    found = [claims(drawn(rng, **given)) for _ in range(COMPARISONS)]
+    right = sum("rms_phi" in better for _, better in found)
+    assert right >= scipy.stats.binom.ppf(0.001, COMPARISONS, power)
+    false = sum(bool(dummy) for dummy, _ in found)
+    assert false <= scipy.stats.binom.ppf(0.999, COMPARISONS, 0.05)
+
+
+def test_one_search_takes_its_luck_for_a_difference_of_laws(rng):
+    every = (drawn(rng, repeats=20, luck=0.05) for _ in range(COMPARISONS))
+    assert sum(bool(claims(runs)[0]) for runs in every) > 0.15 * COMPARISONS
 
 
 def test_the_error_has_half_of_the_level_however_many_other_rows_there_are():
