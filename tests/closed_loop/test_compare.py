@@ -256,7 +256,7 @@ def test_tuned_gains_are_told_kept_as_cards_and_better_than_the_card(noisy, tmp_
     assert fact.equal
     assert fact.text == (
         "tuned with 10 simulations each, for rms_beta, on a seed that no repeat has; "
-        "without gains: 'servo-exact'"
+        "over bandwidth and damping; without gains: 'servo-exact'"
     )
     write_comparison(compared, tmp_path)
     card = {"controller": {"use": str(tmp_path / "tuned" / "servo-baumgarte.toml")}}

@@ -110,7 +110,9 @@ class Designer:
         gains = law.gains_for(terms, inertia)
         if gains and exactly and law.poles_aimed_at is not None:
             gains = self._adjusted(terms, law.poles_aimed_at, inertia)
-            notes.append("asked until the slowest row of the loop has it at the start.")
+            notes.append(
+                "asked for more or less, until the slowest row of the loop has that at the start."
+            )
         elif asked:
             notes.append("each joint as if it were alone, with its inertia at the start.")
         if gains is None:
