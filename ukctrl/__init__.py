@@ -80,7 +80,8 @@ if TYPE_CHECKING:
     from ukctrl.studies.comparison.front_runs import Front
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.learning.learn import learn
-    from ukctrl.studies.learning.practice import Practice, write_practice
+    from ukctrl.studies.learning.practice import Practice
+    from ukctrl.studies.learning.practice_page import write_practice
     from ukctrl.studies.learning.update import Learning
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
@@ -138,7 +139,8 @@ _NAMES = {
     "studies.comparison.front_runs": "Front",
     "studies.insight": "Insight write_study_report",
     "studies.learning.learn": "learn",
-    "studies.learning.practice": "Practice write_practice",
+    "studies.learning.practice": "Practice",
+    "studies.learning.practice_page": "write_practice",
     "studies.learning.update": "Learning",
     "studies.sweep.factor": "Factor",
     "studies.sweep.study": "Study",

@@ -39,14 +39,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         " --set timing.duration=0.1 --jobs 1",
         "tune.html",
     ),
+    "learn": (
+        "learn scara-helix -c servo-baumgarte --set timing.control=0.002 --trials 2"
+        " --set timing.duration=0.2 --set believed.mass_scale=0.7",
+        "learn.html",
+    ),
     "reproduce": ("reproduce servo", "report.html"),
 }
 """Kinds that a command writes: its words, and its page."""
 KINDS = (*COMMANDS, "card", "robot")
 """All: with the card of a run in a notebook, and what `robot.show()` opens."""
-MOVING = ("run", "compare", "card", "robot")
+MOVING = ("run", "compare", "learn", "card", "robot")
 """Those with a robot in three dimensions."""
-PLAYING = ("run", "compare", "card")
+PLAYING = ("run", "compare", "learn", "card")
 """Those whose robot moves over time."""
 
 

@@ -1,10 +1,14 @@
 """Trials of one task: beside matrices written by hand, at a predicted rate, and what is refused."""
 
+import html
+import json
+
 import numpy as np
 import pytest
 from scipy.signal import butter, filtfilt, freqz
 
-from ukctrl import InputError, Learning, Scenario, compare, learn, simulate, write_practice
+from ukctrl import InputError, Learning, Result, Scenario, compare, learn, simulate, write_practice
+from ukctrl.studies.learning.practice_page import commands
 
 pytestmark = pytest.mark.portable
 
@@ -204,6 +208,73 @@ def test_the_card_goes_on_practising_and_a_comparison_says_that_it_has(tmp_path)
     found = compare(particle(), ["own", str(card)])
     (verdict,) = (v for v in found.verdicts if v.subject == "knowledge")
     assert "2 trials on the plant" in verdict.text
+
+
+def test_the_page_has_what_was_learnt_and_commands_that_use_it(tmp_path):
+    practice = learn(particle(), Learning(trials=2), folder=tmp_path)
+    card = write_practice(practice, tmp_path)
+    page = (tmp_path / "learn.html").read_text(encoding="utf-8")
+    assert practice.verdicts[0].text in page
+    for _, command in commands(practice, card):
+        assert html.escape(command, quote=False) in page
+    first, last = (Result.load(tmp_path / name) for name in ("first", "last"))
+    used = Scenario.load(tmp_path / "first" / "scenario.toml", {"controller": {"use": str(card)}})
+    assert first.metric("rms_phi") == practice.errors[0]
+    assert simulate(used).metric("rms_phi") == last.metric("rms_phi") == practice.errors[-1]
+    written = json.loads((tmp_path / "learn.json").read_text(encoding="utf-8"))
+    assert [trial["learnt"] for trial in written["trials"]] == [0, 1, 2]
+    assert practice.verdicts[0].text in practice._repr_html_()
+    again = learn(used, Learning(trials=1), folder=tmp_path)
+    assert again.name == practice.name
+    assert again.card().count("trials on") == again.card().count("after 3 trials") == 1
+
+
+def test_demands_are_what_the_law_adds_to_the_path(tmp_path):
+    """In the last trial the mass does what path, feedback and what was learnt demand of it."""
+    practice = learn(particle(believed=None), Learning(trials=1), folder=tmp_path)
+    learned, feedback = practice.demands["last"]
+    t, run = practice.times, practice.results["last"]
+    demand = np.column_stack([-1.8 * np.sin(3 * t), -0.4 * np.cos(2 * t)]) + learned + feedback
+    reached = np.diff(run["v"], axis=0) / PERIOD
+    np.testing.assert_allclose(reached, demand, rtol=0.0, atol=ROUNDING)
+
+
+def test_trials_that_are_stopped_keep_what_they_have_learnt(tmp_path):
+    def stop(done, asked):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    practice = learn(particle(), Learning(trials=9), folder=tmp_path, progress=stop)
+    assert practice.stopped
+    assert not practice.ok
+    assert [verdict.subject for verdict in practice.verdicts[:2]] == ["convergence", "stopped"]
+    write_practice(practice, tmp_path)
+    whole = learn(particle(), Learning(trials=2), folder=tmp_path / "whole")
+    assert practice.errors == whole.errors
+    assert practice.card() == whole.card()
+
+
+def test_rows_without_positions_are_learnt_by_their_speeds(tmp_path):
+    speeds = {
+        "kind": "expression",
+        "psi": ["v.x - 0.6*cos(3*t)", "v.y + 0.2*sin(2*t)"],
+        "unit": "m",
+    }
+    practice = learn(particle(servo=(speeds,)), Learning(trials=4), folder=tmp_path)
+    assert practice.told[0] == "rms_beta"
+    assert practice.ok
+    write_practice(practice, tmp_path)
+    assert "rms_beta" in (tmp_path / "trials.csv").read_text(encoding="utf-8")
+
+
+def test_where_all_is_learnt_or_nothing_is_wrong_it_says_so(tmp_path):
+    long = learn(particle(), Learning(trials=15), folder=tmp_path)
+    assert "No more to gain" in " ".join(verdict.text for verdict in long.verdicts)
+    fails = particle().replace({"believed": {"mass_scale": 1e-9}, "start.v": {"x": 1e9}})
+    failed = learn(fails, Learning(trials=3), folder=tmp_path)
+    assert "Nothing is learnt yet" in failed.verdicts[0].text
+    write_practice(failed, tmp_path)
+    assert not (tmp_path / "learn_trials.png").exists()
 
 
 REFUSED = {

@@ -300,7 +300,7 @@ def test_how_an_analysis_ends(stability, code, ends, monkeypatch):
 # What is written when a signal comes
 
 
-SIGNALLED = ("run", "compare", "compare-tuned", "sweep", "tune", "export", "reproduce")
+SIGNALLED = ("run", "compare", "compare-tuned", "sweep", "tune", "learn", "export", "reproduce")
 
 
 @pytest.mark.parametrize("command", SIGNALLED)
@@ -327,6 +327,8 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
     stands_for("ukctrl.reports.run_page.write_report", None)
     stands_for("ukctrl.papers.recompute", SimpleNamespace(ok=True, to_dict=lambda: {}))
     stands_for(TUNE.replace(":", "."), SimpleNamespace(ok=True, stopped=False, to_dict=lambda: {}))
+    practice = SimpleNamespace(ok=True, to_dict=lambda: {})
+    stands_for("ukctrl.studies.learning.learn.learn", practice)
     stands_for(SWEEP.replace(":", "."), study(4, 4))
     stands_for("ukctrl.studies.insight.write_study_report", (None, "insight", "replays"))
     stands_for(COMPARE.replace(":", "."), compared())
@@ -335,6 +337,7 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
         "ukctrl.simulation.handover.hand_over.hand_over",
         "ukctrl.studies.comparison.comparison_page.write_comparison",
         "ukctrl.studies.tuning.tuning_page.write_tuned",
+        "ukctrl.studies.learning.practice_page.write_practice",
     ):
         monkeypatch.setattr(place, write)
     monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: write() and {})
@@ -347,6 +350,7 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
         "compare-tuned": ("compare", MASSES, "-c", "own", "--tune", "20", "-q"),
         "sweep": ("sweep", MASSES, "-n", "4", "--json"),
         "tune": ("tune", MASSES, "-q"),
+        "learn": ("learn", MASSES, "-q"),
         "export": ("export", MASSES, "--period", "0.01", "-q"),
         "reproduce": ("reproduce", "scara", "-q"),
     }[command]

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.arguments import about, output_folder, scenario_of
-from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import practice_lines
 from ukctrl.core.files.catalog import file_name
 
@@ -40,6 +41,8 @@ def learn(
     cutoff: Cutoff = 20.0,
     lead: Lead = 0,
     out: Out = None,
+    formats: Format = None,
+    width: Width = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -47,14 +50,16 @@ def learn(
     """Repeat a scenario, learn from each trial, and write the law with what it has learnt."""
     base = scenario_of(scenario, controller, changes, trust)
     folder = out or Path("out") / f"{file_name(base.name)}-learn"
+    from ukctrl.simulation.simulate import Simulation
     from ukctrl.studies.learning.learn import learn as learn_task
-    from ukctrl.studies.learning.practice import write_practice
+    from ukctrl.studies.learning.practice_page import write_practice
     from ukctrl.studies.learning.update import Learning
 
-    with output_folder(folder):
-        with about(scenario), progress_bar(base.title, quiet or as_json, "trials") as progress:
+    with stoppable(Simulation.run.__code__) as stop, output_folder(folder):
+        with about(scenario), progress_bar(base.title, quiet or as_json, "trials") as shown:
             how = Learning(trials=trials, gain=gain, cutoff=cutoff, lead=lead)
-            practice = learn_task(base, how, folder=folder, progress=progress)
+            practice = learn_task(base, how, folder=folder, progress=stop.watch(shown))
+        stop.hold()
         card = write_practice(practice, folder)
-        answer(quiet, as_json, practice.to_dict, lambda: practice_lines(practice, scenario, card))
+        answer(quiet, as_json, practice.to_dict, lambda: practice_lines(practice, card))
     raise typer.Exit(0 if practice.ok else 1)

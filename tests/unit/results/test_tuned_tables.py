@@ -138,28 +138,26 @@ def test_a_change_is_told_where_it_says_something(before, after, change):
 
 def test_metrics_before_and_after_are_those_of_the_controller(helix):
     runs = {"card": helix(error=0.02), "tuned": helix(error=0.01)}
-    table = metric_table(tuned(results=runs))
+    table = metric_table(runs)
     names = [row[0].text for row in table.rows]
     assert names[:1] == ["rms_phi"]
     assert "rms_phi.tool" in names
     assert not {"energy_drift", "mean_tick_us", "status"} & set(names)
     (row,) = (row for row in texts(table) if row[0] == "peak_phi.tool")
     assert row == ["peak_phi.tool", "m", "0.02", "0.01", "−50 %"]
-    whole = {row[0].text for row in metric_table(tuned(results=runs), blocks=False).rows}
+    whole = {row[0].text for row in metric_table(runs, blocks=False).rows}
     assert whole == {name for name in names if "." not in name}
 
 
 def test_a_run_that_failed_has_a_status_and_no_metrics(helix):
     runs = {"card": helix(status="diverged"), "tuned": helix(error=0.01)}
-    rows = texts(metric_table(tuned(results=runs)))
+    rows = texts(metric_table(runs))
     assert rows[0] == ["status", "", "diverged", "completed", ""]
     assert {row[2] for row in rows[1:]} == {"–"}
     assert ["peak_phi.tool", "m", "–", "0.01", ""] in rows
     neither = {name: helix(status="diverged") for name in runs}
-    assert texts(metric_table(tuned(results=neither))) == [
-        ["status", "", "diverged", "diverged", ""]
-    ]
-    assert metric_table(tuned(results={"card": helix()})) is None
+    assert texts(metric_table(neither)) == [["status", "", "diverged", "diverged", ""]]
+    assert metric_table({"card": helix()}) is None
 
 
 def test_how_it_was_searched():

@@ -203,7 +203,7 @@ def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
             lines += hanging(f"  {name:<8}", text, text_style="dim")
     lines += table_lines(gain_table(tuning))
     lines += table_lines(cost_table(tuned))
-    metrics = metric_table(tuned, blocks=False)
+    metrics = metric_table(tuned.results, blocks=False)
     lines += table_lines(metrics, MOST_METRICS) if metrics is not None else []
     lines += verdict_lines(tuned.verdicts)
     card = f"{card_name(tuned)}.toml"
@@ -216,15 +216,9 @@ def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
     return lines
 
 
-def practice_lines(practice: Practice, scenario: str, card: Path) -> list[Line]:
-    """Return what trials were worth.
-
-    Args:
-        practice: The trials.
-        scenario: As the user has named it.
-        card: Where the card is.
-    """
-    from ukctrl.studies.learning.practice import trial_table
+def practice_lines(practice: Practice, card: Path) -> list[Line]:
+    """Return what trials were worth, and where the card is."""
+    from ukctrl.studies.learning.practice_page import commands, trial_table
 
     how = practice.learning
     text = f"gain {how.gain:g}, cutoff {how.cutoff:g} Hz, lead {how.lead} ticks"
@@ -232,9 +226,11 @@ def practice_lines(practice: Practice, scenario: str, card: Path) -> list[Line]:
     lines += hanging(f"  {'learning':<9}", text, text_style="dim")
     lines += table_lines(trial_table(practice))
     lines += verdict_lines(practice.verdicts)
-    lines += files(card.parent, ("data", "trials.csv"), ("card", card.name))
-    command = f"ukctrl compare {shlex.quote(scenario)} -c own -c {shlex.quote(str(card))}"
-    lines.append([Part("next    ", "bold"), clean(command)])
+    lines += files(
+        card.parent, ("report", "learn.html"), ("data", "trials.csv"), ("card", card.name)
+    )
+    for _, command in commands(practice, card)[-1:]:
+        lines.append([Part("next    ", "bold"), clean(command)])
     return lines
 
 

@@ -16,8 +16,8 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
 from ukctrl.studies.batch.run_outcome import repeat_seed
-from ukctrl.studies.learning.practice import Practice, Trial, write_correction
-from ukctrl.studies.learning.update import Learning, feedback_gains
+from ukctrl.studies.learning.practice import ENDS, Demand, Practice, Trial, write_correction
+from ukctrl.studies.learning.update import Learning, feedback, feedback_gains
 
 Progress = Callable[[float, float], None]
 """Called with the trials done and asked for."""
@@ -43,10 +43,12 @@ def learn(
         progress: Called with the trials done and asked for.
 
     Returns:
-        The trials: number 0 without what is learnt here, and the last with all of it.
+        The trials: number 0 without what is learnt here, and the last with all of it; where the
+        user has stopped them, those until then.
 
     Raises:
         InputError: The task does not repeat itself, or its law has no linear feedback of rows.
+        KeyboardInterrupt: The user has stopped it before the first trial was done.
     """
     learning = learning or Learning()
     loop, base = _ready(scenario)
@@ -61,21 +63,44 @@ def learn(
         done, (at, known) = before.trials, before.attach(law.task, law.stack)
         c = np.column_stack([np.interp(times, at, row) for row in known.T])
     trials: list[Trial] = []
-    variant, folder = base, Path(folder)
-    for number in range(learning.trials + 1):
-        seeded = variant.replace({"seed": repeat_seed(scenario.seed, number)})
-        result = simulate(seeded, robot=loop.robot)
-        trials.append(Trial.of(done + number, result))
-        if progress is not None:
-            progress(number, learning.trials)
-        if result.status != "completed" or number == learning.trials:
-            break
-        beta, phi = _measured(result, loop.belief.robot, law.stack, len(times))
-        c = learning.next_correction(c, beta, phi, period, gains)
-        file = write_correction(folder, done + number + 1, times, c, law.stack.names)
-        table = {"file": str(file), "trials": done + number + 1}
-        variant = base.replace({"controller.learned": table})
-    return Practice(scenario=scenario, learning=learning, trials=tuple(trials), learned=variant)
+    results: list[Result] = []
+    demands: list[Demand] = []
+    variant, learned, folder = base, base, Path(folder)
+    stopped = False
+    try:
+        for number in range(learning.trials + 1):
+            seeded = variant.replace({"seed": repeat_seed(scenario.seed, number)})
+            result = simulate(seeded, robot=loop.robot)
+            if result.status == "interrupted":
+                raise KeyboardInterrupt
+            trials.append(Trial.of(done + number, result))
+            results, learned = [*results[:1], result], variant
+            if result.status != "completed":
+                break
+            beta, phi = _measured(result, loop.belief.robot, law.stack, len(times))
+            demands = [*demands[:1], Demand(c, feedback(beta, phi, period, gains))]
+            if progress is not None:
+                progress(number, learning.trials)
+            if number == learning.trials:
+                break
+            c = learning.next_correction(c, beta, phi, period, gains)
+            file = write_correction(folder, done + number + 1, times, c, law.stack.names)
+            table = {"file": str(file), "trials": done + number + 1}
+            variant = base.replace({"controller.learned": table})
+    except KeyboardInterrupt:
+        if not trials:
+            raise
+        stopped = True
+    return Practice(
+        scenario=scenario,
+        learning=learning,
+        trials=tuple(trials),
+        learned=learned,
+        times=times,
+        results=dict(zip(ENDS, results, strict=False)),
+        demands=dict(zip(ENDS, demands, strict=False)),
+        stopped=stopped,
+    )
 
 
 def _ready(scenario: Scenario) -> tuple[Loop, Scenario]:

@@ -1,20 +1,23 @@
-"""What trials were worth, and the files that they leave."""
+"""What trials were worth, in numbers and in words, and the law that comes of them."""
 
 from __future__ import annotations
 
 import dataclasses as dc
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.learned import TIME
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.files.catalog import file_name
-from ukctrl.core.number_text import number
+from ukctrl.core.number_text import number, percent
+from ukctrl.core.shown import Shown
 from ukctrl.core.verdict import Verdict
-from ukctrl.reports.table import Column, Table, csv_text
+from ukctrl.reports.table import csv_text
+from ukctrl.simulation.result.measures import error_level
 from ukctrl.simulation.result.plain_files import (
     card_text,
     finite_or_none,
@@ -22,11 +25,17 @@ from ukctrl.simulation.result.plain_files import (
     write_atomically,
 )
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.learning.update import Learning
 
-METRICS = ("rms_phi", "peak_phi", "effort", "peak_u")
-"""Metrics of a trial that are told."""
+ENDS = ("first", "last")
+"""Names of the trials that are kept whole."""
+LITTLE = 0.05
+"""A trial that takes off less than this part of the error has little left to learn."""
+
+_PRACTISED = re.compile(r"(, after|;) \d+ trials.*$")
+"""What a card says of the trials before."""
 
 
 class Trial(NamedTuple):
@@ -45,9 +54,19 @@ class Trial(NamedTuple):
         return cls(learnt, result.status, result.message, dict(result.metrics))
 
 
+class Demand(NamedTuple):
+    """What a trial adds to the demanded acceleration of its rows at the ticks, ``(n, m)``."""
+
+    learned: Matrix
+    feedback: Matrix
+    """From the errors that the law measured, the gains times these."""
+
+
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Practice:
+class Practice(Shown):
     """A task that was repeated, and a law that has learnt from it."""
+
+    shown_by: ClassVar[str] = "studies.learning.practice_page"
 
     scenario: Scenario
     """What was repeated."""
@@ -57,45 +76,58 @@ class Practice:
     """The runs in their order; the last has all that is learnt."""
     learned: Scenario
     """The scenario as the last trial ran it."""
+    times: Vector
+    """Instants of the ticks, shape ``(n,)`` [s]."""
+    results: Mapping[str, Result]
+    """Runs of the first and of the last trial, by `ENDS`."""
+    demands: Mapping[str, Demand]
+    """Of the first and of the last trial that completed."""
+    stopped: bool = False
+    """Whether the user has stopped it before its end."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Metrics of a trial that are told, the one that is learnt from first."""
+        run = self.results[ENDS[0]]
+        level = error_level(run.samples) if len(run.samples) else "phi"
+        return f"rms_{level}", f"peak_{level}", "effort", "peak_u"
 
     @property
     def errors(self) -> tuple[float, ...]:
         """Rms error of the servo rows in each trial."""
-        return tuple(trial.metrics.get("rms_phi", math.nan) for trial in self.trials)
+        return tuple(trial.metrics.get(self.told[0], math.nan) for trial in self.trials)
 
     @property
     def ok(self) -> bool:
         """Whether all trials completed, and the last was better than the first."""
         whole = all(trial.status == "completed" for trial in self.trials)
-        return whole and not self.errors[-1] >= self.errors[0]
+        return whole and not self.stopped and self.errors[-1] < self.errors[0]
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What was found in plain words."""
+        """What was found in plain words, the outcome first."""
         return tuple(self._verdicts())
 
     def _verdicts(self) -> Iterator[Verdict]:
-        last, errors = self.trials[-1], self.errors
-        count = last.learnt - self.trials[0].learnt
-        if last.status != "completed":
-            text = f"Trial {last.learnt} ended as {last.status}: {last.message}"
-            yield Verdict("bad", "trials", f"{text} Learn less: a smaller gain or cutoff.")
-        elif not self.ok:
-            yield Verdict(
-                "bad",
-                "convergence",
-                f"The error did not fall in {count} trials: {number(errors[0])} before, "
-                f"{number(errors[-1])} after. Try a smaller gain or cutoff, or a lead where the "
-                "loop is late.",
-            )
-        else:
-            text = f"In {count} trials the rms error fell from {number(errors[0])} to "
-            yield Verdict("good", "convergence", f"{text}{number(errors[-1])}.")
+        yield self._outcome()
+        count, errors = len(self.trials) - 1, self.errors
+        if self.stopped:
+            text = f"Stopped by the user after {count} of {self.learning.trials} trials; "
+            yield Verdict("warning", "stopped", f"{text}learning with the card goes on from there.")
+        if self.ok:
             best = min(range(len(errors)), key=errors.__getitem__)
+            off = 1.0 - errors[-1] / errors[-2]
             if errors[-1] > 1.5 * errors[best]:
                 text = f"It was least, {number(errors[best])}, after {self.trials[best].learnt}"
                 text += " trials: later ones learnt noise, or what is late. Try a smaller cutoff."
                 yield Verdict("warning", "cutoff", text)
+            elif off < LITTLE:
+                text = "No more to gain: the last trial took off less than "
+                text += f"{percent(LITTLE)} of the error. What is left does not repeat, is above "
+                yield Verdict("note", "more", f"{text}the cutoff, or comes before inputs act.")
+            else:
+                text = f"The last trial still took off {percent(off)} of the error: more trials, "
+                yield Verdict("note", "more", f"{text}from the card on, may take off more.")
         yield Verdict(
             "note",
             "knowledge",
@@ -103,23 +135,46 @@ class Practice:
             "not practised here know less.",
         )
 
+    def _outcome(self) -> Verdict:
+        """Return whether it was learnt."""
+        last, errors, count = self.trials[-1], self.errors, len(self.trials) - 1
+        before, after = number(errors[0]), number(errors[-1])
+        if last.status != "completed":
+            advice = "Learn less: a smaller gain or cutoff."
+            if not count:
+                advice = "Nothing is learnt yet: make this task work, or begin without its card."
+            text = f"Trial {last.learnt} ended as {last.status}: {last.message.rstrip('.')}."
+            return Verdict("bad", "trials", f"{text} {advice}")
+        if not count:
+            return Verdict("note", "convergence", f"One trial, nothing learnt: error {before}.")
+        if self.errors[-1] < self.errors[0]:
+            text = f"Learnt: the rms error fell from {before} to {after} in trial {last.learnt}."
+            return Verdict("good", "convergence", text)
+        if max(errors) < NEGLIGIBLE:
+            text = f"There is nothing to learn: the rms error, {before}, is rounding."
+            return Verdict("note", "convergence", text)
+        text = f"Not learnt: the rms error went from {before} to {after}. Try a "
+        text += "smaller gain or cutoff, or a lead where the loop is late."
+        return Verdict("bad", "convergence", text)
+
     @property
     def name(self) -> str:
         """Name of the card."""
-        return file_name(f"{law_name(self.scenario.controller)}-learned", "controller")
+        law = law_name(self.scenario.controller).removesuffix("-learned")
+        return file_name(f"{law}-learned", "controller")
 
     def card(self) -> str:
         """Return the law with what it has learnt as the text of a card, for beside the files."""
-        table = self.learned.to_table()["controller"]
-        learned = table.get("learned")
-        if learned:
-            learned = {**learned, "file": Path(learned["file"]).name}
-        title = table.get("title") or law_name(self.scenario.controller)
+        table = dict(self.learned.to_table()["controller"])
+        if learned := table.get("learned"):
+            table["learned"] = {**learned, "file": Path(learned["file"]).name}
+        title = _PRACTISED.sub("", table.get("title") or law_name(self.scenario.controller))
         where = self.scenario.name or self.scenario.title
         how = f"gain {self.learning.gain:g}, cutoff {self.learning.cutoff:g} Hz"
-        source = f"{table.get('source') or 'ukctrl'}; {self._count} trials on {where}, {how}"
+        source = _PRACTISED.sub("", table.get("source") or "ukctrl")
+        source += f"; {self._count} trials on {where}, {how}"
         return card_text(
-            {**table, "learned": learned},
+            table,
             title=f"{title}, after {self._count} trials",
             source=source,
         )
@@ -137,6 +192,7 @@ class Practice:
                 "controller": law_name(self.scenario.controller),
                 "learning": dc.asdict(self.learning),
                 "ok": self.ok,
+                "stopped": self.stopped,
                 "trials": [
                     {**trial._asdict(), "metrics": dict(trial.metrics)} for trial in self.trials
                 ],
@@ -146,38 +202,12 @@ class Practice:
         return plain
 
     def trials_csv(self) -> str:
-        """Return a line a trial: how many went before, its status, and `METRICS`."""
+        """Return a line a trial: how many went before, its status, and what is `told`."""
         rows = (
-            [trial.learnt, trial.status, *(trial.metrics.get(name) for name in METRICS)]
+            [trial.learnt, trial.status, *(trial.metrics.get(name) for name in self.told)]
             for trial in self.trials
         )
-        return csv_text(["learnt", "status", *METRICS], rows)
-
-
-def trial_table(practice: Practice) -> Table:
-    """Return a line a trial: its errors and inputs, and what is left of the error before it."""
-    columns = [Column(head) for head in ("learnt from", *METRICS, "of the error before")]
-    rows, last = [], math.nan
-    for trial in practice.trials:
-        values = [trial.metrics.get(name, math.nan) for name in METRICS]
-        share = number(values[0] / last) if math.isfinite(last) and last else ""
-        rows.append([str(trial.learnt), *map(number, values), share])
-        last = values[0]
-    return Table.of(columns, rows)
-
-
-def write_practice(practice: Practice, folder: str | Path) -> Path:
-    """Write the card and `trials.csv` to the folder of the corrections; return the card's path.
-
-    Raises:
-        InputError: The folder cannot be written to.
-    """
-    with folder_for("the trials", Path(folder)):
-        card = Path(folder) / f"{practice.name}.toml"
-        texts = {card: practice.card(), Path(folder) / "trials.csv": practice.trials_csv()}
-        for path, text in texts.items():
-            write_atomically(path, text.encode())
-    return card
+        return csv_text(["learnt", "status", *self.told], rows)
 
 
 def write_correction(

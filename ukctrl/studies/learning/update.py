@@ -89,13 +89,19 @@ class Learning:
 
 def residual(beta: Matrix, phi: Matrix, h: float, gains: Matrix) -> Matrix:
     """Return the left side of the rows' equation at each tick; the last repeats the one before."""
-    r = np.empty_like(beta)
-    r[:-1] = np.diff(beta, axis=0) / h
-    for k, error in enumerate((beta, phi, _past(phi, h), _past(beta, h))):
-        acts = gains[k] != 0.0  # phi is NaN on nonholonomic rows, and NaN * 0 is NaN
-        r[:-1, acts] += gains[k, acts] * error[:-1, acts]
+    r = -feedback(beta, phi, h, gains)
+    r[:-1] += np.diff(beta, axis=0) / h
     r[-1] = r[-2]
     return r
+
+
+def feedback(beta: Matrix, phi: Matrix, h: float, gains: Matrix) -> Matrix:
+    """Return what a law's feedback adds to the demand at each tick, ``(n, m)`` [row/s^2]."""
+    a: Matrix = np.zeros_like(beta)
+    for k, error in enumerate((beta, phi, _past(phi, h), _past(beta, h))):
+        acts = gains[k] != 0.0  # phi is NaN on nonholonomic rows, and NaN * 0 is NaN
+        a[:, acts] -= gains[k, acts] * error[:, acts]
+    return a
 
 
 def _past(error: Matrix, h: float) -> Matrix:

@@ -13,6 +13,7 @@ from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
 from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result.metrics import METRICS, unit_in
+from ukctrl.simulation.result.result import Result
 from ukctrl.studies.tuning import tuning_figures
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_record import METHODS, Tuning
@@ -106,20 +107,22 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
     first = next(iter(tuned.results.values()), None)
     context = {
         "title": tuned.title,
+        "what": "tuning",
         "controller": tuning.entry,
         "scenario": tuned.scenario.name,
-        "simulations": tuning.simulations,
-        "cost": f"Cost: {tuning.cost}",
-        "headline": outcome.text,
-        "level": outcome.level,
+        "spent": f"{tuning.simulations} simulations",
+        "outcome": outcome,
         "contents": contents,
         "verdicts": rest,
-        "gains": gain_table(tuning),
-        "costs": cost_table(tuned),
-        "metrics": metric_table(tuned),
+        "tables": [("", gain_table(tuning)), (f"Cost: {tuning.cost}", cost_table(tuned))],
+        "metrics": metric_table(tuned.results),
+        "between": "The scenario as its file has it, with the card's gains and with the tuned ones",
         "figures": images,
         "card_file": f"{card_name(tuned)}.toml",
         "card": web_page.highlight_toml(tuned.card()) if math.isfinite(tuning.best.cost) else "",
+        "uses": [],
+        "no_card": "no candidate completed",
+        "how": "How it was searched",
         "facts": conditions(tuned),
         "provenance": web_page.provenance_entries(
             {k: v for k, v in first.provenance.items() if k not in ("timing", "gains")}
@@ -127,7 +130,7 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
         if first
         else [],
     }
-    return web_page.render("tune.html.j2", context)
+    return web_page.render("new_card.html.j2", context)
 
 
 def conditions(tuned: Tuned) -> list[tuple[str, str]]:
@@ -188,7 +191,7 @@ def _known(value: float) -> str:
 
 def cost_table(tuned: Tuned) -> Table:
     """Return costs and violations, where the gains were tuned and on held-out plants."""
-    return Table.of(_heads("cost", "plants"), _costs(tuned))
+    return Table.of(_heads("cost", "plants", "card", "tuned"), _costs(tuned))
 
 
 def _costs(tuned: Tuned) -> Iterator[list[Cell | str]]:
@@ -207,16 +210,16 @@ def _costs(tuned: Tuned) -> Iterator[list[Cell | str]]:
             yield _compared("beyond constraints [%]", where, *beyond)
 
 
-def metric_table(tuned: Tuned, *, blocks: bool = True) -> Table | None:
-    """Return the metrics of the scenario as its file has it; None where it was not run.
+def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Table | None:
+    """Return the metrics of two runs of a scenario beside each other; None where there are none.
 
     Args:
-        tuned: What is shown.
+        results: Before and after, by what they are called.
         blocks: Whether metrics of single servo blocks are in it.
     """
-    if len(tuned.results) < 2:
+    if len(results) < 2:
         return None
-    runs = tuned.results["card"], tuned.results["tuned"]
+    runs = tuple(results.values())
     statuses = [run.status for run in runs]
     rows: list[list[Cell | str]] = []
     if statuses != ["completed", "completed"]:
@@ -232,12 +235,11 @@ def metric_table(tuned: Tuned, *, blocks: bool = True) -> Table | None:
         if (math.isfinite(before) or math.isfinite(after)) and (blocks or "." not in name):
             unit = unit_text(unit_in(name, runs[0].labels))
             rows.append(_compared(name, unit, before, after))
-    return Table.of(_heads("metric", "unit"), rows)
+    return Table.of(_heads("metric", "unit", *results), rows)
 
 
-def _heads(what: str, where: str) -> list[Column]:
-    numbers = [Column("card"), Column("tuned"), Column("change")]
-    return [Column(what, "name"), Column(where, "unit"), *numbers]
+def _heads(what: str, where: str, *runs: str) -> list[Column]:
+    return [Column(what, "name"), Column(where, "unit"), *map(Column, (*runs, "change"))]
 
 
 def _compared(what: str, where: str, card: float, tuned: float) -> list[Cell | str]:
