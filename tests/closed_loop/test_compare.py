@@ -11,7 +11,7 @@ from ukctrl import Scenario, compare, simulate, write_comparison
 from ukctrl.control import ComputedTorque, PdGravity
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
-from ukctrl.studies.comparison.compare import variants_of
+from ukctrl.studies.comparison.entries import variants_of
 from ukctrl.studies.tuning import Budget
 
 pytestmark = pytest.mark.portable

@@ -9,6 +9,7 @@ import pytest
 from ukctrl import Budget, Entry, Scenario, compare, control
 from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
+from ukctrl.studies.comparison import equal_terms
 
 SHORT = {"timing": {"duration": 0.1, "sample": 0.01}}
 
@@ -32,6 +33,19 @@ def test_loops_designed_alike_are_as_quick_as_each_other():
     assert fact.equal
     assert fact.text.startswith("designed for a bandwidth of 60 rad/s with damping 1: 60 ")
     assert found.to_dict()["loops"]["asked"]["bandwidth"] == 60.0
+
+
+def test_a_loop_that_is_designed_is_made_ready_once(monkeypatch):
+    made = []
+
+    class Counted(equal_terms.Loop):
+        def __init__(self, scenario):
+            made.append(scenario.controller.name)
+            super().__init__(scenario)
+
+    monkeypatch.setattr(equal_terms, "Loop", Counted)
+    compare(helix(), ["servo-baumgarte", "servo-pid"], equal=Terms(bandwidth=60.0))
+    assert made == ["servo-baumgarte", "servo-pid"]
 
 
 def test_a_ranking_of_stiffness_is_told_before_anything_runs():

@@ -527,9 +527,13 @@ def test_runs_repeat_bit_for_bit_however_uneven_the_ticks(effect):
 
 def test_a_late_program_is_warned_of():
     run = arm(ModelPredictive(Q={"q": 3e4, "v": 10.0}, horizon=0.4))
-    assert not [each for each in run.verdicts if each.subject == "pace"]
-    timing = {**run.provenance["timing"], "late_programs": 3, "worst_program_us": 2e4}
-    late = dc.replace(run, provenance={**run.provenance, "timing": timing})
+    timing = {**run.provenance["timing"], "worst_program_us": 2e4}
+    prompt, late = (
+        dc.replace(run, provenance={**run.provenance, "timing": {**timing, "late_programs": count}})
+        for count in (0, 3)
+    )
+    assert (prompt.metric("late_programs"), late.metric("late_programs")) == (0.0, 3.0)
+    assert not [each for each in judge(prompt) if each.subject == "pace"]
     (said,) = [each for each in judge(late) if each.subject == "pace"]
     assert said.level == "warning"
     assert "3 took longer than the control period on this machine, 20 ms at worst" in said.text

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Budget, Factor, Plants, Scenario, compare, tune
-from ukctrl.studies.comparison.comparison_page import luck_table, metric_table, write_comparison
+from ukctrl.studies.comparison.comparison_page import write_comparison
+from ukctrl.studies.comparison.comparison_tables import luck_table, metric_table
 from ukctrl.studies.tuning.plants import judged_values
 
 BENCH = {

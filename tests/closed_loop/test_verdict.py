@@ -18,7 +18,7 @@ from ukctrl.mechanics.integrate.fixed_step import halving
 from ukctrl.reports import run_page
 from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.result.result import Result
-from ukctrl.studies.comparison.comparison_page import metric_table
+from ukctrl.studies.comparison.comparison_tables import metric_table
 from ukctrl.studies.insight import Insight
 from ukctrl.studies.insight.insight_verdicts import verdicts
 from ukctrl.studies.insight.study_runs import Runs

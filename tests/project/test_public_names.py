@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -118,3 +119,25 @@ def test_importing_ukctrl_loads_the_standard_library_alone():
     loaded = {name for name in run.stdout.split() if name != "__main__"}
     ours = {name for name in loaded if name.split(".")[0] not in sys.stdlib_module_names}
     assert ours == {"ukctrl"}
+
+
+def public_functions() -> Iterator[tuple[str, inspect.Signature]]:
+    """Yield what users call: functions of `ukctrl`, and public methods of its classes."""
+    for name in ukctrl.__all__:
+        value = getattr(ukctrl, name)
+        inside = vars(value).items() if inspect.isclass(value) else ()
+        for place, each in [(name, value), *((f"{name}.{own}", f) for own, f in inside)]:
+            called = getattr(each, "__func__", each)
+            if inspect.isfunction(called) and not place.rpartition(".")[2].startswith("_"):
+                yield place, inspect.signature(called)
+
+
+def test_a_path_may_be_given_as_text_or_as_any_path():
+    asked = {
+        f"{place}({parameter.name}: {parameter.annotation})"
+        for place, signature in public_functions()
+        for parameter in signature.parameters.values()
+        if re.search(r"\bPath\b", str(parameter.annotation))
+    }
+    assert not asked
+    assert sum("AnyPath" in str(signature) for _, signature in public_functions()) > 15

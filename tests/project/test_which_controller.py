@@ -10,7 +10,7 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.files.table_paths import parse_value
-from ukctrl.studies.comparison.compare import variants_of
+from ukctrl.studies.comparison.entries import variants_of
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "which_controller"
 NAMES = ("cases", "study", "tables", "verdicts")

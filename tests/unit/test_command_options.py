@@ -70,8 +70,8 @@ TUNE = "ukctrl.studies.tuning:tune"
 
 
 def test_compare_hands_its_options_on(given_to, monkeypatch):
-    compare_module = importlib.import_module("ukctrl.studies.comparison.compare")
-    monkeypatch.setattr(compare_module, "suited", lambda *given, **named: ["own"])
+    suited = "ukctrl.studies.comparison.entries.suited"
+    monkeypatch.setattr(suited, lambda *given, **named: ["own"])
     options = [
         "-c", "servo-pid", "-c", f"b=servo-baumgarte{{{ALPHA}=7}}", "--set",
         "timing.duration=0.25", "--repeats", "3", "--mismatch", "0.1, 0.2", "--tune", "5",
@@ -98,7 +98,7 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
 
 def test_what_suits_is_asked_for_with_the_same_trust(given_to):
     for options, trust in ([], False), (["--trust"], True):
-        given = given_to("ukctrl.studies.comparison.compare:suited", ["compare", MASSES, *options])
+        given = given_to("ukctrl.studies.comparison.entries:suited", ["compare", MASSES, *options])
         assert given["trust"] is trust
         assert given["beside"].parts[-2:] == FILE.parts
 

@@ -8,7 +8,7 @@ from ukctrl import Scenario, check, compare
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.table_paths import set_path
-from ukctrl.studies.comparison.compare import CARDS, suited
+from ukctrl.studies.comparison.entries import CARDS, suited
 from ukctrl.studies.comparison.entry import Entry
 
 DAMPED = {"kind": "damping", "gain": 2.0}
@@ -49,6 +49,13 @@ def test_what_an_entry_drops_is_told_entry_by_entry():
 def test_what_no_entry_drops_is_not_told():
     found = compare(Scenario.load("scara-helix", SHORT), ["own", "pd-gravity"])
     assert not [verdict for verdict in found.verdicts if verdict.subject == "own settings"]
+
+
+def test_what_an_entry_has_beyond_the_scenario_is_not_dropped():
+    own = Scenario.load("scara-helix", {**SHORT, "controller": {"use": "servo-baumgarte"}})
+    found = compare(own, ["own", "servo-momentum-observer"])
+    told = [verdict.text for verdict in found.verdicts if verdict.subject == "own settings"]
+    assert not any("disturbance" in text or "learned" in text for text in told)
 
 
 @pytest.mark.parametrize("name", ["scara-helix", "two-mass-spring-far-solved", "coordinated-arms"])

@@ -11,7 +11,7 @@ from ukctrl.control import PdGravity
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.studies.batch.task import Lost
 from ukctrl.studies.comparison import Entry
-from ukctrl.studies.comparison.compare import _made
+from ukctrl.studies.comparison.kept_runs import made
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ FULL = MachineFailure("no disk.")
 )
 def test_runs_come_in_their_order_whichever_is_done_first(crew, names, stopped, failure):
     kept = Unknown()
-    outcomes, *rest = _made(runs(True, False, False), kept, crew, None)
+    outcomes, *rest = made(runs(True, False, False), kept, crew, None)
     assert [outcome.name for outcome in outcomes] == names
     assert rest == [stopped, failure]
     assert sorted(kept.added, key=str) == sorted(names[names[0] == "a" :], key=str)
@@ -147,8 +147,8 @@ def test_runs_come_in_their_order_whichever_is_done_first(crew, names, stopped, 
 
 def test_without_a_single_first_run_there_is_nothing_to_compare():
     with pytest.raises(MachineFailure, match="no disk"):
-        _made(runs(True, True), Unknown(), Crew(error=FULL), None)
-    assert _made(runs(False, True), Unknown(), Crew(error=FULL), None) == ([], False, "no disk.")
+        made(runs(True, True), Unknown(), Crew(error=FULL), None)
+    assert made(runs(False, True), Unknown(), Crew(error=FULL), None) == ([], False, "no disk.")
 
 
 @pytest.mark.parametrize(("strict", "kept"), [(True, 1), (False, 0)])
@@ -159,5 +159,5 @@ def test_of_a_stopped_run_the_first_is_kept_and_half_a_repeat_is_none(strict, ke
                 take(0, ran("half", stopped=True))
             return False
 
-    outcomes, stopped, _ = _made(runs(strict), Unknown(), Stopped(), None)
+    outcomes, stopped, _ = made(runs(strict), Unknown(), Stopped(), None)
     assert (len(outcomes), stopped) == (kept, True)

@@ -309,6 +309,23 @@ def frames_of(path):
     return pictures, durations
 
 
+class OtherPath:
+    """What only says where it is."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __fspath__(self):
+        return str(self._path)
+
+
+@pytest.mark.parametrize("place", [str, Path, OtherPath])
+def test_a_film_goes_where_any_path_says(tmp_path, place):
+    file = tmp_path / "film.webp"
+    assert record(moving(), place(file), fps=5, size=SIZE) == file
+    assert len(frames_of(file)[0]) > 1
+
+
 @pytest.mark.parametrize("ending", [".gif", ".webp"])
 def test_a_film_has_its_size_its_pictures_and_its_pace(tmp_path, ending):
     path = record(moving(), tmp_path / f"film{ending}", fps=15, size=SIZE, speed=0.5, camera=FRONT)

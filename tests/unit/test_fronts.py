@@ -16,7 +16,8 @@ from ukctrl.core.errors import InputError
 from ukctrl.studies.comparison.claims import corrected
 from ukctrl.studies.comparison.front_figure import front, front_table
 from ukctrl.studies.comparison.front_runs import Front
-from ukctrl.studies.comparison.fronts import FrontPoint, Fronts, LawFront
+from ukctrl.studies.comparison.fronts import Fronts
+from ukctrl.studies.comparison.law_front import FrontPoint, LawFront
 from ukctrl.studies.tuning.tuning_journal import Done
 
 METRICS = ("rms_phi", "input_travel")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ukctrl.cli.arguments import about, output_folder, scenario_of
+from ukctrl.cli.arguments import about, output_folder, scenario_of, terms_of
 from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
 from ukctrl.cli.terminal.lines import Line, answer
@@ -17,7 +17,6 @@ from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.analysis.linear import Design
-    from ukctrl.control.terms import Terms
     from ukctrl.simulation.scenario import Scenario
 
 PLACES = ("start", "equilibrium")
@@ -76,7 +75,9 @@ def analyze(
     when: float | Literal["start"] = "start" if at in PLACES else time_of(at)
     if hold and not resting:
         raise InputError("--hold goes with --at equilibrium.")
-    terms = _terms(settling, bandwidth, damping)
+    given = {"settling": settling, "bandwidth": bandwidth, "damping": damping}
+    asked = settling is not None or bandwidth is not None
+    terms = terms_of(given, "--") if asked else None
     if card is not None and terms is None:
         raise InputError(
             "--card needs the gains to write; give --settling SECONDS or --bandwidth RAD/S."
@@ -120,17 +121,6 @@ def time_of(text: str) -> float:
     if not math.isfinite(time):
         raise InputError(f"--at must be a finite time; got {text}.")
     return time
-
-
-def _terms(settling: float | None, bandwidth: float | None, damping: float) -> Terms | None:
-    from ukctrl.control.terms import Terms
-
-    if settling is None and bandwidth is None:
-        return None
-    try:
-        return Terms(settling=settling, bandwidth=bandwidth, damping=damping)
-    except InputError as error:
-        raise InputError(f"--{str(error).removeprefix('Terms: ')}") from None
 
 
 def _write_card(path: Path, scenario: Scenario, design: Design) -> None:

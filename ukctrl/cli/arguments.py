@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ukctrl.core.errors import InputError, UkctrlError, UnknownName
 
 if TYPE_CHECKING:
+    from ukctrl.control.terms import Terms
     from ukctrl.simulation.scenario import Scenario
     from ukctrl.studies.tuning.gains import Range
 
@@ -74,6 +75,20 @@ def ranges_of(over: list[str] | None) -> dict[str, Range]:
             raise InputError(f"--over gives '{path}' two ranges.")
         ranges[path] = ends
     return ranges
+
+
+def terms_of(given: Mapping[str, Any], option: str) -> Terms:
+    """Return the terms that options ask for.
+
+    Raises:
+        InputError: They contradict each other, or one is out of range.
+    """
+    from ukctrl.control.terms import Terms
+
+    try:
+        return Terms(**given)
+    except InputError as error:
+        raise InputError(f"{option}{str(error).removeprefix('Terms: ')}") from None
 
 
 def card_of(controller: str, scenario: str) -> str:

@@ -9,8 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ukctrl.cli.arguments import GAINS, about, card_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.options import Cards, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
+from ukctrl.cli.arguments import (
+    GAINS,
+    about,
+    card_of,
+    output_folder,
+    ranges_of,
+    scenario_of,
+    terms_of,
+)
+from ukctrl.cli.options import (
+    Cards,
+    CostOption,
+    Ensemble,
+    Format,
+    Json,
+    Out,
+    Over,
+    Quiet,
+    ScenarioName,
+    Searches,
+    Set,
+    Trust,
+    Vary,
+    Width,
+)
 from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -46,22 +69,6 @@ Tune = Annotated[
     int | None,
     typer.Option("--tune", metavar="BUDGET", help="Tune all gains first, with so many runs each."),
 ]
-CostOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cost",
-        metavar="METRIC",
-        help='What tuning makes small: rms_phi (the default), or "rms_phi + 0.01*effort".',
-    ),
-]
-Over = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--over",
-        metavar="PATH=LO:HI",
-        help="Range of a gain, bandwidth or damping; 'gains': those of the cards, a decade each.",
-    ),
-]
 Equal = Annotated[
     str | None,
     typer.Option(
@@ -69,28 +76,6 @@ Equal = Annotated[
         metavar="TERMS",
         help="Design all for the same: bandwidth=100 [rad/s], settling=0.1 [s] or rejection=1e-4 "
         "[s^2], with damping=1.",
-    ),
-]
-Searches = Annotated[
-    int | None,
-    typer.Option(
-        "--searches",
-        metavar="N",
-        help="Independent searches, each with the whole budget; absent: 1.",
-    ),
-]
-Ensemble = Annotated[
-    int | None,
-    typer.Option(
-        "--ensemble",
-        metavar="N",
-        help="Simulate each candidate on so many plants, off by the largest --mismatch.",
-    ),
-]
-Vary = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vary", metavar="PATH=VALUES", help="What differs from repeat to repeat, as for sweep."
     ),
 ]
 FrontOption = Annotated[
@@ -136,8 +121,8 @@ def compare(
     base = scenario_of(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
-    from ukctrl.studies.comparison.compare import suited
     from ukctrl.studies.comparison.comparison_page import write_comparison
+    from ukctrl.studies.comparison.entries import suited
     from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import Journal
 
@@ -149,10 +134,8 @@ def compare(
     plants = _plants(ensemble, levels, factors)
     budget = _budget(tune, plants, {**about_tuning, "ensemble": ensemble})
     fronts = _front(front, over, points)
-    from ukctrl.simulation.simulate import Simulation
-
     place = out or Path("out") / f"{file_name(base.name)}-compare"
-    stopping = stoppable(Simulation.run.__code__)
+    stopping = stoppable()
     with place_of(cluster, jobs) as where, stopping as stop, output_folder(place) as folder:
         journal = Journal(folder / "runs.jsonl")
         shown = progress_bar(base.title, quiet or as_json)
@@ -231,7 +214,7 @@ def _levels(text: str | None) -> list[float]:
 
 def _terms(text: str) -> Terms:
     """Read what loops are designed for: ``bandwidth=100,damping=0.7``."""
-    from ukctrl.control.terms import TERMS, Terms
+    from ukctrl.control.terms import TERMS
     from ukctrl.core.files.table_paths import parse_value
 
     table: dict[str, Any] = {}
@@ -243,10 +226,7 @@ def _terms(text: str) -> Terms:
                 f"it is not 1; got '{text}'."
             )
         table[name] = parse_value(value)
-    try:
-        return Terms(**table)
-    except InputError as error:
-        raise InputError(f"--equal {str(error).removeprefix('Terms: ')}") from None
+    return terms_of(table, "--equal ")
 
 
 def _front(text: str | None, over: list[str] | None, points: int | None) -> Front | None:

@@ -53,10 +53,10 @@ def export(
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
     from ukctrl.simulation.handover.hand_over import hand_over
-    from ukctrl.simulation.simulate import Simulation, simulate
+    from ukctrl.simulation.simulate import simulate
 
     place = out or Path("out") / f"{file_name(chosen.name)}-export"
-    with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
+    with stoppable() as stop, output_folder(place) as folder:
         with about(scenario), run_progress(chosen.title, quiet or as_json) as told:
             progress, planning = map(stop.watch, told)
             result = simulate(chosen, progress=progress, planning=planning)

@@ -50,12 +50,11 @@ def learn(
     """Repeat a scenario, learn from each trial, and write the law with what it has learnt."""
     base = scenario_of(scenario, controller, changes, trust)
     folder = out or Path("out") / f"{file_name(base.name)}-learn"
-    from ukctrl.simulation.simulate import Simulation
     from ukctrl.studies.learning.learn import learn as learn_task
     from ukctrl.studies.learning.practice_page import write_practice
     from ukctrl.studies.learning.update import Learning
 
-    with stoppable(Simulation.run.__code__) as stop, output_folder(folder):
+    with stoppable() as stop, output_folder(folder):
         with about(scenario), progress_bar(base.title, quiet or as_json, "trials") as shown:
             how = Learning(trials=trials, gain=gain, cutoff=cutoff, lead=lead)
             practice = learn_task(base, how, folder=folder, progress=stop.watch(shown))

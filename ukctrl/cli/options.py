@@ -32,6 +32,43 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a value: --set controller.feedback.alpha=5"
     ),
 ]
+CostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cost",
+        metavar="METRIC",
+        help='What tuning makes small: rms_phi (the default), or "rms_phi + 0.01*effort".',
+    ),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over",
+        metavar="PATH=LO:HI",
+        help="Range of a gain, of bandwidth or damping, even in its logarithm; PATH=uniform:LO:HI: "
+        "in itself. Absent: bandwidth and damping; 'gains': the card's, a decade to both sides.",
+    ),
+]
+Searches = Annotated[
+    int | None,
+    typer.Option(
+        "--searches",
+        metavar="N",
+        help="Independent searches, each with the whole budget; absent: 1.",
+    ),
+]
+Ensemble = Annotated[
+    int | None,
+    typer.Option(
+        "--ensemble", metavar="N", help="Simulate each candidate on so many plants; absent: one."
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", metavar="PATH=VALUES", help="What differs from plant to plant, as for sweep."
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where to write; absent: out/NAME."),

@@ -43,7 +43,7 @@ def run(
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.reports.run_page import write_report
     from ukctrl.simulation.loop.closed_loop import true_robot
-    from ukctrl.simulation.simulate import Simulation, simulate
+    from ukctrl.simulation.simulate import simulate
 
     place = out or Path("out") / file_name(chosen.name)
     with contextlib.ExitStack() as stack:
@@ -52,7 +52,7 @@ def run(
             if watched
             else None
         )
-        with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
+        with stoppable() as stop, output_folder(place) as folder:
             with about(scenario), run_progress(chosen.title, quiet or as_json) as told:
                 progress, planning = map(stop.watch, told)
                 robot = true_robot(chosen.robot)

@@ -97,12 +97,11 @@ def sweep(
     if not vary and points is None and repeats == 1:
         raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
     from ukctrl.core.files import catalog
-    from ukctrl.simulation.simulate import Simulation
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep import sweep as run_sweep
 
     where = out or Path("out") / f"{file_name(base.name)}-sweep"
-    stopping = stoppable(Simulation.run.__code__)
+    stopping = stoppable()
     with place_of(cluster, jobs) as place, stopping as stop, output_folder(where) as folder:
         shown = sweep_progress(base.title, quiet or as_json)
         with about(scenario), shown as progress:

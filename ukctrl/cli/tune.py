@@ -8,8 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli.arguments import GAINS, about, folder_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.compare import CostOption, Searches
-from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
+from ukctrl.cli.options import (
+    Card,
+    CostOption,
+    Ensemble,
+    Format,
+    Json,
+    Out,
+    Over,
+    Quiet,
+    ScenarioName,
+    Searches,
+    Set,
+    Trust,
+    Vary,
+    Width,
+)
 from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -28,15 +42,6 @@ HELD_OUT = 8
 MISMATCH = 0.1
 """Of the plants of an ensemble where nobody says how they differ."""
 
-Over = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--over",
-        metavar="PATH=LO:HI",
-        help="Range of a gain, even in its logarithm; PATH=uniform:LO:HI: in itself. Only these "
-        "are tuned; absent: bandwidth and damping. 'gains': every gain, a decade to both sides.",
-    ),
-]
 SubjectTo = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,12 +54,6 @@ Simulations = Annotated[
 Method = Annotated[
     str, typer.Option("--method", metavar="METHOD", help="simplex, evolution or cma.")
 ]
-Ensemble = Annotated[
-    int | None,
-    typer.Option(
-        "--ensemble", metavar="N", help="Simulate each candidate on so many plants; absent: one."
-    ),
-]
 Mismatch = Annotated[
     float | None,
     typer.Option(
@@ -62,12 +61,6 @@ Mismatch = Annotated[
         metavar="LEVEL",
         help="Largest fraction by which a plant's parameters are off; absent, with --ensemble and "
         "without --vary: 0.1.",
-    ),
-]
-Vary = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vary", metavar="PATH=VALUES", help="What differs from plant to plant, as for sweep."
     ),
 ]
 AggregateOption = Annotated[
@@ -154,9 +147,7 @@ def tune(
         plants=_plants(ensemble, mismatch, vary, aggregate, held_out),
         searches=1 if searches is None else searches,
     )
-    from ukctrl.simulation.simulate import Simulation
-
-    stopping = stoppable(Simulation.run.__code__)
+    stopping = stoppable()
     with place_of(cluster, jobs) as place, stopping as stop, output_folder(folder):
         shown = progress_bar(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:

@@ -213,9 +213,9 @@ def _simulated(
 ) -> tuple[Result, Robot]:
     chosen = scenario_of(target, controller, changes, trust)
     from ukctrl.simulation.loop.closed_loop import true_robot
-    from ukctrl.simulation.simulate import Simulation, simulate
+    from ukctrl.simulation.simulate import simulate
 
-    with stoppable(Simulation.run.__code__) as stop, about(target):
+    with stoppable() as stop, about(target):
         robot = true_robot(chosen.robot)
         with run_progress(chosen.title, quiet) as told:
             progress, planning = map(stop.watch, told)

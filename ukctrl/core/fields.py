@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, dataclass_transform
@@ -265,7 +266,7 @@ Formula = Annotated[
 
 
 def _input_file(value: object, info: ValidationInfo) -> Path:
-    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
         raise InputError(f"must be the name of a file; got {written(value)}.")
     base = info.context.get("base") if isinstance(info.context, Mapping) else None
     path = (Path(base) if base is not None else Path.cwd()) / Path(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f"}
@@ -28,6 +28,13 @@ def number(value: float, digits: int = 3) -> str:
         return text.replace("-", "−")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa.replace('-', '−')}×10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+def span(values: Iterable[float], said: Callable[[float], str] = number) -> str:
+    """Return from where to where numbers go, `1 to 3`; of equal ones the one."""
+    every = list(values)
+    low, high = said(min(every)), said(max(every))
+    return low if low == high else f"{low} to {high}"
 
 
 def percent(share: float) -> str:

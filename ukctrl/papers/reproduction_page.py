@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import duration, number, sentence
 from ukctrl.papers import digits
 from ukctrl.papers.claim import Verdict
@@ -13,7 +14,7 @@ from ukctrl.reports import web_page
 from ukctrl.reports.table import Cell, Column, Kind, Table
 
 
-def write_reproduction(reproduction: Reproduction, folder: str | Path) -> Path:
+def write_reproduction(reproduction: Reproduction, folder: AnyPath) -> Path:
     """Write `report.html`, `reproduce.json` and the figures, each atomically.
 
     Returns:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.core.extremes import first_largest
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
@@ -40,7 +41,7 @@ class Tile(NamedTuple):
     aside: str = ""
 
 
-def write_report(result: Result, directory: str | Path, robot: Robot | None = None) -> Path:
+def write_report(result: Result, directory: AnyPath, robot: Robot | None = None) -> Path:
     """Write `report.html` and its figures as PNG files, each in one atomic step.
 
     Figures of an earlier run that this one does not have are removed.

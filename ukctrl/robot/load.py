@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.files import catalog
+from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.files.plugins import load_class
 from ukctrl.core.files.table_paths import merged
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
@@ -21,7 +21,7 @@ from ukctrl.robot.schema.robot_file import Options, RobotFile
 
 
 def load(
-    reference: str | Path, beside: Path | None, override: Mapping[str, Any], trust: bool
+    reference: AnyPath, beside: AnyPath | None, override: Mapping[str, Any], trust: bool
 ) -> Assembly:
     """Load a robot by name, from a ``robot.toml`` or from a model file; see `Robot.load`."""
     path = catalog.find("robots", reference, beside)

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
+from ukctrl.core.files import AnyPath
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.own_processes import memory
 from ukctrl.robot import audit
@@ -73,7 +74,7 @@ def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str
     return dc.replace(robot, home=tree.home, audit=audit, appearance=drawn)
 
 
-def from_source(source: str | Path, options: Options, name: str | None = None) -> Assembly:
+def from_source(source: AnyPath, options: Options, name: str | None = None) -> Assembly:
     """Build a robot from the text or the path of a model; see `Robot.build`."""
     checked = read(source)
     own = checked.path.stem if checked.path else checked.root.get("name")

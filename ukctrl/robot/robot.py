@@ -6,12 +6,13 @@ Everything that depends on the state is in `ukctrl.robot.snapshot`.
 from __future__ import annotations
 
 import dataclasses as dc
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, final
 
 from numpy.typing import ArrayLike
 
+from ukctrl.core.files import AnyPath
 from ukctrl.core.shown import Shown
 from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.load import from_formulas, load
@@ -35,9 +36,9 @@ class Robot(Assembly, Shown):
     @classmethod
     def load(
         cls,
-        reference: str | Path,
+        reference: AnyPath,
         *,
-        beside: Path | None = None,
+        beside: AnyPath | None = None,
         override: Mapping[str, Any] | None = None,
         trust: bool = False,
     ) -> Robot:
@@ -60,7 +61,7 @@ class Robot(Assembly, Shown):
     @classmethod
     def build(
         cls,
-        plant: str | Path | LagrangianTable | Functions,
+        plant: AnyPath | LagrangianTable | Functions,
         options: Options | None = None,
         *,
         name: str | None = None,
@@ -78,7 +79,7 @@ class Robot(Assembly, Shown):
             ModelError: The model is not valid, or a mass matrix is not positive definite.
         """
         options = options or Options()
-        if isinstance(plant, str | Path):
+        if isinstance(plant, str | os.PathLike):
             from ukctrl.robot.load_bodies import from_source
 
             return cls.of(from_source(plant, options, name))

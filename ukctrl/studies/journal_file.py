@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.files import AnyPath
 from ukctrl.simulation.result.plain_files import lock
 
 SYNC_SECONDS = 2.0
@@ -35,13 +36,14 @@ class JournalFile(abc.ABC):
         InputError: Another process writes to it, or it cannot be written to.
     """
 
-    def __init__(self, path: Path | None, work: str) -> None:
-        self.path = path
+    def __init__(self, path: AnyPath | None, work: str) -> None:
+        self.path = None if path is None else Path(path)
         """Where it is kept; None: nowhere."""
         self._file: FileIO | None = None
         self._synced = time.monotonic()
-        if path is None:
+        if self.path is None:
             return
+        path = self.path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = FileIO(path, "ab+")

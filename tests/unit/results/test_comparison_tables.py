@@ -22,7 +22,8 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
 from ukctrl.studies.comparison import Comparison, Conditions, comparison_page
 from ukctrl.studies.comparison import compare as compare_controllers
-from ukctrl.studies.comparison.comparison_page import html, metric_table, robustness_table
+from ukctrl.studies.comparison.comparison_page import html
+from ukctrl.studies.comparison.comparison_tables import metric_table, robustness_table
 from ukctrl.studies.comparison.ranking import robustness
 from ukctrl.studies.tuning import Gain, Trial, Tuning
 

@@ -17,6 +17,7 @@ from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
     drawable,
     internal_dynamics_figure,
 )
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import first_sentence, sentence
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import web_page
@@ -41,7 +42,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 _AUDIT: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
 
-def write_check(found: Check, folder: str | Path) -> Path:
+def write_check(found: Check, folder: AnyPath) -> Path:
     """Write `report.html`, `check.json` with the curves, and the figures, each atomically.
 
     Returns:

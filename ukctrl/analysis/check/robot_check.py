@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ukctrl.analysis.check.first_scenario import first_scenario
 from ukctrl.core.errors import ModelError, quoted
+from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
@@ -80,7 +80,7 @@ class RobotCheck:
         return plain
 
 
-def check_robot(reference: str | Path, *, trust: bool = False) -> RobotCheck:
+def check_robot(reference: AnyPath, *, trust: bool = False) -> RobotCheck:
     """Look at a robot without a task.
 
     Args:

@@ -17,6 +17,7 @@ from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, 
 from ukctrl.analysis.linear.linear_loop import LinearLoop
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.core.extremes import places
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
@@ -48,7 +49,7 @@ CAPTIONS = {
 }
 
 
-def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: str | Path) -> Path:
+def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: AnyPath) -> Path:
     """Write ``analysis.html``, ``analysis.json`` and the figures as PNG files.
 
     Args:

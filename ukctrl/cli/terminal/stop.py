@@ -91,8 +91,16 @@ class Stop:
 
 
 @contextlib.contextmanager
-def stoppable(loop: CodeType) -> Iterator[Stop]:
-    """Handle the signals that end a run; ``loop`` is the function that catches the interrupt."""
+def stoppable(loop: CodeType | None = None) -> Iterator[Stop]:
+    """Handle the signals that end a run.
+
+    Args:
+        loop: The code of the function that catches the interrupt; absent: that of a simulation.
+    """
+    if loop is None:
+        from ukctrl.simulation.simulate import Simulation
+
+        loop = Simulation.run.__code__
     stop = Stop(loop)
     numbers = [signal.SIGINT, signal.SIGTERM]
     if sys.platform != "win32":

@@ -35,7 +35,7 @@ MOST_TRIED = 6
 def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     """Return the table of metrics, one column a controller."""
     from ukctrl.simulation.result.metrics import METRICS
-    from ukctrl.studies.comparison.comparison_page import (
+    from ukctrl.studies.comparison.comparison_tables import (
         luck_table,
         metric_table,
         robustness_table,

@@ -150,7 +150,7 @@ class Account:
         """Return how many programs there were, how long they took and how many too long."""
         times, self.times = np.array(self.times), []
         if not times.size:
-            return {"programs": 0}
+            return {"programs": 0, "late_programs": 0}
         return {
             "programs": len(times),
             "mean_program_us": 1e6 * float(times.mean()),

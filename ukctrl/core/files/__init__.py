@@ -5,3 +5,8 @@ errors in one line),
 ``table_paths`` (``controller.kappa`` in a table), ``plugins`` (Python code that a file names) and
 ``zoo`` (models of a package); ``catalog`` (robots, controllers and scenarios by name).
 """
+
+import os
+
+AnyPath = str | os.PathLike[str]
+"""What a function takes where it takes a path."""

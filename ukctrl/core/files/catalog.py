@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.files import zoo
+from ukctrl.core.files import AnyPath, zoo
 
 Kind = Literal["robots", "controllers", "scenarios"]
 
@@ -38,7 +38,7 @@ def root() -> Path:
     return packaged if packaged.is_dir() else package.parent
 
 
-def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
+def find(kind: Kind, reference: AnyPath, beside: AnyPath | None = None) -> Path:
     """Return the file that a name or path refers to.
 
     Args:
@@ -69,7 +69,7 @@ def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
     raise type(error)(_meant(kind, text, beside) or str(error))
 
 
-def _meant(kind: Kind, name: str, beside: Path | None) -> str:
+def _meant(kind: Kind, name: str, beside: AnyPath | None) -> str:
     """Say what there is where a name is none: a file without its ending, or another kind's name."""
     what, shown = kind.removesuffix("s"), _shown(name, 60)
     here = _folder(beside)
@@ -133,7 +133,7 @@ def _from(path: Path, here: Path) -> str:
         return _shown(path)
 
 
-def names(kind: Kind, beside: Path | None = None) -> tuple[str, ...]:
+def names(kind: Kind, beside: AnyPath | None = None) -> tuple[str, ...]:
     """Return the names that `find` knows, sorted."""
     stems: set[str] = set()
     for folder in _folders(kind, beside):
@@ -153,13 +153,14 @@ def file_name(name: str, otherwise: str = "run") -> str:
     return safe.strip("-.")[:100] or otherwise
 
 
-def _folder(beside: Path | None) -> Path:
+def _folder(beside: AnyPath | None) -> Path:
     if beside is None:
         return Path.cwd()
-    return beside if beside.is_dir() else beside.parent
+    near = Path(beside)
+    return near if near.is_dir() else near.parent
 
 
-def _folders(kind: Kind, beside: Path | None) -> tuple[Path, ...]:
+def _folders(kind: Kind, beside: AnyPath | None) -> tuple[Path, ...]:
     """Return the folders in which names of a kind are looked up, first come first."""
     folder = _folder(beside)
     nearby = (folder / kind,) if beside is None else (folder.parent / kind, folder / kind, folder)
@@ -170,7 +171,7 @@ def _relative(kind: Kind, name: str) -> Path:
     return Path(name) / "robot.toml" if kind == "robots" else Path(f"{name}.toml")
 
 
-def _shown(name: str | Path, limit: int = 200) -> str:
+def _shown(name: AnyPath, limit: int = 200) -> str:
     text = " ".join(str(name).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 

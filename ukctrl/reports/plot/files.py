@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ukctrl.core.errors import unknown_name
+from ukctrl.core.files import AnyPath
 from ukctrl.reports.plot import narrow, style
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def content(figure: Figure, form: str) -> bytes:
     return stream.getvalue() if form == "pdf" else _with_font(stream.getvalue())
 
 
-def save(figure: Figure, path: str | Path) -> Path:
+def save(figure: Figure, path: AnyPath) -> Path:
     """Write a figure to a file whose ending says the format.
 
     Raises:

@@ -1,8 +1,8 @@
 """A scene as a film, a picture, or a strip of poses in one picture, in a file.
 
-    record(result, Path("run.mp4"))                        # a film
-    record(result, Path("run.png"), strip=6)               # six poses in one picture, for a paper
-    record(result, Path("run.gif"), size=(480, 270), fps=15, speed=2.0)
+    record(result, "run.mp4")                              # a film
+    record(result, "run.png", strip=6)                     # six poses in one picture, for a paper
+    record(result, "run.gif", size=(480, 270), fps=15, speed=2.0)
 
 Films for video players are written by PyAV (extra ``film``), everything else by Pillow and
 Matplotlib. The same scene gives the same pictures.
@@ -22,6 +22,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
+from ukctrl.core.files import AnyPath
 from ukctrl.core.files.toml import one_line
 from ukctrl.reports.scene.camera import Camera
 from ukctrl.reports.scene.captions import clock_text, words, written
@@ -54,7 +55,7 @@ DPI = 200
 
 def record(
     shown: Scene | Result,
-    path: Path,
+    path: AnyPath,
     *,
     fps: float = 30.0,
     size: tuple[int, int] = (1280, 720),
@@ -83,6 +84,7 @@ def record(
         InputError: The ending, a number, the size or an arrow is none that there is; nothing is
             there to see; what writes ``.mp4`` is not installed; the file cannot be written.
     """
+    path = Path(path)
     ending = path.suffix.lower()
     if ending not in (*FILMS, *PICTURES) or "\0" in str(path):
         raise InputError(

@@ -23,6 +23,7 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
+from ukctrl.core.files import AnyPath
 from ukctrl.core.files.toml import one_line
 from ukctrl.core.files.unchanged import note
 
@@ -53,7 +54,7 @@ class Source:
         return FORMATS[self.root.tag]
 
 
-def read(source: str | Path) -> Source:
+def read(source: AnyPath) -> Source:
     """Read a model from a file, or from its text when that starts with ``<``.
 
     Raises:

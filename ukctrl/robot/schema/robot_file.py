@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -23,7 +22,7 @@ from ukctrl.core.fields import (
     Vec3,
     spec,
 )
-from ukctrl.core.files import catalog, zoo
+from ukctrl.core.files import AnyPath, catalog, zoo
 from ukctrl.core.files.toml import read_toml
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import MAX_PICTURES, AnyPicture
@@ -208,7 +207,7 @@ class RobotFile(Options):
         return self
 
 
-def runs_code(reference: str | Path, beside: Path | None = None) -> bool:
+def runs_code(reference: AnyPath, beside: AnyPath | None = None) -> bool:
     """Return whether loading a robot would run Python code that its file names."""
     path = catalog.find("robots", reference, beside)
     return path.suffix == ".toml" and "functions" in read_toml(path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.files import AnyPath
 from ukctrl.simulation.effects.effect import kind_of
 from ukctrl.simulation.handover.belief import FILE, Belief, write_belief
 from ukctrl.simulation.handover.fresh_process import replay_afresh
@@ -97,7 +98,7 @@ class HandedOver(NamedTuple):
 def hand_over(
     scenario: Scenario,
     result: Result,
-    folder: str | Path,
+    folder: AnyPath,
     *,
     points: float = POINT_SECONDS,
     trust: bool = False,

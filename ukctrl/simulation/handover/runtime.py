@@ -17,6 +17,7 @@ from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
+from ukctrl.core.files import AnyPath
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.handover.belief import Belief, read_belief
@@ -85,7 +86,7 @@ class Runtime:
         self.restart()
 
     @classmethod
-    def load(cls, folder: str | Path, *, trust: bool = False) -> Runtime:
+    def load(cls, folder: AnyPath, *, trust: bool = False) -> Runtime:
         """Return the controller in a folder that `ukctrl export` wrote.
 
         Its robot is made of the arrays in ``belief.toml``, without Pinocchio and without the files
@@ -194,7 +195,7 @@ class Replay(NamedTuple):
         return f"{self.ticks} ticks: {agreement}; {self.mean_us:.0f} us a step."
 
 
-def replay(runtime: Runtime, motion: str | Path) -> Replay:
+def replay(runtime: Runtime, motion: AnyPath) -> Replay:
     """Step a controller through the measured states of a run, and compare its inputs.
 
     Args:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.files import AnyPath
 from ukctrl.core.shown import Shown
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures, storage
@@ -175,7 +176,7 @@ class Result(Record, Shown):
             )
         )
 
-    def save(self, directory: str | Path) -> Path:
+    def save(self, directory: AnyPath) -> Path:
         """Write `result.nc`, `summary.json` and `scenario.toml`, each in one atomic step.
 
         Returns:
@@ -184,7 +185,7 @@ class Result(Record, Shown):
         return storage.save(self, self.summary(), Path(directory))
 
     @staticmethod
-    def load(path: str | Path) -> Result:
+    def load(path: AnyPath) -> Result:
         """Read a result back from the directory it was saved in, or from its `result.nc`.
 
         Raises:

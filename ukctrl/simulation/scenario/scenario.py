@@ -19,7 +19,7 @@ from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
-from ukctrl.core.files import catalog
+from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.files.table_paths import Table
 from ukctrl.core.files.toml import parse_toml, read_spec, read_toml
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint
@@ -193,7 +193,7 @@ class Scenario:
 
     @staticmethod
     def load(
-        reference: str | Path, changes: Mapping[str, object] | None = None, *, trust: bool = False
+        reference: AnyPath, changes: Mapping[str, object] | None = None, *, trust: bool = False
     ) -> Scenario:
         """Read a scenario by name or path.
 
@@ -209,16 +209,16 @@ class Scenario:
         return _read(read_toml(path), changes or {}, path, str(reference), trust)
 
     @staticmethod
-    def from_toml(text: str, *, base: Path | None = None, trust: bool = False) -> Scenario:
+    def from_toml(text: str, *, base: AnyPath | None = None, trust: bool = False) -> Scenario:
         """Read a scenario from TOML text; relative file names start at ``base``.
 
         ``trust`` is that of `load`.
         """
-        label, path = "scenario", (base or Path.cwd()) / "scenario.toml"
+        label, path = "scenario", Path(base or Path.cwd()) / "scenario.toml"
         return _read(parse_toml(text, label), {}, path, label, trust)
 
     def replace(
-        self, changes: Mapping[str, object], *, beside: Path | None = None, trust: bool = False
+        self, changes: Mapping[str, object], *, beside: AnyPath | None = None, trust: bool = False
     ) -> Scenario:
         """Return a copy with values changed by their path, checked anew.
 
@@ -235,7 +235,7 @@ class Scenario:
             other = copy.copy(self)  # nothing else depends on it
             object.__setattr__(other, "seed", changes["seed"])
             return other
-        path = beside or Path.cwd() / "scenario.toml"
+        path = Path(beside or Path.cwd() / "scenario.toml")
         reached = {key.partition(".")[0] for key in changes}
         table = {field.name: getattr(self, field.name) for field in dc.fields(self)}
         for name, value in table.items():  # a part that no change reaches stays this very object

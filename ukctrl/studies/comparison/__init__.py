@@ -2,17 +2,19 @@
 
 In order:
 
-1. ``entry``: one controller, its name and what it alone believes.
+1. ``entry``, ``entries``: one controller, its name and what it alone believes; all of them.
 2. ``fairness``, ``equal_terms``, ``claims``, ``ranking``: what was equal, how stiff the loops are;
    how sure a page is of all that it claims, and who is best, also where the true robot is off.
-3. ``fronts``, ``front_runs``: what each law can do whatever its gains, and at which settings.
+3. ``law_front``, ``fronts``, ``front_runs``: what each law can do whatever its gains, and at
+   which settings.
 4. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.
 5. ``kept_runs``, ``compare``: all the runs: first of each, repeats, robots that are off, gains
    tuned before; none of them twice, even after a kill.
-6. ``comparison_figures``, ``front_figure``, ``loop_table``, ``comparison_page``,
-   ``comparison_card``: its figures, page and tables, and what a notebook shows.
+6. ``comparison_figures``, ``front_figure``, ``loop_table``, ``comparison_tables``,
+   ``comparison_page``, ``comparison_card``: its figures, page and tables, and what a notebook
+   shows.
 """
 
 from ukctrl.studies.comparison.compare import compare

@@ -7,12 +7,12 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
 from ukctrl.control.terms import Terms
-from ukctrl.core.errors import InputError, MachineFailure, UkctrlError, unknown_name
+from ukctrl.core.errors import InputError, MachineFailure, unknown_name
+from ukctrl.core.files import AnyPath
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.loop import Loop
@@ -22,16 +22,17 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
 from ukctrl.studies.batch.suits_threads import suits_threads
-from ukctrl.studies.batch.task import Care, Lost, Progress, part
+from ukctrl.studies.batch.task import Care, Progress, part
 from ukctrl.studies.batch.users_files import files_of
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_verdicts import about_dropped
-from ukctrl.studies.comparison.entry import AS_WRITTEN, Entry, not_taken_over
+from ukctrl.studies.comparison.entries import dropped_settings, suited, variants_of
+from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.equal_terms import Stands, made_equal, stands
 from ukctrl.studies.comparison.fairness import Conditions
 from ukctrl.studies.comparison.front_runs import Front, run_fronts
 from ukctrl.studies.comparison.fronts import Fronts
-from ukctrl.studies.comparison.kept_runs import KeptRuns
+from ukctrl.studies.comparison.kept_runs import KeptRuns, made
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning import Budget, Journal, Objective, Plants, Tuning, tune_all
 from ukctrl.studies.tuning.evaluate import Bench
@@ -57,7 +58,7 @@ def compare(
     jobs: int | None = 1,
     executor: Executor | None = None,
     room: int | None = None,
-    beside: Path | None = None,
+    beside: AnyPath | None = None,
     trust: bool = False,
     warn: Callable[[Verdict], None] | None = None,
     progress: Progress | None = None,
@@ -117,10 +118,11 @@ def compare(
     many = bool(mismatch or vary) or front is not None
     asked, levels = _asked(repeats, mismatch, many), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
-    dropped = _dropped(scenario, variants)
+    dropped = dropped_settings(scenario, variants)
+    ready: dict[str, Loop] = {}
     if equal is not None:
-        variants = made_equal(variants, equal)
-    plan = _Plan(asked, levels, dropped, equal, tuning, front, tuple(vary), journal, warn)
+        variants, ready = made_equal(variants, equal)
+    plan = _Plan(asked, levels, dropped, equal, ready, tuning, front, tuple(vary), journal, warn)
     care, files = Care(go_on="give the same command again"), files_of(variants.values())
     with Crew(jobs, executor, room=room, care=care, files=files) as crew:
         if crew.chooses and suits_threads(list(variants.values()), crew):
@@ -135,6 +137,7 @@ class _Plan(NamedTuple):
     levels: Sequence[float]
     dropped: Mapping[str, tuple[str, ...]]
     equal: Terms | None
+    ready: Mapping[str, Loop]
     tuning: Budget | None
     front: Front | None
     vary: tuple[Factor, ...]
@@ -171,7 +174,8 @@ def _compared(
     variants = {name: found[0] for name, found in every.items()}
     entries = [(name, k) for name, found in every.items() for k in range(len(found))]
     others = list(_others(entries, plan.repeats, plan.levels))
-    before = stands(variants, plan.equal if plan.tuning is None else None)
+    given = plan.tuning is None
+    before = stands(variants, plan.equal if given else None, plan.ready if given else {})
     if plan.warn is not None:
         for verdict in (*before.warnings(), *about_dropped(plan.dropped)):
             plan.warn(verdict)
@@ -180,7 +184,7 @@ def _compared(
     first = [place((name, 0), 0, None) for name in variants]
     kept = KeptRuns(plan.journal)
     report = part(progress, budget, len(first), total)
-    outcomes, stopped, failure = _made(first, kept, crew, report)
+    outcomes, stopped, failure = made(first, kept, crew, report)
     kept.begin(first, outcomes)
     known = dict.fromkeys(name for run in outcomes for name in run.metrics)
     for name in plan.front.metrics if plan.front and known else ():
@@ -195,7 +199,7 @@ def _compared(
             if other[0][0] in begun and (random or other[1] == 0 or other[2] is not None)
         ]
         report = part(progress, budget + len(first), total - budget - len(first) - swept, total)
-        more, stopped, later = _made([place(*other) for other in needed], kept, crew, report)
+        more, stopped, later = made([place(*other) for other in needed], kept, crew, report)
         outcomes, failure = outcomes + more, failure or later
     fronts = None
     if plan.front is not None and not (stopped or failure):
@@ -229,71 +233,6 @@ def _whole(tuning: Tuning, searches: int) -> bool:
     """Tell whether all searches of a controller have come to their end."""
     wanted = searches if tuning.gains else 1
     return len(tuning.every) == wanted and all(search.finished for search in tuning.every)
-
-
-def _dropped(scenario: Scenario, variants: Mapping[str, Scenario]) -> dict[str, tuple[str, ...]]:
-    """Return which settings of the scenario's own controller each entry does not take over."""
-    found = {
-        name: tuple(not_taken_over(scenario.controller, variant.controller))
-        for name, variant in variants.items()
-    }
-    return {name: settings for name, settings in found.items() if settings}
-
-
-CARDS = (
-    "servo-baumgarte", "servo-pid", "computed-torque", "operational-space", "pd-gravity",
-    "io-linearisation", "elastic-tracking", "feedforward-flat",
-)  # fmt: skip
-"""One card of each way to follow a task, in the order in which they are tried."""
-MOST_CARDS = 3
-"""So many of them are compared with the scenario's own."""
-
-
-def suited(scenario: Scenario, *, beside: Path | None = None, trust: bool = False) -> list[str]:
-    """Return ``own`` and the cards that can take a first step of a scenario, another law each."""
-    names = [AS_WRITTEN]
-    for card in CARDS if scenario.servo else ():
-        if len(names) > MOST_CARDS:
-            break
-        try:
-            variant = Entry(controller=card).apply(scenario, beside=beside, trust=trust)
-            loop = Loop(variant)
-            loop.truth.move(loop.t0, loop.state.q, loop.state.v)
-            loop.command(loop.t0, *loop.state)
-        except (UkctrlError, ArithmeticError):
-            continue
-        if variant.controller != scenario.controller:
-            names.append(card)
-    return names
-
-
-def variants_of(
-    scenario: Scenario,
-    controllers: Sequence[str | Controller | Entry],
-    *,
-    beside: Path | None = None,
-    trust: bool = False,
-) -> dict[str, Scenario]:
-    """Return the scenario with each controller in it, by name.
-
-    Raises:
-        InputError: There are none, one does not fit, or two share a name.
-    """
-    if not controllers:
-        raise InputError("compare needs at least one controller; got none.")
-    variants: dict[str, Scenario] = {}
-    for given in controllers:
-        entry = Entry.parse(given) if isinstance(given, str) else given
-        entry = entry if isinstance(entry, Entry) else Entry(controller=entry)
-        variant = entry.apply(scenario, beside=beside, trust=trust)
-        name = entry.called(variant)
-        if name in variants:
-            raise InputError(
-                f"two controllers are named '{name}'; give each its own name, as in "
-                f"{entry.renamed(name, variants)}."
-            )
-        variants[name] = variant
-    return variants
 
 
 def _asked(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
@@ -349,40 +288,6 @@ def _run(
         keep=first,
         strict=first,
     )
-
-
-def _made(
-    runs: Sequence[Run], kept: KeptRuns, crew: Crew, progress: Progress
-) -> tuple[list[Outcome], bool, str]:
-    """Return what came of runs, in their order, whether the user has stopped them, and at what the
-    machine has failed.
-
-    Raises:
-        MachineFailure: At every first run.
-    """
-    outcomes = {k: known for k, run in enumerate(runs) if (known := kept.find(run)) is not None}
-    missing, before = [k for k in range(len(runs)) if k not in outcomes], len(outcomes)
-
-    def take(place: int, value: Outcome | Lost) -> None:
-        k = missing[place]
-        if isinstance(value, Lost):
-            value = runs[k].failed("interrupted", value.message)
-        if runs[k].strict or not value.stopped:  # half a repeat is none
-            outcomes[k] = value
-        if value.stopped:
-            raise KeyboardInterrupt
-        if not runs[k].strict:
-            kept.add(runs[k], value)
-
-    stopped, failure = False, ""
-    try:
-        report = part(progress, before, len(missing), len(runs))
-        stopped = not crew.gather([runs[k] for k in missing], take, report)
-    except MachineFailure as error:
-        if runs[0].strict and not outcomes:  # there is nothing to compare
-            raise
-        failure = str(error)
-    return [outcomes[k] for k in sorted(outcomes)], stopped, failure
 
 
 def _summed_up(

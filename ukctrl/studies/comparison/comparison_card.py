@@ -6,7 +6,7 @@ from ukctrl.reports.notebook import card
 from ukctrl.reports.plot import overlay
 from ukctrl.reports.scene.from_results import of_results
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.comparison_page import metric_table
+from ukctrl.studies.comparison.comparison_tables import metric_table
 
 
 def html(comparison: Comparison) -> str:

@@ -6,10 +6,10 @@ import dataclasses as dc
 import itertools
 import json
 from collections.abc import Container, Iterator, Mapping
-from pathlib import Path
 
 from ukctrl.control.controller import Controller, law_name
 from ukctrl.core.errors import InputError, near_miss
+from ukctrl.core.files import AnyPath
 from ukctrl.core.files.table_paths import parse_value, split_list
 from ukctrl.simulation.scenario import Scenario
 
@@ -86,7 +86,7 @@ class Entry:
         )
 
     def apply(
-        self, scenario: Scenario, *, beside: Path | None = None, trust: bool = False
+        self, scenario: Scenario, *, beside: AnyPath | None = None, trust: bool = False
     ) -> Scenario:
         """Return the scenario with this controller in it.
 
@@ -140,7 +140,7 @@ def not_taken_over(own: object, other: object, path: str = "controller") -> Iter
     for field in dc.fields(own):
         value, place = getattr(own, field.name), f"{path}.{field.name}"
         there = getattr(other, field.name, None)
-        if field.name in ("kind", *LABELS) or value == there:
+        if field.name in ("kind", *LABELS) or value is None or value == there:
             continue
         usual = None if field.default is dc.MISSING else field.default
         if dc.is_dataclass(value) and (dc.is_dataclass(there) or field.default is not None):

@@ -106,18 +106,21 @@ class Stands(NamedTuple):
         return plain
 
 
-def made_equal(variants: Mapping[str, Scenario], terms: Terms) -> dict[str, Scenario]:
-    """Return the scenarios with the gains that bring errors about as asked.
+def made_equal(
+    variants: Mapping[str, Scenario], terms: Terms
+) -> tuple[dict[str, Scenario], dict[str, Loop]]:
+    """Return the scenarios with the gains that bring errors about as asked, and their loops.
 
     Raises:
         InputError: Some have no such gains, each of which is named with the reason.
     """
     equal: dict[str, Scenario] = {}
+    ready: dict[str, Loop] = {}
     refused: dict[str, str] = {}
     for name, variant in variants.items():
         try:
             equal[name] = variant.replace(designed(variant, terms).gains)
-            Loop(equal[name])
+            ready[name] = Loop(equal[name])
         except NoDesign:
             refused[name] = "its gains do not follow from that."
         except (UkctrlError, ArithmeticError) as error:
@@ -128,17 +131,21 @@ def made_equal(variants: Mapping[str, Scenario], terms: Terms) -> dict[str, Scen
             f"all must be designed for {terms}; {quoted(tuple(refused))} cannot be. {each} Leave "
             "them out, or ask for other terms."
         )
-    return equal
+    return equal, ready
 
 
-def stands(variants: Mapping[str, Scenario], asked: Terms | None = None) -> Stands:
-    """Return how the loops stand before any run."""
+def stands(
+    variants: Mapping[str, Scenario],
+    asked: Terms | None = None,
+    loops_ready: Mapping[str, Loop] = MappingProxyType({}),
+) -> Stands:
+    """Return how the loops stand before any run, of which some may be ready."""
     loops: dict[str, LoopTerms] = {}
     unknown: dict[str, str] = {}
     limited: dict[str, tuple[str, ...]] = {}
     for name, variant in variants.items():
         try:
-            ready = Loop(variant)
+            ready = loops_ready.get(name) or Loop(variant)
             loops[name] = loop_terms(variant, ready)
             limited[name] = _limited(ready)
         except Exception as error:  # a law of one's own may raise anything: its run tells

@@ -14,7 +14,8 @@ from ukctrl.reports.plot import panels, style
 from ukctrl.reports.plot.overlay import BAND_ALPHA, keys_of
 from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.studies.comparison.comparison_figures import MARKERS
-from ukctrl.studies.comparison.fronts import Duel, Fronts, LawFront
+from ukctrl.studies.comparison.fronts import Duel, Fronts
+from ukctrl.studies.comparison.law_front import LawFront
 from ukctrl.studies.comparison.ranking import rounding
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ukctrl.simulation.result.metrics import unit_in
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.task import Progress
-from ukctrl.studies.comparison.fronts import FrontPoint, Fronts, LawFront
+from ukctrl.studies.comparison.fronts import Fronts
+from ukctrl.studies.comparison.law_front import FrontPoint, LawFront
 from ukctrl.studies.tuning import Gain, gains_of, with_ranges
 from ukctrl.studies.tuning.cost import Cost
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant

@@ -9,9 +9,12 @@ from typing import Any, final
 
 import numpy as np
 
+from ukctrl.core.errors import MachineFailure
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result.verdicts import Belief
+from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Curves, Outcome, Run
+from ukctrl.studies.batch.task import Lost, Progress, part
 from ukctrl.studies.tuning import Journal
 from ukctrl.studies.tuning.tuning_journal import Done, agrees, key_of
 
@@ -95,3 +98,37 @@ def _outcome(done: Done, more: Mapping[str, Any], run: Run) -> Outcome:
 
 def _text(values: np.typing.NDArray[np.float64]) -> str:
     return base64.b64encode(np.asarray(values, dtype="<f8").tobytes()).decode("ascii")
+
+
+def made(
+    runs: Sequence[Run], kept: KeptRuns, crew: Crew, progress: Progress
+) -> tuple[list[Outcome], bool, str]:
+    """Return what came of runs, in their order, whether the user has stopped them, and at what the
+    machine has failed.
+
+    Raises:
+        MachineFailure: At every first run.
+    """
+    outcomes = {k: known for k, run in enumerate(runs) if (known := kept.find(run)) is not None}
+    missing, before = [k for k in range(len(runs)) if k not in outcomes], len(outcomes)
+
+    def take(place: int, value: Outcome | Lost) -> None:
+        k = missing[place]
+        if isinstance(value, Lost):
+            value = runs[k].failed("interrupted", value.message)
+        if runs[k].strict or not value.stopped:  # half a repeat is none
+            outcomes[k] = value
+        if value.stopped:
+            raise KeyboardInterrupt
+        if not runs[k].strict:
+            kept.add(runs[k], value)
+
+    stopped, failure = False, ""
+    try:
+        report = part(progress, before, len(missing), len(runs))
+        stopped = not crew.gather([runs[k] for k in missing], take, report)
+    except MachineFailure as error:
+        if runs[0].strict and not outcomes:  # there is nothing to compare
+            raise
+        failure = str(error)
+    return [outcomes[k] for k in sorted(outcomes)], stopped, failure

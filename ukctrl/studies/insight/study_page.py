@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, prefixed
 from ukctrl.reports import web_page
 from ukctrl.reports.run_page import Tile
@@ -39,7 +40,7 @@ class StudyReport(NamedTuple):
 
 def write_study_report(
     study: Study,
-    folder: str | Path,
+    folder: AnyPath,
     *,
     cost: str | None = None,
     require: Mapping[str, float] = MappingProxyType({}),

@@ -9,6 +9,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop
@@ -27,7 +28,7 @@ def learn(
     scenario: Scenario,
     learning: Learning | None = None,
     *,
-    folder: str | Path,
+    folder: AnyPath,
     progress: Progress | None = None,
 ) -> Practice:
     """Repeat a task on its plant, and learn from each trial what to add to the rows' demand.

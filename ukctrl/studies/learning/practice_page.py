@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl.control.controller import law_name
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports import notebook, web_page
 from ukctrl.reports.plot import overlay, panels, style
@@ -46,7 +47,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def write_practice(practice: Practice, folder: str | Path) -> Path:
+def write_practice(practice: Practice, folder: AnyPath) -> Path:
     """Write the card, the page `learn.html` with its figures, `learn.json` and `trials.csv`, and
     the first and the last run, to the folder of the corrections.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.files import catalog
+from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.shown import Shown
 from ukctrl.simulation.loop.provenance import origin
 from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
@@ -50,11 +50,11 @@ class About:
     """Files that the scenario names, each with a digest; None in a study of an earlier version."""
 
     @staticmethod
-    def of(scenario: Scenario, plan: Plan, beside: Path | None = None) -> About:
+    def of(scenario: Scenario, plan: Plan, beside: AnyPath | None = None) -> About:
         """Describe a study that this version computes."""
         table = plain(scenario.to_table(), "scenario")
         named = any(factor.spread.column() == "text" for factor in plan.factors)
-        own = beside.resolve() if beside is not None and named else None
+        own = Path(beside).resolve() if beside is not None and named else None
         if own is not None and own.is_relative_to(catalog.root()):
             own = None
         return About(
@@ -198,7 +198,7 @@ class Study(Shown):
         return base.replace(changes, beside=self.about.beside, trust=trust)
 
     @staticmethod
-    def load(folder: str | Path) -> Study:
+    def load(folder: AnyPath) -> Study:
         """Read a study back from its folder, finished or not.
 
         Raises:
@@ -213,7 +213,7 @@ class Study(Shown):
         table = table_of(about.plan.factors, rows.values(), len(rows))
         return Study(about=about, table=table, folder=folder)
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: AnyPath) -> Path:
         """Write `study.json`, `journal.jsonl`, `study.csv` and `study.parquet`.
 
         Returns:

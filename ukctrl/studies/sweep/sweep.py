@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
+from ukctrl.core.files import AnyPath
 from ukctrl.simulation.result.plain_files import folder_for
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
@@ -64,11 +65,11 @@ def sweep(
     executor: Executor | None = None,
     room: int | None = None,
     isolated: bool | None = False,
-    folder: str | Path | None = None,
+    folder: AnyPath | None = None,
     resume: bool = False,
     keep: Keep | str = "none",
     timeout: float | None = None,
-    beside: Path | None = None,
+    beside: AnyPath | None = None,
     trust: bool = False,
     progress: Progress | None = None,
 ) -> Study:
@@ -127,7 +128,7 @@ def sweep(
     base = Base(
         scenario=scenario,
         plan=plan,
-        beside=beside,
+        beside=None if beside is None else Path(beside),
         trust=trust,
         timeout=timeout,
         keep_all=keeping.what == "all",
@@ -152,7 +153,7 @@ def sweep(
 
 
 @contextlib.contextmanager
-def _home(folder: str | Path | None) -> Iterator[Path]:
+def _home(folder: AnyPath | None) -> Iterator[Path]:
     """Yield where the study is, which is nowhere for long where there is no folder."""
     if folder is not None:
         yield Path(folder)

@@ -11,6 +11,7 @@ from ukctrl.control.feedback.chen_robust import ChenRobust
 from ukctrl.control.fuzzy_gain import FuzzyGain, read_fuzzy_gain
 from ukctrl.control.servo import Servo
 from ukctrl.core.errors import InputError
+from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import panels, style
@@ -98,7 +99,7 @@ class FuzzyChoice:
             ([float(value) for value in (kappa, sum(parts), *parts)] for kappa, parts in lines),
         )
 
-    def save(self, folder: Path) -> Path:
+    def save(self, folder: AnyPath) -> Path:
         """Write the card, the curve `fuzzy_gain.csv` and its figure; return the folder.
 
         Raises:
@@ -106,7 +107,7 @@ class FuzzyChoice:
         """
         image = web_page.picture("fuzzy_gain", "Average cost", "", lambda: _figure(self.found))
         texts = {"fuzzy_gain.csv": self.curve_csv(), f"{self.name}.toml": self.card()}
-        return web_page.write_page("the gain", folder, texts, [image]).parent
+        return web_page.write_page("the gain", Path(folder), texts, [image]).parent
 
 
 @style.styled

@@ -9,6 +9,7 @@ from pathlib import Path
 from ukctrl.control.controller import law_name
 from ukctrl.control.terms import TERMS
 from ukctrl.core.errors import InputError
+from ukctrl.core.files import AnyPath
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
@@ -31,7 +32,7 @@ def tune(
     scenario: Scenario,
     budget: Budget,
     *,
-    folder: str | Path | None = None,
+    folder: AnyPath | None = None,
     resume: bool = False,
     jobs: int | None = 1,
     executor: Executor | None = None,
@@ -112,7 +113,7 @@ def _check_over(scenario: Scenario, budget: Budget) -> None:
         raise InputError(f"controller '{name}' has no gains to tune; give a range (--over).")
 
 
-def _journal(folder: str | Path | None, resume: bool) -> Journal:
+def _journal(folder: AnyPath | None, resume: bool) -> Journal:
     if folder is None:
         return Journal()
     path = Path(folder) / JOURNAL

@@ -10,10 +10,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.files import AnyPath
 from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.scenario import Scenario
@@ -74,7 +74,7 @@ class Journal(JournalFile):
         InputError: Another process writes to it, or it cannot be written to.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: AnyPath | None = None) -> None:
         self._known: dict[str, Done] = {}
         super().__init__(path, "search")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ukctrl.core.files import AnyPath
 from ukctrl.core.files.catalog import file_name
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports import web_page
@@ -52,7 +53,7 @@ def card_name(tuned: Tuned) -> str:
     return file_name(tuned.tuning.entry, "controller")
 
 
-def write_tuned(tuned: Tuned, folder: str | Path) -> Path:
+def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     """Write `tune.html`, `tune.json`, `history.csv`, the figures and the card, each atomically.
 
     Args:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator, Sequence
 
-from ukctrl.core.number_text import number, percent
+from ukctrl.core.number_text import number, percent, span
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE
 from ukctrl.studies.tuning.cost import WITHOUT
@@ -125,8 +126,7 @@ def _luck(tuning: Tuning, held: HeldOut | None) -> Verdict:
 
 
 def _span(costs: Sequence[float]) -> str:
-    low, high = number(min(costs), 4), number(max(costs), 4)
-    return low if low == high else f"{low} to {high}"
+    return span(costs, functools.partial(number, digits=4))
 
 
 def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:

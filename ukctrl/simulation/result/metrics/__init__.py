@@ -27,7 +27,7 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
 
     Args:
         samples: The arrays of the run.
-        timing: Wall-clock facts, of which `mean_tick_us` becomes a metric.
+        timing: Wall-clock facts, of which `mean_tick_us` and `late_programs` become metrics.
     """
     values: dict[str, float] = {}
     for name, metric in METRICS.items():

@@ -291,6 +291,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             r"\overline{\Delta t}_\mathrm{tick}",
             None,
         ),
+        "late_programs": Metric(
+            "1",
+            "ticks whose program was not solved within a control period on this machine",
+            r"\#\{k : \Delta t_{\mathrm{program},k} > h\}",
+            None,
+        ),
         **_added(),
     }
 )
