@@ -106,6 +106,20 @@ def test_it_moves_while_it_plays_and_stands_still_when_paused(stage, kind):
     assert changed(seen, at.pixels()) == 0.0
 
 
+def test_a_card_out_of_sight_gives_its_graphics_back_and_is_the_same_when_it_returns(stage):
+    """Of more than 16 cards in a notebook a browser takes the graphics of the first away."""
+    at = stage("card")
+    at.set(0.5)
+    first = at.pixels()
+    at.page.evaluate("document.body.style.paddingBottom = '3000px'; scrollTo(0, 2500)")
+    at.frame.locator(".stage:not(.alive)").wait_for(state="attached")
+    assert at.canvas.evaluate("canvas => canvas.getContext('webgl2').isContextLost()")
+    at.page.evaluate("scrollTo(0, 0)")
+    at.frame.locator(".stage.alive").wait_for()
+    assert changed(first, at.pixels()) == 0.0
+    at.page.evaluate("document.body.style.paddingBottom = ''")
+
+
 def test_the_same_moment_is_the_same_picture(stage):
     at = stage()
     at.set(0.2)

@@ -131,9 +131,17 @@
   find(".controls").hidden = span <= 0;  // a robot at rest has nothing to play
   told();
   go(end);
+  const REST = 2000;  // a card out of sight for so long gives its graphics back [ms]
+  let leaving;
   const eye = new IntersectionObserver(async ([{ isIntersecting }]) => {
     seen = isIntersecting;
-    if (!isIntersecting) { pause(); return; }
+    clearTimeout(leaving);
+    if (!isIntersecting) {
+      pause();
+      if (window !== top) leaving = setTimeout(() => view && view.rest(true), REST);
+      return;
+    }
+    if (view) view.rest(false);
     if (view || holder.dataset.begun) return;
     holder.dataset.begun = "yes";
     try {

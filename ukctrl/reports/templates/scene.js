@@ -380,6 +380,11 @@ const openScene = (() => {
       }
       ask();
     };
-    return { draw, show, spread, reset: fit, cell };
+    let resting = false;
+    const rest = (on) => {  // a browser gives the cards of a notebook some 16 contexts together
+      if (on !== resting) renderer[on ? "forceContextLoss" : "forceContextRestore"]();
+      resting = on;
+    };
+    return { draw, show, spread, reset: fit, rest, cell };
   };
 })();
