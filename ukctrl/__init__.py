@@ -13,6 +13,7 @@ What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -91,94 +92,6 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.tune import tune
     from ukctrl.studies.tuning.tuned import Tuned
     from ukctrl.studies.tuning.tuning_page import write_tuned
-
-_NAMES = {
-    "analysis.check.check": "check",
-    "analysis.check.check_figure": "check_figure",
-    "analysis.check.findings": "Check",
-    "analysis.internal_dynamics.internal_dynamics": "internal_dynamics",
-    "analysis.internal_dynamics.internal_dynamics_figure": "internal_dynamics_figure",
-    "analysis.internal_dynamics.internal_dynamics_record": "InternalDynamics",
-    "analysis.linear.analysis": "analyze",
-    "analysis.linear.design": "designed",
-    "analysis.linear.linear_loop": "linear_loop",
-    "control.allocation.allocation": "Allocation Allocator",
-    "control.controller": "Controller Law",
-    "control.disturbance.observer": "BoundObserver DisturbanceObserver",
-    "control.feedback.feedback": "Feedback",
-    "control.fuzzy_gain": "Fuzzy fuzzy_gain",
-    "control.terms": "Terms",
-    "control.task": "Signal Task",
-    "control.tick": "Command",
-    "core.algebra.threads": "one_blas_thread",
-    "core.arrays": "Matrix Vector",
-    "core.errors": "InfeasibleConstraint InputError UkctrlError",
-    "core.fields": "NonNegative Positive spec",
-    "mechanics.constraints": "Attached Constraint Rows Stack",
-    "mechanics.dynamics": "Dynamics",
-    "mechanics.integrability.classify": "classify",
-    "mechanics.linearise.equilibrium": "equilibrium",
-    "mechanics.linearise.linearization": "linearize",
-    "papers.reproduction_page": "write_reproduction",
-    "reports.run_page": "write_report",
-    "reports.scene.camera": "Camera",
-    "reports.scene.film": "record",
-    "robot": "Robot Snapshot",
-    "simulation.effects": "Effect",
-    "simulation.handover.runtime": "Runtime replay",
-    "simulation.loop": "Loop",
-    "simulation.result.result": "Result",
-    "simulation.scenario": "Scenario",
-    "simulation.scenario.part_kinds": "part_kinds",
-    "simulation.simulate": "simulate",
-    "simulation.result.verdicts": "judge",
-    "studies.comparison.compare": "compare",
-    "studies.comparison.comparison": "Comparison",
-    "studies.comparison.comparison_page": "write_comparison",
-    "studies.comparison.entry": "Entry",
-    "studies.comparison.front_runs": "Front",
-    "studies.insight": "Insight write_study_report",
-    "studies.learning.learn": "learn",
-    "studies.learning.practice": "Practice",
-    "studies.learning.practice_page": "write_practice",
-    "studies.learning.update": "Learning",
-    "studies.sweep.factor": "Factor",
-    "studies.sweep.study": "Study",
-    "studies.sweep.sweep": "sweep",
-    "studies.tuning.plants": "Plants",
-    "studies.tuning.search": "Budget",
-    "studies.tuning.tune": "tune",
-    "studies.tuning.tuned": "Tuned",
-    "studies.tuning.tuning_page": "write_tuned",
-}
-"""The names that each module gives to `ukctrl`."""
-_MODULES = {
-    "catalog": "core.files.catalog",
-    "constraints": "mechanics.constraints",
-    "control": "control",
-    "derivatives": "mechanics.derivatives",
-    "effects": "simulation.effects",
-    "errors": "core.errors",
-    "fields": "core.fields",
-    "insight": "studies.insight",
-    "linear": "analysis.linear",
-    "metrics": "simulation.result.metrics",
-    "motion": "mechanics.motion",
-    "number_text": "core.number_text",
-    "papers": "papers",
-    "plot": "reports.plot",
-    "pseudoinverse": "mechanics.pseudoinverse",
-    "reference": "mechanics.reference",
-    "relative_degree": "mechanics.relative_degree",
-    "robot": "robot",
-    "statistics": "core.statistics",
-    "testing": "analysis.conformance",
-    "tuning": "studies.tuning",
-    "uk": "uk",
-    "zoo": "core.files.zoo",
-}
-"""The modules that `ukctrl` gives as a whole."""
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "Allocation",
@@ -280,14 +193,28 @@ __all__ = [
 ]
 
 
+@functools.cache
+def _homes() -> dict[str, tuple[str, str]]:
+    """Return the module and the name there of each name, from the imports above."""
+    import ast
+    import pkgutil
+
+    tree = ast.parse(pkgutil.get_data(__name__, "__init__.py") or b"")
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = importlib.import_module(f"ukctrl.{_MODULES[name]}")
-    elif name in _HOME:
-        value = getattr(importlib.import_module(f"ukctrl.{_HOME[name]}"), name)
-    else:
+    if name not in __all__:
         raise AttributeError(f"module 'ukctrl' has no attribute '{name}'")
-    globals()[name] = value
+    module, own = _homes()[name]
+    home = vars(importlib.import_module(module))
+    value = globals()[name] = home.get(own) or importlib.import_module(f"{module}.{own}")
     return value
 
 
