@@ -30,6 +30,8 @@ QUICK = [
     ("check", "two_link"),
     ("run", *ARM, "--out", "run"),
 ]
+SOME = [QUICK[2], *QUICK[-11:]]
+"""Of these, help of one command and every way to print."""
 LONG = [
     ("run", *ARM, "--out", "run"),
     ("run", "scara-helix-drift", "--set", "monitor.max_phi=0.025", "--out", "drift"),
@@ -96,9 +98,7 @@ def by_command(text: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    "commands", [QUICK, pytest.param(LONG, marks=pytest.mark.slow)], ids=["quick", "long"]
-)
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("terminal", "settings"),
     [
@@ -108,7 +108,8 @@ def by_command(text: str) -> dict[str, str]:
     ],
     ids=["pipe", "NO_COLOR beside FORCE_COLOR", "TERM=dumb"],
 )
-def test_no_command_shows_an_escape_code(tmp_path, commands, terminal, settings):
+def test_no_command_shows_an_escape_code(tmp_path, long, terminal, settings):
+    commands = LONG if long else SOME if terminal else QUICK
     text = shown(tmp_path, commands, terminal=terminal, **settings).replace("\r\n", "\n")
     for command, piece in by_command(text).items():
         assert "\x1b" not in piece, f"{command}: {piece!r}"

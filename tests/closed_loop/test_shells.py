@@ -34,6 +34,8 @@ TYPED = {
     "bin/ukctrl run my-ta\t": "bin/ukctrl run my-task",
 }
 """What is typed, and the line that it becomes."""
+ANSWERS = ("swarm", "compare", "zoo:", "list robots")
+"""Lines with these are about what is answered, whatever the shell: one types them."""
 
 
 @pytest.fixture
@@ -108,6 +110,8 @@ def test_a_tab_completes_what_is_typed(shell, home):
     try:
         typist.types("echo rea''dy\n", "ready\r")
         for typed, becomes in TYPED.items():
+            if shell != "bash" and any(words in typed for words in ANSWERS):
+                continue
             # The beginning of the line turns it into one that is printed, word by word.
 
             typist.types(f"{typed}\x01echo @\n", f"@{becomes}")
