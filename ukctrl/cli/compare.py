@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ukctrl.cli import options
 from ukctrl.cli.arguments import (
     GAINS,
     about,
@@ -17,22 +18,6 @@ from ukctrl.cli.arguments import (
     ranges_of,
     scenario_of,
     terms_of,
-)
-from ukctrl.cli.options import (
-    Cards,
-    CostOption,
-    Ensemble,
-    Format,
-    Json,
-    Out,
-    Over,
-    Quiet,
-    ScenarioName,
-    Searches,
-    Set,
-    Trust,
-    Vary,
-    Width,
 )
 from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
@@ -93,29 +78,29 @@ Points = Annotated[
 
 
 def compare(
-    scenario: ScenarioName,
+    scenario: options.ScenarioName,
     *,
-    controllers: Cards = None,
-    changes: Set = None,
+    controllers: options.Cards = None,
+    changes: options.Set = None,
     repeats: Repeats = None,
     mismatch: Mismatch = None,
     equal: Equal = None,
     tune: Tune = None,
-    cost: CostOption = None,
-    over: Over = None,
-    searches: Searches = None,
-    ensemble: Ensemble = None,
-    vary: Vary = None,
+    cost: options.CostOption = None,
+    over: options.Over = None,
+    searches: options.Searches = None,
+    ensemble: options.Ensemble = None,
+    vary: options.Vary = None,
     front: FrontOption = None,
     points: Points = None,
     jobs: Jobs = None,
     cluster: ClusterOption = None,
-    out: Out = None,
-    formats: Format = None,
-    width: Width = None,
-    trust: Trust = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    out: options.Out = None,
+    formats: options.Format = None,
+    width: options.Width = None,
+    trust: options.Trust = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run several controllers on the same scenario and set them side by side."""
     base = scenario_of(scenario, None, changes, trust)

@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ukctrl.cli import options
 from ukctrl.cli.arguments import GAINS, about, folder_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.options import (
-    Card,
-    CostOption,
-    Ensemble,
-    Format,
-    Json,
-    Out,
-    Over,
-    Quiet,
-    ScenarioName,
-    Searches,
-    Set,
-    Trust,
-    Vary,
-    Width,
-)
 from ukctrl.cli.places import ClusterOption, Jobs, place_of
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -93,31 +78,31 @@ Fuzzy = Annotated[
 
 
 def tune(
-    scenario: ScenarioName,
+    scenario: options.ScenarioName,
     *,
-    controller: Card = None,
-    changes: Set = None,
-    over: Over = None,
-    cost: CostOption = None,
+    controller: options.Card = None,
+    changes: options.Set = None,
+    over: options.Over = None,
+    cost: options.CostOption = None,
     subject_to: SubjectTo = None,
     simulations: Simulations = BUDGET,
     method: Method = "simplex",
-    ensemble: Ensemble = None,
+    ensemble: options.Ensemble = None,
     mismatch: Mismatch = None,
-    vary: Vary = None,
+    vary: options.Vary = None,
     aggregate: AggregateOption = "average",
     held_out: HeldOut = None,
-    searches: Searches = None,
+    searches: options.Searches = None,
     jobs: Jobs = None,
     cluster: ClusterOption = None,
     resume: Resume = False,
     fuzzy: Fuzzy = None,
-    out: Out = None,
-    formats: Format = None,
-    width: Width = None,
-    trust: Trust = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    out: options.Out = None,
+    formats: options.Format = None,
+    width: options.Width = None,
+    trust: options.Trust = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Search for the gains of a controller by simulation, and write them as a card."""
     base = scenario_of(scenario, controller, changes, trust)
