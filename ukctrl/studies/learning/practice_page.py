@@ -116,7 +116,7 @@ def _page(practice: Practice, images: Sequence[web_page.Picture], card: Path) ->
     contents += [("metrics", "Metrics before and after")] if metrics else []
     first = practice.results[ENDS[0]]
     context = {
-        "title": f"{scenario.title}, learnt trial by trial",
+        "title": f"{scenario.title}, trial by trial",
         "what": "learning",
         "controller": law_name(scenario.controller),
         "scenario": scenario.name,
