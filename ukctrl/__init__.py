@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from ukctrl.reports.scene.camera import Camera
     from ukctrl.reports.scene.film import record
     from ukctrl.robot import Robot, Snapshot
-    from ukctrl.simulation import effects
+    from ukctrl.simulation import effects, observers
     from ukctrl.simulation.effects import Effect
     from ukctrl.simulation.handover.runtime import Runtime, replay
     from ukctrl.simulation.loop import Loop
@@ -165,6 +165,7 @@ __all__ = [
     "metrics",
     "motion",
     "number_text",
+    "observers",
     "one_blas_thread",
     "papers",
     "part_kinds",

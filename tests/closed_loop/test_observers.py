@@ -108,7 +108,7 @@ def test_on_a_linear_robot_they_are_the_kalman_filter(observer):
     # The chart has positions first; the state that the first reading has corrected is undone.
     P = np.diag([2e-3, 2e-3, 0.5, 0.5]) ** 2
     loop = Loop(Scenario.from_toml(tomli_w.dumps(result.scenario)))
-    first = loop.estimator._estimate.state
+    first = loop.estimator._first.at.state
     x = np.concatenate([first.q - [0.0, 0.5], first.v])
     assert np.abs(x - [0.0, 0.0, 0.3, -0.1]).max() > 0.05  # the first estimate is really off
     wanted = textbook(result, P, x)

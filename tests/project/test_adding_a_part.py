@@ -32,6 +32,7 @@ run = Scenario.load("scara-helix", {
     "controller.allocation": {"kind": "plain_least_norm"},
     "controller.disturbance": {"kind": "forgetting_observer", "rate": 20.0, "leak": 1.0},
     "effect": [{"kind": "weak_motors", "share": 0.999}],
+    "observer": {"kind": "alpha_beta", "share": 0.5},
     "timing": {"control": 0.01, "sample": 0.01, "duration": 0.05},
 })
 result = simulate(run)
@@ -43,6 +44,7 @@ suites = [
     (testing.ALLOCATION, run.controller.allocation),
     (testing.DISTURBANCE, run.controller.disturbance),
     (testing.EFFECT, testing.Exposed(run.effect[0], Scenario.load("scara-helix"))),
+    (testing.OBSERVER, testing.Watched(run.observer, Scenario.load("scara-helix"))),
 ]
 for suite, part in suites:
     suite.examine(part, "part").confirm()
@@ -57,7 +59,7 @@ print(json.dumps({
     "remembers": float(abs(leaky["u"] - result["u"]).max()),
     "read": [
         run.controller.feedback.kind, run.controller.allocation.kind,
-        run.controller.disturbance.kind, run.effect[0].kind,
+        run.controller.disturbance.kind, run.effect[0].kind, run.observer.kind,
     ],
 }))
 main(["list", "parts", "--json"])
@@ -68,7 +70,8 @@ def test_the_page_has_a_part_of_every_kind():
     folders = {str(Path(place).parent) for place in PARTS}
     assert folders == {
         "control/allocation", "control/disturbance", "control/feedback", "mechanics/constraints",
-        "mechanics/reference", "simulation/effects", "simulation/result/metrics",
+        "mechanics/reference", "simulation/effects", "simulation/observers",
+        "simulation/result/metrics",
     }  # fmt: skip
 
 
@@ -99,4 +102,5 @@ def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     assert told["recorded"] == told["rows"]
     assert told["read"] == [
         "velocity_damping", "plain_least_norm", "forgetting_observer", "weak_motors",
+        "alpha_beta",
     ]  # fmt: skip

@@ -86,7 +86,10 @@ def test_every_parameter_of_the_panels_and_completions_is_one_of_a_command():
         ("run scara-helix --format p", ["png", "pdf"]),
         ("sweep scara-helix --keep w", ["worst:"]),
         ("sweep scara-helix --design s", ["sobol", "saltelli"]),
-        ("tune scara-helix --cost rms_", ["rms_phi", "rms_beta", "rms_estimate", "rms_estimate_v"]),
+        (
+            "tune scara-helix --cost rms_",
+            ["rms_phi", "rms_beta", "rms_estimate", "rms_estimate_v", "rms_disturbance"],
+        ),
         ("reproduce re", ["review", "recursive"]),
         ("schema r", ["robot"]),
         ("list robots under", ["underactuated"]),

@@ -307,6 +307,12 @@ class Dynamics:
         self.snapshot.move(q, v, t)
         return self._write_passive()
 
+    @property
+    def look_steps(self) -> tuple[Step, ...]:
+        """What does what `look` does, at the state in the snapshot."""
+        s = self.snapshot
+        return *s.steps.every, *self.passive.steps(s).every, *self._pushing.every
+
     def _write_passive(self) -> Rows:
         rows = self.passive.write(self.snapshot)
         self._pushing()

@@ -7,6 +7,7 @@ import tomli_w
 from ukctrl import Scenario
 from ukctrl.analysis.linear.linear_loop import linear_loop
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.observers.measurements import Moment
 
 pytestmark = pytest.mark.portable
 
@@ -60,8 +61,8 @@ def test_with_a_right_model_observer_and_law_have_their_poles_apart(observer):
     from scipy.linalg import expm
 
     F = expm(T * motion.linear(0.0, point.q, point.v, point.u).A)
-    at = point.t, motion_state(point), point.u, T, ready.estimator.joints
-    K = ready.estimator.filter.gain_at(*at)
+    at = Moment(point.t, motion_state(point), point.u)
+    K = ready.estimator.filter.gain_at(at, T, ready.estimator.joints)
     error = np.linalg.eigvals((np.eye(8) - K @ np.eye(4, 8)) @ F)
     wanted = np.concatenate([alone, error])  # and four at zero, of inputs that have acted
     assert len(loop.poles()) == len(wanted) + 4

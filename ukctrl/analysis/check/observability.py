@@ -22,8 +22,9 @@ from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.analysis.linear.zeros import unseen_modes
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import max_abs
-from ukctrl.mechanics.linearise import Linearization
+from ukctrl.mechanics.integrate.system import State
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.observers.measurements import Moment
 
 MOMENTS = 6
 """Looked at along a motion, its ends included."""
@@ -51,20 +52,34 @@ def looks(loop: Loop, motion: Motion) -> Iterator[Look]:
     if len(motion.t):
         chosen = np.unique(np.linspace(0, len(motion.t) - 1, MOMENTS).round().astype(int))
         moments = [(float(motion.t[k]), motion.q[k], motion.v[k]) for k in chosen]
+    biases, names = believed.biases, estimator.bias_names()
     for t, q, v in moments:
-        linear = believed.linear(t, q, v, believed.resting_input(t, q, v))
-        rows = [each.slopes(q, v) for each in estimator.measurements]
-        H = np.concatenate(rows) @ linear.full
-        hidden = unseen_modes(linear.A, H, linear.states)
-        yield Look(t, tuple(dict.fromkeys(mode.states for mode in hidden)), hautus(linear, H))
+        u = believed.resting_input(t, q, v)
+        linear, state = believed.linear(t, q, v, u), State(q, v, np.zeros(biases))
+        n = len(linear.A)
+        A = np.zeros((n + biases, n + biases))
+        A[:n, :n] = linear.A
+        full, at = believed.full(t, state), Moment(t, state, u)
+        full = np.vstack([full, np.zeros((len(believed.pushes), n + biases))])
+        H = np.concatenate([each.slopes(at, full) for each in estimator.measurements])
+        hidden = unseen_modes(A, H, (*linear.states, *(f"bias of {name}" for name in names)))
+        seen = hautus(A, H, len(linear.positions), n)
+        yield Look(t, tuple(dict.fromkeys(mode.states for mode in hidden)), seen)
 
 
-def hautus(linear: Linearization, H: Matrix) -> float:
-    """Return how far the mode that is seen least is from being hidden."""
-    n = len(linear.positions)
-    rate = max(1.0, float(np.sqrt(max_abs(linear.A[n:, :n]))))
-    size = np.concatenate([np.ones(n), np.full(len(linear.velocities), rate)])
-    A, H = linear.A * size / size[:, None] / rate, H * size
+def hautus(A: Matrix, H: Matrix, positions: int, states: int) -> float:
+    """Return how far the mode that is seen least is from being hidden.
+
+    Args:
+        A: Of positions, speeds and biases.
+        H: What is measured of them.
+        positions: How many there are.
+        states: And together with speeds.
+    """
+    rate = max(1.0, float(np.sqrt(max_abs(A[positions:states, :positions]))))
+    size = np.ones(len(A))
+    size[positions:states] = rate
+    A, H = A * size / size[:, None] / rate, H * size
     eye = np.eye(len(A))
     each = [np.vstack([A - pole * eye, H]) for pole in np.linalg.eigvals(A)]
     return min(float(np.linalg.svd(one, compute_uv=False)[-1]) for one in each)
@@ -76,7 +91,7 @@ def observability(found: list[Look]) -> Iterator[Judgement]:
         return
     blind = next((look for look in found if look.unseen), None)
     worst = min(found, key=lambda look: look.sigma)
-    measure = "Measure more: sensing.joints, sensing.speeds or sensing.camera."
+    measure = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensing.imu."
     if blind is not None:
         text = (
             f"the observer does not see {' and '.join(blind.unseen)} at t = {blind.t:.4g} s: "

@@ -18,7 +18,7 @@ In order:
 
 1. ``clauses``: what a suite is. ``situations``: where parts are tried.
 2. One file a kind: ``feedback_clauses``, ``allocation_clauses``, ``disturbance_clauses``,
-   ``constraint_clauses``, ``effect_clauses``, ``controller_clauses``.
+   ``constraint_clauses``, ``effect_clauses``, ``observer_clauses``, ``controller_clauses``.
 3. ``robot_clauses``, ``scenario_clauses``: robots and scenarios as wholes.
 4. ``examine``: from a file of one's own to what conforms in it.
 """
@@ -30,6 +30,7 @@ from ukctrl.analysis.conformance.controller_clauses import CONTROLLER, Trial
 from ukctrl.analysis.conformance.disturbance_clauses import DISTURBANCE
 from ukctrl.analysis.conformance.effect_clauses import EFFECT, Exposed
 from ukctrl.analysis.conformance.feedback_clauses import FEEDBACK
+from ukctrl.analysis.conformance.observer_clauses import OBSERVER, Watched
 from ukctrl.analysis.conformance.robot_clauses import ROBOT
 from ukctrl.analysis.conformance.scenario_clauses import SCENARIO
 from ukctrl.analysis.conformance.situations import Situation, situation, situations
@@ -41,6 +42,7 @@ __all__ = [
     "DISTURBANCE",
     "EFFECT",
     "FEEDBACK",
+    "OBSERVER",
     "ROBOT",
     "SCENARIO",
     "Broken",
@@ -52,6 +54,7 @@ __all__ = [
     "Situation",
     "Suite",
     "Trial",
+    "Watched",
     "situation",
     "situations",
 ]

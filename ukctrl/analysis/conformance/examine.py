@@ -15,6 +15,7 @@ from ukctrl.analysis.conformance.controller_clauses import CONTROLLER, Trial
 from ukctrl.analysis.conformance.disturbance_clauses import DISTURBANCE
 from ukctrl.analysis.conformance.effect_clauses import EFFECT, Exposed
 from ukctrl.analysis.conformance.feedback_clauses import FEEDBACK
+from ukctrl.analysis.conformance.observer_clauses import OBSERVER, Watched
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller
 from ukctrl.control.disturbance.observer import DisturbanceObserver
@@ -25,12 +26,13 @@ from ukctrl.core.files.toml import read_spec
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.simulation.effects import Effect
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.observers import Observer
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.scenario.cards import load_code, resolve_card
 
 EXAMPLE = 1.0
 """What a setting gets that has no default and is not given."""
-KINDS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Effect)
+KINDS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Effect, Observer)
 """What a file may define."""
 
 
@@ -115,5 +117,7 @@ def _examined(part: Any, on: Scenario, name: str) -> Conformance:
             return DISTURBANCE.examine(part, name)
         case Effect():
             return EFFECT.examine(Exposed(part, on), name)
+        case Observer():
+            return OBSERVER.examine(Watched(part, on), name)
         case _:  # a constraint
             return CONSTRAINT.examine(Placed(part, Loop(on).robot), name)

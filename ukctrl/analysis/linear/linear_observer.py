@@ -4,7 +4,8 @@ With the gain $K$ that it has, or would settle at here,
 
 $$ \hat x_k = (I - K H)\,(F \hat x_{k-1} + \Gamma u_{k-1}) + K y_k, \qquad y = H_m\,\delta, $$
 
-where $\delta$ are all measured deviations, and $F$, $\Gamma$ are of the believed robot.
+where $\delta$ are all measured deviations, and $F$, $\Gamma$ are of the believed robot; an observer
+without a model has others in their place.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from ukctrl.analysis.linear.sampling import Block, Measured, series
 from ukctrl.core.arrays import Vector
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.integrate.system import State
-from ukctrl.mechanics.linearise import held
 from ukctrl.simulation.observers.estimator import Estimator
+from ukctrl.simulation.observers.measurements import Moment
 
 
 def estimated(
@@ -35,16 +36,12 @@ def estimated(
     Raises:
         InputError: The observer has no steady gain there.
     """
-    motion, joints, nu = estimator.filter.motion, estimator.joints, len(u)
-    state = State(point.q, point.v, np.zeros(0))
-    linear = motion.linear(point.t, point.q, point.v, u)
-    F, Gamma = held(linear.A, linear.B, period)
-    measured = joints.slopes(point.q, point.v)
+    joints, nu = estimator.joints, len(u)
+    at = Moment(point.t, State(point.q, point.v, np.zeros(0)), u)
+    linear = estimator.filter.motion.linear(point.t, point.q, point.v, u)
     with blaming("observer"):
-        K = estimator.filter.gain_at(point.t, state, u, period, joints)
-    left = np.eye(len(F)) - K @ measured @ linear.full
-    A, read = left @ F, K @ measured @ sensors.full
-    B = np.hstack([read, left @ Gamma])
+        A, B, K = estimator.filter.near(at, period, joints)
+    B = np.hstack([K @ joints.slopes(at, sensors.full), B])
     names = tuple(f"estimated {name}" for name in linear.states)
     observer = Block(A, B, A, B, names)
     return Measured(series(_beside(sensors.block, nu), observer), linear.full)

@@ -24,14 +24,12 @@ class FreeDirections:
     """
 
     def __init__(self, L: Matrix, A: Matrix, rtol: float) -> None:
-        from scipy.linalg import solve_triangular
-
         weighted, lengths = mass_weighted(L, A, np.ones((1, len(A))))
         U, sigma, Vt = np.linalg.svd(weighted)
         rank = int(np.count_nonzero(sigma > rtol))
         self._L = L.copy()
         self._backwards = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * lengths[0])
-        self._Y = solve_triangular(L, Vt[rank:].T, lower=True, trans="T")
+        self._Y = _unweighted(self._L, Vt[rank:].T)
 
     @cached_property
     def chosen(self) -> Indices:
@@ -45,25 +43,35 @@ class FreeDirections:
 
     def tangent(self, chosen: Indices) -> Matrix:
         """Return all velocities from the chosen ones, where the rows ask for zero."""
-        N: Matrix = np.linalg.solve(self._Y[chosen].T, self._Y.T).T
+        N: Matrix = np.asarray(np.linalg.solve(self._Y[chosen].T, self._Y.T)).T
         N[chosen] = np.eye(len(chosen))
         return N
 
     def least(self, D: Matrix) -> Matrix:
         """Return the ``x`` of least ``x' M x`` with ``A x = d``, for every column of ``D``."""
-        from scipy.linalg import solve_triangular
-
-        return np.asarray(solve_triangular(self._L, self._backwards @ D, lower=True, trans="T"))
+        return _unweighted(self._L, self._backwards @ D)
 
     def pushed(self, F: Matrix) -> Matrix:
         """Return what forces do along the free directions, past the reactions."""
         free: Matrix = self._Y.T @ F
         return free
 
+    def let_through(self) -> Matrix:
+        """Return what accelerations of the free robot become under the reactions, ``(n, n)``."""
+        through: Matrix = self._Y @ self.pushed(self._L) @ self._L.T
+        return through
+
     def answer(self, F: Matrix, D: Matrix) -> Matrix:
         """Return the accelerations ``x`` under forces ``F`` and reactions, with ``A x = D``."""
         answer: Matrix = self._Y @ self.pushed(F) + self.least(D)
         return answer
+
+
+def _unweighted(L: Matrix, X: Matrix) -> Matrix:
+    """Return ``X`` of mass-weighted coordinates in the robot's own, ``L'^-1 X``."""
+    from scipy.linalg.lapack import dtrtrs
+
+    return np.asarray(dtrtrs(L, X, lower=1, trans=1)[0])
 
 
 def free_velocities(dynamics: Dynamics) -> Indices:

@@ -29,14 +29,16 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.program import Steps
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import Call
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
+from ukctrl.mechanics.linearise.along import Along
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
 from ukctrl.mechanics.linearise.free_directions import FreeDirections
 from ukctrl.mechanics.linearise.plant_slopes import derivatives, parted
-from ukctrl.robot import Robot
+from ukctrl.robot import Robot, push_kernels
 from ukctrl.robot.snapshot import checked
 
 
@@ -96,12 +98,16 @@ class Linearizer:
     Args:
         robot: The robot.
         rank: When passive rows count as dependent.
+        rough: Whether nine digits will do where there are differences, for less time.
 
     Attributes:
         positional: Indices of the passive rows that hold positions.
+        free: What all passive rows leave free at the state that was looked at last.
     """
 
-    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK) -> None:
+    free: FreeDirections
+
+    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK, *, rough: bool = False) -> None:
         self.robot = robot
         # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
         self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
@@ -111,6 +117,18 @@ class Linearizer:
         self._exact, self._others = parted(robot.forces)
         varies = bool(self._others) or robot.actuation.varies
         self._moves = varies or bool(len(self._dynamics.passive))
+        d, s = self._dynamics, self._dynamics.snapshot
+        self._u, self._a, self._lam = (
+            np.zeros(robot.nu),
+            np.zeros(robot.nv),
+            np.zeros(len(d.passive)),
+        )
+        rest, f, rows = np.zeros(robot.nv + len(d.passive)), np.zeros(robot.nv), d.passive.rows
+        others = (step for term in self._others for step in term.steps(s, f))
+        given = f, s.B, self._u, d.nonideal, rows.A, rows.b, self._lam, self._a, rest
+        steps = *d.look_steps, Call(push_kernels.clear, f), *others, Call(left_over, *given)
+        self._rest = Along(s, steps, rest, rough=rough)
+        self._slip = Along(s, d.look_steps, rows.beta, rough=rough)
 
     def at(
         self, t: float, q: Vector, v: Vector, u: Vector, like: Linearization | None = None
@@ -133,15 +151,17 @@ class Linearizer:
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
         f_q, f_v = derivatives(self._exact, dynamics.snapshot)
         by_q, by_v = by_q - f_q, by_v - f_v
-        more_q = more_v = np.zeros((n + len(A_p), n))
-        if self._moves:
-            more_q, more_v = self._differences(a, u)
-        a_q = -every.answer(by_q + more_q[:n], more_q[n:])
-        a_v = -every.answer(by_v + more_v[:n], more_v[n:])
         i = positions.chosen if like is None else like.positions
         j = every.chosen if like is None else like.velocities
-        full = self._full((t, q, v), (every, positions), i, j)
-        rates = np.block([[-robot.bracket(v), np.eye(n)], [a_q, a_v]]) @ full
+        if len(A_p):
+            self._lam[:] = dynamics.reactions(dynamics.passive_force(a, u))
+        full = self._full((every, positions), i, j)
+        more = np.zeros((n + len(A_p), full.shape[1]))
+        if self._moves:
+            self._u[:], self._a[:] = u, a
+            more = self._rest(full)
+        pushed = by_q @ full[:n] + by_v @ full[n:] + more[:n]
+        rates = np.vstack([full[n:] - robot.bracket(v) @ full[:n], -every.answer(pushed, more[n:])])
         chosen = np.concatenate([i, n + j])
         B = np.vstack([np.zeros((n, robot.nu)), G])
         return Linearization(
@@ -168,55 +188,51 @@ class Linearizer:
         """
         self._dynamics.move(t, q, v)
         free = self._free(self._dynamics.passive.rows.A.copy())
-        return self._full((t, q, v), free, like.positions, like.velocities)
+        return self._full(free, like.positions, like.velocities)
 
     def _free(self, A_p: Matrix) -> tuple[FreeDirections, FreeDirections]:
         """Return what all passive rows leave free at the state, and those that hold positions."""
         L, rtol = self._dynamics.L, self._dynamics.rank.passive
-        every = FreeDirections(L, A_p, rtol)
+        self.free = every = FreeDirections(L, A_p, rtol)
+        if len(self.positional) == len(A_p):
+            return every, every
         return every, FreeDirections(L, A_p[self.positional], rtol)
 
-    def _full(
-        self,
-        at: tuple[float, Vector, Vector],
-        free: tuple[FreeDirections, FreeDirections],
-        i: Indices,
-        j: Indices,
-    ) -> Matrix:
-        robot, dynamics, (t, q, v), (every, positions) = self.robot, self._dynamics, at, free
-        N_q, N_v = positions.tangent(i), every.tangent(j)
-        S: Matrix = np.zeros((robot.nv, len(i)))
-        if len(dynamics.passive):
-
-            def slip(x: Vector) -> Vector:
-                return dynamics.look(t, robot.integrate(q, N_q @ x), v)[2].copy()
-
-            S = -every.least(jacobian(slip, len(i)))
+    def _full(self, free: tuple[FreeDirections, FreeDirections], i: Indices, j: Indices) -> Matrix:
+        n, (every, positions) = self.robot.nv, free
+        N_q = positions.tangent(i)
+        N_v = N_q if positions is every and np.array_equal(i, j) else every.tangent(j)
+        S: Matrix = np.zeros((n, len(i)))
+        if len(self._dynamics.passive):
+            S = -every.least(self._slip(np.vstack([N_q, S])))
             S -= N_v @ S[j]
-        return np.block([[N_q, np.zeros((robot.nv, len(j)))], [S, N_v]])
+        return np.block([[N_q, np.zeros((n, len(j)))], [S, N_v]])
 
-    def _differences(self, a: Vector, u: Vector) -> tuple[Matrix, Matrix]:
-        """Return how ``[-f - B u - A_p' lam; A_p a - b_p]`` changes with q and v.
 
-        Of ``f``, what is not known in closed form.
-        """
-        robot, dynamics = self.robot, self._dynamics
-        lam = np.zeros(0)
-        if len(dynamics.passive):
-            lam = dynamics.reactions(dynamics.passive_force(a, u))
-        t, q, v = dynamics.snapshot.t, dynamics.snapshot.q.copy(), dynamics.snapshot.v.copy()
-        still, f, s = np.zeros(robot.nv), np.zeros(robot.nv), dynamics.snapshot
-        others = Steps(step for term in self._others for step in term.steps(s, f))
-
-        def rest(dq: Vector, dv: Vector) -> Vector:
-            A, b, *_ = dynamics.look(t, robot.integrate(q, dq), v + dv)
-            f.fill(0.0)
-            others()
-            force = -s.B @ u - dynamics.nonideal - lam @ A - f
-            return np.concatenate([force, A @ a - b])
-
-        by_q = jacobian(lambda dq: rest(dq, still), robot.nv)
-        return by_q, jacobian(lambda dv: rest(still, dv), robot.nv)
+@compiled
+def left_over(
+    f: Vector,
+    B: Matrix,
+    u: Vector,
+    nonideal: Vector,
+    A: Matrix,
+    b: Vector,
+    lam: Vector,
+    a: Vector,
+    rest: Vector,
+) -> None:
+    """Write ``[-f - nonideal - B u - A' lam; A a - b]``."""
+    n = len(f)
+    for i in range(n):
+        rest[i] = -f[i] - nonideal[i]
+        for k in range(len(u)):
+            rest[i] -= B[i, k] * u[k]
+        for r in range(len(lam)):
+            rest[i] -= A[r, i] * lam[r]
+    for r in range(len(b)):
+        rest[n + r] = -b[r]
+        for i in range(n):
+            rest[n + r] += A[r, i] * a[i]
 
 
 def linearize(

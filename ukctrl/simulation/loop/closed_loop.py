@@ -226,8 +226,12 @@ class Loop:
         met, tick = self.conditions, self.tick
         q, v, sensors = met.sensing(s.clock, s.q, s.v)
         if self.estimator is not None:
-            q, v, estimates = self.estimator.reading(s.clock, (s.q, s.v), q, v, self.held)
-            sensors = (*sensors, *estimates)
+            u, a, felt = self.held, np.zeros(plant.robot.nv), tuple[Step, ...]()
+            if self.estimator.feels:
+                acting, drives = applied(met, s, u)
+                felt = tuple(answer(plant, acting, a, drives))
+            q, v, estimates = self.estimator.reading(s.clock, (s.q, s.v, a), q, v, u)
+            sensors = (*sensors, *felt, *estimates)
         steps: list[Step] = [
             Call(count_up, self.ticked),
             Call(advance_memory, s.clock, seen.clock, memory, tick.memory_rate),

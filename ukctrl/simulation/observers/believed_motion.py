@@ -19,13 +19,12 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.program import Steps
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.mechanics.integrate.fixed_step import FixedStep
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.linearise import Linearization, held
-from ukctrl.mechanics.linearise.free_directions import FreeDirections
 from ukctrl.mechanics.linearise.linearization import Linearizer
 from ukctrl.mechanics.linearise.plant_slopes import acceleration_slopes, has_slopes
 from ukctrl.mechanics.projection import Projector
@@ -45,6 +44,9 @@ class Transition(NamedTuple):
 class BelievedMotion:
     """A believed robot that is moved from tick to tick.
 
+    Beside the state, ``state.memory`` has what else is estimated: biases of sensors, and then the
+    pushes since the last tick, that inertial sensors feel and the model did not explain.
+
     Args:
         robot: The robot.
         rank: When passive rows count as dependent.
@@ -53,12 +55,15 @@ class BelievedMotion:
 
     Attributes:
         chart: The linear system there, whose coordinates all deviations have.
+        walk: Densities of the random walks of the biases.
+        feels: Whether something measured depends on the acceleration, and so on the pushes.
+        pushes: Which entries of accelerations and inputs, one after the other, are estimated.
     """
 
     def __init__(
         self, robot: Robot, rank: RankPolicy, step: float, at: tuple[float, Vector, Vector]
     ) -> None:
-        self.robot = robot
+        self.robot, self.rank = robot, rank
         self._dynamics = dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
         s, self._u = dynamics.snapshot, np.zeros(robot.nu)
         a, steps = dynamics.under(self._u)
@@ -66,8 +71,21 @@ class BelievedMotion:
         system = System(robot, (s.clock, s.q, s.v, memory), (a, memory), Steps(steps))
         self._onto = Projector(dynamics) if len(dynamics.passive) else None
         self._steps = FixedStep(system, "RK4", step, self._onto)
-        self._linearizer = Linearizer(robot, rank)
+        self._linearizer = Linearizer(robot, rank, rough=True)
+        self.walk: Vector = np.zeros(0)
+        self.feels = False
+        self.pushes: Indices = np.zeros(0, dtype=np.int64)
         self.chart = self.linear(*at, self.resting_input(*at))
+
+    @property
+    def biases(self) -> int:
+        """How many biases are estimated."""
+        return len(self.walk)
+
+    @property
+    def known(self) -> int:
+        """How many deviations are told apart from pushes: of the chart, and biases."""
+        return len(self.chart.A) + self.biases
 
     def resting_input(self, t: float, q: Vector, v: Vector) -> Vector:
         """Return the input that accelerates the robot least at a state, shape ``(nu,)``."""
@@ -78,11 +96,14 @@ class BelievedMotion:
         """Return the linear system at a state, in the chart of the run once there is one."""
         return self._linearizer.at(t, q, v, u, getattr(self, "chart", None))
 
-    def advanced(self, t: float, q: Vector, v: Vector, u: Vector, stop: float) -> State:
+    def advanced(self, t: float, state: State, u: Vector, stop: float) -> State:
         """Return the state at a later time under a held input."""
         self._u[:] = u
-        *_, (_, state) = self._steps.advance(t, State(q, v, np.zeros(0)), stop, [stop])
-        return state
+        bare = state._replace(memory=np.zeros(0))
+        *_, (_, later) = self._steps.advance(t, bare, stop, [stop])
+        memory = state.memory.copy()
+        memory[self.biases :] = 0.0  # those of another tick say nothing of the next
+        return later._replace(memory=memory)
 
     def transition(
         self, t: float, state: State, u: Vector, time: float, std: tuple[Vector, Vector]
@@ -99,9 +120,24 @@ class BelievedMotion:
         A, B = self._slopes(t, state, u)
         pushed = np.zeros((len(A), self.robot.nv))
         chart = self.chart
-        pushed[len(chart.positions) :] = self._let_through(t, state)[chart.velocities] * std[0]
-        F, Gamma = held(A, np.hstack([pushed, B * std[1]]), time)
+        through = self._linearizer.free.let_through() if self._onto else np.eye(self.robot.nv)
+        pushed[len(chart.positions) :] = through[chart.velocities] * std[0]
+        F, once = held(A, np.eye(len(A)), time)
+        Gamma = once @ np.hstack([pushed, B * std[1]])
+        if self.biases or len(self.pushes):
+            F, Gamma = self._with_memory(F, Gamma, time, np.concatenate(std))
         return Transition(F, Gamma @ Gamma.T)
+
+    def _with_memory(
+        self, F: Matrix, Gamma: Matrix, time: float, std: Vector
+    ) -> tuple[Matrix, Matrix]:
+        """Return both with biases, which stay but for their walk, and pushes, which are new."""
+        n, p, m, k = *Gamma.shape, self.biases, len(self.pushes)
+        whole, noise = np.zeros((n + m + k, n + m + k)), np.zeros((n + m + k, p + m))
+        whole[:n, :n], whole[n : n + m, n : n + m] = F, np.eye(m)
+        noise[:n, :p], noise[n : n + m, p:] = Gamma, np.diag(np.sqrt(time) * self.walk)
+        noise[n + m :, :p] = np.diag(std)[self.pushes]
+        return whole, noise
 
     def _slopes(self, t: float, state: State, u: Vector) -> tuple[Matrix, Matrix]:
         """Return ``A`` and ``B`` of the linear system, by the shortest way that the robot has."""
@@ -114,30 +150,28 @@ class BelievedMotion:
         A = np.block([[-self.robot.bracket(state.v), np.eye(n)], [*by_state]])
         return A, np.vstack([np.zeros_like(dynamics.G), dynamics.G])
 
-    def _let_through(self, t: float, state: State) -> Matrix:
-        dynamics = self._dynamics
-        if not len(dynamics.passive):
-            return np.eye(self.robot.nv)
-        dynamics.move(t, state.q, state.v)
-        A, M = dynamics.passive.rows.A, dynamics.snapshot.M
-        free = FreeDirections(dynamics.L, A, dynamics.rank.passive)
-        return free.answer(M, np.zeros((len(A), self.robot.nv)))
-
     def full(self, t: float, state: State) -> Matrix:
-        """Return all deviations ``(dq, dv)`` from those of the chart, shape ``(2 nv, n)``."""
-        if self._onto is None:
-            return self.chart.full
-        return self._linearizer.full_at(t, state.q, state.v, self.chart)
+        """Return ``(dq, dv)`` and the memory's deviations from all deviations."""
+        bare = self.chart.full
+        if self._onto is not None:
+            bare = self._linearizer.full_at(t, state.q, state.v, self.chart)
+        if not len(state.memory):
+            return bare
+        (rows, n), m = bare.shape, len(state.memory)
+        full = np.zeros((rows + m, n + m))
+        full[:rows, :n], full[rows:, n:] = bare, np.eye(m)
+        return full
 
     def moved(self, t: float, state: State, step: Vector) -> State:
-        """Return the state a step ``(dq, dv)`` away, on the passive constraints."""
+        """Return the state a step ``(dq, dv, ...)`` away, on the passive constraints."""
         n = self.robot.nv
-        q, v = self.robot.integrate(state.q, step[:n]), state.v + step[n:]
+        q, v = self.robot.integrate(state.q, step[:n]), state.v + step[n : 2 * n]
         if self._onto is not None:
             q, v = self._onto(t, q, v)
-        return State(q, v, state.memory)
+        return State(q, v, state.memory + step[2 * n :])
 
     def deviation(self, state: State, other: State) -> Vector:
-        """Return the deviation of another state in the chart, shape ``(n,)``."""
+        """Return all deviations of another state, shape ``(n,)``."""
         dq, dv = self.robot.difference(state.q, other.q), other.v - state.v
-        return np.concatenate([dq[self.chart.positions], dv[self.chart.velocities]])
+        of_chart = dq[self.chart.positions], dv[self.chart.velocities]
+        return np.concatenate([*of_chart, other.memory - state.memory])

@@ -18,12 +18,11 @@ from ukctrl.simulation.effects.compiled_parts import Reading
 from ukctrl.simulation.effects.effect import Bench, Effect, generator
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, normalised
-from ukctrl.simulation.observers.measurements import Measurement, Seen, joints
+from ukctrl.simulation.observers.instruments import Inertial, Instrument, Pictures, TrueMotion
+from ukctrl.simulation.observers.measurements import Measurement, Moment, joints
 from ukctrl.simulation.observers.observer import Observer
 from ukctrl.simulation.observers.sensing import Camera, Sensing
-
-WHOLE = 1e-6
-"""A time this close to a whole number of control periods is one, in periods."""
+from ukctrl.simulation.observers.unexplained import unexplained
 
 
 class Given(NamedTuple):
@@ -39,42 +38,13 @@ class Given(NamedTuple):
 class Tick(NamedTuple):
     """What an observer knows of a tick."""
 
+    t: float
     u: Vector
     """The input held since the tick before."""
-    readings: list[tuple[Measurement, Any]]
-    """What was measured at it, whenever that arrived."""
-    estimate: Estimate
-
-
-@final
-class Pictures:
-    """The pictures of a camera in a run: when they are taken, and when they arrive."""
-
-    def __init__(self, camera: Camera, bench: Bench, seen: Seen, rng: np.random.Generator) -> None:
-        period = bench.period or 1.0
-        self.seen, self._rng, self._dropped = seen, rng, camera.dropped
-        self._every = _whole("period", camera.period or period, period)
-        self.late = _whole("delay", camera.delay, period)
-        if self._every < 1:
-            raise InputError(f"period must be at least the control period, {period:g} s.")
-        self._coming: dict[int, Vector] = {}
-
-    def arrived(self, tick: int, q: Vector) -> Vector | None:
-        """Take a picture of the true robot where one is due; return what arrives at a tick."""
-        if tick % self._every == 0:
-            noise, luck = self._rng.standard_normal(3), self._rng.random()
-            if luck >= self._dropped:
-                self._coming[tick + self.late] = self.seen.position(q) + self.seen.std * noise
-        return self._coming.pop(tick, None)
-
-
-def _whole(key: str, time: float, period: float) -> int:
-    count = round(time / period)
-    if abs(time / period - count) > WHOLE:
-        raise InputError(
-            f"{key} must be a whole number of control periods, {period:g} s; got {time:g} s."
-        )
-    return count
+    readings: dict[int, tuple[Measurement, Any]]
+    """What was measured at it, whenever that arrived, by the number of the sensor."""
+    estimate: Estimate | None
+    """What has been made of it; None at first."""
 
 
 @final
@@ -96,6 +66,7 @@ class Estimator:
         kept: What is recorded of the last tick, by name.
         filter: The observer itself.
         joints: What it reads of the joints at every tick.
+        feels: Whether it must be told the true acceleration.
     """
 
     def __init__(
@@ -103,71 +74,101 @@ class Estimator:
     ) -> None:
         observer, sensing, period = given.observer, given.sensing, bench.period
         assert period is not None  # the scenario has refused an observer without ticks
-        self._robot = believed
+        self._robot, nu = believed, believed.nu
         with blaming("observer"):
             motion = BelievedMotion(believed, given.rank, period / observer.steps, at)
+        self._instruments = tuple(self._at_frames(given, bench, motion))
+        inertial = [each for each in self._instruments if isinstance(each, Inertial)]
+        motion.walk = np.concatenate([np.zeros(0), *(each.walk for each in inertial)])
+        motion.feels = any(imu.accelerometer is not None for imu in sensing.imu)
+        with blaming("observer"):
             chart = motion.chart
             n, nv = len(chart.A), believed.nv
             chosen = np.concatenate([chart.positions, nv + chart.velocities])
             start = observer.start(believed)[chosen]
             own = observer.measured_std(believed)
             self.joints = joints(sensing, given.effects, bench, own)
-            self.filter: Filter = observer.attach(motion, self.joints, start, period)
-        self._pictures = tuple(self._cameras(given, bench))
-        self._most = 1 + max((each.late for each in self._pictures), default=0)
+            known = np.concatenate([start, *(each.start for each in inertial)])
+            self.filter: Filter = observer.attach(motion, self.joints, known, period)
+            self._unexplained = unexplained(observer, believed, given.rank, at, bench)
+        self.feels = motion.feels or self._unexplained is not None
+        self._most = 1 + max((each.late for each in self._instruments), default=0)
         draw = start * generator(given.seed, "observer").standard_normal(n)
-        state = State(np.array(at[1]), np.array(at[2]), np.zeros(0))
-        state = motion.moved(at[0], state, chart.full @ draw) if draw.any() else state
-        self._estimate = self.filter.first(at[0], state)
+        q, v = np.array(at[1]), np.array(at[2])
+        bare = State(q, v, np.zeros(0))
+        if draw.any():
+            q, v, _ = motion.moved(at[0], bare, chart.full @ draw)
+        state = State(q, v, np.zeros(motion.biases + len(motion.pushes)))
+        self._first = self.filter.first(Moment(at[0], state, np.zeros(nu)))
         self._ticks: list[Tick] = []
         self._count = 0
         self.measured = np.zeros(believed.nq), np.zeros(nv)
         self._innovation = np.zeros(len(self.joints.names))
+        self._bias = np.zeros((2, motion.biases))
         self.kept: dict[str, Vector] = {
             "q_estimated": np.zeros(believed.nq),
             "v_estimated": np.zeros(nv),
             "q_estimate_error": np.zeros(nv),
             "v_estimate_error": np.zeros(nv),
         }
-        if len(self._estimate.P):
+        if len(self._first.P):
             self.kept |= {"nees": np.zeros(()), "nis": np.zeros(())}
+        if self._unexplained is not None:
+            self.kept |= self._unexplained.kept
 
-    def _cameras(self, given: Given, bench: Bench) -> list[Pictures]:
-        pictures = []
-        for number, camera in enumerate(given.sensing.camera):
-            with blaming(f"sensing: camera[{number}]"):
-                if not given.observer.late:
-                    raise InputError(
-                        "a camera needs an observer that takes readings of other moments; use "
-                        "kind = 'ekf' or 'ukf'."
-                    )
-                rng = generator(given.seed, f"camera.{camera.frame}")
-                pictures.append(Pictures(camera, bench, Seen(camera, self._robot), rng))
-        return pictures
+    def _at_frames(self, given: Given, bench: Bench, motion: BelievedMotion) -> list[Instrument]:
+        instruments: list[Instrument] = []
+        biases = 0
+        for key in ("camera", "imu"):
+            for number, sensor in enumerate(getattr(given.sensing, key)):
+                with blaming(f"sensing: {key}[{number}]"):
+                    if not given.observer.late:
+                        raise InputError(
+                            f"a sensor at a frame, as this {key}, needs an observer that takes "
+                            "readings of other moments; use kind = 'ekf' or 'ukf'."
+                        )
+                    rng = generator(given.seed, f"{key}.{sensor.frame}")
+                    if isinstance(sensor, Camera):
+                        instruments.append(Pictures(sensor, bench, self._robot, rng))
+                        continue
+                    inertial = Inertial(sensor, bench, motion, biases, rng)
+                    biases += len(inertial.bias)
+                    instruments.append(inertial)
+        return instruments
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """All that is measured: joints, then cameras."""
-        return (self.joints, *(each.seen for each in self._pictures))
+        """All that is ever measured: joints, then sensors at frames."""
+        heard = [each.measurement for each in self._instruments if not each.silent]
+        return (self.joints, *heard)
 
     def facts(self) -> dict[str, Any]:
         """Return what a result says of it: how many states it estimates, from what."""
         names = [name for each in self.measurements for name in each.names]
-        return {"states": len(self.filter.motion.chart.A), "measured": names}
+        return {"states": self.filter.motion.known, "measured": names}
 
     def notes(self) -> list[str]:
         """Return what a linear analysis leaves out of it."""
-        cameras = ["cameras are left out of the observer."] if self._pictures else []
-        return [self.filter.note, *cameras] if self.filter.note else cameras
+        kinds = {
+            "inertial sensors" if isinstance(each, Inertial) else "cameras"
+            for each in self._instruments
+        }
+        own = [self.filter.note] if self.filter.note else []
+        return [*own, *(f"{kind} are left out of the observer." for kind in sorted(kinds))]
+
+    def bias_names(self) -> tuple[str, ...]:
+        """Return the names of the biases that are estimated."""
+        inertial = [each for each in self._instruments if isinstance(each, Inertial)]
+        return tuple(name for each in inertial for name in each.measurement.names)
 
     def reading(
-        self, clock: Vector, true: tuple[Vector, Vector], q: Vector, v: Vector, u: Vector
+        self, clock: Vector, true: tuple[Vector, Vector, Vector], q: Vector, v: Vector, u: Vector
     ) -> Reading:
         """Return the estimate as a sensor's reading.
 
         Args:
             clock: Time, shape ``(1,)`` [s].
-            true: The true state, of which cameras take pictures.
+            true: The true state and acceleration, which sensors at frames read.
             q: Configuration that the sensors of the joints give.
             v: Velocity, likewise.
             u: The input that the drives hold.
@@ -176,74 +177,79 @@ class Estimator:
 
         def estimate() -> None:
             self.measured[0][:], self.measured[1][:] = q, v
-            self._tick(float(clock[0]), true, u)
+            self._tick(TrueMotion(float(clock[0]), *true), u)
 
         return Reading(*out, (estimate,))
 
-    def _tick(self, t: float, true: tuple[Vector, Vector], u: Vector) -> None:
+    def _tick(self, true: TrueMotion, u: Vector) -> None:
+        t, ticks = true.t, self._ticks
         q, v = (part.copy() for part in self.measured)
-        here = Tick(u.copy(), [(self.joints, (q, v))], self._estimate._replace(t=t))
-        ticks = self._ticks
-        ticks.append(here)
+        ticks.append(Tick(t, u.copy(), {0: (self.joints, (q, v))}, None))
         first = len(ticks) - 1
-        for each in self._pictures:
-            y = each.arrived(self._count, true[0])
+        bias = np.concatenate([np.zeros(0), *(each.bias for each in self._instruments)])
+        for number, each in enumerate(self._instruments, 1):
+            y = each.arrived(self._count, true)
             if y is not None:
                 taken = len(ticks) - 1 - each.late
-                ticks[taken].readings.append((each.seen, y))
+                ticks[taken].readings[number] = each.measurement, y
                 first = min(first, taken)
         try:
-            for k in range(first, len(ticks)):
-                joints = self._estimated_at(k)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
+                for k in range(first, len(ticks)):
+                    estimate, joints = self._estimated_at(k)
+                    ticks[k] = ticks[k]._replace(estimate=estimate)
         except np.linalg.LinAlgError as error:
             raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {error}.") from None
         self._count += 1
         del ticks[: -self._most - 1]
-        self._keep(joints, ticks[-1].estimate, true)
+        self._keep(joints, estimate, true, bias)
 
-    def _estimated_at(self, k: int) -> Corrected:
-        """Estimate at a tick anew; return what the joints' readings made of it."""
-        tick = self._ticks[k]
-        if k:
-            before = self._ticks[k - 1].estimate
-            estimate = self.filter.predicted(before, tick.estimate.t, tick.u)
+    def _estimated_at(self, k: int) -> tuple[Estimate, Corrected]:
+        """Return the estimate at a tick made anew, and what the joints' readings made of it."""
+        tick, before = self._ticks[k], self._ticks[k - 1].estimate if k else None
+        if before is not None:
+            estimate = self.filter.predicted(before, tick.t, tick.u)
         else:  # older ones are dropped only where nothing goes back so far
-            estimate = self._estimate
+            estimate = self._first._replace(at=self._first.at._replace(t=tick.t))
         joints: Corrected | None = None
-        for measurement, y in tick.readings:
+        for _, (measurement, y) in sorted(tick.readings.items()):
             corrected = self.filter.corrected(estimate, measurement, y)
             joints, estimate = joints or corrected, corrected.estimate
         assert joints is not None  # those of the joints are always there, and first
-        if not all(np.isfinite(part).all() for part in estimate.state):
+        if not all(np.isfinite(part).all() for part in estimate.at.state):
             raise NotFinite(
-                f"the observer's estimate must be finite; it is not at t = {tick.estimate.t:.6g} "
+                f"the observer's estimate must be finite; it is not at t = {tick.t:.6g} "
                 "s. Its noise may be too large by far, or its model run away."
             )
-        self._ticks[k] = tick._replace(estimate=estimate)
-        return joints
+        return estimate, joints
 
-    def _keep(self, joints: Corrected, estimate: Estimate, true: tuple[Vector, Vector]) -> None:
-        kept, (q, v) = self.kept, true
-        state = estimate.state
+    def _keep(self, joints: Corrected, estimate: Estimate, true: TrueMotion, bias: Vector) -> None:
+        kept, motion, (state, P) = self.kept, self.filter.motion, (estimate.at.state, estimate.P)
         kept["q_estimated"][:], kept["v_estimated"][:] = state.q, state.v
-        kept["q_estimate_error"][:] = self._robot.difference(state.q, q)
-        kept["v_estimate_error"][:] = v - state.v
+        kept["q_estimate_error"][:] = self._robot.difference(state.q, true.q)
+        kept["v_estimate_error"][:] = true.v - state.v
         self._innovation[:] = joints.innovation
+        known, estimated = motion.known, state.memory[: motion.biases]
+        self._bias[:] = estimated, bias - estimated
         if "nees" in kept:
-            motion = self.filter.motion
-            error = motion.deviation(state, State(q, v, state.memory))
-            kept["nees"][...] = normalised(error, estimate.P)
+            bare = state._replace(memory=estimated)
+            error = motion.deviation(bare, State(true.q, true.v, bias))
+            kept["nees"][...] = normalised(error, P[:known, :known])
             kept["nis"][...] = normalised(joints.innovation, joints.S)
+        if self._unexplained is not None:
+            self._unexplained.tick(estimate.at, true)
 
     def signals(self) -> Mapping[str, Signal]:
-        """Return what is recorded beside: the innovation of the joints."""
+        """Return what is recorded beside: the innovation of the joints, and biases."""
         units = {False: "rad or m", True: "rad/s or m/s"}
         mixed = len(self.joints.speeds) > 0
-        return {
-            "observer.innovation": Signal(
-                self._innovation,
-                units[False] + (f", {units[True]}" if mixed else ""),
-                "by how much readings are off what the observer predicted",
-                self.joints.names,
-            )
-        }
+        words = "by how much readings are off what the observer predicted"
+        unit = units[False] + (f", {units[True]}" if mixed else "")
+        told = {"innovation": (self._innovation, unit, words, self.joints.names)}
+        if self._bias.size:
+            for name, value, words in (
+                ("bias", self._bias[0], "bias that the observer estimates"),
+                ("bias_error", self._bias[1], "true bias less its estimate at the last tick"),
+            ):
+                told[name] = value, "m/s^2, rad/s", words, self.bias_names()
+        return {f"observer.{name}": Signal(*each) for name, each in told.items()}

@@ -8,8 +8,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import spec
-from ukctrl.mechanics.integrate.system import State
-from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.simulation.observers.believed_motion import BelievedMotion, Transition
 from ukctrl.simulation.observers.filters import (
     Corrected,
     Estimate,
@@ -18,7 +17,7 @@ from ukctrl.simulation.observers.filters import (
     symmetric,
 )
 from ukctrl.simulation.observers.kalman import gain_near
-from ukctrl.simulation.observers.measurements import Joints, Measurement
+from ukctrl.simulation.observers.measurements import Joints, Measurement, Moment
 from ukctrl.simulation.observers.observer import Stochastic
 
 
@@ -52,32 +51,38 @@ class Gaussian(Filter):
     def __init__(
         self, motion: BelievedMotion, start: Vector, process: tuple[Vector, Vector]
     ) -> None:
-        self.motion, self._start, self._process = motion, start, process
+        self.motion, self._process = motion, process
+        pushes = np.concatenate(process)
+        if motion.feels:
+            motion.pushes = np.flatnonzero(pushes)
+        self._start = np.concatenate([start, pushes[motion.pushes]])
 
-    def first(self, t: float, state: State) -> Estimate:
-        return Estimate(t, state, np.diag(self._start**2))
+    def first(self, at: Moment) -> Estimate:
+        return Estimate(at, np.diag(self._start**2))
 
-    def gain_at(
-        self, t: float, state: State, u: Vector, period: float, joints: Measurement
-    ) -> Matrix:
-        return gain_near(self.motion, t, state, u, period, self._process, joints).K
+    def gain_at(self, at: Moment, period: float, joints: Measurement) -> Matrix:
+        return gain_near(self.motion, at, period, self._process, joints).K
+
+    def transition(self, before: Estimate, t: float, u: Vector) -> Transition:
+        """Return what becomes of deviations until a later time."""
+        began, state, _ = before.at
+        return self.motion.transition(began, state, u, t - began, self._process)
 
 
 class _ExtendedKalmanFilter(Gaussian):
     def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
-        motion = self.motion
-        F, Q = motion.transition(before.t, before.state, u, t - before.t, self._process)
-        return Estimate(t, advanced(motion, before, t, u), symmetric(F @ before.P @ F.T + Q))
+        F, Q = self.transition(before, t, u)
+        return Estimate(advanced(self.motion, before, t, u), symmetric(F @ before.P @ F.T + Q))
 
     def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
-        t, state, P = predicted
-        full = self.motion.full(t, state)
+        at, P = predicted
+        full = self.motion.full(at.t, at.state)
         R: Matrix = np.diag(measurement.std**2)
-        H: Matrix = measurement.slopes(state.q, state.v) @ full
+        H = measurement.slopes(at, full)
         S = symmetric(H @ P @ H.T + R)
         K: Matrix = np.asarray(np.linalg.solve(S, H @ P)).T
-        innovation = measurement.innovation(state.q, state.v, y)
+        innovation = measurement.innovation(at, y)
         left = np.eye(len(P)) - K @ H
         P = symmetric(left @ P @ left.T + K @ R @ K.T)
-        moved = self.motion.moved(t, state, full @ (K @ innovation))
-        return Corrected(Estimate(t, moved, P), innovation, S)
+        moved = self.motion.moved(at.t, at.state, full @ (K @ innovation))
+        return Corrected(Estimate(at._replace(state=moved), P), innovation, S)

@@ -8,19 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.integrate.system import State
+from ukctrl.mechanics.linearise import held
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
-from ukctrl.simulation.observers.measurements import Measurement
+from ukctrl.simulation.observers.measurements import Measurement, Moment
 
 
 class Estimate(NamedTuple):
-    """What is believed of the state at a time."""
+    """What is believed of a moment."""
 
-    t: float
-    state: State
+    at: Moment
     P: Matrix
-    """Covariance of the deviation in the chart, shape ``(n, n)``; without rows where the observer
-    has none."""
+    """Covariance of all deviations, shape ``(n, n)``; without rows where the observer has none."""
 
 
 class Corrected(NamedTuple):
@@ -33,15 +31,23 @@ class Corrected(NamedTuple):
     """The covariance that was expected of that, shape ``(m, m)``; or without rows."""
 
 
+class Near(NamedTuple):
+    """An observer near a state: ``x_k = A x_{k-1} + B u_{k-1} + K y_k`` of deviations."""
+
+    A: Matrix
+    B: Matrix
+    K: Matrix
+
+
 class Filter(abc.ABC):
-    """An observer in a run."""
+    """An observer in a run. All that it remembers is in its estimates, which it does not change."""
 
     motion: BelievedMotion
     note: ClassVar[str] = ""
     """What a linear analysis must say of its gain."""
 
     @abc.abstractmethod
-    def first(self, t: float, state: State) -> Estimate:
+    def first(self, at: Moment) -> Estimate:
         """Return the estimate at the start, before any reading."""
 
     @abc.abstractmethod
@@ -53,19 +59,29 @@ class Filter(abc.ABC):
         """Return the estimate after a reading."""
 
     @abc.abstractmethod
-    def gain_at(
-        self, t: float, state: State, u: Vector, period: float, joints: Measurement
-    ) -> Matrix:
-        """Return the gain that it has, or would settle at, near a state: shape ``(n, m)``."""
+    def gain_at(self, at: Moment, period: float, joints: Measurement) -> Matrix:
+        """Return the gain that it has, or would settle at, near a moment: shape ``(n, m)``."""
+
+    def near(self, at: Moment, period: float, joints: Measurement) -> Near:
+        r"""Return it near a moment: $(I - K H) F$, $(I - K H) \Gamma$ and $K$.
+
+        Raises:
+            InputError: It has no steady gain there.
+        """
+        linear = self.motion.linear(at.t, at.state.q, at.state.v, at.u)
+        F, Gamma = held(linear.A, linear.B, period)
+        K = self.gain_at(at, period, joints)
+        left = np.eye(len(F)) - K @ joints.slopes(at, linear.full)
+        return Near(left @ F, left @ Gamma, K)
 
 
 NONE: Matrix = np.zeros((0, 0))
 """No covariance."""
 
 
-def advanced(motion: BelievedMotion, before: Estimate, t: float, u: Vector) -> State:
-    """Return the state that the believed robot has at a later time."""
-    return motion.advanced(before.t, before.state.q, before.state.v, u, t)
+def advanced(motion: BelievedMotion, before: Estimate, t: float, u: Vector) -> Moment:
+    """Return the moment that the believed robot has at a later time."""
+    return Moment(t, motion.advanced(before.at.t, before.at.state, u, t), u)
 
 
 def symmetric(P: Matrix) -> Matrix:

@@ -12,7 +12,7 @@ from ukctrl.core.fields import spec
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.simulation.observers.believed_motion import BelievedMotion, Transition
 from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, advanced
-from ukctrl.simulation.observers.measurements import Joints, Measurement
+from ukctrl.simulation.observers.measurements import Joints, Measurement, Moment
 from ukctrl.simulation.observers.observer import Stochastic
 
 
@@ -52,16 +52,16 @@ def steady_gain(transition: Transition, H: Matrix, std: Vector) -> SteadyGain:
 
 def gain_near(
     motion: BelievedMotion,
-    t: float,
-    state: State,
-    u: Vector,
+    at: Moment,
     period: float,
     process: tuple[Vector, Vector],
     joints: Measurement,
 ) -> SteadyGain:
-    """Return the steady gain of the linear system at a state."""
-    H = joints.slopes(state.q, state.v) @ motion.full(t, state)
-    return steady_gain(motion.transition(t, state, u, period, process), H, joints.std)
+    """Return the steady gain of the linear system at a moment, without what sensors hide."""
+    n, (t, state, u) = len(motion.chart.A), at
+    H = joints.slopes(at, motion.full(t, state))[:, :n]
+    F, Q = motion.transition(t, state, u, period, process)
+    return steady_gain(Transition(F[:n, :n], Q[:n, :n]), H, joints.std)
 
 
 @final
@@ -83,7 +83,8 @@ class Kalman(Stochastic):
         self.weighs(robot, joints, np.concatenate(process))
         rest = State(chart.q, np.zeros(robot.nv), np.zeros(0))
         u = motion.resting_input(0.0, rest.q, rest.v)
-        return ConstantGain(motion, gain_near(motion, 0.0, rest, u, period, process, joints))
+        gain = gain_near(motion, Moment(0.0, rest, u), period, process, joints)
+        return ConstantGain(motion, gain)
 
 
 class ConstantGain(Filter):
@@ -92,20 +93,18 @@ class ConstantGain(Filter):
     def __init__(self, motion: BelievedMotion, gain: SteadyGain) -> None:
         self.motion, self.gain = motion, gain
 
-    def first(self, t: float, state: State) -> Estimate:
-        return Estimate(t, state, self.gain.P)
+    def first(self, at: Moment) -> Estimate:
+        return Estimate(at, self.gain.P)
 
     def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
-        return Estimate(t, advanced(self.motion, before, t, u), self.gain.P)
+        return Estimate(advanced(self.motion, before, t, u), self.gain.P)
 
     def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
-        t, state, P = predicted
-        innovation = measurement.innovation(state.q, state.v, y)
-        step = self.motion.full(t, state) @ (self.gain.K @ innovation)
-        moved = self.motion.moved(t, state, step)
-        return Corrected(Estimate(t, moved, P), innovation, self.gain.S)
+        at, P = predicted
+        innovation = measurement.innovation(at, y)
+        step = self.motion.full(at.t, at.state) @ (self.gain.K @ innovation)
+        moved = at._replace(state=self.motion.moved(at.t, at.state, step))
+        return Corrected(Estimate(moved, P), innovation, self.gain.S)
 
-    def gain_at(
-        self, t: float, state: State, u: Vector, period: float, joints: Measurement
-    ) -> Matrix:
+    def gain_at(self, at: Moment, period: float, joints: Measurement) -> Matrix:
         return self.gain.K

@@ -7,13 +7,12 @@ from typing import Annotated, Literal, final
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Positive, Quantity, spec
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.filters import NONE, Filter
 from ukctrl.simulation.observers.kalman import ConstantGain, SteadyGain
 from ukctrl.simulation.observers.measurements import Joints
-from ukctrl.simulation.observers.observer import Observer
+from ukctrl.simulation.observers.observer import Observer, needs_positions_alone
 
 Bandwidth = Annotated[float, Quantity("rad/s", minimum=0.0, open_minimum=True)]
 
@@ -41,14 +40,7 @@ class Luenberger(Observer):
     def attach(
         self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
     ) -> Filter:
-        missing = np.setdiff1d(np.arange(motion.robot.nv), joints.positions)
-        if missing.size or len(joints.speeds):
-            came = "speeds too" if not missing.size else "not that of "
-            came += ", ".join(f"'{motion.robot.dofs[i]}'" for i in missing)
-            raise InputError(
-                "a Luenberger observer must have the position of every joint, and nothing else; "
-                f"got {came}. Change sensing, or use kind = 'kalman'."
-            )
+        needs_positions_alone("luenberger", motion.robot, joints)
         root = self.bandwidth * np.emath.sqrt(self.damping**2 - 1.0)
         poles = np.exp(period * (-self.bandwidth * self.damping + root * np.array([1.0, -1.0])))
         product, total = float(np.prod(poles).real), float(np.sum(poles).real)

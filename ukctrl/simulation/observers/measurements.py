@@ -1,20 +1,31 @@
-r"""Measurements as functions of the state, $y = h(q, v) + n$, and their slopes on the tangent."""
+r"""Measurements as functions of a moment, $y = h(x, u) + n$, and their slopes on the tangent."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.integrate.system import State
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import by_freedom
 from ukctrl.simulation.effects.effect import Bench, Effect, SensorEffect
 from ukctrl.simulation.observers.sensing import Camera, Sensing
+
+
+class Moment(NamedTuple):
+    """All that a reading depends on."""
+
+    t: float
+    state: State
+    """Configuration, velocity, and what else is estimated: biases, pushes."""
+    u: Vector
+    """The input that was held until then."""
 
 
 class Measurement(abc.ABC):
@@ -29,12 +40,17 @@ class Measurement(abc.ABC):
     names: tuple[str, ...]
 
     @abc.abstractmethod
-    def innovation(self, q: Vector, v: Vector, y: Any) -> Vector:
-        """Return by how much a reading is off what a state predicts, shape ``(m,)``."""
+    def innovation(self, at: Moment, y: Any) -> Vector:
+        """Return by how much a reading is off what a moment predicts, shape ``(m,)``."""
 
     @abc.abstractmethod
-    def slopes(self, q: Vector, v: Vector) -> Matrix:
-        """Return how what is measured changes with ``(dq, dv)``, shape ``(m, 2 nv)``."""
+    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+        """Return how what is measured changes along directions, shape ``(m, k)``.
+
+        Args:
+            at: The moment.
+            full: Directions ``(dq, dv, ...)``, one a column, as `BelievedMotion.full`.
+        """
 
 
 @final
@@ -56,14 +72,14 @@ class Joints(Measurement):
         names = robot.dofs
         self.names = (*(names[i] for i in positions), *(f"v.{names[j]}" for j in speeds))
 
-    def innovation(self, q: Vector, v: Vector, y: tuple[Vector, Vector]) -> Vector:
+    def innovation(self, at: Moment, y: tuple[Vector, Vector]) -> Vector:
+        q, v, _ = at.state
         dq, dv = self._robot.difference(q, y[0]), y[1] - v
         return np.concatenate([dq[self.positions], dv[self.speeds]])
 
-    def slopes(self, q: Vector, v: Vector) -> Matrix:
-        chosen = np.concatenate([self.positions, len(v) + self.speeds])
-        every: Matrix = np.eye(2 * len(v))[chosen]
-        return every
+    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+        rows: Matrix = full[np.concatenate([self.positions, self._robot.nv + self.speeds])]
+        return rows
 
 
 @final
@@ -87,13 +103,14 @@ class Seen(Measurement):
         self._snapshot.move(q, self._still)
         return self._snapshot.frame(self._frame).position.copy()
 
-    def innovation(self, q: Vector, v: Vector, y: Vector) -> Vector:
-        return y - self.position(q)
+    def innovation(self, at: Moment, y: Vector) -> Vector:
+        off: Vector = y - self.position(at.state.q)
+        return off
 
-    def slopes(self, q: Vector, v: Vector) -> Matrix:
-        self._snapshot.move(q, self._still)
-        J = self._snapshot.frame(self._frame).J[:3]
-        return np.hstack([J, np.zeros_like(J)])
+    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+        self._snapshot.move(at.state.q, self._still)
+        moved: Matrix = self._snapshot.frame(self._frame).J[:3] @ full[: len(self._still)]
+        return moved
 
 
 def _freedoms(robot: Robot, key: str, given: bool | Sequence[str] | None) -> Indices:

@@ -7,9 +7,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ukctrl.control.disturbance import AnyDisturbanceObserver
+from ukctrl.control.disturbance.observer import DisturbanceObserver
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import ByName, Count, NumberByName, Quantity, spec
+from ukctrl.core.fields import ByName, Count, Instance, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import by_freedom, spread
@@ -37,6 +39,9 @@ class Observer(abc.ABC):
     all or by joint [rad or m]."""
     start_v_std: SpeedStd = 0.0
     """And in speed [rad/s or m/s]."""
+    disturbance: AnyDisturbanceObserver | Annotated[DisturbanceObserver, Instance()] | None = None
+    """What estimates the force that the believed robot does not explain, beside the state, as of a
+    controller; absent: nothing."""
 
     @abc.abstractmethod
     def attach(
@@ -47,7 +52,7 @@ class Observer(abc.ABC):
         Args:
             motion: Of the believed robot; its chart begins where the run does.
             joints: What is measured of the joints.
-            start: Standard deviations of the first estimate, shape ``(n,)``.
+            start: Standard deviations of the first estimate and of biases, shape ``(n,)``.
             period: Between ticks [s].
 
         Raises:
@@ -117,3 +122,19 @@ def by_dof(robot: Robot, key: str, given: NumberByName) -> Vector:
     """Return one value a freedom of a setting, shape ``(nv,)``."""
     with blaming(key):
         return by_freedom(robot.structure, given)
+
+
+def needs_positions_alone(kind: str, robot: Robot, joints: Joints) -> None:
+    """Refuse what is measured unless it is the position of every joint.
+
+    Raises:
+        InputError: It is something else.
+    """
+    missing = np.setdiff1d(np.arange(robot.nv), joints.positions)
+    if missing.size or len(joints.speeds):
+        came = "speeds too" if not missing.size else "not that of "
+        came += ", ".join(f"'{robot.dofs[i]}'" for i in missing)
+        raise InputError(
+            f"an observer '{kind}' must have the position of every joint, and nothing else; "
+            f"got {came}. Change sensing, or use kind = 'kalman'."
+        )

@@ -1,4 +1,4 @@
-"""Which quantities an observer gets: positions and speeds of joints, and frames seen by cameras."""
+"""Which quantities an observer gets: of joints, and of frames by cameras and inertial sensors."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, Quantity, Seconds, Text, Time, spec
 
 Deviation = Annotated[float, Quantity("m", minimum=0.0, open_minimum=True)]
+_READING, _NOISE = "m/s^2 or rad/s", "m/s^2/sqrt(Hz) or rad/s/sqrt(Hz)"
+Density = Annotated[float, Quantity(_NOISE, minimum=0.0, open_minimum=True)]
+Spread = Annotated[float, Quantity(_READING, minimum=0.0)]
+Walk = Annotated[float, Quantity("m/s^3/sqrt(Hz) or rad/s^2/sqrt(Hz)", minimum=0.0)]
+Size = Annotated[float, Quantity(_READING, minimum=0.0, open_minimum=True)]
 
 
-@final
 @spec
-class Camera:
-    r"""A camera that measures where a frame is: $y = p(q) + n$, in world axes."""
+class FrameSensor:
+    """What sensors at frames share: when they read, and when that arrives."""
 
     frame: Text
     """The frame."""
-    std: Deviation
-    """Standard deviation along each axis, white and normal [m]."""
     period: Seconds | None = None
-    """Between pictures, a whole number of control periods [s]; absent: one a tick."""
+    """Between readings, a whole number of control periods [s]; absent: one a tick."""
     delay: Time = 0.0
-    """From a picture until the observer has it, a whole number of control periods [s]."""
+    """From a reading until the observer has it, a whole number of control periods [s]."""
     dropped: Fraction = 0.0
-    """Share of the pictures that never arrive."""
+    """Share of the readings that never arrive."""
 
     @model_validator(mode="after")
-    def _no_future(self) -> Camera:
+    def _no_future(self) -> FrameSensor:
         if self.delay < 0.0:
             raise InputError(f"delay must be zero or positive; got {self.delay:g} s.")
         return self
@@ -37,8 +39,64 @@ class Camera:
 
 @final
 @spec
+class Camera(FrameSensor):
+    r"""A camera that measures where a frame is: $y = p(q) + n$, in world axes."""
+
+    std: Deviation
+    """Standard deviation along each axis, white and normal [m]."""
+
+
+@final
+@spec
+class Triad:
+    r"""The errors of three gyroscopes or accelerometers at right angles to each other.
+
+    $y = x + b + n$, $\dot b = w$, with white $n$ and $w$; then steps and range.
+    """
+
+    density: Density
+    """Of the noise, which has this over the root of the period as standard deviation
+    [m/s^2/sqrt(Hz) or rad/s/sqrt(Hz)]."""
+    bias: Spread = 0.0
+    """Standard deviation of the bias at the start, drawn with the scenario's seed [m/s^2 or
+    rad/s]."""
+    walk: Walk = 0.0
+    """Density of the random walk of the bias [m/s^3/sqrt(Hz) or rad/s^2/sqrt(Hz)]."""
+    range: Size | None = None
+    """Largest reading along an axis, either way [m/s^2 or rad/s]; absent: no end."""
+    step: Size | None = None
+    """Resolution [m/s^2 or rad/s]; absent: none."""
+
+
+@final
+@spec
+class Imu(FrameSensor):
+    r"""An inertial sensor at a frame, along its axes: specific force and rate of turn.
+
+    $y_a = R^\top (a_p - g) + b_a + n_a$ and $y_\omega = R^\top \omega + b_\omega + n_\omega$.
+    """
+
+    accelerometer: Triad | None = None
+    """Its accelerometers; absent: none."""
+    gyroscope: Triad | None = None
+    """Its gyroscopes; absent: none."""
+
+    @model_validator(mode="after")
+    def _some_part(self) -> Imu:
+        if self.accelerometer is None and self.gyroscope is None:
+            raise InputError("must have an accelerometer or a gyroscope; got neither.")
+        return self
+
+    def parts(self) -> dict[str, Triad]:
+        """Return what it has, by a short name: ``a``, ``w``."""
+        both = {"a": self.accelerometer, "w": self.gyroscope}
+        return {name: part for name, part in both.items() if part is not None}
+
+
+@final
+@spec
 class Sensing:
-    """What is measured. Effects such as noise act on joints; cameras have their own."""
+    """What is measured. Effects such as noise act on joints; sensors at frames have their own."""
 
     joints: tuple[Text, ...] | None = None
     """Joints, or single freedoms of them, whose position is measured; absent: all."""
@@ -46,15 +104,18 @@ class Sensing:
     """Those whose speed is measured too, by sensors of their own; or of all."""
     camera: tuple[Camera, ...] = ()
     """Cameras."""
+    imu: tuple[Imu, ...] = ()
+    """Inertial sensors."""
 
     @model_validator(mode="after")
     def _something(self) -> Sensing:
-        if self.joints == () and not self.speeds and not self.camera:
+        if self.joints == () and not (self.speeds or self.camera or self.imu):
             raise InputError(
-                "must measure something; got no joints, no speeds and no camera. Leave out joints "
-                "to measure all positions."
+                "must measure something; got no joints, no speeds, no camera and no imu. Leave "
+                "out joints to measure all positions."
             )
-        frames = [camera.frame for camera in self.camera]
-        if len(set(frames)) < len(frames):
-            raise InputError("camera: must have one entry for each frame; one comes twice.")
+        for name in ("camera", "imu"):
+            frames = [sensor.frame for sensor in getattr(self, name)]
+            if len(set(frames)) < len(frames):
+                raise InputError(f"{name}: must have one entry for each frame; one comes twice.")
         return self

@@ -8,11 +8,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Positive, spec
-from ukctrl.mechanics.integrate.system import State
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.extended import Gaussian
 from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, symmetric
-from ukctrl.simulation.observers.measurements import Joints, Measurement
+from ukctrl.simulation.observers.measurements import Joints, Measurement, Moment
 from ukctrl.simulation.observers.observer import Stochastic
 
 PEAKED = 2.0
@@ -54,42 +53,42 @@ class _UnscentedKalmanFilter(Gaussian):
         spread: float,
     ) -> None:
         super().__init__(motion, start, process)
-        n, square = len(start), spread**2
+        n, square = len(self._start), spread**2
         self._reach = spread * np.sqrt(n)
         self._mean = np.full(2 * n + 1, 0.5 / (n * square))
         self._mean[0] = 1.0 - 1.0 / square
         self._spread = self._mean.copy()
         self._spread[0] += 1.0 - square + PEAKED
 
-    def _points(self, t: float, state: State, P: Matrix) -> tuple[Matrix, list[State]]:
-        """Return deviations, one a row, and the states there; the middle one is first."""
+    def _points(self, at: Moment, P: Matrix) -> tuple[Matrix, list[Moment]]:
+        """Return deviations, one a row, and the moments there; the middle one is first."""
+        t, state, _ = at
         values, vectors = np.linalg.eigh(P)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         steps = self._reach * np.concatenate([root.T, -root.T])
         full = self.motion.full(t, state)
-        moved = [self.motion.moved(t, state, full @ step) for step in steps]
-        return np.concatenate([np.zeros((1, len(P))), steps]), [state, *moved]
+        moved = [at._replace(state=self.motion.moved(t, state, full @ step)) for step in steps]
+        return np.concatenate([np.zeros((1, len(P))), steps]), [at, *moved]
 
     def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
-        motion, began = self.motion, before.t
-        _, points = self._points(began, before.state, before.P)
-        ends = [motion.advanced(began, each.q, each.v, u, t) for each in points]
+        motion, began = self.motion, before.at.t
+        _, points = self._points(before.at, before.P)
+        ends = [motion.advanced(began, each.state, u, t) for each in points]
         moves = np.array([motion.deviation(ends[0], end) for end in ends])
         mean = self._mean @ moves
         moves = moves - mean
-        _, Q = motion.transition(began, before.state, u, t - began, self._process)
-        P = symmetric((moves.T * self._spread) @ moves + Q)
+        P = symmetric((moves.T * self._spread) @ moves + self.transition(before, t, u).Q)
         middle = motion.moved(t, ends[0], motion.full(t, ends[0]) @ mean)
-        return Estimate(t, middle, P)
+        return Estimate(Moment(t, middle, u), P)
 
     def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
-        t, state, P = predicted
-        steps, points = self._points(t, state, P)
-        off = np.array([measurement.innovation(each.q, each.v, y) for each in points])
+        at, P = predicted
+        steps, points = self._points(at, P)
+        off = np.array([measurement.innovation(each, y) for each in points])
         innovation: Vector = self._mean @ off
         z = innovation - off  # a reading is less off where more is predicted
         S = symmetric((z.T * self._spread) @ z + np.diag(measurement.std**2))
         K: Matrix = np.linalg.solve(S, (z.T * self._spread) @ steps).T
-        step = self.motion.full(t, state) @ (K @ innovation)
-        P = symmetric(P - K @ S @ K.T)
-        return Corrected(Estimate(t, self.motion.moved(t, state, step), P), innovation, S)
+        step = self.motion.full(at.t, at.state) @ (K @ innovation)
+        moved = at._replace(state=self.motion.moved(at.t, at.state, step))
+        return Corrected(Estimate(moved, symmetric(P - K @ S @ K.T)), innovation, S)

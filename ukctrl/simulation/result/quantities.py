@@ -260,6 +260,18 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "v_estimate_error": _along(
             "dof", "velocity less its estimate at the last tick", str, False
         ),
+        "disturbance_estimated": _along(
+            "dof",
+            "generalised force that an observer takes for unexplained",
+            power_conjugate,
+            False,
+        ),
+        "disturbance_error": _along(
+            "dof",
+            "unexplained generalised force less its estimate at the last tick",
+            power_conjugate,
+            False,
+        ),
         "nees": Field(
             (),
             "square of the estimation error over its covariance, a state: 1 on average if right",

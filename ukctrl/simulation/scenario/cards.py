@@ -26,6 +26,7 @@ from ukctrl.mechanics.constraints import Constraint
 from ukctrl.robot import Robot
 from ukctrl.robot.schema.robot_file import runs_code
 from ukctrl.simulation.effects import Effect
+from ukctrl.simulation.observers import Observer
 
 T = TypeVar("T")
 
@@ -66,6 +67,13 @@ def completed(
     controller = table.get("controller")
     if isinstance(controller, dict):
         table["controller"] = load_code(controller, path, label, trust)
+    observer = table.get("observer")
+    if isinstance(observer, dict):
+        if "disturbance" in observer:
+            key, inner = "observer.disturbance", observer["disturbance"]
+            inner = _coded(inner, path, label, trust, DisturbanceObserver, key)
+            observer = {**observer, "disturbance": inner}
+        table["observer"] = _coded(observer, path, label, trust, Observer, "observer")
     for key, base in (("servo", Constraint), ("effect", Effect)):
         if isinstance(table.get(key), list):
             table[key] = [

@@ -15,6 +15,7 @@ from pydantic import model_validator
 from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller, NoControl
+from ukctrl.control.disturbance.observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
@@ -26,7 +27,7 @@ from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import AnyEffect, Effect
 from ukctrl.simulation.effects.bound import refuse_contradictions
-from ukctrl.simulation.observers import AnyObserver, Sensing
+from ukctrl.simulation.observers import AnyObserver, Observer, Sensing
 from ukctrl.simulation.scenario.cards import completed
 from ukctrl.simulation.scenario.scenario_tables import (
     Believed,
@@ -38,7 +39,7 @@ from ukctrl.simulation.scenario.scenario_tables import (
     Timing,
 )
 
-PARTS = (Controller, Feedback, Allocation, Constraint, Effect)
+PARTS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Effect, Observer)
 """What a user's own Python file may define."""
 
 
@@ -135,7 +136,7 @@ class Scenario:
     """What stands between the ideal loop and the bench, in the order in which it acts."""
     sensing: Sensing | None = None
     """What an observer gets of the robot; absent: all positions."""
-    observer: AnyObserver | None = None
+    observer: AnyObserver | Annotated[Observer, Instance()] | None = None
     """What estimates the state for the controller at its ticks; absent: it gets what is
     measured."""
     monitor: Monitor = Monitor()

@@ -76,6 +76,8 @@ def unit_in(name: str, labels: Labels) -> str:
             return common_unit(labels.passive_row_units)
         case "force":
             return common_unit(FIELDS["reaction_residual"].units(labels))
+        case "d":
+            return common_unit(FIELDS["disturbance_error"].units(labels))
         case "q" | "v":
             return common_unit(FIELDS[f"{unit}_estimate_error"].units(labels))
         case "u":

@@ -238,6 +238,12 @@ def rms_estimate_v(samples: Samples, block: str | None) -> float:
     return _estimate_error(samples, "v_estimate_error")
 
 
+@_metric("d", r"\sqrt{\frac{1}{T} \int_0^T \lVert d - \hat d \rVert^2 dt}", about_controller=False)
+def rms_disturbance(samples: Samples, block: str | None) -> float:
+    """Root mean square over time of the error of the estimated disturbance, a generalised force."""
+    return _estimate_error(samples, "disturbance_error")
+
+
 @_metric("1", r"\frac{1}{n N} \sum_k e_k^\top P_k^{-1} e_k", about_controller=False)
 def mean_nees(samples: Samples, block: str | None) -> float:
     """Square of the estimation error over the covariance that the observer promises, a state: 1
@@ -284,6 +290,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "saturated_fraction": saturated_fraction,
         "rms_estimate": rms_estimate,
         "rms_estimate_v": rms_estimate_v,
+        "rms_disturbance": rms_disturbance,
         "mean_nees": mean_nees,
         "mean_tick_us": Metric(
             "us",

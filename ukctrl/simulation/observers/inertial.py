@@ -1,0 +1,104 @@
+r"""What an inertial sensor reads of a moment, as the believed robot has it.
+
+With the acceleration under the input that was held, $a = \bar a + G (u + w_u) + E w_a$,
+
+$$ y_a = R^\top (J a + \dot J v - g) + b_a, \qquad y_\omega = R^\top \omega + b_\omega . $$
+
+The pushes $w$ are what the model did not explain since the last tick. They move the robot and are
+felt at once, so that noise of the model and of the reading hang together: a filter that feels them
+has them in its state, drawn anew at every tick.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from ukctrl.core.algebra import separate
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import Call, Steps
+from ukctrl.mechanics.constraints.constraint import FrameProbe
+from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.mechanics.linearise.along import Along
+from ukctrl.mechanics.linearise.free_directions import FreeDirections
+from ukctrl.robot.snapshot import FrameMotion
+from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.simulation.observers.measurements import Measurement, Moment
+from ukctrl.simulation.observers.sensing import Imu
+
+
+@compiled
+def felt(motion: FrameMotion, a: Vector, gravity: Vector, out: Vector) -> None:
+    """Write specific force and rate of turn along a frame's own axes, shape ``(6,)``."""
+    for i in range(3):
+        out[i], out[3 + i] = 0.0, 0.0
+        for k in range(3):
+            moved = motion.drift[k] - gravity[k]
+            for c in range(len(a)):
+                moved += motion.J[k, c] * a[c]
+            out[i] += motion.rotation[k, i] * moved
+            out[3 + i] += motion.rotation[k, i] * motion.velocity[3 + k]
+
+
+@final
+class Felt(Measurement):
+    """What an inertial sensor reads.
+
+    Args:
+        imu: The sensor.
+        motion: The believed robot, which knows what else than its state is estimated.
+        std: Standard deviations of the readings.
+        first: Place of the sensor's first bias among all biases.
+    """
+
+    def __init__(self, imu: Imu, motion: BelievedMotion, std: Vector, first: int) -> None:
+        robot = motion.robot
+        self._motion, self.std = motion, std
+        self._dynamics = d = Dynamics(robot, motion.rank, Gains(0.0, 0.0))
+        self._u, self._a, self._both = np.zeros(robot.nu), np.zeros(robot.nv), np.zeros(6)
+        probe = FrameProbe(robot, imu.frame)
+        self._J, self._R = probe.J, probe.R
+        moved = Call(separate.acceleration, d.ties, d.a_free, d.G, self._u, self._a)
+        feel = Call(felt, probe.motion, self._a, np.array(robot.gravity), self._both)
+        every = *d.steps.every, moved, probe.step(d.snapshot), feel
+        self._steps = Steps(every)
+        self._along = Along(d.snapshot, every, self._both, rough=True)
+        parts = imu.parts()
+        self._chosen = np.flatnonzero(np.repeat([name in parts for name in "aw"], 3))
+        self._biases = slice(first, first + 3 * len(parts))
+        self.names = tuple(f"{imu.frame}.{part}_{axis}" for part in parts for axis in "xyz")
+
+    def _move(self, at: Moment) -> None:
+        s = self._dynamics.snapshot
+        s.clock[0], s.q[:], s.v[:], self._u[:] = at.t, at.state.q, at.state.v, at.u
+        self._steps()
+
+    def _pushed(self) -> Matrix:
+        """Return what each push adds to the readings, at the state that it was moved to."""
+        d, pushes = self._dynamics, self._motion.pushes
+        turned = self._R.T @ self._J[:3]
+        through = np.eye(len(self._a))
+        if len(d.passive):
+            through = FreeDirections(d.L, d.passive.rows.A, d.rank.passive).let_through()
+        readings = np.zeros((6, len(self._a) + len(self._u)))
+        readings[:3] = np.hstack([turned @ through, turned @ d.G])
+        return readings[np.ix_(self._chosen, pushes)]
+
+    def read(self, at: Moment) -> Vector:
+        """Return what it reads but for noise, shape ``(m,)``."""
+        self._move(at)
+        biases, pushes = np.split(at.state.memory, [self._motion.biases])
+        read: Vector = self._both[self._chosen] + biases[self._biases]
+        return read + self._pushed() @ pushes if pushes.any() else read
+
+    def innovation(self, at: Moment, y: Vector) -> Vector:
+        return y - self.read(at)
+
+    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+        self._move(at)
+        state, biases, pushes = np.split(full, np.cumsum([2 * len(self._a), self._motion.biases]))
+        pushed = self._pushed() @ pushes + biases[self._biases]
+        slopes: Matrix = self._along(state)[self._chosen] + pushed
+        return slopes

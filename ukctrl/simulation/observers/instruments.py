@@ -1,0 +1,146 @@
+"""The sensors at frames in a run: when they read the true robot, and when that arrives."""
+
+from __future__ import annotations
+
+import abc
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects.effect import Bench
+from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.simulation.observers.inertial import Felt
+from ukctrl.simulation.observers.measurements import Measurement, Seen
+from ukctrl.simulation.observers.sensing import Camera, FrameSensor, Imu
+
+WHOLE = 1e-6
+"""A time this close to a whole number of control periods is one, in periods."""
+
+
+class TrueMotion(NamedTuple):
+    """The true motion at a tick."""
+
+    t: float
+    q: Vector
+    v: Vector
+    a: Vector
+    """Acceleration under the input that was held until then, shape ``(nv,)``."""
+
+
+class Instrument(abc.ABC):
+    """A sensor at a frame in a run.
+
+    Attributes:
+        measurement: What an observer believes that it reads.
+        late: How many ticks later readings arrive.
+        bias: How far it is off at present, shape ``(k,)``.
+        silent: Whether no reading ever arrives.
+    """
+
+    measurement: Measurement
+    bias: Vector = np.zeros(0)
+
+    def __init__(self, sensor: FrameSensor, bench: Bench, rng: np.random.Generator) -> None:
+        period = bench.period or 1.0
+        self._rng, self._dropped = rng, sensor.dropped
+        self.silent = sensor.dropped == 1.0
+        self._every = _whole("period", sensor.period or period, period)
+        self.late = _whole("delay", sensor.delay, period)
+        if self._every < 1:
+            raise InputError(f"period must be at least the control period, {period:g} s.")
+        self.period = self._every * period
+        self._snapshot = bench.robot.snapshot(bench.robot.neutral)
+        bench.robot.site(sensor.frame)  # raises where there is none
+        self._frame = sensor.frame
+        self._coming: dict[int, Vector] = {}
+
+    def arrived(self, tick: int, true: TrueMotion) -> Vector | None:
+        """Read the true robot where a reading is due; return what arrives at a tick."""
+        if tick % self._every == 0:
+            reading, luck = self._read(true), self._rng.random()
+            if luck >= self._dropped:
+                self._coming[tick + self.late] = reading
+        return self._coming.pop(tick, None)
+
+    @abc.abstractmethod
+    def _read(self, true: TrueMotion) -> Vector:
+        """Return a reading, shape ``(m,)``."""
+
+
+def _whole(key: str, time: float, period: float) -> int:
+    count = round(time / period)
+    if abs(time / period - count) > WHOLE:
+        raise InputError(
+            f"{key} must be a whole number of control periods, {period:g} s; got {time:g} s."
+        )
+    return count
+
+
+@final
+class Pictures(Instrument):
+    """A camera in a run."""
+
+    def __init__(
+        self, camera: Camera, bench: Bench, believed: Robot, rng: np.random.Generator
+    ) -> None:
+        super().__init__(camera, bench, rng)
+        self.measurement = Seen(camera, believed)
+
+    def _read(self, true: TrueMotion) -> Vector:
+        self._snapshot.move(true.q, true.v, true.t)
+        noise = self.measurement.std * self._rng.standard_normal(3)
+        seen: Vector = self._snapshot.frame(self._frame).position + noise
+        return seen
+
+
+@final
+class Inertial(Instrument):
+    """An inertial sensor in a run.
+
+    Args:
+        imu: The sensor.
+        bench: The run, with the true robot.
+        motion: The believed robot.
+        first: Place of its first bias among all biases.
+        rng: Its random numbers.
+
+    Attributes:
+        start: Standard deviations of its biases at the start.
+        walk: Densities of their random walks.
+    """
+
+    def __init__(
+        self,
+        imu: Imu,
+        bench: Bench,
+        motion: BelievedMotion,
+        first: int,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(imu, bench, rng)
+        parts = list(imu.parts().values())
+        self._chosen = np.repeat([name in imu.parts() for name in "aw"], 3)
+        self._noise = np.repeat([part.density for part in parts], 3) / np.sqrt(self.period)
+        self.start = np.repeat([part.bias for part in parts], 3)
+        self.walk = np.repeat([part.walk for part in parts], 3)
+        self._range = np.repeat([part.range or np.inf for part in parts], 3)
+        self._step = np.repeat([part.step or 0.0 for part in parts], 3)
+        self.bias = self.start * rng.standard_normal(len(self.start))
+        self._gravity = bench.robot.gravity
+        std = np.sqrt(self._noise**2 + self._step**2 / 12.0)  # even over a step
+        self.measurement = Felt(imu, motion, std, first)
+
+    def _read(self, true: TrueMotion) -> Vector:
+        self._snapshot.move(true.q, true.v, true.t)
+        frame = self._snapshot.frame(self._frame)
+        moved = frame.J[:3] @ true.a + frame.drift[:3] - self._gravity
+        both = np.concatenate([frame.rotation.T @ moved, frame.rotation.T @ frame.velocity[3:]])
+        noise, walked = self._rng.standard_normal((2, len(self.bias)))
+        read = both[self._chosen] + self.bias + self._noise * noise
+        self.bias = self.bias + np.sqrt(self.period) * self.walk * walked
+        stepped = self._step > 0.0
+        read[stepped] = self._step[stepped] * np.round(read[stepped] / self._step[stepped])
+        return np.asarray(np.clip(read, -self._range, self._range))
