@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from ukctrl import Scenario
+from ukctrl import InputError, Scenario
 from ukctrl.analysis.linear.linear_loop import linear_loop
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.observers.measurements import Moment
@@ -110,5 +110,42 @@ def test_what_is_left_out_is_said():
     camera = {"camera": [{"frame": "tool", "std": 1e-3}]}
     notes = linear_loop(scenario(observer=KINDS["ekf"], sensing=camera)).notes
     assert any("settle" in note for note in notes)
-    assert any("cameras are left out" in note for note in notes)
+    assert any("cameras count as on time" in note for note in notes)
     assert not any("settle" in n for n in linear_loop(scenario(observer=KINDS["kalman"])).notes)
+
+
+def test_a_camera_at_every_fourth_tick_counts_as_half_as_sure_at_every_one():
+    """Without it nothing shows the lift, and there is no gain; poles are those of the error."""
+    observer = KINDS["ekf"] | {"acceleration_std": 2.0}
+    with pytest.raises(InputError, match="steady gain"):
+        linear_loop(scenario(observer=observer, sensing={"joints": ["q1", "q2", "q3"]}))
+    poles = []
+    for camera in ({"std": 2e-3}, {"std": 1e-3, "period": 4 * T}, {"std": 1e-3, "dropped": 0.75}):
+        sensing = {"joints": ["q1", "q2", "q3"], "camera": [{"frame": "tool"} | camera]}
+        poles.append(moments(linear_loop(scenario(observer=observer, sensing=sensing)).poles()))
+    np.testing.assert_allclose(poles[1], poles[0], **POLES)
+    np.testing.assert_allclose(poles[2], poles[0], **POLES)
+
+
+def test_a_gyroscope_makes_the_estimate_of_speeds_faster():
+    """A base that turns: against a Kalman filter with encoders and the turn of the tool."""
+    from scipy.linalg import expm, solve_discrete_are
+
+    gyro = {"frame": "tool", "gyroscope": {"density": 1e-4}, "accelerometer": {"density": 1.0}}
+    observer = KINDS["ekf"]
+    loop = linear_loop(scenario(observer=observer, sensing={"imu": [gyro]}))
+    assert any("gyroscopes count" in note for note in loop.notes)
+    ready, point = Loop(scenario(observer=observer)), loop.plant.point
+    motion = ready.estimator.filter.motion
+    A = motion.linear(0.0, point.q, point.v, point.u).A
+    F, Q = motion.transition(0.0, motion_state(point), point.u, T, (np.full(4, 2.0), np.zeros(4)))
+    turn = np.zeros((3, 8))
+    turn[2, 4:7] = 1.0  # the tool turns about z with the sum of three speeds, or against it
+    H = np.vstack([np.eye(4, 8), turn])
+    R = np.diag([1e-4**2] * 4 + [1e-4**2 / T] * 3)
+    P = solve_discrete_are(F.T, H.T, Q, R)
+    K = P @ H.T @ np.linalg.inv(H @ P @ H.T + R)
+    error = np.linalg.eigvals((np.eye(8) - K @ H) @ expm(T * A))
+    alone = linear_loop(scenario(effect=[])).poles()
+    wanted = np.concatenate([alone, error])
+    np.testing.assert_allclose(moments(loop.poles()), moments(wanted), **POLES)

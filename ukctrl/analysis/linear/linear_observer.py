@@ -36,12 +36,12 @@ def estimated(
     Raises:
         InputError: The observer has no steady gain there.
     """
-    joints, nu = estimator.joints, len(u)
+    steady, nu = estimator.steady, len(u)
     at = Moment(point.t, State(point.q, point.v, np.zeros(0)), u)
     linear = estimator.filter.motion.linear(point.t, point.q, point.v, u)
     with blaming("observer"):
-        A, B, K = estimator.filter.near(at, period, joints)
-    B = np.hstack([K @ joints.slopes(at, sensors.full), B])
+        A, B, K = estimator.filter.near(at, period, steady)
+    B = np.hstack([K @ steady.slopes(at, sensors.full), B])
     names = tuple(f"estimated {name}" for name in linear.states)
     observer = Block(A, B, A, B, names)
     return Measured(series(_beside(sensors.block, nu), observer), linear.full)

@@ -9,7 +9,7 @@ In order:
 1. ``sensing``: which quantities are measured. ``measurements``: each as a function of a moment.
 2. ``believed_motion``: from a tick to the next. ``inertial``: what it feels.
    ``filters``: an estimate, predicted and corrected.
-3. ``observer``: what a table says of any. ``differences``: no model. ``luenberger``, ``kalman``:
+3. ``observer``: what a table says of any. ``differences``: no model. ``kalman``, ``luenberger``:
    one gain. ``extended``, ``unscented``: a covariance that goes along.
 4. ``instruments``: sensors at frames in a run. ``unexplained``: the force that no model explains.
    ``estimator``: an observer in a run, with readings that arrive late, and what is recorded of it.

@@ -19,7 +19,7 @@ from ukctrl.simulation.effects.effect import Bench, Effect, generator
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, normalised
 from ukctrl.simulation.observers.instruments import Inertial, Instrument, Pictures, TrueMotion
-from ukctrl.simulation.observers.measurements import Measurement, Moment, joints
+from ukctrl.simulation.observers.measurements import Measurement, Moment, Part, Together, joints
 from ukctrl.simulation.observers.observer import Observer
 from ukctrl.simulation.observers.sensing import Camera, Sensing
 from ukctrl.simulation.observers.unexplained import unexplained
@@ -147,14 +147,20 @@ class Estimator:
         names = [name for each in self.measurements for name in each.names]
         return {"states": self.filter.motion.known, "measured": names}
 
+    @property
+    def steady(self) -> Measurement:
+        """All that is measured of the state, as a linear analysis takes it: at every tick."""
+        heard = [each.part() for each in self._instruments if not each.silent]
+        if not heard:
+            return self.joints
+        motion, all_joints = self.filter.motion, np.arange(len(self.joints.names))
+        hidden = motion.biases + len(motion.pushes)
+        return Together((Part(self.joints, all_joints, 1.0), *heard), hidden)
+
     def notes(self) -> list[str]:
-        """Return what a linear analysis leaves out of it."""
-        kinds = {
-            "inertial sensors" if isinstance(each, Inertial) else "cameras"
-            for each in self._instruments
-        }
+        """Return how a linear analysis takes it."""
         own = [self.filter.note] if self.filter.note else []
-        return [*own, *(f"{kind} are left out of the observer." for kind in sorted(kinds))]
+        return [*own, *sorted({each.note for each in self._instruments})]
 
     def bias_names(self) -> tuple[str, ...]:
         """Return the names of the biases that are estimated."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects.effect import Bench
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.inertial import Felt
-from ukctrl.simulation.observers.measurements import Measurement, Seen
+from ukctrl.simulation.observers.measurements import Measurement, Part, Seen
 from ukctrl.simulation.observers.sensing import Camera, FrameSensor, Imu
 
 WHOLE = 1e-6
@@ -42,6 +42,8 @@ class Instrument(abc.ABC):
 
     measurement: Measurement
     bias: Vector = np.zeros(0)
+    note: ClassVar[str]
+    """How a linear analysis takes it."""
 
     def __init__(self, sensor: FrameSensor, bench: Bench, rng: np.random.Generator) -> None:
         period = bench.period or 1.0
@@ -65,6 +67,14 @@ class Instrument(abc.ABC):
                 self._coming[tick + self.late] = reading
         return self._coming.pop(tick, None)
 
+    def part(self) -> Part:
+        """Return what of it a linear analysis takes."""
+        return Part(self.measurement, self.steady(), (1.0 - self._dropped) / self._every)
+
+    def steady(self) -> Indices:
+        """Return which of its quantities are functions of the state alone."""
+        return np.arange(len(self.measurement.names))
+
     @abc.abstractmethod
     def _read(self, true: TrueMotion) -> Vector:
         """Return a reading, shape ``(m,)``."""
@@ -82,6 +92,8 @@ def _whole(key: str, time: float, period: float) -> int:
 @final
 class Pictures(Instrument):
     """A camera in a run."""
+
+    note = "cameras count as on time at every tick, as sure as their rate makes them."
 
     def __init__(
         self, camera: Camera, bench: Bench, believed: Robot, rng: np.random.Generator
@@ -112,6 +124,8 @@ class Inertial(Instrument):
         walk: Densities of their random walks.
     """
 
+    note = "of inertial sensors the gyroscopes count, on time at every tick, without bias."
+
     def __init__(
         self,
         imu: Imu,
@@ -132,6 +146,9 @@ class Inertial(Instrument):
         self._gravity = bench.robot.gravity
         std = np.sqrt(self._noise**2 + self._step**2 / 12.0)  # even over a step
         self.measurement = Felt(imu, motion, std, first)
+
+    def steady(self) -> Indices:
+        return np.flatnonzero(np.flatnonzero(self._chosen) >= 3)
 
     def _read(self, true: TrueMotion) -> Vector:
         self._snapshot.move(true.q, true.v, true.t)

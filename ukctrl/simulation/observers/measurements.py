@@ -113,6 +113,43 @@ class Seen(Measurement):
         return moved
 
 
+class Part(NamedTuple):
+    """What of a measurement an analysis takes, as if it came at every tick."""
+
+    measurement: Measurement
+    chosen: Indices
+    """Which of its quantities."""
+    share: float
+    """Of the ticks at which they really come."""
+
+
+@final
+class Together(Measurement):
+    r"""Several measurements as one of every tick, each as sure as its rate makes it.
+
+    A reading that comes at a share $r$ of the ticks counts as one of each of them with
+    $\sigma/\sqrt r$.
+
+    Args:
+        parts: What of each.
+        hidden: How many deviations there are beside those of the state, which are left out.
+    """
+
+    def __init__(self, parts: Sequence[Part], hidden: int) -> None:
+        self._parts, self._hidden = parts, hidden
+        each = [part.measurement.std[part.chosen] / np.sqrt(part.share) for part in parts]
+        self.std = np.concatenate(each)
+        self.names = tuple(part.measurement.names[i] for part in parts for i in part.chosen)
+
+    def innovation(self, at: Moment, y: Sequence[Any]) -> Vector:
+        each = zip(self._parts, y, strict=True)
+        return np.concatenate([m.innovation(at, own)[chosen] for (m, chosen, _), own in each])
+
+    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+        whole = np.vstack([full, np.zeros((self._hidden, full.shape[1]))])
+        return np.concatenate([m.slopes(at, whole)[chosen] for m, chosen, _ in self._parts])
+
+
 def _freedoms(robot: Robot, key: str, given: bool | Sequence[str] | None) -> Indices:
     """Return the freedoms that names stand for: joints, or single freedoms of them."""
     if given is None or given is True:
