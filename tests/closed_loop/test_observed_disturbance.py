@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 import tomli_w
 
-from ukctrl import InputError, Loop, Scenario, simulate
+from ukctrl import Entry, InputError, Loop, Scenario, compare, simulate
 from ukctrl.analysis.conformance.examine import examine_file
 from ukctrl.analysis.linear.linear_loop import linear_loop
 
@@ -203,3 +203,16 @@ def test_an_observer_of_ones_own_file_runs_where_it_is_trusted(tmp_path):
     found.confirm()
     with pytest.raises(InputError, match="observer: share: must be at most 1|share"):
         Scenario.from_toml(text.replace("share = 0.5", "share = 1.5"), base=tmp_path, trust=True)
+
+
+def test_every_comparison_is_on_equal_sensors():
+    """An entry cannot have sensors or an observer of its own, and the conditions say so."""
+    given = scenario(observer=OBSERVERS["ekf"], duration=0.02)
+    own = {"sensing.joints": ["q1"], "observer.kind": "differences"}
+    for key, value in own.items():
+        with pytest.raises(InputError, match=f"may change what is below .*got '{key}'"):
+            compare(given, [Entry(controller="servo-pid", changes={key: value})])
+    compared = compare(given, ["servo-baumgarte", "servo-pid"])
+    (fact,) = (each for each in compared.facts if each.subject == "observer")
+    assert fact.equal
+    assert fact.text == "ekf (steps: 1, acceleration_std: 50.0)"

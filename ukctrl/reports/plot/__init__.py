@@ -133,9 +133,9 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
         ),
         "estimated": Recipe(
             "Estimation",
-            "By how much the true state is off the observer's estimate at its last tick. Squares "
-            "of errors over the covariance that the observer promises are 1 on average where it "
-            "is right.",
+            "By how much the true state is off the observer's estimate at its last tick, and what "
+            "force it takes for unexplained. Squares of errors over the covariance that the "
+            "observer promises are 1 on average where it is right.",
             estimated,
             lambda result: _known(result, "q_estimate_error"),
         ),

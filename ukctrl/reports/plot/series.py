@@ -246,6 +246,10 @@ def estimated(result: Result) -> Figure:
         field = f"{name}_estimate_error"
         words = "estimation error", f"{name} true - estimated", labels.dofs
         drawn += _off(result, result[field], FIELDS[field].units(labels), words)
+    for field, said in (("estimated", "estimated"), ("error", "true - estimated")):
+        if (field := f"disturbance_{field}") in result.samples:
+            words = "force that is not explained", said, labels.dofs
+            drawn += _off(result, result[field], FIELDS[field].units(labels), words)
     if "nees" in result.samples:
         both = np.column_stack([result["nees"], result["nis"]])
         words = "consistency", "squared error / covariance", ("state, NEES", "reading, NIS")

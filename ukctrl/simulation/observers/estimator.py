@@ -162,10 +162,15 @@ class Estimator:
         own = [self.filter.note] if self.filter.note else []
         return [*own, *sorted({each.note for each in self._instruments})]
 
+    @property
+    def _bias_units(self) -> list[str]:
+        units = {"a": "m/s^2", "w": "rad/s"}
+        return list(dict.fromkeys(units[name.split(".")[-1][0]] for name in self.bias_names()))
+
     def bias_names(self) -> tuple[str, ...]:
         """Return the names of the biases that are estimated."""
-        inertial = [each for each in self._instruments if isinstance(each, Inertial)]
-        return tuple(name for each in inertial for name in each.measurement.names)
+        each = [(one.measurement.names, one.biased) for one in self._instruments]
+        return tuple(names[i] for names, biased in each for i in biased)
 
     def reading(
         self, clock: Vector, true: tuple[Vector, Vector, Vector], q: Vector, v: Vector, u: Vector
@@ -249,13 +254,13 @@ class Estimator:
         """Return what is recorded beside: the innovation of the joints, and biases."""
         units = {False: "rad or m", True: "rad/s or m/s"}
         mixed = len(self.joints.speeds) > 0
-        words = "by how much readings are off what the observer predicted"
+        words = "reading less its prediction"
         unit = units[False] + (f", {units[True]}" if mixed else "")
         told = {"innovation": (self._innovation, unit, words, self.joints.names)}
         if self._bias.size:
             for name, value, words in (
                 ("bias", self._bias[0], "bias that the observer estimates"),
-                ("bias_error", self._bias[1], "true bias less its estimate at the last tick"),
+                ("bias_error", self._bias[1], "true bias less its estimate"),
             ):
-                told[name] = value, "m/s^2, rad/s", words, self.bias_names()
+                told[name] = value, ", ".join(self._bias_units), words, self.bias_names()
         return {f"observer.{name}": Signal(*each) for name, each in told.items()}

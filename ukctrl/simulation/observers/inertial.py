@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.core.algebra import separate
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import Call, Steps
 from ukctrl.mechanics.constraints.constraint import FrameProbe
@@ -50,10 +50,13 @@ class Felt(Measurement):
         imu: The sensor.
         motion: The believed robot, which knows what else than its state is estimated.
         std: Standard deviations of the readings.
+        biased: Which of them have a bias.
         first: Place of the sensor's first bias among all biases.
     """
 
-    def __init__(self, imu: Imu, motion: BelievedMotion, std: Vector, first: int) -> None:
+    def __init__(
+        self, imu: Imu, motion: BelievedMotion, std: Vector, biased: Indices, first: int
+    ) -> None:
         robot = motion.robot
         self._motion, self.std = motion, std
         self._dynamics = d = Dynamics(robot, motion.rank, Gains(0.0, 0.0))
@@ -67,7 +70,8 @@ class Felt(Measurement):
         self._along = Along(d.snapshot, every, self._both, rough=True)
         parts = imu.parts()
         self._chosen = np.flatnonzero(np.repeat([name in parts for name in "aw"], 3))
-        self._biases = slice(first, first + 3 * len(parts))
+        self._off: Matrix = np.eye(len(std))[:, biased]
+        self._biases = slice(first, first + len(biased))
         self.names = tuple(f"{imu.frame}.{part}_{axis}" for part in parts for axis in "xyz")
 
     def _move(self, at: Moment) -> None:
@@ -90,7 +94,7 @@ class Felt(Measurement):
         """Return what it reads but for noise, shape ``(m,)``."""
         self._move(at)
         biases, pushes = np.split(at.state.memory, [self._motion.biases])
-        read: Vector = self._both[self._chosen] + biases[self._biases]
+        read: Vector = self._both[self._chosen] + self._off @ biases[self._biases]
         return read + self._pushed() @ pushes if pushes.any() else read
 
     def innovation(self, at: Moment, y: Vector) -> Vector:
@@ -99,6 +103,6 @@ class Felt(Measurement):
     def slopes(self, at: Moment, full: Matrix) -> Matrix:
         self._move(at)
         state, biases, pushes = np.split(full, np.cumsum([2 * len(self._a), self._motion.biases]))
-        pushed = self._pushed() @ pushes + biases[self._biases]
+        pushed = self._pushed() @ pushes + self._off @ biases[self._biases]
         slopes: Matrix = self._along(state)[self._chosen] + pushed
         return slopes

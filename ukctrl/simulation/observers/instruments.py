@@ -36,12 +36,14 @@ class Instrument(abc.ABC):
     Attributes:
         measurement: What an observer believes that it reads.
         late: How many ticks later readings arrive.
-        bias: How far it is off at present, shape ``(k,)``.
+        bias: How far those readings are off at present that have a bias, shape ``(k,)``.
+        biased: Which of them that are.
         silent: Whether no reading ever arrives.
     """
 
     measurement: Measurement
     bias: Vector = np.zeros(0)
+    biased: Indices = np.zeros(0, dtype=np.int64)
     note: ClassVar[str]
     """How a linear analysis takes it."""
 
@@ -138,14 +140,16 @@ class Inertial(Instrument):
         parts = list(imu.parts().values())
         self._chosen = np.repeat([name in imu.parts() for name in "aw"], 3)
         self._noise = np.repeat([part.density for part in parts], 3) / np.sqrt(self.period)
-        self.start = np.repeat([part.bias for part in parts], 3)
-        self.walk = np.repeat([part.walk for part in parts], 3)
+        start = np.repeat([part.bias for part in parts], 3)
+        walk = np.repeat([part.walk for part in parts], 3)
+        self.biased = np.flatnonzero(start + walk)
+        self.start, self.walk = start[self.biased], walk[self.biased]
         self._range = np.repeat([part.range or np.inf for part in parts], 3)
         self._step = np.repeat([part.step or 0.0 for part in parts], 3)
         self.bias = self.start * rng.standard_normal(len(self.start))
         self._gravity = bench.robot.gravity
         std = np.sqrt(self._noise**2 + self._step**2 / 12.0)  # even over a step
-        self.measurement = Felt(imu, motion, std, first)
+        self.measurement = Felt(imu, motion, std, self.biased, first)
 
     def steady(self) -> Indices:
         return np.flatnonzero(np.flatnonzero(self._chosen) >= 3)
@@ -155,9 +159,10 @@ class Inertial(Instrument):
         frame = self._snapshot.frame(self._frame)
         moved = frame.J[:3] @ true.a + frame.drift[:3] - self._gravity
         both = np.concatenate([frame.rotation.T @ moved, frame.rotation.T @ frame.velocity[3:]])
-        noise, walked = self._rng.standard_normal((2, len(self.bias)))
-        read = both[self._chosen] + self.bias + self._noise * noise
-        self.bias = self.bias + np.sqrt(self.period) * self.walk * walked
+        noise, walked = self._rng.standard_normal((2, len(self._noise)))
+        read = both[self._chosen] + self._noise * noise
+        read[self.biased] += self.bias
+        self.bias = self.bias + np.sqrt(self.period) * self.walk * walked[self.biased]
         stepped = self._step > 0.0
         read[stepped] = self._step[stepped] * np.round(read[stepped] / self._step[stepped])
         return np.asarray(np.clip(read, -self._range, self._range))

@@ -253,12 +253,19 @@ _UNSET: tuple[object, ...] = ("", 0, None, [], {})
 def _effects(part: Mapping[str, Any]) -> str:
     """Return each effect by its kind, with what it is set to."""
     effects = [entry for value in part.values() for entry in value if isinstance(entry, Mapping)]
-    texts = []
-    for entry in effects:
-        settings = {k: value for k, value in entry.items() if k != "kind" and value not in _UNSET}
-        said = f" ({_brief({'': settings})})" if settings else ""
-        texts.append(f"{entry.get('kind', '?')}{said}")
-    return ", ".join(texts) or "none"
+    return ", ".join(map(_by_kind, effects)) or "none"
+
+
+def _by_kind(entry: Mapping[str, Any]) -> str:
+    """Return the kind of a part, with what it is set to."""
+    settings = {k: value for k, value in entry.items() if k != "kind" and value not in _UNSET}
+    said = f" ({_brief({'': settings})})" if settings else ""
+    return f"{entry.get('kind', '?')}{said}"
+
+
+def _observer(part: Mapping[str, Any]) -> str:
+    """Return an observer by its kind, with what it is set to."""
+    return _by_kind(part["observer"])
 
 
 def _belief(part: Mapping[str, Any]) -> str:
@@ -287,5 +294,5 @@ def _task(part: Mapping[str, Any]) -> str:
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
-    {"robot": _robot, "belief": _belief, "task": _task, "effects": _effects}
+    {"robot": _robot, "belief": _belief, "task": _task, "effects": _effects, "observer": _observer}
 )
