@@ -219,6 +219,25 @@ def test_a_reading_has_steps_and_an_end():
     np.testing.assert_array_equal(inertial.arrived(1, lifted._replace(a=fast)), [0.0, 5.0, 9.0])
 
 
+def test_an_axis_at_its_end_tells_nothing_and_the_others_all_they_know():
+    """A quadrotor at rest feels its thrust along z, beyond what this sensor can read."""
+    short = {"accelerometer": {"density": 1e-3, "range": 2.0}}
+    at_rest = {"start": {"q": [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]}}
+    runs = [hover({"acceleration_std": 1.0} | UNSURE, imu, **at_rest)
+            for imu in (short, {"gyroscope": {"density": 1e3}})]  # fmt: skip
+    ended, deaf = (simulate(each) for each in runs)
+    assert ended.metric("mean_nees") < 2.0
+    estimator = Loop(runs[0]).estimator
+    inertial, still = estimator._instruments[1], np.zeros(6)
+    y = inertial.arrived(0, TrueMotion(0.0, np.array([0, 0, 1.0, 0, 0, 0, 1]), still, still))
+    measurement, heard = inertial.heard(y)
+    assert y[2] == 2.0
+    assert measurement.names == ("body.a_x", "body.a_y")
+    moment = estimator._first.at
+    np.testing.assert_allclose(measurement.innovation(moment, heard), y[:2], atol=1e-1)
+    assert np.abs(ended["q_estimated"] - deaf["q_estimated"]).max() > 1e-6
+
+
 def test_a_bias_is_drawn_once_and_walks():
     imu = {"gyroscope": {"density": 1e-9, "bias": 0.1, "walk": 0.2}}
     inertials = [Loop(hover(imu=imu).replace({"seed": seed})).estimator._instruments[1]
@@ -247,6 +266,7 @@ REFUSED = {
     "a frame that is not there": ({"frame": "bdy", **BOTH}, "imu.0.: .*'body'"),
     "a period between ticks": ({"period": 1.5 * T, **BOTH}, "whole number of control periods"),
     "a negative range": ({"gyroscope": QUIET | {"range": -1.0}}, "range"),
+    "a delay as long as the run": ({"delay": 0.1, **BOTH}, "delay must be shorter than the run"),
     "an unknown key": ({"gyroscope": QUIET | {"noise": 1.0}}, "noise"),
 }
 

@@ -202,11 +202,12 @@ class Linearizer:
         n, (every, positions) = self.robot.nv, free
         N_q = positions.tangent(i)
         N_v = N_q if positions is every and np.array_equal(i, j) else every.tangent(j)
-        S: Matrix = np.zeros((n, len(i)))
+        full: Matrix = np.zeros((2 * n, len(i) + len(j)))
+        full[:n, : len(i)], full[n:, len(i) :] = N_q, N_v
         if len(self._dynamics.passive):
-            S = -every.least(self._slip(np.vstack([N_q, S])))
-            S -= N_v @ S[j]
-        return np.block([[N_q, np.zeros((n, len(j)))], [S, N_v]])
+            S = -every.least(self._slip(full[:, : len(i)]))
+            full[n:, : len(i)] = S - N_v @ S[j]
+        return full
 
 
 @compiled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import solve_lower, solve_upper
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import Steps
 from ukctrl.mechanics.dynamics import Dynamics
@@ -75,15 +74,14 @@ def acceleration_slopes(plant: Dynamics, a: Vector) -> tuple[Matrix, Matrix]:
     Returns:
         Shape ``(nv, nv)`` each; ``u`` is held.
     """
-    s, slopes = plant.snapshot, []
+    from scipy.linalg.lapack import dpotrs
+
+    s = plant.snapshot
     closed = derivatives(plant.robot.forces.terms, s)
-    for whole, force in zip(s.force_derivatives(a), closed, strict=True):
-        columns = np.ascontiguousarray((force - whole).T)
-        for column in columns:
-            solve_lower(plant.L, column)
-            solve_upper(plant.L, column)
-        slopes.append(columns.T)
-    return slopes[0], slopes[1]
+    wholes = s.force_derivatives(a)
+    pushed = np.hstack([force - whole for force, whole in zip(closed, wholes, strict=True)])
+    slopes: Matrix = dpotrs(plant.L, pushed, lower=1)[0]
+    return slopes[:, : len(a)], slopes[:, len(a) :]
 
 
 def power_slopes(plant: Dynamics, u: Vector) -> Vector:

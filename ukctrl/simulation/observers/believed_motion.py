@@ -147,8 +147,10 @@ class BelievedMotion:
             return linear.A, linear.B
         dynamics.move(t, state.q, state.v)
         by_state = acceleration_slopes(dynamics, dynamics.acceleration(u))
-        A = np.block([[-self.robot.bracket(state.v), np.eye(n)], [*by_state]])
-        return A, np.vstack([np.zeros_like(dynamics.G), dynamics.G])
+        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, self.robot.nu))
+        A[:n, :n], A[:n, n:] = -self.robot.bracket(state.v), np.eye(n)
+        A[n:, :n], A[n:, n:], B[n:] = *by_state, dynamics.G
+        return A, B
 
     def full(self, t: float, state: State) -> Matrix:
         """Return ``(dq, dv)`` and the memory's deviations from all deviations."""

@@ -202,7 +202,7 @@ class Estimator:
             y = each.arrived(self._count, true)
             if y is not None:
                 taken = len(ticks) - 1 - each.late
-                ticks[taken].readings[number] = each.measurement, y
+                ticks[taken].readings[number] = each.heard(y)
                 first = min(first, taken)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below

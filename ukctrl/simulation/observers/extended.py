@@ -14,6 +14,7 @@ from ukctrl.simulation.observers.filters import (
     Estimate,
     Filter,
     advanced,
+    solved,
     symmetric,
 )
 from ukctrl.simulation.observers.kalman import gain_near
@@ -80,7 +81,7 @@ class _ExtendedKalmanFilter(Gaussian):
         R: Matrix = np.diag(measurement.std**2)
         H = measurement.slopes(at, full)
         S = symmetric(H @ P @ H.T + R)
-        K: Matrix = np.asarray(np.linalg.solve(S, H @ P)).T
+        K = solved(S, H @ P).T
         innovation = measurement.innovation(at, y)
         left = np.eye(len(P)) - K @ H
         P = symmetric(left @ P @ left.T + K @ R @ K.T)

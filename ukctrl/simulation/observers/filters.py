@@ -90,12 +90,27 @@ def symmetric(P: Matrix) -> Matrix:
     return even
 
 
+def solved(S: Matrix, B: Matrix) -> Matrix:
+    """Return ``S^-1 B`` of a covariance.
+
+    Raises:
+        LinAlgError: It is not positive definite.
+    """
+    from scipy.linalg.lapack import dposv
+
+    if not len(S):
+        return B.copy()
+    _, X, code = dposv(S, B, lower=1)
+    if code:
+        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    return np.asarray(X)
+
+
 def normalised(error: Vector, P: Matrix) -> float:
     """Return ``e' P^-1 e`` an entry; NaN where the covariance is singular or there is none."""
     if not len(P):
         return float("nan")
     try:
-        half = np.linalg.solve(np.linalg.cholesky(P), error)
+        return float(error @ solved(P, error)) / len(error)
     except np.linalg.LinAlgError:
         return float("nan")
-    return float(half @ half) / len(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.effects.effect import Bench
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.inertial import Felt
-from ukctrl.simulation.observers.measurements import Measurement, Part, Seen
+from ukctrl.simulation.observers.measurements import Measurement, Part, Seen, Together
 from ukctrl.simulation.observers.sensing import Camera, FrameSensor, Imu
 
 WHOLE = 1e-6
@@ -53,6 +53,10 @@ class Instrument(abc.ABC):
         self.silent = sensor.dropped == 1.0
         self._every = _whole("period", sensor.period or period, period)
         self.late = _whole("delay", sensor.delay, period)
+        if not sensor.delay < bench.duration:
+            raise InputError(
+                f"delay must be shorter than the run, {bench.duration:g} s; got {sensor.delay:g} s."
+            )
         if self._every < 1:
             raise InputError(f"period must be at least the control period, {period:g} s.")
         self.period = self._every * period
@@ -68,6 +72,10 @@ class Instrument(abc.ABC):
             if luck >= self._dropped:
                 self._coming[tick + self.late] = reading
         return self._coming.pop(tick, None)
+
+    def heard(self, y: Vector) -> tuple[Measurement, Any]:
+        """Return what of a reading counts, and as what."""
+        return self.measurement, y
 
     def part(self) -> Part:
         """Return what of it a linear analysis takes."""
@@ -150,6 +158,12 @@ class Inertial(Instrument):
         self._gravity = bench.robot.gravity
         std = np.sqrt(self._noise**2 + self._step**2 / 12.0)  # even over a step
         self.measurement = Felt(imu, motion, std, self.biased, first)
+
+    def heard(self, y: Vector) -> tuple[Measurement, Any]:
+        inside = np.abs(y) < self._range
+        if inside.all():
+            return self.measurement, y
+        return Together((Part(self.measurement, np.flatnonzero(inside), 1.0),), 0), (y,)
 
     def steady(self) -> Indices:
         return np.flatnonzero(np.flatnonzero(self._chosen) >= 3)

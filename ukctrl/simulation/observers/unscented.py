@@ -10,7 +10,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Positive, spec
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.extended import Gaussian
-from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, symmetric
+from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, solved, symmetric
 from ukctrl.simulation.observers.measurements import Joints, Measurement, Moment
 from ukctrl.simulation.observers.observer import Stochastic
 
@@ -88,7 +88,7 @@ class _UnscentedKalmanFilter(Gaussian):
         innovation: Vector = self._mean @ off
         z = innovation - off  # a reading is less off where more is predicted
         S = symmetric((z.T * self._spread) @ z + np.diag(measurement.std**2))
-        K: Matrix = np.linalg.solve(S, (z.T * self._spread) @ steps).T
+        K = solved(S, (z.T * self._spread) @ steps).T
         step = self.motion.full(at.t, at.state) @ (K @ innovation)
         moved = at._replace(state=self.motion.moved(at.t, at.state, step))
         return Corrected(Estimate(moved, symmetric(P - K @ S @ K.T)), innovation, S)
