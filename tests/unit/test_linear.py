@@ -9,7 +9,8 @@ from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
-from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
+from ukctrl.mechanics.linearise import FreeDirections, Linearizer, equilibrium, linearize
+from ukctrl.mechanics.linearise.along import Along
 from ukctrl.mechanics.linearise.linearization import derivatives, parted
 from ukctrl.mechanics.linearise.plant_slopes import power_slopes
 from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
@@ -376,3 +377,46 @@ def test_power_changes_with_the_velocity_as_its_differences_do():
     differences = jacobian(lambda dv: power(v + dv), 2)[0]
     dynamics.move(0.0, q, v)
     np.testing.assert_allclose(power_slopes(dynamics, u), differences, **ONCE)
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["independent", "one row twice"])
+def test_directions_by_triangles_are_those_by_singular_values(twice):
+    """Rows that are surely independent go without singular values; both are the same space."""
+    rng = np.random.default_rng(2)
+    L = np.linalg.cholesky(np.cov(rng.standard_normal((7, 40))))
+    A, d = rng.standard_normal((4, 7)), rng.standard_normal((4, 1))
+    if twice:
+        A, d = np.vstack([A, 2.0 * A[:1]]), np.vstack([d, 2.0 * d[:1]])
+    free = FreeDirections(L, A, 1e-9)
+    M = L @ L.T
+    back = np.linalg.solve(M, A.T)
+    through = np.eye(7) - back @ np.linalg.pinv(A @ back, rcond=1e-9) @ A
+    np.testing.assert_allclose(free.let_through(), through, rtol=0.0, atol=1e-12)
+    least = back @ np.linalg.pinv(A @ back, rcond=1e-9) @ d
+    np.testing.assert_allclose(free.least(d), least, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("rough", "off"), [(False, 1e-10), (True, 1e-8)])
+def test_slopes_along_directions_are_those_of_the_forces(rough, off):
+    """Of gravity and Coriolis forces, beside the recursion that is exact; the state stays."""
+    robot = Robot.load("quadrotor")
+    rng = np.random.default_rng(3)
+    q = robot.integrate(robot.neutral, rng.standard_normal(6))
+    s = robot.snapshot(q, rng.standard_normal(6))
+    by_q, by_v = s.force_derivatives(np.zeros(6))
+    v, directions = s.v.copy(), rng.standard_normal((12, 3))
+    slopes = Along(s, s.steps.every, s.nle, rough=rough)(directions)
+    wanted = by_q @ directions[:6] + by_v @ directions[6:]
+    np.testing.assert_allclose(slopes, wanted, rtol=0.0, atol=off)
+    np.testing.assert_array_equal(np.concatenate([s.q, s.v]), np.concatenate([q, v]))
+
+
+def test_what_fails_along_a_direction_is_told():
+    robot = Robot.load("two_link")
+    s = robot.snapshot(robot.neutral)
+
+    def fails():
+        raise ValueError("here")
+
+    with pytest.raises(ValueError, match="here"):
+        Along(s, (fails,), s.nle, rough=True)(np.eye(4))

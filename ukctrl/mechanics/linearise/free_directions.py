@@ -25,11 +25,9 @@ class FreeDirections:
 
     def __init__(self, L: Matrix, A: Matrix, rtol: float) -> None:
         weighted, lengths = mass_weighted(L, A, np.ones((1, len(A))))
-        U, sigma, Vt = np.linalg.svd(weighted)
-        rank = int(np.count_nonzero(sigma > rtol))
         self._L = L.copy()
-        self._backwards = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * lengths[0])
-        self._Y = _unweighted(self._L, Vt[rank:].T)
+        back, free = _independent(weighted, rtol) or _ranked(weighted, rtol)
+        self._backwards, self._Y = back * lengths[0], _unweighted(self._L, free)
 
     @cached_property
     def chosen(self) -> Indices:
@@ -65,6 +63,31 @@ class FreeDirections:
         """Return the accelerations ``x`` under forces ``F`` and reactions, with ``A x = D``."""
         answer: Matrix = self._Y @ self.pushed(F) + self.least(D)
         return answer
+
+
+def _independent(W: Matrix, rtol: float) -> tuple[Matrix, Matrix] | None:
+    """Return the pseudoinverse of rows and a basis of what they leave free, both by QR.
+
+    None where it does not prove that all singular values count: the smallest is at least one over
+    the norm of the triangle's inverse.
+    """
+    from scipy.linalg.lapack import dtrtri
+
+    m, n = W.shape
+    if not 0 < m < n:
+        return None
+    Q, R = np.linalg.qr(W.T, mode="complete")
+    inverse, code = dtrtri(R[:m])
+    if code or not np.linalg.norm(inverse) * rtol < 1.0:
+        return None
+    return Q[:, :m] @ inverse.T, Q[:, m:]
+
+
+def _ranked(W: Matrix, rtol: float) -> tuple[Matrix, Matrix]:
+    """Return the same by singular values, of which those up to ``rtol`` count as zero."""
+    U, sigma, Vt = np.linalg.svd(W)
+    rank = int(np.count_nonzero(sigma > rtol))
+    return (Vt[:rank].T / sigma[:rank]) @ U[:, :rank].T, Vt[rank:].T
 
 
 def _unweighted(L: Matrix, X: Matrix) -> Matrix:

@@ -101,6 +101,8 @@ class BelievedMotion:
         self._u[:] = u
         bare = state._replace(memory=np.zeros(0))
         *_, (_, later) = self._steps.advance(t, bare, stop, [stop])
+        if not len(state.memory):
+            return later
         memory = state.memory.copy()
         memory[self.biases :] = 0.0  # those of another tick say nothing of the next
         return later._replace(memory=memory)

@@ -21,7 +21,7 @@ from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, nor
 from ukctrl.simulation.observers.instruments import Inertial, Instrument, Pictures, TrueMotion
 from ukctrl.simulation.observers.measurements import Measurement, Moment, Part, Together, joints
 from ukctrl.simulation.observers.observer import Observer
-from ukctrl.simulation.observers.sensing import Camera, Sensing
+from ukctrl.simulation.observers.sensing import Sensing
 from ukctrl.simulation.observers.unexplained import unexplained
 
 
@@ -78,8 +78,7 @@ class Estimator:
         with blaming("observer"):
             motion = BelievedMotion(believed, given.rank, period / observer.steps, at)
         self._instruments = tuple(self._at_frames(given, bench, motion))
-        inertial = [each for each in self._instruments if isinstance(each, Inertial)]
-        motion.walk = np.concatenate([np.zeros(0), *(each.walk for each in inertial)])
+        motion.walk = np.concatenate([np.zeros(0), *(each.walk for each in self._instruments)])
         motion.feels = any(imu.accelerometer is not None for imu in sensing.imu)
         with blaming("observer"):
             chart = motion.chart
@@ -88,7 +87,7 @@ class Estimator:
             start = observer.start(believed)[chosen]
             own = observer.measured_std(believed)
             self.joints = joints(sensing, given.effects, bench, own)
-            known = np.concatenate([start, *(each.start for each in inertial)])
+            known = np.concatenate([start, *(each.start for each in self._instruments)])
             self.filter: Filter = observer.attach(motion, self.joints, known, period)
             self._unexplained = unexplained(observer, believed, given.rank, at, bench)
         self.feels = motion.feels or self._unexplained is not None
@@ -119,7 +118,8 @@ class Estimator:
     def _at_frames(self, given: Given, bench: Bench, motion: BelievedMotion) -> list[Instrument]:
         instruments: list[Instrument] = []
         biases = 0
-        for key in ("camera", "imu"):
+        kinds: dict[str, Any] = {"camera": Pictures, "imu": Inertial}
+        for key, kind in kinds.items():
             for number, sensor in enumerate(getattr(given.sensing, key)):
                 with blaming(f"sensing: {key}[{number}]"):
                     if not given.observer.late:
@@ -128,12 +128,8 @@ class Estimator:
                             "readings of other moments; use kind = 'ekf' or 'ukf'."
                         )
                     rng = generator(given.seed, f"{key}.{sensor.frame}")
-                    if isinstance(sensor, Camera):
-                        instruments.append(Pictures(sensor, bench, self._robot, rng))
-                        continue
-                    inertial = Inertial(sensor, bench, motion, biases, rng)
-                    biases += len(inertial.bias)
-                    instruments.append(inertial)
+                    instruments.append(kind(sensor, bench, motion, biases, rng))
+                    biases += len(instruments[-1].bias)
         return instruments
 
     @property

@@ -9,7 +9,6 @@ import numpy as np
 
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.robot import Robot
 from ukctrl.simulation.effects.effect import Bench
 from ukctrl.simulation.observers.believed_motion import BelievedMotion
 from ukctrl.simulation.observers.inertial import Felt
@@ -38,12 +37,16 @@ class Instrument(abc.ABC):
         late: How many ticks later readings arrive.
         bias: How far those readings are off at present that have a bias, shape ``(k,)``.
         biased: Which of them that are.
+        start: Standard deviations of these biases at the start.
+        walk: Densities of their random walks.
         silent: Whether no reading ever arrives.
     """
 
     measurement: Measurement
     bias: Vector = np.zeros(0)
     biased: Indices = np.zeros(0, dtype=np.int64)
+    start: Vector = np.zeros(0)
+    walk: Vector = np.zeros(0)
     note: ClassVar[str]
     """How a linear analysis takes it."""
 
@@ -106,10 +109,15 @@ class Pictures(Instrument):
     note = "cameras count as on time at every tick, as sure as their rate makes them."
 
     def __init__(
-        self, camera: Camera, bench: Bench, believed: Robot, rng: np.random.Generator
+        self,
+        camera: Camera,
+        bench: Bench,
+        motion: BelievedMotion,
+        first: int,
+        rng: np.random.Generator,
     ) -> None:
         super().__init__(camera, bench, rng)
-        self.measurement = Seen(camera, believed)
+        self.measurement = Seen(camera, motion.robot)
 
     def _read(self, true: TrueMotion) -> Vector:
         self._snapshot.move(true.q, true.v, true.t)
@@ -128,10 +136,6 @@ class Inertial(Instrument):
         motion: The believed robot.
         first: Place of its first bias among all biases.
         rng: Its random numbers.
-
-    Attributes:
-        start: Standard deviations of its biases at the start.
-        walk: Densities of their random walks.
     """
 
     note = "of inertial sensors the gyroscopes count, on time at every tick, without bias."
