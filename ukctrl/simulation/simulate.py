@@ -86,7 +86,7 @@ def simulate(
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    with _ready(scenario, robot, planning) as loop:
+    with _ready(scenario, robot, planning, whole=True) as loop:
         began = time.perf_counter()
         status, message, samples = _ran(loop, _watched(loop, progress or _silent, watch))
         wall = time.perf_counter() - began
@@ -112,7 +112,7 @@ def measure(
 
     Its provenance has what verdicts go by, and the law's time where that is asked (``timed``).
     """
-    with _ready(scenario, robot, None) as loop:
+    with _ready(scenario, robot, None, whole=False) as loop:
         status, message, samples = _ran(loop, progress or _silent)
         timing = {"timing": loop.timing()} if timed else {}
         return Result(
@@ -137,9 +137,16 @@ _LAST = _Last()
 
 @contextlib.contextmanager
 def _ready(
-    scenario: Scenario, robot: Robot | None, planning: Progress | None
+    scenario: Scenario, robot: Robot | None, planning: Progress | None, *, whole: bool
 ) -> Iterator[Simulation]:
-    """Yield a loop at its start, that of the run before where it can run this scenario too."""
+    """Yield a loop at its start, that of the run before where it can run this scenario too.
+
+    Args:
+        scenario: What is run.
+        robot: Its robot, where that has been loaded.
+        planning: Called while a plan is made.
+        whole: Whether all is recorded, also what no metric and no verdict asks for.
+    """
     last, _LAST.last = _LAST.last, None  # a law may simulate, too
     loop, files = last or (None, [])
     if robot is None and loop is not None and _is_still(loop.scenario.robot, scenario.robot, files):
@@ -147,8 +154,10 @@ def _ready(
     if robot is None:
         with noting() as files:
             robot = true_robot(scenario.robot)
-    if loop is None or planning is not None or not loop.begin_again(scenario, robot):
+    again = loop is not None and planning is None and loop.recorder.trail.effects_tell is whole
+    if loop is None or not again or not loop.begin_again(scenario, robot):
         loop = Simulation(scenario, robot, planning)
+        loop.recorder.trail.effects_tell = whole
         loop.make_room()
     yield loop
     if loop.fit_for_more:
@@ -269,8 +278,8 @@ class Simulation(Loop):
             self._answers.typed(self.t0, command)
             signals = self.law.signals(self.belief, self.state.memory)
             self._answers.signalled(signals)
-            effects = (*self.recorder.trail.shapes, *self._told_by_effects())
-            self._tells = bool(signals or self.tick.steps.python or effects)
+            told = any(True for _ in self._told_by_effects())
+            self._tells = bool(signals or self.tick.steps.python or told)
             self._run()
         except KeyboardInterrupt:
             return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
@@ -287,7 +296,7 @@ class Simulation(Loop):
         return "completed", ""
 
     def _told_by_effects(self) -> Iterator[tuple[str, Told]]:
-        return self.conditions.signals(self.truth.snapshot, self._plants.since)
+        return self.recorder.trail.signals(self.truth.snapshot, self._plants.since)
 
     def _crawling(self) -> str:
         """Return why the run took so long, where the steps say it."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol, cast, final
 
 import numpy as np
 
 from ukctrl.control.task import Signal
-from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.arrays import Vector
+from ukctrl.core.program import Call, Step
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.effect import Bounds
@@ -45,6 +47,8 @@ class Trail:
     def __init__(self, conditions: Conditions, robot: Robot, observed: Observed | None) -> None:
         self._conditions, self._observed = conditions, observed
         self._kept = {} if observed is None else observed.kept
+        self.effects_tell = True
+        """Whether what effects tell is wanted: no metric and no verdict asks for it."""
         self.shapes: dict[str, tuple[int, ...]] = {}
         """Of what is kept of each sample, by name."""
         if conditions.senses:
@@ -55,21 +59,26 @@ class Trail:
         if self._bounds(robot, np.zeros(robot.nu)) is not None:
             self.shapes |= {"u_lower": (robot.nu,), "u_upper": (robot.nu,)}
 
-    def keep(
-        self, k: int, arrays: Mapping[str, Array], snapshot: Snapshot, met: MeasuredAndCommanded
-    ) -> Iterator[tuple[str, Signal]]:
-        """Keep a sample in a row, at a state of the true robot; yield the effects' own signals."""
-        if "q_measured" in arrays:
-            arrays["q_measured"][k], arrays["v_measured"][k] = met.q, met.v
-        if "u_commanded" in arrays:
-            arrays["u_commanded"][k] = met.u
-        if "u_lower" in arrays:
-            bounds = self._bounds(cast(Robot, snapshot.robot), snapshot.v @ snapshot.B)
-            if bounds is not None:
-                arrays["u_lower"][k], arrays["u_upper"][k] = bounds
-        for name, value in self._kept.items():
-            arrays[name][k] = value
-        yield from self._conditions.signals(snapshot, met.since)
+    def steps(
+        self, now: Callable[[str], Vector], snapshot: Snapshot, met: MeasuredAndCommanded
+    ) -> Iterator[Step]:
+        """Yield what keeps it at a state of the true robot, in the places that ``now`` names."""
+        met_by_name = {"q_measured": met.q, "v_measured": met.v, "u_commanded": met.u}
+        for name, value in {**met_by_name, **self._kept}.items():
+            if name in self.shapes:
+                yield Call(copy_into, np.atleast_1d(value), now(name))
+        if "u_lower" in self.shapes:
+            yield lambda: self._keep_bounds(now("u_lower"), now("u_upper"), snapshot)
+
+    def _keep_bounds(self, lower: Vector, upper: Vector, snapshot: Snapshot) -> None:
+        bounds = self._bounds(cast(Robot, snapshot.robot), snapshot.v @ snapshot.B)
+        if bounds is not None:
+            lower[:], upper[:] = bounds
+
+    def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Signal]]:
+        """Yield what the effects and the observer tell beside."""
+        if self.effects_tell:
+            yield from self._conditions.signals(snapshot, since)
         yield from self._observed.signals().items() if self._observed else ()
 
     def _bounds(self, robot: Robot, rate: Vector) -> Bounds | None:

@@ -254,6 +254,7 @@ class Recorder:
         if taken.energy is not None:
             yield Call(copy_into, taken.energy, now("supplied_energy"))
         yield from self._places_of_frames(s)
+        yield from self.trail.steps(now, s, taken.met)
         row = self._now, self._counts, self.block
         yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
         if taken.tells:
@@ -326,8 +327,7 @@ class Recorder:
     def _keep_signals(self, taken: Taken) -> None:
         """Keep what the law and the effects tell."""
         s, own = taken.truth.snapshot, self.law.signals(self._belief, self._tick.memory)
-        effects = self.trail.keep(self.count - self._first, self.arrays, s, taken.met)
-        for name, signal in (*own.items(), *effects):
+        for name, signal in (*own.items(), *self.trail.signals(s, taken.met.since)):
             # A law may lend arrays that its next step overwrites.
             value = signal.value.copy() if isinstance(signal.value, np.ndarray) else signal.value
             self._signals.setdefault(name, []).append(value)
