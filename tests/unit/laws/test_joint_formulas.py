@@ -11,7 +11,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Task
+from ukctrl import Robot, Scenario, Task
 from ukctrl.control import (
     Baumgarte,
     ComputedTorque,
@@ -25,12 +25,14 @@ from ukctrl.control import (
     SlotineLi,
     SlotineLiAdaptive,
 )
+from ukctrl.control.planned.joint_motion import joint_motion
 from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Expression
 from ukctrl.robot import JointDamper, JointSpring, Lagrangian, Options
+from ukctrl.simulation.loop import Loop
 
 CLOSED = {"rtol": 1e-9, "atol": 1e-9}
 KP, KI, KD = (30.0, 12.0), (7.0, 19.0), (5.0, 2.5)
@@ -329,3 +331,27 @@ def test_a_posture_has_one_number_a_coordinate(null_space):
     with pytest.raises(GainError) as caught:
         Place(pendulum(FULL), 0).command(Servo(feedback=FEEDBACK, allocation=wrong), None, ROW)
     assert str(caught.value) == "posture must have one number a coordinate, 2; got 3."
+
+
+def test_runs_that_differ_in_gains_or_seeds_alone_plan_their_motion_once():
+    robot = Robot.load("scara")
+    base = Scenario.load(
+        "scara-helix", {"timing.duration": 0.05, "controller.use": "servo-baumgarte"}
+    )
+
+    def motion(**changes):
+        scenario = base.replace(changes)
+        state = Loop(scenario).state
+        task = Task(robot=robot, servo=scenario.servo, q=state.q, v=state.v, duration=0.05)
+        return joint_motion(task, 0.005)
+
+    first = motion()
+    assert motion(seed=5, **{"controller.feedback.alpha": 7.0}) is first
+    for change in (
+        {"servo.tool.path.z": "0.03*t"},
+        {"start.q.q4": 0.001, "start.solve": False},
+    ):
+        other, again = motion(**change), motion()
+        assert other is not first
+        assert other != again
+        assert again == first
