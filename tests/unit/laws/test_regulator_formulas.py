@@ -29,8 +29,9 @@ from ukctrl.control import (
 )
 from ukctrl.control.planned.nominal_motion import Nominal, knots_by_law
 from ukctrl.control.planned.planned_laws import riccati_backwards
+from ukctrl.control.regulators.riccati import sampled
 from ukctrl.control.terms import natural_frequency
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import JointDamper, Lagrangian, Options
@@ -382,3 +383,9 @@ def test_an_input_has_corners_where_it_is_told_and_only_there(corner):
         np.testing.assert_allclose(sharp.input(t), [abs(t - at_corner)], **CLOSED)
     near = at_corner + 0.02
     assert abs(Nominal(*parts).input(near)[0] - 0.02) > 1e-3
+
+
+def test_a_cost_over_a_period_that_is_no_number_is_refused():
+    A, B = np.array([[0.0, 1.0], [4e5, 0.0]]), np.array([[0.0], [1.0]])
+    with pytest.raises(GainError, match="the cost over a period of 2 s must be a finite number"):
+        sampled(A, B, np.eye(2), np.eye(1), 2.0)

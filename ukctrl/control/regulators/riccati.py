@@ -204,7 +204,8 @@ def regulator(
         K, S, poles = control.lqr(A, B, Q, R, method="scipy")
     else:
         Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
-        K, S, poles = control.dlqr(Ad, Bd, Qd, Rd, Nd, method="scipy")
+        with np.errstate(invalid="ignore"):  # SciPy balances, and drops what that leaves unsaid
+            K, S, poles = control.dlqr(Ad, Bd, Qd, Rd, Nd, method="scipy")
     return Regulator(np.asarray(K), np.asarray(S), np.asarray(poles))
 
 
@@ -212,6 +213,9 @@ def sampled(
     A: Matrix, B: Matrix, Q: Matrix, R: Matrix, period: float
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
     """Return system and cost over a tick with the input held: ``A, B, Q, R`` and the mixed ``N``.
+
+    Raises:
+        GainError: They are too large to be written as numbers.
 
     References:
         Van Loan, "Computing integrals involving the matrix exponential", IEEE Trans. Autom.
@@ -223,10 +227,16 @@ def sampled(
     F = np.zeros((size, size))
     F[:n, :n], F[:n, n:] = A, B
     whole = np.block([[-F.T, block_diag(Q, R)], [np.zeros((size, size)), F]])
-    answer = expm(period * whole)
-    step = answer[size:, size:]
-    cost = step.T @ answer[:size, size:]
-    cost = 0.5 * (cost + cost.T)
+    with np.errstate(over="ignore", invalid="ignore"):  # said below
+        answer = expm(period * whole)
+        step = answer[size:, size:]
+        cost = step.T @ answer[:size, size:]
+        cost = 0.5 * (cost + cost.T)
+    if not (np.isfinite(cost).all() and np.isfinite(step).all()):
+        raise GainError(
+            f"the cost over a period of {period:g} s must be a finite number; with these weights "
+            "it is not. Take smaller weights, or a shorter period."
+        )
     return step[:n, :n], step[:n, n:], cost[:n, :n], cost[n:, n:], cost[:n, n:]
 
 
