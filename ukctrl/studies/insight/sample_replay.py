@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from ukctrl.control.terms import TERMS
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.reports.run_page import write_report
@@ -31,15 +32,23 @@ NAMED: Mapping[str, catalog.Kind] = {
 
 
 def command_of(study: Study, sample: int, folder: Path) -> str:
-    """Return what to type for one sample."""
-    changes = study.about.plan.changes(sample)
+    """Return what to type for one sample; of a law without the gains asked, what tells so."""
+    changes, verb = study.about.plan.changes(sample), "run"
+    terms = {path: value for path, value in changes.items() if path in TERMS}
+    if terms:
+        try:
+            changes, terms = study.points().values(changes), {}
+        except UkctrlError:
+            changes = {path: value for path, value in changes.items() if path not in TERMS}
+            verb = "analyze"
     for path, kind in NAMED.items():
         if isinstance(changes.get(path), str):
             changes[path] = _found(str(changes[path]), kind, study.about.beside, folder / SCENARIO)
     pairs = " ".join(
         f"--set {shlex.quote(f'{path}={written(value)}')}" for path, value in changes.items()
     )
-    return f"ukctrl run {shlex.quote(str(folder / SCENARIO))} {pairs}"
+    asked = "".join(f" --{path} {written(value)}" for path, value in terms.items())
+    return f"ukctrl {verb} {shlex.quote(str(folder / SCENARIO))} {pairs}{asked}"
 
 
 def _found(name: str, kind: catalog.Kind, beside: Path | None, scenario: Path) -> str:

@@ -2,7 +2,8 @@
 
 In order:
 
-1. ``spread``, ``factor``, ``plan``: what varies, and which values each sample has.
+1. ``spread``, ``factor``, ``plan``, ``point``: what varies, which values each sample has, and the
+   scenario that these make.
 2. ``journal``, ``study_table``, ``study``: the records, as lines, a table and a folder;
    ``study_card``: what a notebook shows.
 3. ``sample``, ``try_out``: one sample as a task; does it fit at all.

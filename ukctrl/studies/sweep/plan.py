@@ -162,9 +162,7 @@ class Plan:
     def changes(self, sample: int) -> dict[str, object]:
         """Return what to change in the base scenario for a sample, by path."""
         values = self.values(sample)
-        changed = {SEED: self._seed(sample, values), **values}
-        # Another card comes before what is changed in it.
-        return dict(sorted(changed.items(), key=lambda item: not item[0].endswith(".use")))
+        return cards_first({SEED: self._seed(sample, values), **values})
 
     @functools.cached_property
     def _levels(self) -> tuple[Sequence[object], ...]:
@@ -227,6 +225,11 @@ class Plan:
             seed=int(data["seed"]),
             repeats=int(data["repeats"]),
         )
+
+
+def cards_first(changes: Mapping[str, object]) -> dict[str, object]:
+    """Return changes with other cards before what is changed in them."""
+    return dict(sorted(changes.items(), key=lambda item: not item[0].endswith(".use")))
 
 
 def _grid_size(factors: Sequence[Factor], n: int | None) -> int:

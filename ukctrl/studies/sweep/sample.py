@@ -25,6 +25,7 @@ from ukctrl.studies.batch.run_outcome import Outcome, Run
 from ukctrl.studies.batch.task import Shared, Watch
 from ukctrl.studies.sweep.journal import FAILED, TIMED_OUT, Row
 from ukctrl.studies.sweep.plan import Plan
+from ukctrl.studies.sweep.point import Points
 from ukctrl.studies.sweep.study_table import UNTIMED
 
 
@@ -62,8 +63,12 @@ class Base(Shared):
         Raises:
             InputError: Its values do not go together.
         """
-        changes = self.plan.changes(sample)
-        return self.scenario.replace(changes, beside=self.beside, trust=self.trust)
+        return self.points.scenario(self.plan.changes(sample))
+
+    @functools.cached_property
+    def points(self) -> Points:
+        """The scenarios of the study, by the values of a sample."""
+        return Points(self.scenario, self.beside, self.trust)
 
 
 class Finished(NamedTuple):

@@ -19,6 +19,7 @@ from ukctrl.studies.journal_file import refuse_devices
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Row, read_rows
 from ukctrl.studies.sweep.plan import Design, Plan
+from ukctrl.studies.sweep.point import Points
 from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
 
 if TYPE_CHECKING:
@@ -193,9 +194,16 @@ class Study(Shown):
         count = self.about.plan.count
         if not 0 <= sample < count:
             raise InputError(f"sample must be from 0 to {count - 1}; got {sample}.")
+        return self.points(trust=trust).scenario(self.about.plan.changes(sample))
+
+    def points(self, *, trust: bool = False) -> Points:
+        """Return its scenarios, by the values of a sample.
+
+        Args:
+            trust: Whether Python code that the scenario names may run.
+        """
         base = Scenario.from_toml(toml_text(self.scenario), trust=trust)
-        changes = self.about.plan.changes(sample)
-        return base.replace(changes, beside=self.about.beside, trust=trust)
+        return Points(base, self.about.beside, trust)
 
     @staticmethod
     def load(folder: AnyPath) -> Study:

@@ -67,18 +67,28 @@ def representatives(base: Base) -> list[Scenario]:
     """
     factors = base.plan.factors
     first = {factor.path: factor.trials[0] for factor in factors}
+    shapes = {factor.path: _shape(factor.trials[0]) for factor in factors}
     others = [
         {factor.path: value}
         for factor in factors
-        for value in factor.trials[1:]
-        if isinstance(value, bool) or not is_number(value)
+        for shape, value in {_shape(value): value for value in factor.trials[1:]}.items()
+        if shape != shapes[factor.path]
     ]
     try:
         changes = [first | other for other in ({}, *others[:MOST_NAMES])]
-        found = [_changed(base, one) for one in changes]
+        found = [base.points.fits(one) for one in changes]
     except UkctrlError:
         return []
     return found if len(others) <= MOST_NAMES else []
+
+
+def _shape(value: object) -> str:
+    """Return a value as text, with all numbers alike; a truth value is none."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_shape(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shape, value))}]"
+    return repr(value) if isinstance(value, bool) or not is_number(value) else "0"
 
 
 def _ignore(k: int, value: Lost | bool) -> None:
@@ -128,7 +138,7 @@ def _check_inside(base: Base, first: Mapping[str, object], factor: Factor) -> No
 def _refusal(base: Base, changes: Mapping[str, object]) -> str | None:
     """Return why a scenario cannot have these values; None where it can."""
     try:
-        _changed(base, changes)
+        base.points.fits(changes)
     except InputError as error:
         return str(error)
     return None
@@ -149,16 +159,10 @@ def _check_units(base: Base, written: Mapping[str, object]) -> None:
         raise InputError(fault)
 
 
-def _changed(base: Base, changes: Mapping[str, object]) -> Scenario:
-    # Another card comes before what is changed in it.
-    ordered = dict(sorted(changes.items(), key=lambda item: not item[0].endswith(".use")))
-    return base.scenario.replace(ordered, beside=base.beside, trust=base.trust)
-
-
 def _fault(base: Base, changes: Mapping[str, object]) -> str | None:
     """Return why a sample with these values could not begin; None where it can."""
     try:
-        Loop(_changed(base, changes))
+        Loop(base.points.scenario(changes))
     except UkctrlError as error:
         return str(error)
     except Exception as error:  # in a user's own code
