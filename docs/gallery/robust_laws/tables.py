@@ -10,6 +10,7 @@ import plants
 from markdown_text import table
 
 from ukctrl import Result, Scenario, simulate
+from ukctrl.analysis.linear import loop_terms
 
 SLOW = True
 
@@ -21,6 +22,13 @@ CONTROLLERS = (
     "servo-adaptive-robust",
     "servo-lyapunov",
 )
+AS_STIFF = "servo-chen-robust"
+STIFF = ("servo-baumgarte", "servo-momentum-observer")
+"""Laws that know nothing of robustness, with the poles that `AS_STIFF` has near the path."""
+COLUMNS = {
+    **{c: f"`{c}`" for c in CONTROLLERS},
+    **{f"stiff {c}": f"`{c}`, as stiff" for c in STIFF},
+}
 PAYLOAD = {"kind": "payload", "frame": "tool", "mass": 0.2}
 MORE = {**PAYLOAD, "mass": 0.5}
 NOISE = {"kind": "noise", "std": 2e-5, "v_std": 2e-3}
@@ -92,17 +100,42 @@ def assumptions() -> str:
 
 @functools.cache
 def helix(controller: str, case: str) -> Result:
-    """Return a run of a card on the SCARA's helix."""
-    base = Scenario.load("scara-helix", {"timing.duration": 5.0})
-    return simulate(base.replace({"controller": {"use": controller}, **CASES[case]}))
+    """Return a run of a law on the SCARA's helix."""
+    card = controller.removeprefix("stiff ")
+    changes = {"controller": {"use": card}, **CASES[case]}
+    gains = {
+        f"controller.feedback.{name}": gain
+        for name, gain in zip(("alpha", "beta"), same(), strict=True)
+    }
+    return simulate(_base().replace(changes | (gains if card != controller else {})))
+
+
+def _base() -> Scenario:
+    return Scenario.load("scara-helix", {"timing.duration": 5.0})
+
+
+@functools.cache
+def same() -> tuple[float, float]:
+    """Return `alpha` and `beta` [1/s], [1/s^2] of the two poles of a row of `AS_STIFF`.
+
+    Those of what it remembers, at zero, do not count.
+    """
+    poles = loop_terms(_base().replace({"controller": {"use": AS_STIFF}})).poles
+    rates = np.sort([-pole.real for pole in poles if pole.real < -1.0])
+    slow, fast = (float(half.mean()) for half in np.split(rates, 2))
+    if (
+        np.ptp(rates[: len(rates) // 2]) > 0.1 * slow
+        or np.ptp(rates[len(rates) // 2 :]) > 0.1 * fast
+    ):
+        raise RuntimeError(f"the rows of {AS_STIFF} must be alike; their poles are {-rates}.")
+    return slow + fast, slow * fast
 
 
 def _errors() -> str:
     rows = []
     for case in CASES:
-        runs = [helix(controller, case) for controller in CONTROLLERS]
-        rows.append([case, *(_millimetres(run) for run in runs)])
-    return table(["peak error of the tool [mm]", *(f"`{c}`" for c in CONTROLLERS)], rows)
+        rows.append([case, *(_millimetres(helix(controller, case)) for controller in COLUMNS)])
+    return table(["peak error of the tool [mm]", *COLUMNS.values()], rows)
 
 
 def _millimetres(run: Result) -> str:
@@ -117,9 +150,8 @@ def _millimetres(run: Result) -> str:
 def _restlessness() -> str:
     rows = []
     for case in CASES:
-        runs = [helix(controller, case) for controller in CONTROLLERS]
-        rows.append([case, *(_travel(run) for run in runs)])
-    return table(["travel of the inputs [N, N m per s]", *(f"`{c}`" for c in CONTROLLERS)], rows)
+        rows.append([case, *(_travel(helix(controller, case)) for controller in COLUMNS)])
+    return table(["travel of the inputs [N, N m per s]", *COLUMNS.values()], rows)
 
 
 def _travel(run: Result) -> str:
@@ -141,6 +173,11 @@ FACTS = {
     "count": lambda: f"{plants.COUNT}",
     "better": lambda: _ratio("the model is 30 % too light"),
     "better-payload": lambda: _ratio("an untold payload of 0.2 kg"),
+    "same-alpha": lambda: f"{float(f'{same()[0]:.3g}'):g}",
+    "same-beta": lambda: f"{float(f'{same()[1]:.3g}'):g}",
+    "stiff": lambda: _times("stiff servo-baumgarte"),
+    "stiff-observer": lambda: _times("stiff servo-momentum-observer"),
+    "stiff-travel": lambda: _noisy_travel("stiff servo-baumgarte"),
 }
 
 
@@ -149,3 +186,16 @@ def _ratio(case: str) -> str:
     nominal = helix("servo-baumgarte", case).metric("peak_phi")
     robust = max(helix(c, case).metric("peak_phi") for c in CONTROLLERS[2:5])
     return f"{nominal / robust:.0f}"
+
+
+def _times(law: str) -> str:
+    """Return the error of a law with a model that is too light, in that of `AS_STIFF`."""
+    case = "the model is 30 % too light"
+    return f"{helix(law, case).metric('peak_phi') / helix(AS_STIFF, case).metric('peak_phi'):.2g}"
+
+
+def _noisy_travel(law: str) -> str:
+    """Return how far a law's inputs travel under noise, in that of `AS_STIFF`."""
+    case = "the model is right, held for 1 ms, noise"
+    both = [helix(one, case).metric("input_travel") for one in (law, AS_STIFF)]
+    return f"{both[0] / both[1]:.1g}"
