@@ -21,7 +21,6 @@ class Case:
     changes: Changes = dc.field(default_factory=dict)
     """Of the scenario, the same for all."""
     repeats: int | None = None
-    mismatch: tuple[float, ...] = ()
     tuning: Budget | None = None
     equal: Terms | None = None
     """What the loops of all are designed for."""
@@ -34,7 +33,6 @@ class Case:
             Scenario.load(self.scenario, dict(self.changes)),
             list(self.entries),
             repeats=self.repeats,
-            mismatch=self.mismatch,
             tuning=self.tuning,
             equal=self.equal,
             jobs=jobs,
@@ -47,10 +45,9 @@ class Case:
         words += [f"--set {_quoted(f'{k}={_toml(v)}')}" for k, v in self.changes.items()]
         if self.repeats:
             words.append(f"--repeats {self.repeats}")
-        if self.mismatch:
-            words.append(f"--mismatch {','.join(f'{level:g}' for level in self.mismatch)}")
         if self.tuning:
             words.append(f"--tune {self.tuning.simulations} --cost {_quoted(self.tuning.cost)}")
+            words += ["--over gains"] if not self.tuning.in_terms else []
             words += [
                 f"--over {path}={low:g}:{high:g}" for path, (low, high) in self.tuning.over.items()
             ]
@@ -88,12 +85,9 @@ TICKS = {
 }
 NOISE = {"kind": "noise", "std": 2e-5, "v_std": 2e-3}
 """Of positions [rad, m] and of velocities [rad/s, m/s]."""
-DELAY = {"kind": "input_delay", "ticks": 1}
 PAYLOAD = {"kind": "payload", "frame": "tool", "mass": 0.5}
 """As heavy as the body that carries it [kg]."""
 HELIX = {"timing.duration": 2.0, **TICKS}
-BENCH = {**TICKS, "timing.duration": 2.5}
-"""The payload of the bench comes at 2 s."""
 OFF = {"start.q.q1": "-28*deg", "start.q.q4": 0.01}
 """A SCARA that starts beside its helix: 19 mm to the side, turned by 2.75°, and 10 mm too high."""
 
@@ -112,8 +106,6 @@ ALIKE = (
 STIFFLY = Terms(bandwidth=300.0)
 BOX = {"bandwidth": (3.0, 1000.0), "damping": (1.0, 3.0)}
 """Where all laws are searched for, in the same terms [rad/s], [1]."""
-FAST_POLES = "servo-baumgarte{controller.feedback.alpha=80.0, controller.feedback.beta=1600.0}"
-STIFF = f"servo-baumgarte, poles at −40={FAST_POLES}"
 INERTIA = (0.75, 1.8, 0.7, 0.018, 0.004, 0.00013)
 """What each motor of the UR5 feels at home: the diagonal of its mass matrix, rounded [kg m^2]."""
 COST = "rms_phi.tool + 1e-6*input_travel"
@@ -123,16 +115,6 @@ COST = "rms_phi.tool + 1e-6*input_travel"
 def _helix(quick: bool = True, **more: object) -> Case:
     """Return all laws on the SCARA's helix, with the cards as they are."""
     return Case(scenario="scara-helix", entries=UNTUNED, changes={**HELIX, **more}, quick=quick)
-
-
-def _sampled(period: float) -> Case:
-    timing = {"timing.control": period, "timing.sample": period}
-    return Case(
-        scenario="scara-helix",
-        entries=("servo-baumgarte", STIFF, "servo-pid", *ROBUST, *JOINT, "slotine-li-adaptive"),
-        changes={**HELIX, **timing, "effect": [DELAY]},
-        quick=True,
-    )
 
 
 def _elastic(factor: float) -> Case:
@@ -203,7 +185,6 @@ CASES: dict[str, Case] = {
     ),
     # 2. The model is wrong
     "mass": _helix(**{"believed.mass_scale": 0.7}),
-    "payload": _helix(effect=[PAYLOAD]),
     "arm-payload": Case(
         scenario="ur5-pose",
         entries=(
@@ -212,17 +193,6 @@ CASES: dict[str, Case] = {
         ),
         changes={**TICKS, "timing.duration": 2.0, "effect": [{**PAYLOAD, "mass": 2.0}]},
         quick=True,
-    ),
-    "arm-tuned": Case(
-        scenario="ur5-pose",
-        entries=(*BEAR[:5], "computed-torque", "tvlqr", "pd-gravity", *BY_JOINT),
-        changes={
-            **TICKS,
-            "timing.duration": 1.0,
-            "effect": [{**PAYLOAD, "mass": 2.0}, NOISE],
-        },
-        repeats=6,
-        tuning=Budget(simulations=40, cost="rms_phi + 1e-6*input_travel"),
     ),
     "noise-given": Case(
         scenario="scara-helix",
@@ -235,24 +205,9 @@ CASES: dict[str, Case] = {
         entries=(*BEAR, "pd-gravity", "pid"),
         changes={**HELIX, "believed.mass_scale": 0.7, "effect": [NOISE]},
         repeats=10,
-        tuning=Budget(simulations=40, cost=COST),
+        tuning=Budget(simulations=40, cost=COST, in_terms=False),
     ),
-    "robustness": Case(
-        scenario="scara-helix",
-        entries=BEAR,
-        changes={**HELIX, "effect": [NOISE]},
-        repeats=12,
-        mismatch=(0.1, 0.2, 0.3, 0.4),
-    ),
-    "robustness-tuned": Case(
-        scenario="scara-helix",
-        entries=BEAR,
-        changes={**HELIX, "effect": [NOISE]},
-        repeats=12,
-        mismatch=(0.2, 0.4),
-        tuning=Budget(simulations=40, cost=COST),
-    ),
-    # 2b. The same, all loops equally stiff
+    # The same, all loops equally stiff
     "alike-mass": Case(
         scenario="scara-helix",
         entries=ALIKE,
@@ -281,30 +236,7 @@ CASES: dict[str, Case] = {
         repeats=10,
         tuning=Budget(simulations=40, cost=COST, over=BOX),
     ),
-    "alike-arm-tuned": Case(
-        scenario="ur5-pose",
-        entries=ALIKE,
-        changes={**TICKS, "timing.duration": 1.0, "effect": [{**PAYLOAD, "mass": 2.0}, NOISE]},
-        repeats=6,
-        tuning=Budget(simulations=40, cost="rms_phi + 1e-6*input_travel", over=BOX),
-    ),
-    # 3. Sampling
-    **{f"sampled-{period:g}": _sampled(period / 1e3) for period in (1.0, 4.0, 10.0, 20.0)},
-    # 4. The bench
-    "bench-given": Case(
-        scenario="scara-helix-bench",
-        entries=(*BEAR, STIFF, "pd-gravity"),
-        changes=BENCH,
-        repeats=6,
-    ),
-    "bench-tuned": Case(
-        scenario="scara-helix-bench",
-        entries=(*BEAR, "pd-gravity"),
-        changes=BENCH,
-        repeats=6,
-        tuning=Budget(simulations=40, cost=COST),
-    ),
-    # 5. Limits, singular poses, redundancy
+    # 3. Limits, singular poses, redundancy
     "weak": Case(
         scenario="scara-weak-motors",
         entries=("servo-baumgarte", "computed-torque", "servo-weighted", "servo-bounded", RELAX),
@@ -343,9 +275,9 @@ CASES: dict[str, Case] = {
         ),
         quick=True,
     ),
-    # 6. Elastic joints
+    # 4. Elastic joints
     **{f"elastic-{factor:g}": _elastic(factor) for factor in (0.3, 1.0, 3.0, 10.0)},
-    # 7. Fewer motors than freedoms
+    # 5. Fewer motors than freedoms
     "hanging": Case(
         scenario="cart-pole-swing-up",
         entries=(
@@ -374,7 +306,7 @@ CASES: dict[str, Case] = {
         changes={"timing.duration": 2.0},
         quick=True,
     ),
-    # 8. Closed chains
+    # 6. Closed chains
     "carry": Case(
         scenario="two-arms-carry",
         entries=(

@@ -1,11 +1,11 @@
 """Run the comparisons behind the page, and store what came of them in `study.json`.
 
-    python docs/gallery/which_controller/study.py                   # all, about 20 minutes
-    python docs/gallery/which_controller/study.py mass payload      # only these
+    python docs/gallery/which_controller/study.py                   # all, about 10 minutes
+    python docs/gallery/which_controller/study.py mass weak      # only these
     python docs/gallery/which_controller/study.py --check [NAME...] # compare with what is stored
     python docs/gallery/which_controller/study.py --check --quick   # only those of a second or two
 
-The page is made of what is stored, so that it can be checked without 4000 simulations. A check
+The page is made of what is stored, so that it can be checked without the simulations. A check
 runs comparisons again: every status must be as stored, and every metric within a twentieth, of laws
 that tremble within a fourth, but for laws that chatter at every tick.
 """
@@ -75,8 +75,6 @@ def record(comparison: Comparison) -> Record:
         "repeats": told["repeats"]["count"],
         "random": told["repeats"]["random"],
     }
-    if "mismatch" in told:
-        found["mismatch"] = told["mismatch"]
     if comparison.tunings:
         found["gains"] = {
             name: {path.removeprefix("controller."): gain for path, gain in run.best.gains.items()}

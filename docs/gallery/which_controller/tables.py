@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 
+import survey_tables
 from cases import CASES
+from findings import findings
 from markdown_text import power, table
 from study import Record, chatters, load, trembles
-from verdicts import decide
+from verdicts import THREE_POLES, TWO_POLES, decide
+
+from ukctrl import Scenario, designed
+from ukctrl.core.errors import GainError
+from ukctrl.simulation.loop import Loop
 
 ROUNDING = 1e-7
 """Errors below this are not worth a digit [m, rad]."""
@@ -115,19 +122,6 @@ def exact() -> str:
     )
 
 
-def wrong() -> str:
-    """Return what a wrong model costs the cards as they are."""
-    return grid(
-        list(dict.fromkeys([*laws("mass"), *laws("arm-payload")])),
-        [
-            ("masses 30 % too low: rms [mm]", "mass", TOOL, MM),
-            ("untold payload of 0.5 kg: rms [mm]", "payload", TOOL, MM),
-            ("its effort [(N m)² s]", "payload", "effort", 1.0),
-            ("UR5 with 2 kg untold: rms [mm, mrad]", "arm-payload", ALL, MM),
-        ],
-    )
-
-
 def alike() -> str:
     """Return what the laws do when all loops are equally stiff."""
     return grid(
@@ -144,18 +138,16 @@ def alike() -> str:
 
 def alike_tuned() -> str:
     """Return the laws tuned within one box of bandwidth and damping."""
-    body = []
+    record, body = stored()["alike-tuned"], []
     for law in laws("alike-tuned"):
-        cells = [f"`{law}`"]
-        for case, metric in (("alike-tuned", TOOL), ("alike-arm-tuned", ALL)):
-            record = stored()[case]
-            gains, ends = record["gains"][law], record["at_border"].get(law, ())
-            found = f"{_digits(gains['bandwidth'])}{'†' if 'bandwidth' in ends else ''}"
-            cells += [cell(case, law, metric, MM), cell(case, law, "input_travel"), found]
-        body.append(cells)
-    heads = ("rms [mm]", "travel [N m/s]", "bandwidth [rad/s]")
-    arm = ("UR5: rms [mm, mrad]", "its travel", "its bandwidth")
-    return table(["law", *heads, *arm], body)
+        gains, ends = record["gains"][law], record["at_border"].get(law, ())
+        found = f"{_digits(gains['bandwidth'])}{'†' if 'bandwidth' in ends else ''}"
+        cells = [
+            cell("alike-tuned", law, metric, scale)
+            for metric, scale in ((TOOL, MM), ("input_travel", 1.0))
+        ]
+        body.append([f"`{law}`", *cells, found])
+    return table(["law", "rms [mm]", "travel [N m/s]", "bandwidth [rad/s]"], body)
 
 
 def four() -> str:
@@ -188,78 +180,6 @@ def four() -> str:
                 of("noise-tuned", (nominal, "slotine-li-adaptive")),
                 of("alike-tuned", (nominal, "servo-pid", "servo-momentum-observer")),
             ],
-        ],
-    )
-
-
-def noise() -> str:
-    """Return the same with noise: given gains beside tuned ones."""
-    return grid(
-        laws("noise-tuned"),
-        [
-            ("given gains: rms [mm]", "noise-given", TOOL, MM),
-            ("given: travel of the inputs [N m/s]", "noise-given", "input_travel", 1.0),
-            ("tuned gains: rms [mm]", "noise-tuned", TOOL, MM),
-            ("tuned: travel", "noise-tuned", "input_travel", 1.0),
-        ],
-    )
-
-
-def arm_tuned() -> str:
-    """Return the UR5 with a payload that no law knows, all laws tuned alike."""
-    return grid(
-        laws("arm-tuned"),
-        [
-            ("rms of the pose [mm, mrad]", "arm-tuned", ALL, MM),
-            ("travel of the inputs [N m/s]", "arm-tuned", "input_travel", 1.0),
-            ("effort [(N m)² s]", "arm-tuned", "effort", 1.0),
-        ],
-    )
-
-
-def _levels(case: str) -> str:
-    found = stored()[case]["mismatch"]
-    best = found["best"]
-    rows = []
-    for law, levels in found["controllers"].items():
-        cells = [f"`{law}`"]
-        for k, at in enumerate(levels):
-            text = number(at["median"], MM)
-            if at["completed"] < at["runs"]:
-                text += f" ({at['completed']} of {at['runs']})"
-            cells.append(f"**{text}**" if law in best[k] else text)
-        rows.append(cells)
-    heads = [f"{100 * level:g} %" for level in found["levels"]]
-    return table(["median rms [mm, mrad], model off by up to", *heads], rows)
-
-
-def sampled() -> str:
-    """Return what slow sampling with one tick of delay does to the cards."""
-    columns = [
-        (f"{1000 / period:g} Hz", f"sampled-{period:g}", TOOL, MM) for period in (1, 4, 10, 20)
-    ]
-    return grid(laws("sampled-1"), columns, "rms of the tool [mm]")
-
-
-def restless() -> str:
-    """Return how far the inputs travel under slow sampling."""
-    columns = [
-        (f"{1000 / period:g} Hz", f"sampled-{period:g}", "input_travel", 1.0)
-        for period in (1, 4, 10, 20)
-    ]
-    return grid(laws("sampled-1")[:6], columns, "travel of the inputs [N m/s]")
-
-
-def bench() -> str:
-    """Return the laws on the bench."""
-    every = dict.fromkeys([*laws("bench-given"), *laws("bench-tuned")])
-    return grid(
-        list(every),
-        [
-            ("given gains: rms [mm]", "bench-given", TOOL, MM),
-            ("given: travel [N m/s]", "bench-given", "input_travel", 1.0),
-            ("tuned gains: rms [mm]", "bench-tuned", TOOL, MM),
-            ("tuned: travel", "bench-tuned", "input_travel", 1.0),
         ],
     )
 
@@ -346,6 +266,41 @@ def closed(case: str) -> Callable[[], str]:
     )
 
 
+def carried() -> tuple[str, str]:
+    """Return what laws of two poles leave, and laws of three [mm].
+
+    Raises:
+        RuntimeError: The sentences about them do not hold.
+    """
+    two, three = (
+        [stored()["alike-mass"]["entries"][law]["metrics"][TOOL] for law in laws]
+        for laws in (TWO_POLES, THREE_POLES)
+    )
+    if not (max(two) < 1.2 * min(two) and 5.0 * max(three) < min(two)):
+        raise RuntimeError(f"two poles leave {two}, three {three}: the page says otherwise.")
+    return tuple(  # type: ignore[return-value]
+        f"{number(min(every), MM)} to {number(max(every), MM)}" for every in (two, three)
+    )
+
+
+def sliding() -> str:
+    """Return the gain that the sliding law asks for where all loops are alike [1/s].
+
+    Raises:
+        RuntimeError: It is not refused.
+    """
+    case = CASES["alike-mass"]
+    changes = {**case.changes, "controller": {"use": "servo-sliding"}}
+    scenario = Scenario.load(case.scenario, changes)
+    assert case.equal is not None  # all loops are alike
+    try:
+        Loop(scenario.replace(designed(scenario, case.equal).gains))
+    except GainError as error:
+        needed, came = re.findall(r"([\d.]+) 1/s", str(error))[:2]
+        return f"{float(needed):.0f} 1/s where {float(came):.0f}"
+    raise RuntimeError("the sliding law is not refused, and the page says so.")
+
+
 def commands() -> str:
     """Return every comparison for a terminal."""
     lines = []
@@ -359,19 +314,13 @@ def commands() -> str:
 
 
 TABLES = {
+    **survey_tables.TABLES,
+    "findings": findings,
     "decide": lambda: decide(stored()),
     "exact": exact,
-    "wrong": wrong,
     "alike": alike,
     "alike-tuned": alike_tuned,
     "four": four,
-    "noise": noise,
-    "arm-tuned": arm_tuned,
-    "robustness": lambda: _levels("robustness"),
-    "robustness-tuned": lambda: _levels("robustness-tuned"),
-    "sampled": sampled,
-    "restless": restless,
-    "bench": bench,
     "weak": weak,
     "singular": singular,
     "redundant": redundant,
@@ -382,4 +331,16 @@ TABLES = {
     "parallel": closed("parallel"),
     "commands": commands,
 }
-FACTS: dict[str, Callable[[], str]] = {}
+FACTS = {
+    **survey_tables.FACTS,
+    "two": lambda: carried()[0],
+    "three": lambda: carried()[1],
+    "joints": lambda: ", ".join(
+        f"`{law}` {cell('alike-mass', law, TOOL, MM).strip('*')}"
+        for law in ("slotine-li", "pd-gravity", "pid")
+    ),
+    "learns": lambda: cell("alike-mass", "slotine-li-adaptive", TOOL, MM).strip("*"),
+    "learns-noisy": lambda: cell("alike-noise", "slotine-li-adaptive", TOOL, MM).strip("*"),
+    "learns-arm": lambda: cell("alike-arm", "slotine-li-adaptive", ALL, MM).strip("*"),
+    "sliding": sliding,
+}

@@ -6,29 +6,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from markdown_text import table
+from survey_verdicts import Advice, survey_rows
 
 Studies = Mapping[str, Mapping[str, Any]]
 TOOL, ALL = "rms_phi.tool", "rms_phi"
-ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
-
-TWO_POLES = (
-    "servo-baumgarte", "computed-torque", "slotine-li", "pd-gravity", "servo-chen-robust",
-)  # fmt: skip
+TWO_POLES = ("servo-baumgarte", "computed-torque", "servo-chen-robust")
 """Laws under which an error has two poles, near zero."""
 THREE_POLES = ("servo-pid", "servo-momentum-observer", "servo-integral-sliding")
 """Laws with an integral or an observer beside."""
-
-
-class Advice(NamedTuple):
-    """One row of the decision table."""
-
-    situation: str
-    use: str
-    because: str
-    section: str
-    """Heading of the section with the table."""
-    holds: bool
-    """Whether the study supports it."""
 
 
 class Study(NamedTuple):
@@ -51,11 +36,6 @@ class Study(NamedTuple):
     def status(self, case: str, law: str) -> str:
         """Return how a law ended."""
         return str(self.stored[case]["entries"][law]["status"])
-
-    def at_level(self, case: str, law: str, level: float) -> float:
-        """Return the median error at a mismatch [m, rad]."""
-        found = self.stored[case]["mismatch"]
-        return float(found["controllers"][law][found["levels"].index(level)]["median"])
 
 
 def mm(value: float) -> str:
@@ -86,7 +66,7 @@ def decide(stored: Studies) -> str:
 
 def advice(of: Study) -> list[Advice]:
     """Return every row with its reason, and whether the study supports it."""
-    return [*_models(of), *_loops(of), *_robots(of)]
+    return [*_models(of), *survey_rows(), *_robots(of)]
 
 
 def _models(of: Study) -> list[Advice]:
@@ -94,21 +74,8 @@ def _models(of: Study) -> list[Advice]:
         float(of.stored["exact-helix"]["entries"][law]["apart"])
         for law in ("servo-gauss", "operational-space", "resolved-acceleration")
     )
-    two, three = [of.value("alike-mass", law) for law in TWO_POLES], [
-        of.value("alike-mass", law) for law in THREE_POLES
-    ]
-    heavy = {law: of.value("payload", law) for law in ("servo-baumgarte", "servo-sliding")}
-    learns = of.value("payload", "slotine-li-adaptive")
-    arm_two, arm_three = (
-        of.value("alike-arm", law, ALL) for law in ("servo-baumgarte", "servo-pid")
-    )
-    tuned, calm = of.best("alike-arm-tuned", ALL), of.best("alike-tuned")
-    plain, chen = (
-        of.value("robustness", law, "input_travel")
-        for law in ("servo-baumgarte", "servo-chen-robust")
-    )
-    tuned_off, card_off = (
-        of.at_level(case, "servo-pid", 0.2) for case in ("robustness-tuned", "robustness")
+    two, three = (
+        [of.value("alike-mass", law) for law in laws] for laws in (TWO_POLES, THREE_POLES)
     )
     return [
         Advice(
@@ -120,103 +87,14 @@ def _models(of: Study) -> list[Advice]:
             same < 1e-6,
         ),
         Advice(
-            "a model that is wrong",
+            "a model that is wrong, and no noise to speak of",
             "an integral or an observer: `servo-pid`, `servo-momentum-observer`; then as stiff as "
             "noise and sampling allow",
-            f"30 % of mass, all loops at 300 rad/s: {mm(min(three))} mm; laws of two poles, "
-            f"`servo-chen-robust` among them, {mm(min(two))} to {mm(max(two))} mm",
+            f"30 % of mass, all loops at 300 rad/s: {mm(min(three))} mm to {mm(max(three))} mm; "
+            f"laws of two poles, `servo-chen-robust` among them, {mm(min(two))} to "
+            f"{mm(max(two))} mm",
             "all-loops-equally-stiff",
             max(three) < min(two) / 5.0 and max(two) < 1.5 * min(two),
-        ),
-        Advice(
-            "a payload that I do not know",
-            "`slotine-li-adaptive`, or an integral: `lqi`, `servo-pid`",
-            f"0.5 kg: {mm(learns)} mm; nominal {mm(heavy['servo-baumgarte'])} mm, and "
-            f"`servo-sliding`, beyond its bound, {mm(heavy['servo-sliding'])} mm",
-            "the-model-is-wrong",
-            learns < heavy["servo-baumgarte"] / 50.0
-            and heavy["servo-sliding"] > heavy["servo-baumgarte"],
-        ),
-        Advice(
-            "six joints with light wrists, a heavy payload",
-            "`servo-pid` or `servo-momentum-observer`, stiff; gains in N m by joint, as its "
-            "inertia",
-            f"UR5 with 2 kg, all loops at 150 rad/s: {mm(arm_three)} mm, mrad; laws of two poles "
-            f"{mm(arm_two)}; one `kd` for all joints throws the wrist",
-            "all-loops-equally-stiff",
-            arm_three < arm_two / 5.0 and of.status("exact-arm", "slotine-li") == "diverged",
-        ),
-        Advice(
-            "the same, with noise, and time to tune",
-            codes(tuned),
-            f"40 simulations each, in one box of bandwidths: "
-            f"{mm(of.value('alike-arm-tuned', tuned[0], ALL))} mm, mrad; `servo-baumgarte` "
-            f"{mm(of.value('alike-arm-tuned', 'servo-baumgarte', ALL))}",
-            "all-loops-equally-stiff",
-            bool(tuned),
-        ),
-        Advice(
-            "a good model, and noise",
-            "`servo-baumgarte` or `servo-pid`; no robust law",
-            f"the inputs of `servo-chen-robust` travel {chen / plain:.0f} times as far, for "
-            "errors of hundredths of a millimetre",
-            "how-wrong-may-it-be",
-            chen > 10.0 * plain,
-        ),
-        Advice(
-            "gains found by a search",
-            "tune on a robot as wrong as yours may be",
-            f"tuned for the right model, `servo-pid` has {mm(tuned_off)} mm, mrad at 20 % "
-            f"mismatch; with its card {mm(card_off)}",
-            "how-wrong-may-it-be",
-            tuned_off > 2.0 * card_off,
-        ),
-        Advice(
-            "a wrong model, noise, time to tune",
-            codes(calm),
-            f"40 simulations each, in one box of bandwidths: "
-            f"{mm(of.value('alike-tuned', calm[0]))} mm; `servo-baumgarte` "
-            f"{mm(of.value('alike-tuned', 'servo-baumgarte'))}",
-            "all-loops-equally-stiff",
-            bool(calm),
-        ),
-    ]
-
-
-def _loops(of: Study) -> list[Advice]:
-    fast = ("servo-sliding", "servo-chen-robust")
-    chatter = max(of.value("sampled-4", law, "input_travel") for law in fast)
-    calm = of.value("sampled-4", "servo-baumgarte", "input_travel")
-    bench = of.best("bench-tuned")
-    return [
-        Advice(
-            "sampled at 50 to 100 Hz, with a delay",
-            "`servo-pid`, `servo-baumgarte`, moderate gains",
-            f"at 50 Hz {mm(of.value('sampled-20', 'servo-pid'))} mm; poles at −40 1/s "
-            "diverge, as do PD, LQR and all adaptive laws",
-            "the-sampling-rate",
-            of.best("sampled-20") == ("servo-pid",)
-            and of.status("sampled-20", "servo-baumgarte, poles at −40") == "diverged"
-            and all(
-                of.status("sampled-20", law) == "diverged"
-                for law in ("pd-gravity", "lqr", "tvlqr", "slotine-li-adaptive", ROBUST[2])
-            ),
-        ),
-        Advice(
-            "sampled at 250 Hz or less: what to avoid",
-            "no boundary layer as on the robust cards",
-            f"they keep the error, and chatter: their inputs travel up to {chatter / calm:.0f} "
-            "times as far",
-            "the-sampling-rate",
-            chatter > 100.0 * calm,
-        ),
-        Advice(
-            "a bench: friction, encoders, a delay, a payload",
-            codes(bench),
-            f"tuned, {mm(of.value('bench-tuned', bench[0]))} mm; `servo-baumgarte` "
-            f"{mm(of.value('bench-tuned', 'servo-baumgarte'))} mm",
-            "on-the-bench",
-            True,
         ),
     ]
 
