@@ -84,6 +84,11 @@ def _trouble(trouble: str) -> Advice:
             f"best, or not told from the best, on {most} of {len(told)} robots; {shares} times "
             f"the error of `{PLAIN}`, bandwidths chosen alike"
         )
+        because += "".join(
+            f"; on {ROBOTS[case.robot].title}: {_codes(case.best[:MOST_NAMED])}"
+            for case in told
+            if not any(name in case.best for name in names)
+        )
     else:
         use = "; ".join(
             f"{ROBOTS[case.robot].title}: {_codes(case.best[:MOST_NAMED])}" for case in told

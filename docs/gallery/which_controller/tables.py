@@ -11,7 +11,7 @@ from cases import CASES
 from findings import findings
 from markdown_text import power, table
 from study import Record, chatters, load, trembles
-from verdicts import THREE_POLES, TWO_POLES, decide
+from verdicts import THREE_POLES, TWO_POLES, decide, span
 
 from ukctrl import Scenario, designed
 from ukctrl.core.errors import GainError
@@ -278,9 +278,7 @@ def carried() -> tuple[str, str]:
     )
     if not (max(two) < 1.2 * min(two) and 5.0 * max(three) < min(two)):
         raise RuntimeError(f"two poles leave {two}, three {three}: the page says otherwise.")
-    return tuple(  # type: ignore[return-value]
-        f"{number(min(every), MM)} to {number(max(every), MM)}" for every in (two, three)
-    )
+    return span(two), span(three)
 
 
 def sliding() -> str:

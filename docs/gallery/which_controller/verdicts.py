@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markdown_text import table
@@ -42,6 +42,12 @@ def mm(value: float) -> str:
     """Return a length in millimetres."""
     scaled = 1e3 * value
     return f"{scaled:.2g}" if scaled < 100.0 else f"{scaled:.0f}"
+
+
+def span(values: Sequence[float]) -> str:
+    """Return the least and the largest length in millimetres; one number where they are alike."""
+    low, high = mm(min(values)), mm(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def codes(names: tuple[str, ...]) -> str:
@@ -90,9 +96,8 @@ def _models(of: Study) -> list[Advice]:
             "a model that is wrong, and no noise to speak of",
             "an integral or an observer: `servo-pid`, `servo-momentum-observer`; then as stiff as "
             "noise and sampling allow",
-            f"30 % of mass, all loops at 300 rad/s: {mm(min(three))} mm to {mm(max(three))} mm; "
-            f"laws of two poles, `servo-chen-robust` among them, {mm(min(two))} to "
-            f"{mm(max(two))} mm",
+            f"30 % of mass, all loops at 300 rad/s: {span(three)} mm; laws of two poles, "
+            f"`servo-chen-robust` among them, {span(two)} mm",
             "all-loops-equally-stiff",
             max(three) < min(two) / 5.0 and max(two) < 1.5 * min(two),
         ),
