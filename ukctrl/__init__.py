@@ -74,17 +74,21 @@ if TYPE_CHECKING:
     from ukctrl.simulation.scenario.part_kinds import part_kinds
     from ukctrl.simulation.simulate import simulate
     from ukctrl.studies import insight, tuning
+    from ukctrl.studies.batch.cluster import cluster
     from ukctrl.studies.comparison.compare import compare
     from ukctrl.studies.comparison.comparison import Comparison
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.comparison.entry import Entry
     from ukctrl.studies.comparison.front_runs import Front
+    from ukctrl.studies.comparison.fronts import Fronts
+    from ukctrl.studies.comparison.law_front import FrontPoint, LawFront
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.learning.learn import learn
     from ukctrl.studies.learning.practice import Practice
     from ukctrl.studies.learning.practice_page import write_practice
     from ukctrl.studies.learning.update import Learning
     from ukctrl.studies.sweep.factor import Factor
+    from ukctrl.studies.sweep.spread import Levels
     from ukctrl.studies.sweep.study import Study
     from ukctrl.studies.sweep.sweep import sweep
     from ukctrl.studies.tuning.plants import Plants
@@ -112,13 +116,17 @@ __all__ = [
     "Factor",
     "Feedback",
     "Front",
+    "FrontPoint",
+    "Fronts",
     "Fuzzy",
     "InfeasibleConstraint",
     "InputError",
     "Insight",
     "InternalDynamics",
     "Law",
+    "LawFront",
     "Learning",
+    "Levels",
     "Loop",
     "Matrix",
     "NonNegative",
@@ -144,6 +152,7 @@ __all__ = [
     "check",
     "check_figure",
     "classify",
+    "cluster",
     "compare",
     "constraints",
     "control",

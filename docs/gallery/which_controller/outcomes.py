@@ -12,18 +12,31 @@ import dataclasses as dc
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from survey import METRICS, Setting, load
 from trials import ROBOTS, TROUBLES
 
-from ukctrl.core.statistics import holm, paired_difference
-from ukctrl.studies.comparison.claims import LEVEL
-from ukctrl.studies.comparison.fronts import FrontPoint, Fronts, LawFront
-from ukctrl.studies.tuning.tuning_journal import Done
+from ukctrl import FrontPoint, Fronts, LawFront, statistics
+
+LEVEL = 1.0 - statistics.CONFIDENCE
+"""How often anything that is false is claimed of a robot in a trouble."""
 
 GRID = 0.1
 """How much less a law may have between two bandwidths, as a part of its cost: not claimed."""
+
+
+class Ran(NamedTuple):
+    """One run, as far as fronts want to know it."""
+
+    completed: bool
+    metrics: Mapping[str, float]
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+        return "completed" if self.completed else "ended"
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,8 +194,8 @@ def _better(ranked: Sequence[Judged]) -> dict[tuple[str, str], float]:
     for one, other in itertools.combinations(ranked, 2):
         lower, higher = sorted((one, other), key=lambda j: float(j.cost.mean()))
         pairs.append((lower, higher))
-        tests.append(paired_difference(np.log(higher.cost), np.log(lower.cost)))
-    sure = holm([test.p for test in tests])
+        tests.append(statistics.paired_difference(np.log(higher.cost), np.log(lower.cost)))
+    sure = statistics.holm([test.p for test in tests])
     return {
         (lower.law, higher.law): float(np.exp(test.mean))
         for (lower, higher), test, p in zip(pairs, tests, sure, strict=True)
@@ -194,13 +207,7 @@ def _points(every: Mapping[float, Setting]) -> list[FrontPoint]:
     points = []
     for bandwidth, setting in sorted(every.items()):
         done = [
-            Done(
-                "completed" if np.isfinite(values).all() else "ended",
-                "",
-                1.0,
-                True,
-                dict(zip(METRICS, values.tolist(), strict=True)),
-            )
+            Ran(bool(np.isfinite(values).all()), dict(zip(METRICS, values.tolist(), strict=True)))
             for values in setting.judging.T
         ]
         points.append(
@@ -210,7 +217,7 @@ def _points(every: Mapping[float, Setting]) -> list[FrontPoint]:
 
 
 def _beats(fronts: Fronts) -> dict[tuple[str, str], tuple[float, float]]:
-    duels = fronts.decided(holm([duel.p for duel in fronts.duels]))
+    duels = fronts.decided(statistics.holm([duel.p for duel in fronts.duels]))
     found: dict[tuple[str, str], list[float]] = {}
     for duel in duels:
         if duel.supported:

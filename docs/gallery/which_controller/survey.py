@@ -29,10 +29,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from trials import JUDGING, PERIOD, ROBOTS, TRAINING, TROUBLES, Table, card_of
 
-from ukctrl import Study, Terms, designed, simulate, sweep
-from ukctrl.core.errors import UkctrlError
-from ukctrl.simulation.loop import Loop
-from ukctrl.studies.sweep import Cluster, Factor, Levels, cluster
+from ukctrl import (
+    Factor,
+    Levels,
+    Loop,
+    Study,
+    Terms,
+    UkctrlError,
+    cluster,
+    designed,
+    simulate,
+    sweep,
+)
 
 HOME = Path(__file__).resolve().parent
 STORE = HOME / "survey.csv"
@@ -73,11 +81,7 @@ def place(address: str | None) -> Iterator[Mapping[str, Any]]:
         yield {"jobs": None}
         return
     with cluster(address) as there:
-        yield _there(there)
-
-
-def _there(there: Cluster) -> Mapping[str, Any]:
-    return {"jobs": None, "executor": there.executor, "room": there.room}
+        yield {"jobs": None, "executor": there.executor, "room": there.room}
 
 
 def designed_for(robot: str, period: float, work: Path = WORK) -> dict[tuple[str, float], Table]:

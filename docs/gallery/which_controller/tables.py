@@ -13,9 +13,7 @@ from markdown_text import power, table
 from study import Record, chatters, load, trembles
 from verdicts import THREE_POLES, TWO_POLES, decide, span
 
-from ukctrl import Scenario, designed
-from ukctrl.core.errors import GainError
-from ukctrl.simulation.loop import Loop
+from ukctrl import Loop, Scenario, designed, errors
 
 ROUNDING = 1e-7
 """Errors below this are not worth a digit [m, rad]."""
@@ -293,7 +291,7 @@ def sliding() -> str:
     assert case.equal is not None  # all loops are alike
     try:
         Loop(scenario.replace(designed(scenario, case.equal).gains))
-    except GainError as error:
+    except errors.GainError as error:
         needed, came = re.findall(r"([\d.]+) 1/s", str(error))[:2]
         return f"{float(needed):.0f} 1/s where {float(came):.0f}"
     raise RuntimeError("the sliding law is not refused, and the page says so.")
