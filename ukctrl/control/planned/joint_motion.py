@@ -95,8 +95,9 @@ def joint_motion(
             coordinates that are no joint angles.
         StartError: The constraints cannot be reached at some time.
     """
-    when = task.start, task.duration, step
-    asked = _Asked(task.robot, task.q.tobytes(), when, joints, tuple(task.servo))
+    state, when = task.q.tobytes() + task.v.tobytes(), (task.start, task.duration, step)
+    policy = task.rank, task.gains
+    asked = _Asked(task.robot, state, when, joints, tuple(task.servo), policy)
     if not _last.is_of(asked):
         _last.asked, _last.motion = asked, _planned(task, step, joints, instead)
     assert _last.motion is not None  # it is of what was asked
@@ -107,10 +108,11 @@ class _Asked(NamedTuple):
     """What a motion depends on."""
 
     robot: Robot
-    q: bytes
+    state: bytes
     when: tuple[float, float, float]
     joints: tuple[str, ...]
     servo: tuple[Constraint, ...]
+    policy: tuple[object, ...]
 
 
 class _Last(threading.local):

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ukctrl.control.terms import TERMS
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.reports.run_page import write_report
@@ -20,6 +19,7 @@ from ukctrl.simulation.result.result import STATUSES, Result
 from ukctrl.simulation.simulate import simulate
 from ukctrl.studies.insight.study_runs import Runs
 from ukctrl.studies.sweep import Study
+from ukctrl.studies.sweep.point import apart
 
 SCENARIO = "scenario.toml"
 """The base scenario, beside the page."""
@@ -34,13 +34,12 @@ NAMED: Mapping[str, catalog.Kind] = {
 def command_of(study: Study, sample: int, folder: Path) -> str:
     """Return what to type for one sample; of a law without the gains asked, what tells so."""
     changes, verb = study.about.plan.changes(sample), "run"
-    terms = {path: value for path, value in changes.items() if path in TERMS}
+    terms, plain = apart(changes)
     if terms:
         try:
             changes, terms = study.points().values(changes), {}
         except UkctrlError:
-            changes = {path: value for path, value in changes.items() if path not in TERMS}
-            verb = "analyze"
+            changes, verb = plain, "analyze"
     for path, kind in NAMED.items():
         if isinstance(changes.get(path), str):
             changes[path] = _found(str(changes[path]), kind, study.about.beside, folder / SCENARIO)

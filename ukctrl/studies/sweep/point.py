@@ -45,7 +45,7 @@ class Points:
         Raises:
             InputError: As for `scenario`.
         """
-        terms, plain = _apart(changes)
+        terms, plain = apart(changes)
         if not terms:
             return plain
         fixed = {path: value for path, value in plain.items() if path != SEED}
@@ -60,7 +60,7 @@ class Points:
         Raises:
             InputError: A value does not fit; whether a controller has such gains nobody asks.
         """
-        terms, plain = _apart(changes)
+        terms, plain = apart(changes)
         if terms:
             Terms(**terms)
         return self._replaced(plain)
@@ -69,6 +69,7 @@ class Points:
         return self._base.replace(cards_first(changes), beside=self._beside, trust=self._trust)
 
 
-def _apart(changes: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, object]]:
+def apart(changes: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, object]]:
+    """Return the terms among changes, and the others."""
     terms = {path: value for path, value in changes.items() if path in TERMS}
     return terms, {path: value for path, value in changes.items() if path not in TERMS}
