@@ -174,6 +174,24 @@ TROUBLES = {
 """What is wrong, beside noise."""
 
 POINTING = {"kind": "constant", "rpy": ["180*deg", 0.0, 0.0]}
+PANDA_ELSEWHERE: Changes = {
+    "servo.tool.path": {
+        "kind": "lemniscate",
+        "center": [0.45, 0.0, 0.45],
+        "half_width": 0.12,
+        "period": 2.5,
+        "first_axis": "y",
+    }
+}
+PANDA_LIMIT = {
+    "joint1": 87.0,
+    "joint2": 87.0,
+    "joint3": 87.0,
+    "joint4": 87.0,
+    "joint5": 12.0,
+    "joint6": 12.0,
+    "joint7": 12.0,
+}
 ROBOTS: dict[str, Robot] = {
     "scara": Robot(
         title="SCARA",
@@ -242,15 +260,7 @@ ROBOTS: dict[str, Robot] = {
         laws=QUICK,
         bandwidth=(8.0, 1024.0),
         price=1e-6,
-        elsewhere={
-            "servo.tool.path": {
-                "kind": "lemniscate",
-                "center": [0.45, 0.0, 0.45],
-                "half_width": 0.12,
-                "period": 2.5,
-                "first_axis": "y",
-            }
-        },
+        elsewhere=PANDA_ELSEWHERE,
         tool="tool",
         carries=(1.5, 1.0),
         force=(0.0, 15.0, 0.0),
@@ -263,15 +273,7 @@ ROBOTS: dict[str, Robot] = {
             "joint6": 0.3,
             "joint7": 0.1,
         },
-        limit={
-            "joint1": 87.0,
-            "joint2": 87.0,
-            "joint3": 87.0,
-            "joint4": 87.0,
-            "joint5": 12.0,
-            "joint6": 12.0,
-            "joint7": 12.0,
-        },
+        limit=PANDA_LIMIT,
     ),
     "panda-elastic": Robot(
         title="Panda with elastic joints",
@@ -280,15 +282,7 @@ ROBOTS: dict[str, Robot] = {
         sample=0.02,
         bandwidth=(2.0, 64.0),
         price=1e-6,
-        elsewhere={
-            "servo.tool.path": {
-                "kind": "lemniscate",
-                "center": [0.45, 0.0, 0.45],
-                "half_width": 0.12,
-                "period": 2.5,
-                "first_axis": "y",
-            }
-        },
+        elsewhere=PANDA_ELSEWHERE,
         tool="tool",
         carries=(1.5, 1.0),
         force=(0.0, 15.0, 0.0),
@@ -301,15 +295,7 @@ ROBOTS: dict[str, Robot] = {
             "joint6_motor": 0.3,
             "joint7_motor": 0.1,
         },
-        limit={
-            "joint1": 87.0,
-            "joint2": 87.0,
-            "joint3": 87.0,
-            "joint4": 87.0,
-            "joint5": 12.0,
-            "joint6": 12.0,
-            "joint7": 12.0,
-        },
+        limit=PANDA_LIMIT,
     ),
     "three-rrr": Robot(
         title="3RRR, a closed chain",
