@@ -5,6 +5,10 @@ All runs here are drawn, so that hundreds of comparisons take seconds.
 
 from __future__ import annotations
 
+import itertools
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -70,42 +74,86 @@ def test_a_law_under_another_name_is_told_apart_no_more_often_than_the_level(rng
     assert false <= scipy.stats.binom.ppf(0.999, COMPARISONS, 0.05)
 
 
-@pytest.mark.parametrize(
-    ("own", "repeats", "power"),
-    [(0.05, 6, 0.65), (0.05, 10, 0.99), (0.1, 10, 0.75), (0.1, 20, 0.99)],
-)
-def test_a_law_that_is_a_fifth_better_is_found_with_the_stated_power(rng, own, repeats, power):
-    """The powers are those of the page on fair comparisons."""
-    every = (drawn(rng, repeats=repeats, own=own) for _ in range(COMPARISONS))
-    found = sum("rms_phi" in claims(runs)[1] for runs in every)
-    assert found >= scipy.stats.binom.ppf(0.001, COMPARISONS, power)
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "compare-fairly.md"
+PAGES = 400
+"""Of which each cell was measured; and is again."""
 
 
-@pytest.mark.parametrize(
-    ("luck", "searches", "repeats", "power"),
-    [
-        (0.02, 5, 10, 0.64),
-        (0.02, 5, 20, 0.99),
-        (0.05, 5, 20, 0.64),
-        pytest.param(0.05, 10, 20, 0.97, marks=pytest.mark.slow),
-        pytest.param(0.1, 10, 20, 0.62, marks=pytest.mark.slow),
-    ],
-)
-def test_several_searches_find_it_with_the_stated_power_and_claim_no_luck(
-    rng, luck, searches, repeats, power
-):
-    """The powers are those of the page, of a law's own scatter of 10 %."""
+def stated(first):
+    """Return the cells of the page's table whose head begins so, by the numbers of row and column.
+
+    A head with two numbers says how many searches and repeats.
+    """
+    lines = iter(PAGE.read_text("utf-8").splitlines())
+    head = next(line for line in lines if line.startswith(f"| {first} |"))
+    columns = [tuple(map(int, re.findall(r"\d+", each))) for each in head.split("|")[2:-1]]
+    next(lines)
+    rows = [
+        line.split("|")[1:-1] for line in itertools.takewhile(lambda line: line[:1] == "|", lines)
+    ]
+    return {
+        (int(row[0].split()[0]) / 100.0, column): float(cell)
+        for row in rows
+        for column, cell in zip(columns, row[1:], strict=True)
+    }
+
+
+OF_SCATTER, OF_LUCK = stated("a law's own scatter"), stated("luck of a search")
+QUICK = {
+    (0.05, (6,)),
+    (0.1, (10,)),
+    (0.1, (20,)),
+    (0.02, (5, 10)),
+    (0.02, (5, 20)),
+    (0.05, (1, 20)),
+}
+"""Cells that are looked at with every change."""
+
+
+def cells(table):
+    return [
+        pytest.param(*cell, power, marks=() if cell in QUICK else pytest.mark.slow)
+        for cell, power in table.items()
+    ]
+
+
+def told(rng, claimed, **given):
+    """Return the share of pages on which something is claimed."""
+    return sum(bool(claimed(*claims(drawn(rng, **given)))) for _ in range(PAGES)) / PAGES
+
+
+def agrees(found, stated):
+    """Whether two shares, of as many pages each, are of one chance; the page has two digits."""
+    chance = 0.5 * (found + stated)
+    return abs(found - stated) <= 0.005 + 4.0 * (2.0 * chance * (1.0 - chance) / PAGES) ** 0.5
+
+
+def test_the_page_says_how_often_a_law_that_is_a_fifth_better_is_found():
+    assert len(OF_SCATTER) == 12
+    assert len(OF_LUCK) == 24
+    assert set(OF_SCATTER) | set(OF_LUCK) >= QUICK
+
+
+@pytest.mark.parametrize(("own", "repeats", "power"), cells(OF_SCATTER))
+def test_a_law_that_is_a_fifth_better_is_found_as_often_as_the_page_says(rng, own, repeats, power):
+    found = told(rng, lambda _, better: "rms_phi" in better, repeats=repeats[0], own=own)
+    assert agrees(found, power), found
+
+
+@pytest.mark.parametrize(("luck", "design", "part"), cells(OF_LUCK))
+def test_with_searches_too_and_luck_is_claimed_as_often_as_the_page_says(rng, luck, design, part):
+    """One search: how often luck is taken for a difference. Several: how often a better law is
+    found, whose copy is told apart from it no more often than the level.
+    """
+    searches, repeats = design
     given = {"repeats": repeats, "searches": searches, "luck": luck}
-    found = [claims(drawn(rng, **given)) for _ in range(COMPARISONS)]
-    right = sum("rms_phi" in better for _, better in found)
-    assert right >= scipy.stats.binom.ppf(0.001, COMPARISONS, power)
-    false = sum(bool(dummy) for dummy, _ in found)
-    assert false <= scipy.stats.binom.ppf(0.999, COMPARISONS, 0.05)
-
-
-def test_one_search_takes_its_luck_for_a_difference_of_laws(rng):
-    every = (drawn(rng, repeats=20, luck=0.05) for _ in range(COMPARISONS))
-    assert sum(bool(claims(runs)[0]) for runs in every) > 0.15 * COMPARISONS
+    if searches == 1:
+        found = told(rng, lambda same, _: same, **given)
+    else:
+        pages = [claims(drawn(rng, **given)) for _ in range(PAGES)]
+        assert sum(bool(same) for same, _ in pages) <= scipy.stats.binom.ppf(0.999, PAGES, 0.05)
+        found = sum("rms_phi" in better for _, better in pages) / PAGES
+    assert agrees(found, part), found
 
 
 def test_the_error_has_half_of_the_level_however_many_other_rows_there_are():
