@@ -30,6 +30,7 @@ def _sentences() -> Iterator[str]:
     yield from _delayed()
     yield from _learning()
     yield from _joint_by_joint()
+    yield from _springs()
 
 
 def _integral() -> Iterator[str]:
@@ -119,4 +120,20 @@ def _joint_by_joint() -> Iterator[str]:
             "**A model is worth having, even a wrong one**: the PID of joints without a model "
             f"(`{law}`) has more than one and a half times the error of `servo-pid` in "
             f"{len(worse)} of {len(both)} cases."
+        )
+
+
+def _springs() -> Iterator[str]:
+    for case in cases().values():
+        if case.robot in RIGID or any(one.completed for one in case.laws.values()):
+            continue
+        rigid = [other for other in cases().values() if other.robot in RIGID]
+        same = [
+            one for other in rigid if other.trouble == case.trouble for one in other.laws.values()
+        ]
+        done = sum(one.completed for one in same)
+        title = ROBOTS[case.robot].title
+        yield (
+            f"**Springs want a fast loop**: on the {title}, under '{case.trouble}', no law completes "
+            f"its runs; of the laws on robots without springs, {done} of {len(same)} do."
         )

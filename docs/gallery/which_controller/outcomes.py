@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from survey import METRICS, Setting, load
+from survey_store import METRICS, Setting, load
 from trials import ROBOTS, TROUBLES
 
 from ukctrl import FrontPoint, Fronts, LawFront, statistics

@@ -3,13 +3,14 @@
     python docs/gallery/which_controller/survey.py                        # all of it
     python docs/gallery/which_controller/survey.py --cluster tcp://...    # on a Dask cluster
     python docs/gallery/which_controller/survey.py --robot scara          # one robot
+    python docs/gallery/which_controller/survey.py --law servo-pid        # one law
     python docs/gallery/which_controller/survey.py --check 20             # repeat so many runs
     python docs/gallery/which_controller/survey.py --time                 # how long the whole takes
 
 Two sweeps for each robot in each trouble: one on the plants that gains are chosen on, one on those
 that they are judged on. They are kept in a folder, and the same command goes on where it was ended.
 What the page needs is stored beside this script: one line a law and bandwidth in `survey.csv`, and
-in `survey.json` how long the whole takes on a machine with nothing else to do.
+in `survey.json` how many seconds of a processor each robot takes.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from trials import JUDGING, PERIOD, ROBOTS, TRAINING, TROUBLES, Table, card_of
+from survey_store import METRICS, PHASES, STORE, Key, Setting, load, store
+from trials import JUDGING, PERIOD, ROBOTS, TROUBLES, Table, card_of
 
 from ukctrl import (
     Factor,
@@ -43,13 +45,8 @@ from ukctrl import (
 )
 
 HOME = Path(__file__).resolve().parent
-STORE = HOME / "survey.csv"
 ABOUT = HOME / "survey.json"
 WORK = Path("out") / "which-controller"
-METRICS = ("rms_phi", "input_travel")
-"""What is small where a law is good, and what that costs."""
-PHASES = {"choosing": TRAINING, "judging": JUDGING}
-DIGITS = 5
 CLOSE = 0.02
 """Runs agree with those stored within this, unless they tremble."""
 TREMBLES = 1e4
@@ -60,58 +57,55 @@ EASY = next(iter(TROUBLES))
 """No trouble but noise."""
 TIMED, HOLDS = "an untold payload", 2
 """Trouble by which the whole is timed, and under how many holds gains are designed."""
-Key = tuple[str, str, str, float]
-"""Robot, trouble, law, bandwidth."""
-
-
-class Setting(NamedTuple):
-    """One law at one bandwidth on one robot in one trouble: both metrics of every plant."""
-
-    choosing: np.ndarray
-    """Shape ``(2, plants)``; NaN where a run did not complete."""
-    judging: np.ndarray
-    refused: bool
-    """Whether the law does not begin at this bandwidth."""
 
 
 @contextlib.contextmanager
 def place(address: str | None) -> Iterator[Mapping[str, Any]]:
     """Yield where runs are made, as `sweep` takes it."""
     if address is None:
-        yield {"jobs": None}
+        yield {"jobs": None, "isolated": True}  # processes: half of such a run is Python
         return
     with cluster(address) as there:
         yield {"jobs": None, "executor": there.executor, "room": there.room}
 
 
-def designed_for(robot: str, period: float, work: Path = WORK) -> dict[tuple[str, float], Table]:
+def designed_for(
+    robot: str, period: float, laws: Sequence[str], work: Path = WORK
+) -> dict[tuple[str, float], Table]:
     """Return the card of every law at every bandwidth, without those that are refused.
 
     All are designed where the robot is as it is believed to be, on the path that gains are chosen
     on, under one hold; and are the same in every trouble.
     """
-    kept = work / f"designs-{robot}-{1e3 * period:g}ms.json"
+    return {
+        (law, bandwidth): card
+        for law in laws
+        for bandwidth, card in _designs_of(law, robot, period, work)
+    }
+
+
+def _designs_of(law: str, robot: str, period: float, work: Path) -> list[tuple[float, Table]]:
+    kept = work / f"designs-{robot}-{1e3 * period:g}ms-{law}.json"
     if kept.is_file():
-        return {(law, w): card for law, w, card in json.loads(kept.read_text(encoding="utf-8"))}
+        return [(w, card) for w, card in json.loads(kept.read_text(encoding="utf-8"))]
     base = ROBOTS[robot].base(EASY, judging=False).replace({"timing.control": period})
-    found: dict[tuple[str, float], Table] = {}
-    for law in ROBOTS[robot].laws:
-        given = base.replace({"controller": card_of(law)})
-        for bandwidth in ROBOTS[robot].bandwidths:
-            try:
-                gains = designed(given, Terms(bandwidth=bandwidth)).gains
-                Loop(given.replace(gains))
-            except (UkctrlError, ArithmeticError):
-                continue
-            found[law, bandwidth] = _card(law, gains)
+    given = base.replace({"controller": card_of(law, robot)})
+    found = []
+    for bandwidth in ROBOTS[robot].bandwidths:
+        try:
+            gains = designed(given, Terms(bandwidth=bandwidth)).gains
+            Loop(given.replace(gains))
+        except (UkctrlError, ArithmeticError):
+            continue
+        found.append((bandwidth, _card(law, robot, gains)))
     kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps([[*key, card] for key, card in found.items()]), encoding="utf-8")
+    kept.write_text(json.dumps(found), encoding="utf-8")
     return found
 
 
-def _card(law: str, gains: Mapping[str, Any]) -> Table:
+def _card(law: str, robot: str, gains: Mapping[str, Any]) -> Table:
     """Return a controller as a scenario has it: a card, and what is changed of it."""
-    card = card_of(law)
+    card = card_of(law, robot)
     for path, gain in gains.items():
         *tables, name = path.split(".")[1:]
         inner = card
@@ -121,24 +115,34 @@ def _card(law: str, gains: Mapping[str, Any]) -> Table:
     return card
 
 
-def run(robot: str, trouble: str, phase: str, where: Mapping[str, Any], work: Path = WORK) -> Study:
+def run(
+    robot: str,
+    trouble: str,
+    phase: str,
+    laws: Sequence[str],
+    where: Mapping[str, Any],
+    work: Path = WORK,
+) -> Study:
     """Run one sweep, or what is left of it."""
     base = ROBOTS[robot].base(trouble, judging=phase == "judging")
     assert base.timing.control is not None  # all are held
-    cards = designed_for(robot, base.timing.control, work)
+    cards = designed_for(robot, base.timing.control, laws, work)
     factors = [
         Factor("controller", Levels(tuple(cards.values()))),
         Factor("seed", Levels(PHASES[phase])),
     ]
-    name = f"{robot}-{trouble}-{phase}".replace(" ", "-").replace("%", "percent")
+    some = () if tuple(laws) == tuple(ROBOTS[robot].laws) else laws
+    name = "-".join([robot, trouble, phase, *some]).replace(" ", "-").replace("%", "percent")
     return sweep(base, factors, folder=work / name, resume=True, timeout=LONGEST, **where)
 
 
-def settings(robot: str, trouble: str, studies: Mapping[str, Study]) -> dict[Key, Setting]:
+def settings(
+    robot: str, trouble: str, laws: Sequence[str], studies: Mapping[str, Study]
+) -> dict[Key, Setting]:
     """Return what came of the two sweeps of a robot in a trouble."""
     period = ROBOTS[robot].base(trouble, judging=False).timing.control
     assert period is not None
-    cards = designed_for(robot, period)
+    cards = designed_for(robot, period, laws)
     names = {json.dumps(card, sort_keys=True): key for key, card in cards.items()}
     found: dict[Key, dict[str, np.ndarray]] = {}
     begun = set()
@@ -157,7 +161,7 @@ def settings(robot: str, trouble: str, studies: Mapping[str, Study]) -> dict[Key
                 both[phase][:, seeds[values["seed"]]] = [row[name] for name in METRICS]
     every = {
         (robot, trouble, law, w): found.get((robot, trouble, law, w))
-        for law in ROBOTS[robot].laws
+        for law in laws
         for w in ROBOTS[robot].bandwidths
     }
     nothing = {name: np.full((len(METRICS), len(of)), np.nan) for name, of in PHASES.items()}
@@ -166,64 +170,20 @@ def settings(robot: str, trouble: str, studies: Mapping[str, Study]) -> dict[Key
     }
 
 
-def load() -> dict[Key, Setting]:
-    """Return what is stored."""
-    stored = {}
-    head, *lines = STORE.read_text(encoding="utf-8").splitlines()
-    names = head.split(",")
-    for line in lines:
-        cells = dict(zip(names, line.split(","), strict=True))
-        key = (cells["robot"], cells["trouble"], cells["law"], float(cells["bandwidth"]))
-        both = {
-            phase: np.array(
-                [[_read(cells[f"{metric}.{seed}"]) for seed in seeds] for metric in METRICS]
-            )
-            for phase, seeds in PHASES.items()
-        }
-        stored[key] = Setting(**both, refused=cells["refused"] == "1")
-    return stored
-
-
-def _read(cell: str) -> float:
-    return float(cell) if cell else math.nan
-
-
-def store(every: Mapping[Key, Setting]) -> None:
-    """Keep what the page needs."""
-    head = ["robot", "trouble", "law", "bandwidth", "refused"]
-    head += [
-        f"{metric}.{seed}" for seeds in PHASES.values() for metric in METRICS for seed in seeds
-    ]
-    lines = [",".join(head)]
-    for key in sorted(every, key=_order):
-        setting = every[key]
-        values = [*setting.choosing.ravel(), *setting.judging.ravel()]
-        cells = [*map(str, key), str(int(setting.refused))]
-        cells += ["" if math.isnan(value) else f"{value:.{DIGITS}g}" for value in values]
-        lines.append(",".join(cells))
-    STORE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _order(key: Key) -> tuple[int, int, int, float]:
-    robot, trouble, law, bandwidth = key
-    return (
-        list(ROBOTS).index(robot),
-        list(TROUBLES).index(trouble),
-        ROBOTS[robot].laws.index(law),
-        bandwidth,
-    )
-
-
-def survey(robots: Sequence[str], troubles: Sequence[str], address: str | None) -> None:
-    """Run what is asked, and store it as it comes."""
+def survey(
+    robots: Sequence[str], troubles: Sequence[str], only: Sequence[str], address: str | None
+) -> None:
+    """Run what is asked, and store it as it comes, beside what is stored of other laws."""
     with place(address) as where:
         for robot in robots:
-            for trouble in troubles:
+            laws = [law for law in ROBOTS[robot].laws if law in only or not only]
+            for trouble in troubles if laws else ():
                 since = time.perf_counter()
-                studies = {phase: run(robot, trouble, phase, where) for phase in PHASES}
+                studies = {phase: run(robot, trouble, phase, laws, where) for phase in PHASES}
                 every = load() if STORE.is_file() else {}
-                fresh = settings(robot, trouble, studies)
-                kept = {key: one for key, one in every.items() if key[:2] != (robot, trouble)}
+                fresh = settings(robot, trouble, laws, studies)
+                stale = {(robot, trouble, law) for law in laws}
+                kept = {key: one for key, one in every.items() if key[:3] not in stale}
                 store({**kept, **fresh})
                 count = sum(len(study.table) for study in studies.values())
                 print(
@@ -233,20 +193,27 @@ def survey(robots: Sequence[str], troubles: Sequence[str], address: str | None) 
 
 
 def timed(robots: Sequence[str]) -> None:
-    """Measure how long the whole takes here, by one trouble of each robot, and store it."""
+    """Measure how long the whole takes a processor, by one trouble of each robot, and store it."""
     about = json.loads(ABOUT.read_text(encoding="utf-8")) if ABOUT.is_file() else {}
     for robot in robots:
-        with tempfile.TemporaryDirectory() as folder:
-            began = time.perf_counter()
-            designed_for(robot, PERIOD, Path(folder))
-            ready = time.perf_counter()
+        laws = ROBOTS[robot].laws
+        with tempfile.TemporaryDirectory() as folder, place(None) as where:
+            began = _spent()
+            designed_for(robot, PERIOD, laws, Path(folder))
+            ready = _spent()
             for phase in PHASES:
-                run(robot, TIMED, phase, {"jobs": None}, Path(folder))
-            done = time.perf_counter()
-        whole = HOLDS * (ready - began) + len(TROUBLES) * (done - ready)
-        about[robot] = {"seconds": round(whole), "processors": os.cpu_count()}
-        print(f"{whole:7.0f} s  {robot}", flush=True)
+                run(robot, TIMED, phase, laws, where, Path(folder))
+            done = _spent()
+        about[robot] = round(HOLDS * (ready - began) + len(TROUBLES) * (done - ready))
+        print(f"{about[robot]:7d} s  {robot}", flush=True)
         ABOUT.write_text(f"{json.dumps(about, indent=1)}\n", encoding="utf-8")
+
+
+def _spent() -> float:
+    """Return the processor time of this process and of those that have ended, beside which others
+    may work [s].
+    """
+    return sum(os.times()[:4])
 
 
 def differences(count: int) -> list[str]:
@@ -260,8 +227,10 @@ def differences(count: int) -> list[str]:
             continue
         base = ROBOTS[robot].base(trouble, judging=True)
         plain = ROBOTS[robot].base(EASY, judging=False)
-        given = plain.replace({"controller": card_of(law), "timing.control": base.timing.control})
-        card = _card(law, designed(given, Terms(bandwidth=bandwidth)).gains)
+        given = plain.replace(
+            {"controller": card_of(law, robot), "timing.control": base.timing.control}
+        )
+        card = _card(law, robot, designed(given, Terms(bandwidth=bandwidth)).gains)
         result = simulate(base.replace({"controller": card, "seed": JUDGING[0]}))
         what = f"{law} at {bandwidth:g} rad/s, {robot}, {trouble}"
         if (result.status == "completed") is math.isnan(was):
@@ -278,6 +247,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--robot", action="append", choices=list(ROBOTS), help="absent: all")
     parser.add_argument("--trouble", action="append", choices=list(TROUBLES), help="absent: all")
+    parser.add_argument("--law", action="append", metavar="NAME", help="absent: all")
     parser.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler")
     parser.add_argument("--time", action="store_true", help="measure how long the whole takes")
     parser.add_argument("--check", type=int, metavar="N", help="repeat so many runs")
@@ -289,7 +259,8 @@ def main() -> int:
     if options.time:
         timed(options.robot or list(ROBOTS))
         return 0
-    survey(options.robot or list(ROBOTS), options.trouble or list(TROUBLES), options.cluster)
+    robots, troubles = options.robot or list(ROBOTS), options.trouble or list(TROUBLES)
+    survey(robots, troubles, options.law or (), options.cluster)
     return 0
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from markdown_text import table
 from outcomes import Case, cases
-from survey import ABOUT, PHASES, load
+from survey import ABOUT
+from survey_store import PHASES, load
 from trials import ROBOTS, SPEEDS, TROUBLES
 
 MM = 1e3
@@ -232,9 +233,9 @@ def _span(sizes: Mapping[str, float]) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def about() -> dict[str, dict[str, float]]:
-    """Return how long each robot takes."""
-    stored: dict[str, dict[str, float]] = json.loads(ABOUT.read_text(encoding="utf-8"))
+def about() -> dict[str, float]:
+    """Return how long each robot takes a processor [s]."""
+    stored: dict[str, float] = json.loads(ABOUT.read_text(encoding="utf-8"))
     return stored
 
 
@@ -245,8 +246,8 @@ def runs() -> str:
 
 
 def minutes() -> str:
-    """Return how long all took."""
-    return f"{sum(one['seconds'] for one in about().values()) / 60.0:.0f}"
+    """Return how long all takes a processor."""
+    return f"{sum(about().values()) / 60.0:.0f}"
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -21,6 +21,7 @@ INTEGRAL = (
     "servo-integral-sliding", "time-delay",
 )  # fmt: skip
 LEARNING = ("slotine-li-adaptive",)
+PREDICTING = ("mpc-along",)
 ELASTIC = (
     "elastic-cascade", "elastic-singular-perturbation",
     "elastic-integral-manifold", "elastic-linearisation",
@@ -32,10 +33,7 @@ CHANGED: dict[str, Table] = {
     for law in ("elastic-cascade", "elastic-integral-manifold")
 }
 """Laws that are a card with another feedback."""
-RIGID = (*TWO_POLES, *ROBUST, *INTEGRAL, *LEARNING)
-QUICK = tuple(law for law in RIGID if law != "tvlqr")
-"""Without the law whose gains along the path take seconds to plan before every run; so does what
-`elastic-tracking` plans."""
+RIGID = (*TWO_POLES, *ROBUST, *INTEGRAL, *LEARNING, *PREDICTING)
 OPEN_ONLY = ("slotine-li", "slotine-li-adaptive")
 """Laws whose virtual velocity a closed chain cannot have."""
 
@@ -98,9 +96,10 @@ class Robot:
         return tuple(float(f"{w:.4g}") for w in np.geomspace(*self.bandwidth, SPEEDS))
 
 
-def card_of(law: str) -> Table:
-    """Return a law's card as a scenario has it, with its own gains."""
-    return copy.deepcopy(CHANGED.get(law, {"use": law}))
+def card_of(law: str, robot: str) -> Table:
+    """Return a law as a scenario has it, with its own gains, and the limits that it keeps."""
+    card = copy.deepcopy(CHANGED.get(law, {"use": law}))
+    return card | ({"limit": dict(ROBOTS[robot].limit)} if law in PREDICTING else {})
 
 
 def _exact(robot: Robot, judging: bool) -> Changes:
@@ -220,7 +219,7 @@ ROBOTS: dict[str, Robot] = {
     "ur5": Robot(
         title="UR5",
         scenario="ur5-pose",
-        laws=QUICK,
+        laws=RIGID,
         bandwidth=(8.0, 1024.0),
         price=1e-6,
         elsewhere={
@@ -257,7 +256,7 @@ ROBOTS: dict[str, Robot] = {
         title="Panda",
         scenario="panda-elastic",
         changes={"robot": "panda", "start": {"q": {"joint4": "-130*deg"}, "solve": True}},
-        laws=QUICK,
+        laws=RIGID,
         bandwidth=(8.0, 1024.0),
         price=1e-6,
         elsewhere=PANDA_ELSEWHERE,
@@ -301,7 +300,7 @@ ROBOTS: dict[str, Robot] = {
         title="3RRR, a closed chain",
         scenario="three-rrr",
         changes={"timing.duration": 1.0},
-        laws=tuple(law for law in QUICK if law not in OPEN_ONLY),
+        laws=tuple(law for law in RIGID if law not in OPEN_ONLY),
         bandwidth=(8.0, 1024.0),
         price=1e-7,
         elsewhere={
