@@ -98,11 +98,39 @@ class Pair:
         return self.shared.number + self.number, (os.getpid(), id(self.shared))
 
 
+GROWN: list[bytes] = []
+"""What a process keeps of its tasks."""
+
+
+@dc.dataclass(frozen=True)
+class Growing:
+    """A task that leaves its process larger, as one does that loads machine code."""
+
+    size: int
+
+    def __call__(self, watch):
+        GROWN.append(b"1" * self.size)
+        time.sleep(1.2 if self.size else 0.0)
+        return os.getpid()
+
+
 def collected(tasks, progress=None, **options):
     found = {}
     with Crew(**options) as crew:
         finished = crew.gather(tasks, found.__setitem__, progress)
     return finished, found
+
+
+def test_a_process_that_has_grown_goes_on():
+    """What it has loaded, another would have to load again; and nothing is said of a leak."""
+    pytest.importorskip("psutil")  # without it nobody looks
+    tasks = [Growing(0), Growing(310_000_000), Growing(0), Growing(0)]
+    found = {}
+    with Crew(jobs=1, care=Care(isolated=True)) as crew:
+        for k, task in enumerate(tasks):
+            crew.gather([task], lambda _, pid, k=k: found.__setitem__(k, pid))
+    assert len(set(found.values())) == 1
+    assert os.getpid() not in found.values()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

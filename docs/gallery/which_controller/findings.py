@@ -134,6 +134,6 @@ def _springs() -> Iterator[str]:
         done = sum(one.completed for one in same)
         title = ROBOTS[case.robot].title
         yield (
-            f"**Springs want a fast loop**: on the {title}, under '{case.trouble}', no law completes "
-            f"its runs; of the laws on robots without springs, {done} of {len(same)} do."
+            f"**Springs want a fast loop**: on the {title}, under '{case.trouble}', no law "
+            f"completes its runs; of the laws on robots without springs, {done} of {len(same)} do."
         )

@@ -5,12 +5,21 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from outcomes import cases
 from survey_tables import MM
-from trials import CHANGED, ELASTIC, INTEGRAL, LEARNING, ROBOTS, TROUBLES, TWO_POLES
+from trials import (
+    CHANGED,
+    ELASTIC,
+    INTEGRAL,
+    LEARNING,
+    PREDICTING,
+    ROBOTS,
+    TROUBLES,
+    TWO_POLES,
+)
 
 from ukctrl import plot
 
 FAMILIES = {
-    "two poles a row": TWO_POLES,
+    "two poles a row": (*TWO_POLES, *PREDICTING),
     "an integral or an observer": tuple(law for law in INTEGRAL if law != "time-delay"),
     "time-delay": ("time-delay",),
     "sliding, robust": ("servo-sliding", "servo-chen-robust"),

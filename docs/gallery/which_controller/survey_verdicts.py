@@ -12,7 +12,7 @@ from survey_tables import PLAIN, RIGID, beside, digits, of_robot, up_to
 from trials import ROBOTS
 
 MOST_NAMED = 3
-"""So many laws a row names at most."""
+"""So many laws a row names at most, unless they are among the best everywhere."""
 SITUATIONS = {
     "a right model": "a good model, and noise",
     "ten times the noise": "a good model, and much noise",
@@ -77,8 +77,10 @@ def _trouble(trouble: str) -> Advice:
             f"on {len(every) - len(told)} of {len(every)} robots the law of least cost chose the "
             "end of the range, so none is called best"
         )
-    elif most >= 2 and len(names) <= MOST_NAMED:
-        shares = ", ".join(digits(_share(name, every)) for name in names)
+    elif most >= 2 and (len(names) <= MOST_NAMED or most == len(told)):
+        found = [_share(name, every) for name in names]
+        few = found if len(names) <= MOST_NAMED else [min(found), max(found)]
+        shares = (", " if few is found else " to ").join(map(digits, few))
         use = _codes(names)
         because = (
             f"best, or not told from the best, on {most} of {len(told)} robots; {shares} times "

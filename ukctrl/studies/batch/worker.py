@@ -6,6 +6,7 @@ import ctypes
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -14,6 +15,8 @@ from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from types import MappingProxyType
 from typing import Any, final
+
+from loky import process_executor
 
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.plugins import reload_files
@@ -148,6 +151,7 @@ def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     threading.Thread(target=_end_with_owner, daemon=True).start()
     collect_seldom()
     warnings.simplefilter("ignore")  # what NumPy mutters of a run that diverges, its status says
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize  # machine code of one more law is no leak
     reload_files(files)
     _HERE.board = board
 
