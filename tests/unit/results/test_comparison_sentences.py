@@ -259,7 +259,7 @@ def test_how_far_an_interrupted_comparison_is(conditions, finished, text):
     assert conditions.progress(finished) == text
 
 
-def tuned(at_border=(), trials=4, gains=("kp",)):
+def tuned(at_border=(), trials=4, gains=("kp",), searches=1):
     """Return a search, as far as sentences look at it."""
     return SimpleNamespace(
         borders=at_border,
@@ -267,12 +267,18 @@ def tuned(at_border=(), trials=4, gains=("kp",)):
         gains=gains,
         cost="rms_phi",
         plants=1,
-        every=[1],
+        every=[1] * searches,
         in_terms=False,
     )
 
 
 UNEQUAL = Fact("limits", False, "")
+LUCK = (
+    "warning",
+    "luck",
+    "One search for each: its luck is no part of the intervals and tests, which may take it for a "
+    "difference of laws. --searches 5 makes it one.",
+)
 CAUTIONS = [
     (Conditions(), done(), [Fact("limits", True, "")], {}, []),
     (
@@ -312,6 +318,10 @@ CAUTIONS = [
           "Tuned to an end of their range: kp, kd of 'a'; x of 'c'. A better value may lie beyond, "
           "or the cost leaves out what such a gain costs; so nobody is called best.")],
     ),
+    (Conditions(random=True), done(5), [], {"a": tuned(searches=1)}, [LUCK]),
+    (Conditions(random=False, levels=(0.1,)), done(1, {0.1: 4}), [], {"a": tuned()}, [LUCK]),
+    (Conditions(random=True), done(5), [], {"a": tuned(searches=3)}, []),
+    (Conditions(random=True), done(5), [], {"a": tuned(gains=())}, []),
 ]  # fmt: skip
 
 

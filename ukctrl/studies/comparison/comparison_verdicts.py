@@ -172,6 +172,14 @@ def cautions(
             "others. --tune 40 gives all the same budget, --cost says for what."
         )
         yield Verdict("note", "gains", text)
+    searched = [tuned for tuned in tunings.values() if tuned.gains]
+    tested = max([done.repeats, *done.levels.values()]) > 1
+    if tested and any(len(tuned.every) == 1 for tuned in searched):
+        text = (
+            "One search for each: its luck is no part of the intervals and tests, which may take "
+            "it for a difference of laws. --searches 5 makes it one."
+        )
+        yield Verdict("warning", "luck", text)
     at_border = [
         f"{', '.join(path.removeprefix('controller.') for path in tuned.borders)} of '{name}'"
         for name, tuned in tunings.items()
