@@ -6,7 +6,8 @@ In order:
    force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
    ``disturbance``: what the model does not explain. ``learned``: what trials have taught.
-3. ``tick``: what a law answers. ``measured_tick``: the same at the states of one's own loop.
+3. ``tick``: what a law answers. ``keep``: what shall never happen, whatever it answers.
+   ``measured_tick``: the same at the states of one's own loop.
    ``controller``: what a controller and its started law are. ``servo``: a feedback and an
    allocation.
 4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.

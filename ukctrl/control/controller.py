@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.control.keep.keeper import Keeper
 from ukctrl.control.measured_tick import MeasuredTick
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.control.terms import Poles, Terms
@@ -79,6 +80,8 @@ class Law:
     """Memory at the start of a run."""
     switches: ClassVar[bool] = False
     """Whether it has modes, and so a `guard`."""
+    keeper: Keeper | None = None
+    """What changes its input where something must be kept; None: nothing does."""
 
     def __init__(self, task: Task, stack: Stack | None = None) -> None:
         self.task = task
@@ -118,7 +121,8 @@ class Law:
 
     def _new_tick(self, dynamics: Dynamics) -> Tick:
         tick = Tick(self.memory, self.task.robot.nu, len(self.stack))
-        tick.steps = Steps(self.steps(dynamics, tick))
+        kept = () if self.keeper is None else self.keeper.steps(dynamics, tick)
+        tick.steps = Steps((*self.steps(dynamics, tick), *kept))
         return tick
 
     def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:

@@ -51,7 +51,7 @@ TIMED = 2e-4
 CRAWLING = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
 DECIDING = (
-    "robot", "servo", "controller", "timing", "start", "integrator", "believed", "monitor",
+    "robot", "servo", "keep", "controller", "timing", "start", "integrator", "believed", "monitor",
     "stabilisation", "rank", "sensing", "observer",
 )  # fmt: skip
 """Parts of a scenario that decide which tables a loop has, and what is in them."""

@@ -8,8 +8,9 @@ In order:
    motion takes.
 3. ``control_period``: what the hold does to the errors.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
-5. ``observability``: what an observer sees along the motion. ``causes``: what follows from what.
-   ``judgement``: what it all means.
+5. ``observability``: what an observer sees along the motion. ``kept_limits``: what the task makes
+   of limits that the law keeps. ``causes``: what follows from what. ``judgement``: what it all
+   means.
 6. ``check`` asks them, the start first; ``check_tables``, ``check_figure`` and ``check_page`` show,
    ``check_card`` in notebooks.
 7. ``first_scenario``, ``robot_check``: a robot before there is a task.

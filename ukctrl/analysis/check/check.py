@@ -17,6 +17,7 @@ from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
 from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgement, RowCheck, Way
 from ukctrl.analysis.check.judgement import judge
+from ukctrl.analysis.check.kept_limits import kept_limits
 from ukctrl.analysis.check.observability import looks, observability
 from ukctrl.analysis.check.ranks_along import ranks_along
 from ukctrl.analysis.check.task_motion import Motion, motion_of
@@ -47,6 +48,7 @@ def check(scenario: Scenario) -> Check:
         for said in judge(loop, start.rows, motion)
         if said.level != "bad" or not any(text in said.text for text in problems)
     ]
+    judgements += kept_limits(loop, asked)
     judgements += observability(list(looks(loop, asked)))
     internal, about_internal = _internal(loop)
     judgements += about_internal

@@ -42,6 +42,7 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     from ukctrl.reports.table import Column, Table
     from ukctrl.simulation.result.measures import reaction_peaks
     from ukctrl.simulation.result.metrics import unit_in
+    from ukctrl.simulation.result.verdicts.keep_verdict import kept
     from ukctrl.simulation.result.verdicts.law_verdicts import concessions
 
     level, belief = result.status_level, result.belief
@@ -60,7 +61,9 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     moved = moved_text(result.provenance.get("start_moved"))
     if moved:
         lines += hanging("  ", f"the start: {moved}")
-    for each in (*told, *(each for each in concessions(result) if each.level == "note")):
+    limits = [each for each in kept(result) if each not in told]
+    notes = (each for each in concessions(result) if each.level == "note")
+    for each in (*told, *limits, *notes):
         lines += hanging("  ", f"{each.subject}: {each.text}", text_style=LEVELS[each.level])
     rows = [
         (name, f"{value:.4g}", unit_text(unit_in(name, result.labels)))

@@ -8,8 +8,8 @@ within the motors' limits, and `Prioritized` gives blocks of rows a strict order
 
 In order:
 
-1. ``allocation``: the base class, and what any allocation does when asked for too much.
-2. ``metric``: what it costs to let one motor work rather than another.
+1. ``metric``: what it costs to let one motor work rather than another.
+2. ``allocation``: the base class, and what any allocation does when asked for too much.
 3. ``reaction_kernels``, ``internal_force``, ``null_space``: what the motors do with what is left.
 4. ``least_norm``, ``chen``: all rows met exactly, in a metric or as Chen has it.
 5. ``row_order``, ``levels``: rows that lose their grip, damped, or in a strict order.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.control.allocation.metric import AnyMetric
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Vector
@@ -51,6 +52,11 @@ class Allocation(abc.ABC):
         the same without that, says here what it is.
         """
         return self
+
+    @property
+    def nearness(self) -> AnyMetric:
+        """The metric in which one input is near to another."""
+        return "effort"
 
     def levels(self, stack: Stack) -> tuple[tuple[str, ...], ...]:
         """Return the blocks of rows, the level that gives way last first; one level: all alike."""

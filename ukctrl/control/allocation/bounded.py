@@ -85,6 +85,10 @@ class Bounded(Allocation):
             )
         return self
 
+    @property
+    def nearness(self) -> AnyMetric:
+        return self.metric
+
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Bounded(self, task, rows)
 

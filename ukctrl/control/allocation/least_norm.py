@@ -120,6 +120,10 @@ class LeastNorm(Allocation):
             )
         return self
 
+    @property
+    def nearness(self) -> AnyMetric:
+        return self.metric
+
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _LeastNorm(self, task, rows)
 

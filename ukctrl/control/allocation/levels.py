@@ -204,6 +204,10 @@ class Damped(Allocation):
     null_space: AnyNullSpace | None = None
     """What the motors do where the task leaves them free; absent: nothing."""
 
+    @property
+    def nearness(self) -> AnyMetric:
+        return self.metric
+
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Damped(self, task, rows)
 
@@ -258,6 +262,10 @@ class Prioritized(Allocation):
     """Input metric ``R``, as of ``least_norm``."""
     null_space: AnyNullSpace | None = None
     """What the motors do where the last level leaves them free; absent: nothing."""
+
+    @property
+    def nearness(self) -> AnyMetric:
+        return self.metric
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Prioritized(self, task, rows)

@@ -29,6 +29,10 @@ FEASIBLE = 1e-11
 PROXIMAL, SETTLED = 1e-4, 1e-13
 """Weight of the proximal steps where ``P`` is singular, of a ``P`` of order one, and the change of
 ``x`` at which they have converged."""
+FELT = 1e-9
+"""Rows feel a direction whose singular value is more than this part of the largest."""
+SLIGHT = 1e-6
+"""What directions cost that no row feels, of a cost of order one, where proximal steps fail."""
 SOLVED = (1, 2)
 """Exit flags of a solution."""
 
@@ -51,9 +55,22 @@ def nearest(box: Box, q: Vector) -> Vector | None:
 
 def least_squares(X: Matrix, r: Vector, box: Box) -> Vector | None:
     r"""Return an ``x`` in the box with the least ``|X x - r|``; None where the box is empty."""
-    P = X.T @ X
-    size = max_abs(P) or 1.0
-    return _solved(P / size, -(X.T @ r) / size, box, PROXIMAL)
+    U, sigma, Vt = np.linalg.svd(X)
+    count = int(np.sum(sigma > FELT * (sigma[0] if len(sigma) else 0.0)))
+    lengths = np.full(len(Vt), sigma[0] if count else 1.0)
+    lengths[:count] = sigma[:count]
+    T = Vt.T / lengths  # in these coordinates the cost is a sum of squares
+    cost = np.zeros(len(Vt))
+    cost[:count] = 1.0
+    target = np.zeros(len(Vt))
+    target[:count] = U[:, :count].T @ r
+    firm = count == len(Vt)
+    room = Box(box.C @ T, *box[1:])
+    z = _solved(np.diag(cost), -target, room, 0.0 if firm else PROXIMAL)
+    if z is None and not firm:  # the proximal steps did not settle
+        cost[count:] = SLIGHT
+        z = _solved(np.diag(cost), -target, room, 0.0)
+    return None if z is None else T @ z
 
 
 def highest(direction: Vector, box: Box) -> Vector | None:
@@ -89,6 +106,18 @@ def _solved(P: Matrix, q: Vector, box: Box, proximal: float) -> Vector | None:
 def _room(C: Matrix, u: Vector, low: Vector, high: Vector) -> Box:
     """Return the ``x`` with ``low <= u + C x <= high``."""
     return Box(C, low - u, high - u)
+
+
+def stacked(*boxes: Box) -> Box:
+    """Return what lies in all boxes."""
+    C, low, high = (np.concatenate(parts) for parts in zip(*boxes, strict=True))
+    return Box(C, low, high)
+
+
+def _inside(box: Box, Z: Matrix, u: Vector) -> Box:
+    """Return the ``x`` with which ``u + Z x`` lies in a box."""
+    at = box.C @ u
+    return Box(box.C @ Z, box.low - at, box.high - at)
 
 
 INWARD = 1e-10
@@ -191,7 +220,12 @@ def _share(
 
 
 def relaxed(
-    problem: Problem, d: Vector, ends: NDArray[np.int64], scale: Vector, rank: RankPolicy
+    problem: Problem,
+    d: Vector,
+    ends: NDArray[np.int64],
+    scale: Vector,
+    rank: RankPolicy,
+    kept: Box | None = None,
 ) -> Vector:
     """Return the input within limits that serves the levels in their order, nearest to ``u0``.
 
@@ -206,8 +240,11 @@ def relaxed(
         ends: One past the last row of every level.
         scale: What each row is divided by before misses are added, shape ``(m,)``.
         rank: When a level counts as feeling a direction.
+        kept: What the inputs obey beside the limits, whatever the levels want; absent: nothing.
     """
     H, S, u0, low, high, _ = problem
+    box = Box(np.eye(len(u0)), low, high)
+    box = box if kept is None else stacked(box, kept)
     w, Z = np.zeros(len(u0)), np.eye(len(u0))
     rows, first = H @ S / scale[:, None], 0
     for last in ends.tolist():
@@ -217,13 +254,16 @@ def relaxed(
         first = last
         if not Z.shape[1]:
             break
-        y = least_squares(X, missing, _room(S @ Z, u0 + S @ w, low, high))
+        room = _inside(box, S @ Z, u0 + S @ w)
+        y = least_squares(X, missing, room)
+        if y is None and kept is not None:  # by rounding: what is kept goes before the level
+            y = nearest(room, Z.T @ w)
         if y is not None:
             w = w + Z @ y
         _, sigma, Qt = np.linalg.svd(X)
         Z = Z @ Qt[int(np.sum(sigma > rank.servo * size)) :].T
     if Z.shape[1]:
-        y = nearest(_room(S @ Z, u0 + S @ w, low, high), Z.T @ w)
+        y = nearest(_inside(box, S @ Z, u0 + S @ w), Z.T @ w)
         if y is not None:
             w = w + Z @ y
     return np.clip(u0 + S @ w, low, high)

@@ -2,7 +2,7 @@
 
 In order: ``kinematics`` (rows, compiled); ``constraint`` (what a constraint is, a stack of them);
 ``swarm``, ``frames``, ``joints``, ``closures`` and ``ground``;
-``geometry`` and ``energy``.
+``geometry`` and ``energy``; ``regions``, distances that others keep above zero.
 """
 
 from __future__ import annotations

@@ -298,6 +298,8 @@ class Loop:
         """
         if not self._direct or self.conditions.senses or not has_slopes(self.truth):
             return None
+        if self.law.keeper is not None and not self._sampled:
+            return None
         if self._sampled:
             return held_slopes(self.truth, t, q, v, self.held)
         if self._metered:

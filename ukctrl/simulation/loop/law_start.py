@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ukctrl.control.controller import Law, law_name
+from ukctrl.control.keep.keeper import Keeper
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.law_checks import started
 from ukctrl.simulation.loop.plants_over_time import passive_gains
@@ -44,7 +46,21 @@ def started_law(
         planning=planning,
         planned=scenario.start.planned,
     )
-    return started(scenario.controller, task)
+    law = started(scenario.controller, task)
+    if scenario.keep:
+        law.keeper = _keeper(scenario, task, law)
+    return law
+
+
+def _keeper(scenario: Scenario, task: Task, law: Law) -> Keeper:
+    """Return what keeps the limits of a scenario beside its servo rows, in the law's own order."""
+    allocation = scenario.controller.row_allocation
+    servo = Stack(task.servo, task.robot)
+    if allocation is None:
+        return Keeper(scenario.keep, task, servo)
+    levels = allocation.levels(servo)
+    order = levels if len(levels) > 1 else None
+    return Keeper(scenario.keep, task, servo, order, allocation.nearness)
 
 
 def start_of(scenario: Scenario, law: Law) -> tuple[Vector, Vector]:

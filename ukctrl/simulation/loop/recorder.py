@@ -12,6 +12,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.controller import Law
+from ukctrl.control.keep.barriers import left_of
 from ukctrl.core.algebra.factorisation import LONG, copy_into
 from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.algebra.multipliers import quick_multipliers
@@ -152,6 +153,11 @@ class Recorder:
             self._shapes |= dict.fromkeys((f"passive_{name}" for name in names), ())
             self._shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
             self._shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
+        self._limited: Stack | None = None
+        if law.keeper is not None:
+            self._limited, told = law.keeper.stack_on(robot), law.keeper.told()
+            self._shapes |= {"keep": (len(law.keeper.names),)}
+            self._shapes |= {name: value.shape for name, value in told.items()}
         self._shapes |= self.trail.shapes
         self._begin()
 
@@ -255,6 +261,7 @@ class Recorder:
             yield Call(copy_into, taken.energy, now("supplied_energy"))
         yield from self._places_of_frames(s)
         yield from self.trail.steps(now, s, taken.met)
+        yield from self._keeps(s)
         row = self._now, self._counts, self.block
         yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
         if taken.tells:
@@ -276,6 +283,16 @@ class Recorder:
         for k, site in self._watched:
             place = s.rotations[site.joint], s.translations[site.joint], site.translation
             yield Call(keep_place, *place, position[k])
+
+    def _keeps(self, s: Snapshot) -> Iterator[Step]:
+        """Yield what keeps how far the true robot is from its limits, and what that cost."""
+        keeper = self.law.keeper
+        if keeper is None or self._limited is None:
+            return
+        yield from self._limited.steps(s).every
+        yield Call(left_of, self._limited.rows, keeper.barriers, self._of_now("keep"))
+        for name, told in keeper.told().items():
+            yield Call(copy_into, told, self._of_now(name))
 
     def _reactions(self, truth: Dynamics, a: Vector, u: Vector) -> Iterator[Step]:
         s, rows, now = truth.snapshot, truth.passive.rows, self._of_now
@@ -435,6 +452,8 @@ class Recorder:
     def labels(self) -> Labels:
         """The names along every axis."""
         robot, servo, passive = self.truth.robot, self.servo, self.truth.passive
+        keeper = self.law.keeper
+        kept = keeper.labels() if keeper else {}
         return Labels(
             coordinates=robot.coordinates,
             coordinate_units=robot.coordinate_units,
@@ -450,4 +469,5 @@ class Recorder:
             passive_row_units=passive.units,
             passive_row_blocks=passive.blocks,
             frames=self.frames,
+            **kept,
         )

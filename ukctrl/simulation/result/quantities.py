@@ -28,6 +28,8 @@ class AxisText(NamedTuple):
     attribute: str
     """Of `Labels`."""
     meaning: str
+    always: bool = True
+    """Whether it stands in the file of a run that has no such axis as well."""
 
 
 AXIS_TEXTS = (
@@ -47,6 +49,16 @@ AXIS_TEXTS = (
         "passive_row",
         "passive_row_units",
         "unit of the passive row at position level",
+    ),
+    AxisText("keep_row", "keep_row", "keep_rows", "name of what is kept", False),
+    AxisText("keep_row_units", "keep_row", "keep_row_units", "its unit", False),
+    AxisText("keep_row_block", "keep_row", "keep_row_blocks", "the block it is of", False),
+    AxisText(
+        "keep_row_missed_units",
+        "keep_row",
+        "keep_row_missed_units",
+        "unit of its derivative that inputs change",
+        False,
     ),
     AxisText("frame", "frame", "frames", "name of the frame"),
     AxisText("axis", "axis", "axes", "axis of the world frame"),
@@ -85,6 +97,14 @@ class Labels:
     """Unit of each passive row at position level."""
     passive_row_blocks: tuple[str, ...] = ()
     """Name of the passive constraint that each row belongs to; absent: by the row's name."""
+    keep_rows: tuple[str, ...] = ()
+    """Names of the quantities that the law keeps at or above zero."""
+    keep_row_units: tuple[str, ...] = ()
+    """Unit of each of them."""
+    keep_row_blocks: tuple[str, ...] = ()
+    """Name of the block that each belongs to."""
+    keep_row_missed_units: tuple[str, ...] = ()
+    """Unit of the derivative of each that inputs change."""
     frames: tuple[str, ...] = ()
     """Names of the frames whose positions were recorded."""
 
@@ -122,6 +142,15 @@ class Labels:
     def blocks(self) -> tuple[str, ...]:
         """The servo blocks, in order of their first row."""
         return tuple(dict.fromkeys(self.row_blocks))
+
+    @property
+    def keep_blocks(self) -> tuple[str, ...]:
+        """The blocks of what is kept, in their order."""
+        return tuple(dict.fromkeys(self.keep_row_blocks))
+
+    def kept_rows(self, block: str | None) -> NDArray[np.intp]:
+        """Return the indices of the quantities of one block to keep, or of all."""
+        return np.flatnonzero([block in (None, name) for name in self.keep_row_blocks])
 
     def block_rows(self, block: str | None) -> NDArray[np.intp]:
         """Return the indices of the rows of one servo block, or of all."""
@@ -282,6 +311,22 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             (),
             "square of the innovation over its covariance, a reading: 1 on average if right",
             _one("1"),
+            False,
+        ),
+        "keep": _along("keep_row", "what is left of what is kept", always=False),
+        "keep_binding": Field(
+            ("keep_row",), "whether it changed the input at the last tick", _one("1"), False
+        ),
+        "keep_missed": Field(
+            ("keep_row",),
+            "by how much it gave way at the last tick",
+            lambda labels: labels.keep_row_missed_units,
+            False,
+        ),
+        "keep_given_up": _along(
+            "row",
+            "row acceleration that the servo rows did not get for what is kept",
+            lambda unit: per_second(per_second(unit)),
             False,
         ),
         "u_commanded": _along("actuator", "input that the law commanded", always=False),

@@ -53,8 +53,10 @@ def variables(samples: Samples) -> dict[str, Variable]:
     """Return everything a result file holds, by name; coordinates come first."""
     labels, table = samples.labels, {}
     table["time"] = Variable(("time",), samples.time, {"units": "s", "long_name": "time"}, True)
-    for name, axis, attribute, meaning in AXIS_TEXTS:
+    for name, axis, attribute, meaning, always in AXIS_TEXTS:
         texts = np.array([writable(entry) for entry in getattr(labels, attribute)], dtype=object)
+        if not (always or texts.size):
+            continue
         table[name] = Variable((axis,), texts, {"long_name": meaning}, True)
     limit = {"units": common_unit(labels.actuator_units), "long_name": "largest magnitude of input"}
     table["effort_limit"] = Variable(("actuator",), np.array(labels.effort_limit), limit)

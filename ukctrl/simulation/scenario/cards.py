@@ -17,6 +17,7 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller
 from ukctrl.control.disturbance.observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.control.keep import Keep
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
 from ukctrl.core.files import catalog, zoo
@@ -74,7 +75,7 @@ def completed(
             inner = _coded(inner, path, label, trust, DisturbanceObserver, key)
             observer = {**observer, "disturbance": inner}
         table["observer"] = _coded(observer, path, label, trust, Observer, "observer")
-    for key, base in (("servo", Constraint), ("effect", Effect)):
+    for key, base in (("servo", Constraint), ("keep", Keep), ("effect", Effect)):
         if isinstance(table.get(key), list):
             table[key] = [
                 _coded(entry, path, label, trust, base, f"{key}[{number}]")

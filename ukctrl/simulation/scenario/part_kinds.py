@@ -10,6 +10,7 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.null_space import AnyNullSpace
 from ukctrl.control.disturbance import AnyDisturbanceObserver
 from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.keep import AnyKeep
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 from ukctrl.simulation.effects import AnyEffect
@@ -23,6 +24,7 @@ UNIONS: dict[str, Any] = {
     "disturbance": AnyDisturbanceObserver,
     "null_space": AnyNullSpace,
     "constraint": AnyConstraint,
+    "keep": AnyKeep,
     "reference": AnyReference,
     "orientation": AnyOrientation,
     "effect": AnyEffect,

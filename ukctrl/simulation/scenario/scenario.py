@@ -17,6 +17,7 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller, NoControl
 from ukctrl.control.disturbance.observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.control.keep import AnyKeep, Keep
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
@@ -39,7 +40,7 @@ from ukctrl.simulation.scenario.scenario_tables import (
     Timing,
 )
 
-PARTS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Effect, Observer)
+PARTS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Keep, Effect, Observer)
 """What a user's own Python file may define."""
 
 
@@ -117,6 +118,8 @@ class Scenario:
     file's: ``{ use = "scara", gravity = [0, 0, 0] }``."""
     servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...] = ()
     """The constraints that the controller must enforce; none in a run without control."""
+    keep: tuple[AnyKeep | Annotated[Keep, Instance()], ...] = ()
+    """What shall stay at or above zero, whatever the controller asks for."""
     controller: AnyController | Annotated[Controller, Instance()] = NoControl()
     """The controller; in a file ``use`` names a card, and other keys override it. Absent, where
     there are no servo constraints: no control."""

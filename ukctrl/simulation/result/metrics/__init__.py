@@ -6,7 +6,8 @@ A norm adds metres to radians, so judge mixed tasks by the metrics of their bloc
 Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
 a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
 
-In order: ``metric`` (what one is) and ``metric_table`` (all of them).
+In order: ``metric`` (what one is), ``keep_metrics`` (of what the law keeps) and ``metric_table``
+(all of them).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["METRICS", "Metric", "compute", "describe", "unit_in"]
 
 
 def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dict[str, float]:
-    """Return every metric of a run, those of single servo blocks (`rms_phi.tool`) last.
+    """Return every metric of a run, those of single blocks (`rms_phi.tool`) last.
 
     Args:
         samples: The arrays of the run.
@@ -44,6 +45,10 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
                 values[f"{name}.{block}"] = (
                     values[name] if alone else metric.function(samples, block)
                 )
+    for block in samples.labels.keep_blocks:
+        for name, metric in METRICS.items():
+            if metric.per_keep and metric.function is not None:
+                values[f"{name}.{block}"] = metric.function(samples, block)
     return values
 
 
@@ -58,7 +63,7 @@ def describe(name: str, labels: Labels | None = None) -> Metric:
         UnknownName: There is no such metric.
     """
     base, _, block = name.partition(".")
-    if base not in METRICS or (block and not METRICS[base].per_block):
+    if base not in METRICS or (block and not (METRICS[base].per_block or METRICS[base].per_keep)):
         raise unknown_name("metric", name, METRICS)
     metric = METRICS[base]
     return metric if labels is None else metric._replace(unit=unit_in(name, labels))
@@ -72,6 +77,9 @@ def unit_in(name: str, labels: Labels) -> str:
             rows = labels.block_rows(name.partition(".")[2] or None)
             units = [labels.row_units[i] for i in rows]
             return common_unit(units if unit == "phi" else map(per_second, units))
+        case "keep":
+            kept = labels.kept_rows(name.partition(".")[2] or None)
+            return common_unit(labels.keep_row_units[i] for i in kept)
         case "passive_phi":
             return common_unit(labels.passive_row_units)
         case "force":

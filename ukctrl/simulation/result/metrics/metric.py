@@ -26,3 +26,5 @@ class Metric(NamedTuple):
     """False where it judges the integration: no merit of a controller that has less of it."""
     about_task: bool = False
     """True where it judges how the servo rows are met; a run without any has none."""
+    per_keep: bool = False
+    """Whether it exists for the blocks of what the law keeps, too."""

@@ -21,6 +21,7 @@ from ukctrl.simulation.result.measures import (
     time_mean,
     total,
 )
+from ukctrl.simulation.result.metrics.keep_metrics import KEEP_METRICS
 from ukctrl.simulation.result.metrics.metric import Metric, Value
 from ukctrl.simulation.result.samples import Samples
 
@@ -288,6 +289,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "friction_loss": friction_loss,
         "energy_drift": energy_drift,
         "saturated_fraction": saturated_fraction,
+        **KEEP_METRICS,
         "rms_estimate": rms_estimate,
         "rms_estimate_v": rms_estimate_v,
         "rms_disturbance": rms_disturbance,

@@ -3,8 +3,9 @@
 In order: ``scales``, what all share, and ``weak_grip``, what that costs; ``outcome_verdicts``: how
 the run ended, and how well the task was met (errors, settling); ``actuator_verdicts``: whether the
 actuators and the ground were up to it (grip, reach, limits, contacts); ``law_verdicts``: what the
-law gave up (motors at their limits, damping, priorities, a promised bound); ``estimate_verdict``:
-whether an observer is as good as it says;
+law gave up (motors at their limits, damping, priorities, a promised bound); ``keep_verdict``:
+whether everything was kept that the law keeps; ``estimate_verdict``: whether an observer is as good
+as it says;
 ``simulation_verdicts``: whether the simulation can be trusted (joint limits, drift and reactions of
 passive constraints, energy, halved steps). `belief`: the worst of them all.
 """
@@ -19,6 +20,7 @@ from ukctrl.simulation.result.record import Record
 from ukctrl.simulation.result.verdicts import (
     actuator_verdicts,
     estimate_verdict,
+    keep_verdict,
     outcome_verdicts,
     simulation_verdicts,
 )
@@ -74,6 +76,7 @@ def judge(result: Record) -> tuple[Verdict, ...]:
         actuator_verdicts.ground(result),
         outcome_verdicts.effects(result),
         *concessions(result),
+        *keep_verdict.kept(result),
         estimate_verdict.consistency(result),
         simulation_verdicts.joints(result),
         simulation_verdicts.drift(result),

@@ -1,0 +1,270 @@
+"""Runs that keep limits: closed forms, many random ones, and what is told of them."""
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+import tomli_w
+
+from ukctrl import Robot, Runtime, Scenario, check, replay, simulate
+from ukctrl.control.keep import KeepExpression
+from ukctrl.core.errors import InputError
+from ukctrl.core.number_text import quantity
+from ukctrl.simulation.handover.hand_over import hand_over
+
+WALL = {"kind": "expression", "name": "wall", "h": "1.0 - x", "unit": "m", "decay": 0.2}
+SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 6.0, "beta": 9.0}}
+TARGET = {"kind": "constant", "value": [2.0, 1.0]}
+
+
+def mass(keep, control=None, v=(0.0, 0.0), duration=3.0, **more):
+    """A free mass that is asked to go to x = 2, y = 1."""
+    timing = {"duration": duration, "sample": 0.001} | ({"control": control} if control else {})
+    servo = [{"kind": "joint_follows", "name": "place", "joints": ["x", "y"], "path": TARGET}]
+    start = {"q": [0.0, 0.0], "v": list(v)}
+    table = {
+        "title": "a mass before a wall", "robot": "particle", "servo": servo, "keep": keep,
+        "controller": SERVO, "timing": timing, "start": start, **more,
+    }  # fmt: skip
+    return Scenario.from_toml(tomli_w.dumps(table))
+
+
+@pytest.fixture(scope="module")
+def stopped():
+    return simulate(mass([WALL]))
+
+
+def test_before_a_wall_a_mass_follows_the_barrier_in_closed_form(stopped):
+    bound = np.flatnonzero(stopped["keep_binding"][:, 0])
+    first, last = bound[0], bound[-1]
+    np.testing.assert_array_equal(bound, np.arange(first, last + 1))  # once it binds, it does
+    assert last == len(stopped.time) - 1
+    t, p = stopped.time[first:] - stopped.time[first], 5.0
+    h, rate = 1.0 - stopped["q"][first, 0], -stopped["v"][first, 0]
+    exact = (h + (rate + p * h) * t) * np.exp(-p * t)
+    np.testing.assert_allclose(stopped["keep"][first:, 0], exact, atol=1e-7)
+    assert stopped["keep"].min() > -1e-9
+
+
+def test_the_axis_along_the_wall_is_served_as_without_it(stopped):
+    free = simulate(mass([]))
+    np.testing.assert_allclose(stopped["q"][:, 1], free["q"][:, 1], atol=1e-8)
+    assert free["q"][:, 0].max() > 1.9  # without, the same run goes through
+
+
+def test_a_joint_brakes_at_its_end_by_its_own_deceleration():
+    limits = {"kind": "joint_limits", "upper": {"x": 1.0}, "deceleration": 0.5}
+    run = simulate(mass([{**limits, "limits": ["positions"]}], control=1e-3, v=(0.5, 0.0)))
+    bound = run["keep_binding"].any(axis=1)
+    moving = bound & (run["v"][:, 0] > 0.05)
+    d, slow = 0.5, 0.5 * 0.1
+    left, v, a = 1.0 - run["q"][moving, 0], run["v"][moving, 0], run["a"][moving, 0]
+    fastest = np.sqrt(2.0 * d * left + slow**2) - slow
+    np.testing.assert_allclose(v[5:], fastest[5:], atol=1e-3)
+    np.testing.assert_allclose(a[5:], (-d * v / (v + slow))[5:], atol=5e-3)  # to a tick
+    assert run["keep"].min() > -1e-12
+
+
+def test_a_speed_is_kept():
+    limits = {"kind": "joint_limits", "speed": {"x": 0.3}, "limits": ["speeds"]}
+    run = simulate(mass([limits]))
+    assert 0.3 - 1e-6 < run["v"][:, 0].max() < 0.3 + 1e-9
+
+
+def test_a_law_of_ones_own_is_kept_too():
+    from ukctrl import control
+
+    class Push(control.Law):
+        def step(self, dynamics, memory):
+            return control.Command(np.array([3.0, 0.0]), np.zeros(0))
+
+    @dc.dataclass(frozen=True, kw_only=True)
+    class Pushing(control.Controller):
+        needs_servo = False
+
+        def start(self, task):
+            return Push(task)
+
+    scenario = mass([WALL], control=0.01)
+    run = simulate(dc.replace(scenario, controller=Pushing(), servo=()))
+    assert run.status == "completed", run.message
+    assert run["keep"].min() > -1e-12
+    assert run["q"][-1, 0] > 0.999
+
+
+def test_no_controller_is_needed_to_keep_a_limit():
+    thrown = dc.replace(mass([WALL], v=(2.0, 0.0)), servo=(), controller=None or
+                        Scenario.load("projectile").controller)  # fmt: skip
+    run = simulate(thrown)
+    assert run["keep"].min() > -1e-9
+    assert simulate(dc.replace(thrown, keep=()))["q"][-1, 0] > 5.0
+
+
+def test_what_is_kept_first_holds_where_not_all_can_be():
+    other = {"kind": "expression", "name": "ahead", "h": "x - 1.2", "unit": "m", "decay": 0.2}
+    run = simulate(mass([WALL, other], control=0.01))
+    assert run.metric("worst_margin.wall") > -1e-9
+    assert run["keep_missed"][:, 1].max() > 0.0
+    turned = simulate(mass([{**WALL, "order": 2}, {**other, "order": 1}], control=0.01))
+    assert turned["keep_missed"][-1, 0] > turned["keep_missed"][-1, 1]
+    assert turned.metric("worst_margin.wall") < -0.1
+
+
+def test_what_may_not_give_way_ends_the_run_and_names_the_conflict():
+    firm = {**WALL, "gives_way": False}
+    other = {**firm, "name": "ahead", "h": "x - 1.2"}
+    run = simulate(mass([firm, other], control=0.01))
+    assert run.status == "infeasible"
+    assert "rows to keep 'wall', 'ahead' contradict each other" in run.message
+
+
+def test_motors_that_are_too_weak_are_named():
+    limit = {"limit": 2.0}
+    motors = [{"kind": "joint", "joint": j, "name": j, **limit} for j in ("x", "y")]
+    scenario = mass([{**WALL, "gives_way": False}], control=0.01, v=(3.0, 0.0))
+    scenario = scenario.replace({"robot": {"use": "particle", "actuator": motors}})
+    run = simulate(scenario)
+    assert run.status == "infeasible"
+    assert "'wall' and the limits of 'x'" in run.message
+
+
+def test_a_run_tells_what_was_left_for_how_long_and_at_what_cost(stopped):
+    (said,) = [verdict.text for verdict in stopped.verdicts if verdict.subject == "keep"]
+    assert said.startswith("'wall' held with ")
+    assert f"it bound for {quantity(stopped.metric('time_at_limits'), 's')}" in said
+    assert "'place' was off by up to" in said
+    assert stopped.metric("worst_margin") == stopped["keep"].min()
+    assert stopped.metric("task_given_up") > 1.0
+
+
+def test_the_file_of_a_run_has_what_was_kept(stopped, tmp_path):
+    from ukctrl import Result
+
+    again = Result.load(stopped.save(tmp_path))
+    np.testing.assert_array_equal(again["keep"], stopped["keep"])
+    assert again.labels.keep_rows == ("wall",)
+    assert again.data["keep"].attrs["units"] == "m"
+
+
+def test_check_says_where_the_exact_task_goes_beyond():
+    found = check(mass([WALL], control=0.01))
+    (text,) = [text for text in found.warnings if "wall" in text]
+    assert "beyond 'wall' by 1 m" in text
+    outside = check(mass([{**WALL, "h": "-0.1 - x"}], control=0.01))
+    assert any("the start is beyond the limit 'wall' by 0.1 m" in text for text in outside.warnings)
+    fast = check(mass([WALL], control=0.01, v=(6.0, 0.0)))
+    assert any("faster than its decay lets it" in text for text in fast.warnings)
+
+
+def test_keep_needs_motors_and_its_own_names():
+    with pytest.raises(InputError, match="another block's already"):
+        simulate(mass([WALL, WALL]))
+
+
+PERIOD = 4e-3
+RANGES = {
+    "scara": {"lower": -2.0, "upper": 2.0, "speed": 2.0, "deceleration": 6.0},
+    "ur5": {"lower": -2.0, "upper": 2.0, "speed": 1.5, "deceleration": 3.0},
+    "panda": {"speed": 1.5, "deceleration": 3.0},
+}
+TOLERANCE = 2e-6  # rad, rad/s and m: the prediction of a tick misses terms of order T^4
+
+
+def random_run(robot, seed, keep):
+    """A robot that is asked to go beyond its joint ranges, as fast as its motors let it."""
+    rng, model, own = np.random.default_rng(seed), Robot.load(robot), RANGES[robot]
+    low = np.full(model.nq, own["lower"]) if "lower" in own else model.q_lower
+    high = np.full(model.nq, own["upper"]) if "upper" in own else model.q_upper
+    middle, half, side = 0.5 * (low + high), 0.5 * (high - low), rng.choice([-1.0, 1.0], model.nq)
+    q = middle + half * side * rng.uniform(0.2, 0.9, model.nq)
+    target = middle + 1.6 * half * side
+    path = {"kind": "constant", "value": target.tolist()}
+    limits = {"kind": "joint_limits", "name": "range", "decay": 0.05, **own}
+    table = {
+        "title": "beyond the range", "robot": robot,
+        "servo": [{"kind": "joint_follows", "name": "joints", "joints": list(model.dofs),
+                   "path": path}],
+        "controller": {"kind": "servo",
+                       "feedback": {"kind": "baumgarte", "alpha": 8.0, "beta": 16.0}},
+        "timing": {"duration": 1.2, "sample": PERIOD / 10, "control": PERIOD},
+        "start": {"q": q.tolist(), "v": [0.0] * model.nv},
+        "integrator": {"method": "RK4", "step": PERIOD / 10},
+        "keep": [limits] if keep else [],
+    }  # fmt: skip
+    return simulate(Scenario.from_toml(tomli_w.dumps(table))), low, high
+
+
+@pytest.mark.parametrize("robot", RANGES)
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 34))]
+)
+def test_a_robot_that_is_asked_to_leave_its_range_stays_within_it(robot, seed):
+    run, low, high = random_run(robot, seed, keep=True)
+    assert run.status == "completed", run.message
+    assert run["keep"].min() > -TOLERANCE
+    assert not run["keep_missed"].any()
+    assert run.metric("time_at_limits.range") > 0.1
+    free, _, _ = random_run(robot, seed, keep=False)
+    q = free["q"]
+    assert max((low - q).max(), (q - high).max()) > 0.1  # without, the same run leaves it
+
+
+STARTS = {
+    "scara": [0.5, -0.9, 0.4, 0.0],
+    "ur5": [0.2, -1.2, 1.5, -0.4, 0.8, 0.3],
+    "panda": [0.1, -0.4, 0.2, -2.0, 0.3, 1.8, 0.5],
+}
+
+
+@pytest.mark.parametrize("robot", STARTS)
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 12))]
+)
+def test_a_tool_that_is_led_through_a_wall_stays_before_it(robot, seed):
+    rng, model = np.random.default_rng(seed), Robot.load(robot)
+    q = np.array(STARTS[robot]) + 0.2 * rng.standard_normal(model.nq)
+    goal = {"kind": "constant", "value": (q + rng.uniform(-1.0, 1.0, model.nq)).tolist()}
+    table = {
+        "title": "through a wall", "robot": robot,
+        "servo": [{"kind": "joint_follows", "name": "joints", "joints": list(model.dofs),
+                   "path": goal}],
+        "controller": {"kind": "servo",
+                       "feedback": {"kind": "baumgarte", "alpha": 8.0, "beta": 16.0}},
+        "timing": {"duration": 1.0, "sample": PERIOD / 10, "control": PERIOD},
+        "start": {"q": q.tolist(), "v": [0.0] * model.nv}, "monitor": {"frames": ["tool"]},
+        "integrator": {"method": "RK4", "step": PERIOD / 10},
+    }  # fmt: skip
+    free = simulate(Scenario.from_toml(tomli_w.dumps(table)))["frame_position"][:, 0]
+    way = free[-1] - free[0]
+    normal = -way / np.linalg.norm(way)
+    wall = {"kind": "half_space", "name": "wall", "frame": "tool", "normal": normal.tolist(),
+            "point": (free[0] + 0.5 * way).tolist()}  # fmt: skip
+    kept = simulate(Scenario.from_toml(tomli_w.dumps({**table, "keep": [wall]})))
+    assert kept.status == "completed", kept.message
+    assert not kept["keep_missed"].any()
+    assert kept["keep"].min() > -TOLERANCE
+    assert kept["keep"].min() < 0.02 * np.linalg.norm(way)  # it does go there
+    assert ((free - wall["point"]) @ normal).min() < -0.02  # and without, through
+
+
+def test_a_handed_over_controller_keeps_the_same(tmp_path):
+    scenario = mass([WALL], control=0.01, duration=1.0).replace({"timing.sample": 0.01})
+    run = simulate(scenario)
+    assert run["keep_binding"].any()
+    told = hand_over(scenario, run, tmp_path)
+    assert told.replay.identical, str(told.replay)
+    assert replay(Runtime.load(tmp_path), tmp_path / "motion.csv").identical
+
+
+def test_a_thing_to_keep_of_ones_own_needs_trust(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from ukctrl.control.keep import KeepExpression\n\n\nclass Mine(KeepExpression):\n"
+        "    pass\n"
+    )
+    table = mass([WALL]).to_table()
+    table["keep"] = [{"kind": "./mine.py:Mine", "name": "mine", "h": "1.0 - x"}]
+    (tmp_path / "own.toml").write_text(tomli_w.dumps(table))
+    with pytest.raises(InputError, match="--trust"):
+        Scenario.load(tmp_path / "own.toml")
+    (own,) = Scenario.load(tmp_path / "own.toml", trust=True).keep
+    assert isinstance(own, KeepExpression)

@@ -1,0 +1,279 @@
+"""What is kept: rows against differences, bounds under the hold, the program against others."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize, nnls
+
+from ukctrl import Robot, Task
+from ukctrl.control.allocation.within_limits import Box, Problem, relaxed, stacked
+from ukctrl.control.keep import (
+    JointLimits,
+    KeepBox,
+    KeepCylinder,
+    KeepDistance,
+    KeepExpression,
+    KeepHalfSpace,
+    KeepSphere,
+)
+from ukctrl.control.keep.barriers import least_of
+from ukctrl.control.keep.keeper import Keeper, after
+from ukctrl.control.keep.program import above, conflicting_set, given_way, is_empty
+from ukctrl.core.algebra.rank_policy import RANK
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
+
+UR5 = Robot.load("ur5")
+ARM = Robot.load("two_link")
+HERE = {"frame": "tool", "center": [0.3, 0.2, 0.4]}
+REGIONS = [
+    KeepHalfSpace(frame="tool", point=[0.1, 0.2, 0.3], normal=[1.0, -2.0, 0.5]),
+    KeepSphere(radius=0.2, **HERE),
+    KeepSphere(radius=0.9, stay="inside", **HERE),
+    KeepCylinder(radius=0.1, axis=[1.0, 0.3, 0.2], **HERE),
+    KeepCylinder(radius=0.9, axis=[1.0, 0.3, 0.2], stay="inside", **HERE),
+    KeepBox(size=[2.0, 1.5, 1.0], rpy=[0.3, -0.2, 0.9], **HERE),
+    KeepBox(size=[0.2, 0.1, 0.3], rpy=[0.3, -0.2, 0.9], stay="outside", **HERE),
+    KeepBox(size=[3.0, 2.5, 3.3], rpy=[0.3, -0.2, 0.9], stay="outside", **HERE),
+    KeepDistance(frames=("tool", "forearm"), at_least=0.1),
+    KeepDistance(frames=("tool", "world"), at_most=1.5),
+    KeepExpression(h=["1.5 - shoulder_pan*shoulder_lift", "t*sin(elbow) + 2"]),
+    KeepExpression(h="2.0 - v.shoulder_pan*cos(elbow) - t*v.elbow"),
+    JointLimits(),
+]
+
+
+def task_of(robot, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    q = robot.integrate(robot.neutral, 0.5 + rng.standard_normal(robot.nv))
+    return Task(robot=robot, servo=(), q=q, v=rng.standard_normal(robot.nv), **more)
+
+
+def keeper_of(keeps, task):
+    return Keeper(keeps, task, Stack(task.servo, task.robot))
+
+
+def left(keeper, stack, snapshot, t, q, v):
+    snapshot.move(q, v, t)
+    h, _ = keeper.state_of(stack.write(snapshot))
+    return h
+
+
+@pytest.mark.parametrize("keep", REGIONS, ids=lambda keep: f"{keep.kind}")
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):
+    task = task_of(UR5, seed)
+    keeper = keeper_of([keep], task)
+    stack, s = keeper.stack_on(UR5), UR5.snapshot(task.q, task.v, 0.3)
+    a = np.random.default_rng(seed + 10).standard_normal(UR5.nv)
+    e = 1e-5
+
+    def at(step):
+        q = UR5.integrate(task.q, step * task.v + 0.5 * step * step * a)
+        return left(keeper, stack, s, 0.3 + step, q, task.v + step * a)
+
+    before, now, later = at(-e), at(0.0), at(e)
+    row, sign, *_, degree, _, _ = keeper.barriers
+    rows = stack.write(s)
+    top = sign * (rows.A[row] @ a - rows.b[row])
+    first, second = (later - before) / (2.0 * e), (later - 2.0 * now + before) / e**2
+    # Differences: steps of 1e-5 leave 1e-16 / 1e-10 of rounding in second ones.
+    s.move(task.q, task.v, 0.3)
+    rows = stack.write(s)
+    top, rate = sign * (rows.A[row] @ a - rows.b[row]), sign * rows.beta[row]
+    np.testing.assert_allclose(np.where(degree == 2, rate, top), first, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(top[degree == 2], second[degree == 2], rtol=1e-4, atol=1e-3)
+
+
+HOLDS = [(pole, period) for pole in (2.0, 20.0, 100.0) for period in (1e-3, 1e-2)]
+
+
+@pytest.mark.parametrize(("pole", "period"), HOLDS)
+def test_a_barrier_under_the_hold_is_never_crossed_between_ticks(pole, period):
+    rng = np.random.default_rng(0)
+    worst = np.inf
+    for _ in range(200):
+        h = rng.uniform(0.0, 1.0)
+        rate = rng.uniform(-pole * h, 1.0)
+        for _ in range(50):
+            w = least_of(2, h, rate, pole, 0.0, period) + rng.choice([0.0, 0.0, 10.0])
+            x = np.linspace(0.0, period, 11)
+            way = h + rate * x + 0.5 * w * x * x
+            worst = min(worst, float(way.min()))
+            h, rate = float(way[-1]), rate + period * w
+            assert rate + pole * h >= -1e-12
+    assert worst >= -1e-14
+
+
+@pytest.mark.parametrize(("brake", "period"), [(1.0, 1e-3), (8.0, 1e-2), (50.0, 2e-2)])
+def test_a_joint_always_stops_before_its_end_and_never_brakes_harder_than_it_can(brake, period):
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        h = rng.uniform(0.0, 1.0)
+        fastest = np.sqrt(2.0 * brake * h + (0.1 * brake) ** 2) - 0.1 * brake
+        rate = -fastest * rng.uniform(-1.0, 1.0)
+        for _ in range(50):
+            w = least_of(2, h, rate, 10.0, brake, period)
+            assert w <= brake * (1.0 + 1e-9)
+            w += rng.choice([0.0, 0.0, 30.0])
+            x = np.linspace(0.0, period, 11)
+            way = h + rate * x + 0.5 * w * x * x
+            assert way.min() >= -1e-12
+            h, rate = float(way[-1]), rate + period * w
+
+
+def test_a_joint_comes_to_rest_at_its_end_without_chatter():
+    h, rate, period, asked = 1.0, 0.0, 4e-3, -50.0
+    given = []
+    for _ in range(1000):
+        w = max(asked, least_of(2, h, rate, 10.0, 3.0, period))
+        given.append(w)
+        h, rate = h + period * rate + 0.5 * period**2 * w, rate + period * w
+    assert 0.0 <= h < 1e-6
+    assert np.abs(np.diff(given[-500:])).max() < 1e-3
+
+
+def test_without_a_hold_bounds_are_the_limits_of_those_under_it():
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        h, rate, pole = rng.uniform(0.0, 1.0), rng.uniform(-1.0, 1.0), rng.uniform(1.0, 50.0)
+        for degree in (1, 2):
+            short = least_of(degree, h, rate, pole, 0.0, 1e-7)
+            np.testing.assert_allclose(least_of(degree, h, rate, pole, 0.0, 0.0), short, rtol=1e-4)
+
+
+def random_program(seed):
+    """Rows to keep, some of them the same or zero, and levels of rows, within limits."""
+    rng = np.random.default_rng(seed)
+    nu, k, m = rng.integers(1, 7), rng.integers(1, 9), rng.integers(0, 6)
+    C, H = rng.standard_normal((k, nu)), rng.standard_normal((m, nu))
+    if seed % 4 == 0 and k > 1:
+        C[1] = C[0]
+    if seed % 5 == 0 and m > 1:
+        H[1] = H[0]
+    low, high = -rng.uniform(0.5, 3.0, nu), rng.uniform(0.5, 3.0, nu)
+    inside = low + (high - low) * rng.uniform(size=nu)
+    return C, H, C @ inside - rng.uniform(0.0, 0.3, k), low, high, 3.0 * rng.standard_normal(nu)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_nearest_input_is_that_of_another_solver(seed):
+    C, _, least, low, high, wanted = random_program(seed)
+    nu = len(wanted)
+    problem = Problem(np.zeros((0, nu)), np.eye(nu), wanted, low, high, 0)
+    none = np.zeros(0, dtype=np.int64)
+    u = relaxed(problem, np.zeros(0), none, np.zeros(0), RANK, Box(*above(C, least)))
+    # Lawson & Hanson's least distance programming, by non-negative least squares.
+    G = np.vstack([C, np.eye(nu), -np.eye(nu)])
+    right = np.concatenate([least, low, -high]) - G @ wanted
+    E, f = np.vstack([G.T, right]), np.append(np.zeros(nu), 1.0)
+    r = E @ nnls(E, f)[0] - f
+    assert (C @ u - least >= -1e-9).all()
+    np.testing.assert_allclose(u, wanted - r[:-1] / r[-1], atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_input_that_keeps_the_rows_is_better_for_the_first_level(seed):
+    C, H, least, low, high, wanted = random_program(seed)
+    nu, ends = len(wanted), np.array([len(H)], dtype=np.int64)
+    problem = Problem(H, np.eye(nu), wanted, low, high, len(H))
+    d = H @ wanted
+    u = relaxed(problem, d, ends, np.ones(len(H)), RANK, Box(*above(C, least)))
+    assert (C @ u - least >= -1e-9).all()
+    # The slope of a convex cost points away from every input that is allowed.
+    slope = H.T @ (H @ u - d)
+    best = linprog(
+        slope, A_ub=-C, b_ub=-least + 1e-9, bounds=list(zip(low, high, strict=True)), method="highs"
+    )
+    assert best.success
+    assert slope @ u <= best.fun + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_that_cannot_all_be_kept_give_way_level_by_level(seed):
+    rng = np.random.default_rng(seed)
+    nu = int(rng.integers(1, 5))
+    C, least = rng.standard_normal((4, nu)), rng.uniform(-1.0, 4.0, 4)
+    limits = Box(np.eye(nu), np.full(nu, -0.5), np.full(nu, 0.5))
+    levels = [np.array([0, 1]), np.array([2, 3])]
+    reduced, missed = given_way(limits, C, least, levels)
+    box = stacked(limits, above(C, reduced - 1e-8))
+    assert not is_empty(box)
+    # The first level alone, as bounded least squares.
+    first = levels[0]
+    alone = minimize(
+        lambda x: 0.5 * np.sum(np.maximum(least[first] - C[first] @ x, 0.0) ** 2),
+        np.zeros(nu),
+        bounds=[(-0.5, 0.5)] * nu,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    np.testing.assert_allclose(0.5 * np.sum(missed[first] ** 2), alone.fun, atol=1e-6)
+
+
+def test_a_conflict_is_named_by_the_smallest_set():
+    C = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    least = np.array([0.2, 0.1, -1.0, 0.7])
+    limits = Box(np.eye(2), np.full(2, -1.0), np.full(2, 1.0))
+    motors, rows = conflicting_set(limits, C, least)
+    assert (motors.tolist(), rows.tolist()) == ([], [0, 1])
+    motors, rows = conflicting_set(limits, C[2:], np.array([0.0, 1.5]))
+    assert (motors.tolist(), rows.tolist()) == ([1], [1])
+
+
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        ({"kind": JointLimits, "joints": ["sholder"]}, "did you mean 'shoulder'"),
+        ({"kind": JointLimits, "upper": {"sholder": 1.0}}, "did you mean 'shoulder'"),
+        ({"kind": JointLimits, "lower": 1.0, "upper": 1.05, "margin": 0.1}, "two margins"),
+        ({"kind": KeepHalfSpace, "frame": "tol", "point": [0.0] * 3, "normal": [1.0, 0.0, 0.0]},
+         "did you mean"),
+        ({"kind": KeepDistance, "frames": ("tool", "tool"), "at_least": 0.1}, "two frames"),
+        ({"kind": KeepExpression, "h": "1 - sholder"}, "did you mean 'shoulder'"),
+        ({"kind": KeepExpression, "h": "1 - shoulder", "decay": 1e-3}, "at least the control"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_the_robot_is_refused_by_name(keep, message):
+    fields = {key: value for key, value in keep.items() if key != "kind"}
+    with pytest.raises(InputError, match=message) as caught:
+        keeper_of([keep["kind"](**fields)], task_of(ARM, period=1e-2))
+    assert str(caught.value).startswith("keep[0]")
+
+
+def test_a_deceleration_is_asked_for_where_motors_have_no_limits():
+    with pytest.raises(InputError, match="deceleration of joint 'q1' must be given"):
+        keeper_of([JointLimits(upper={"q1": 1.0})], task_of(Robot.load("scara")))
+
+
+def test_the_deceleration_of_the_motors_is_half_of_what_they_give_at_the_start():
+    task = task_of(ARM)
+    keeper = keeper_of([JointLimits(limits=("positions",))], task)
+    dynamics = Dynamics(ARM)
+    dynamics.move(0.0, task.q, task.v)
+    s = dynamics.snapshot
+    room = ARM.effort_limit - np.abs(s.nle - s.f)  # what is left beside the load
+    alone = np.min(room[:, None] / np.abs(s.M), axis=0)
+    np.testing.assert_allclose(keeper.barriers.brake, 0.5 * np.repeat(alone, 2), rtol=1e-9)
+
+
+def test_blocks_are_told_apart():
+    task = task_of(ARM)
+    wall = {"frame": "tool", "point": [0.0] * 3, "normal": [0.0, 0.0, 1.0]}
+    keeper = keeper_of([KeepHalfSpace(**wall), KeepHalfSpace(**wall)], task)
+    assert keeper.blocks == ("tool", "tool_2")
+    with pytest.raises(InputError, match="another block's already"):
+        keeper_of([KeepHalfSpace(**wall), KeepHalfSpace(name="tool", **wall)], task)
+    with pytest.raises(InputError, match="without dots"):
+        KeepHalfSpace(name="a.b", **wall)
+
+
+def test_units_follow_from_those_of_what_is_kept():
+    assert [after("m", 2), after("m/s", 1), after("rad", 1), after("", 2)] == [
+        "m/s^2", "m/s^2", "rad/s", "1/s^2",
+    ]  # fmt: skip
+
+
+def test_an_unknown_joint_is_an_unknown_name():
+    with pytest.raises(UnknownName):
+        keeper_of([JointLimits(joints=("nobody",))], task_of(ARM))

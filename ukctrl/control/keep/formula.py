@@ -1,0 +1,42 @@
+"""A formula that stays at or above zero."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from ukctrl.control.keep.keep import Degree, Keep, Kept, Side
+from ukctrl.control.task import Task
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints.joints import Expression, Text
+
+OF_VELOCITIES = re.compile(r"\bv\s*\.")
+"""How a formula names a velocity."""
+
+
+@spec
+class KeepExpression(Keep):
+    r"""A formula stays at or above zero: $h(q, t) \ge 0$, or with velocities $h(q, v, t) \ge 0$.
+
+    Derivatives are exact. One with a velocity in it has relative degree 1, another one 2.
+    """
+
+    kind: Literal["expression"] = "expression"
+    h: Text
+    """One formula or a list of them, over coordinate names, velocities ``v.q1`` and ``t``."""
+    unit: str = ""
+    """Unit of ``h``, such as ``"rad"``; for labels only."""
+
+    def keeps(self, task: Task) -> Kept:
+        texts = (self.h,) if isinstance(self.h, str) else self.h
+        block, fast = self.name or "expression", any(map(OF_VELOCITIES.search, texts))
+        unit = self.unit.removesuffix("/s") if fast else self.unit
+        row = Expression(
+            name=block, unit=unit, psi=texts if fast else None, phi=None if fast else texts
+        )
+        degree: Degree = 1 if fast else 2
+        names = ("",) if len(texts) == 1 else tuple(str(i + 1) for i in range(len(texts)))
+        sides = (
+            Side(name, self.unit, i, 1.0, 0.0, degree, self.margin) for i, name in enumerate(names)
+        )
+        return Kept(block, row, tuple(sides))

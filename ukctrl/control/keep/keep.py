@@ -1,0 +1,87 @@
+"""What a thing to keep is: rows of a constraint, and on which side of each to stay."""
+
+from __future__ import annotations
+
+import abc
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AfterValidator
+
+from ukctrl.control.task import Task
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Index, NonNegative, Seconds, spec
+from ukctrl.mechanics.constraints.constraint import Constraint
+
+Degree = Literal[1, 2]
+
+
+class Side(NamedTuple):
+    r"""One quantity that stays at or above zero: $h = s\,\phi + c$, or $h = s\,\beta + c$."""
+
+    name: str
+    """What it is called within its block; empty for the only one."""
+    unit: str
+    """Unit of ``h``."""
+    row: int
+    """Row of the constraint."""
+    sign: float
+    shift: float
+    """$c$ [unit]."""
+    degree: Degree = 2
+    """How often ``h`` is differentiated until the input appears: of ``phi`` 2, of ``beta`` 1."""
+    margin: float = 0.0
+    """How far from zero to stay [unit]."""
+    brake: float = 0.0
+    """Deceleration within which it must be possible to stop before ``h`` is zero [unit/s^2]; zero:
+    an exponential barrier."""
+
+
+class Kept(NamedTuple):
+    """What one table of a file keeps."""
+
+    block: str
+    """What its rows are called together."""
+    constraint: Constraint
+    """What writes the rows of which ``h`` is made."""
+    sides: tuple[Side, ...]
+
+
+def _check_name(name: str) -> str:
+    if "." in name:
+        raise InputError(f"must be without dots, which part a block from its rows; got '{name}'.")
+    return name
+
+
+@spec
+class Keep(abc.ABC):
+    r"""Something that stays at or above zero, as a user writes it.
+
+    With the pole $p = 1/\tau$ an exponential barrier asks for $\ddot h + 2 p \dot h + p^2 h \ge 0$,
+    and of a quantity whose first derivative the inputs change for $\dot h + p h \ge 0$.
+    """
+
+    name: Annotated[str, AfterValidator(_check_name)] = ""
+    """Name of the block; absent: what it is about."""
+    decay: Seconds = 0.1
+    r"""Time $\tau$ in which a distance to the limit shrinks to a third at the fastest [s]; with a
+    hold at least the control period."""
+    margin: NonNegative = 0.0
+    """How far from the limit to stay [unit of ``h``]."""
+    order: Index | None = None
+    """Which gives way where not all can be kept: the highest first; absent: its place in the
+    file."""
+    gives_way: bool = True
+    """Whether it may; where one that may not would have to, the run ends."""
+
+    @abc.abstractmethod
+    def keeps(self, task: Task) -> Kept:
+        """Return what is kept, of the believed robot.
+
+        Raises:
+            InputError: It does not fit the robot.
+        """
+
+
+def only(block: str, constraint: Constraint, margin: float, sign: float = 1.0) -> Kept:
+    """Return what keeps the only row of a constraint, a distance [m], above zero, or below."""
+    return Kept(block, constraint, (Side("", "m", 0, sign, 0.0, margin=margin),))

@@ -1,0 +1,266 @@
+"""What looks at every input of a law, whichever it is, and changes it where it must."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from ukctrl.control.allocation.input_limits import InputLimits
+from ukctrl.control.allocation.metric import AnyMetric, InputMetric
+from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
+from ukctrl.control.allocation.within_limits import Box, Problem, relaxed
+from ukctrl.control.keep.barriers import Account, Barriers, left_of, nothing_binds
+from ukctrl.control.keep.keep import Keep, Kept
+from ukctrl.control.keep.program import Indices, above, conflicting_set, given_way
+from ukctrl.control.task import Task
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra import separate
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
+from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Robot
+
+PASSES = 6
+"""So often at most the end of a tick is predicted anew, each time with the input found before."""
+SAME = 1e-8
+"""A prediction that changes by less than this part of what is asked needs no further pass."""
+AT = 1e-7
+"""A row binds within this part of its terms."""
+
+
+class CannotBeKept(InfeasibleConstraint):
+    """No input within the motors' limits keeps everything that may not give way."""
+
+    def __init__(self, kept: Sequence[str], motors: Sequence[str]) -> None:
+        self.rows, self.miss, self.rank, self.count, self.advice = (), (), 0, 0, None
+        limits = f" and the limits of {quoted(motors)}" if motors else ""
+        UkctrlError.__init__(
+            self,
+            f"rows to keep {quoted(kept)}{limits} contradict each other, and none may give way. "
+            "Let one (gives_way = true), or start further from these limits, or slower.",
+        )
+
+
+@final
+class Keeper:
+    """Things to keep, bound to a believed robot and its task.
+
+    Attributes:
+        names: Of the quantities, ``block.side``.
+        units: Of the quantities.
+        blocks: Which block each belongs to.
+        barriers: What each asks.
+        account: What was found at the last tick.
+
+    Args:
+        keeps: What is kept, as in a file.
+        task: The task, with the believed robot.
+        servo: The servo rows that give way to it.
+        order: The order in which they do, the last first; absent: block by block.
+        metric: In which an input is near to another.
+    """
+
+    def __init__(
+        self,
+        keeps: Sequence[Keep],
+        task: Task,
+        servo: Stack,
+        order: Order | None = None,
+        metric: AnyMetric = "effort",
+    ) -> None:
+        importlib.import_module("daqp")  # now, so that no tick waits for it, or finds it missing
+        self._task, self.servo = task, servo
+        self._kept = tuple(self._read(keeps, task))
+        self.period = float(task.period or 0.0)
+        sides = [(k, side) for k, kept in enumerate(self._kept) for side in kept.sides]
+        self.stack = self.stack_on(task.robot)
+        starts = np.cumsum([0, *(len(part.names) for part in self.stack.attached)])
+        self.blocks = tuple(self._kept[k].block for k, _ in sides)
+        self.names = tuple(
+            f"{self._kept[k].block}.{side.name}".removesuffix(".") for k, side in sides
+        )
+        self.units = tuple(side.unit for _, side in sides)
+        self.missed_units = tuple(after(side.unit, side.degree) for _, side in sides)
+        self.barriers = Barriers(
+            np.array([starts[k] + side.row for k, side in sides], dtype=np.int64),
+            np.array([side.sign for _, side in sides]),
+            np.array([side.shift for _, side in sides]),
+            np.array([side.margin for _, side in sides]),
+            np.array([side.degree for _, side in sides], dtype=np.int64),
+            np.array([1.0 / keeps[k].decay for k, _ in sides]),
+            np.array([side.brake for _, side in sides]),
+        )
+        self._levels = _levels(keeps, np.array([k for k, _ in sides]))
+        self._firm = np.array([not keeps[k].gives_way for k, _ in sides])
+        h, rate, least, binding, missed = np.zeros((5, len(sides)))
+        gained, size = np.zeros((2, len(self.stack)))
+        found = h, rate, least, binding, missed
+        self.account = Account(*found, np.zeros(len(servo)), gained, size)
+        self._limits, self._metric = InputLimits(None, task), InputMetric(metric, task)
+        self._order = Ordered(order, servo) if len(servo) else None
+        self._scale = np.zeros(0)
+        if self._order is not None:
+            self._scale = row_scale(servo, self._metric, task)[self._order.rows]
+        self._ahead = Dynamics(task.robot, task.rank, task.gains) if self.period else None
+        self._there = self.stack_on(task.robot)
+
+    def _read(self, keeps: Sequence[Keep], task: Task) -> Iterator[Kept]:
+        taken: dict[str, int] = {}
+        if not task.robot.nu:
+            raise InputError(
+                f"keep needs motors; robot '{task.robot.name}' has none, and nothing can be kept."
+            )
+        for number, keep in enumerate(keeps):
+            with blaming(f"keep[{number}]"):
+                if keep.decay < (task.period or 0.0):
+                    raise InputError(
+                        f"decay must be at least the control period, {task.period:g} s; got "
+                        f"{keep.decay:g} s. No input holds for less."
+                    )
+                kept = keep.keeps(task)
+            taken[kept.block] = taken.get(kept.block, 0) + 1
+            if taken[kept.block] > 1 and keep.name:
+                raise InputError(f"keep[{number}]: name '{keep.name}' is another block's already.")
+            times = taken[kept.block]
+            yield kept if times == 1 else kept._replace(block=f"{kept.block}_{times}")
+
+    def stack_on(self, robot: Robot) -> Stack:
+        """Return the rows of which the quantities are made, on a robot of the same freedoms."""
+        return Stack([kept.constraint for kept in self._kept], robot, key="keep")
+
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        """Yield what changes the input of a tick where it must, after the law has written it."""
+        d, u = dynamics, tick.u
+        a, low, high = np.zeros(d.robot.nv), np.zeros(len(u)), np.zeros(len(u))
+        yield from self.stack.steps(d.snapshot).every
+        yield from self._limits.steps(d.snapshot, np.zeros(0), low, high)
+        yield Call(separate.acceleration, d.ties, d.a_free, d.G, u, a)
+        given = self.stack.rows, self.barriers, self.period, a, u, low, high, self.account
+
+        def care(code: int) -> None:
+            self._keep(d, u, low, high)
+
+        yield Call(nothing_binds, *given, fault=care)
+
+    def _keep(self, dynamics: Dynamics, u: Vector, low: Vector, high: Vector) -> None:
+        """Write the input that keeps what is to be kept, and what that costs."""
+        if not np.isfinite(u).all():
+            return  # of which the loop complains
+        wanted, account = u.copy(), self.account
+        rows, (row, sign, *_) = self.stack.rows, self.barriers
+        C = sign[:, None] * (rows.A[row] @ dynamics.G)
+        free = sign * (rows.A[row] @ dynamics.a_free - rows.b[row])
+        size = np.abs(account.least) + np.abs(free) + 1e-300
+        limits = Box(np.eye(len(u)), low, high)
+        falls, missed = self._falls(dynamics, C @ wanted + free, wanted), np.zeros(len(C))
+        least = account.least - free + falls
+        inside = bool((wanted >= low).all() and (wanted <= high).all())
+        if inside and (C @ wanted >= least).all():
+            return
+        for _ in range(PASSES):
+            least = account.least - free + falls
+            reduced, missed = given_way(limits, C, least, self._levels)
+            if missed[self._firm].any():
+                raise self._conflict(limits, C, least)
+            u[:] = self._nearest(dynamics, wanted, low, high, Box(*above(C, reduced)))
+            before, falls = falls, self._falls(dynamics, C @ u + free, u)
+            if (np.abs(falls - before) <= SAME * size).all():
+                break
+        near = AT * (size + np.abs(C) @ np.abs(u))
+        account.binding[:] = C @ u - reduced <= near
+        account.missed[:] = missed
+        if self._order is not None:
+            A = self.servo.write(dynamics.snapshot).A
+            account.given_up[:] = A @ (dynamics.G @ (wanted - u))
+
+    def _falls(self, dynamics: Dynamics, now: Vector, u: Vector) -> Vector:
+        """Return what each row loses on average until the end of the tick, by a prediction of it.
+
+        The weights and stages are those of Nyström's method of order 4.
+        """
+        if self._ahead is None:
+            return np.zeros(len(now))
+        s, period, robot, ahead = dynamics.snapshot, self.period, dynamics.robot, self._ahead
+        row, sign, first = self.barriers.row, self.barriers.sign, dynamics.acceleration(u)
+        loses, a = np.zeros(len(now)), first
+        for part, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+            step, pull = part * period, a if part == 1.0 else first
+            way = step * (s.v + 0.5 * step * pull)
+            ahead.move(s.t + step, robot.integrate(s.q, way), s.v + step * a)
+            rows, a = self._there.write(ahead.snapshot), ahead.acceleration(u)
+            loses += weight / 6.0 * (now - sign * (rows.A[row] @ a - rows.b[row]))
+        return np.maximum(loses, 0.0)
+
+    def _nearest(
+        self, dynamics: Dynamics, wanted: Vector, low: Vector, high: Vector, kept: Box
+    ) -> Vector:
+        """Return the input in a box that costs the servo rows least, and is nearest to another."""
+        S, nu = self._metric.freedoms(dynamics), len(wanted)
+        H, ends = np.zeros((0, nu)), np.zeros(0, dtype=np.int64)
+        if self._order is not None:
+            A = self.servo.write(dynamics.snapshot).A
+            H, ends = dynamics.servo_matrix(A)[self._order.rows], self._order.ends
+        problem = Problem(H, S, wanted, low, high, len(H))
+        return relaxed(problem, H @ wanted, ends, self._scale, self._task.rank, kept)
+
+    def _conflict(self, limits: Box, C: Matrix, least: Vector) -> CannotBeKept:
+        firm = np.flatnonzero(self._firm)
+        motors, rows = conflicting_set(limits, C[firm], least[firm])
+        return CannotBeKept(
+            [self.names[firm[i]] for i in rows], [self._limits.names[i] for i in motors]
+        )
+
+    def state_of(self, rows: Rows) -> tuple[Vector, Vector]:
+        """Return what is left of every quantity, and a number that is not negative where it can be
+        kept from there on: where it does not shrink too fast.
+
+        Args:
+            rows: Of `stack_on` some robot, written at a state.
+        """
+        h, b = np.zeros(len(self.names)), self.barriers
+        left_of(rows, b, h)
+        free, rate = h - b.margin, np.where(b.degree == 2, b.sign * rows.beta[b.row], 0.0)
+        slow = b.brake / b.pole
+        fastest = np.sqrt(slow * slow + 2.0 * b.brake * np.maximum(free, 0.0)) - slow
+        return h, rate + np.where(b.brake > 0.0, fastest, b.pole * free)
+
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Return the names and units of the quantities, by what a result calls them."""
+        return {
+            "keep_rows": self.names,
+            "keep_row_units": self.units,
+            "keep_row_blocks": self.blocks,
+            "keep_row_missed_units": self.missed_units,
+        }
+
+    def told(self) -> Mapping[str, Vector]:
+        """Return arrays that the next tick overwrites, by what a result calls them."""
+        account = self.account
+        return {
+            "keep_binding": account.binding,
+            "keep_missed": account.missed,
+            "keep_given_up": account.given_up,
+        }
+
+
+def after(unit: str, degree: int) -> str:
+    """Return the unit of a derivative: of `m` the second has `m/s^2`, of `m/s` the first."""
+    base, _, per = (unit or "1").partition("/s")
+    power = degree + (int(per.removeprefix("^") or 1) if "/s" in unit else 0)
+    return f"{base}/s" if power == 1 else f"{base}/s^{power}"
+
+
+def _levels(keeps: Sequence[Keep], owner: Indices) -> list[Indices]:
+    """Return the quantities of every level, the one that gives way last first."""
+    orders = [place if keep.order is None else keep.order for place, keep in enumerate(keeps)]
+    firm = [(keep.gives_way, order) for keep, order in zip(keeps, orders, strict=True)]
+    return [
+        np.flatnonzero(np.isin(owner, [k for k, own in enumerate(firm) if own == level]))
+        for level in sorted(set(firm))
+    ]

@@ -1,0 +1,255 @@
+r"""Where a frame is beside planes, spheres, cylinders and boxes: rows whose $\phi$ is a distance.
+
+They hold nothing by themselves: what keeps a distance above zero takes them as they are, and they
+have no kind of their own in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Length, Matrix3, Position, Vec3, spec
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.robot.snapshot import FrameMotion
+
+if TYPE_CHECKING:
+    from ukctrl.robot import Robot, Snapshot
+
+
+class Apart(NamedTuple):
+    """One point seen from another, along some directions."""
+
+    place: Vector
+    """Shape ``(3,)`` [m]."""
+    velocity: Vector
+    drift: Vector
+    J: Matrix
+    """Shape ``(3, nv)``."""
+
+
+@spec
+class BesidePlanes(Constraint):
+    r"""How far a frame is along directions: $\phi_i = n_i \cdot (p - c)$ [m]."""
+
+    frame: str
+    """Frame whose origin is looked at."""
+    centre: Position
+    """Point from which is counted [m]."""
+    normals: tuple[Vec3, ...]
+    """Unit vectors, one a row."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Planes(self, robot)
+
+
+class _Planes(Attached):
+    def __init__(self, spec: BesidePlanes, robot: Robot) -> None:
+        count = len(spec.normals)
+        self.name_rows(spec.name or spec.frame, {str(i): "m" for i in range(count)})
+        self._probe = FrameProbe(robot, spec.frame)
+        self._given = np.array(spec.normals), np.array(spec.centre)
+
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        probe = self._probe
+        return probe.step(s), Call(plane_rows, probe.motion, *self._given, rows)
+
+
+@compiled
+def plane_rows(frame: FrameMotion, normals: Matrix, centre: Vector, rows: Rows) -> None:
+    """Write the rows of a point beside planes."""
+    A, b, beta, phi = rows
+    for i in range(len(b)):
+        phi[i] = beta[i] = b[i] = 0.0
+        for c in range(A.shape[1]):
+            A[i, c] = 0.0
+        for k in range(3):
+            n = normals[i, k]
+            phi[i] += n * (frame.position[k] - centre[k])
+            beta[i] += n * frame.velocity[k]
+            b[i] -= n * frame.drift[k]
+            for c in range(A.shape[1]):
+                A[i, c] += n * frame.J[k, c]
+
+
+@spec
+class AwayFrom(Constraint):
+    r"""How far a frame is from a point, an axis or another frame: $\phi = |P (p - c)| - r$ [m].
+
+    With ``inside`` it is $\phi = (|P (p - c)|^2 - r^2) / (2 r)$, which has the same slope at $r$,
+    is never less, and is smooth at the centre too.
+    """
+
+    frame: str
+    """Frame whose origin is looked at."""
+    other: str = ""
+    """Frame from which is counted; empty: ``centre``."""
+    centre: Position = (0.0, 0.0, 0.0)
+    """Point from which is counted [m]."""
+    along: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    """Projector ``P`` onto the directions that count."""
+    radius: Length
+    """Distance at which it is zero [m]."""
+    inside: bool = False
+    """Whether it is the smooth one."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Away(self, robot)
+
+
+class _Away(Attached):
+    def __init__(self, spec: AwayFrom, robot: Robot) -> None:
+        if spec.frame == spec.other:
+            raise InputError(f"frames must be two frames; got '{spec.frame}' twice.")
+        self.name_rows(spec.name or spec.frame, {"distance": "m"})
+        self._probe = FrameProbe(robot, spec.frame)
+        still = np.array(spec.centre), np.eye(3), np.zeros((6, robot.nv)), np.zeros(6), np.zeros(6)
+        self._other = FrameProbe(robot, spec.other) if spec.other else None
+        self._from = self._other.motion if self._other else FrameMotion(*still)
+        self._given = np.array(spec.along), float(spec.radius)
+        self._row = square_row if spec.inside else length_row
+        n = robot.nv
+        self._apart = Apart(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, n)))
+
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        along, radius = self._given
+        seen = Call(seen_from, self._probe.motion, self._from, along, self._apart)
+        row = Call(self._row, self._apart, radius, rows)
+        moved = () if self._other is None else (self._other.step(s),)
+        return self._probe.step(s), *moved, seen, row
+
+
+@compiled
+def seen_from(frame: FrameMotion, other: FrameMotion, along: Matrix, apart: Apart) -> None:
+    """Write how one point is placed and moves beside another, along some directions."""
+    for i in range(3):
+        apart.place[i] = apart.velocity[i] = apart.drift[i] = 0.0
+        for c in range(apart.J.shape[1]):
+            apart.J[i, c] = 0.0
+        for k in range(3):
+            p = along[i, k]
+            apart.place[i] += p * (frame.position[k] - other.position[k])
+            apart.velocity[i] += p * (frame.velocity[k] - other.velocity[k])
+            apart.drift[i] += p * (frame.drift[k] - other.drift[k])
+            for c in range(apart.J.shape[1]):
+                apart.J[i, c] += p * (frame.J[k, c] - other.J[k, c])
+
+
+@compiled
+def length_row(apart: Apart, radius: float, rows: Rows) -> None:
+    """Write the row of a length; one of zero counts along the first axis."""
+    square, along, fast = 0.0, 0.0, 0.0
+    for i in range(3):
+        square += apart.place[i] * apart.place[i]
+        along += apart.place[i] * apart.velocity[i]
+        fast += apart.velocity[i] * apart.velocity[i]
+    length = np.sqrt(square)
+    closing, bend = 0.0, 0.0
+    if length > 0.0:
+        closing = along / length
+        bend = (fast - closing * closing) / length
+    else:
+        closing = apart.velocity[0]
+    rows.phi[0], rows.beta[0], rows.b[0] = length - radius, closing, -bend
+    for c in range(rows.A.shape[1]):
+        rows.A[0, c] = 0.0
+    for i in range(3):
+        normal = 1.0 - min(i, 1)
+        if length > 0.0:
+            normal = apart.place[i] / length
+        rows.b[0] -= normal * apart.drift[i]
+        for c in range(rows.A.shape[1]):
+            rows.A[0, c] += normal * apart.J[i, c]
+
+
+@compiled
+def square_row(apart: Apart, radius: float, rows: Rows) -> None:
+    """Write the row of half a squared length over a radius."""
+    rows.phi[0], rows.beta[0], rows.b[0] = -0.5 * radius, 0.0, 0.0
+    for c in range(rows.A.shape[1]):
+        rows.A[0, c] = 0.0
+    for i in range(3):
+        x, v = apart.place[i] / radius, apart.velocity[i]
+        rows.phi[0] += 0.5 * x * apart.place[i]
+        rows.beta[0] += x * v
+        rows.b[0] -= x * apart.drift[i] + v * v / radius
+        for c in range(rows.A.shape[1]):
+            rows.A[0, c] += x * apart.J[i, c]
+
+
+@spec
+class BesideBox(Constraint):
+    """How far a frame is outside of a box; inside, by how little it would have to move [m]."""
+
+    frame: str
+    """Frame whose origin is looked at."""
+    centre: Position
+    """Middle of the box [m]."""
+    axes: Matrix3
+    """Unit vectors along its edges, one a row."""
+    half: Position
+    """Half of its edges [m]."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Box(self, robot)
+
+
+class _Box(Attached):
+    def __init__(self, spec: BesideBox, robot: Robot) -> None:
+        self.name_rows(spec.name or spec.frame, {"distance": "m"})
+        self._probe = FrameProbe(robot, spec.frame)
+        self._given = np.array(spec.centre), np.array(spec.axes), np.array(spec.half)
+
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        probe, own = self._probe, (np.zeros(3), np.zeros(3))
+        return probe.step(s), Call(box_row, probe.motion, *self._given, *own, rows)
+
+
+@compiled
+def box_row(
+    frame: FrameMotion,
+    centre: Vector,
+    axes: Matrix,
+    half: Vector,
+    beyond: Vector,
+    normal: Vector,
+    rows: Rows,
+) -> None:
+    """Write the row of a point beside a box; ``beyond`` and ``normal`` are room."""
+    nearest, square = 0, 0.0
+    for i in range(3):
+        y = 0.0
+        for k in range(3):
+            y += axes[i, k] * (frame.position[k] - centre[k])
+        beyond[i], normal[i] = abs(y) - half[i], 1.0 if y >= 0.0 else -1.0
+        if beyond[i] > beyond[nearest]:
+            nearest = i
+        square += max(beyond[i], 0.0) ** 2
+    length = np.sqrt(square)
+    rows.phi[0] = length if length > 0.0 else beyond[nearest]
+    rows.beta[0] = rows.b[0] = 0.0
+    for c in range(rows.A.shape[1]):
+        rows.A[0, c] = 0.0
+    fast = 0.0
+    for i in range(3):
+        if beyond[i] <= 0.0 and (length > 0.0 or i != nearest):
+            continue
+        part = normal[i]
+        if length > 0.0:
+            part *= beyond[i] / length
+        speed = 0.0
+        for k in range(3):
+            speed += axes[i, k] * frame.velocity[k]
+            rows.b[0] -= part * axes[i, k] * frame.drift[k]
+            for c in range(rows.A.shape[1]):
+                rows.A[0, c] += part * axes[i, k] * frame.J[k, c]
+        rows.beta[0] += part * speed
+        fast += speed * speed
+    if length > 0.0:
+        rows.b[0] -= (fast - rows.beta[0] * rows.beta[0]) / length

@@ -1,0 +1,69 @@
+"""Was everything kept that was to be kept: with how much to spare, for how long, at what cost?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.extremes import first_smallest
+from ukctrl.core.number_text import quantity, si
+from ukctrl.core.verdict import Level, Verdict
+from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.record import Record
+
+CROSSED = 1e-6
+"""Less than this [m, rad, m/s, rad/s] beyond a limit is rounding."""
+GIVEN_UP = 1e-6
+"""A row acceleration below this [m/s^2, rad/s^2] is not missed."""
+
+
+def kept(result: Record) -> Iterator[Verdict]:
+    """Yield a verdict on every block of what the law keeps."""
+    if "keep" not in result.samples:
+        return
+    for block in result.labels.keep_blocks:
+        rows = result.labels.kept_rows(block)
+        level, text = _held(result, block, rows)
+        missed = result["keep_missed"][:, rows]
+        if missed.any():
+            k = rows[int(np.argmax(missed.max(axis=0)))]
+            most = quantity(float(missed.max()), result.labels.keep_row_missed_units[k])
+            text += f"; '{result.labels.keep_rows[k]}' gave way, by up to {most}"
+            level = "warning"
+        yield Verdict(level, "keep", f"{text}{_cost(result, rows)}.")
+
+
+def _held(result: Record, block: str, rows: NDArray[np.intp]) -> tuple[Level, str]:
+    """Judge how much was left of a block."""
+    labels, left = result.labels, result["keep"][:, rows]
+    k = first_smallest(left.min(axis=0))
+    least, unit = float(left[:, k].min()), labels.keep_row_units[rows[k]]
+    at = quantity(float(result.time[first_smallest(left[:, k])]), "s")
+    where = "" if len(rows) == 1 else f", least at '{labels.keep_rows[rows[k]]}'"
+    if least >= -CROSSED:
+        spare = si(least, unit) if least > CROSSED else "nothing"
+        return "good", f"'{block}' held with {spare} to spare (t = {at}{where})"
+    return "warning", f"'{block}' was crossed by {si(-least, unit)} (t = {at}{where})"
+
+
+def _cost(result: Record, rows: NDArray[np.intp]) -> str:
+    """Return for how long a block bound, and how far the task was off meanwhile."""
+    binding = np.asarray(result["keep_binding"][:, rows].max(axis=1))
+    bound = binding > 0.0
+    if not bound.any():
+        return "; it never bound"
+    long = measures.integral(result.time, binding)
+    text = f"; it bound for {quantity(long, 's')}"
+    labels, given = result.labels, np.abs(result["keep_given_up"])
+    off = []
+    for block in labels.blocks:
+        own = labels.block_rows(block)
+        if not (given[bound][:, own] > GIVEN_UP).any():
+            continue
+        level = measures.error_level(result.samples, block)
+        error = measures.error_norm(result.samples, level, block)[bound]
+        unit = labels.row_units[own[0]] if level == "phi" else f"{labels.row_units[own[0]]}/s"
+        off.append(f"'{block}' was off by up to {si(float(error.max()), unit)}")
+    return f"{text}, while {' and '.join(off)}" if off else f"{text}, at no cost to the task"
