@@ -189,6 +189,22 @@ def test_no_input_that_keeps_the_rows_is_better_for_the_first_level(seed):
     assert slope @ u <= best.fun + 1e-6
 
 
+def test_a_wall_across_a_row_that_is_served_costs_that_row_alone_and_no_more_input_than_it_must():
+    """The row is bound by what the level leaves of it: no direction that is left is felt by it."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        nu = int(rng.integers(4, 8))
+        H, wanted, gap = rng.standard_normal((3, nu)), rng.standard_normal(nu), rng.uniform(0.1, 1)
+        C = np.vstack([H[:1] * 10.0 ** rng.uniform(-3, 3), rng.standard_normal((20, nu))])
+        least = C @ wanted - 20.0  # far from most of them
+        least[0] = C[0] @ wanted + gap * np.linalg.norm(C[0])
+        problem = Problem(H, np.eye(nu), wanted, np.full(nu, -1e3), np.full(nu, 1e3), 3)
+        ends = np.array([3])
+        u = relaxed(problem, H @ wanted, ends, np.ones(3), RANK, Box(*above(C, least)))
+        exact = wanted + np.linalg.pinv(H)[:, 0] * gap * np.linalg.norm(H[0])
+        np.testing.assert_allclose(u, exact, atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_rows_that_cannot_all_be_kept_give_way_level_by_level(seed):
     rng = np.random.default_rng(seed)

@@ -114,10 +114,16 @@ def stacked(*boxes: Box) -> Box:
     return Box(C, low, high)
 
 
-def _inside(box: Box, Z: Matrix, u: Vector) -> Box:
-    """Return the ``x`` with which ``u + Z x`` lies in a box."""
-    at = box.C @ u
-    return Box(box.C @ Z, box.low - at, box.high - at)
+def _inside(box: Box, S: Matrix, Z: Matrix, w: Vector) -> Box:
+    """Return the ``x`` with which ``w + Z x`` lies in a box of ``S w``.
+
+    Bounds that only rounding would move are left out: the ``w`` that took the other directions
+    obeys them, to rounding, and scaled to unit length that rounding would leave no room.
+    """
+    rows, at = box.C @ S, box.C @ (S @ w)
+    C = rows @ Z
+    felt = np.linalg.norm(C, axis=1) > FELT * np.linalg.norm(rows, axis=1)
+    return Box(C[felt], (box.low - at)[felt], (box.high - at)[felt])
 
 
 INWARD = 1e-10
@@ -243,8 +249,10 @@ def relaxed(
         kept: What the inputs obey beside the limits, whatever the levels want; absent: nothing.
     """
     H, S, u0, low, high, _ = problem
-    box = Box(np.eye(len(u0)), low, high)
-    box = box if kept is None else stacked(box, kept)
+    box = Box(np.eye(len(u0)), low - u0, high - u0)
+    if kept is not None:
+        at = kept.C @ u0
+        box = stacked(box, Box(kept.C, kept.low - at, kept.high - at))
     w, Z = np.zeros(len(u0)), np.eye(len(u0))
     rows, first = H @ S / scale[:, None], 0
     for last in ends.tolist():
@@ -254,7 +262,7 @@ def relaxed(
         first = last
         if not Z.shape[1]:
             break
-        room = _inside(box, S @ Z, u0 + S @ w)
+        room = _inside(box, S, Z, w)
         y = least_squares(X, missing, room)
         if y is None and kept is not None:  # by rounding: what is kept goes before the level
             y = nearest(room, Z.T @ w)
@@ -263,7 +271,7 @@ def relaxed(
         _, sigma, Qt = np.linalg.svd(X)
         Z = Z @ Qt[int(np.sum(sigma > rank.servo * size)) :].T
     if Z.shape[1]:
-        y = nearest(_inside(box, S @ Z, u0 + S @ w), Z.T @ w)
+        y = nearest(_inside(box, S, Z, w), Z.T @ w)
         if y is not None:
             w = w + Z @ y
     return np.clip(u0 + S @ w, low, high)
