@@ -15,7 +15,7 @@ from ukctrl.control.keep import (
     KeepHalfSpace,
     KeepSphere,
 )
-from ukctrl.control.keep.barriers import least_of
+from ukctrl.control.keep.barriers import held_share, least_of
 from ukctrl.control.keep.keeper import Keeper, after
 from ukctrl.control.keep.program import above, conflicting_set, given_way, is_empty
 from ukctrl.core.algebra.rank_policy import RANK
@@ -73,7 +73,7 @@ def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):
         return left(keeper, stack, s, 0.3 + step, q, task.v + step * a)
 
     before, now, later = at(-e), at(0.0), at(e)
-    row, sign, *_, degree, _, _ = keeper.barriers
+    row, sign, _, _, degree, *_ = keeper.barriers
     rows = stack.write(s)
     top = sign * (rows.A[row] @ a - rows.b[row])
     first, second = (later - before) / (2.0 * e), (later - 2.0 * now + before) / e**2
@@ -83,6 +83,10 @@ def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):
     top, rate = sign * (rows.A[row] @ a - rows.b[row]), sign * rows.beta[row]
     np.testing.assert_allclose(np.where(degree == 2, rate, top), first, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(top[degree == 2], second[degree == 2], rtol=1e-4, atol=1e-3)
+
+
+def bound(degree, h, rate, pole, brake, period):
+    return least_of(degree, h, rate, pole, brake, period, held_share(pole * period))
 
 
 HOLDS = [(pole, period) for pole in (2.0, 20.0, 100.0) for period in (1e-3, 1e-2)]
@@ -96,7 +100,7 @@ def test_a_barrier_under_the_hold_is_never_crossed_between_ticks(pole, period):
         h = rng.uniform(0.0, 1.0)
         rate = rng.uniform(-pole * h, 1.0)
         for _ in range(50):
-            w = least_of(2, h, rate, pole, 0.0, period) + rng.choice([0.0, 0.0, 10.0])
+            w = bound(2, h, rate, pole, 0.0, period) + rng.choice([0.0, 0.0, 10.0])
             x = np.linspace(0.0, period, 11)
             way = h + rate * x + 0.5 * w * x * x
             worst = min(worst, float(way.min()))
@@ -113,7 +117,7 @@ def test_a_joint_always_stops_before_its_end_and_never_brakes_harder_than_it_can
         fastest = np.sqrt(2.0 * brake * h + (0.1 * brake) ** 2) - 0.1 * brake
         rate = -fastest * rng.uniform(-1.0, 1.0)
         for _ in range(50):
-            w = least_of(2, h, rate, 10.0, brake, period)
+            w = bound(2, h, rate, 10.0, brake, period)
             assert w <= brake * (1.0 + 1e-9)
             w += rng.choice([0.0, 0.0, 30.0])
             x = np.linspace(0.0, period, 11)
@@ -126,7 +130,7 @@ def test_a_joint_comes_to_rest_at_its_end_without_chatter():
     h, rate, period, asked = 1.0, 0.0, 4e-3, -50.0
     given = []
     for _ in range(1000):
-        w = max(asked, least_of(2, h, rate, 10.0, 3.0, period))
+        w = max(asked, bound(2, h, rate, 10.0, 3.0, period))
         given.append(w)
         h, rate = h + period * rate + 0.5 * period**2 * w, rate + period * w
     assert 0.0 <= h < 1e-6
@@ -138,8 +142,8 @@ def test_without_a_hold_bounds_are_the_limits_of_those_under_it():
     for _ in range(100):
         h, rate, pole = rng.uniform(0.0, 1.0), rng.uniform(-1.0, 1.0), rng.uniform(1.0, 50.0)
         for degree in (1, 2):
-            short = least_of(degree, h, rate, pole, 0.0, 1e-7)
-            np.testing.assert_allclose(least_of(degree, h, rate, pole, 0.0, 0.0), short, rtol=1e-4)
+            short = bound(degree, h, rate, pole, 0.0, 1e-7)
+            np.testing.assert_allclose(bound(degree, h, rate, pole, 0.0, 0.0), short, rtol=1e-4)
 
 
 def random_program(seed):

@@ -101,9 +101,13 @@ class InputLimits:
             low: Receives the lowest input.
             high: Receives the highest input.
         """
+        bounds = self._robot.actuation.bounds
+        if not (bounds.falls or len(last)):
+            low[:], high[:] = self.lowest, self.highest
+            return
         rate, room = np.zeros(len(low)), self._rate * (self._period or np.inf)
         yield Call(multiplied_across, s.v, s.B, rate)
-        yield self._robot.actuation.bounds.step(rate, low, high)
+        yield bounds.step(rate, low, high)
 
         def unknown(code: int) -> Exception:
             return GainError(

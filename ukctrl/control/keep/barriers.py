@@ -41,6 +41,8 @@ class Barriers(NamedTuple):
     """[1/s]."""
     brake: Vector
     """[unit/s^2]; zero: an exponential barrier."""
+    share: Vector
+    """`held_share` of each pole and the hold, which would cost a tick as much as all the rest."""
 
 
 class Account(NamedTuple):
@@ -67,7 +69,7 @@ class Account(NamedTuple):
 @compiled
 def held_share(x: float) -> float:
     """Return ``(1 - exp(-x)) / x``."""
-    return 1.0 - 0.5 * x if x < 1e-8 else -np.expm1(-x) / x
+    return float(1.0 - 0.5 * x if x < 1e-8 else -np.expm1(-x) / x)
 
 
 @compiled
@@ -93,15 +95,16 @@ def braking(h: float, rate: float, pole: float, brake: float, period: float) -> 
 
 
 @compiled
-def least_of(degree: int, h: float, rate: float, pole: float, brake: float, period: float) -> float:
+def least_of(
+    degree: int, h: float, rate: float, pole: float, brake: float, period: float, share: float
+) -> float:
     """Return what the highest derivative of ``h`` must not fall below."""
-    x = pole * period
     if degree == 1:
-        return -pole * held_share(x) * h
+        return -pole * share * h
     if brake > 0.0:
         return braking(h, rate, pole, brake, period)
     inside = rate + pole * h
-    return -pole * (held_share(x) * inside + rate) / (1.0 + 0.5 * x)
+    return -pole * (share * inside + rate) / (1.0 + 0.5 * pole * period)
 
 
 @compiled
@@ -154,7 +157,7 @@ def nothing_binds(
         h = account.h[i] - barriers.margin[i]
         rate = sign * rows.beta[k] if barriers.degree[i] == 2 else 0.0
         given = barriers.degree[i], h, rate, barriers.pole[i], barriers.brake[i], period
-        account.rate[i], account.least[i] = rate, least_of(*given)
+        account.rate[i], account.least[i] = rate, least_of(*given, barriers.share[i])
         account.binding[i] = account.missed[i] = 0.0
         spare = sign * account.gained[k] - account.least[i]
         clear = clear and spare >= (ALERT * account.size[k] if period > 0.0 else 0.0)

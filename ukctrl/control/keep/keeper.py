@@ -12,7 +12,7 @@ from ukctrl.control.allocation.input_limits import InputLimits
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
 from ukctrl.control.allocation.within_limits import Box, Problem, relaxed
-from ukctrl.control.keep.barriers import Account, Barriers, left_of, nothing_binds
+from ukctrl.control.keep.barriers import Account, Barriers, held_share, left_of, nothing_binds
 from ukctrl.control.keep.keep import Keep, Kept
 from ukctrl.control.keep.program import Indices, above, conflicting_set, given_way
 from ukctrl.control.task import Task
@@ -87,14 +87,16 @@ class Keeper:
         )
         self.units = tuple(side.unit for _, side in sides)
         self.missed_units = tuple(after(side.unit, side.degree) for _, side in sides)
+        poles = np.array([1.0 / keeps[k].decay for k, _ in sides])
         self.barriers = Barriers(
             np.array([starts[k] + side.row for k, side in sides], dtype=np.int64),
             np.array([side.sign for _, side in sides]),
             np.array([side.shift for _, side in sides]),
             np.array([side.margin for _, side in sides]),
             np.array([side.degree for _, side in sides], dtype=np.int64),
-            np.array([1.0 / keeps[k].decay for k, _ in sides]),
+            poles,
             np.array([side.brake for _, side in sides]),
+            np.array([held_share(pole * self.period) for pole in poles]),
         )
         self._levels = _levels(keeps, np.array([k for k, _ in sides]))
         self._firm = np.array([not keeps[k].gives_way for k, _ in sides])
