@@ -26,14 +26,14 @@ def kept_limits(loop: Loop, motion: Motion) -> Iterator[Judgement]:
     stack = keeper.stack_on(loop.robot)
     snapshot = loop.truth.snapshot
 
-    def at(t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+    def at(t: float, q: Vector, v: Vector, a: Vector | None = None) -> tuple[Vector, Vector]:
         snapshot.move(q, v, t)
-        return keeper.state_of(stack.write(snapshot))
+        return keeper.state_of(stack.write(snapshot), a)
 
     try:
         yield from _start(keeper, *at(loop.t0, *loop.state[:2]))
         if len(motion.t):
-            every = [at(*knot)[0] for knot in zip(motion.t, motion.q, motion.v, strict=True)]
+            every = [at(*knot)[0] for knot in zip(motion.t, motion.q, motion.v, motion.a, strict=True)]
             yield from _along(keeper, motion.t, np.array(every))
     except UkctrlError as error:
         yield Judgement("warning", "keep", f"what is to be kept is not known: {error}")

@@ -51,7 +51,7 @@ class Account(NamedTuple):
     h: Vector
     """Without the margin, shape ``(k,)``."""
     rate: Vector
-    """Of ``h``; of relative degree 1 its rate is what inputs change, and this is zero."""
+    """Of ``h``; of a lower relative degree its rate is what inputs change, and this is zero."""
     least: Vector
     """What its highest derivative without the input's must not fall below, shape ``(k,)``."""
     binding: Vector
@@ -98,7 +98,7 @@ def braking(h: float, rate: float, pole: float, brake: float, period: float) -> 
 def least_of(
     degree: int, h: float, rate: float, pole: float, brake: float, period: float, share: float
 ) -> float:
-    """Return what the highest derivative of ``h`` must not fall below."""
+    """Return what the highest derivative of ``h`` must not fall below, of relative degree 1 or 2."""
     if degree == 1:
         return -pole * share * h
     if brake > 0.0:
@@ -108,11 +108,15 @@ def least_of(
 
 
 @compiled
-def left_of(rows: Rows, barriers: Barriers, h: Vector) -> None:
-    """Write the quantities to keep at a state."""
+def left_of(rows: Rows, barriers: Barriers, a: Vector, h: Vector) -> None:
+    """Write the quantities to keep at a state and its acceleration."""
     for i in range(len(h)):
         k = barriers.row[i]
         level = rows.phi[k] if barriers.degree[i] == 2 else rows.beta[k]
+        if barriers.degree[i] == 0:
+            level = -rows.b[k]
+            for c in range(len(a)):
+                level += rows.A[k, c] * a[c]
         h[i] = barriers.sign[i] * level + barriers.shift[i]
 
 
@@ -151,14 +155,16 @@ def nothing_binds(
             gained += part
             size += abs(part)
         account.gained[k], account.size[k] = gained, size
-    left_of(rows, barriers, account.h)
+    left_of(rows, barriers, a, account.h)
     for i in range(len(account.h)):
         k, sign = barriers.row[i], barriers.sign[i]
         h = account.h[i] - barriers.margin[i]
         rate = sign * rows.beta[k] if barriers.degree[i] == 2 else 0.0
         given = barriers.degree[i], h, rate, barriers.pole[i], barriers.brake[i], period
-        account.rate[i], account.least[i] = rate, least_of(*given, barriers.share[i])
+        gained = sign * account.gained[k]
+        least = least_of(*given, barriers.share[i]) if barriers.degree[i] else gained - h
+        account.rate[i], account.least[i] = rate, least
         account.binding[i] = account.missed[i] = 0.0
-        spare = sign * account.gained[k] - account.least[i]
+        spare = gained - least
         clear = clear and spare >= (ALERT * account.size[k] if period > 0.0 else 0.0)
     return clear

@@ -12,11 +12,13 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, NonNegative, Seconds, spec
 from ukctrl.mechanics.constraints.constraint import Constraint
 
-Degree = Literal[1, 2]
+Degree = Literal[0, 1, 2]
 
 
 class Side(NamedTuple):
-    r"""One quantity that stays at or above zero: $h = s\,\phi + c$, or $h = s\,\beta + c$."""
+    r"""One quantity that stays at or above zero: $h = s\,\phi + c$, or $h = s\,\beta + c$, or of the
+    acceleration itself $h = s\,(A a - b) + c$.
+    """
 
     name: str
     """What it is called within its block; empty for the only one."""
@@ -28,7 +30,8 @@ class Side(NamedTuple):
     shift: float
     """$c$ [unit]."""
     degree: Degree = 2
-    """How often ``h`` is differentiated until the input appears: of ``phi`` 2, of ``beta`` 1."""
+    """How often ``h`` is differentiated until the input appears: of ``phi`` 2, of ``beta`` 1, of
+    what the input moves at once 0."""
     margin: float = 0.0
     """How far from zero to stay [unit]."""
     brake: float = 0.0

@@ -182,7 +182,8 @@ class Keeper:
             account.given_up[:] = A @ (dynamics.G @ (wanted - u))
 
     def _falls(self, dynamics: Dynamics, now: Vector, u: Vector) -> Vector:
-        """Return what each row loses on average until the end of the tick, by a prediction of it.
+        """Return what each row loses until the end of the tick, by a prediction of it: on average,
+        or of a row of the acceleration itself at the most.
 
         The weights and stages are those of Nyström's method of order 4.
         """
@@ -190,14 +191,15 @@ class Keeper:
             return np.zeros(len(now))
         s, period, robot, ahead = dynamics.snapshot, self.period, dynamics.robot, self._ahead
         row, sign, first = self.barriers.row, self.barriers.sign, dynamics.acceleration(u)
-        loses, a = np.zeros(len(now)), first
+        loses, most, a = np.zeros(len(now)), np.zeros(len(now)), first
         for part, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
             step, pull = part * period, a if part == 1.0 else first
             way = step * (s.v + 0.5 * step * pull)
             ahead.move(s.t + step, robot.integrate(s.q, way), s.v + step * a)
             rows, a = self._there.write(ahead.snapshot), ahead.acceleration(u)
-            loses += weight / 6.0 * (now - sign * (rows.A[row] @ a - rows.b[row]))
-        return np.maximum(loses, 0.0)
+            less = now - sign * (rows.A[row] @ a - rows.b[row])
+            loses, most = loses + weight / 6.0 * less, np.maximum(most, less)
+        return np.maximum(np.where(self.barriers.degree == 0, most, loses), 0.0)
 
     def _nearest(
         self, dynamics: Dynamics, wanted: Vector, low: Vector, high: Vector, kept: Box
@@ -218,15 +220,16 @@ class Keeper:
             [self.names[firm[i]] for i in rows], [self._limits.names[i] for i in motors]
         )
 
-    def state_of(self, rows: Rows) -> tuple[Vector, Vector]:
+    def state_of(self, rows: Rows, a: Vector | None = None) -> tuple[Vector, Vector]:
         """Return what is left of every quantity, and a number that is not negative where it can be
         kept from there on: where it does not shrink too fast.
 
         Args:
             rows: Of `stack_on` some robot, written at a state.
+            a: Its acceleration; without one, both are NaN of quantities that go by it.
         """
         h, b = np.zeros(len(self.names)), self.barriers
-        left_of(rows, b, h)
+        left_of(rows, b, np.full(rows.A.shape[1], np.nan) if a is None else a, h)
         free, rate = h - b.margin, np.where(b.degree == 2, b.sign * rows.beta[b.row], 0.0)
         slow = b.brake / b.pole
         fastest = np.sqrt(slow * slow + 2.0 * b.brake * np.maximum(free, 0.0)) - slow
@@ -252,10 +255,10 @@ class Keeper:
 
 
 def after(unit: str, degree: int) -> str:
-    """Return the unit of a derivative: of `m` the second has `m/s^2`, of `m/s` the first."""
+    """Return the unit of a derivative: of `m` the second has `m/s^2`, of `m/s` the first has it."""
     base, _, per = (unit or "1").partition("/s")
     power = degree + (int(per.removeprefix("^") or 1) if "/s" in unit else 0)
-    return f"{base}/s" if power == 1 else f"{base}/s^{power}"
+    return f"{base}/s^{power}".removesuffix("^1") if power else unit
 
 
 def _levels(keeps: Sequence[Keep], owner: Indices) -> list[Indices]:

@@ -261,7 +261,7 @@ class Recorder:
             yield Call(copy_into, taken.energy, now("supplied_energy"))
         yield from self._places_of_frames(s)
         yield from self.trail.steps(now, s, taken.met)
-        yield from self._keeps(s)
+        yield from self._keeps(s, a)
         row = self._now, self._counts, self.block
         yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
         if taken.tells:
@@ -284,13 +284,13 @@ class Recorder:
             place = s.rotations[site.joint], s.translations[site.joint], site.translation
             yield Call(keep_place, *place, position[k])
 
-    def _keeps(self, s: Snapshot) -> Iterator[Step]:
+    def _keeps(self, s: Snapshot, a: Vector) -> Iterator[Step]:
         """Yield what keeps how far the true robot is from its limits, and what that cost."""
         keeper = self.law.keeper
         if keeper is None or self._limited is None:
             return
         yield from self._limited.steps(s).every
-        yield Call(left_of, self._limited.rows, keeper.barriers, self._of_now("keep"))
+        yield Call(left_of, self._limited.rows, keeper.barriers, a, self._of_now("keep"))
         for name, told in keeper.told().items():
             yield Call(copy_into, told, self._of_now(name))
 
