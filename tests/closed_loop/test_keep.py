@@ -17,9 +17,9 @@ SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 6.0, "beta"
 TARGET = {"kind": "constant", "value": [2.0, 1.0]}
 
 
-def mass(keep, control=None, v=(0.0, 0.0), duration=3.0, **more):
+def mass(keep, control=None, v=(0.0, 0.0), duration=3.0, sample=0.001, **more):
     """A free mass that is asked to go to x = 2, y = 1."""
-    timing = {"duration": duration, "sample": 0.001} | ({"control": control} if control else {})
+    timing = {"duration": duration, "sample": sample} | ({"control": control} if control else {})
     servo = [{"kind": "joint_follows", "name": "place", "joints": ["x", "y"], "path": TARGET}]
     start = {"q": [0.0, 0.0], "v": list(v)}
     table = {
@@ -170,9 +170,9 @@ RANGES = {
 TOLERANCE = 2e-6  # rad, rad/s and m: the prediction of a tick misses terms of order T^4
 
 
-def random_run(robot, seed, keep):
+def random_run(robot, seed, keep, own=None, gains=(8.0, 16.0)):
     """A robot that is asked to go beyond its joint ranges, as fast as its motors let it."""
-    rng, model, own = np.random.default_rng(seed), Robot.load(robot), RANGES[robot]
+    rng, model, own = np.random.default_rng(seed), Robot.load(robot), own or {}
     low = np.full(model.nq, own["lower"]) if "lower" in own else model.q_lower
     high = np.full(model.nq, own["upper"]) if "upper" in own else model.q_upper
     middle, half, side = 0.5 * (low + high), 0.5 * (high - low), rng.choice([-1.0, 1.0], model.nq)
@@ -185,7 +185,7 @@ def random_run(robot, seed, keep):
         "servo": [{"kind": "joint_follows", "name": "joints", "joints": list(model.dofs),
                    "path": path}],
         "controller": {"kind": "servo",
-                       "feedback": {"kind": "baumgarte", "alpha": 8.0, "beta": 16.0}},
+                       "feedback": {"kind": "baumgarte", "alpha": gains[0], "beta": gains[1]}},
         "timing": {"duration": 1.2, "sample": PERIOD / 10, "control": PERIOD},
         "start": {"q": q.tolist(), "v": [0.0] * model.nv},
         "integrator": {"method": "RK4", "step": PERIOD / 10},
@@ -199,14 +199,66 @@ def random_run(robot, seed, keep):
     "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 34))]
 )
 def test_a_robot_that_is_asked_to_leave_its_range_stays_within_it(robot, seed):
-    run, low, high = random_run(robot, seed, keep=True)
+    run, low, high = random_run(robot, seed, True, RANGES[robot])
     assert run.status == "completed", run.message
     assert run["keep"].min() > -TOLERANCE
     assert not run["keep_missed"].any()
     assert run.metric("time_at_limits.range") > 0.1
-    free, _, _ = random_run(robot, seed, keep=False)
+    free, _, _ = random_run(robot, seed, False, RANGES[robot])
     q = free["q"]
     assert max((low - q).max(), (q - high).max()) > 0.1  # without, the same run leaves it
+
+
+OWN = {"ur5": {"lower": -3.1, "upper": 3.1}, "panda": {}}
+STIFF = (40.0, 400.0)
+
+
+@pytest.mark.parametrize("robot", OWN)
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 17))]
+)
+def test_the_robots_own_speeds_are_kept_with_stiff_gains_and_the_deceleration_of_its_motors(
+    robot, seed
+):
+    run, _, _ = random_run(robot, seed, True, OWN[robot], STIFF)
+    assert run.status == "completed", run.message
+    assert run["keep"].min() > -TOLERANCE
+    assert not run["keep_missed"].any()
+    free, _, _ = random_run(robot, seed, False, OWN[robot], STIFF)
+    assert (np.abs(free["v"]) - Robot.load(robot).velocity_limit).max() > 1.0  # rad/s
+
+
+def test_accelerations_are_kept_between_the_ticks_too():
+    limits = {"limits": ["accelerations"], "acceleration": 4.0}
+    run, _, _ = random_run("panda", 3, True, limits)
+    assert run["keep"].min() > -1e-3  # of 4 rad/s^2: within a tick the prediction bends
+    assert np.abs(run["a"]).max() > 3.99
+    free, _, _ = random_run("panda", 3, False)
+    assert np.abs(free["a"]).max() > 8.0
+
+
+@pytest.mark.parametrize("whose", ["robot", "keep"])
+def test_motors_change_their_inputs_no_faster_than_they_can(whose):
+    slow = {"rate_limit": 40.0} if whose == "robot" else {}
+    motors = [{"kind": "joint", "joint": j, "name": j, "limit": 50.0, **slow} for j in ("x", "y")]
+    rates = {"kind": "joint_limits", "limits": ["input_rates"], "input_rate": {"x": 40.0, "y": 50}}
+    keep = [WALL] if whose == "robot" else [WALL, rates]
+    scenario = mass(keep, control=0.01, sample=0.01, duration=1.0)
+    run = simulate(scenario.replace({"robot": {"use": "particle", "actuator": motors}}))
+    assert run.status == "completed", run.message
+    steps = np.abs(np.diff(run["u"], axis=0)).max(axis=0) / 0.01
+    np.testing.assert_allclose(steps, [40.0, 50.0 if whose == "keep" else 40.0], rtol=1e-9)
+    again = simulate(scenario.replace({"robot": {"use": "particle", "actuator": motors}}))
+    np.testing.assert_array_equal(again["u"], run["u"])
+
+
+def test_check_doubts_a_deceleration_that_the_motors_have_not():
+    table = mass([{"kind": "joint_limits", "upper": {"x": 1.0}, "deceleration": 25.0}]).to_table()
+    motors = [{"kind": "joint", "joint": j, "name": j, "limit": 20.0} for j in ("x", "y")]
+    table["robot"] = {"use": "particle", "actuator": motors}
+    found = check(Scenario.from_toml(tomli_w.dumps(table)))
+    (text,) = [text for text in found.warnings if "cannot all brake" in text]
+    assert "motor 'x' would need 1.2 times what it has" in text
 
 
 STARTS = {

@@ -1,5 +1,7 @@
 """What is kept: rows against differences, bounds under the hold, the program against others."""
 
+import dataclasses as dc
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize, nnls
@@ -15,7 +17,7 @@ from ukctrl.control.keep import (
     KeepHalfSpace,
     KeepSphere,
 )
-from ukctrl.control.keep.barriers import held_share, least_of
+from ukctrl.control.keep.barriers import held_share, least_of, look_back
 from ukctrl.control.keep.keeper import Keeper, after
 from ukctrl.control.keep.program import above, conflicting_set, given_way, is_empty
 from ukctrl.core.algebra.rank_policy import RANK
@@ -39,7 +41,8 @@ REGIONS = [
     KeepDistance(frames=("tool", "world"), at_most=1.5),
     KeepExpression(h=["1.5 - shoulder_pan*shoulder_lift", "t*sin(elbow) + 2"]),
     KeepExpression(h="2.0 - v.shoulder_pan*cos(elbow) - t*v.elbow"),
-    JointLimits(),
+    JointLimits(deceleration=5.0),
+    JointLimits(limits=("accelerations",), acceleration={"elbow": 3.0}),
 ]
 
 
@@ -81,7 +84,11 @@ def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):
     s.move(task.q, task.v, 0.3)
     rows = stack.write(s)
     top, rate = sign * (rows.A[row] @ a - rows.b[row]), sign * rows.beta[row]
-    np.testing.assert_allclose(np.where(degree == 2, rate, top), first, rtol=1e-6, atol=1e-6)
+    slope = np.where(degree == 2, rate, top)
+    np.testing.assert_allclose(slope[degree > 0], first[degree > 0], rtol=1e-6, atol=1e-6)
+    shift = keeper.barriers.shift[degree == 0]
+    h, _ = keeper.state_of(rows, a)
+    np.testing.assert_allclose(h[degree == 0] - shift, top[degree == 0], atol=1e-12)
     np.testing.assert_allclose(top[degree == 2], second[degree == 2], rtol=1e-4, atol=1e-3)
 
 
@@ -252,6 +259,9 @@ def test_a_conflict_is_named_by_the_smallest_set():
         ({"kind": KeepDistance, "frames": ("tool", "tool"), "at_least": 0.1}, "two frames"),
         ({"kind": KeepExpression, "h": "1 - sholder"}, "did you mean 'shoulder'"),
         ({"kind": KeepExpression, "h": "1 - shoulder", "decay": 1e-3}, "at least the control"),
+        ({"kind": JointLimits, "limits": ("input_rates",)}, "input_rate must be given"),
+        ({"kind": JointLimits, "limits": ("input_rates",), "input_rate": {"sholder": 1.0}},
+         "did you mean 'shoulder'"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_the_robot_is_refused_by_name(keep, message):
@@ -266,15 +276,57 @@ def test_a_deceleration_is_asked_for_where_motors_have_no_limits():
         keeper_of([JointLimits(upper={"q1": 1.0})], task_of(Robot.load("scara")))
 
 
-def test_the_deceleration_of_the_motors_is_half_of_what_they_give_at_the_start():
-    task = task_of(ARM)
+@pytest.mark.parametrize("name", ["two_link", "ur5", "panda"])
+def test_joints_have_their_deceleration_all_at_once_within_their_ranges_and_speeds(name):
+    robot = Robot.load(name)
+    task = dc.replace(task_of(robot), q=0.5 * (robot.q_lower + robot.q_upper), v=np.zeros(robot.nv))
     keeper = keeper_of([JointLimits(limits=("positions",))], task)
-    dynamics = Dynamics(ARM)
-    dynamics.move(0.0, task.q, task.v)
-    s = dynamics.snapshot
-    room = ARM.effort_limit - np.abs(s.nle - s.f)  # what is left beside the load
-    alone = np.min(room[:, None] / np.abs(s.M), axis=0)
-    np.testing.assert_allclose(keeper.barriers.brake, 0.5 * np.repeat(alone, 2), rtol=1e-9)
+    brake, dynamics = keeper.barriers.brake[::2], Dynamics(robot)
+    rng, most = np.random.default_rng(5), 0.0
+    for _ in range(300):  # others than those that were drawn
+        q = robot.q_lower + (robot.q_upper - robot.q_lower) * rng.uniform(size=robot.nq)
+        dynamics.move(0.0, q, robot.velocity_limit * rng.uniform(-1.0, 1.0, robot.nv))
+        a = brake * rng.choice([-1.0, 1.0], robot.nv)
+        u = np.linalg.solve(dynamics.G, a - dynamics.a_free)
+        most = max(most, float(np.max(np.abs(u) / robot.effort_limit)))
+    assert 0.5 < most < 1.0
+
+
+def test_a_deceleration_that_motors_have_not_everywhere_is_told():
+    task = dc.replace(task_of(ARM), q=ARM.neutral, v=np.zeros(ARM.nv))
+    assert not list(keeper_of([JointLimits()], task).doubts())
+    (told,) = keeper_of([JointLimits(deceleration=60.0)], task).doubts()
+    assert told.startswith("'joints': joints cannot all brake with their deceleration at ")
+    assert "motor 'shoulder' would need" in told
+
+
+def test_decelerations_that_are_given_leave_the_others_what_is_left():
+    task = dc.replace(task_of(ARM), q=ARM.neutral, v=np.zeros(ARM.nv))
+    both = keeper_of([JointLimits(limits=("positions",))], task).barriers.brake[::2]
+    half = JointLimits(limits=("positions",), deceleration={"shoulder": 0.5 * both[0]})
+    one = keeper_of([half], task).barriers.brake[::2]
+    assert one[0] == 0.5 * both[0]
+    assert one[1] > both[1]
+    with pytest.raises(InputError, match="must leave the other joints some"):
+        keeper_of([JointLimits(deceleration={"shoulder": 1e4})], task)
+
+
+def test_a_joint_counts_on_no_more_deceleration_than_its_acceleration():
+    keep = JointLimits(limits=("positions", "accelerations"), acceleration=2.0)
+    np.testing.assert_array_equal(keeper_of([keep], task_of(ARM)).barriers.brake[::4], 2.0)
+
+
+def test_a_tick_that_is_asked_for_twice_has_the_same_input_before_it():
+    held, last = np.full((2, 3), -np.inf), np.zeros(3)
+    for t, u, before in [
+        (0.0, 1.0, None), (0.1, 2.0, 1.0), (0.1, 3.0, 1.0), (0.2, 4.0, 3.0), (0.0, 5.0, None),
+        (0.1, 6.0, 5.0),
+    ]:  # fmt: skip
+        look_back(np.array([t]), held, last)
+        assert last[2] == (before is not None)
+        if before is not None:
+            np.testing.assert_array_equal(last[:2], before)
+        held[1] = u, u, t
 
 
 def test_blocks_are_told_apart():
@@ -297,3 +349,17 @@ def test_units_follow_from_those_of_what_is_kept():
 def test_an_unknown_joint_is_an_unknown_name():
     with pytest.raises(UnknownName):
         keeper_of([JointLimits(joints=("nobody",))], task_of(ARM))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"acceleration": 1.0}, "limits must name 'accelerations'"),
+        ({"input_rate": 1.0}, "limits must name 'input_rates'"),
+        ({"limits": ("accelerations",)}, "acceleration must be given"),
+        ({"limits": ("accelerations",), "acceleration": 0.0}, "must be"),
+    ],
+)
+def test_what_is_limited_is_named_and_given(fields, message):
+    with pytest.raises((InputError, ValueError), match=message):
+        JointLimits(**fields)

@@ -30,10 +30,13 @@ def kept_limits(loop: Loop, motion: Motion) -> Iterator[Judgement]:
         snapshot.move(q, v, t)
         return keeper.state_of(stack.write(snapshot), a)
 
+    for doubt in keeper.doubts():
+        yield Judgement("warning", "keep", doubt, None, "Give a smaller deceleration or speed.")
     try:
         yield from _start(keeper, *at(loop.t0, *loop.state[:2]))
         if len(motion.t):
-            every = [at(*knot)[0] for knot in zip(motion.t, motion.q, motion.v, motion.a, strict=True)]
+            knots = zip(motion.t, motion.q, motion.v, motion.a, strict=True)
+            every = [at(*knot)[0] for knot in knots]
             yield from _along(keeper, motion.t, np.array(every))
     except UkctrlError as error:
         yield Judgement("warning", "keep", f"what is to be kept is not known: {error}")

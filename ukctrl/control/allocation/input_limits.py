@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, final
 
 import numpy as np
@@ -29,12 +29,22 @@ class InputLimits:
         lowest: At low speed, shape ``(nu,)``.
         highest: At low speed, shape ``(nu,)``.
 
+    Args:
+        own: The user's limits.
+        task: The task, with the robot.
+        rates: The user's limits of rates, by motor [N m/s or N/s].
+
     Raises:
         GainError: Limits contradict each other.
         UnknownName: The robot has no such motor.
     """
 
-    def __init__(self, own: float | Pair | dict[str, float | Pair] | None, task: Task) -> None:
+    def __init__(
+        self,
+        own: float | Pair | dict[str, float | Pair] | None,
+        task: Task,
+        rates: Mapping[str, float] = {},
+    ) -> None:
         robot = task.robot
         self._robot, self._period = robot, task.period
         self._low, self._high = np.full((2, robot.nu), [[-np.inf], [np.inf]])
@@ -43,7 +53,8 @@ class InputLimits:
         self.lowest, self.highest = (
             np.clip(own, bounds.lower, bounds.upper) for own in (self._low, self._high)
         )
-        self._rate = robot.input_rate_limit
+        of_user = np.array([rates.get(motor, np.inf) for motor in robot.actuators])
+        self._rate = np.minimum(robot.input_rate_limit, of_user)
 
     def require(self) -> None:
         """Refuse a robot without any.

@@ -1,6 +1,7 @@
 r"""What shall never happen, whatever the task: inequalities $h(q, v, t) \ge 0$ beside servo rows.
 
-In order: ``keep``, what such a thing is; ``joint_limits``, ``formula``, ``regions`` and
+In order: ``keep``, what such a thing is; ``deceleration``, what
+joints can brake with; ``joint_limits``, ``formula``, ``regions`` and
 ``apart``, the kinds; ``barriers``, what each asks of the acceleration, compiled; ``program``, the
 input that gives it and is otherwise as near to the law's as can be; ``keeper``, which looks at
 every tick whether that is needed.

@@ -1,4 +1,4 @@
-r"""What each quantity to keep asks of the acceleration, compiled.
+r"""What each quantity to keep asks of the acceleration, compiled; and what a tick remembers.
 
 Of $h \ge 0$ a row of $\ddot h = s\,(A a - b)$, or of $\dot h$ where the inputs change that already,
 must not fall below a number that follows from $h$ and $\dot h$. Under a hold of length $T$, in
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.mechanics.constraints.constraint import Rows
 
@@ -98,13 +98,39 @@ def braking(h: float, rate: float, pole: float, brake: float, period: float) -> 
 def least_of(
     degree: int, h: float, rate: float, pole: float, brake: float, period: float, share: float
 ) -> float:
-    """Return what the highest derivative of ``h`` must not fall below, of relative degree 1 or 2."""
+    """Return what the highest derivative of ``h`` must not fall below; its degree is 1 or 2."""
     if degree == 1:
         return -pole * share * h
     if brake > 0.0:
         return braking(h, rate, pole, brake, period)
     inside = rate + pole * h
     return -pole * (share * inside + rate) / (1.0 + 0.5 * pole * period)
+
+
+@compiled
+def look_back(clock: Vector, held: Matrix, last: Vector) -> None:
+    """Write the input of the tick before, and 1 where there was one, else 0.
+
+    It is kept with its time, so that a tick that is asked for twice has the same one before it,
+    and a run that begins anew has none.
+
+    Args:
+        clock: The time, shape ``(1,)``.
+        held: The inputs of the last two ticks with their times, shape ``(2, nu + 1)``.
+        last: Shape ``(nu + 1,)``; empty where nothing is looked back at.
+    """
+    n = len(last) - 1
+    if n < 0:
+        return
+    t = clock[0]
+    if t < held[1, n]:
+        held[0, n] = held[1, n] = -np.inf
+    elif t > held[1, n]:
+        for k in range(n + 1):
+            held[0, k] = held[1, k]
+    for k in range(n):
+        last[k] = held[0, k]
+    last[n] = 1.0 if held[0, n] > -np.inf else 0.0
 
 
 @compiled

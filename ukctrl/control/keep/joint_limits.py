@@ -1,34 +1,44 @@
-r"""Joints that stay within their ranges and speeds."""
+"""Joints that stay within their ranges, speeds and accelerations, and motors within their rates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import model_validator
 
+from ukctrl.control.keep.deceleration import Ends, available, brakes
 from ukctrl.control.keep.keep import Keep, Kept, Side
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import ByName, Listed, NumberByName, Quantity, Text, spec
 from ukctrl.mechanics.constraints.joints import JointFollows
-from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Robot
 
-Ends = Annotated[NumberByName, ByName(Quantity("rad or m").read)]
-Speeds = Annotated[
-    NumberByName, ByName(Quantity("rad/s or m/s", minimum=0.0, open_minimum=True).read)
-]
-Decelerations = Annotated[
-    NumberByName, ByName(Quantity("rad/s^2 or m/s^2", minimum=0.0, open_minimum=True).read)
-]
-SHARE = 0.5
-"""Part of the deceleration that a joint alone has at the start which is counted on: elsewhere
-inertias and loads are others, and joints brake together."""
-ALONE = 1e-6
-"""A joint that the motors move together with others, by more than this part, cannot brake alone."""
+Positions = Annotated[NumberByName, ByName(Quantity("rad or m").read)]
+
+
+def _positive(unit: str) -> ByName:
+    return ByName(Quantity(unit, minimum=0.0, open_minimum=True).read)
+
+
+Speeds = Annotated[NumberByName, _positive("rad/s or m/s")]
+Accelerations = Annotated[NumberByName, _positive("rad/s^2 or m/s^2")]
+Rates = Annotated[NumberByName, _positive("N m/s or N/s")]
+Limited = Literal["positions", "speeds", "accelerations", "input_rates"]
+
+
+class _Chosen(NamedTuple):
+    """What is kept of which joints."""
+
+    joints: tuple[str, ...]
+    ends: Ends
+    decelerations: Mapping[str, float]
+    """Of the joints with an end."""
+    accelerations: Mapping[str, float]
 
 
 @spec
@@ -41,94 +51,155 @@ class JointLimits(Keep):
     """
 
     kind: Literal["joint_limits"] = "joint_limits"
-    limits: Annotated[tuple[Literal["positions", "speeds"], ...], Listed()] = (
-        "positions",
-        "speeds",
-    )
-    """What of the joints is kept."""
+    limits: Annotated[tuple[Limited, ...], Listed()] = ("positions", "speeds")
+    """What of the joints is kept; ``"input_rates"`` is of the motors."""
     joints: Annotated[tuple[Text, ...], Listed()] | None = None
     """Names of joints; absent: all of one freedom that have limits."""
-    lower: Ends | None = None
+    lower: Positions | None = None
     """Lowest positions, for all or by joint [rad or m]; absent: the robot's."""
-    upper: Ends | None = None
+    upper: Positions | None = None
     """Highest positions, likewise."""
     speed: Speeds | None = None
     """Highest speeds, likewise [rad/s or m/s]."""
-    deceleration: Decelerations | None = None
+    deceleration: Accelerations | None = None
     """Deceleration that a joint has wherever it goes, for all or by joint [rad/s^2 or m/s^2];
-    absent: half of what its motor, alone, gives at the start beside the load."""
+    absent: what the motors give all of them at once at states drawn from their ranges and
+    speeds."""
+    acceleration: Accelerations | None = None
+    """Largest accelerations, for all or by joint [rad/s^2 or m/s^2]."""
+    input_rate: Rates | None = None
+    """Fastest changes of inputs, for all or by motor [N m/s or N/s]; absent: the robot's."""
+
+    @model_validator(mode="after")
+    def _asked_for(self) -> Self:
+        for word, key in (("accelerations", "acceleration"), ("input_rates", "input_rate")):
+            if getattr(self, key) is not None and word not in self.limits:
+                raise InputError(f"limits must name '{word}', for {key} is given.")
+        if "accelerations" in self.limits and self.acceleration is None:
+            raise InputError("acceleration must be given, for no robot has limits of it.")
+        return self
 
     def keeps(self, task: Task) -> Kept:
-        robot = task.robot
-        low, high = (
-            _by_joint(robot, self.lower, self._own(robot, robot.q_lower)),
-            _by_joint(robot, self.upper, self._own(robot, robot.q_upper)),
-        )
-        fastest = _by_joint(
-            robot, self.speed, dict(zip(robot.dofs, robot.velocity_limit, strict=True))
-        )
-        chosen = self._chosen(robot, low, high, fastest)
-        sides = tuple(self._sides(task, chosen, low, high, fastest))
-        if not sides:
+        robot, chosen = task.robot, self._chosen(task)
+        sides, rates = tuple(self._sides(robot, chosen)), self._rates(task)
+        if not (sides or rates):
             raise InputError(
                 f"joints must have a limit of their {' or '.join(self.limits)}; those of robot "
                 f"'{robot.name}' have none. Give lower, upper or speed."
             )
-        zeros = Constant(value=(0.0,) * len(chosen))
-        block = self.name or "joints"
-        return Kept(block, JointFollows(name=block, joints=chosen, path=zeros), sides)
+        block, zeros = self.name or "joints", Constant(value=(0.0,) * len(chosen.joints))
+        row = JointFollows(name=block, joints=chosen.joints, path=zeros)
+        return Kept(block, row, sides, rates)
+
+    def doubts(self, task: Task) -> Iterable[str]:
+        if "positions" not in self.limits:
+            return
+        chosen = self._chosen(task)
+        joints = tuple(chosen.decelerations)
+        parts = brakes(task, joints, chosen.ends).share_of(
+            np.array([chosen.decelerations[joint] for joint in joints])
+        )
+        lacking = (parts > 1.0).any(axis=1)
+        if not lacking.any():
+            return
+        state, motor = np.unravel_index(int(np.argmax(parts)), parts.shape)
+        most = parts[state, motor]
+        need = f"{most:.2g} times what it has" if np.isfinite(most) else "more than it has"
+        yield (
+            f"joints cannot all brake with their deceleration at {lacking.mean():.0%} of "
+            f"{len(parts)} states drawn from their ranges and speeds (at the worst motor "
+            f"'{task.robot.actuators[motor]}' would need {need}): from there a range or a speed "
+            "may be crossed."
+        )
+
+    def _chosen(self, task: Task) -> _Chosen:
+        robot = task.robot
+        speeds = dict(zip(robot.dofs, robot.velocity_limit, strict=True))
+        ends = Ends(
+            _by_joint(robot, self.lower, self._own(robot, robot.q_lower)),
+            _by_joint(robot, self.upper, self._own(robot, robot.q_upper)),
+            _by_joint(robot, self.speed, speeds),
+        )
+        joints = self._names(robot, ends)
+        ended = [
+            joint
+            for joint in joints
+            if np.isfinite([ends.low.get(joint, np.nan), ends.high.get(joint, np.nan)]).any()
+        ]
+        known = _by_joint(robot, self.acceleration, dict.fromkeys(joints, np.inf))
+        brake = self._decelerations(task, ended, ends) if "positions" in self.limits else {}
+        slower = {joint: min(own, known.get(joint, np.inf)) for joint, own in brake.items()}
+        return _Chosen(joints, ends, slower, known if self.acceleration is not None else {})
 
     def _own(self, robot: Robot, ends: Vector) -> dict[str, float]:
         """Return the robot's own ends of the joints that have one freedom."""
         at = dict(zip(robot.coordinates, ends.tolist(), strict=True))
         return {dof: at[dof] for dof in robot.dofs if dof in at}
 
-    def _chosen(self, robot: Robot, *limits: dict[str, float]) -> tuple[str, ...]:
-        known = [dof for dof in robot.dofs if dof in limits[0]]
+    def _names(self, robot: Robot, ends: Ends) -> tuple[str, ...]:
+        known = [dof for dof in robot.dofs if dof in ends.low]
         if self.joints is None:
-            return tuple(
-                dof for dof in known if any(np.isfinite(own.get(dof, np.inf)) for own in limits)
-            )
+            if self.acceleration is not None:
+                return tuple(known)
+            ended = [dof for dof in known if any(np.isfinite(own.get(dof, np.inf)) for own in ends)]
+            return tuple(ended or known)
         for joint in self.joints:
             if joint not in robot.dofs:
                 raise unknown_name("joint", joint, known)
         return tuple(self.joints)
 
-    def _sides(
-        self,
-        task: Task,
-        chosen: tuple[str, ...],
-        low: dict[str, float],
-        high: dict[str, float],
-        fastest: dict[str, float],
-    ) -> Iterator[Side]:
-        robot, free = task.robot, self.margin
+    def _sides(self, robot: Robot, chosen: _Chosen) -> Iterator[Side]:
+        (low, high, fastest), free = chosen.ends, self.margin
         positions, speeds = "positions" in self.limits, "speeds" in self.limits
-        ended = [j for j in chosen if np.isfinite([low.get(j, np.nan), high.get(j, np.nan)]).any()]
-        brakes = self._decelerations(task, ended) if positions else {}
-        for row, joint in enumerate(chosen):
+        for row, joint in enumerate(chosen.joints):
             unit = robot.dof_units[robot.dofs.index(joint)]
-            least, most = low.get(joint, -np.inf), high.get(joint, np.inf)
-            if not least + free < most - free:
+            length, most = unit.removesuffix("/s"), chosen.accelerations.get(joint, np.inf)
+            ends = low.get(joint, -np.inf), high.get(joint, np.inf)
+            if not ends[0] + free < ends[1] - free:
                 raise InputError(
                     f"the range of joint '{joint}' must be more than two margins; got "
-                    f"{least:g} to {most:g} with a margin of {free:g}."
+                    f"{ends[0]:g} to {ends[1]:g} with a margin of {free:g}."
                 )
-            for end, sign, limit in (("lower", 1.0, least), ("upper", -1.0, most)):
+            for end, sign, limit in (("lower", 1.0, ends[0]), ("upper", -1.0, ends[1])):
                 if positions and np.isfinite(limit):
-                    place = unit.removesuffix("/s"), row, sign, -sign * limit
-                    yield Side(f"{joint}.{end}", *place, 2, free, brakes[joint])
+                    place = length, row, sign, -sign * limit
+                    yield Side(f"{joint}.{end}", *place, 2, free, chosen.decelerations[joint])
             for way, sign in (("backward", 1.0), ("forward", -1.0)):
                 if speeds and np.isfinite(fastest.get(joint, np.inf)):
                     yield Side(f"{joint}.{way}", unit, row, sign, fastest[joint], 1)
+                if np.isfinite(most):
+                    yield Side(f"{joint}.{way}_acceleration", f"{unit}^2", row, sign, most, 0)
 
-    def _decelerations(self, task: Task, joints: list[str]) -> dict[str, float]:
+    def _decelerations(self, task: Task, joints: list[str], ends: Ends) -> dict[str, float]:
         given = self.deceleration
         if isinstance(given, float):
             return dict.fromkeys(joints, given)
-        known = _by_joint(task.robot, given, {})
-        missing = [joint for joint in joints if joint not in known]
-        return {**known, **(_of_motors(task, missing) if missing else {})}
+        known = {k: own for k, own in _by_joint(task.robot, given, {}).items() if k in joints}
+        if len(known) < len(joints):
+            known |= available(brakes(task, joints, ends), known)
+        return {joint: known[joint] for joint in joints}
+
+    def _rates(self, task: Task) -> dict[str, float]:
+        if "input_rates" not in self.limits:
+            return {}
+        robot = task.robot
+        own = dict(zip(robot.actuators, robot.input_rate_limit.tolist(), strict=True))
+        for motor in self.input_rate if isinstance(self.input_rate, Mapping) else ():
+            if motor not in own:
+                raise unknown_name("motor (in input_rate)", motor, robot.actuators)
+        if isinstance(self.input_rate, float):
+            own = dict.fromkeys(own, self.input_rate)
+        rates = {**own, **(self.input_rate if isinstance(self.input_rate, Mapping) else {})}
+        if not np.isfinite(list(rates.values())).any():
+            raise InputError(
+                f"input_rate must be given, for no motor of robot '{robot.name}' has a rate limit."
+            )
+        if task.period is None:
+            raise InputError(
+                "limits can name 'input_rates' only where an input holds from one tick to the "
+                "next; give timing.control."
+            )
+        return rates
 
 
 def _by_joint(robot: Robot, given: NumberByName | None, own: dict[str, float]) -> dict[str, float]:
@@ -141,42 +212,3 @@ def _by_joint(robot: Robot, given: NumberByName | None, own: dict[str, float]) -
         if joint not in robot.dofs:
             raise unknown_name("joint", joint, robot.dofs)
     return {**own, **given}
-
-
-def _of_motors(task: Task, joints: list[str]) -> dict[str, float]:
-    r"""Return a part of the deceleration that motors give joints at the start, one at a time.
-
-    With the inputs $u_0$ that carry the load and $\Delta u_j = G^+ e_j$, it is the largest $d$ with
-    $u_0 \pm d\,\Delta u_j$ within the limits.
-
-    Raises:
-        InputError: The motors do not move a joint alone, or have no limits, or no room.
-    """
-    dynamics = Dynamics(task.robot, task.rank, task.gains)
-    dynamics.move(task.start, task.q, task.v)
-    s, G = dynamics.snapshot, dynamics.G
-    low, high = task.robot.input_bounds(s.v @ s.B)
-    carrying = -np.linalg.lstsq(G, dynamics.a_free, rcond=None)[0]
-    room = np.minimum(high - carrying, carrying - low)
-    found = {}
-    for joint in joints:
-        unit = np.zeros(len(G))
-        unit[task.robot.dofs.index(joint)] = 1.0
-        push = np.linalg.lstsq(G, unit, rcond=None)[0]
-        alone = np.linalg.norm(G @ push - unit) <= ALONE
-        acts = np.abs(push) > ALONE * np.abs(push).max(initial=0.0)
-        most = float(np.min(room[acts] / np.abs(push[acts]), initial=np.inf))
-        if not (alone and 0.0 < most < np.inf):
-            why = (
-                "no motors move it alone"
-                if not alone
-                else "they have no limits"
-                if most > 0.0
-                else "they only just carry the load, or not even that"
-            )
-            raise InputError(
-                f"deceleration of joint '{joint}' must be given, for it does not follow from the "
-                f"motors at the start: {why}. Write deceleration = {{ {joint} = ... }}."
-            )
-        found[joint] = SHARE * most
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator
@@ -16,8 +17,8 @@ Degree = Literal[0, 1, 2]
 
 
 class Side(NamedTuple):
-    r"""One quantity that stays at or above zero: $h = s\,\phi + c$, or $h = s\,\beta + c$, or of the
-    acceleration itself $h = s\,(A a - b) + c$.
+    r"""One quantity that stays at or above zero: $h = s\,\phi + c$; of a lower degree, with $\beta$
+    or $A a - b$ instead of $\phi$.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Kept(NamedTuple):
     constraint: Constraint
     """What writes the rows of which ``h`` is made."""
     sides: tuple[Side, ...]
+    input_rates: Mapping[str, float] = {}
+    """Fastest changes of inputs, by motor [N m/s or N/s]."""
 
 
 def _check_name(name: str) -> str:
@@ -75,6 +78,10 @@ class Keep(abc.ABC):
     file."""
     gives_way: bool = True
     """Whether it may; where one that may not would have to, the run ends."""
+
+    def doubts(self, task: Task) -> Iterable[str]:
+        """Return what is worth knowing before a run of what can be kept, and for `check` to say."""
+        return ()
 
     @abc.abstractmethod
     def keeps(self, task: Task) -> Kept:

@@ -12,12 +12,20 @@ from ukctrl.control.allocation.input_limits import InputLimits
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
 from ukctrl.control.allocation.within_limits import Box, Problem, relaxed
-from ukctrl.control.keep.barriers import Account, Barriers, held_share, left_of, nothing_binds
+from ukctrl.control.keep.barriers import (
+    Account,
+    Barriers,
+    held_share,
+    left_of,
+    look_back,
+    nothing_binds,
+)
 from ukctrl.control.keep.keep import Keep, Kept
 from ukctrl.control.keep.program import Indices, above, conflicting_set, given_way
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import separate
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.core.files.toml import blaming
@@ -75,7 +83,7 @@ class Keeper:
         metric: AnyMetric = "effort",
     ) -> None:
         importlib.import_module("daqp")  # now, so that no tick waits for it, or finds it missing
-        self._task, self.servo = task, servo
+        self._task, self.servo, self._keeps = task, servo, tuple(keeps)
         self._kept = tuple(self._read(keeps, task))
         self.period = float(task.period or 0.0)
         sides = [(k, side) for k, kept in enumerate(self._kept) for side in kept.sides]
@@ -104,7 +112,7 @@ class Keeper:
         gained, size = np.zeros((2, len(self.stack)))
         found = h, rate, least, binding, missed
         self.account = Account(*found, np.zeros(len(servo)), gained, size)
-        self._limits, self._metric = InputLimits(None, task), InputMetric(metric, task)
+        self._limits, self._metric = self._limits_of(task), InputMetric(metric, task)
         self._order = Ordered(order, servo) if len(servo) else None
         self._scale = np.zeros(0)
         if self._order is not None:
@@ -132,6 +140,14 @@ class Keeper:
             times = taken[kept.block]
             yield kept if times == 1 else kept._replace(block=f"{kept.block}_{times}")
 
+    def _limits_of(self, task: Task) -> InputLimits:
+        """Return the limits of inputs, and those of their rates that anything to keep has."""
+        rates: dict[str, float] = {}
+        for kept in self._kept:
+            for motor, rate in kept.input_rates.items():
+                rates[motor] = min(rate, rates.get(motor, np.inf))
+        return InputLimits(None, task, rates)
+
     def stack_on(self, robot: Robot) -> Stack:
         """Return the rows of which the quantities are made, on a robot of the same freedoms."""
         return Stack([kept.constraint for kept in self._kept], robot, key="keep")
@@ -141,7 +157,11 @@ class Keeper:
         d, u = dynamics, tick.u
         a, low, high = np.zeros(d.robot.nv), np.zeros(len(u)), np.zeros(len(u))
         yield from self.stack.steps(d.snapshot).every
-        yield from self._limits.steps(d.snapshot, np.zeros(0), low, high)
+        slow = self.period > 0.0 and bool(self._limits.slow)
+        last, held = np.zeros(len(u) + 1 if slow else 0), np.full((2, len(u) + 1), -np.inf)
+        if slow:
+            yield Call(look_back, d.snapshot.clock, held, last)
+        yield from self._limits.steps(d.snapshot, last, low, high)
         yield Call(separate.acceleration, d.ties, d.a_free, d.G, u, a)
         given = self.stack.rows, self.barriers, self.period, a, u, low, high, self.account
 
@@ -149,6 +169,9 @@ class Keeper:
             self._keep(d, u, low, high)
 
         yield Call(nothing_binds, *given, fault=care)
+        if slow:
+            yield Call(copy_into, u, held[1, :-1])
+            yield Call(copy_into, d.snapshot.clock, held[1, -1:])
 
     def _keep(self, dynamics: Dynamics, u: Vector, low: Vector, high: Vector) -> None:
         """Write the input that keeps what is to be kept, and what that costs."""
@@ -219,6 +242,11 @@ class Keeper:
         return CannotBeKept(
             [self.names[firm[i]] for i in rows], [self._limits.names[i] for i in motors]
         )
+
+    def doubts(self) -> Iterator[str]:
+        """Yield what is worth knowing before a run of what can be kept."""
+        for keep, kept in zip(self._keeps, self._kept, strict=True):
+            yield from (f"'{kept.block}': {text}" for text in keep.doubts(self._task))
 
     def state_of(self, rows: Rows, a: Vector | None = None) -> tuple[Vector, Vector]:
         """Return what is left of every quantity, and a number that is not negative where it can be
