@@ -11,11 +11,15 @@ from ukctrl.control.allocation.within_limits import Box, Problem, relaxed, stack
 from ukctrl.control.keep import (
     JointLimits,
     KeepBox,
+    KeepClearance,
     KeepCylinder,
     KeepDistance,
     KeepExpression,
     KeepHalfSpace,
+    KeepManipulability,
     KeepSphere,
+    KeepSupport,
+    KeepTilt,
 )
 from ukctrl.control.keep.barriers import held_share, least_of, look_back
 from ukctrl.control.keep.keeper import Keeper, after
@@ -28,6 +32,12 @@ from ukctrl.mechanics.dynamics import Dynamics
 UR5 = Robot.load("ur5")
 ARM = Robot.load("two_link")
 HERE = {"frame": "tool", "center": [0.3, 0.2, 0.4]}
+ARMS = (
+    {"frame": "upper_arm", "end": [0.0, 0.0, 0.4], "radius": 0.06},
+    {"frame": "wrist_2", "start": [-0.3, 0.0, 0.1], "end": [0.2, 0.2, 0.1], "radius": 0.04},
+)
+POST = {"frame": "world", "start": [0.3, 0.4, -0.5], "end": [0.35, 0.3, 1.0], "radius": 0.05}
+BALL = {"frame": "world", "start": [0.3, -0.4, 0.8], "radius": 0.05}
 REGIONS = [
     KeepHalfSpace(frame="tool", point=[0.1, 0.2, 0.3], normal=[1.0, -2.0, 0.5]),
     KeepSphere(radius=0.2, **HERE),
@@ -41,6 +51,16 @@ REGIONS = [
     KeepDistance(frames=("tool", "world"), at_most=1.5),
     KeepExpression(h=["1.5 - shoulder_pan*shoulder_lift", "t*sin(elbow) + 2"]),
     KeepExpression(h="2.0 - v.shoulder_pan*cos(elbow) - t*v.elbow"),
+    KeepClearance(capsules=(ARMS[0], ARMS[1]), at_least=0.02),
+    KeepClearance(capsules=(ARMS[0], POST)),
+    KeepClearance(capsules=(ARMS[1], BALL)),
+    KeepClearance(capsules=(BALL, {"frame": "forearm", "radius": 0.1}), at_least=0.01),
+    KeepSupport(polygon=[[0.3, 0.3], [-0.3, 0.3], [-0.3, -0.3], [0.3, -0.3], [0.0, 0.1]]),
+    KeepTilt(frame="tool", axis=[1.0, 0.2, 0.3], at_most=2.0),
+    KeepManipulability(frame="tool", at_least=0.01),
+    KeepManipulability(frame="tool", axes=["rx", "ry", "rz"], at_least=0.01),
+    KeepManipulability(frame="tool", axes=["z", "x", "ry", "rx", "y", "rz"], at_least=0.01),
+    KeepManipulability(frame="wrist_1", axes=["x", "rz"], at_least=0.01),
     JointLimits(deceleration=5.0),
     JointLimits(limits=("accelerations",), acceleration={"elbow": 3.0}),
 ]

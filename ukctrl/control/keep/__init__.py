@@ -1,10 +1,10 @@
 r"""What shall never happen, whatever the task: inequalities $h(q, v, t) \ge 0$ beside servo rows.
 
-In order: ``keep``, what such a thing is; ``deceleration``, what
-joints can brake with; ``joint_limits``, ``formula``, ``regions`` and
-``apart``, the kinds; ``barriers``, what each asks of the acceleration, compiled; ``program``, the
-input that gives it and is otherwise as near to the law's as can be; ``keeper``, which looks at
-every tick whether that is needed.
+In order: ``keep``, what such a thing is; ``deceleration``, what joints can brake with;
+``joint_limits``, ``formula``, ``regions``, ``apart``, ``bodies``, ``balance`` and ``dexterity``,
+the kinds; ``barriers``, what each asks of the acceleration, compiled; ``program``, the input that
+gives it and is otherwise as near to the law's as can be; ``keeper``, which looks at every tick
+whether that is needed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ukctrl.control.keep.apart import KeepDistance
+from ukctrl.control.keep.balance import KeepSupport, KeepTilt
+from ukctrl.control.keep.bodies import KeepClearance
+from ukctrl.control.keep.dexterity import KeepManipulability
 from ukctrl.control.keep.formula import KeepExpression
 from ukctrl.control.keep.joint_limits import JointLimits
 from ukctrl.control.keep.keep import Keep, Kept, Side
@@ -29,11 +32,15 @@ __all__ = [
     "JointLimits",
     "Keep",
     "KeepBox",
+    "KeepClearance",
     "KeepCylinder",
     "KeepDistance",
     "KeepExpression",
     "KeepHalfSpace",
+    "KeepManipulability",
     "KeepSphere",
+    "KeepSupport",
+    "KeepTilt",
     "Kept",
     "Side",
 ]

@@ -92,6 +92,8 @@ class Keep(abc.ABC):
         """
 
 
-def only(block: str, constraint: Constraint, margin: float, sign: float = 1.0) -> Kept:
-    """Return what keeps the only row of a constraint, a distance [m], above zero, or below."""
-    return Kept(block, constraint, (Side("", "m", 0, sign, 0.0, margin=margin),))
+def only(
+    block: str, constraint: Constraint, margin: float, sign: float = 1.0, unit: str = "m"
+) -> Kept:
+    """Return what keeps the only row of a constraint above zero, or below."""
+    return Kept(block, constraint, (Side("", unit, 0, sign, 0.0, margin=margin),))

@@ -1,8 +1,8 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
 In order: ``kinematics`` (rows, compiled); ``constraint`` (what a constraint is, a stack of them);
-``swarm``, ``frames``, ``joints``, ``closures`` and ``ground``;
-``geometry`` and ``energy``; ``regions``, distances that others keep above zero.
+``swarm``, ``frames``, ``joints``, ``closures`` and ``ground``; ``geometry`` and ``energy``;
+``regions``, ``capsules``, ``tilt`` and ``manipulability``, which others keep above zero.
 """
 
 from __future__ import annotations

@@ -263,12 +263,19 @@ def path_of_size(path: Reference, size: int, what: str) -> Followed:
 
 
 class FrameProbe:
-    """One frame, evaluated at a snapshot; ``motion`` has all arrays."""
+    """One frame, evaluated at a snapshot; ``motion`` has all arrays.
 
-    def __init__(self, robot: Robot, frame: str) -> None:
+    Args:
+        robot: The robot.
+        frame: Its name.
+        offset: Where its origin is instead, in the frame [m].
+    """
+
+    def __init__(self, robot: Robot, frame: str, offset: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
         site = robot.site(frame)
         self.frame = frame
-        self._place = site.place
+        shifted = site.translation + site.rotation @ np.array(offset)
+        self._place = site.place._replace(translation=shifted)
         self.R, self.p = np.zeros((3, 3)), np.zeros(3)
         self.J = np.zeros((6, robot.nv))
         self.velocity, self.drift = np.zeros(6), np.zeros(6)

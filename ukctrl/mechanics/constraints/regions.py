@@ -17,7 +17,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Length, Matrix3, Position, Vec3, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
-from ukctrl.robot.snapshot import FrameMotion
+from ukctrl.robot.snapshot import FrameMotion, PointMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -39,7 +39,7 @@ class BesidePlanes(Constraint):
     r"""How far a frame is along directions: $\phi_i = n_i \cdot (p - c)$ [m]."""
 
     frame: str
-    """Frame whose origin is looked at."""
+    """Frame whose origin is looked at; empty: the centre of mass of the robot."""
     centre: Position
     """Point from which is counted [m]."""
     normals: tuple[Vec3, ...]
@@ -52,17 +52,21 @@ class BesidePlanes(Constraint):
 class _Planes(Attached):
     def __init__(self, spec: BesidePlanes, robot: Robot) -> None:
         count = len(spec.normals)
-        self.name_rows(spec.name or spec.frame, {str(i): "m" for i in range(count)})
-        self._probe = FrameProbe(robot, spec.frame)
+        self.name_rows(spec.name or spec.frame or "com", {str(i): "m" for i in range(count)})
+        self._probe = FrameProbe(robot, spec.frame) if spec.frame else None
+        self._com = PointMotion.zeros(robot.nv)
         self._given = np.array(spec.normals), np.array(spec.centre)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        probe = self._probe
-        return probe.step(s), Call(plane_rows, probe.motion, *self._given, rows)
+        if self._probe is None:
+            return *s.com_steps(self._com), Call(plane_rows, self._com, *self._given, rows)
+        return self._probe.step(s), Call(plane_rows, self._probe.motion, *self._given, rows)
 
 
 @compiled
-def plane_rows(frame: FrameMotion, normals: Matrix, centre: Vector, rows: Rows) -> None:
+def plane_rows(
+    frame: FrameMotion | PointMotion, normals: Matrix, centre: Vector, rows: Rows
+) -> None:
     """Write the rows of a point beside planes."""
     A, b, beta, phi = rows
     for i in range(len(b)):

@@ -1,0 +1,127 @@
+"""What does not fall over: the centre of mass over the feet, and a frame that stays upright."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from ukctrl.control.keep.keep import Keep, Kept, Side, only
+from ukctrl.control.keep.regions import Direction
+from ukctrl.control.task import Task
+from ukctrl.core.arrays import Matrix
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Listed, Number, Radians, Text, spec
+from ukctrl.mechanics.constraints.constraint import FrameProbe
+from ukctrl.mechanics.constraints.regions import BesidePlanes
+from ukctrl.mechanics.constraints.tilt import Leaning
+
+Corner = Annotated[tuple[Number, Number], Listed(2, 2)]
+FLAT = 1e-9
+"""A corner that is less than this [m^2] beside the line of its neighbours is none."""
+
+
+@spec
+class KeepSupport(Keep):
+    r"""The centre of mass stays over a polygon: $h_i = n_i \cdot (c - p_i)$ [m] of every edge, seen
+    from above.
+
+    It is that of feet where they are at the start, for feet that stand; a robot that moves slowly
+    does not fall over then.
+    """
+
+    kind: Literal["support"] = "support"
+    feet: Annotated[tuple[Text, ...], Listed(3)] | None = None
+    """Frames whose places at the start are corners; these or ``polygon``."""
+    polygon: Annotated[tuple[Corner, ...], Listed(3)] | None = None
+    """Corners, in any order [m]."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.feet is None) == (self.polygon is None):
+            came = "none" if self.feet is None else "both"
+            raise InputError(f"give either feet or polygon; got {came}.")
+        return self
+
+    def keeps(self, task: Task) -> Kept:
+        corners = hull(self._corners(task))
+        along = np.roll(corners, -1, axis=0) - corners
+        inward = np.column_stack([-along[:, 1], along[:, 0]])
+        inward /= np.linalg.norm(inward, axis=1, keepdims=True)
+        normals = tuple((float(x), float(y), 0.0) for x, y in inward)
+        row = BesidePlanes(frame="", centre=(0.0, 0.0, 0.0), normals=normals)
+        sides = (
+            Side(f"edge_{i + 1}", "m", i, 1.0, -float(n @ corner), margin=self.margin)
+            for i, (n, corner) in enumerate(zip(inward, corners, strict=True))
+        )
+        return Kept(self.name or "support", row, tuple(sides))
+
+    def _corners(self, task: Task) -> Matrix:
+        if self.feet is None:
+            return np.array(self.polygon)
+        snapshot = task.robot.snapshot(task.q, task.v, task.start)
+        places = []
+        for foot in self.feet:
+            probe = FrameProbe(task.robot, foot)
+            probe.move(snapshot)
+            places.append(probe.p[:2].copy())
+        return np.array(places)
+
+
+def hull(points: Matrix) -> Matrix:
+    """Return the corners of the convex hull of points in a plane, anticlockwise (Andrew, 1979).
+
+    Raises:
+        InputError: They are on a line.
+    """
+    ordered = sorted(map(tuple, points.tolist()))
+    sides = []
+    for way in (ordered, ordered[::-1]):
+        side: list[tuple[float, ...]] = []
+        for p in way:
+            while len(side) > 1 and _turn(side[-2], side[-1], p) <= FLAT:
+                side.pop()
+            side.append(p)
+        sides += side[:-1]
+    if len(sides) < 3:
+        raise InputError("corners must span an area; those given are on a line.")
+    return np.array(sides)
+
+
+def _turn(a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+@spec
+class KeepTilt(Keep):
+    r"""An axis of a frame leans no further than an angle: $h = (\cos\alpha - \cos\theta) /
+    \sin\theta$ [rad].
+
+    Within a limit of up to a right angle it is never more than what is left of the angle,
+    $\theta - \alpha$, and at the limit the same.
+    """
+
+    kind: Literal["tilt"] = "tilt"
+    frame: str
+    """Frame that leans."""
+    axis: Direction = (0.0, 0.0, 1.0)
+    """Direction in the frame."""
+    direction: Direction = (0.0, 0.0, 1.0)
+    """Direction in the world from which the angle is counted."""
+    at_most: Radians
+    r"""Largest angle $\theta$ [rad], below half a turn."""
+
+    @model_validator(mode="after")
+    def _turned(self) -> Self:
+        if not 0.0 < self.at_most < np.pi:
+            raise InputError(
+                f"at_most must be between 0 and half a turn; got {self.at_most:g} rad."
+            )
+        return self
+
+    def keeps(self, task: Task) -> Kept:
+        row = Leaning(
+            frame=self.frame, axis=self.axis, direction=self.direction, angle=self.at_most
+        )
+        return only(self.name or self.frame, row, self.margin, unit="rad")

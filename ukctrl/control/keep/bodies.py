@@ -1,0 +1,38 @@
+"""Two bodies that do not touch."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ukctrl.control.keep.keep import Keep, Kept, Side
+from ukctrl.control.task import Task
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import NonNegative, spec
+from ukctrl.mechanics.constraints.capsules import BetweenCapsules, Capsule
+
+
+@spec
+class KeepClearance(Keep):
+    r"""Two capsules stay apart: $h = \min |p_b - p_a| - r_a - r_b - d$ [m] over their axes.
+
+    Where both have a length, the distances of the ends are kept too, between which the nearest
+    points may jump.
+    """
+
+    kind: Literal["clearance"] = "clearance"
+    capsules: tuple[Capsule, Capsule]
+    """The two, on different bodies; either may be fixed in the world."""
+    at_least: NonNegative = 0.0
+    """Shortest distance of their surfaces [m]."""
+
+    def keeps(self, task: Task) -> Kept:
+        first, second = self.capsules
+        block = self.name or f"{first.frame}_to_{second.frame}"
+        radius = first.radius + second.radius + self.at_least
+        if radius == 0.0:
+            raise InputError("a radius or at_least must be above zero; got none.")
+        row = BetweenCapsules(first=first, second=second, radius=radius)
+        sides = (
+            Side(name, "m", k, 1.0, 0.0, margin=self.margin) for k, name in enumerate(row.parts)
+        )
+        return Kept(block, row, tuple(sides))

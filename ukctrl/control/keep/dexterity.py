@@ -1,0 +1,46 @@
+"""A frame that stays away from where it cannot be moved any more."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from ukctrl.control.keep.keep import Keep, Kept, only
+from ukctrl.control.task import Task
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Positive, spec
+from ukctrl.mechanics.constraints.manipulability import Manipulability
+
+AXES = {"x": 0, "y": 1, "z": 2, "rx": 3, "ry": 4, "rz": 5}
+
+
+@spec
+class KeepManipulability(Keep):
+    r"""The manipulability of a frame stays above a bound: $h = \sqrt{\det X X^\top} - w$, with the
+    rows $X$ of its Jacobian in world axes.
+
+    It is the product of the singular values of $X$, and zero where the frame loses a direction. Its
+    derivatives are exact. Closures are not counted.
+    """
+
+    kind: Literal["manipulability"] = "manipulability"
+    frame: str
+    """Frame that is moved."""
+    axes: tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...] = ("x", "y", "z")
+    """Directions of the world in which it must be able to move, and about which to turn."""
+    at_least: Positive
+    """Bound $w$; its unit is m for every axis along which the frame moves."""
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        if not self.axes or len(set(self.axes)) < len(self.axes):
+            raise InputError(f"axes must be different ones, at least one; got {list(self.axes)}.")
+        return self
+
+    def keeps(self, task: Task) -> Kept:
+        power = sum(AXES[axis] < 3 for axis in self.axes)
+        unit = {0: "", 1: "m"}.get(power, f"m^{power}")
+        numbers = tuple(sorted(AXES[axis] for axis in self.axes))
+        row = Manipulability(frame=self.frame, axes=numbers, bound=self.at_least)
+        return only(self.name or self.frame, row, self.margin, unit=unit)

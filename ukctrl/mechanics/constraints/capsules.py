@@ -1,0 +1,200 @@
+r"""How far two capsules are apart: segments with radii, fixed on bodies or in the world.
+
+Points of the segments are $w(s, t) = a_0 + s\,(a_1 - a_0) - b_0 - t\,(b_1 - b_0)$ apart, and
+$\phi = \min_{s, t} |w| - r$. With the nearest parameters $\dot\phi = n \cdot \dot w$ along
+$n = w / |w|$, and the parameters that are free move as well, so that
+
+$$ |w|\,\ddot\phi = \dot w \cdot \dot w + w \cdot \ddot w - \dot\phi^2 - g^\top S^{-1} g, \qquad
+   g = \tfrac{\mathrm d}{\mathrm d t} \nabla_{\!s,t} \tfrac12 |w|^2, \quad S = \nabla^2 \tfrac12
+   |w|^2 . $$
+
+The nearest points of segments that become parallel jump from one end to the other, and there $\phi$
+has a kink. So the distances of the ends are rows of their own: what keeps all of them keeps the
+least, whichever that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.compiled import compiled
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Length, NonNegative, Position, spec
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.robot.snapshot import FrameMotion
+
+if TYPE_CHECKING:
+    from ukctrl.robot import Robot, Snapshot
+
+PARALLEL = 0.02
+"""Below this angle [rad] between segments the curvature of their distance is that at this angle,
+for between the ends it is then nearly that of the ends."""
+
+
+@spec
+class Capsule:
+    """A segment with a radius; without an end of its own, a sphere."""
+
+    frame: str
+    """Frame on which it is fixed; ``world`` too."""
+    start: Position = (0.0, 0.0, 0.0)
+    """Where its axis begins, in the frame [m]."""
+    end: Position | None = None
+    """Where it ends, in the frame [m]; absent: where it begins."""
+    radius: NonNegative
+    """Radius [m]."""
+
+    @property
+    def long(self) -> bool:
+        """Whether it has a length."""
+        return self.end is not None and self.end != self.start
+
+    def probes(self, robot: Robot) -> tuple[FrameProbe, FrameProbe]:
+        """Return the ends of its axis on a robot."""
+        begin, end = self.start, self.end or self.start
+        return FrameProbe(robot, self.frame, begin), FrameProbe(robot, self.frame, end)
+
+
+@spec
+class BetweenCapsules(Constraint):
+    r"""The distance of two segments beyond a radius, and those of their ends [m]."""
+
+    first: Capsule
+    """The one."""
+    second: Capsule
+    """The other."""
+    radius: Length
+    """Distance of the axes at which it is zero [m]."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the rows: the whole first, then ends of one that the other has a side for."""
+        if not (self.first.long and self.second.long):
+            return ("",)
+        return "", "first_start", "first_end", "second_start", "second_end"
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Between(self, robot)
+
+
+class Segments(NamedTuple):
+    """The ends of the axes of two capsules."""
+
+    a0: FrameMotion
+    a1: FrameMotion
+    b0: FrameMotion
+    b1: FrameMotion
+
+
+class _Between(Attached):
+    def __init__(self, spec: BetweenCapsules, robot: Robot) -> None:
+        one, two = spec.first.frame, spec.second.frame
+        if robot.site(one).joint == robot.site(two).joint:
+            raise InputError(f"capsules must be on two bodies; '{one}' and '{two}' are on one.")
+        self.name_rows(spec.name or f"{one}_to_{two}", dict.fromkeys(spec.parts, "m"))
+        self._probes = *spec.first.probes(robot), *spec.second.probes(robot)
+        a0, a1, b0, b1 = (probe.motion for probe in self._probes)
+        self._segments, self._radius = Segments(a0, a1, b0, b1), float(spec.radius)
+
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        moved = tuple(probe.step(s) for probe in self._probes)
+        return *moved, Call(capsule_rows, self._segments, self._radius, rows)
+
+
+@compiled
+def clipped(x: float) -> float:
+    """Return a number within 0 and 1."""
+    return min(max(x, 0.0), 1.0)
+
+
+@compiled
+def products(ends: Segments) -> tuple[float, float, float, float, float]:
+    """Return products of the axes and of what lies between their beginnings."""
+    aa, bb, ab, ar, br = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(3):
+        a, b = ends.a1.position[i] - ends.a0.position[i], ends.b1.position[i] - ends.b0.position[i]
+        r = ends.a0.position[i] - ends.b0.position[i]
+        aa, bb, ab = aa + a * a, bb + b * b, ab + a * b
+        ar, br = ar + a * r, br + b * r
+    return aa, bb, ab, ar, br
+
+
+@compiled
+def nearest_parameters(ends: Segments) -> tuple[float, float]:
+    """Return where on both segments the nearest points are (Ericson, Real-time collision detection,
+    2005, section 5.1.9).
+    """
+    aa, bb, ab, ar, br = products(ends)
+    if aa == 0.0:
+        return 0.0, clipped(br / bb) if bb > 0.0 else 0.0
+    if bb == 0.0:
+        return clipped(-ar / aa), 0.0
+    across = aa * bb - ab * ab
+    s = clipped((ab * br - ar * bb) / across) if across > 1e-14 * aa * bb else 0.0
+    t = (ab * s + br) / bb
+    if t < 0.0:
+        return clipped(-ar / aa), 0.0
+    if t > 1.0:
+        return clipped((ab - ar) / aa), 1.0
+    return s, t
+
+
+@compiled
+def parameter_row(ends: Segments, s: float, t: float, radius: float, rows: Rows, k: int) -> None:
+    """Write the row of the distance at the nearest parameters; those inside of (0, 1) are free.
+
+    Of axes that meet, the distance counts along the first axis of the world.
+    """
+    a0, a1, b0, b1 = ends
+    aa, bb, ab, _, _ = products(ends)
+    square = along = fast = pull = g_s = g_t = 0.0
+    for i in range(3):
+        a, b = a1.position[i] - a0.position[i], b1.position[i] - b0.position[i]
+        a_dot, b_dot = a1.velocity[i] - a0.velocity[i], b1.velocity[i] - b0.velocity[i]
+        w = a0.position[i] + s * a - b0.position[i] - t * b
+        w_dot = a0.velocity[i] + s * a_dot - b0.velocity[i] - t * b_dot
+        square, along, fast = square + w * w, along + w * w_dot, fast + w_dot * w_dot
+        g_s += w_dot * a + w * a_dot
+        g_t -= w_dot * b + w * b_dot
+    if 0.0 < s < 1.0 and 0.0 < t < 1.0:
+        across = max(aa * bb - ab * ab, PARALLEL * PARALLEL * aa * bb)
+        pull = (bb * g_s * g_s + 2.0 * ab * g_s * g_t + aa * g_t * g_t) / across
+    elif 0.0 < s < 1.0:
+        pull = g_s * g_s / aa
+    elif 0.0 < t < 1.0:
+        pull = g_t * g_t / bb
+    length = np.sqrt(square)
+    rows.phi[k], rows.beta[k], rows.b[k] = length - radius, 0.0, 0.0
+    if length > 0.0:
+        rows.beta[k] = along / length
+        rows.b[k] = -(fast - rows.beta[k] ** 2 - pull) / length
+    for c in range(rows.A.shape[1]):
+        rows.A[k, c] = 0.0
+    for i in range(3):
+        n = 1.0 - min(i, 1)
+        if length > 0.0:
+            w = (1.0 - s) * a0.position[i] + s * a1.position[i]
+            n = (w - (1.0 - t) * b0.position[i] - t * b1.position[i]) / length
+        drift = (1.0 - s) * a0.drift[i] + s * a1.drift[i]
+        rows.b[k] -= n * (drift - (1.0 - t) * b0.drift[i] - t * b1.drift[i])
+        for c in range(rows.A.shape[1]):
+            J = (1.0 - s) * a0.J[i, c] + s * a1.J[i, c]
+            rows.A[k, c] += n * (J - (1.0 - t) * b0.J[i, c] - t * b1.J[i, c])
+
+
+@compiled
+def capsule_rows(ends: Segments, radius: float, rows: Rows) -> None:
+    """Write the rows of the distance of two segments, and of those of their ends."""
+    s, t = nearest_parameters(ends)
+    parameter_row(ends, s, t, radius, rows, 0)
+    if len(rows.b) == 1:
+        return
+    aa, bb, ab, ar, br = products(ends)
+    parameter_row(ends, 0.0, clipped(br / bb), radius, rows, 1)
+    parameter_row(ends, 1.0, clipped((br + ab) / bb), radius, rows, 2)
+    parameter_row(ends, clipped(-ar / aa), 0.0, radius, rows, 3)
+    parameter_row(ends, clipped((ab - ar) / aa), 1.0, radius, rows, 4)

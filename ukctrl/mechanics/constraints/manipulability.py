@@ -1,0 +1,235 @@
+r"""How well a frame can be moved: $\phi = \sqrt{\det X X^\top} - w$ of rows $X$ of its Jacobian.
+
+Derivatives are exact. A column $i$ of the Jacobian, $(v_i, \omega_i)$, turns with the joints before
+it and moves with those behind it,
+
+$$ \dot\omega_i = \Omega_i \times \omega_i, \quad
+   \dot v_i = \Omega_i \times v_i + \omega_i \times V_i, \quad
+   \Omega_i = \sum_{j \le i} \dot q_j \omega_j, \quad V_i = \sum_{j > i} \dot q_j v_j, $$
+
+and once more so, with $\ell = \ln \sqrt{\det X X^\top}$ and $T = (X X^\top)^{-1}$,
+
+$$ \dot\ell = \operatorname{tr} T \dot X X^\top, \qquad
+   \ddot\ell = \tfrac12 \operatorname{tr} T \ddot S - \tfrac12 \operatorname{tr} (T \dot S)^2,
+   \quad S = X X^\top . $$
+
+References:
+    Yoshikawa, "Manipulability of robotic mechanisms", Int. J. Robotics Research 4(2), 1985.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import cholesky, solve_lower, solve_upper
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import NonNegative, spec
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.robot.snapshot import FrameMotion
+from ukctrl.robot.spatial_kernels import dot, three, write_three
+from ukctrl.robot.twist_kernels import cross, plus
+
+if TYPE_CHECKING:
+    from ukctrl.robot import Robot, Snapshot
+
+NOWHERE = 0.0, 0.0, 0.0
+
+
+@spec
+class Manipulability(Constraint):
+    """The manipulability of a frame beyond a bound."""
+
+    frame: str
+    """Frame that is moved."""
+    axes: tuple[int, ...]
+    """Rows of its Jacobian, in world axes: 0 to 2 move it, 3 to 5 turn it."""
+    bound: NonNegative
+    """Where it is zero."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Manipulability(self, robot)
+
+
+class Columns(NamedTuple):
+    """Columns of a Jacobian and their derivatives along the motion, joint by joint."""
+
+    v: Matrix
+    """What moves, shape ``(k, 3)``."""
+    w: Matrix
+    """What turns, shape ``(k, 3)``."""
+    v_dot: Matrix
+    w_dot: Matrix
+    v_ddot: Matrix
+    w_ddot: Matrix
+    y: Matrix
+    """Of every column ``T X_i``, at the places of the rows, shape ``(k, 6)``."""
+
+
+class Square(NamedTuple):
+    """``S = X X'``, its derivatives, its factor and room, each of shape ``(m, m)``."""
+
+    S: Matrix
+    S_dot: Matrix
+    S_ddot: Matrix
+    L: Matrix
+    room: Matrix
+
+
+class _Manipulability(Attached):
+    def __init__(self, spec: Manipulability, robot: Robot) -> None:
+        self.name_rows(spec.name or spec.frame, {"manipulability": ""})
+        self._probe, self._columns = FrameProbe(robot, spec.frame), robot.site(spec.frame).columns
+        for c in self._columns:
+            dof = robot.dofs[c]
+            if dof not in robot.coordinates and f"{dof}_cos" not in robot.coordinates:
+                raise InputError(
+                    f"joints that move '{spec.frame}' must have one freedom each for its "
+                    f"manipulability; '{dof}' is one of a larger joint."
+                )
+        m, k = len(spec.axes), len(self._columns)
+        if m > k:
+            raise InputError(
+                f"axes must be no more than the {k} joints that move '{spec.frame}'; got {m}, and "
+                "the manipulability is always zero."
+            )
+        self._axes, self._bound = np.array(spec.axes, dtype=np.int64), float(spec.bound)
+        a, b, c, d, e, f = np.zeros((6, k, 3))
+        self._each = Columns(a, b, c, d, e, f, np.zeros((k, 6)))
+        self._square = Square(*np.zeros((5, m, m)))
+
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        given = self._columns, self._axes, s.v, self._bound
+        room = self._each, self._square
+        row = Call(manipulability_row, self._probe.motion, *given, *room, rows)
+        return self._probe.step(s), row
+
+
+@compiled
+def move_columns(rate: Vector, columns: Indices, now: tuple[Matrix, ...], k: int) -> None:
+    r"""Write the derivative of every column from those of one order less, as products have it.
+
+    Args:
+        rate: Velocities of the robot.
+        columns: Which of them move the frame.
+        now: $v, \omega$ and their derivatives one by one.
+        k: Order of the derivative, 1 or 2.
+    """
+    v, w, v_dot, w_dot, v_ddot, w_ddot = now
+    turn = turn_dot = NOWHERE
+    for i in range(len(columns)):
+        q = rate[columns[i]]
+        turn, turn_dot = plus(turn, q, three(w, i)), plus(turn_dot, q, three(w_dot, i))
+        move = move_dot = NOWHERE
+        for j in range(i + 1, len(columns)):
+            move = plus(move, rate[columns[j]], three(v, j))
+            move_dot = plus(move_dot, rate[columns[j]], three(v_dot, j))
+        own_v, own_w = three(v, i), three(w, i)
+        if k == 1:
+            write_three(cross(turn, own_w), w_dot, i)
+            first = plus(cross(turn, own_v), 1.0, cross(own_w, move))
+            write_three(first, v_dot, i)
+            continue
+        then_v, then_w = three(v_dot, i), three(w_dot, i)
+        write_three(plus(cross(turn_dot, own_w), 1.0, cross(turn, then_w)), w_ddot, i)
+        second = plus(cross(turn_dot, own_v), 1.0, cross(turn, then_v))
+        second = plus(second, 1.0, cross(then_w, move))
+        write_three(plus(second, 1.0, cross(own_w, move_dot)), v_ddot, i)
+
+
+@compiled
+def entry(v: Matrix, w: Matrix, i: int, axis: int) -> float:
+    """Return an entry of a column."""
+    return float(v[i, axis] if axis < 3 else w[i, axis - 3])
+
+
+@compiled
+def manipulability_row(
+    frame: FrameMotion,
+    columns: Indices,
+    axes: Indices,
+    rate: Vector,
+    bound: float,
+    each: Columns,
+    square: Square,
+    rows: Rows,
+) -> None:
+    """Write the row; of a singular frame it has no direction."""
+    k, m = len(columns), len(axes)
+    v, w, v_dot, w_dot, v_ddot, w_ddot, y = each
+    S, S_dot, S_ddot, L, room = square
+    for i in range(k):
+        for r in range(3):
+            v[i, r], w[i, r] = frame.J[r, columns[i]], frame.J[3 + r, columns[i]]
+    now = v, w, v_dot, w_dot, v_ddot, w_ddot
+    move_columns(rate, columns, now, 1)
+    move_columns(rate, columns, now, 2)
+    for r in range(m):
+        for c in range(m):
+            S[r, c] = S_dot[r, c] = S_ddot[r, c] = 0.0
+            for i in range(k):
+                x, z = entry(v, w, i, axes[r]), entry(v, w, i, axes[c])
+                x_dot, z_dot = entry(v_dot, w_dot, i, axes[r]), entry(v_dot, w_dot, i, axes[c])
+                x_ddot = entry(v_ddot, w_ddot, i, axes[r])
+                S[r, c] += x * z
+                S_dot[r, c] += x_dot * z + x * z_dot
+                S_ddot[r, c] += x_ddot * z + x_dot * z_dot
+                S_ddot[r, c] += x * entry(v_ddot, w_ddot, i, axes[c]) + x_dot * z_dot
+    rows.phi[0], rows.beta[0], rows.b[0] = -bound, 0.0, 0.0
+    for c in range(rows.A.shape[1]):
+        rows.A[0, c] = 0.0
+    if cholesky(S, L) != 0:
+        return
+    level = 1.0
+    for r in range(m):
+        level *= L[r, r]
+    for r in range(m):  # room becomes (T S_dot)'
+        for c in range(m):
+            room[r, c] = S_dot[r, c]
+        solve_lower(L, room[r])
+        solve_upper(L, room[r])
+    slope = bend = 0.0
+    for r in range(m):
+        slope += 0.5 * room[r, r]
+        for c in range(m):
+            bend -= 0.5 * room[r, c] * room[c, r]
+    for r in range(m):
+        for c in range(m):
+            room[r, c] = S_ddot[r, c]
+        solve_lower(L, room[r])
+        solve_upper(L, room[r])
+        bend += 0.5 * room[r, r]
+    rows.phi[0], rows.beta[0] = level - bound, level * slope
+    rows.b[0] = -level * (bend + slope * slope)
+    for i in range(k):
+        for r in range(m):
+            room[0, r] = entry(v, w, i, axes[r])
+        solve_lower(L, room[0])
+        solve_upper(L, room[0])
+        for r in range(6):
+            y[i, r] = 0.0
+        for r in range(m):
+            y[i, axes[r]] = room[0, r]
+    write_slopes(level, columns, each, rows)
+
+
+@compiled
+def write_slopes(level: float, columns: Indices, each: Columns, rows: Rows) -> None:
+    """Write how the manipulability changes with every joint."""
+    v, w, _, _, _, _, y = each
+    for j in range(len(columns)):
+        turned = moved = NOWHERE
+        for i in range(len(columns)):
+            of_v, of_w = (y[i, 0], y[i, 1], y[i, 2]), (y[i, 3], y[i, 4], y[i, 5])
+            if i >= j:
+                turned = plus(turned, 1.0, cross(three(v, i), of_v))
+                turned = plus(turned, 1.0, cross(three(w, i), of_w))
+            else:
+                moved = plus(moved, 1.0, cross(of_v, three(w, i)))
+        slope = dot(three(w, j), turned) + dot(three(v, j), moved)
+        rows.A[0, columns[j]] = level * slope
