@@ -1,13 +1,11 @@
-"""What is kept: rows against differences, bounds under the hold, the program against others."""
+"""What is kept: rows against differences, bounds under the hold, decelerations, refusals."""
 
 import dataclasses as dc
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize, nnls
 
 from ukctrl import Robot, Task
-from ukctrl.control.allocation.within_limits import Box, Problem, relaxed, stacked
 from ukctrl.control.keep import (
     JointLimits,
     KeepBox,
@@ -23,8 +21,6 @@ from ukctrl.control.keep import (
 )
 from ukctrl.control.keep.barriers import held_share, least_of, look_back
 from ukctrl.control.keep.keeper import Keeper, after
-from ukctrl.control.keep.program import above, conflicting_set, given_way, is_empty
-from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -171,101 +167,6 @@ def test_without_a_hold_bounds_are_the_limits_of_those_under_it():
         for degree in (1, 2):
             short = bound(degree, h, rate, pole, 0.0, 1e-7)
             np.testing.assert_allclose(bound(degree, h, rate, pole, 0.0, 0.0), short, rtol=1e-4)
-
-
-def random_program(seed):
-    """Rows to keep, some of them the same or zero, and levels of rows, within limits."""
-    rng = np.random.default_rng(seed)
-    nu, k, m = rng.integers(1, 7), rng.integers(1, 9), rng.integers(0, 6)
-    C, H = rng.standard_normal((k, nu)), rng.standard_normal((m, nu))
-    if seed % 4 == 0 and k > 1:
-        C[1] = C[0]
-    if seed % 5 == 0 and m > 1:
-        H[1] = H[0]
-    low, high = -rng.uniform(0.5, 3.0, nu), rng.uniform(0.5, 3.0, nu)
-    inside = low + (high - low) * rng.uniform(size=nu)
-    return C, H, C @ inside - rng.uniform(0.0, 0.3, k), low, high, 3.0 * rng.standard_normal(nu)
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_the_nearest_input_is_that_of_another_solver(seed):
-    C, _, least, low, high, wanted = random_program(seed)
-    nu = len(wanted)
-    problem = Problem(np.zeros((0, nu)), np.eye(nu), wanted, low, high, 0)
-    none = np.zeros(0, dtype=np.int64)
-    u = relaxed(problem, np.zeros(0), none, np.zeros(0), RANK, Box(*above(C, least)))
-    # Lawson & Hanson's least distance programming, by non-negative least squares.
-    G = np.vstack([C, np.eye(nu), -np.eye(nu)])
-    right = np.concatenate([least, low, -high]) - G @ wanted
-    E, f = np.vstack([G.T, right]), np.append(np.zeros(nu), 1.0)
-    r = E @ nnls(E, f)[0] - f
-    assert (C @ u - least >= -1e-9).all()
-    np.testing.assert_allclose(u, wanted - r[:-1] / r[-1], atol=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_no_input_that_keeps_the_rows_is_better_for_the_first_level(seed):
-    C, H, least, low, high, wanted = random_program(seed)
-    nu, ends = len(wanted), np.array([len(H)], dtype=np.int64)
-    problem = Problem(H, np.eye(nu), wanted, low, high, len(H))
-    d = H @ wanted
-    u = relaxed(problem, d, ends, np.ones(len(H)), RANK, Box(*above(C, least)))
-    assert (C @ u - least >= -1e-9).all()
-    # The slope of a convex cost points away from every input that is allowed.
-    slope = H.T @ (H @ u - d)
-    best = linprog(
-        slope, A_ub=-C, b_ub=-least + 1e-9, bounds=list(zip(low, high, strict=True)), method="highs"
-    )
-    assert best.success
-    assert slope @ u <= best.fun + 1e-6
-
-
-def test_a_wall_across_a_row_that_is_served_costs_that_row_alone_and_no_more_input_than_it_must():
-    """The row is bound by what the level leaves of it: no direction that is left is felt by it."""
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        nu = int(rng.integers(4, 8))
-        H, wanted, gap = rng.standard_normal((3, nu)), rng.standard_normal(nu), rng.uniform(0.1, 1)
-        C = np.vstack([H[:1] * 10.0 ** rng.uniform(-3, 3), rng.standard_normal((20, nu))])
-        least = C @ wanted - 20.0  # far from most of them
-        least[0] = C[0] @ wanted + gap * np.linalg.norm(C[0])
-        problem = Problem(H, np.eye(nu), wanted, np.full(nu, -1e3), np.full(nu, 1e3), 3)
-        ends = np.array([3])
-        u = relaxed(problem, H @ wanted, ends, np.ones(3), RANK, Box(*above(C, least)))
-        exact = wanted + np.linalg.pinv(H)[:, 0] * gap * np.linalg.norm(H[0])
-        np.testing.assert_allclose(u, exact, atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_rows_that_cannot_all_be_kept_give_way_level_by_level(seed):
-    rng = np.random.default_rng(seed)
-    nu = int(rng.integers(1, 5))
-    C, least = rng.standard_normal((4, nu)), rng.uniform(-1.0, 4.0, 4)
-    limits = Box(np.eye(nu), np.full(nu, -0.5), np.full(nu, 0.5))
-    levels = [np.array([0, 1]), np.array([2, 3])]
-    reduced, missed = given_way(limits, C, least, levels)
-    box = stacked(limits, above(C, reduced - 1e-8))
-    assert not is_empty(box)
-    # The first level alone, as bounded least squares.
-    first = levels[0]
-    alone = minimize(
-        lambda x: 0.5 * np.sum(np.maximum(least[first] - C[first] @ x, 0.0) ** 2),
-        np.zeros(nu),
-        bounds=[(-0.5, 0.5)] * nu,
-        method="L-BFGS-B",
-        options={"ftol": 1e-15, "gtol": 1e-10},
-    )
-    np.testing.assert_allclose(0.5 * np.sum(missed[first] ** 2), alone.fun, atol=1e-6)
-
-
-def test_a_conflict_is_named_by_the_smallest_set():
-    C = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    least = np.array([0.2, 0.1, -1.0, 0.7])
-    limits = Box(np.eye(2), np.full(2, -1.0), np.full(2, 1.0))
-    motors, rows = conflicting_set(limits, C, least)
-    assert (motors.tolist(), rows.tolist()) == ([], [0, 1])
-    motors, rows = conflicting_set(limits, C[2:], np.array([0.0, 1.5]))
-    assert (motors.tolist(), rows.tolist()) == ([1], [1])
 
 
 @pytest.mark.parametrize(

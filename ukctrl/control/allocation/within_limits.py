@@ -114,7 +114,7 @@ def stacked(*boxes: Box) -> Box:
     return Box(C, low, high)
 
 
-def _inside(box: Box, S: Matrix, Z: Matrix, w: Vector) -> Box:
+def within(box: Box, S: Matrix, Z: Matrix, w: Vector) -> Box:
     """Return the ``x`` with which ``w + Z x`` lies in a box of ``S w``.
 
     Bounds that only rounding would move are left out: the ``w`` that took the other directions
@@ -262,7 +262,7 @@ def relaxed(
         first = last
         if not Z.shape[1]:
             break
-        room = _inside(box, S, Z, w)
+        room = within(box, S, Z, w)
         y = least_squares(X, missing, room)
         if y is None and kept is not None:  # by rounding: what is kept goes before the level
             y = nearest(room, Z.T @ w)
@@ -271,7 +271,7 @@ def relaxed(
         _, sigma, Qt = np.linalg.svd(X)
         Z = Z @ Qt[int(np.sum(sigma > rank.servo * size)) :].T
     if Z.shape[1]:
-        y = nearest(_inside(box, S, Z, w), Z.T @ w)
+        y = nearest(within(box, S, Z, w), Z.T @ w)
         if y is not None:
             w = w + Z @ y
     return np.clip(u0 + S @ w, low, high)

@@ -14,7 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.allocation.within_limits import Box, least_squares, nearest, stacked
+from ukctrl.control.allocation.within_limits import (
+    FELT,
+    Box,
+    least_squares,
+    nearest,
+    stacked,
+    within,
+)
 from ukctrl.core.arrays import Matrix, Vector
 
 ROOM = 1e-9
@@ -41,23 +48,35 @@ def given_way(
     reduced, missed = least.copy(), np.zeros(len(least))
     if not is_empty(stacked(limits, above(C, least))):
         return reduced, missed
-    room, nu = limits, C.shape[1]
+    room, u = limits, np.zeros(C.shape[1])
+    Z = np.eye(len(u))
     for rows in levels:
-        count = len(rows)
-        slack = np.hstack([np.zeros((count, nu)), np.eye(count)])
-        wide = Box(np.hstack([room.C, np.zeros((len(room.C), count))]), room.low, room.high)
-        asked = np.hstack([C[rows], np.eye(count)])
-        x = least_squares(slack, np.zeros(count), stacked(wide, above(asked, least[rows])))
-        if x is None:  # by rounding: some input is left, whatever it makes of these rows
-            u = nearest(room, np.zeros(nu))
-            u = np.zeros(nu) if u is None else u
-            x = np.concatenate([u, least[rows] - C[rows] @ u])
-        less = np.maximum(x[nu:], 0.0)
-        size = ROOM * (np.abs(least[rows]) + np.abs(C[rows]) @ np.abs(x[:nu]) + 1.0)
+        count, free = len(rows), Z.shape[1]
+        slack = np.hstack([np.zeros((count, free)), np.eye(count)])
+        left = within(room, np.eye(len(u)), Z, u)
+        wide = left._replace(C=np.hstack([left.C, np.zeros((len(left.C), count))]))
+        asked = above(np.hstack([C[rows] @ Z, np.eye(count)]), least[rows] - C[rows] @ u)
+        x = least_squares(slack, np.zeros(count), stacked(wide, asked))
+        y = nearest(left, np.zeros(free)) if x is None else x[:free]  # None by rounding
+        u = u if y is None else u + Z @ y
+        less = np.maximum(least[rows] - C[rows] @ u, 0.0)
+        size = ROOM * (np.abs(least[rows]) + np.abs(C[rows]) @ np.abs(u) + 1.0)
         missed[rows] = np.where(less > size, less, 0.0)
         reduced[rows] = least[rows] - less - size
         room = stacked(room, above(C[rows], reduced[rows]))
-    return reduced, missed
+        Z = unfelt(C[rows[less > size]] @ Z, Z)  # what gave way stays where it is
+    # A degenerate program may be solved to 1e-8 only: the input that it gave is left in any case.
+    u = u if (found := nearest(limits, -u)) is None else found
+    return np.minimum(reduced, C @ u), missed
+
+
+def unfelt(rows: Matrix, Z: Matrix) -> Matrix:
+    """Return the directions among the columns of ``Z`` that no row feels, rows being of those."""
+    if not rows.size:
+        return Z
+    _, sigma, Qt = np.linalg.svd(rows)
+    left: Matrix = Z @ Qt[int(np.sum(sigma > FELT * sigma[0])) :].T
+    return left
 
 
 def above(C: Matrix, least: Vector) -> Box:
