@@ -22,6 +22,9 @@ HIGH = None
 EXPECTED = {
     # A trunk that floats and 12 joints, 18; less 3 rows a foot; 12 motors.
     "a1-squat": (6, "redundantly", 6, 6, IDEAL, {2}, READY),
+    # It leads the centre of mass beyond the feet, and the arm through a post: both give way.
+    "a1-lean": (6, "redundantly", 6, 6, IDEAL, {2}, WARNED),
+    "ur5-post": (6, "fully", 6, 6, IDEAL, {2}, WARNED),
     "a1-three-feet": (9, "redundantly", 9, 9, IDEAL, {2}, READY),
     # Two joints, one motor: an input reaches each angle by coupling, but one of the two at a time.
     "acrobot-swing-up": (2, "under", 2, 1, MIXED, {2}, READY),

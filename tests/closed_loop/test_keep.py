@@ -143,6 +143,7 @@ def test_the_file_of_a_run_has_what_was_kept(stopped, tmp_path):
     again = Result.load(stopped.save(tmp_path))
     np.testing.assert_array_equal(again["keep"], stopped["keep"])
     assert again.labels.keep_rows == ("wall",)
+    assert again.labels.keep_row_margins == (0.0,)
     assert again.data["keep"].attrs["units"] == "m"
 
 

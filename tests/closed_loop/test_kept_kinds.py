@@ -209,3 +209,7 @@ def test_check_tells_of_a_body_on_the_way():
     moving = [{**servo[0], "path": path}]
     found = check(scenario(robot, [keep], moving, start))
     assert any("the exact task goes beyond 'kept" in text for text in found.warnings)
+    # What the motion takes of the motors does not know of limits that it crosses.
+    assert not any("N m" in text for text in found.warnings)
+    loads = check(scenario(robot, [], moving, start)).motion.loads
+    np.testing.assert_array_equal(found.motion.loads.law, loads.law)

@@ -33,6 +33,7 @@ run = Scenario.load("scara-helix", {
     "controller.disturbance": {"kind": "forgetting_observer", "rate": 20.0, "leak": 1.0},
     "effect": [{"kind": "weak_motors", "share": 0.999}],
     "observer": {"kind": "alpha_beta", "share": 0.5},
+    "keep": [{"kind": "above_ground", "frame": "tool", "height": -1.0}],
     "timing": {"control": 0.01, "sample": 0.01, "duration": 0.05},
 })
 result = simulate(run)
@@ -54,12 +55,14 @@ print(json.dumps({
     "metric": describe("largest_speed").description,
     "value": result.metric("largest_speed"),
     "status": [result.status, leaky.status],
+    "kept": [result.labels.keep_rows[0], result.metric("worst_margin")],
     "recorded": list(leaky.samples.signals["remembered"].components),
     "rows": list(leaky.samples.labels.rows),
     "remembers": float(abs(leaky["u"] - result["u"]).max()),
     "read": [
         run.controller.feedback.kind, run.controller.allocation.kind,
         run.controller.disturbance.kind, run.effect[0].kind, run.observer.kind,
+        run.keep[0].kind,
     ],
 }))
 main(["list", "parts", "--json"])
@@ -69,7 +72,8 @@ main(["list", "parts", "--json"])
 def test_the_page_has_a_part_of_every_kind():
     folders = {str(Path(place).parent) for place in PARTS}
     assert folders == {
-        "control/allocation", "control/disturbance", "control/feedback", "mechanics/constraints",
+        "control/allocation", "control/disturbance", "control/feedback", "control/keep",
+        "mechanics/constraints",
         "mechanics/reference", "simulation/effects", "simulation/observers",
         "simulation/result/metrics",
     }  # fmt: skip
@@ -99,8 +103,10 @@ def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     assert told["value"] > 0.0
     assert told["status"] == ["completed", "completed"]
     assert told["remembers"] > 0.0
+    assert told["kept"][0] == "tool"
+    assert told["kept"][1] > 0.5
     assert told["recorded"] == told["rows"]
     assert told["read"] == [
         "velocity_damping", "plain_least_norm", "forgetting_observer", "weak_motors",
-        "alpha_beta",
+        "alpha_beta", "above_ground",
     ]  # fmt: skip

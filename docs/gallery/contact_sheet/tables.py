@@ -13,6 +13,7 @@ SUBJECTS = {
         "two-arms-carry": "two-arms-carry",
         "panda-pose": "industrial-arms",
         "ur5-pose": "industrial-arms",
+        "ur5-post": "../howto/keep-limits",
         "panda-priorities": "industrial-arms",
         "panda-pose-sampled": "../howto/sweep",
         "mobile-manipulator": "mobile-manipulator",
@@ -31,6 +32,7 @@ SUBJECTS = {
         "quadrotor-hover": "floating-bases",
         "a1-squat": "floating-bases",
         "a1-three-feet": "floating-bases",
+        "a1-lean": "../howto/keep-limits",
     },
     "Closed linkages": {
         "n-four-bar": "n-four-bar",

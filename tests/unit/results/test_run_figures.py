@@ -548,7 +548,7 @@ def whole_run(gap=slice(0)):
         "q": 2, "v": 2, "q_measured": 2, "v_measured": 2, "u": 2, "u_commanded": 2, "phi": 2,
         "beta": 2, "passive_phi": 1, "passive_beta": 1, "passive_force": 2, "energy": 0,
         "supplied_energy": 0, "rank": 0, "sigma_min": 0, "reach": 0, "q_estimate_error": 2,
-        "v_estimate_error": 2, "nees": 0, "nis": 0,
+        "v_estimate_error": 2, "nees": 0, "nis": 0, "keep": 1, "keep_binding": 1,
     }  # fmt: skip
     samples = {
         name: rng.uniform(0.1, 1.0, (4, size) if size else 4) for name, size in sizes.items()
@@ -565,7 +565,8 @@ def whole_run(gap=slice(0)):
         coordinates=("a", "b"), coordinate_units=("rad", "m"), dofs=("va", "vb"),
         dof_units=("rad/s", "m/s"), actuators=("u1", "u2"), actuator_units=("N m", "N"),
         rows=("x", "y"), row_units=("m", "rad"), row_blocks=("one", "two"),
-        passive_rows=("loop",), passive_row_units=("m",),
+        passive_rows=("loop",), passive_row_units=("m",), keep_rows=("wall",),
+        keep_row_units=("m",), keep_row_blocks=("wall",), keep_row_missed_units=("m/s^2",),
     )  # fmt: skip
 
 
@@ -639,3 +640,20 @@ def test_a_figure_is_there_for_what_was_recorded(samples, names, figures):
 
 def test_colours_of_curves_are_told_apart():
     assert sorted(map(role, plot.style.PALETTE)) == list(range(8))
+
+
+def test_what_is_kept_is_drawn_with_its_zero_its_margin_and_the_time_at_it():
+    left = np.stack([1.0 - T, 2.0 - 0.0 * T, 3.0 + T], axis=1)
+    binding = np.stack([0.5 * T[-1] < T, T < 0.0, T < 0.0], axis=1).astype(float)
+    names = ("wall", "ends.q1", "ends.q1.forward")
+    kept = {"keep_rows": names, "keep_row_units": ("m", "rad", "rad/s"),
+            "keep_row_blocks": ("wall", "ends", "ends"), "keep_row_margins": (0.25, 0.0, 0.0),
+            "keep_row_missed_units": ("m/s^2", "rad/s^2", "rad/s^2")}  # fmt: skip
+    made = run({"keep": left, "keep_binding": binding}, **kept)
+    assert "kept" in plot.available(made)
+    figure = plot.kept(made)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["h [m]", "h [rad]", "h [rad/s]"]
+    wall, ends, _ = figure.axes
+    flat = [float(line.get_ydata()[0]) for line in wall.lines if len(line.get_xdata()) == 2]
+    assert flat == [0.0, 0.25]
+    assert [len(axes.collections) for axes in (wall, ends)] == [1, 0]  # the shade

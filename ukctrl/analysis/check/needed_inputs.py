@@ -107,7 +107,10 @@ def _through_springs(loop: Loop, motion: Motion) -> Matrix:
 
 
 def inputs_of_law(loop: Loop, motion: Motion) -> tuple[Matrix, Refused | None]:
-    """Return what the scenario's own law asks for along the motion, where it is a servo law."""
+    """Return what the scenario's own law asks for along the motion, where it is a servo law.
+
+    What is kept beside it changes that, and is told of the motion itself.
+    """
     law = np.full((len(motion.t), loop.robot.nu), np.nan)
     plan = loop.law.planned_motion
     if plan is not None and motion.kind == "plan":
@@ -116,6 +119,8 @@ def inputs_of_law(loop: Loop, motion: Motion) -> tuple[Matrix, Refused | None]:
         return law, None
     if loop.robot.elastic is not None:
         return law, None
+    if loop.scenario.keep:
+        loop = Loop(dc.replace(loop.scenario, keep=()), loop.robot)
     memory = loop.state.memory
     for k, t in enumerate(motion.t.tolist()):
         q, v = motion.q[k], motion.v[k]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -263,13 +263,14 @@ class Keeper:
         fastest = np.sqrt(slow * slow + 2.0 * b.brake * np.maximum(free, 0.0)) - slow
         return h, rate + np.where(b.brake > 0.0, fastest, b.pole * free)
 
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """Return the names and units of the quantities, by what a result calls them."""
+    def labels(self) -> dict[str, tuple[Any, ...]]:
+        """Return names, units and margins of the quantities, by what a result calls them."""
         return {
             "keep_rows": self.names,
             "keep_row_units": self.units,
             "keep_row_blocks": self.blocks,
             "keep_row_missed_units": self.missed_units,
+            "keep_row_margins": tuple(self.barriers.margin.tolist()),
         }
 
     def told(self) -> Mapping[str, Vector]:

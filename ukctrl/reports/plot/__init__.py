@@ -5,8 +5,9 @@
 
 In order: ``once`` (one drawing for two files), ``style`` (one look), ``narrow`` (the column of a
 paper), ``files`` (PNG, PDF, SVG); ``naming`` (every line by its name), ``panels`` (grids of curves)
-and ``marks`` (on them); ``series`` (all that is over time), ``spatial`` (paths) and ``overlay``
-(several results). The figures of a run are `FIGURES`, here.
+and ``marks`` (on them); ``series`` (all that is over time), ``limits_kept`` (what is left of
+limits), ``spatial`` (paths) and ``overlay`` (several results). The figures of a run are `FIGURES`,
+here.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from ukctrl.core.errors import unknown_name
 from ukctrl.reports.plot import files, overlay, panels, style
+from ukctrl.reports.plot.limits_kept import kept
 from ukctrl.reports.plot.series import (
     energy,
     errors,
@@ -48,6 +50,7 @@ __all__ = [
     "files",
     "grip",
     "inputs",
+    "kept",
     "measured",
     "motion",
     "overlay",
@@ -105,6 +108,13 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             "promise to see.",
             errors,
             lambda result: _known(result, "phi") or _known(result, "beta"),
+        ),
+        "kept": Recipe(
+            "Limits kept",
+            "What is left of the limits that the law keeps: at the black line nothing, dashed the "
+            "margins. A red shade marks the time in which one of them changed the input.",
+            kept,
+            lambda result: _known(result, "keep"),
         ),
         "inputs": Recipe(
             "Inputs",

@@ -127,7 +127,7 @@ def beyond(
             axes.plot(x, y, color=color, linewidth=3.4, solid_capstyle="round", zorder=2.5)
             outside |= own
     if when:
-        _shade(axes, time, outside)
+        shade(axes, time, outside)
 
 
 def input_limits(result: Result, columns: Sequence[int]) -> list[tuple[float, float]]:
@@ -189,10 +189,11 @@ def commands(axes: Axes, result: Result, columns: Sequence[int]) -> None:
 
 def saturation(axes: Axes, result: Result, columns: Sequence[int]) -> None:
     """Shade the times at which an input is at a limit."""
-    _shade(axes, result.time, np.any(measures.at_limit(result.samples)[:, columns], axis=1))
+    shade(axes, result.time, np.any(measures.at_limit(result.samples)[:, columns], axis=1))
 
 
-def _shade(axes: Axes, time: Array, where: NDArray[np.bool_]) -> None:
+def shade(axes: Axes, time: Array, where: NDArray[np.bool_]) -> None:
+    """Shade the times at which something holds."""
     if not where.any():
         return
     if len(time) > panels.MOST_POINTS:  # what is shorter than a line's width shows all the same

@@ -105,12 +105,16 @@ class Labels:
     """Name of the block that each belongs to."""
     keep_row_missed_units: tuple[str, ...] = ()
     """Unit of the derivative of each that inputs change."""
+    keep_row_margins: tuple[float, ...] = ()
+    """How far from zero each is kept, in its unit; absent: zero."""
     frames: tuple[str, ...] = ()
     """Names of the frames whose positions were recorded."""
 
     def __post_init__(self) -> None:
         limit = tuple(float(value) for value in self.effort_limit)
         object.__setattr__(self, "effort_limit", limit or (np.inf,) * len(self.actuators))
+        margins = tuple(float(value) for value in self.keep_row_margins)
+        object.__setattr__(self, "keep_row_margins", margins or (0.0,) * len(self.keep_rows))
         blocks = tuple(self.passive_row_blocks) or tuple(
             name.rpartition(".")[0] or name for name in self.passive_rows
         )

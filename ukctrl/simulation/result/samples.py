@@ -192,7 +192,7 @@ def checked(name: str, signal: Signal, n: int, copied: bool = True) -> Signal:
     Raises:
         InputError: Its name is none that a file can hold; ShapeError: its shape.
     """
-    taken = {"time", "effort_limit", *FIELDS, *(text.name for text in AXIS_TEXTS)}
+    taken = {"time", "effort_limit", "keep_margin", *FIELDS, *(text.name for text in AXIS_TEXTS)}
     if name in taken or not re.fullmatch(r"[\w.]+", name):
         raise InputError(
             f"a signal's name must be a word that no other variable has; got '{name}'. "

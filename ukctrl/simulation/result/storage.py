@@ -60,6 +60,11 @@ def variables(samples: Samples) -> dict[str, Variable]:
         table[name] = Variable((axis,), texts, {"long_name": meaning}, True)
     limit = {"units": common_unit(labels.actuator_units), "long_name": "largest magnitude of input"}
     table["effort_limit"] = Variable(("actuator",), np.array(labels.effort_limit), limit)
+    if labels.keep_rows:
+        margins, units = np.array(labels.keep_row_margins), common_unit(labels.keep_row_units)
+        table["keep_margin"] = Variable(
+            ("keep_row",), margins, {"units": units, "long_name": "how far from zero it is kept"}
+        )
     for name, array in samples.arrays.items():
         field = FIELDS[name]
         attributes = {"units": common_unit(field.units(labels)), "long_name": field.long_name}
@@ -177,13 +182,14 @@ def _read(source: Any) -> dict[str, Any]:
         if text.name in source and text.axis != "axis"  # an older file names no passive blocks
     }
     limit = tuple(numbers(source, "effort_limit")[...].tolist())
+    kept = numbers(source, "keep_margin")[...].tolist() if "keep_margin" in source else ()
     own = [name for name in source if "ukctrl_role" in source[name].attrs]
     store, arrays = _stored(source, ["time", *filter(source.__contains__, FIELDS), *own])
     return {
         "samples": Samples.build(
             time=arrays["time"],
             samples={name: array for name, array in arrays.items() if name in FIELDS},
-            labels=Labels(**named, effort_limit=limit),
+            labels=Labels(**named, effort_limit=limit, keep_row_margins=tuple(kept)),
             signals={name: _signal(source, name, arrays[name]) for name in own},
             store=store,
         ),
