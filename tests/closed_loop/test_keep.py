@@ -238,17 +238,17 @@ def test_accelerations_are_kept_between_the_ticks_too():
     assert np.abs(free["a"]).max() > 8.0
 
 
-@pytest.mark.parametrize("whose", ["robot", "keep"])
+@pytest.mark.parametrize("whose", ["robot", "keep", "keep alone"])
 def test_motors_change_their_inputs_no_faster_than_they_can(whose):
     slow = {"rate_limit": 40.0} if whose == "robot" else {}
     motors = [{"kind": "joint", "joint": j, "name": j, "limit": 50.0, **slow} for j in ("x", "y")]
     rates = {"kind": "joint_limits", "limits": ["input_rates"], "input_rate": {"x": 40.0, "y": 50}}
-    keep = [WALL] if whose == "robot" else [WALL, rates]
+    keep = {"robot": [WALL], "keep": [WALL, rates], "keep alone": [rates]}[whose]
     scenario = mass(keep, control=0.01, sample=0.01, duration=1.0)
     run = simulate(scenario.replace({"robot": {"use": "particle", "actuator": motors}}))
     assert run.status == "completed", run.message
     steps = np.abs(np.diff(run["u"], axis=0)).max(axis=0) / 0.01
-    np.testing.assert_allclose(steps, [40.0, 50.0 if whose == "keep" else 40.0], rtol=1e-9)
+    np.testing.assert_allclose(steps, [40.0, 40.0 if whose == "robot" else 50.0], rtol=1e-9)
     again = simulate(scenario.replace({"robot": {"use": "particle", "actuator": motors}}))
     np.testing.assert_array_equal(again["u"], run["u"])
 

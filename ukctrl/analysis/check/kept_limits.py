@@ -61,7 +61,10 @@ def _start(keeper: Keeper, h: Vector, inward: Vector) -> Iterator[Judgement]:
 
 def _along(keeper: Keeper, t: Vector, h: Matrix) -> Iterator[Judgement]:
     for block in dict.fromkeys(keeper.blocks):
-        rows = np.flatnonzero([own == block for own in keeper.blocks])
+        own = np.array([name == block for name in keeper.blocks])
+        rows = np.flatnonzero(own & ~np.isnan(h).any(axis=0))
+        if not len(rows):  # of accelerations, along a path without any
+            continue
         worst = rows[int(np.argmin(h[:, rows].min(axis=0)))]
         beyond = h[:, worst] < -INSIDE
         unit, least = keeper.units[worst], float(h[:, worst].min())

@@ -107,7 +107,7 @@ class Keeper:
             np.array([held_share(pole * self.period) for pole in poles]),
         )
         self._levels = _levels(keeps, np.array([k for k, _ in sides]))
-        self._firm = np.array([not keeps[k].gives_way for k, _ in sides])
+        self._firm = np.array([not keeps[k].gives_way for k, _ in sides], dtype=bool)
         h, rate, least, binding, missed = np.zeros((5, len(sides)))
         gained, size = np.zeros((2, len(self.stack)))
         found = h, rate, least, binding, missed

@@ -13,16 +13,18 @@ from ukctrl.simulation.result.samples import Samples
 
 def worst_margin(samples: Samples, block: str | None) -> float:
     """Return the least that was left of a block; below zero it was crossed."""
-    if "keep" not in samples or not len(samples):
+    rows = samples.labels.kept_rows(block)
+    if "keep" not in samples or not (len(samples) and len(rows)):
         return float("nan")
-    return float(np.min(samples["keep"][:, samples.labels.kept_rows(block)]))
+    return float(np.min(samples["keep"][:, rows]))
 
 
 def time_at_limits(samples: Samples, block: str | None) -> float:
     """Return for how long something of a block changed the input [s]."""
-    if "keep_binding" not in samples or not len(samples):
+    rows = samples.labels.kept_rows(block)
+    if "keep_binding" not in samples or not (len(samples) and len(rows)):
         return float("nan")
-    bound = samples["keep_binding"][:, samples.labels.kept_rows(block)]
+    bound = samples["keep_binding"][:, rows]
     return integral(samples.time, np.asarray(bound.max(axis=1)))
 
 
