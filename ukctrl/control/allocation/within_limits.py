@@ -82,7 +82,7 @@ def highest(direction: Vector, box: Box) -> Vector | None:
 def _solved(P: Matrix, q: Vector, box: Box, proximal: float) -> Vector | None:
     import daqp
 
-    lengths = np.linalg.norm(box.C, axis=1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", box.C, box.C))
     at = np.flatnonzero((lengths > 0.0) & (np.isfinite(box.low) | np.isfinite(box.high)))
     if (~(lengths > 0.0) & ((box.low > FEASIBLE) | (box.high < -FEASIBLE))).any():
         return None

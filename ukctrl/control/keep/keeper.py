@@ -21,7 +21,7 @@ from ukctrl.control.keep.barriers import (
     nothing_binds,
 )
 from ukctrl.control.keep.keep import Keep, Kept
-from ukctrl.control.keep.program import Indices, above, conflicting_set, given_way
+from ukctrl.control.keep.program import ROOM, Indices, above, conflicting_set, given_way
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import separate
@@ -190,10 +190,13 @@ class Keeper:
             return
         for _ in range(PASSES):
             least = account.least - free + falls
-            reduced, missed = given_way(limits, C, least, self._levels)
-            if missed[self._firm].any():
-                raise self._conflict(limits, C, least)
-            u[:] = self._nearest(dynamics, wanted, low, high, Box(*above(C, reduced)))
+            reduced, missed = least, np.zeros(len(C))
+            u[:] = self._nearest(dynamics, wanted, low, high, Box(*above(C, least)))
+            if (C @ u < least - ROOM * (size + np.abs(C) @ np.abs(u))).any():
+                reduced, missed = given_way(limits, C, least, self._levels)
+                if missed[self._firm].any():
+                    raise self._conflict(limits, C, least)
+                u[:] = self._nearest(dynamics, wanted, low, high, Box(*above(C, reduced)))
             before, falls = falls, self._falls(dynamics, C @ u + free, u)
             if (np.abs(falls - before) <= SAME * size).all():
                 break
