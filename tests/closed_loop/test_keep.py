@@ -157,6 +157,13 @@ def test_check_says_where_the_exact_task_goes_beyond():
     assert any("faster than its decay lets it" in text for text in fast.warnings)
 
 
+def test_check_names_what_no_motor_accelerates_at_once():
+    far = [{"kind": "expression", "name": f"mass_{k}", "h": f"50 - x{k}"} for k in (1, 4)]
+    found = check(Scenario.load("four-mass-chain", {"keep": far}))
+    (text,) = [text for text in found.warnings if "at once at the start" in text]
+    assert "accelerates 'mass_4' at once" in text
+
+
 def test_keep_needs_motors_and_its_own_names():
     with pytest.raises(InputError, match="another block's already"):
         simulate(mass([WALL, WALL]))

@@ -10,10 +10,15 @@ from ukctrl.analysis.check.findings import Judgement
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.control.keep.keeper import Keeper
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import UkctrlError
+from ukctrl.core.errors import UkctrlError, quoted
 from ukctrl.core.number_text import si
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.simulation.loop import Loop
 
+LOST = 1e-9
+"""A row of which motors accelerate a smaller part is out of their reach."""
+MOST_NAMED = 3
+"""Of more quantities the others are counted."""
 INSIDE = 1e-9
 """A quantity above minus this [unit] is kept."""
 
@@ -33,6 +38,7 @@ def kept_limits(loop: Loop, motion: Motion) -> Iterator[Judgement]:
     for doubt in keeper.doubts():
         yield Judgement("warning", "keep", doubt, None, "Give a smaller deceleration or speed.")
     try:
+        yield from _out_of_reach(keeper, loop, stack)
         yield from _start(keeper, *at(loop.t0, *loop.state[:2]))
         if len(motion.t):
             knots = zip(motion.t, motion.q, motion.v, motion.a, strict=True)
@@ -40,6 +46,26 @@ def kept_limits(loop: Loop, motion: Motion) -> Iterator[Judgement]:
             yield from _along(keeper, motion.t, np.array(every))
     except UkctrlError as error:
         yield Judgement("warning", "keep", f"what is to be kept is not known: {error}")
+
+
+def _out_of_reach(keeper: Keeper, loop: Loop, stack: Stack) -> Iterator[Judgement]:
+    """Yield which quantities no input accelerates at the start."""
+    q, v, _ = loop.state
+    loop.truth.move(loop.t0, q, v)
+    A, G = stack.write(loop.truth.snapshot).A[keeper.barriers.row], loop.truth.G
+    felt = np.linalg.norm(A @ G, axis=1)
+    size = np.linalg.norm(A, axis=1) * np.linalg.norm(G)
+    lost = [
+        name for name, x, most in zip(keeper.names, felt, size, strict=False) if x <= LOST * most
+    ]
+    if lost:
+        more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+        text = (
+            f"no motor accelerates {quoted(lost[:MOST_NAMED])}{more} at once at the start, as "
+            "behind springs or at a singularity: nothing keeps it there, and it gives way."
+        )
+        cure = "Keep what the motors move at once, such as the joints before the springs."
+        yield Judgement("warning", "keep", text, None, cure)
 
 
 def _start(keeper: Keeper, h: Vector, inward: Vector) -> Iterator[Judgement]:
