@@ -7,7 +7,7 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.files import catalog
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.simulate import Simulation
 
 SHORT = 0.02

@@ -16,7 +16,7 @@ from ukctrl.mechanics.integrate import fixed_step
 from ukctrl.mechanics.integrate.fixed_kernels import NEXT
 from ukctrl.mechanics.integrate.fixed_step import halving
 from ukctrl.reports import run_page
-from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.comparison.comparison_tables import metric_table
 from ukctrl.studies.insight import Insight

@@ -184,7 +184,7 @@ def test_a_scenario_that_shows_a_refusal_is_refused(name, status):
 @pytest.mark.parametrize("name", catalog.names("scenarios"))
 def test_every_constraint_of_the_scenarios_conforms(name):
     scenario = Scenario.load(name, SMALLER.get(name, {}))
-    from ukctrl.simulation.loop.closed_loop import true_robot
+    from ukctrl.simulation.loop.scenario_robots import true_robot
 
     robot = true_robot(scenario.robot)
     for constraint in scenario.servo:

@@ -19,7 +19,7 @@ from ukctrl.analysis.check.control_period import (
     sampling,
 )
 from ukctrl.analysis.check.findings import Judgement
-from ukctrl.analysis.check.inverse_kinematics import blamed, clash, walk
+from ukctrl.analysis.check.motion_end import blamed, clash
 from ukctrl.analysis.check.ranks_along import _rank, ranks_along
 from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
@@ -27,6 +27,7 @@ from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import RelativeDegree
+from ukctrl.mechanics.walk import walk
 from ukctrl.robot import JointMotor, Lagrangian, Options
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import StartState, Timing

@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Robot, Scenario, check, check_figure
 from ukctrl.analysis.check.feasibility import uses
-from ukctrl.analysis.check.inverse_kinematics import clash, rates, time_derivatives, walk
+from ukctrl.analysis.check.motion_end import clash
 from ukctrl.analysis.check.ranks_along import ranks_along, realisation
 from ukctrl.analysis.check.task_motion import motion_of
 from ukctrl.cli import main
@@ -15,6 +15,7 @@ from ukctrl.control import Task
 from ukctrl.control.planned.nominal_motion import by_joint_motion
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, Stack
+from ukctrl.mechanics.walk import rates, time_derivatives, walk
 from ukctrl.simulation.loop import Loop
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}

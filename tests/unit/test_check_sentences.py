@@ -13,9 +13,9 @@ from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Grounded
 from ukctrl.analysis.check.findings import AlongMotion, Cause, Judgement, RowCheck, Way
-from ukctrl.analysis.check.inverse_kinematics import Stop
 from ukctrl.analysis.check.judgement import MOVE_ON, SLOWER, WITHIN, judge
 from ukctrl.analysis.check.limit_use import Use, larger, shares, uses
+from ukctrl.analysis.check.motion_end import Stop
 from ukctrl.analysis.check.needed_inputs import Miss, Refused
 from ukctrl.analysis.check.ranks_along import RankAlong, Ranks
 from ukctrl.analysis.check.task_motion import _times

@@ -30,7 +30,7 @@ from ukctrl.reports.viewer.sliders import AtRest
 from ukctrl.reports.viewer.smooth import creased
 from ukctrl.reports.viewer.timeline import Timeline, show_scene
 from ukctrl.robot.look import meshes
-from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def run(
             raise InputError(f"{option} goes with --view.")
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.reports.run_page import write_report
-    from ukctrl.simulation.loop.closed_loop import true_robot
+    from ukctrl.simulation.loop.scenario_robots import true_robot
     from ukctrl.simulation.simulate import simulate
 
     place = out or Path("out") / file_name(chosen.name)

@@ -141,7 +141,7 @@ def live_view(
 ) -> Iterator[Live]:
     """Yield what shows a run while it computes; its address is told before."""
     from ukctrl.reports.viewer.live import Live
-    from ukctrl.simulation.loop.closed_loop import true_robot
+    from ukctrl.simulation.loop.scenario_robots import true_robot
 
     with opened(scenario.title, host, port) as server:
         end = scenario.start.t + scenario.timing.duration
@@ -212,7 +212,7 @@ def _simulated(
     target: str, controller: str | None, changes: list[str] | None, trust: bool, quiet: bool
 ) -> tuple[Result, Robot]:
     chosen = scenario_of(target, controller, changes, trust)
-    from ukctrl.simulation.loop.closed_loop import true_robot
+    from ukctrl.simulation.loop.scenario_robots import true_robot
     from ukctrl.simulation.simulate import simulate
 
     with stoppable() as stop, about(target):

@@ -27,13 +27,14 @@ from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.around import Around, run_span, run_together
-from ukctrl.simulation.loop.closed_loop import Loop, true_robot
+from ukctrl.simulation.loop.closed_loop import Loop
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import observed, provenance
 from ukctrl.simulation.loop.rates import asked, copy_common, same_state
 from ukctrl.simulation.loop.recorder import Drifted, Recorder
 from ukctrl.simulation.loop.rewind import Origin
 from ukctrl.simulation.loop.sample_kernels import other_state
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
 from ukctrl.simulation.result.plain_files import writable
 from ukctrl.simulation.result.quantities import FIELDS

@@ -2,7 +2,7 @@
 
 In order:
 
-1. ``inverse_kinematics``, ``task_motion``: the motion that a task asks for, and where it ends;
+1. ``motion_end``, ``task_motion``: the motion that a task asks for, and where it ends;
    ``approach``: the way to it from a start off the rows.
 2. ``ranks_along``, ``limit_use``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that
    motion takes.

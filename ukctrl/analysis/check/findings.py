@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
-from ukctrl.analysis.check.inverse_kinematics import Stop
+from ukctrl.analysis.check.motion_end import Stop
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip

@@ -13,13 +13,13 @@ import dataclasses as dc
 
 import numpy as np
 
-from ukctrl.analysis.check.inverse_kinematics import time_derivatives
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.walk import time_derivatives
 from ukctrl.robot import links_alone
 from ukctrl.simulation.loop import Loop
 

@@ -19,7 +19,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.analysis.check.inverse_kinematics import Stop, Walk, blamed, rates, walk
+from ukctrl.analysis.check.motion_end import Stop, blamed
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller
 from ukctrl.control.feedback.linear import Baumgarte
@@ -32,6 +32,7 @@ from ukctrl.core.errors import InfeasibleConstraint, InputError, StartError, Ukc
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import FreeDirections
+from ukctrl.mechanics.walk import Walk, rates, walk
 from ukctrl.robot import links_alone
 from ukctrl.simulation.loop import Loop
 from ukctrl.uk import rank_report
@@ -84,8 +85,8 @@ def motion_of(loop: Loop) -> Motion:
     planned = _plan(loop)
     if planned is not None:
         return planned
-    task = dc.replace(loop.law.task, robot=robot, servo=scenario.servo)
-    stack = Stack((*passive_constraints(robot), *scenario.servo), robot)
+    task = dc.replace(loop.law.task, robot=robot)
+    stack = Stack((*passive_constraints(robot), *task.servo), robot)
     law = scenario.controller.row_law or PLAIN
     if not stack.holonomic.all():
         return _by_law(task, law)

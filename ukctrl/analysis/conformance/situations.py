@@ -14,6 +14,7 @@ from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 
 SCENARIOS: Mapping[str, str] = MappingProxyType(
@@ -64,7 +65,7 @@ def situation(scenario: Scenario, name: str = "") -> Situation:
         q = np.ascontiguousarray(task.robot.integrate(loop.state.q, dq))
         points.append((loop.t0 + 0.1 * k, q, loop.state.v + dv))
     dynamics = Dynamics(loop.belief.robot, task.rank, task.gains)
-    servo = Stack(scenario.servo, dynamics.robot)
+    servo = Stack(timed_servo(scenario), dynamics.robot)
     return Situation(name or scenario.name, task, servo, dynamics, tuple(points))
 
 

@@ -30,6 +30,7 @@ from ukctrl.mechanics.start import Start, solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.plants_over_time import passive_gains
 from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 
 RATE = 20.0
@@ -88,13 +89,14 @@ class Held:
         self.robot = robot = plant_at(scenario, scenario.start.t)
         gains = passive_gains(scenario.stabilisation, scenario.integrator)
         self.dynamics = Dynamics(robot, scenario.rank, gains)
-        self.servo = Stack(scenario.servo, robot)
+        servo = timed_servo(scenario)
+        self.servo = Stack(servo, robot)
         passive = self.dynamics.passive
-        self.whole = Stack((*passive.constraints, *scenario.servo), robot)
+        self.whole = Stack((*passive.constraints, *servo), robot)
         self.linearizer = Linearizer(robot, scenario.rank)
         passive_kept = np.isin(np.arange(len(passive)), self.linearizer.positional)
         self.positional = np.concatenate([passive_kept, self.servo.holonomic])
-        self._ahead, self._near = Stack(scenario.servo, robot), robot.snapshot(robot.neutral)
+        self._ahead, self._near = Stack(servo, robot), robot.snapshot(robot.neutral)
         t = scenario.start.t
         q, v, _ = start_state(
             scenario.start, robot, self.whole.constraints, scenario.seed, scenario.rank
@@ -103,7 +105,7 @@ class Held:
         """The start as the scenario has it."""
         task = Task(
             robot=robot,
-            servo=scenario.servo,
+            servo=servo,
             q=q,
             v=v,
             start=t,

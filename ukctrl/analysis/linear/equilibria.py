@@ -28,6 +28,7 @@ from ukctrl.mechanics.linearise import Linearizer, output_matrix
 from ukctrl.mechanics.start import solve_positions
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 
 GUESSES = 24
@@ -160,8 +161,9 @@ class _Search:
         self._held = [dof_index(self.robot, name) for name in hold]
         passive = passive_constraints(self.robot)
         self._passive = Stack(passive, self.robot)
-        self._servo = Stack(scenario.servo if on_task else (), self.robot)
-        every = (*passive, *scenario.servo)
+        servo = timed_servo(scenario)
+        self._servo = Stack(servo if on_task else (), self.robot)
+        every = (*passive, *servo)
         self.start, _, _ = start_state(
             scenario.start, self.robot, every, scenario.seed, scenario.rank
         )

@@ -25,6 +25,7 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.plants_over_time import integrator, passive_gains
 from ukctrl.simulation.loop.rates import held
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class _Plant:
         self.robot = robot
         gains = passive_gains(scenario.stabilisation, scenario.integrator)
         self.dynamics = Dynamics(robot, scenario.rank, gains)
-        self._servo = Stack(scenario.servo, robot)
+        self._servo = Stack(timed_servo(scenario), robot)
         self._u: Vector = np.zeros(robot.nu)
         self._integrator = integrator(scenario, held(self.dynamics, self._u), self.dynamics)
         self.states = (*robot.coordinates, *(f"v.{name}" for name in robot.dofs))

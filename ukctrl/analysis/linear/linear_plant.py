@@ -17,6 +17,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.linearise import Linearization, Linearizer, output_matrix
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def linear_plant(
     names: list[str] = []
     units: list[str] = []
     if servo and scenario.servo:
-        stack = Stack(scenario.servo, robot)
+        stack = Stack(timed_servo(scenario), robot)
         rows.append(output_matrix(stack, linear, point.t))
         names += stack.names
         units += [

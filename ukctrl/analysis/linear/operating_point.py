@@ -15,8 +15,10 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.closed_loop import grid, true_robot
+from ukctrl.simulation.loop.closed_loop import grid
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import Simulation
 
@@ -75,7 +77,7 @@ def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
     robot = plant_at(scenario, t)
     passive = passive_constraints(robot)
     q, v, _ = start_state(
-        scenario.start, robot, (*passive, *scenario.servo), scenario.seed, scenario.rank
+        scenario.start, robot, (*passive, *timed_servo(scenario)), scenario.seed, scenario.rank
     )
     if passive:
         q, v, *_ = solve_start(Stack(passive, robot), q, v, t, rank=scenario.rank)

@@ -6,11 +6,11 @@ period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast funct
 
 In order: ``taylor``, ``pieces`` and ``csv_columns``;
 ``reference`` (what a path is); ``compiled_paths`` and ``formula``; ``closed_form``, ``planar`` and
-``waypoints``; ``combined`` and ``orientation``.
+``waypoints``; ``timing_wish``, ``combined`` and ``orientation``.
 """
 
 from ukctrl.mechanics.reference.closed_form import Constant, Harmonic, HarmonicSum, Line, Polynomial
-from ukctrl.mechanics.reference.combined import AnyReference, Repeated, Stacked, TimeScaled
+from ukctrl.mechanics.reference.combined import AnyReference, Repeated, Retimed, Stacked, TimeScaled
 from ukctrl.mechanics.reference.formula import Expression
 from ukctrl.mechanics.reference.orientation import (
     AboutAxis,
@@ -20,7 +20,9 @@ from ukctrl.mechanics.reference.orientation import (
     OrientationPath,
     OrientationReference,
     OrientationSample,
+    RetimedOrientation,
     RollPitchYaw,
+    TimeScaledOrientation,
 )
 from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
 from ukctrl.mechanics.reference.reference import Path, Reference, Sample
@@ -49,10 +51,13 @@ __all__ = [
     "Reference",
     "Repeated",
     "RestToRest",
+    "Retimed",
+    "RetimedOrientation",
     "RollPitchYaw",
     "Sample",
     "Spline",
     "Stacked",
     "Table",
     "TimeScaled",
+    "TimeScaledOrientation",
 ]

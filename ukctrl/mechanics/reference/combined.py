@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -16,11 +17,20 @@ from ukctrl.core.fields import Listed, Plain, Seconds, Time, spec
 from ukctrl.core.kinds import any_of, kinds, passing
 from ukctrl.mechanics.reference.reference import Path, Reference
 from ukctrl.mechanics.reference.taylor import Series, composed
+from ukctrl.mechanics.reference.timing_wish import UNTIMED, TimingWish
 
 CLOSED = 1e-6
 """A path is closed when its ends differ by less than this fraction of its size."""
 SEAM = 8
-"""Derivatives that are compared where a repeated path starts again."""
+"""Derivatives that are compared where a path starts again, or has a break."""
+
+
+def hull(every: Iterable[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """Return the first begin and the last end of those that have ends [s]; None where none has."""
+    known = [ends for ends in every if ends is not None]
+    if not known:
+        return None
+    return min(first for first, _ in known), max(last for _, last in known)
 
 
 @spec
@@ -101,6 +111,32 @@ class TimeScaled(Reference):
         return composed(self.path.series(float(clock[0]), order), clock)
 
 
+class FromRest(TimeScaled):
+    """A path on a clock from rest to rest, from where to where it moves."""
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous, where the clock rests as many as it has."""
+        assert self.clock is not None
+        least = self.clock.smoothness
+        span = self.clock.extent or (0.0, 0.0)
+        first, last = (float(self.clock(t).r[0]) for t in span)
+        apart = CLOSED * (last - first)
+        for at in self.path.breaks(first + apart, last - apart):
+            before, after = (self.path.series(t, SEAM) for t in (math.nextafter(at, first), at))
+            least = min(least, _continuous(before, after, last - first))
+        return least
+
+
+def _continuous(before: Series, after: Series, span: float) -> float:
+    """Return how many derivatives two series have in common, in the measure of a time span."""
+    scale = span ** np.arange(len(after))[:, None]
+    jumps = np.abs(scale * (before - after)).max(axis=1)[1:]
+    limit = CLOSED * (1.0 + np.abs(scale * after).max(axis=1)[1:])
+    broken = np.flatnonzero(jumps > limit)
+    return float(broken[0]) if broken.size else math.inf
+
+
 def _names(size: int) -> str:
     return ", ".join(f"x{i}" for i in range(3 * size))
 
@@ -155,11 +191,7 @@ class Repeated(Reference):
     def smoothness(self) -> float:
         """How many derivatives are continuous, also where it starts again."""
         first, last = (self.path.series(at, SEAM) for at in (0.0, math.nextafter(self.period, 0.0)))
-        scale = self.period ** np.arange(SEAM + 1)[:, None]
-        jumps = np.abs(scale * (last - first)).max(axis=1)[1:]  # the gap itself was looked at
-        limit = CLOSED * (1.0 + np.abs(scale * first).max(axis=1)[1:])
-        broken = np.flatnonzero(jumps > limit)
-        return min(self.path.smoothness, float(broken[0]) if broken.size else math.inf)
+        return min(self.path.smoothness, _continuous(last, first, self.period))
 
     def breaks(self, first: float, last: float) -> list[float]:
         T, inner = self.period, [0.0, *self.path.breaks(0.0, self.period)]
@@ -188,6 +220,10 @@ class Stacked(Reference):
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        return hull(part.extent for part in self.parts)
+
     def compile(self) -> Path:
         lines: list[str] = []
         orders: list[list[str]] = [[], [], []]
@@ -213,6 +249,29 @@ class Stacked(Reference):
         return np.hstack([part.series(t, order) for part in self.parts])
 
 
+@spec
+class Retimed(TimingWish, Reference):
+    r"""A path on the fastest clock that the robot's limits allow, from rest to rest.
+
+    $r(t) = p(s(t))$ with one clock for all retimed paths and orientations of a scenario, which
+    starts with the run and is worked out from the joint motion that they ask for together.
+    """
+
+    kind: Literal["retimed"] = "retimed"
+    of: AnyReference
+    """The path p over its own time s; it must move all the way, without corners."""
+
+    @property
+    def size(self) -> int:
+        return self.of.size
+
+    def compile(self) -> Path:
+        raise InputError(UNTIMED)
+
+    def series(self, t: float, order: int) -> Series:
+        raise InputError(UNTIMED)
+
+
 if TYPE_CHECKING:
     AnyReference = Reference
 else:
@@ -221,5 +280,5 @@ else:
     )
 """Any reference, told apart by ``kind``."""
 
-for _kind in (TimeScaled, Repeated, Stacked):
+for _kind in (TimeScaled, Repeated, Stacked, Retimed):
     rebuild_dataclass(_kind)  # type: ignore[arg-type]  # they contain the union they belong to

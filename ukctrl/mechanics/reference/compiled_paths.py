@@ -10,7 +10,7 @@ import abc
 import bisect
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,6 +247,13 @@ class PiecewiseReference(Reference):
     def smoothness(self) -> float:
         return self.pieces.smoothness
 
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        pieces = self.pieces
+        if pieces.repeat or pieces.endless:
+            return None
+        return float(pieces.times[0]), float(pieces.times[-1])
+
     def breaks(self, first: float, last: float) -> list[float]:
         """Return the times within a span at which pieces meet, or begin and end [s]."""
         return self.pieces.breaks(first, last)
@@ -256,6 +263,22 @@ class PiecewiseReference(Reference):
 
     def derivative_step(self, order: int, clock: Vector, out: Matrix) -> Step:
         return self.pieces.derivative_step(order, clock, out)
+
+
+@final
+class GivenPieces(PiecewiseReference):
+    """A path of given pieces, which no file writes."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+
+    @property
+    def pieces(self) -> Pieces:
+        return self._pieces
+
+    @property
+    def size(self) -> int:
+        return int(self._pieces.coefficients.shape[2])
 
 
 def _held(taylor: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,11 +11,12 @@ import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
@@ -25,6 +26,7 @@ from ukctrl.core.kinds import passing
 from ukctrl.mechanics.reference.combined import AnyReference
 from ukctrl.mechanics.reference.compiled_paths import combination, unchanging
 from ukctrl.mechanics.reference.reference import Compiled
+from ukctrl.mechanics.reference.timing_wish import UNTIMED, TimingWish
 from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
 
 
@@ -98,6 +100,11 @@ class OrientationReference(Compiled):
     def compile(self) -> OrientationPath:
         """Return a fast function of time [s]: R row by row, omega, omega_dot; 15 floats."""
 
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        """When it begins and ends [s]; None where it goes on for ever."""
+        return None
+
     def __call__(self, t: float) -> OrientationSample:
         """Return the orientation at one time [s]."""
         R, omega, omega_dot = self.sample([t])
@@ -149,6 +156,10 @@ class AboutAxis(OrientationReference):
     r"""Scalar reference $\theta(t)$ [rad]."""
     rpy: Angles3 = (0.0, 0.0, 0.0)
     """Orientation R0 at angle 0: roll, pitch and yaw [rad]."""
+
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        return self.angle.extent
 
     @model_validator(mode="after")
     def _scalar(self) -> Self:
@@ -203,6 +214,10 @@ class RollPitchYaw(OrientationReference):
     angles: AnyReference
     """Reference of three components, roll, pitch and yaw [rad]; ``stacked`` joins three scalars."""
 
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        return self.angles.extent
+
     @model_validator(mode="after")
     def _three(self) -> Self:
         if self.angles.size != 3:
@@ -213,12 +228,22 @@ class RollPitchYaw(OrientationReference):
         return Formula(["t"], _RPY_LINES, time=0, known={"angles": self.angles.compile()})
 
 
+_PROFILES = {
+    "min_jerk": (
+        "a = angle*s*s*s*(10.0 + s*(-15.0 + 6.0*s))",
+        "a1 = angle/span*s*s*(30.0 + s*(-60.0 + 30.0*s))",
+        "a2 = angle/(span*span)*s*(60.0 + s*(-180.0 + 120.0*s))",
+    ),
+    "uniform": ("a = angle*s", "a1 = angle/span", "a2 = 0.0"),
+}
+
+
 @spec
 class Between(OrientationReference):
     r"""Through given orientations, coming to rest at each.
 
     From one to the next it turns about a fixed axis by the shorter way (slerp), with the
-    minimum-jerk profile $10 s^3 - 15 s^4 + 6 s^5$. Outside its times it holds its ends.
+    minimum-jerk profile $10 s^3 - 15 s^4 + 6 s^5$ or evenly. Outside its times it holds its ends.
     """
 
     kind: Literal["between"] = "between"
@@ -230,6 +255,13 @@ class Between(OrientationReference):
     """Instant of each orientation [s]; or give ``duration``."""
     duration: Seconds | None = None
     """Time from first to last [s], evenly spaced from t = 0."""
+    profile: Literal["min_jerk", "uniform"] = "min_jerk"
+    """From rest to rest with least jerk, or at constant velocity (which jumps at each)."""
+
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        last = (self.duration or 0.0) if self.times is None else self.times[-1]
+        return (0.0 if self.times is None else self.times[0]), last
 
     @model_validator(mode="after")
     def _well_posed(self) -> Self:
@@ -269,9 +301,7 @@ class Between(OrientationReference):
             f"(start, span, angle, nx, ny, nz, {', '.join(names)}) = "
             "pieces[bisect_right(breaks, t)]",
             "s = (t - start)/span",
-            "a = angle*s*s*s*(10.0 + s*(-15.0 + 6.0*s))",
-            "a1 = angle/span*s*s*(30.0 + s*(-60.0 + 30.0*s))",
-            "a2 = angle/(span*span)*s*(60.0 + s*(-180.0 + 120.0*s))",
+            *_PROFILES[self.profile],
             "sa = sin(a)",
             "ca = cos(a)",
             f"return ({entries}, a1*nx, a1*ny, a1*nz, a2*nx, a2*ny, a2*nz)",
@@ -286,9 +316,61 @@ class Between(OrientationReference):
         return Formula(["t"], lines, time=0, known=known)
 
 
-AnyOrientation = Annotated[
-    ConstantOrientation | AboutAxis | RollPitchYaw | Between,
-    Field(discriminator="kind"),
-    passing(OrientationReference),
-]
+@spec
+class TimeScaledOrientation(OrientationReference):
+    r"""An orientation on another clock, $R(t) = R_p(s(t))$."""
+
+    kind: Literal["time_scaled"] = "time_scaled"
+    orientation: AnyOrientation
+    """The orientation over s."""
+    clock: AnyReference
+    """A scalar reference s(t) [s]."""
+
+    @model_validator(mode="after")
+    def _scalar(self) -> Self:
+        if self.clock.size != 1:
+            raise InputError(f"clock must have one component; got {self.clock.size}.")
+        return self
+
+    def compile(self) -> OrientationPath:
+        names = [f"x{i}" for i in range(15)]
+        values = names[:9] + [f"s1*{name}" for name in names[9:12]]
+        values += [f"s1*s1*{names[i + 3]} + s2*{names[i]}" for i in (9, 10, 11)]
+        lines = [
+            "s, s1, s2 = clock(t)",
+            f"({', '.join(names)},) = orientation(s)",
+            f"return ({', '.join(values)},)",
+        ]
+        known = {"clock": self.clock.compile(), "orientation": self.orientation.compile()}
+        return Formula(["t"], lines, time=0, known=known)
+
+
+@spec
+class RetimedOrientation(TimingWish, OrientationReference):
+    """An orientation on the fastest clock that the robot's limits allow, that of retimed paths."""
+
+    kind: Literal["retimed"] = "retimed"
+    of: AnyOrientation
+    """The orientation over its own time s; it must turn without stops, unless a path goes on."""
+
+    def compile(self) -> OrientationPath:
+        raise InputError(UNTIMED)
+
+
+if TYPE_CHECKING:
+    AnyOrientation = OrientationReference
+else:
+    AnyOrientation = Annotated[
+        ConstantOrientation
+        | AboutAxis
+        | RollPitchYaw
+        | Between
+        | TimeScaledOrientation
+        | RetimedOrientation,
+        Field(discriminator="kind"),
+        passing(OrientationReference),
+    ]
 """Any orientation reference, told apart by ``kind``."""
+
+for _kind in (TimeScaledOrientation, RetimedOrientation):
+    rebuild_dataclass(_kind)  # type: ignore[arg-type]  # they contain the union they belong to

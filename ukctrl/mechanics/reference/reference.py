@@ -82,6 +82,11 @@ class Reference(Compiled):
         """How many derivatives are continuous at all times; infinite where all are."""
         return 2.0
 
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        """When the path begins and ends [s]; None where it goes on for ever."""
+        return None
+
     def breaks(self, first: float, last: float) -> list[float]:
         """Return the times within a span at which some derivative may jump [s], in order."""
         return []

@@ -171,7 +171,7 @@ class _Cast:
         return [ghost]
 
     def _believed(self, robot: Robot, table: Mapping[str, Any]) -> Look | None:
-        from ukctrl.simulation.loop.closed_loop import believed_robot
+        from ukctrl.simulation.loop.scenario_robots import believed_robot
         from ukctrl.simulation.scenario import Believed
 
         try:
@@ -186,7 +186,7 @@ def _loaded(given: Any) -> Robot:
     """Return the robot that a scenario names, or holds; Python code of strangers does not run."""
     if isinstance(given, Robot):
         return given
-    from ukctrl.simulation.loop.closed_loop import true_robot
+    from ukctrl.simulation.loop.scenario_robots import true_robot
 
     return true_robot(given)
 

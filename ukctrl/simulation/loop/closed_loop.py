@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,6 @@ from ukctrl.control.controller import Law
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Stack
@@ -48,39 +47,19 @@ from ukctrl.simulation.loop.rates import (
 )
 from ukctrl.simulation.loop.recorder import Recorder, Taken
 from ukctrl.simulation.loop.sample_kernels import count_up
+from ukctrl.simulation.loop.scenario_robots import believed_robot, true_robot
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.observers import Sensing
 from ukctrl.simulation.observers.estimator import Estimator, Given
-from ukctrl.simulation.scenario import Believed, Scenario
+from ukctrl.simulation.scenario import Scenario
 
 
 @compiled
 def is_positive(margin: Vector) -> bool:
     """Return whether a law stays in its mode."""
     return bool(margin[0] > 0.0)
-
-
-def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
-    """Return the robot that a scenario names, names and changes, or holds."""
-    if isinstance(given, Mapping):
-        return Robot.load(given["use"], override={k: v for k, v in given.items() if k != "use"})
-    return given if isinstance(given, Robot) else Robot.load(given)
-
-
-def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
-    """Return the believed robot; the very same object when belief is truth."""
-    if believed is None or believed == Believed():
-        return robot
-    base = robot if believed.robot is None else true_robot(believed.robot)
-    for what in ("coordinates", "dofs", "actuators"):
-        wanted, came = getattr(robot, what), getattr(base, what)
-        if wanted != came:
-            raise InputError(
-                f"believed robot '{base.name}' must have the {what} of the true one, "
-                f"{', '.join(wanted)}; got {', '.join(came)}."
-            )
-    return believed.apply(base)
 
 
 def grid(t0: float, t1: float, interval: float) -> array[float]:
@@ -122,8 +101,9 @@ class Loop:
         sees = not met.senses and scenario.observer is None
         same = believed is self.robot and not met.acts_on_plant and sees
         self.belief = self.truth if same else Dynamics(believed, rank, gains)
-        servo = Stack(scenario.servo, self.robot)
-        every = (*self.truth.passive.constraints, *scenario.servo)
+        rows = timed_servo(scenario, self.robot)
+        servo = Stack(rows, self.robot)
+        every = (*self.truth.passive.constraints, *rows)
         q, v, self.moved = start_state(
             scenario.start, self.robot, every, scenario.seed, scenario.rank
         )

@@ -13,6 +13,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.law_checks import started
 from ukctrl.simulation.loop.plants_over_time import passive_gains
+from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
 
 
@@ -35,7 +36,7 @@ def started_law(
     timing = scenario.timing
     task = Task(
         robot=believed,
-        servo=scenario.servo,
+        servo=timed_servo(scenario),
         q=q,
         v=v,
         start=scenario.start.t,

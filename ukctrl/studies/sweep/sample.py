@@ -18,7 +18,7 @@ from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_outcome import Outcome, Run

@@ -11,7 +11,7 @@ import numpy as np
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.simulation.effects import Mismatch
-from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_outcome import held_out_seed, training_seed
 from ukctrl.studies.sweep import Factor

@@ -1,122 +1,18 @@
-"""Inverse kinematics along the path of a task, on any manifold, and which rows end it."""
+"""Which rows end the motion of a task, and why."""
 
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ukctrl.core.algebra.differences import shortened
-from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import StartError, quoted
+from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.start import least_change, met_elsewhere, solve_positions, solve_start
-
-HALVINGS = 12
-"""How often a step of time is halved before the path counts as ended."""
-LEAP = 0.3
-"""A longer step from one knot to the next is halved: it may be another branch [rad, m]."""
-WINDOW = 7
-"""Knots that a derivative with respect to time is taken from."""
-
-
-class Walk(NamedTuple):
-    """Configurations that keep the rows, at evenly spaced times."""
-
-    t: Vector
-    """Shape ``(k,)`` [s]."""
-    q: Matrix
-    """Shape ``(k, nq)``."""
-    end: float | None
-    """When the rows can be kept no longer [s]; None where the walk has reached its goal."""
-
-
-def walk(stack: Stack, q: Vector, times: Vector, rank: RankPolicy = RANK) -> Walk:
-    """Follow holonomic rows from configuration to configuration, by the smallest joint motion.
-
-    Args:
-        stack: The rows of the task and the passive ones.
-        q: Configuration near the first one, shape ``(nq,)``.
-        times: When to stop by, evenly spaced, shape ``(n,)`` [s].
-        rank: When rows count as dependent.
-    """
-    robot, first = stack.robot, float(times[0])
-    try:
-        here = solve_start(stack, q, np.zeros(robot.nv), first, rank=rank).q
-    except StartError:
-        return Walk(times[:0], np.zeros((0, robot.nq)), first)
-    snapshot = robot.snapshot(here)
-    found, t = [here], first
-    for goal in times[1:].tolist():
-        least = (goal - t) * 0.5**HALVINGS
-        step = goal - t
-        while t < goal:
-            target = min(t + step, goal)
-            try:
-                ahead = solve_positions(stack, snapshot, here, target, rank=rank)
-                leapt = max_abs(robot.difference(here, ahead)) > LEAP
-            except StartError:
-                leapt = True
-            if not leapt:
-                here, t = ahead, target
-            elif step > least:
-                step *= 0.5
-            else:
-                return Walk(times[: len(found)], np.array(found), target)
-        found.append(here)
-    return Walk(times, np.array(found), None)
-
-
-def rates(stack: Stack, path: Walk, rank: RankPolicy = RANK) -> tuple[Matrix, Matrix]:
-    r"""Return the velocities and accelerations of a walk, shape ``(k, nv)`` each.
-
-    Near a knot $q(t) = q_k \oplus \xi(t)$, and there $v = \dot\xi$ and $a = \ddot\xi$ exactly,
-    since the bracket of $\dot\xi$ with itself is zero. Both are taken from seven knots, and then
-    moved by the smallest change onto $A v = c$ and $A a = b$: along the rows they are exact.
-    """
-    robot, count = stack.robot, len(path.t)
-    v, a = np.zeros((count, robot.nv)), np.zeros((count, robot.nv))
-    snapshot = robot.snapshot(robot.neutral)
-    for k, near, first, second, step in _windows(path.t):
-        xi = np.array([robot.difference(path.q[k], q) for q in path.q[near]])
-        v[k], a[k] = first @ xi / step, second @ xi / step**2
-    for k, t in enumerate(path.t.tolist()):
-        snapshot.move(path.q[k], v[k], t)
-        rows = stack.write(snapshot)
-        v[k] -= least_change(rows.A, rows.beta, rank)
-        snapshot.move(path.q[k], v[k], t)
-        rows = stack.write(snapshot)
-        a[k] -= least_change(rows.A, rows.A @ a[k] - rows.b, rank)
-    return v, a
-
-
-def _windows(t: Vector) -> Iterator[tuple[int, slice, Vector, Vector, float]]:
-    """Yield every knot, those around it, the weights of both derivatives there, and the step."""
-    count, wide = len(t), min(WINDOW, len(t))
-    for k in range(count) if wide > 2 else ():
-        begin = min(max(k - wide // 2, 0), count - wide)
-        yield k, slice(begin, begin + wide), *_derivatives(begin - k, wide), float(t[1] - t[0])
-
-
-def _derivatives(first: int, count: int) -> tuple[Vector, Vector]:
-    """Return weights of the first and the second derivative at 0 of values at integers."""
-    at = np.arange(first, first + count, dtype=np.float64)
-    powers = np.vander(at, increasing=True).T
-    unit = np.eye(count)
-    return np.linalg.solve(powers, unit[1]), np.linalg.solve(powers, 2.0 * unit[2])
-
-
-def time_derivatives(t: Vector, values: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the first and the second derivative of evenly spaced values, column by column."""
-    first, second = np.zeros_like(values), np.zeros_like(values)
-    for k, near, once, twice, step in _windows(t):
-        first[k] = once @ values[near] / step
-        second[k] = twice @ values[near] / step**2
-    return first, second
+from ukctrl.mechanics.start import met_elsewhere
 
 
 class Clash(NamedTuple):

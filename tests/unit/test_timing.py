@@ -1,0 +1,248 @@
+"""The fastest timing of a path: closed forms, a linear program, phase planes, exact half-spaces."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq, linprog
+
+from ukctrl import Robot
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, time_optimal
+from ukctrl.mechanics.timing.clock import clock_of, rounded, states
+from ukctrl.mechanics.timing.motor_room import room
+from ukctrl.mechanics.timing.reachable import Limits, NoProfile, fastest, times
+from ukctrl.robot import JointDamper, JointMotor, Lagrangian, Options
+
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def cart(distance, points, *forces, **limits):
+    """Return the limits of a cart of 2 kg with 3 N and, if given, a damper, along a distance."""
+    robot = Robot.build(
+        Lagrangian(coordinates={"x": "m"}, kinetic="v.x**2", potential="0*x", parameters={}),
+        Options(actuator=[JointMotor(name="F", joint="x", limit=3.0)], force=list(forces)),
+    )
+    s = np.linspace(0.0, 1.0, points + 1)
+    one = np.ones((points + 1, 1))
+    path = JointPath(s, distance * s[:, None], distance * one, 0.0 * one)
+    dynamics = Dynamics(robot)
+    return PathLimits(path, lambda at: dynamics, Kept(**limits))
+
+
+@pytest.mark.parametrize("points", [10, 64, 200])
+@pytest.mark.parametrize("distance", [0.01, 1.0, 40.0])
+def test_a_double_integrator_is_driven_as_its_closed_form_has_it(distance, points):
+    timed = time_optimal(cart(distance, points))
+    assert timed.duration == pytest.approx(2.0 * np.sqrt(distance / 1.5), rel=1e-9)
+    assert set(timed.binding) == {("motor 'F'",)}
+
+
+def test_a_part_of_the_limits_takes_longer_by_the_root_of_it():
+    whole, part = (time_optimal(cart(1.0, 50, share=share)).duration for share in (1.0, 0.25))
+    assert part == pytest.approx(2.0 * whole, rel=1e-9)
+
+
+def test_a_largest_acceleration_binds_where_it_is_less_than_what_motors_give():
+    timed = time_optimal(cart(1.0, 50, acceleration={"x": 0.5}))
+    assert timed.duration == pytest.approx(2.0 * np.sqrt(2.0), rel=1e-9)
+    assert set(timed.binding) == {("acceleration of 'x'",)}
+
+
+def test_without_limits_there_is_no_timing():
+    with pytest.raises(InputError, match="must be bounded by some limit all the way"):
+        time_optimal(cart(1.0, 20, motors=False))
+
+
+def test_viscous_friction_is_kept_as_its_closed_form_has_it():
+    """m v' = F - d v: forward and backward arcs meet where their ways add up to the distance."""
+    m, F, d, distance = 2.0, 3.0, 1.5, 4.0
+    coarse, fine = (
+        time_optimal(cart(distance, points, JointDamper(joint="x", damping=d))).duration
+        for points in (200, 1600)
+    )
+
+    def way_up(t):
+        return F / d * (t - m / d * (1.0 - np.exp(-d * t / m)))
+
+    def speed_up(t):
+        return F / d * (1.0 - np.exp(-d * t / m))
+
+    def down(v):
+        """Return time and way of braking with -F from v."""
+        t = m / d * np.log(1.0 + d * v / F)
+        return t, m / d * v - F / d * t
+
+    turn = brentq(lambda t: way_up(t) + down(speed_up(t))[1] - distance, 0.0, 20.0)
+    closed = turn + down(speed_up(turn))[0]
+    assert closed < fine < closed * 1.002  # the error is of first order in the grid
+    assert fine - closed < 0.25 * (coarse - closed)
+
+
+def random_limits(rng, n, m):
+    """Return limits that rest keeps, of a grid so fine that slopes outweigh what speeds add."""
+    a = rng.choice([-1.0, 1.0], (n, m)) * rng.uniform(0.5, 2.0, (n, m))
+    a[:, 0], a[:, 1] = np.abs(a[:, 0]), -np.abs(a[:, 1])  # both ways
+    a = np.sort(a, axis=1)
+    b, c = rng.uniform(-1.0, 1.0, (n, m)), rng.uniform(0.2, 2.0, (n, m))
+    smooth = np.linspace(0.0, 1.0, n)[:, None]
+    a, b, c = (one[:1] + smooth * (one[-1:] - one[:1]) for one in (a, b, c))
+    return Limits(a, b, c, rng.uniform(0.5, 3.0, n))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_profile_is_faster_anywhere_by_an_independent_linear_program(seed):
+    rng, n = np.random.default_rng(seed), 40
+    limits, s = random_limits(rng, n, 4), np.linspace(0.0, 1.0, n)
+    x = fastest(s, limits)
+    A, bound = [], []
+    for k in range(n - 1):
+        for end, at in ((k, 0), (k + 1, 1)):
+            for a, b, c in zip(limits.a[end], limits.b[end], limits.c[end], strict=True):
+                row = np.zeros(n)
+                row[k] -= a / (2.0 * (s[k + 1] - s[k]))
+                row[k + 1] += a / (2.0 * (s[k + 1] - s[k]))
+                row[k + at] += b
+                A.append(row)
+                bound.append(c)
+    box = [(0.0, float(most)) for most in limits.most]
+    box[0] = box[-1] = (0.0, 0.0)
+    best = linprog(-np.ones(n), A_ub=np.array(A), b_ub=bound, bounds=box, method="highs")
+    assert best.status == 0
+    np.testing.assert_allclose(x, best.x, rtol=1e-6, atol=1e-8)
+
+
+def test_a_path_that_cannot_be_held_at_rest_has_no_profile():
+    one = np.ones((5, 1))
+    limits = Limits(np.hstack([one, -one]), np.zeros((5, 2)), np.hstack([-one, 0.5 * one]),
+                    np.full(5, 2.0))  # fmt: skip
+    with pytest.raises(NoProfile):
+        fastest(np.linspace(0.0, 1.0, 5), limits)
+
+
+def arm(points, q_0=(0.2, 0.9), way=(0.25, -0.3)):
+    """Return an upright arm of two links with motors alone along a line of its joints."""
+    robot = Robot.load("two_link")
+    s = np.linspace(0.0, 1.0, points + 1)
+    path = JointPath(
+        s,
+        np.array(q_0) + s[:, None] * np.array(way),
+        np.tile(way, (points + 1, 1)),
+        np.zeros((points + 1, 2)),
+    )
+    return robot, path
+
+
+def test_an_arm_is_as_fast_as_its_phase_plane_integrated_apart():
+    """Forward with the largest acceleration, backward with the least; they meet once."""
+    robot, path = arm(800)
+    dynamics, way = Dynamics(robot), path.dq[0]
+    timed = time_optimal(PathLimits(path, lambda at: dynamics, Kept()))
+    assert not any("speed" in name for names in timed.binding for name in names)
+
+    def slope(s, x, side):
+        """Return x' = 2 u at the end of what both motors allow."""
+        snapshot = robot.snapshot(path.q[0] + s * way, way * np.sqrt(max(x, 0.0)))
+        ahead, rest = snapshot.M @ way, snapshot.nle
+        ends = np.sort((np.outer([-1.0, 1.0], robot.effort_limit) - rest) / ahead, axis=0)
+        return 2.0 * (ends[1].min() if side > 0 else ends[0].max())
+
+    options = {"rtol": 1e-9, "atol": 1e-10, "dense_output": True}
+    forward = solve_ivp(lambda s, x: [slope(s, x[0], 1)], (0.0, 1.0), [0.0], **options).sol
+    backward = solve_ivp(lambda s, x: [slope(s, x[0], -1)], (1.0, 0.0), [0.0], **options).sol
+    turn = brentq(lambda s: forward(s)[0] - backward(s)[0], 0.01, 0.99)
+    spent = quad(lambda r: 2.0 * r / np.sqrt(forward(r * r)[0]), 1e-6, np.sqrt(turn))[0]
+    spent += quad(lambda r: 2.0 * r / np.sqrt(backward(1.0 - r * r)[0]), 1e-6,
+                  np.sqrt(1.0 - turn))[0]  # fmt: skip
+    assert timed.duration == pytest.approx(spent, rel=1e-3)
+    assert timed.duration >= spent * (1.0 - 1e-5)
+
+
+SHAPES = [(1, 1), (1, 3), (2, 2), (2, 4), (3, 3), (3, 5), (4, 6)]
+
+
+@pytest.mark.parametrize(("d", "nu"), SHAPES)
+@pytest.mark.parametrize("seed", range(5))
+def test_what_motors_give_together_is_bounded_as_a_linear_program_over_inputs_says(d, nu, seed):
+    rng = np.random.default_rng(seed)
+    E, low = rng.standard_normal((d, nu)), -rng.uniform(0.1, 3.0, nu)
+    high = rng.uniform(0.1, 3.0, nu)
+    around = room(E, np.ones(nu, dtype=bool))
+    middle, half = around.bounds(low, high)
+    for _ in range(5):
+        way, inside = rng.standard_normal(d), E @ rng.uniform(low, high)
+        ahead, rest = around.normals @ way, around.normals @ inside
+        reach = np.min((half + np.sign(ahead) * (middle - rest)) / np.abs(ahead))
+        furthest = linprog(
+            np.append(np.zeros(nu), -1.0),
+            A_eq=np.column_stack([E, -way]),
+            b_eq=inside,
+            bounds=[*zip(low, high, strict=True), (None, None)],
+        )
+        assert reach == pytest.approx(-furthest.fun, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize(("d", "nu"), SHAPES)
+def test_where_a_facet_binds_all_motors_but_those_it_stands_on_are_at_a_limit(d, nu):
+    around = room(np.random.default_rng(3).standard_normal((d, nu)), np.ones(nu, dtype=bool))
+    assert {len(around.at_limit(row)) for row in range(len(around.normals))} == {nu - d + 1}
+
+
+def test_motors_without_limits_leave_no_bound_in_their_directions():
+    E = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    around = room(E, np.array([True, True, False]))
+    middle, half = around.bounds(np.array([-2.0, -3.0, -np.inf]), np.array([2.0, 5.0, np.inf]))
+    np.testing.assert_allclose(np.abs(around.normals), [[0.0, 1.0]], **EXACT)
+    np.testing.assert_allclose([abs(middle[0]), half[0]], [1.0, 4.0], **EXACT)
+    assert not len(room(E, np.zeros(3, dtype=bool)).normals)
+
+
+def test_the_clock_passes_every_point_at_its_time_and_speed():
+    rng = np.random.default_rng(0)
+    s = np.cumsum(rng.uniform(0.1, 1.0, 30))
+    x = np.concatenate([[0.0], rng.uniform(0.5, 4.0, 28), [0.0]])
+    clock = clock_of(s, x, begin=2.0)
+    t = times(s, x) + 2.0
+    np.testing.assert_allclose(clock.times, t, **EXACT)
+    passed = states(clock, t[:-1])
+    np.testing.assert_allclose(passed[:, 0], s[:-1], **EXACT)
+    np.testing.assert_allclose(passed[:, 1], np.sqrt(x[:-1]), **EXACT)
+    np.testing.assert_allclose(passed[:, 2], np.diff(x) / (2.0 * np.diff(s)), **EXACT)
+    assert clock.smoothness == 1.0
+    np.testing.assert_array_equal(states(clock, t[-1:] + 1.0), [[s[-1], 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("width", [1e-3, 0.1, 3.0])
+def test_a_rounded_clock_is_the_mean_over_its_window(width):
+    s = np.linspace(0.0, 2.0, 12)
+    clock = clock_of(s, np.minimum(s, 2.0 - s) * 3.0)
+    smooth = rounded(clock, width)
+    assert smooth.smoothness == 2.0
+    assert smooth.times[-1] - clock.times[-1] == pytest.approx(width, rel=1e-9)
+    for t in np.linspace(0.0, smooth.times[-1], 7)[1:]:
+        inside = [at for at in clock.times if t - width < at < t]
+        edges = [t - width, *inside, t]
+        mean = sum(
+            quad(lambda at: states(clock, np.array([at]))[0, 0], a, b)[0]
+            for a, b in itertools.pairwise(edges)
+        )
+        assert states(smooth, np.array([t]))[0, 0] == pytest.approx(mean / width, rel=1e-7)
+
+
+@pytest.mark.parametrize("width", [0.005, 0.02, 0.1])
+def test_a_rounded_timing_keeps_the_limits_too(width):
+    robot, path = arm(200)
+    dynamics = Dynamics(robot)
+    limits = PathLimits(path, lambda at: dynamics, Kept())
+    sharp, smooth = (time_optimal(limits, rounding=w) for w in (0.0, width))
+    assert sharp.duration + width <= smooth.duration < sharp.duration + 2.0 * width
+    used = []
+    for s, rate, bend in states(smooth.clock, np.linspace(0.0, smooth.duration, 1000)):
+        dynamics.move(0.0, path.q[0] + s * path.dq[0], rate * path.dq[0])
+        u = dynamics.least_input(bend * path.dq[0])
+        used.append(np.abs(u) / robot.effort_limit)
+    assert 0.5 < np.max(used) < 1.0 + 1e-3

@@ -1,0 +1,212 @@
+r"""What a robot's speeds, accelerations and motors allow along a path of its joints.
+
+Along $q(s)$ the velocity is $v = q' \dot s$, the acceleration $a = q' \ddot s + q'' \dot s^2$. The
+inputs are those of $L^\top (a - a_\mathrm{free}) = L^\top G\, u$, in the directions that the motors
+reach, so that closed chains and redundant actuation need nothing of their own. $a_\mathrm{free}$
+is quadratic in the speed but for friction; there the limits are tangents at the profile of the
+last pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Array, Matrix, Vector
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.extremes import first_largest
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.timing.motor_room import Room, room
+from ukctrl.mechanics.timing.reachable import Limits
+from ukctrl.robot import Robot
+
+BESIDE = 1e-3
+"""Part of the square of a speed by which it is changed for the slope of what depends on it."""
+SLOWEST = 1e-8
+"""Square of the slowest speed at which friction is asked for, beside the fastest on the path."""
+DRIVEN = 1e-5
+"""Part of an acceleration that may be beyond the motors, in the measure of mass."""
+ONE_SIDED = 1e8
+"""A motor with one limit has its other so many times further away."""
+STILL = 1e-9
+"""A joint that moves less, beside the others, has no speed that would be limited."""
+
+
+class JointPath(NamedTuple):
+    """A path of all joints over a parameter."""
+
+    s: Vector
+    """The grid, increasing, shape ``(n,)``."""
+    q: Matrix
+    """Shape ``(n, nq)``."""
+    dq: Matrix
+    """First derivative by s, a velocity, shape ``(n, nv)``."""
+    ddq: Matrix
+    """Second derivative by s, shape ``(n, nv)``."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Which limits a timing keeps, and how nearly it may come to them."""
+
+    motors: bool = True
+    """Whether those of the motors are kept, beside those of the joints' speeds."""
+    share: float = 1.0
+    """Part of every limit that may be used."""
+    acceleration: float | Mapping[str, float] | None = None
+    """Largest acceleration of every joint, or of some by name [rad/s^2 or m/s^2]; None: any."""
+
+    def accelerations(self, robot: Robot) -> Vector:
+        """Return the largest accelerations, shape ``(nv,)``; infinite where there is none.
+
+        Raises:
+            UnknownName: A joint does not exist.
+        """
+        if isinstance(self.acceleration, Mapping):
+            most = np.full(robot.nv, np.inf)
+            for name, value in self.acceleration.items():
+                if name not in robot.dofs:
+                    raise unknown_name("joint", name, robot.dofs)
+                most[robot.dofs.index(name)] = value
+            return most
+        return np.full(robot.nv, np.inf if self.acceleration is None else self.acceleration)
+
+
+class _Drive(NamedTuple):
+    """What motors do at a point of the path, as far as it does not depend on the speed."""
+
+    onto: Matrix
+    """From accelerations onto the directions that motors reach, shape ``(d, nv)``."""
+    room: Room
+    ahead: Vector
+    r"""What $\ddot s = 1$ takes along each normal, shape ``(k,)``."""
+
+
+@final
+class PathLimits:
+    """The limits of a robot along a path of its joints.
+
+    Args:
+        path: The path.
+        dynamics: The robot at a value of the path's parameter.
+        kept: Which limits.
+        bounds: What the motors give at the rates of their inputs; absent: those of the robot.
+
+    Raises:
+        InputError: The motors cannot move the robot along the path, or it has springs.
+    """
+
+    def __init__(
+        self,
+        path: JointPath,
+        dynamics: Callable[[float], Dynamics],
+        kept: Kept,
+        bounds: Callable[[Vector], tuple[Vector, Vector]] | None = None,
+    ) -> None:
+        self.path, self._dynamics, self.kept = path, dynamics, kept
+        self.robot = dynamics(float(path.s[0])).robot
+        if self.robot.elastic is not None and kept.motors:
+            raise InputError(
+                f"robot '{self.robot.name}' must have rigid joints for a timing by its motors: "
+                "through springs inputs depend on the path's fourth derivative. Use limits = "
+                "'speed', or the robot without its springs."
+            )
+        self._bounds = bounds or self.robot.input_bounds
+        self._acceleration = kept.share * kept.accelerations(self.robot)
+        self._limited = np.flatnonzero(np.isfinite(self._acceleration))
+        speed = kept.share * self.robot.velocity_limit
+        moves = np.abs(path.dq)
+        moves[moves <= STILL * moves.max()] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_joint = np.where(moves > 0.0, speed / moves, np.inf)
+        self._fastest_joint = np.argmin(by_joint, axis=1)
+        self.most: Vector = np.min(by_joint, axis=1) ** 2
+        self._drives = [self._drive(k) for k in range(len(path.s))] if kept.motors else []
+        self._count = max((len(drive.ahead) for drive in self._drives), default=0)
+
+    def at(self, x: Vector) -> Limits:
+        """Return the limits, as exact tangents at a profile; each row in parts of its limit.
+
+        Args:
+            x: The square of the speed, shape ``(n,)``.
+        """
+        n, free, count = len(self.path.s), len(self._limited), self._count
+        a, b = np.zeros((2, n, 2, free + count))
+        c: Array = np.ones((n, 2, free + count))
+        most, signs = self._acceleration[self._limited], np.array([[1.0], [-1.0]])
+        a[:, :, :free] = signs * (self.path.dq[:, self._limited] / most)[:, None]
+        b[:, :, :free] = signs * (self.path.ddq[:, self._limited] / most)[:, None]
+        floor = SLOWEST * max(float(x.max()), SLOWEST)
+        for k, drive in enumerate(self._drives):
+            own = slice(free, free + len(drive.ahead))
+            rest, slope, half = self._taken(k, drive, max(float(x[k]), floor))
+            a[k, :, own] = signs * drive.ahead / half
+            b[k, :, own], c[k, :, own] = slope / half, 1.0 - rest / half
+        shape = n, 2 * (free + count)
+        return Limits(a.reshape(shape), b.reshape(shape), c.reshape(shape), self.most)
+
+    def binding(self, k: int, row: int) -> tuple[str, ...]:
+        """Return what a row of the limits at a point is of, such as ``("motor 'elbow'",)``."""
+        free = len(self._limited)
+        row %= free + self._count
+        if row < free:
+            return (f"acceleration of '{self.robot.dofs[self._limited[row]]}'",)
+        motors = self._drives[k].room.at_limit(row - free)
+        return tuple(f"motor '{self.robot.actuators[i]}'" for i in motors)
+
+    def fastest_joint(self, k: int) -> str:
+        """Return which joint bounds the speed alone at a point."""
+        return f"speed of '{self.robot.dofs[self._fastest_joint[k]]}'"
+
+    def _moved(self, k: int, x: float) -> Dynamics:
+        s = float(self.path.s[k])
+        dynamics = self._dynamics(s)
+        dynamics.move(s, self.path.q[k], self.path.dq[k] * np.sqrt(x))
+        return dynamics
+
+    def _drive(self, k: int) -> _Drive:
+        dynamics = self._moved(k, 1.0)
+        basis, L, dq = dynamics.reached(), dynamics.L, self.path.dq[k]
+        ahead, turning = L.T @ dq, L.T @ (self.path.ddq[k] - dynamics.a_free)
+        for push in (ahead, turning):
+            missed = push - basis @ (basis.T @ push)
+            whole = np.linalg.norm(push) + np.linalg.norm(ahead) + 1e-6
+            if np.linalg.norm(missed) > DRIVEN * whole:
+                name = self.robot.dofs[first_largest(np.abs(missed))]
+                raise InputError(
+                    f"robot '{self.robot.name}' must have motors for the path at every timing; at "
+                    f"s = {self.path.s[k]:.4g} none of them moves '{name}' as it asks."
+                )
+        onto = basis.T @ L.T
+        low, high = self._both(np.zeros(self.robot.nu))
+        around = room(onto @ dynamics.G, np.isfinite(low) & np.isfinite(high))
+        return _Drive(onto, around, around.normals @ (onto @ dq))
+
+    def _both(self, rate: Vector) -> tuple[Vector, Vector]:
+        """Return the limits of the motors at their rates; of one-sided ones, another far away."""
+        low, high = (np.array(bound, dtype=np.float64) for bound in self._bounds(rate))
+        one = np.isfinite(low) ^ np.isfinite(high)
+        far = ONE_SIDED * (1.0 + np.abs(np.where(np.isfinite(low), low, high)))
+        low[one & ~np.isfinite(low)] = -far[one & ~np.isfinite(low)]
+        high[one & ~np.isfinite(high)] = far[one & ~np.isfinite(high)]
+        return low, high
+
+    def _taken(self, k: int, drive: _Drive, x: float) -> tuple[Matrix, Matrix, Vector]:
+        r"""Return what the speed takes along each normal, and backwards along it.
+
+        Beside the half width at x: ``rest + slope x`` near x, shapes ``(2, k)`` and ``(k,)``.
+        """
+        taken, widths = [], []
+        for at in (x * (1.0 - BESIDE), x * (1.0 + BESIDE)):
+            dynamics = self._moved(k, at)
+            rate = dynamics.snapshot.v @ dynamics.snapshot.B
+            middle, half = drive.room.bounds(*self._both(rate))
+            push = drive.room.normals @ (drive.onto @ (self.path.ddq[k] * at - dynamics.a_free))
+            widths.append(self.kept.share * np.maximum(half, np.finfo(float).tiny))
+            taken.append(np.array([push - middle, middle - push]) - widths[-1])
+        half = 0.5 * (widths[0] + widths[1])
+        slope = (taken[1] - taken[0]) / (2.0 * BESIDE * x)
+        return 0.5 * (taken[0] + taken[1]) + half - slope * x, slope, half
