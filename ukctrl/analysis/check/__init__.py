@@ -6,7 +6,8 @@ In order:
    ``approach``: the way to it from a start off the rows.
 2. ``ranks_along``, ``limit_use``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that
    motion takes.
-3. ``control_period``: what the hold does to the errors.
+3. ``path_timing``: how much faster it could be. ``control_period``: what the hold does to the
+   errors.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
 5. ``observability``: what an observer sees along the motion. ``kept_limits``: what the task makes
    of limits that the law keeps. ``causes``: what follows from what. ``judgement``: what it all

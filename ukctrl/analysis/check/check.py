@@ -19,6 +19,7 @@ from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgemen
 from ukctrl.analysis.check.judgement import judge
 from ukctrl.analysis.check.kept_limits import kept_limits
 from ukctrl.analysis.check.observability import looks, observability
+from ukctrl.analysis.check.path_timing import path_timing
 from ukctrl.analysis.check.ranks_along import ranks_along
 from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.analysis.check.weakest_grip import weakest_grip
@@ -168,6 +169,7 @@ def _along_motion(loop: Loop, motion: Motion, inputs: dict[str, float]) -> Along
         ranks=ranks,
         feasibility=demands,
         sampling=sampling(loop),
+        timing=path_timing(loop, motion),
         weak_grip=weakest_grip(loop, motion, loads, inputs),
         curves=curves,
         loads=loads,

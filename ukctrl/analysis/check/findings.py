@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
 from ukctrl.analysis.check.motion_end import Stop
+from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip
@@ -116,6 +117,8 @@ class AlongMotion:
     """The control period against the error dynamics; None where the law's error is not linear."""
     weak_grip: WeakGrip | None = None
     """Where the motors' grip of the rows is weakest, the start included; None where it is firm."""
+    timing: PathTiming | None = None
+    """How much faster or slower than the robot allows it is; None where nothing limits it."""
     curves: Curves | None = None
     """Singular values along the motion, for figures."""
     loads: Loads | None = None

@@ -15,11 +15,13 @@ from ukctrl.analysis.check.control_period import SLOWED, Sampling
 from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import AlongMotion, Judgement, RowCheck
 from ukctrl.analysis.check.limit_use import Use
+from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.ranks_along import Ranks
 from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import percent
 from ukctrl.core.verdict import Level
+from ukctrl.mechanics.timing import in_words
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.verdicts.scales import SLIPPERY
 
@@ -43,6 +45,8 @@ SHORT_OF = {
 """Of what a motion takes beyond a limit: the kind of judgement, and what helps."""
 OFF = 1e-6
 """A row that nothing moves must be on its path by less [unit]."""
+TOO_FAST = 0.99
+"""Part of its speed at which a motion must keep limits for it to be worth a word."""
 MOST_NAMED = 6
 """Of more motors or joints beyond a limit, the others are counted."""
 
@@ -93,6 +97,8 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         slows = shares is not None and shares.keeps_limits
         needs_grip = controller.needs_grip
         yield from _of_limits(along.feasibility, grave, needs_grip=needs_grip, slows=slows)
+    if along.timing is not None:
+        yield from _of_timing(along.timing, way.end)
     if along.sampling is not None:
         yield from _of_sampling(along.sampling)
 
@@ -215,6 +221,21 @@ def _beyond(what: str, does: str, uses: Iterable[Use]) -> Iterator[Judgement]:
     if len(beyond) > MOST_NAMED:
         text = f"{len(beyond) - MOST_NAMED} more {what}s are beyond a limit."
         yield Judgement("warning", subject, text, beyond[0].t)
+
+
+def _of_timing(found: PathTiming, end: float) -> Iterator[Judgement]:
+    """Yield by how much a motion is too fast, and whether a retimed path outlasts the run."""
+    if 0.0 < found.rate < TOO_FAST:
+        text = (
+            f"the motion would keep all limits at {found.rate:.3g} times its speed; the last to be "
+            f"kept is that of {in_words(found.binding)}, at t = {found.t:.4g} s."
+        )
+        best = f", {found.least:.4g} s," if found.least is not None else ""
+        cure = f'kind = "retimed" gives the path the fastest timing{best} that the robot can do.'
+        yield Judgement("note", "timing", text, None, cure)
+    if found.clock_ends is not None and found.clock_ends > end:
+        text = f"the retimed paths end at t = {found.clock_ends:.4g} s, after the run."
+        yield Judgement("note", "timing", text, None, "Let timing.duration be longer.")
 
 
 def _of_sampling(found: Sampling) -> Iterator[Judgement]:

@@ -8,6 +8,6 @@ motors give together), ``path_limits`` (a robot's limits along a path of its joi
 from __future__ import annotations
 
 from ukctrl.mechanics.timing.path_limits import JointPath, Kept, PathLimits
-from ukctrl.mechanics.timing.time_optimal import Timed, time_optimal
+from ukctrl.mechanics.timing.time_optimal import Timed, in_words, time_optimal
 
-__all__ = ["JointPath", "Kept", "PathLimits", "Timed", "time_optimal"]
+__all__ = ["JointPath", "Kept", "PathLimits", "Timed", "in_words", "time_optimal"]

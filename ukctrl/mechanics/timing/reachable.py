@@ -78,7 +78,7 @@ def fastest(s: Vector, limits: Limits, first: float = 0.0, last: float = 0.0) ->
     most = np.minimum(limits.most, CAP)
     p, r, c = _steps(s, limits)
     low, high = np.zeros(n), np.zeros(n)
-    low[-1] = high[-1] = min(last, most[-1])
+    high[-1] = min(last, most[-1])
     for k in range(n - 2, -1, -1):
         rows = _bounded(p[k], r[k], c[k], low[k + 1], high[k + 1])
         top = _end(*rows, 0.0, most[k], down=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,6 +26,13 @@ AT_LIMIT = 1e-3
 """What uses a limit up to less than this part binds."""
 LOOKS = 4
 """Moments looked at in every piece of a rounded clock."""
+
+
+def in_words(binding: Sequence[str]) -> str:
+    """Return what binds, such as ``motor 'elbow'``, or motors that bind together."""
+    if len(binding) == 1:
+        return binding[0]
+    return f"motors {', '.join(name.removeprefix('motor ') for name in binding)} together"
 
 
 @dc.dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,7 +141,7 @@ def _refusal(limits: PathLimits, rows: Limits, error: NoProfile) -> str:
     at_rest = rows.c[k]
     row = int(np.argmin(at_rest)) if len(at_rest) else 0
     if len(at_rest) and at_rest[row] < 0.0:
-        names = " and ".join(limits.binding(k, row))
+        names = in_words(limits.binding(k, row))
         return (
             f"must be one that the robot can hold; at s = {s:.4g} {names} would need "
             f"{100.0 * (1.0 - at_rest[row]):.0f} % of what it has at rest, in the worst direction. "
