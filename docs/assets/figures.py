@@ -1,4 +1,4 @@
-"""Make the film and figures of the README, the tutorial and a guide, in few bytes.
+"""Make the film and figures of the README, the tutorial and guides, in few bytes.
 
     python docs/assets/figures.py
 
@@ -72,6 +72,8 @@ def main() -> None:
         crossing = linear.margins_at(held, motor).phase_frequency
         curves.append(linear.linear_figures.Curve(held.inputs[motor], grid, values, crossing))
     save(linear.linear_figures.nyquist(curves), guides / "nyquist.png")
+    fastest = simulate(Scenario.load("three-rrr-fastest"))
+    save(plot.inputs(fastest), guides / "fastest-inputs.png")
 
 
 if __name__ == "__main__":

@@ -91,6 +91,7 @@ EXPECTED = {
     # Seven bodies, 21, and nine hinges, 18.
     "three-rrr": (3, "fully", 3, 3, IDEAL, {2}, READY),
     "three-rrr-redundant": (3, "redundantly", 3, 3, IDEAL, {2}, READY),
+    "three-rrr-fastest": (3, "redundantly", 3, 3, IDEAL, {2}, READY),
     # Fourteen joints, closed by a grip in all six directions.
     "two-arms-carry": (8, "redundantly", 8, 8, IDEAL, {2}, READY),
     # The force is on the one mass; the other feels it through a spring: 2 + 2.

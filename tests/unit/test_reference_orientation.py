@@ -57,6 +57,23 @@ SPECS = {
         "rpy": [[0, 0, 0], [1, 0.2, 0.3], ["30*deg", 0, 2]],
         "times": [0, 1, 3],
     },
+    "between evenly": {
+        "kind": "between",
+        "rpy": [[0, 0, 0], [1, 0.2, 0.3]],
+        "times": [-1, 4],
+        "profile": "uniform",
+    },
+    "time_scaled": {
+        "kind": "time_scaled",
+        "orientation": {
+            "kind": "rpy",
+            "angles": {
+                "kind": "expression",
+                "components": ["0.3*sin(t)", "0.5*cos(2*t)", "t + t**2"],
+            },
+        },
+        "clock": {"kind": "expression", "components": ["0.5*t + 0.1*sin(t)"]},
+    },
     "between quaternions": {
         "kind": "between",
         "quaternions": [[0, 0, 0, 1], [0, 0, 0.6, 0.8], [0.6, 0, 0, -0.8]],

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from ukctrl.core.errors import InputError
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "paths.md"
@@ -44,14 +45,28 @@ def kinds_of(union):
     return {member.kind for member in get_args(get_args(union)[0])}
 
 
-@pytest.mark.parametrize("spec", PATHS, ids=lambda spec: spec["kind"])
+def timed(specs):
+    return [spec for spec in specs if spec["kind"] != "retimed"]
+
+
+@pytest.mark.parametrize("union", [AnyReference, AnyOrientation], ids=["path", "orientation"])
+def test_a_retimed_one_is_read_and_has_no_value_without_its_scenario(union):
+    specs = PATHS if union is AnyReference else ORIENTATIONS
+    untimed = [spec for spec in specs if spec["kind"] == "retimed"]
+    assert untimed
+    for spec in untimed:
+        with pytest.raises(InputError, match="must stand in a servo row"):
+            TypeAdapter(union).validate_python(spec)(0.0)
+
+
+@pytest.mark.parametrize("spec", timed(PATHS), ids=lambda spec: spec["kind"])
 def test_every_path_of_the_page_can_be_sampled(spec, tmp_path):
     (tmp_path / "path.csv").write_text(fences("csv")[0], encoding="utf-8")
     path = TypeAdapter(AnyReference).validate_python(spec, context={"base": tmp_path})
     assert np.isfinite(path.sample([-1.0, 0.0, 0.7, 9.0])).all()
 
 
-@pytest.mark.parametrize("spec", ORIENTATIONS, ids=lambda spec: spec["kind"])
+@pytest.mark.parametrize("spec", timed(ORIENTATIONS), ids=lambda spec: spec["kind"])
 def test_every_orientation_of_the_page_can_be_sampled(spec):
     path = TypeAdapter(AnyOrientation).validate_python(spec)
     assert np.isfinite(path(0.7).R).all()

@@ -38,6 +38,7 @@ SUBJECTS = {
         "n-four-bar": "n-four-bar",
         "three-rrr": "three-rrr",
         "three-rrr-redundant": "three-rrr",
+        "three-rrr-fastest": "../howto/time-a-path",
         "coordinated-arms": "coordinated-arms",
         "coordinated-arms-squeeze": "coordinated-arms",
         "five-bar": "five-bar",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,6 +212,7 @@ class Repeated(Reference):
 class Stacked(Reference):
     """Several references as one, their components one after the other."""
 
+    hands_time_on: ClassVar[bool] = True
     kind: Literal["stacked"] = "stacked"
     parts: Annotated[tuple[AnyReference, ...], Listed()]
     """The references."""
@@ -264,6 +265,10 @@ class Retimed(TimingWish, Reference):
     @property
     def size(self) -> int:
         return self.of.size
+
+    def on_clock(self, clock: Reference) -> FromRest:
+        """Return the path on a scalar clock s(t) from rest to rest."""
+        return FromRest(path=self.of, clock=clock)
 
     def compile(self) -> Path:
         raise InputError(UNTIMED)

@@ -11,7 +11,7 @@ import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from ukctrl.core.fields import Angles3, Direction, Listed, Quaternion, Seconds, 
 from ukctrl.core.kinds import passing
 from ukctrl.mechanics.reference.combined import AnyReference
 from ukctrl.mechanics.reference.compiled_paths import combination, unchanging
-from ukctrl.mechanics.reference.reference import Compiled
+from ukctrl.mechanics.reference.reference import Compiled, Reference
 from ukctrl.mechanics.reference.timing_wish import UNTIMED, TimingWish
 from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
 
@@ -149,6 +149,7 @@ class ConstantOrientation(OrientationReference):
 class AboutAxis(OrientationReference):
     r"""A turn about a fixed axis of the world, $R = \exp(\hat n\,\theta(t))\, R_0$."""
 
+    hands_time_on: ClassVar[bool] = True
     kind: Literal["about_axis"] = "about_axis"
     axis: Direction
     """Axis n in the world."""
@@ -210,6 +211,7 @@ _RPY_LINES = (
 class RollPitchYaw(OrientationReference):
     """Roll, pitch and yaw as functions of time, R = Rz(yaw) Ry(pitch) Rx(roll)."""
 
+    hands_time_on: ClassVar[bool] = True
     kind: Literal["rpy"] = "rpy"
     angles: AnyReference
     """Reference of three components, roll, pitch and yaw [rad]; ``stacked`` joins three scalars."""
@@ -352,6 +354,10 @@ class RetimedOrientation(TimingWish, OrientationReference):
     kind: Literal["retimed"] = "retimed"
     of: AnyOrientation
     """The orientation over its own time s; it must turn without stops, unless a path goes on."""
+
+    def on_clock(self, clock: Reference) -> TimeScaledOrientation:
+        """Return the orientation on a scalar clock s(t)."""
+        return TimeScaledOrientation(orientation=self.of, clock=clock)
 
     def compile(self) -> OrientationPath:
         raise InputError(UNTIMED)

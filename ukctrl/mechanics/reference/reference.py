@@ -6,7 +6,7 @@ import abc
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ class Sample(NamedTuple):
 
 class Compiled(abc.ABC):
     """Something that is compiled to a function of time when it is first asked for."""
+
+    hands_time_on: ClassVar[bool] = False
+    """Whether paths that it holds get its own time."""
 
     @abc.abstractmethod
     def compile(self) -> Path:

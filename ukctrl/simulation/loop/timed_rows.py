@@ -17,18 +17,10 @@ from ukctrl.core.errors import InputError, StartError
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
-from ukctrl.mechanics.reference import (
-    AboutAxis,
-    Constant,
-    Reference,
-    Retimed,
-    RetimedOrientation,
-    RollPitchYaw,
-    Stacked,
-    TimeScaledOrientation,
-)
-from ukctrl.mechanics.reference.combined import FromRest, hull
+from ukctrl.mechanics.reference import Constant, Reference, Retimed, RetimedOrientation
+from ukctrl.mechanics.reference.combined import hull
 from ukctrl.mechanics.reference.compiled_paths import GivenPieces
+from ukctrl.mechanics.reference.reference import Compiled
 from ukctrl.mechanics.reference.timing_wish import TimingWish
 from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, Timed, time_optimal
 from ukctrl.mechanics.walk import rates, walk
@@ -257,22 +249,12 @@ def _require_regular(path: JointPath) -> None:
 
 def _on_clock(servo: Sequence[Constraint], clock: Reference) -> tuple[Constraint, ...]:
     """Return constraints with their retimed paths on a clock."""
-
-    def on_clock(part: Any) -> Any:
-        if isinstance(part, RetimedOrientation):
-            return TimeScaledOrientation(orientation=part.of, clock=clock)
-        return FromRest(path=part.of, clock=clock)
-
-    return _changed(servo, on_clock)
+    return _changed(servo, lambda part: part.on_clock(clock))
 
 
 def _changed(servo: Sequence[Constraint], change: Change) -> tuple[Constraint, ...]:
     """Return constraints with something else in place of their retimed paths."""
     return tuple(_replaced(part, change) for part in servo)
-
-
-PASSING = (Constraint, Stacked, AboutAxis, RollPitchYaw)
-"""What hands its own time on to the paths that it holds."""
 
 
 def _replaced(part: Any, change: Change) -> Any:
@@ -281,7 +263,8 @@ def _replaced(part: Any, change: Change) -> Any:
     if isinstance(part, tuple):
         items = tuple(_replaced(item, change) for item in part)
         return items if any(a is not b for a, b in zip(items, part, strict=True)) else part
-    if not isinstance(part, PASSING) or not dc.is_dataclass(part):
+    holds = isinstance(part, Constraint) or (isinstance(part, Compiled) and part.hands_time_on)
+    if not holds or not dc.is_dataclass(part):
         return part
     table: Any = part
     changes = {
