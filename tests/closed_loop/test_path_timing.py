@@ -55,7 +55,9 @@ def test_a_robot_that_its_motors_cannot_hold_has_no_timing():
     timing = check(cart(Line(start=0.0, end=1.0, duration=2.0), 2.0, weight=4.0)).motion.timing
     assert timing.rate == 0.0
     assert timing.least is None
-    assert timing.sentence().startswith("none keeps the limits")
+    [(name, text)] = timing.facts()
+    assert name == "timing"
+    assert text.startswith("no speed keeps the limits (motor 'F', t =")
 
 
 def test_without_limits_nothing_is_said_of_the_timing():

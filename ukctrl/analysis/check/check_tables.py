@@ -43,7 +43,7 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
     if motion.sampling is not None:
         yield "error", _error(check)
     if motion.timing is not None:
-        yield "timing", motion.timing.sentence()
+        yield from motion.timing.facts()
     if check.internal is not None and check.internal.verdict not in check.warnings:
         yield "internal", _left(check.internal)
     if start.moved:

@@ -227,8 +227,8 @@ def _of_timing(found: PathTiming, end: float) -> Iterator[Judgement]:
     """Yield by how much a motion is too fast, and whether a retimed path outlasts the run."""
     if 0.0 < found.rate < TOO_FAST:
         text = (
-            f"the motion would keep all limits at {found.rate:.3g} times its speed; the last to be "
-            f"kept is that of {in_words(found.binding)}, at t = {found.t:.4g} s."
+            f"the motion would keep all limits at {found.rate:.3g} times its speed "
+            f"({in_words(found.binding)}, t = {found.t:.4g} s)."
         )
         best = f", {found.least:.4g} s," if found.least is not None else ""
         cure = f'kind = "retimed" gives the path the fastest timing{best} that the robot can do.'

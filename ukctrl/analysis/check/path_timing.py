@@ -52,17 +52,17 @@ class PathTiming:
     clock_ends: float | None
     """When the retimed paths of the scenario end [s]; None where it has none."""
 
-    def sentence(self) -> str:
-        """Return it in words."""
-        what = in_words(self.binding)
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Yield it in words: what the motion as it is allows, and the fastest timing."""
+        what = f"{in_words(self.binding)}, t = {self.t:.4g} s"
         if self.rate <= 0.0:
-            return f"none keeps the limits: not enough at t = {self.t:.4g} s: {what}"
-        text = f"all of it at {self.rate:.3g} times its speed (limit: {what}, t = {self.t:.4g} s)"
-        if self.least is None:
-            return text
-        named = [f"{name} {100.0 * part:.0f} %" for name, part in self.bound_by.items()]
-        by = f", bound by {', '.join(named[:MOST_NAMED])}" if named else ""
-        return f"{self.least:.4g} s at best for the {self.duration:.4g} s that it moves{by}; {text}"
+            yield "timing", f"no speed keeps the limits ({what})"
+        else:
+            yield "timing", f"at {self.rate:.3g} times its speed it would keep all limits ({what})"
+        if self.least is not None:
+            named = [f"{name} {100.0 * part:.0f} %" for name, part in self.bound_by.items()]
+            by = f"; by {', '.join(named[:MOST_NAMED])}" if named else ""
+            yield "at best", f"{self.least:.4g} s for the {self.duration:.4g} s that it moves{by}"
 
 
 def path_timing(loop: Loop, motion: Motion) -> PathTiming | None:
