@@ -53,6 +53,39 @@ def test_a_largest_acceleration_binds_where_it_is_less_than_what_motors_give():
     assert set(timed.binding) == {("acceleration of 'x'",)}
 
 
+def rail(distance, reaction, passive=({"kind": "expression", "name": "rail", "phi": "r - 1"},)):
+    """Return the limits of 2 kg on a round rail of 1 m, pushed along it by 3 N m."""
+    robot = Robot.build(
+        Lagrangian(coordinates={"r": "m", "angle": "rad"},
+                   kinetic="v.r**2 + r**2*v.angle**2", potential="0*r", parameters={}),
+        Options(actuator=[JointMotor(name="push", joint="angle", limit=3.0)],
+                passive=list(passive)),
+    )  # fmt: skip
+    s = np.linspace(0.0, 1.0, 801)
+    q = np.column_stack([np.ones(801), distance * s])
+    dq = np.column_stack([np.zeros(801), np.full(801, distance)])
+    dynamics = Dynamics(robot)
+    path = JointPath(s, q, dq, np.zeros_like(q))
+    return PathLimits(path, lambda at: dynamics, Kept(reaction=reaction))
+
+
+@pytest.mark.parametrize("reaction", [8.0, {"rail": 8.0}])
+def test_a_largest_reaction_bounds_the_speed_in_a_curve(reaction):
+    """m v^2 = 8 N: from rest to 2 m/s at 1.5 m/s^2, on, and back to rest."""
+    timed = time_optimal(rail(6.0, reaction))
+    assert timed.duration == pytest.approx(6.0 / 2.0 + 2.0 / 1.5, rel=1e-4)
+    [middle] = {timed.binding[k] for k in range(390, 410)}
+    assert middle == ("reaction of 'rail'",)
+
+
+def test_a_reaction_of_no_row_and_one_that_no_motion_determines_are_refused():
+    with pytest.raises(InputError, match="no passive row named 'rale'; did you mean 'rail'"):
+        rail(6.0, {"rale": 8.0})
+    twice = [{"kind": "expression", "name": name, "phi": "r - 1"} for name in ("rail", "other")]
+    with pytest.raises(InputError, match="'rail' share their load in a way that no motion tells"):
+        rail(6.0, {"rail": 8.0}, passive=twice)
+
+
 def test_without_limits_there_is_no_timing():
     with pytest.raises(InputError, match="must be bounded by some limit all the way"):
         time_optimal(cart(1.0, 20, motors=False))

@@ -13,7 +13,6 @@ from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_smallest
-from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, in_words, time_optimal
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.timed_rows import timing_of
@@ -130,10 +129,7 @@ def _stretches(loop: Loop, motion: Motion) -> Iterator[_Stretch]:
         s = CubicSpline(at, w).antiderivative()(at)
         path = JointPath(s, q[own], dq, ddq)
 
-        def dynamics(here: float, s: Vector = s, at: Vector = at) -> Dynamics:
-            return loop.truth_at(float(np.interp(here, s, at)))
-
-        limits = PathLimits(path, dynamics, Kept(), lambda rate: _bounds(loop, rate))
+        limits = PathLimits(path, loop.truth_at, Kept(), at, lambda rate: _bounds(loop, rate))
         first = float(w[0]) ** 2 if begin == 0 else 0.0
         last = float(w[-1]) ** 2 if end == len(t) else 0.0
         yield _Stretch(at, w, bend, limits, first, last)

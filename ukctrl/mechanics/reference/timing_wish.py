@@ -19,6 +19,11 @@ Accelerations = Annotated[
 ]
 """Largest acceleration of every joint, or of some by name."""
 
+Reactions = Annotated[
+    NumberByName, ByName(Quantity("N or N m", minimum=0.0, open_minimum=True).read)
+]
+"""Largest reaction of every passive row, or of some by name."""
+
 
 @spec
 class TimingWish:
@@ -35,6 +40,9 @@ class TimingWish:
     """Part of every limit that may be used; absent: 1."""
     acceleration: Accelerations | None = None
     """Largest acceleration of every joint, or of some by name; absent: any [rad/s^2 or m/s^2]."""
+    reaction: Reactions | None = None
+    """Largest reaction of every passive row, or of some by name, where the motion determines it;
+    absent: any [N or N m]."""
     smoothing: Annotated[float, Quantity("s", minimum=0.0)] | None = None
     """Time over which a change of acceleration is spread; absent: 0.02; 0 lets it jump [s]."""
     points: Count | None = None

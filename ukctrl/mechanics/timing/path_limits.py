@@ -10,18 +10,17 @@ last pass.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Array, Matrix, Vector
-from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.errors import InputError, quoted, unknown_name
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.timing.motor_room import Room, room
 from ukctrl.mechanics.timing.reachable import Limits
-from ukctrl.robot import Robot
 
 BESIDE = 1e-3
 """Part of the square of a speed by which it is changed for the slope of what depends on it."""
@@ -59,20 +58,22 @@ class Kept:
     acceleration: float | Mapping[str, float] | None = None
     """Largest acceleration of every joint, or of some by name [rad/s^2 or m/s^2]; None: any."""
 
-    def accelerations(self, robot: Robot) -> Vector:
-        """Return the largest accelerations, shape ``(nv,)``; infinite where there is none.
+    reaction: float | Mapping[str, float] | None = None
+    """Largest reaction of every passive row, or of some by name [N or N m]; None: any."""
 
-        Raises:
-            UnknownName: A joint does not exist.
-        """
-        if isinstance(self.acceleration, Mapping):
-            most = np.full(robot.nv, np.inf)
-            for name, value in self.acceleration.items():
-                if name not in robot.dofs:
-                    raise unknown_name("joint", name, robot.dofs)
-                most[robot.dofs.index(name)] = value
-            return most
-        return np.full(robot.nv, np.inf if self.acceleration is None else self.acceleration)
+
+def _by_name(
+    given: float | Mapping[str, float] | None, names: Sequence[str], what: str, share: float
+) -> Vector:
+    """Return a share of limits, one a name; infinite where none is given."""
+    if not isinstance(given, Mapping):
+        return np.full(len(names), np.inf if given is None else share * given)
+    limits = np.full(len(names), np.inf)
+    for name, value in given.items():
+        if name not in names:
+            raise unknown_name(what, name, names)
+        limits[names.index(name)] = share * value
+    return limits
 
 
 class _Drive(NamedTuple):
@@ -91,12 +92,14 @@ class PathLimits:
 
     Args:
         path: The path.
-        dynamics: The robot at a value of the path's parameter.
+        dynamics: The robot at a time.
         kept: Which limits.
+        when: The time of each point, shape ``(n,)``; absent: 0 [s].
         bounds: What the motors give at the rates of their inputs; absent: those of the robot.
 
     Raises:
-        InputError: The motors cannot move the robot along the path, or it has springs.
+        InputError: The motors cannot move the robot along the path, or it has springs; or
+            reactions are limited that the motion does not determine.
     """
 
     def __init__(
@@ -104,10 +107,13 @@ class PathLimits:
         path: JointPath,
         dynamics: Callable[[float], Dynamics],
         kept: Kept,
+        when: Vector | None = None,
         bounds: Callable[[Vector], tuple[Vector, Vector]] | None = None,
     ) -> None:
         self.path, self._dynamics, self.kept = path, dynamics, kept
-        self.robot = dynamics(float(path.s[0])).robot
+        self._when: Vector = np.zeros(len(path.s)) if when is None else when
+        first = dynamics(float(self._when[0]))
+        self.robot = first.robot
         if self.robot.elastic is not None and kept.motors:
             raise InputError(
                 f"robot '{self.robot.name}' must have rigid joints for a timing by its motors: "
@@ -115,8 +121,12 @@ class PathLimits:
                 "'speed', or the robot without its springs."
             )
         self._bounds = bounds or self.robot.input_bounds
-        self._acceleration = kept.share * kept.accelerations(self.robot)
-        self._limited = np.flatnonzero(np.isfinite(self._acceleration))
+        most = _by_name(kept.acceleration, self.robot.dofs, "joint", kept.share)
+        self._limited = np.flatnonzero(np.isfinite(most))
+        self._acceleration = most[self._limited]
+        most = _by_name(kept.reaction, first.passive.names, "passive row", kept.share)
+        self._bearing = np.flatnonzero(np.isfinite(most))
+        self._reaction = most[self._bearing]
         speed = kept.share * self.robot.velocity_limit
         moves = np.abs(path.dq)
         moves[moves <= STILL * moves.max()] = 0.0
@@ -126,6 +136,8 @@ class PathLimits:
         self.most: Vector = np.min(by_joint, axis=1) ** 2
         self._drives = [self._drive(k) for k in range(len(path.s))] if kept.motors else []
         self._count = max((len(drive.ahead) for drive in self._drives), default=0)
+        if self._bearing.size:
+            self._require_determined()
 
     def at(self, x: Vector) -> Limits:
         """Return the limits, as exact tangents at a profile; each row in parts of its limit.
@@ -133,28 +145,37 @@ class PathLimits:
         Args:
             x: The square of the speed, shape ``(n,)``.
         """
-        n, free, count = len(self.path.s), len(self._limited), self._count
-        a, b = np.zeros((2, n, 2, free + count))
-        c: Array = np.ones((n, 2, free + count))
-        most, signs = self._acceleration[self._limited], np.array([[1.0], [-1.0]])
-        a[:, :, :free] = signs * (self.path.dq[:, self._limited] / most)[:, None]
-        b[:, :, :free] = signs * (self.path.ddq[:, self._limited] / most)[:, None]
-        floor = SLOWEST * max(float(x.max()), SLOWEST)
+        n, free, bearing = len(self.path.s), len(self._limited), len(self._bearing)
+        count = free + bearing + self._count
+        a, b = np.zeros((2, n, 2, count))
+        c: Array = np.ones((n, 2, count))
+        signs = np.array([[1.0], [-1.0]])
+        a[:, :, :free] = signs * (self.path.dq[:, self._limited] / self._acceleration)[:, None]
+        b[:, :, :free] = signs * (self.path.ddq[:, self._limited] / self._acceleration)[:, None]
+        x = np.maximum(x, SLOWEST * max(float(x.max()), SLOWEST))
+        for k in range(n) if bearing else ():
+            own = slice(free, free + bearing)
+            ahead, rest, slope = self._borne(k, float(x[k])) / self._reaction
+            a[k, :, own], b[k, :, own] = signs * ahead, signs * slope
+            c[k, :, own] = 1.0 - signs * rest
         for k, drive in enumerate(self._drives):
-            own = slice(free, free + len(drive.ahead))
-            rest, slope, half = self._taken(k, drive, max(float(x[k]), floor))
+            own = slice(free + bearing, free + bearing + len(drive.ahead))
+            rest, slope, half = self._taken(k, drive, float(x[k]))
             a[k, :, own] = signs * drive.ahead / half
             b[k, :, own], c[k, :, own] = slope / half, 1.0 - rest / half
-        shape = n, 2 * (free + count)
+        shape = n, 2 * count
         return Limits(a.reshape(shape), b.reshape(shape), c.reshape(shape), self.most)
 
     def binding(self, k: int, row: int) -> tuple[str, ...]:
         """Return what a row of the limits at a point is of, such as ``("motor 'elbow'",)``."""
-        free = len(self._limited)
-        row %= free + self._count
+        free, bearing = len(self._limited), len(self._bearing)
+        row %= free + bearing + self._count
         if row < free:
             return (f"acceleration of '{self.robot.dofs[self._limited[row]]}'",)
-        motors = self._drives[k].room.at_limit(row - free)
+        if row < free + bearing:
+            passive = self._dynamics(float(self._when[k])).passive
+            return (f"reaction of '{passive.names[self._bearing[row - free]]}'",)
+        motors = self._drives[k].room.at_limit(row - free - bearing)
         return tuple(f"motor '{self.robot.actuators[i]}'" for i in motors)
 
     def fastest_joint(self, k: int) -> str:
@@ -162,9 +183,9 @@ class PathLimits:
         return f"speed of '{self.robot.dofs[self._fastest_joint[k]]}'"
 
     def _moved(self, k: int, x: float) -> Dynamics:
-        s = float(self.path.s[k])
-        dynamics = self._dynamics(s)
-        dynamics.move(s, self.path.q[k], self.path.dq[k] * np.sqrt(x))
+        t = float(self._when[k])
+        dynamics = self._dynamics(t)
+        dynamics.move(t, self.path.q[k], self.path.dq[k] * np.sqrt(x))
         return dynamics
 
     def _drive(self, k: int) -> _Drive:
@@ -184,6 +205,37 @@ class PathLimits:
         low, high = self._both(np.zeros(self.robot.nu))
         around = room(onto @ dynamics.G, np.isfinite(low) & np.isfinite(high))
         return _Drive(onto, around, around.normals @ (onto @ dq))
+
+    def _require_determined(self) -> None:
+        """Refuse to limit reactions that the motion leaves open."""
+        dynamics = self._moved(0, 1.0)
+        spare = self.robot.nu - dynamics.reached().shape[1]
+        open_ones = [dynamics.passive.names[i] for i in self._bearing]
+        shared = [name for name in open_ones if name in dynamics.sharing()]
+        if spare or shared:
+            why = (
+                f"{spare} motors more than freedoms leave reactions open"
+                if spare
+                else f"{quoted(shared)} share their load in a way that no motion tells"
+            )
+            raise InputError(
+                f"reaction must be of rows whose reactions the motion determines; {why}."
+            )
+
+    def _borne(self, k: int, x: float) -> Matrix:
+        r"""Return the limited reactions near x, ``ahead u + rest + slope x``, shape ``(3, r)``."""
+        dq, ddq = self.path.dq[k], self.path.ddq[k]
+        unit = 1.0 / max_abs(dq)  # of a size that changes the acceleration by about one
+
+        def reactions(u: float, x: float) -> Vector:
+            dynamics, a = self._moved(k, x), dq * u + ddq * x
+            force = dynamics.passive_force(a, dynamics.least_input(a))
+            return dynamics.reactions(force)[self._bearing]
+
+        below, above = reactions(0.0, x * (1.0 - BESIDE)), reactions(0.0, x * (1.0 + BESIDE))
+        here, slope = 0.5 * (below + above), (above - below) / (2.0 * BESIDE * x)
+        ahead = (reactions(unit, x) - reactions(0.0, x)) / unit
+        return np.array([ahead, here - slope * x, slope])
 
     def _both(self, rate: Vector) -> tuple[Vector, Vector]:
         """Return the limits of the motors at their rates; of one-sided ones, another far away."""

@@ -125,11 +125,12 @@ def _timed(
         motors=wish.limits != "speed",
         share=1.0 if wish.share is None else wish.share,
         acceleration=wish.acceleration,
+        reaction=wish.reaction,
     )
     dynamics = Dynamics(robot, scenario.rank)
     smoothing = SMOOTHING if wish.smoothing is None else wish.smoothing
     try:
-        limits = PathLimits(path, lambda s: dynamics, kept)
+        limits = PathLimits(path, lambda t: dynamics, kept)
         return time_optimal(limits, rounding=smoothing, begin=scenario.start.t)
     except InputError as error:
         raise type(error)(f"servo: retimed path: {error}") from None
