@@ -8,7 +8,7 @@ import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
-from ukctrl.mechanics.reference.orientation import from_quaternion
+from ukctrl.mechanics.reference.rotations import from_quaternion
 from ukctrl.simulation.result.verdicts import judge
 
 pytestmark = pytest.mark.portable

@@ -17,7 +17,7 @@ from ukctrl.mechanics.reference import (
     ConstantOrientation,
     RollPitchYaw,
 )
-from ukctrl.mechanics.reference.orientation import (
+from ukctrl.mechanics.reference.rotations import (
     from_axis_angle,
     from_quaternion,
     from_rpy,

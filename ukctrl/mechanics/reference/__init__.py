@@ -4,7 +4,7 @@ Every kind reads from a table such as ``{ kind = "circle", center = [0.3, 0.0, 0
 period = 2.0 }`` and is also an ordinary class: ``Circle(center=(0.3, 0.0, 0.2), radius=0.1,
 period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast function for loops.
 
-In order: ``taylor``, ``pieces`` and ``csv_columns``;
+In order: ``taylor``, ``rotations``, ``pieces`` and ``csv_columns``;
 ``reference`` (what a path is); ``compiled_paths`` and ``formula``; ``closed_form``, ``planar`` and
 ``waypoints``; ``timing_wish``, ``combined`` and ``orientation``.
 """

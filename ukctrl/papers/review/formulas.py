@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl import uk
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression.rows import derive_rows
-from ukctrl.mechanics.reference.orientation import hat
+from ukctrl.mechanics.reference.rotations import hat
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim, below, zero
 from ukctrl.robot import Options, Robot

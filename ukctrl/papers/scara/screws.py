@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.reference.orientation import hat
+from ukctrl.mechanics.reference.rotations import hat
 from ukctrl.papers.scara.formulas import L1, L2, MASSES, R1, R2, TURN
 
 TWISTS = np.array(
