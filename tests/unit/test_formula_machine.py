@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from ukctrl.core.expression import machine
 from ukctrl.core.expression.formula import DomainError, Formula
 from ukctrl.core.program import Call, Steps
 
@@ -94,6 +95,22 @@ def test_pieces_are_found_as_bisection_finds_them_and_ends_are_held():
     )
     for t in (-5.0, -1.0, -0.5, 0.0, 0.4999, 0.5, 0.5001, 1.9, 2.0, 2.5, 3.0, 3.0001):
         assert ours(t) == theirs(t)
+
+
+def test_no_number_is_read_that_is_none_of_the_formulas_however_long_its_tables_are():
+    """Run as Python, whose arrays complain of what is beyond them; machine code would read it."""
+    rows = [(float(k), *np.arange(7.0)) for k in range(300)]
+    lines = ["(c, a, b, d, e, f, g, h) = table[bisect_right(breaks, t)]", "return (c + h,)"]
+    known = {"table": rows, "breaks": [float(k) for k in range(1, 300)],
+             "bisect_right": bisect.bisect_right}  # fmt: skip
+    inner = Formula(["t"], lines, known=known)
+    outer = Formula(["t"], ["(a,) = path(t)", "(b,) = path(a)", "return (a + b,)"],
+                    known={"path": inner})  # fmt: skip
+    w = outer.start.copy()
+    w[outer.inputs[0, 2]] = 250.5
+    run = getattr(machine.operate, "py_func", machine.operate)
+    assert run(outer.code, outer.table, w, 0) == machine.DONE
+    assert w[outer.outputs[0]] == 256.0 + 262.0
 
 
 def test_a_formula_calls_others_and_errors_tell_whose_time_it_was():

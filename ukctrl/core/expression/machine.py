@@ -46,17 +46,34 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
     k = first
     while k < len(code):
         # No sign, or each place would be looked at whether it counts from the end.
-        op, to = code[k, 0], np.uint64(code[k, 1])
-        a, b = np.uint64(code[k, 2]), np.uint64(code[k, 3])
-        x, y, value = w[a], w[b], 0.0
+        op, to, x = code[k, 0], np.uint64(code[k, 1]), w[np.uint64(code[k, 2])]
         if op == MULTIPLY_ADD:
-            z = w[np.uint64(code[k, 4])]
+            y, z = w[np.uint64(code[k, 3])], w[np.uint64(code[k, 4])]
             value = x * y + z
             if not abs(value) < np.inf and np.isfinite(x + y + z):
                 return k
             w[to] = value
             k += 1
             continue
+        # The second argument of these two is a place of the table, which has more of them than w.
+        if op == LOAD:
+            start = code[k, 3] + int(x) * code[k, 4]
+            for i in range(code[k, 4]):
+                w[code[k, 1] + i] = table[start + i]
+            k += 1
+            continue
+        if op == SEARCH:
+            low, high = 0, code[k, 4]
+            while low < high:
+                middle = (low + high) // 2
+                if x < table[code[k, 3] + middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            w[to] = float(low)
+            k += 1
+            continue
+        y, value = w[np.uint64(code[k, 3])], 0.0
         if op == DIVIDE:
             value = x / y
         elif op == COPY:
@@ -74,23 +91,6 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
             value = x % y
         elif op == FLOOR:
             value = np.floor(x)
-        elif op == LOAD:
-            start = code[k, 3] + int(x) * code[k, 4]
-            for i in range(code[k, 4]):
-                w[code[k, 1] + i] = table[start + i]
-            k += 1
-            continue
-        elif op == SEARCH:
-            low, high = 0, code[k, 4]
-            while low < high:
-                middle = (low + high) // 2
-                if x < table[code[k, 3] + middle]:
-                    high = middle
-                else:
-                    low = middle + 1
-            w[to] = float(low)
-            k += 1
-            continue
         elif op == JUMP:
             k += 1 + code[k, 4]
             continue
