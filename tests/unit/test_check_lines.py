@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import Cause, Judgement, RowCheck
 from ukctrl.analysis.check.limit_use import Use
+from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.ranks_along import RankAlong
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
@@ -44,7 +46,7 @@ def start(**given):
 
 def motion(**given):
     way = SimpleNamespace(kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0)
-    plain = {"way": way, "ranks": None, "sampling": None, "feasibility": None}
+    plain = {"way": way, "ranks": None, "sampling": None, "feasibility": None, "timing": None}
     return SimpleNamespace(**plain | given)
 
 
@@ -69,6 +71,24 @@ def test_what_a_scenario_without_rows_is_told_by():
         "servo rows A": "none",
     }
     assert facts(start=start(motors=0))["mobility"] == "3, not actuated"
+
+
+TIMED = PathTiming(
+    duration=4.0, rate=2.5, t=1.25, binding=("motor 'a'", "motor 'b'"), least=0.8125,
+    bound_by={"motor 'a'": 0.75, "speed of 'b'": 0.25}, clock_ends=None,
+)  # fmt: skip
+
+
+def test_a_timing_is_told_as_it_is_and_at_best():
+    found = facts(motion=motion(timing=TIMED))
+    assert found["timing"] == (
+        "at 2.5 times its speed it would keep all limits (motors 'a', 'b' together, t = 1.25 s)"
+    )
+    assert found["at best"] == (
+        "0.8125 s for the 4 s that it moves; by motor 'a' 75 %, speed of 'b' 25 %"
+    )
+    alone = facts(motion=motion(timing=dc.replace(TIMED, least=None)))
+    assert "at best" not in alone
 
 
 def test_what_a_scenario_with_rows_is_told_by():
