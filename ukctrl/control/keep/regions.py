@@ -13,7 +13,7 @@ from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Angles3, Length, Listed, Position, Vec3, spec
 from ukctrl.mechanics.constraints.regions import AwayFrom, BesideBox, BesidePlanes
-from ukctrl.mechanics.reference.orientation import from_rpy
+from ukctrl.mechanics.reference.rotations import from_rpy
 
 Edges = Annotated[tuple[Length, Length, Length], Listed(3, 3)]
 Stay = Literal["inside", "outside"]
