@@ -203,6 +203,29 @@ def test_self_motion_stays_away_from_an_end_at_no_cost_to_the_task():
     assert run.metric("peak_phi.task") < 2.0 * free.metric("peak_phi.task")
 
 
+def test_self_motion_to_the_middle_of_the_ranges_leaves_joints_more_room():
+    start = [0.1, -0.4, 1.5, -2.0, 0.3, 1.8, 0.5]
+    robot = Robot.load("panda")
+    probe = FrameProbe(robot, "tool")
+    probe.move(robot.snapshot(np.array(start), np.zeros(7)))
+    hold = {"kind": "constant", "value": probe.p.tolist()}
+    task = [{"kind": "point_follows", "name": "task", "frame": "tool", "path": hold}]
+
+    def run(**posture):
+        law = {**SERVO, "allocation": {
+            "kind": "least_norm", "metric": "resolved_acceleration",
+            "null_space": {"kind": "self_motion", "kp": 4.0, "kd": 4.0, **posture},
+        }}  # fmt: skip
+        return simulate(scenario("panda", [], task, start, 2.0, controller=law))
+
+    away = 0.5 * (robot.q_lower + robot.q_upper)
+    named = run(q="middle")
+    np.testing.assert_array_equal(named["q"], run(q=away.tolist())["q"])
+    off = [np.linalg.norm(made["q"][-1] - away) for made in (named, run())]
+    assert off[0] < off[1] - 0.3  # rad
+    assert named.metric("peak_phi.task") < 1e-3
+
+
 def test_check_tells_of_a_body_on_the_way():
     robot, keep, servo, start = CASES["ur5, forearm beside a post"]
     path = {"kind": "rest_to_rest", "points": [HERE, servo[0]["path"]["value"]], "duration": 1.0}

@@ -46,8 +46,9 @@ class Posture:
     """Stiffness [N m/rad or N/m]."""
     kd: NonNegative
     """Damping [N m s/rad or N s/m]."""
-    q: tuple[Number, ...] | None = None
-    """Posture, one number a coordinate; absent: the start."""
+    q: tuple[Number, ...] | Literal["middle"] | None = None
+    """Posture, one number a coordinate; ``"middle"`` of the ranges, away from their ends, with the
+    start where there is none; absent: the start."""
     gravity: bool = True
     r"""Also carry the gravity load, $B^+ g(q)$."""
 
@@ -70,8 +71,9 @@ class SelfMotion:
     """Gain towards the posture [1/s^2]."""
     kd: Rate
     """Gain against the velocity [1/s]."""
-    q: tuple[Number, ...] | None = None
-    """Posture, one number a coordinate; absent: the start."""
+    q: tuple[Number, ...] | Literal["middle"] | None = None
+    """Posture, one number a coordinate; ``"middle"`` of the ranges, away from their ends, with the
+    start where there is none; absent: the start."""
 
 
 AnyNullSpace = Annotated[
@@ -186,9 +188,15 @@ def _towards(dynamics: Dynamics, posture: Vector, away: Vector) -> Step:
     return Call(difference, blocks, dynamics.snapshot.q, np.array(posture), away)
 
 
-def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:
+def _posture(given: tuple[float, ...] | str | None, task: Task) -> Vector:
     if given is None:
         return task.q
+    if isinstance(given, str):
+        low, high = task.robot.q_lower, task.robot.q_upper
+        ranged = np.isfinite(low) & np.isfinite(high)
+        return np.where(
+            ranged, 0.5 * (np.where(ranged, low, 0.0) + np.where(ranged, high, 0.0)), task.q
+        )
     if len(given) != task.robot.nq:
         raise GainError(
             f"posture must have one number a coordinate, {task.robot.nq}; got {len(given)}."
