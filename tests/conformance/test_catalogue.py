@@ -185,8 +185,9 @@ def test_a_scenario_that_shows_a_refusal_is_refused(name, status):
 def test_every_constraint_of_the_scenarios_conforms(name):
     scenario = Scenario.load(name, SMALLER.get(name, {}))
     from ukctrl.simulation.loop.scenario_robots import true_robot
+    from ukctrl.simulation.loop.timed_rows import timed_servo
 
     robot = true_robot(scenario.robot)
-    for constraint in scenario.servo:
+    for constraint in timed_servo(scenario, robot):
         placed = conformance.Placed(constraint, robot)
         conformance.CONSTRAINT.examine(placed, constraint.name or constraint.kind).confirm()
