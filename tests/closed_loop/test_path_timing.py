@@ -75,3 +75,37 @@ def test_a_retimed_path_is_at_its_best_and_must_end_before_the_run():
     assert not [text for text in found.notes if "retimed" in text]
     [said] = [text for text in check(cart(path, 1.0)).notes if "retimed" in text]
     assert said == f"the retimed paths end at t = {best:.4g} s, after the run."
+
+
+SEVENTH = """
+title = "A tool goes round, and leaves one of seven joints to the law"
+robot = "panda"
+[start]
+solve = true
+[[servo]]
+kind = "pose_follows"
+frame = "tool"
+orientation = { kind = "constant", rpy = ["180*deg", 0.0, 0.0] }
+[servo.path]
+kind = "retimed"
+span = [0.0, 3.0]
+points = 60
+of = { kind = "circle", center = [0.45, 0.0, 0.4], radius = 0.15, period = 3.0, normal = "x" }
+[controller]
+use = "servo-baumgarte"
+[timing]
+duration = 0.9
+sample = 0.01
+"""
+
+
+@pytest.mark.slow
+def test_a_law_that_moves_what_the_rows_leave_open_is_warned_of_with_what_helps():
+    given = Scenario.from_toml(SEVENTH)
+    found = check(given)
+    [said] = [cause for cause in found.causes if "leave freedoms open" in cause.text]
+    assert "'computed-torque'" in said.cure
+    assert said.follows
+    followed = check(given.replace({"controller.use": "computed-torque"}))
+    assert not [cause for cause in followed.causes if "leave freedoms open" in cause.text]
+    assert followed.motion.timing.rate == pytest.approx(1.0, rel=1e-2)

@@ -25,7 +25,7 @@ GRAVITY: dict[Level, int] = {"bad": 0, "warning": 1, "note": 2, "good": 3}
 """Levels, the gravest first."""
 
 _NO_GRIP = ("closures", "degree", "held", "weak", "missed", "ranks", "grip")
-_DEMANDING = (*_NO_GRIP, "motion", "internal")
+_DEMANDING = (*_NO_GRIP, "open", "motion", "internal")
 CAUSED_BY = {
     "degree": ("closures",),
     "held": ("closures", "degree"),
@@ -38,8 +38,9 @@ CAUSED_BY = {
     "approach": ("degree", "held", "weak", "period", "off"),
     "first input": ("approach", "limits", "elsewhere", "off", *_NO_GRIP),
     "limits": _DEMANDING,
-    "speed": ("motion", "ranks", "internal"),
-    "place": ("internal",),
+    "speed": ("open", "motion", "ranks", "internal"),
+    "place": ("open", "internal"),
+    "timing": ("open",),
     "ground": _DEMANDING,
     "gives way": ("limits", "motion"),
 }

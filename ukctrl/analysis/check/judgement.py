@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from ukctrl.analysis.check.causes import AT_END, NEAR
 from ukctrl.analysis.check.control_period import SLOWED, Sampling
 from ukctrl.analysis.check.feasibility import Feasibility
-from ukctrl.analysis.check.findings import AlongMotion, Judgement, RowCheck
+from ukctrl.analysis.check.findings import AlongMotion, Judgement, RowCheck, Way
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.ranks_along import Ranks
@@ -98,7 +98,7 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         needs_grip = controller.needs_grip
         yield from _of_limits(along.feasibility, grave, needs_grip=needs_grip, slows=slows)
     if along.timing is not None:
-        yield from _of_timing(along.timing, way.end)
+        yield from _of_timing(along.timing, way)
     if along.sampling is not None:
         yield from _of_sampling(along.sampling)
 
@@ -223,8 +223,9 @@ def _beyond(what: str, does: str, uses: Iterable[Use]) -> Iterator[Judgement]:
         yield Judgement("warning", subject, text, beyond[0].t)
 
 
-def _of_timing(found: PathTiming, end: float) -> Iterator[Judgement]:
-    """Yield by how much a motion is too fast, and whether a retimed path outlasts the run."""
+def _of_timing(found: PathTiming, way: Way) -> Iterator[Judgement]:
+    """Yield by how much a motion is too fast, and whether a clock of retimed paths is its own."""
+    retimed = found.clock_ends is not None
     if 0.0 < found.rate < TOO_FAST:
         text = (
             f"the motion would keep all limits at {found.rate:.3g} times its speed "
@@ -232,8 +233,18 @@ def _of_timing(found: PathTiming, end: float) -> Iterator[Judgement]:
         )
         best = f", {found.least:.4g} s," if found.least is not None else ""
         cure = f'kind = "retimed" gives the path the fastest timing{best} that the robot can do.'
-        yield Judgement("note", "timing", text, None, cure)
-    if found.clock_ends is not None and found.clock_ends > end:
+        yield Judgement("note", "timing", text, None, "" if retimed else cure)
+    if retimed and way.kind == "law":
+        text = (
+            "the rows leave freedoms open, and the retimed paths have the clock of the smallest "
+            "joint motion; the law moves otherwise, and may need more."
+        )
+        cure = (
+            "Hold the posture by a row that is constant, or follow the joints, such as with "
+            "controller.use = 'computed-torque'."
+        )
+        yield Judgement("warning", "open", text, None, cure)
+    if found.clock_ends is not None and found.clock_ends > way.end:
         text = f"the retimed paths end at t = {found.clock_ends:.4g} s, after the run."
         yield Judgement("note", "timing", text, None, "Let timing.duration be longer.")
 
