@@ -26,6 +26,9 @@ EXPECTED = {
     "a1-lean": (6, "redundantly", 6, 6, IDEAL, {2}, WARNED),
     "ur5-post": (6, "fully", 6, 6, IDEAL, {2}, WARNED),
     "a1-three-feet": (9, "redundantly", 9, 9, IDEAL, {2}, READY),
+    # The same on a ground that only pushes, while all feet stand.
+    "a1-push": (6, "redundantly", 6, 6, IDEAL, {2}, READY),
+    "a1-ice": (6, "redundantly", 6, 6, IDEAL, {2}, READY),
     # Two joints, one motor: an input reaches each angle by coupling, but one of the two at a time.
     "acrobot-swing-up": (2, "under", 2, 1, MIXED, {2}, READY),
     "cart-pole-swing-up": (2, "under", 2, 1, MIXED, {2}, READY),

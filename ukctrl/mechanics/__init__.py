@@ -4,8 +4,8 @@ In order:
 ``reference`` (paths over time), ``pseudoinverse``;
 ``constraints`` (rows ``A a = b``) and ``motion`` (forms of the equation of motion, on arrays);
 ``integrability``, ``nonideal`` and ``start`` (a state that satisfies the rows);
-``walk`` (inverse kinematics along a path); ``dynamics`` (``a = a_free + G u``) and ``at_rest``;
-``timing`` (the fastest way along a path within limits);
+``walk`` (inverse kinematics along a path); ``contacts`` (that only push), ``dynamics``
+(``a = a_free + G u``) and ``at_rest``; ``timing`` (the fastest way along a path within limits);
 ``linearise``, ``derivatives``, ``integrate``, ``projection``;
 ``relative_degree``.
 """

@@ -14,7 +14,7 @@ from ukctrl.core.algebra.clear_answer import room_for
 from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
-from ukctrl.core.algebra.multipliers import multipliers, sharing
+from ukctrl.core.algebra.multipliers import multipliers, quick_multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_gram import MANY_ROWS
 from ukctrl.core.algebra.row_space import mass_weighted
@@ -28,6 +28,7 @@ from ukctrl.core.files.toml import blaming, read_spec
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.core.program.call import Fault
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
+from ukctrl.mechanics.contacts import Contacts
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
 from ukctrl.robot import Robot, push_kernels
 from ukctrl.uk import RankReport, reported
@@ -130,14 +131,35 @@ class Dynamics:
             them, and then ``motor_steps``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
             the largest that does not; of rows of unit length in mass-weighted coordinates.
+        contacts: The passive contacts that only push; None where there are none.
+        directions: Along what the multipliers of the passive rows push, shape ``(m, nv)``: the
+            rows, but for contacts that slide.
+
+    Args:
+        robot: The robot.
+        rank: When rows count as dependent.
+        gains: How errors of the passive rows decay.
+        heeds_lifts: Whether contacts are open where the controller plans to lift them; those of
+            the true robot are where forces let them go.
     """
 
-    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK, gains: Gains = GAINS) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        rank: RankPolicy = RUN_RANK,
+        gains: Gains = GAINS,
+        *,
+        heeds_lifts: bool = True,
+    ) -> None:
         self.robot = robot
         self.passive = Stack(
             passive_constraints(robot), robot, key=f"robot '{robot.name}': passive"
         )
         self._pushes = _nonideal(robot, self.passive)
+        touching = any(part.touch is not None for part in self.passive.attached)
+        self.contacts = Contacts(self.passive, heeds_lifts) if touching else None
+        own = self.contacts
+        self.directions = self.passive.rows.A if own is None else own.directions
         self.rank, self.gains = rank, gains
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
@@ -149,7 +171,7 @@ class Dynamics:
         self.ties = robot.ties if not self._count else separate.all_tied(n, robot.nu)
         self.separate = n > 0 and bool(self.ties[0, separate.END] < n)
         self._rows_first = robot.nu > 0 and n >= LARGE and not self.separate
-        self._rows_first = self._rows_first and self._count < MANY_ROWS
+        self._rows_first = self._rows_first and self._count < MANY_ROWS and own is None
         kept = self._count if self._rows_first else 0
         pushed = robot.actuation.pushed if self._rows_first else np.zeros((0, 2))
         self._places: Indices = np.ascontiguousarray(np.argwhere(pushed), dtype=np.int64)
@@ -278,11 +300,18 @@ class Dynamics:
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, self._b_p)
         passive = kernels.Passive(A, self._b_p, float(rank.passive), self._a_0, self.margins)
         clear = self._count <= len(f) and self._count < MANY_ROWS and not self._rows_first
-        room = room_for(len(f), self._count if clear else 0, B.shape[1])
+        frictions: Iterable[Step] = ()
+        if self.contacts is not None:
+            given = pushed, A, float(rank.passive), answer
+            pushed, answer, before, frictions = self.contacts.answer_steps(*given)
+            yield from before
+        room = room_for(len(f), self._count if clear else 0, pushed.B.shape[1])
         held = self._held_directions
         yield Call(ranked_answer, room, pushed, passive, answer, held, fault=singular)
         agreed = s.v, passive, rate, error, float(rank.reach), self.ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)
+        if self.contacts is not None:
+            yield from (*frictions, *self.contacts.force_steps(A))
 
     def _push_steps(self) -> Iterator[Step]:
         yield Call(push_kernels.clear, self.nonideal)
@@ -452,7 +481,31 @@ class Dynamics:
         Of least norm where rows are redundant; `sharing` tells which ones that concerns.
         """
         ideal = force - self.nonideal
-        return multipliers(self.L, self.passive.rows.A, ideal, self.passive_rank)
+        return multipliers(self.L, self.directions, ideal, self.passive_rank)
+
+    def reaction_steps(
+        self, a: Vector, u: Vector, force: Vector, reaction: Vector
+    ) -> Iterator[Step]:
+        """Yield what writes `passive_force` and its `reactions` at the answer to an input.
+
+        Frictions of contacts that slide stand as the reactions of their rows of slip.
+        """
+        s, own = self.snapshot, self.contacts
+        yield Call(kernels.transmitted, s.M, s.nle, s.f, s.B, a, u, force)
+
+        def shared(code: int) -> None:
+            reaction[:] = self.reactions(force)
+
+        pushed = self.L, self.directions, force, self.nonideal, self.ranks, reaction
+        yield Call(quick_multipliers, *pushed, fault=shared)
+        if own is not None:
+            yield from own.friction_steps(reaction)
+
+    def margin_steps(self, a: Vector, u: Vector) -> Iterator[Step]:
+        """Yield what writes the margins of contacts that only push, at the answer to an input."""
+        if self.contacts is not None:
+            yield from self.reaction_steps(a, u, np.zeros(len(a)), self.contacts.reaction)
+            yield from self.contacts.margin_steps()
 
     def sharing(self) -> tuple[str, ...]:
         """Return the names of the passive rows whose multipliers no motion determines."""

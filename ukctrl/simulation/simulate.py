@@ -30,7 +30,7 @@ from ukctrl.simulation.loop.around import Around, run_span, run_together
 from ukctrl.simulation.loop.closed_loop import Loop
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import observed, provenance
-from ukctrl.simulation.loop.rates import asked, copy_common, same_state
+from ukctrl.simulation.loop.rates import applied, asked, copy_common, copy_smaller, same_state
 from ukctrl.simulation.loop.recorder import Drifted, Recorder
 from ukctrl.simulation.loop.rewind import Origin
 from ukctrl.simulation.loop.sample_kernels import other_state
@@ -267,12 +267,15 @@ class Simulation(Loop):
     @property
     def fit_for_more(self) -> bool:
         """Whether nothing is left of its run that `begin_again` cannot put back."""
-        return self._origin.small and not self.law.switches and bool(self.compiled()["compiled"])
+        jumps = self.law.switches or self.contacts is not None
+        return self._origin.small and not jumps and bool(self.compiled()["compiled"])
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it, Ctrl-C included; return the status and why."""
         try:
             self._progress = progress
+            if self.contacts is not None:
+                self.contacts.begin(self.truth, self.t0, self.state.q, self.state.v)
             self.state = self._settled(self.t0, self.state)
             self.truth.move(self.t0, self.state.q, self.state.v)
             command = self.command(self.t0, *self.state)  # untimed: it may have to compile
@@ -335,6 +338,8 @@ class Simulation(Loop):
         stepping = self._stepping()
         guard = around.guard if around else self._guarding(self.truth)[0]
         by_python = guard.python or stepping is None or not stepping.adapts
+        if self.contacts is not None:
+            python.add("what contacts do where they let go")
         if self.law.switches and not self._sampled and by_python:
             python.add(f"the guard of {type(self.law).__name__.lstrip('_')}")
         if stepping is None:
@@ -386,6 +391,8 @@ class Simulation(Loop):
         state = State(q, v, fed if self._sampled else np.append(memory, fed))
         timing = self.scenario.timing
         near = SAME * (timing.sample if timing.control is None else timing.control)
+        if not self._sampled:
+            state = self._touching(self.t0, state)
         for part in self._schedule(near, self.due).parts():
             if part.changes:
                 state = self._changed(float(part.times[0, 0]), state)
@@ -396,27 +403,36 @@ class Simulation(Loop):
                 continue
             for span in part.spans():
                 if self._sampled:
-                    state = self._hold(state, span)
-                elif self._by_machine_code(around):
+                    state = self._ticked(state, span)
+                if self._by_machine_code(around):
                     state = self._adaptively(span, around, state)
                 else:
                     state = self._one_by_one(span, state)
 
     def _by_machine_code(self, around: Around) -> bool:
-        """Return whether machine code takes the steps of a span of continuous control."""
-        if around.stepping is None:
+        """Return whether machine code takes the steps of a span that runs alone."""
+        if around.stepping is None or (self._sampled and self.contacts is None):
             return False
-        return around.stepping.adapts or not self.law.switches
+        return around.stepping.adapts or not self._has_modes
+
+    @property
+    def _has_modes(self) -> bool:
+        """Whether something ends within a span: a mode of the law, or of contacts."""
+        return self.contacts is not None or (self.law.switches and not self._sampled)
 
     def _adaptively(self, span: Span, around: Around, state: State) -> State:
-        """Run a span of continuous control, with the switches in it."""
+        """Run a span, with the switches in it."""
         left: Span | None = span
         system = self._plants.integrator.system
         while left is not None:
             state, left, switches = run_span(left, system, around, state, self._pause)
             if switches and left is not None:
-                state = self._settled(left.start, state)
-                left = left if left.start < left.stop else None
+                state = self._switched(left.start, state)
+                if left.start < left.stop:
+                    continue
+                for t in left.outputs:
+                    self._keep(t, state)
+                left = None
             elif left is not None:
                 return self._one_by_one(left, state)
         return state
@@ -431,7 +447,7 @@ class Simulation(Loop):
 
     def _together(self, around: Around) -> bool:
         """Return whether machine code runs span after span."""
-        if around.stepping is None or (self.law.switches and not self._sampled):
+        if around.stepping is None or self._has_modes:
             return False
         return self._sampled or not around.stepping.adapts
 
@@ -440,8 +456,10 @@ class Simulation(Loop):
         self._progress(t - self.t0, self.t1 - self.t0)
 
     def _one_by_one(self, span: Span, state: State) -> State:
-        """Run a span of continuous control whose steps Python takes."""
-        guard = self._guard if self.law.switches else None
+        """Run a span whose steps Python takes."""
+        guard = None
+        if self._has_modes:
+            guard = self._guard if self.contacts is None else self._margin
         t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
         if outputs and outputs[0] == t:
             self._keep(t, state)
@@ -454,8 +472,35 @@ class Simulation(Loop):
                     if at < len(outputs):
                         self._keep(t, state)
                     at += 1
-            state = self._settled(t, state)
+            if self._has_modes:
+                state = self._switched(t, state)
         return state
+
+    def _margin(self, t: float, state: State) -> float:
+        """Return a number that is positive while the modes of law and contacts last."""
+        around = self._around()
+        self._write(t, state)
+        around.guard()
+        return float(around.margin[0])
+
+    def _switched(self, t: float, state: State) -> State:
+        """Return the state after the switches of law and contacts that are due."""
+        if not self._sampled:
+            state = self._settled(t, state)
+        return self._touching(t, state)
+
+    def _touching(self, t: float, state: State) -> State:
+        """Return the state with modes of the contacts that hold there."""
+        if self.contacts is None:
+            return state
+        own = self.truth.contacts
+        assert own is not None
+
+        def evaluate(t: float, state: State) -> float:
+            self._margin(t, state)
+            return float(own.least[0])
+
+        return self.contacts.settled(self.truth, t, state, evaluate)
 
     def _settled(self, t: float, state: State) -> State:
         """Return the state after the switches of the law that are due."""
@@ -472,22 +517,15 @@ class Simulation(Loop):
         self.truth = self.recorder.truth = self._plants.dynamics
         return state
 
-    def _hold(self, plant: State, span: Span) -> State:
-        """Run a span whose steps Python takes one by one."""
-        around, start, outputs = self._around(), span.start, span.outputs
-        self._write(start, plant)
+    def _ticked(self, plant: State, span: Span) -> State:
+        """Let happen what does at the start of a span: a tick of the law, and late inputs."""
+        around = self._around()
+        self._write(span.start, plant)
         if span.tick:
             around.tick()
         for _ in range(span.arrivals):
             around.arrival()
-        if outputs and outputs[0] == start:
-            self._keep(start, plant)
-            outputs = outputs[1:]
-        advance = self._plants.integrator.advance
-        for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
-            if t in outputs:
-                self._keep(t, plant)
-        return plant
+        return self._touching(span.start, plant)
 
     def _write(self, t: float, state: State) -> None:
         """Write a state into the port of the loop."""
@@ -520,19 +558,31 @@ class Simulation(Loop):
 
     def _guarding(self, plant: Dynamics) -> tuple[Steps, Vector]:
         """Return what writes the law's guard at the state in the port of the loop, and where."""
-        margin = np.ones(1)
-        if not self.law.switches or self._sampled:
+        margin, law, steps = np.ones(1), np.full(1, np.inf), list[Step]()
+        system, s, own = self._plants.integrator.system, plant.snapshot, plant.contacts
+        if own is not None:
+            u, drives = applied(self.conditions, s, self.held if self._sampled else self.tick.u)
+            steps += [*system.steps.every, *drives, *plant.margin_steps(system.port.a, u)]
+        if self.law.switches and not self._sampled:
+            steps += self._law_guard(plant, law)
+        if not steps:
             return Steps(()), margin
+        least = law if own is None else own.least
+        return Steps((*steps, Call(copy_smaller, law, least, margin))), margin
+
+    def _law_guard(self, plant: Dynamics, margin: Vector) -> Iterator[Step]:
+        """Yield what writes the law's guard there."""
         s, b, met = plant.snapshot, self.belief.snapshot, self.conditions
-        memory, steps = self.tick.memory, list[Step]()
-        steps.append(Call(copy_common, self._plants.integrator.system.port.memory, memory))
+        memory = self.tick.memory
+        yield Call(copy_common, self._plants.integrator.system.port.memory, memory)
         if self.belief is not plant:
             if met.senses:
-                steps += plant.steps.every
+                yield from plant.steps.every
             q, v, sensors = met.sensing(s.clock, s.q, s.v)
-            steps += [*sensors, Call(same_state, s.clock, q, v, b.clock, b.q, b.v)]
+            yield from sensors
+            yield Call(same_state, s.clock, q, v, b.clock, b.q, b.v)
         guard = Steps(self.law.guard_steps(self.belief, memory, margin))
-        return Steps((*steps, *self.belief.steps_for(guard), *guard.every)), margin
+        yield from (*self.belief.steps_for(guard), *guard.every)
 
     def _ticking(self) -> Steps:
         return self.ticking(self.truth) if self._sampled else Steps(())

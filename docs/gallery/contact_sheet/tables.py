@@ -33,6 +33,8 @@ SUBJECTS = {
         "a1-squat": "floating-bases",
         "a1-three-feet": "floating-bases",
         "a1-lean": "../howto/keep-limits",
+        "a1-push": "contacts-that-push",
+        "a1-ice": "contacts-that-push",
     },
     "Closed linkages": {
         "n-four-bar": "n-four-bar",

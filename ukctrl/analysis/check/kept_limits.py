@@ -89,7 +89,7 @@ def _along(keeper: Keeper, t: Vector, h: Matrix) -> Iterator[Judgement]:
     for block in dict.fromkeys(keeper.blocks):
         own = np.array([name == block for name in keeper.blocks])
         rows = np.flatnonzero(own & ~np.isnan(h).any(axis=0))
-        if not len(rows):  # of accelerations, along a path without any
+        if not len(rows):  # of forces, or of accelerations without any
             continue
         worst = rows[int(np.argmin(h[:, rows].min(axis=0)))]
         beyond = h[:, worst] < -INSIDE

@@ -58,7 +58,7 @@ def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
     $Z^\top \lambda = L^\top a - L^{-1} (f - \mathrm{nle} + B u)$; of several solutions, where
     rows are redundant, this is the one of least norm.
     """
-    s, L, A_p = dynamics.snapshot, dynamics.L, dynamics.passive.rows.A
+    s, L, A_p = dynamics.snapshot, dynamics.L, dynamics.directions
     Z = np.linalg.solve(L, A_p.T).T
     lengths = np.linalg.norm(Z, axis=1)
     scale = np.where(lengths > 0.0, lengths, 1.0)

@@ -1,10 +1,10 @@
 r"""What shall never happen, whatever the task: inequalities $h(q, v, t) \ge 0$ beside servo rows.
 
 In order: ``keep``, what such a thing is; ``deceleration``, what joints can brake with;
-``joint_limits``, ``formula``, ``regions``, ``apart``, ``bodies``, ``balance`` and ``dexterity``,
-the kinds; ``barriers``, what each asks of the acceleration, compiled; ``program``, the input that
-gives it and is otherwise as near to the law's as can be; ``keeper``, which looks at every tick
-whether that is needed.
+``joint_limits``, ``formula``, ``regions``, ``apart``, ``bodies``, ``balance``, ``dexterity`` and
+``contact_forces``, the kinds; ``barriers``, what each asks of the acceleration, compiled;
+``program``, the input that gives it and is otherwise as near to the law's as can be; ``keeper``,
+which looks at every tick whether that is needed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ukctrl.control.keep.apart import KeepDistance
 from ukctrl.control.keep.balance import KeepSupport, KeepTilt
 from ukctrl.control.keep.bodies import KeepClearance
+from ukctrl.control.keep.contact_forces import ContactForces
 from ukctrl.control.keep.dexterity import KeepManipulability
 from ukctrl.control.keep.formula import KeepExpression
 from ukctrl.control.keep.joint_limits import JointLimits
@@ -29,6 +30,7 @@ else:
 
 __all__ = [
     "AnyKeep",
+    "ContactForces",
     "JointLimits",
     "Keep",
     "KeepBox",

@@ -40,6 +40,34 @@ class Side(NamedTuple):
     an exponential barrier."""
 
 
+OF_A_SOLE = (
+    *((f"friction_{i + 1}", "N") for i in range(4)),
+    *((f"pressure_{end}", "N m") for end in ("x_low", "x_high", "y_low", "y_high")),
+    *((f"twist_{i + 1}", "N m") for i in range(8)),
+)
+"""Rows of a flat contact with a sole beside the force along the normal, and their units."""
+
+
+class Cone(NamedTuple):
+    """What is kept of the forces of one contact."""
+
+    contact: str
+    mu: float
+    faces: int
+    flat: bool
+    """Whether it has a sole."""
+    least: float
+    """Least force along the normal [N]."""
+    margin: float
+
+    @property
+    def sides(self) -> tuple[tuple[str, str], ...]:
+        """Name and unit of every row."""
+        faces = tuple((f"friction_{i + 1}", "N") for i in range(self.faces))
+        every = OF_A_SOLE if self.flat else faces
+        return tuple((f"{self.contact}.{name}", unit) for name, unit in (("normal", "N"), *every))
+
+
 class Kept(NamedTuple):
     """What one table of a file keeps."""
 
@@ -50,6 +78,8 @@ class Kept(NamedTuple):
     sides: tuple[Side, ...]
     input_rates: Mapping[str, float] = {}
     """Fastest changes of inputs, by motor [N m/s or N/s]."""
+    cones: tuple[Cone, ...] = ()
+    """Or of what forces."""
 
 
 def _check_name(name: str) -> str:

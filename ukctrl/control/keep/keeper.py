@@ -20,6 +20,7 @@ from ukctrl.control.keep.barriers import (
     look_back,
     nothing_binds,
 )
+from ukctrl.control.keep.contact_forces import Loads, gains
 from ukctrl.control.keep.keep import Keep, Kept
 from ukctrl.control.keep.program import ROOM, Indices, above, conflicting_set, given_way
 from ukctrl.control.task import Task
@@ -31,6 +32,7 @@ from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, qu
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.contacts import Contacts
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 
@@ -89,12 +91,17 @@ class Keeper:
         sides = [(k, side) for k, kept in enumerate(self._kept) for side in kept.sides]
         self.stack = self.stack_on(task.robot)
         starts = np.cumsum([0, *(len(part.names) for part in self.stack.attached)])
-        self.blocks = tuple(self._kept[k].block for k, _ in sides)
+        self.loads = Loads([(k, own) for k, kept in enumerate(self._kept) for own in kept.cones])
+        owner = np.array([*(k for k, _ in sides), *self.loads.owner], dtype=np.intp)
+        names = (*(side.name for _, side in sides), *self.loads.names)
+        self.blocks = tuple(self._kept[k].block for k in owner)
         self.names = tuple(
-            f"{self._kept[k].block}.{side.name}".removesuffix(".") for k, side in sides
+            f"{block}.{name}".removesuffix(".")
+            for block, name in zip(self.blocks, names, strict=True)
         )
-        self.units = tuple(side.unit for _, side in sides)
-        self.missed_units = tuple(after(side.unit, side.degree) for _, side in sides)
+        self.units = (*(side.unit for _, side in sides), *self.loads.units)
+        missed = (after(side.unit, side.degree) for _, side in sides)
+        self.missed_units = (*missed, *self.loads.units)
         poles = np.array([1.0 / keeps[k].decay for k, _ in sides])
         self.barriers = Barriers(
             np.array([starts[k] + side.row for k, side in sides], dtype=np.int64),
@@ -106,12 +113,13 @@ class Keeper:
             np.array([side.brake for _, side in sides]),
             np.array([held_share(pole * self.period) for pole in poles]),
         )
-        self._levels = _levels(keeps, np.array([k for k, _ in sides]))
-        self._firm = np.array([not keeps[k].gives_way for k, _ in sides], dtype=bool)
-        h, rate, least, binding, missed = np.zeros((5, len(sides)))
-        gained, size = np.zeros((2, len(self.stack)))
-        found = h, rate, least, binding, missed
-        self.account = Account(*found, np.zeros(len(servo)), gained, size)
+        self._levels = _levels(keeps, owner)
+        self._firm = np.array([not keeps[k].gives_way for k in owner], dtype=bool)
+        found, count = np.zeros((5, len(owner))), len(sides)
+        others = np.zeros(len(servo)), *np.zeros((2, len(self.stack)))
+        self.account = Account(*found, *others)
+        self.account.least[count:] = self.loads.least
+        self._of_rows, self._forces = Account(*found[:, :count], *others), found[0, count:]
         self._limits, self._metric = self._limits_of(task), InputMetric(metric, task)
         self._order = Ordered(order, servo) if len(servo) else None
         self._scale = np.zeros(0)
@@ -119,6 +127,11 @@ class Keeper:
             self._scale = row_scale(servo, self._metric, task)[self._order.rows]
         self._ahead = Dynamics(task.robot, task.rank, task.gains) if self.period else None
         self._there = self.stack_on(task.robot)
+
+    @property
+    def robots(self) -> tuple[Dynamics, ...]:
+        """What it works with beside the robot of a tick, whose contacts follow that one's."""
+        return () if self._ahead is None else (self._ahead,)
 
     def _read(self, keeps: Sequence[Keep], task: Task) -> Iterator[Kept]:
         taken: dict[str, int] = {}
@@ -163,24 +176,30 @@ class Keeper:
             yield Call(look_back, d.snapshot.clock, held, last)
         yield from self._limits.steps(d.snapshot, last, low, high)
         yield Call(separate.acceleration, d.ties, d.a_free, d.G, u, a)
-        given = self.stack.rows, self.barriers, self.period, a, u, low, high, self.account
+        D, forces = self.loads.steps(d, a, u, self._forces)
+        yield from forces
+        given = self.stack.rows, self.barriers, self.period, a, u, low, high, self._of_rows
 
         def care(code: int) -> None:
-            self._keep(d, u, low, high)
+            self._keep(d, D, u, low, high)
 
         yield Call(nothing_binds, *given, fault=care)
+        if forces:
+            yield self.loads.check_step(self._forces, care)
         if slow:
             yield Call(copy_into, u, held[1, :-1])
             yield Call(copy_into, d.snapshot.clock, held[1, -1:])
 
-    def _keep(self, dynamics: Dynamics, u: Vector, low: Vector, high: Vector) -> None:
-        """Write the input that keeps what is to be kept, and what that costs."""
+    def _keep(self, dynamics: Dynamics, D: Matrix, u: Vector, low: Vector, high: Vector) -> None:
+        """Write the input that keeps what is to be kept, and what that costs; ``D`` of forces."""
+        self.loads.looked[0] = 1.0
         if not np.isfinite(u).all():
             return  # of which the loop complains
         wanted, account = u.copy(), self.account
         rows, (row, sign, *_) = self.stack.rows, self.barriers
-        C = sign[:, None] * (rows.A[row] @ dynamics.G)
-        free = sign * (rows.A[row] @ dynamics.a_free - rows.b[row])
+        per_force, force = gains(dynamics, D)
+        C = np.vstack([sign[:, None] * (rows.A[row] @ dynamics.G), per_force])
+        free = np.append(sign * (rows.A[row] @ dynamics.a_free - rows.b[row]), force)
         size = np.abs(account.least) + np.abs(free) + 1e-300
         limits = Box(np.eye(len(u)), low, high)
         falls, missed = self._falls(dynamics, C @ wanted + free, wanted), np.zeros(len(C))
@@ -217,15 +236,18 @@ class Keeper:
             return np.zeros(len(now))
         s, period, robot, ahead = dynamics.snapshot, self.period, dynamics.robot, self._ahead
         row, sign, first = self.barriers.row, self.barriers.sign, dynamics.acceleration(u)
-        loses, most, a = np.zeros(len(now)), np.zeros(len(now)), first
+        loses, most, a = np.zeros(len(now)), np.zeros(len(row)), first
+        rowwise = slice(len(row))
         for part, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
             step, pull = part * period, a if part == 1.0 else first
             way = step * (s.v + 0.5 * step * pull)
             ahead.move(s.t + step, robot.integrate(s.q, way), s.v + step * a)
             rows, a = self._there.write(ahead.snapshot), ahead.acceleration(u)
-            less = now - sign * (rows.A[row] @ a - rows.b[row])
-            loses, most = loses + weight / 6.0 * less, np.maximum(most, less)
-        return np.maximum(np.where(self.barriers.degree == 0, most, loses), 0.0)
+            less = now[rowwise] - sign * (rows.A[row] @ a - rows.b[row])
+            loses[rowwise] += weight / 6.0 * less
+            most = np.maximum(most, less)
+        loses[rowwise] = np.where(self.barriers.degree == 0, most, loses[rowwise])
+        return np.maximum(loses, 0.0)
 
     def _nearest(
         self, dynamics: Dynamics, wanted: Vector, low: Vector, high: Vector, kept: Box
@@ -259,12 +281,14 @@ class Keeper:
             rows: Of `stack_on` some robot, written at a state.
             a: Its acceleration; without one, both are NaN of quantities that go by it.
         """
-        h, b = np.zeros(len(self.names)), self.barriers
+        h, b = np.zeros(len(self.barriers.row)), self.barriers
         left_of(rows, b, np.full(rows.A.shape[1], np.nan) if a is None else a, h)
         free, rate = h - b.margin, np.where(b.degree == 2, b.sign * rows.beta[b.row], 0.0)
         slow = b.brake / b.pole
         fastest = np.sqrt(slow * slow + 2.0 * b.brake * np.maximum(free, 0.0)) - slow
-        return h, rate + np.where(b.brake > 0.0, fastest, b.pole * free)
+        inward = rate + np.where(b.brake > 0.0, fastest, b.pole * free)
+        unknown = np.full(len(self.loads), np.nan)  # forces are not those of a state alone
+        return np.append(h, unknown), np.append(inward, unknown)
 
     def labels(self) -> dict[str, tuple[Any, ...]]:
         """Return names, units and margins of the quantities, by what a result calls them."""
@@ -273,8 +297,24 @@ class Keeper:
             "keep_row_units": self.units,
             "keep_row_blocks": self.blocks,
             "keep_row_missed_units": self.missed_units,
-            "keep_row_margins": tuple(self.barriers.margin.tolist()),
+            "keep_row_margins": (*self.barriers.margin.tolist(), *self.loads.margin.tolist()),
         }
+
+    def left_steps(
+        self, rows: Rows, a: Vector, contacts: Contacts | None, reaction: Vector, h: Vector
+    ) -> Iterator[Step]:
+        """Yield what writes what is left of every quantity at a sample of the true robot.
+
+        Args:
+            rows: Of `stack_on` that robot.
+            a: Its acceleration.
+            contacts: Its own.
+            reaction: Of its passive rows.
+            h: Receives it.
+        """
+        count = len(self.barriers.row)
+        yield Call(left_of, rows, self.barriers, a, h[:count])
+        yield from self.loads.seen_steps(contacts, reaction, h[count:])
 
     def told(self) -> Mapping[str, Vector]:
         """Return arrays that the next tick overwrites, by what a result calls them."""

@@ -309,6 +309,17 @@ def force_for(M: Matrix, nle: Vector, f: Vector, a: Vector, force: Vector) -> No
             force[i] += M[i, c] * a[c]
 
 
+@compiled
+def transmitted(
+    M: Matrix, nle: Vector, f: Vector, B: Matrix, a: Vector, u: Vector, force: Vector
+) -> None:
+    """Write the generalised force of the passive constraints, ``M a + nle - f - B u``."""
+    force_for(M, nle, f, a, force)
+    for i in range(len(force)):
+        for k in range(len(u)):
+            force[i] -= B[i, k] * u[k]
+
+
 @allocating
 def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, force: Vector) -> int:
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.

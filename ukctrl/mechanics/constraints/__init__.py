@@ -1,8 +1,8 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
 In order: ``kinematics`` (rows, compiled); ``constraint`` (what a constraint is, a stack of them);
-``swarm``, ``frames``, ``joints``, ``closures`` and ``ground``; ``geometry`` and ``energy``;
-``regions``, ``capsules``, ``tilt`` and ``manipulability``, which others keep above zero.
+``swarm``, ``frames``, ``joints``, ``closures``, ``ground`` and ``contact``; ``geometry``,
+``energy``; ``regions``, ``capsules``, ``tilt`` and ``manipulability``, kept above zero by others.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ukctrl.mechanics.constraints.constraint import (
     Stack,
     Trace,
 )
+from ukctrl.mechanics.constraints.contact import Contact
 from ukctrl.mechanics.constraints.energy import EnergyFollows
 from ukctrl.mechanics.constraints.frames import (
     OrientationFollows,
@@ -27,7 +28,7 @@ from ukctrl.mechanics.constraints.frames import (
     RelativePoseFollows,
 )
 from ukctrl.mechanics.constraints.geometry import ComFollows, Distance, OnSurface
-from ukctrl.mechanics.constraints.ground import Contact, Ground, Rolling
+from ukctrl.mechanics.constraints.ground import Ground, Rolling
 from ukctrl.mechanics.constraints.joints import Expression, Gear, JointFollows, LinearVelocity
 from ukctrl.mechanics.constraints.swarm import Aggregation
 

@@ -61,6 +61,8 @@ class Attached(abc.ABC):
     """Unit of ``phi``, row by row (of ``beta`` for a nonholonomic row)."""
     holonomic: tuple[bool, ...]
     """Whether the row has a position level."""
+    touch: Touch | None = None
+    """What a contact that only pushes does; None: it is none."""
 
     def name_rows(self, block: str, units: Mapping[str, str], holonomic: bool = True) -> None:
         """Name the block, and its rows by what tells them apart, such as an axis.
@@ -104,6 +106,26 @@ class Attached(abc.ABC):
     def formulas(self) -> DerivedRows | None:
         """Return the rows as symbols; None where they are not written as text."""
         return None
+
+
+class Touch(NamedTuple):
+    """A contact that only pushes: what it does now, and what is felt of it."""
+
+    state: Vector
+    """Shape ``(5,)``; written by whoever decides over the mode."""
+    felt: Vector
+    """Shape ``(7,)``; written with the rows."""
+    rub: Vector
+    """Slip per velocity along its direction, shape ``(nv,)``; zeros where it does not slide."""
+    turn: Matrix
+    """Orientation of the frame that touches."""
+    axes: Matrix
+    """Tangents and normal of the plane, as its rows."""
+    mu: float
+    half: Vector
+    """Half length and width of the sole, zeros of a point, shape ``(2,)`` [m]."""
+    planned: bool
+    """Whether the controller counts on its being open now and then."""
 
 
 class Slip(NamedTuple):

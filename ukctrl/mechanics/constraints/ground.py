@@ -1,4 +1,4 @@
-"""Constraints with the ground, a plane: contacts and rolling wheels, and their rows, compiled."""
+"""The ground, a plane, and wheels that roll on it, with their rows, compiled."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating
 from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
 from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows, Slip
-from ukctrl.mechanics.constraints.kinematics import cross, seen_along
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.mechanics.constraints.kinematics import cross
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
@@ -72,59 +71,6 @@ def rolling_rows(
     return True
 
 
-@allocating
-def contact_rows(
-    frame: FrameMotion, point: Vector, axes: Matrix, flat: bool, sticks: bool, rows: Rows
-) -> None:
-    """Write the rows of a contact with a plane; the last of ``axes`` is its normal.
-
-    Height; where it is flat, the tilt of the z axis about both tangents; where it sticks, the
-    slip along them; and where it does both, the spin.
-    """
-    (p, R, J, velocity, drift), (A, b, beta, phi) = frame, rows
-    n = J.shape[1]
-    gap = np.empty(3)
-    for k in range(3):
-        gap[k] = p[k] - point[k]
-    _along(axes[2], frame, 0, rows, 0)
-    phi[0] = dot(axes[2], gap)
-    at = 1
-    if flat:
-        z, z_dot, z_drift, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-        for k in range(3):
-            z[k] = R[k, 2]
-        cross(velocity[3:], z, z_dot)
-        cross(drift[3:], z, z_drift)
-        cross(velocity[3:], z_dot, lever)
-        for k in range(3):
-            z_drift[k] += lever[k]
-        for i in range(2):
-            cross(z, axes[i], lever)
-            for c in range(n):
-                A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
-            phi[at], beta[at] = dot(axes[i], z), dot(axes[i], z_dot)
-            b[at] = -dot(axes[i], z_drift)
-            at += 1
-    if sticks:
-        for i in range(2):
-            _along(axes[i], frame, 0, rows, at)
-            phi[at] = np.nan
-            at += 1
-        if flat:
-            _along(axes[2], frame, 3, rows, at)
-            phi[at] = np.nan
-
-
-@compiled
-def _along(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: int) -> None:
-    """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
-    J, row = frame.J, rows.A[at]
-    for c in range(J.shape[1]):
-        row[c] = axis[0] * J[first, c] + axis[1] * J[first + 1, c] + axis[2] * J[first + 2, c]
-    rows.beta[at] = dot(axis, frame.velocity[first:])
-    rows.b[at] = -dot(axis, frame.drift[first:])
-
-
 @spec
 class Ground:
     """A plane in the world; left out, the plane z = 0."""
@@ -135,7 +81,8 @@ class Ground:
     """Its normal, away from the ground; its length does not matter."""
 
 
-def _unit(direction: tuple[float, float, float]) -> Vector:
+def unit(direction: tuple[float, float, float]) -> Vector:
+    """Return a direction, of unit length."""
     vector: Vector = np.array(direction)
     return vector / np.linalg.norm(vector)
 
@@ -145,65 +92,6 @@ def tangents(normal: Vector) -> Matrix:
     first = np.cross([0.0, 1.0, 0.0] if abs(normal[1]) < 0.9 else [0.0, 0.0, 1.0], normal)
     first /= np.linalg.norm(first)
     return np.array([first, np.cross(normal, first)])
-
-
-@spec
-class Contact(Constraint):
-    r"""A frame touches the ground, with its origin or with its whole xy plane.
-
-    With the ground's normal $n$, a point $p_0$ and tangents $t_1, t_2$ (x and y on level ground),
-    the frame's origin $p$ and z axis $e_z$:
-
-    | rows | holds | type |
-    |---|---|---|
-    | ``height`` | $n \cdot (p - p_0) = 0$ | point, flat |
-    | ``tilt_x``, ``tilt_y`` | $t_i \cdot e_z = 0$: the z axis stays along the normal | flat |
-    | ``slip_x``, ``slip_y`` | $t_i \cdot \dot p = 0$ | where it sticks |
-    | ``spin`` | $n \cdot \omega = 0$ | flat, where it sticks |
-
-    The last three are velocities and have no position level. The contact holds both ways: where
-    the multiplier of ``height``, the force of the ground along the normal [N], falls below zero, a
-    real one would lift off. A contact that does not stick slides, and may rub.
-    """
-
-    kind: Literal["contact"] = "contact"
-    frame: str
-    """The frame that touches."""
-    type: Literal["point", "flat"] = "point"
-    """What of it touches: its origin, or its xy plane."""
-    sticks: bool = False
-    """Whether it does not slide (nor, flat, turn) on the ground."""
-    ground: Ground = Ground()
-    """The plane."""
-
-    def attach(self, robot: Robot) -> Attached:
-        return _Contact(self, robot)
-
-
-class _Contact(Attached):
-    def __init__(self, spec: Contact, robot: Robot) -> None:
-        flat, sticks = spec.type == "flat", spec.sticks
-        held = {"height": "m"} | ({"tilt_x": "rad", "tilt_y": "rad"} if flat else {})
-        slips = {"slip_x": "m", "slip_y": "m"} | ({"spin": "rad"} if flat else {})
-        self.name_rows(spec.name or f"{spec.frame}_contact", held | (slips if sticks else {}))
-        self.holonomic = tuple(place < len(held) for place in range(len(self.names)))
-        self._flat, self._sticks = flat, sticks
-        self._probe = FrameProbe(robot, spec.frame)
-        self._point, normal = np.array(spec.ground.point), _unit(spec.ground.normal)
-        self._axes = np.vstack([tangents(normal), normal])
-
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)
-        return probe.step(s), Call(contact_rows, probe.motion, *how, rows)
-
-    def slip(self) -> Slip | None:
-        if self._sticks:
-            return None
-        moving = self._probe.J[:3]
-        J, tangents = np.zeros((2, moving.shape[1])), np.ascontiguousarray(self._axes.T)
-        return Slip(
-            J, (Call(seen_along, tangents, np.zeros_like(moving), moving, np.arange(2), J),)
-        )
 
 
 @spec
@@ -248,8 +136,8 @@ class _Rolling(Attached):
         self.name_rows(spec.name or f"{spec.frame}_rolling", dict.fromkeys(names, "m"))
         self.holonomic = tuple(name == "height" for name in names)
         self._probe = FrameProbe(robot, spec.frame)
-        self._axle, self._radius = _unit(spec.axle), float(spec.radius)
-        self._point, self._normal = np.array(spec.ground.point), _unit(spec.ground.normal)
+        self._axle, self._radius = unit(spec.axle), float(spec.radius)
+        self._point, self._normal = np.array(spec.ground.point), unit(spec.ground.normal)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         probe, how = self._probe, (self._axle, self._radius, self._point, self._normal)

@@ -28,6 +28,7 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import MeasuredAndCommanded
+from ukctrl.simulation.loop.contact_events import ContactEvents
 from ukctrl.simulation.loop.late_inputs import LateInputs
 from ukctrl.simulation.loop.law_checks import Answers
 from ukctrl.simulation.loop.law_start import start_of, started_law
@@ -99,7 +100,8 @@ class Loop:
         self._plants = Plants(met.plants, rank, gains)
         self.truth = self._plants.dynamics
         sees = not met.senses and scenario.observer is None
-        same = believed is self.robot and not met.acts_on_plant and sees
+        plans = self.truth.contacts is not None and self.truth.contacts.planned
+        same = believed is self.robot and not met.acts_on_plant and sees and not plans
         self.belief = self.truth if same else Dynamics(believed, rank, gains)
         rows = timed_servo(scenario, self.robot)
         servo = Stack(rows, self.robot)
@@ -133,13 +135,21 @@ class Loop:
         """The input that a zero-order hold keeps."""
         self._sampled = timing.control is not None
         self._direct = not met.drives
-        self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
+        jumps = self.law.switches or self.truth.contacts is not None
+        self._metered = (met.acts_on_plant or jumps) and not self._sampled
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self.seen = Seen(np.full(1, self.t0), q.copy(), v.copy())
         self.memory: Vector = np.array(self.law.memory, dtype=np.float64)
         """The law's memory at its last tick, where it is sampled."""
         self.ticked = np.zeros(1, dtype=np.int64)
         """How often it has ticked."""
+        self.contacts: ContactEvents | None = None
+        """What becomes of contacts that only push; None where there are none."""
+        if self.truth.contacts is not None:
+            ahead = self.law.keeper.robots if self.law.keeper is not None else ()
+            others = {id(each.contacts): each.contacts for each in (self.belief, *ahead)}
+            led = [own for own in others.values() if own not in (None, self.truth.contacts)]
+            self.contacts = ContactEvents([own for own in led if own is not None])
         self._late = self._late_inputs()
         self.arrive = self._late.arrive(self.held)
         """Lets the next delayed input act."""
@@ -276,7 +286,8 @@ class Loop:
 
         None where effects stand between law and robot, or the robot has no closed form.
         """
-        if not self._direct or self.conditions.senses or not has_slopes(self.truth):
+        known = self._direct and not self.conditions.senses and self.contacts is None
+        if not known or not has_slopes(self.truth):
             return None
         if self.law.keeper is not None and not self._sampled:
             return None

@@ -45,7 +45,9 @@ class Plants:
 
     def __init__(self, plants: tuple[Plant, ...], rank: RankPolicy, gains: Gains) -> None:
         self._plants = plants
-        self._dynamics = tuple(Dynamics(plant.robot, rank, gains) for plant in plants)
+        self._dynamics = tuple(
+            Dynamics(plant.robot, rank, gains, heeds_lifts=False) for plant in plants
+        )
         self._integrators: tuple[Integrator, ...] = ()
         self._at = 0
 
@@ -98,8 +100,10 @@ class Plants:
 
         What the next plant has more of energy in this state was fed to it.
         """
-        before = self._energy(t, state)
+        before, touching = self._energy(t, state), self.dynamics.contacts
         self._at += 1
+        if touching is not None and self.dynamics.contacts is not None:
+            self.dynamics.contacts.follow(touching)
         fed = self._energy(t, state) - before
         memory = state.memory.copy()
         memory[-1] += fed if np.isfinite(fed) else 0.0  # a plant of functions may not know it
@@ -150,6 +154,7 @@ def integrator(
     projected = scenario.stabilisation.kind == "projection"
     onto = Projector(truth) if len(truth.passive) else None
     correction = onto if projected else None
+    onto = None if truth.contacts is not None else onto  # steps end where modes do
     if chosen.step is not None:
         return FixedStep(system, chosen.method, chosen.step, correction)
     return Adaptive(

@@ -67,6 +67,7 @@ def observed(loop: Loop, samples: Samples, *, drawn: bool) -> dict[str, Any]:
         "random": conditions.random or scenario.start.spread > 0.0,
         **_passive(scenario, loop.truth.gains, recorder.passive(samples.arrays)),
         **({"switches": list(loop.switches)} if loop.switches else {}),
+        **({"contacts": loop.contacts.told()} if loop.contacts is not None else {}),
         **({"observer": loop.estimator.facts()} if loop.estimator is not None else {}),
         **({"effects": effects} if effects else {}),
         **({"weak_grip": grip} if matters else {}),

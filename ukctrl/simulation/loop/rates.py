@@ -30,6 +30,12 @@ def copy_common(source: Vector, target: Vector) -> None:
 
 
 @compiled
+def copy_smaller(one: Vector, other: Vector, target: Vector) -> None:
+    """Copy the smaller of two numbers."""
+    target[0] = min(one[0], other[0])
+
+
+@compiled
 def advance_memory(clock: Vector, before: Vector, memory: Vector, rate: Vector) -> None:
     """Advance a memory from one tick to the next, whose rate was that of the first of them."""
     for i in range(len(memory)):

@@ -12,10 +12,8 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.controller import Law
-from ukctrl.control.keep.barriers import left_of
 from ukctrl.core.algebra.factorisation import LONG, copy_into
 from ukctrl.core.algebra.grip import WEAK
-from ukctrl.core.algebra.multipliers import quick_multipliers
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest
@@ -32,7 +30,6 @@ from ukctrl.simulation.loop.sample_kernels import (
     Reactions,
     count_up,
     is_later,
-    keep_force,
     keep_grip,
     keep_place,
     keep_plain,
@@ -153,6 +150,7 @@ class Recorder:
             self._shapes |= dict.fromkeys((f"passive_{name}" for name in names), ())
             self._shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
             self._shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
+            self._shapes |= {} if truth.contacts is None else {"passive_holds": (mp,)}
         self._limited: Stack | None = None
         if law.keeper is not None:
             self._limited, told = law.keeper.stack_on(robot), law.keeper.told()
@@ -261,7 +259,7 @@ class Recorder:
             yield Call(copy_into, taken.energy, now("supplied_energy"))
         yield from self._places_of_frames(s)
         yield from self.trail.steps(now, s, taken.met)
-        yield from self._keeps(s, a)
+        yield from self._keeps(truth, a)
         row = self._now, self._counts, self.block
         yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
         if taken.tells:
@@ -284,27 +282,24 @@ class Recorder:
             place = s.rotations[site.joint], s.translations[site.joint], site.translation
             yield Call(keep_place, *place, position[k])
 
-    def _keeps(self, s: Snapshot, a: Vector) -> Iterator[Step]:
+    def _keeps(self, truth: Dynamics, a: Vector) -> Iterator[Step]:
         """Yield what keeps how far the true robot is from its limits, and what that cost."""
         keeper = self.law.keeper
         if keeper is None or self._limited is None:
             return
-        yield from self._limited.steps(s).every
-        yield Call(left_of, self._limited.rows, keeper.barriers, a, self._of_now("keep"))
+        yield from self._limited.steps(truth.snapshot).every
+        felt = truth.contacts, self._of_now("reaction"), self._of_now("keep")
+        yield from keeper.left_steps(self._limited.rows, a, *felt)
         for name, told in keeper.told().items():
             yield Call(copy_into, told, self._of_now(name))
 
     def _reactions(self, truth: Dynamics, a: Vector, u: Vector) -> Iterator[Step]:
-        s, rows, now = truth.snapshot, truth.passive.rows, self._of_now
+        now, rows = self._of_now, truth.passive.rows._replace(A=truth.directions)
         kept = Reactions(*(now(name) for name in REACTIONS))
-
-        def shared(code: int) -> None:
-            kept.reaction[:] = truth.reactions(kept.force)
-
-        yield Call(keep_force, s.M, s.nle, s.f, s.B, a, u, kept.force)
-        pushed = truth.L, rows.A, kept.force, truth.nonideal, truth.ranks, kept.reaction
-        yield Call(quick_multipliers, *pushed, fault=shared)
+        yield from truth.reaction_steps(a, u, kept.force, kept.reaction)
         yield Call(keep_reactions, tuple(rows), truth.nonideal, truth.ranks, truth.margins, kept)
+        if truth.contacts is not None:
+            yield from truth.contacts.holds_steps(now("passive_holds"))
         if truth.rubs:
             yield Call(copy_into, truth.nonideal, now("nonideal_force"))
 

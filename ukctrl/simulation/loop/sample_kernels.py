@@ -9,7 +9,6 @@ import numpy as np
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.grip import firm
-from ukctrl.core.algebra.kernels import force_for
 from ukctrl.core.algebra.products import write_times
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -157,17 +156,6 @@ def keep_separate_grip(
     rank = separate.separate_firm(ties, L, A, G, motors, grips)
     held[0] = rank
     return rank > 0
-
-
-@compiled
-def keep_force(
-    M: Matrix, nle: Vector, f: Vector, B: Matrix, a: Vector, u: Vector, force: Vector
-) -> None:
-    """Write the generalised force of the passive constraints, ``M a + nle - f - B u``."""
-    force_for(M, nle, f, a, force)
-    for i in range(len(force)):
-        for k in range(len(u)):
-            force[i] -= B[i, k] * u[k]
 
 
 @compiled

@@ -242,7 +242,11 @@ class GroundForce(NamedTuple):
     normal: Array
     """Force along the ground's normal, below zero where it pulls, shape ``(n,)`` [N]."""
     across: Array
-    """Size of the force along the ground, shape ``(n,)`` [N]; zero where it slides."""
+    """Size of the force along the ground, shape ``(n,)`` [N]; zero where it slides freely."""
+    closed: NDArray[np.bool_]
+    """Whether it touches, shape ``(n,)``; always where the ground holds both ways."""
+    slides: NDArray[np.bool_]
+    """Whether it touches and slides, though the ground has friction, shape ``(n,)``."""
 
 
 def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
@@ -261,5 +265,15 @@ def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
             names = (f"{block}.{name}" for name in ALONG_THE_GROUND)
             across = [row[name] for name in names if name in row]
             size = samples.over_time(_length("reaction", across))
-            peaks.append(GroundForce(block, samples["reaction"][:, height], size))
+            closed, slips = _holds(samples, [height]), _holds(samples, across)
+            normal = samples["reaction"][:, height]
+            slides = closed & ~slips & (size > 0.0)
+            peaks.append(GroundForce(block, normal, size, closed, slides))
     return tuple(peaks)
+
+
+def _holds(samples: Samples, rows: list[int]) -> NDArray[np.bool_]:
+    """Return whether rows hold, shape ``(n,)``: some of contacts that only push may not."""
+    if "passive_holds" not in samples:
+        return np.ones(len(samples), dtype=bool)
+    return samples.over_time(lambda part: np.all(part["passive_holds"][:, rows] > 0.0, axis=1))

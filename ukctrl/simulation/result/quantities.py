@@ -277,6 +277,9 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "passive_sigma_dropped": Field(
             (), "largest singular value of the passive rows that does not count", _one("1"), False
         ),
+        "passive_holds": Field(
+            ("passive_row",), "whether a row of a contact holds, or is let go", _one("1"), False
+        ),
         "sigma_min": Field((), "smallest singular value of H that was kept", _grip, False),
         "q_measured": _along("coordinate", "configuration that the law measured", always=False),
         "v_measured": _along("dof", "velocity that the law measured", always=False),

@@ -163,6 +163,12 @@ class Scenario:
                 "servo must have at least one constraint; got none. For motion without control, "
                 "leave out the controller too."
             )
+        for number, constraint in enumerate(self.servo):
+            if getattr(constraint, "mu", None) is not None:
+                raise InputError(
+                    f"servo[{number}].mu is of a passive contact, whose ground pushes; what motors "
+                    "must keep holds both ways. Leave mu out, or move it to the robot's passive."
+                )
         names = [constraint.name for constraint in self.servo if constraint.name]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:

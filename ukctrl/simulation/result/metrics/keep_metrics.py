@@ -16,7 +16,7 @@ def worst_margin(samples: Samples, block: str | None) -> float:
     rows = samples.labels.kept_rows(block)
     if "keep" not in samples or not (len(samples) and len(rows)):
         return float("nan")
-    return float(np.min(samples["keep"][:, rows]))
+    return float(np.fmin.reduce(samples["keep"][:, rows], axis=None))
 
 
 def time_at_limits(samples: Samples, block: str | None) -> float:

@@ -175,6 +175,15 @@ def needed_friction(samples: Samples, block: str | None) -> float:
     return max(ratios, default=float("nan"))
 
 
+@_metric("s", r"\sum_k \int_0^T [k \text{ slides}] \, dt")
+def sliding_time(samples: Samples, block: str | None) -> float:
+    """Time in which contacts slide on ground that has friction, all of them added up."""
+    times = [
+        integral(samples.time, force.slides.astype(np.float64)) for force in ground_forces(samples)
+    ]
+    return sum(times) if times and "passive_holds" in samples else float("nan")
+
+
 PEAK_PASSIVE_PHI = Metric(
     "passive_phi",
     "largest position-level error of the passive rows: how far a closed loop came open",
@@ -283,6 +292,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "input_travel": input_travel,
         "ground_pull": ground_pull,
         "needed_friction": needed_friction,
+        "sliding_time": sliding_time,
         "peak_passive_phi": PEAK_PASSIVE_PHI,
         "reaction_residual": reaction_residual,
         "reaction_work": reaction_work,

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.algebra.grip import said
 from ukctrl.core.extremes import first_largest, first_smallest, max_abs
-from ukctrl.core.number_text import number, percent, quantity, sentence
+from ukctrl.core.number_text import number, percent, quantity, sentence, si
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.quantities import FIELDS
@@ -153,14 +154,23 @@ def ground(result: Record) -> Verdict | None:
     level: Level = "warning"
     text = _pull(result, forces)
     if not text:
-        level, least = "good", forces[first_smallest([force.normal.min() for force in forces])]
-        weakest, at = smallest(result, least.normal)
-        text = f"Every contact pushes, '{least.block}' least, by {quantity(weakest, 'N')} ({at})"
-        if any(force.across.any() for force in forces):
+        pressed = [np.where(force.closed, force.normal, np.inf) for force in forces]
+        k = first_smallest([normal.min() for normal in pressed])
+        weakest, at = smallest(result, pressed[k])
+        level, slid = "good", any(force.slides.any() for force in forces)
+        text = (
+            f"Every contact pushes, '{forces[k].block}' least, by {quantity(weakest, 'N')} ({at})"
+        )
+        if not np.isfinite(weakest):
+            text = "No contact touches at any sample"
+        elif slid:
+            level, text = "warning", f"{text}; {_slid(result, forces)}"
+        elif any(force.across.any() for force in forces):
             needed = result.metric("needed_friction")
             text += f"; not to slip, friction must reach a coefficient of {number(needed)}"
             if needed > SLIPPERY:
                 level, text = "note", f"{text}, more than rubber has on dry concrete"
+    text += _let_go(result, forces)
     passive = result.provenance.get("passive", {})
     sharing = passive.get("sharing", []) if isinstance(passive, dict) else []
     undetermined = sum(f"{force.block}.height" in sharing for force in forces)
@@ -170,6 +180,27 @@ def ground(result: Record) -> Verdict | None:
             "forces of least norm"
         )
     return Verdict(level, "ground", f"{text}.")
+
+
+def _slid(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
+    """Return which contacts slid, and for how long."""
+    times = {force.block: _time_of(result, force.slides) for force in forces}
+    slid = [f"'{block}' slid for {quantity(t, 's')}" for block, t in times.items() if t > 0.0]
+    return " and ".join(slid) or "some slid at one sample"
+
+
+def _let_go(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
+    """Return which contacts were open, and what impacts took; empty where there is nothing."""
+    times = {force.block: _time_of(result, ~force.closed) for force in forces}
+    opened = [f"'{block}' for {quantity(t, 's')}" for block, t in times.items() if t > 0.0]
+    contacts = result.provenance.get("contacts", {})
+    lost = contacts.get("impact_loss", 0.0) if isinstance(contacts, Mapping) else 0.0
+    text = f". Open were {' and '.join(opened)}" if opened else ""
+    return f"{text}; impacts took {si(lost, 'J')}" if text and lost > NEGLIGIBLE else text
+
+
+def _time_of(result: Record, holds: NDArray[np.bool_]) -> float:
+    return measures.integral(result.time, holds.astype(np.float64))
 
 
 def _pull(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:

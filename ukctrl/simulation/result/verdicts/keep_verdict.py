@@ -15,6 +15,8 @@ from ukctrl.simulation.result.record import Record
 
 CROSSED = 1e-6
 """Less than this [m, rad, m/s, rad/s] beyond a limit is rounding."""
+SLIGHT = 1e-3
+"""Less than this [N, N m] beyond the cone of a contact is nothing to a ground."""
 GIVEN_UP = 1e-6
 """A row acceleration below this [m/s^2, rad/s^2] is not missed."""
 
@@ -38,12 +40,14 @@ def kept(result: Record) -> Iterator[Verdict]:
 def _held(result: Record, block: str, rows: NDArray[np.intp]) -> tuple[Level, str]:
     """Judge how much was left of a block."""
     labels, left = result.labels, result["keep"][:, rows]
+    left = np.where(np.isnan(left), np.inf, left)  # of forces that nothing was asked of
     k = first_smallest(left.min(axis=0))
     least, unit = float(left[:, k].min()), labels.keep_row_units[rows[k]]
     at = quantity(float(result.time[first_smallest(left[:, k])]), "s")
     where = "" if len(rows) == 1 else f", least at '{labels.keep_rows[rows[k]]}'"
-    if least >= -CROSSED:
-        spare = si(least, unit) if least > CROSSED else "nothing"
+    near = SLIGHT if unit in ("N", "N m") else CROSSED
+    if least >= -near:
+        spare = si(least, unit) if least > near else "nothing"
         return "good", f"'{block}' held with {spare} to spare (t = {at}{where})"
     return "warning", f"'{block}' was crossed by {si(-least, unit)} (t = {at}{where})"
 

@@ -1,0 +1,267 @@
+"""Contacts with a plane, on the ground or on a body, which hold both ways or only push."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from ukctrl.core.algebra.factorisation import dot
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Length, Listed, NonNegative, Seconds, Time, spec
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints.constraint import (
+    Attached,
+    Constraint,
+    FrameProbe,
+    Rows,
+    Slip,
+    Touch,
+)
+from ukctrl.mechanics.constraints.ground import Ground, tangents, unit
+from ukctrl.mechanics.constraints.kinematics import cross, relative_motion, seen_along
+from ukctrl.robot.snapshot import FrameMotion
+
+if TYPE_CHECKING:
+    from ukctrl.robot import Robot, Snapshot
+
+OPEN, SLIDES, CREEPS, STICKS = 0.0, 1.0, 2.0, 3.0
+"""Modes of a contact that only pushes; one that creeps slides so slowly that the direction of its
+friction stays what it was."""
+MODE, ALONG, FLOOR, HEEDS = 0, 1, 3, 4
+"""Places in `Touch.state`: the mode, two components of the direction of creep along the tangents,
+the height at which an open contact touches down [m], and whether planned lifts count."""
+HEIGHT, RATE, SLIP, TOWARDS, IN_FORCE = 0, 1, 2, 4, 6
+"""Places in `Touch.felt`: height over the plane and its rate, two components of the slip and of its
+direction, and the mode in force."""
+
+
+@allocating
+def contact_rows(
+    frame: FrameMotion, point: Vector, axes: Matrix, flat: bool, sticks: bool, rows: Rows
+) -> None:
+    """Write the rows of a contact with a plane; the last of ``axes`` is its normal.
+
+    Height; where it is flat, the tilt of the z axis about both tangents; where it sticks, the
+    slip along them; and where it does both, the spin.
+    """
+    (p, R, J, velocity, drift), (A, b, beta, phi) = frame, rows
+    n = J.shape[1]
+    gap = np.empty(3)
+    for k in range(3):
+        gap[k] = p[k] - point[k]
+    _along(axes[2], frame, 0, rows, 0)
+    phi[0] = dot(axes[2], gap)
+    at = 1
+    if flat:
+        z, z_dot, z_drift, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+        for k in range(3):
+            z[k] = R[k, 2]
+        cross(velocity[3:], z, z_dot)
+        cross(drift[3:], z, z_drift)
+        cross(velocity[3:], z_dot, lever)
+        for k in range(3):
+            z_drift[k] += lever[k]
+        for i in range(2):
+            cross(z, axes[i], lever)
+            for c in range(n):
+                A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
+            phi[at], beta[at] = dot(axes[i], z), dot(axes[i], z_dot)
+            b[at] = -dot(axes[i], z_drift)
+            at += 1
+    if sticks:
+        for i in range(2):
+            _along(axes[i], frame, 0, rows, at)
+            phi[at] = np.nan
+            at += 1
+        if flat:
+            _along(axes[2], frame, 3, rows, at)
+            phi[at] = np.nan
+
+
+@compiled
+def _along(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: int) -> None:
+    """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
+    J, row = frame.J, rows.A[at]
+    for c in range(J.shape[1]):
+        row[c] = axis[0] * J[first, c] + axis[1] * J[first + 1, c] + axis[2] * J[first + 2, c]
+    rows.beta[at] = dot(axis, frame.velocity[first:])
+    rows.b[at] = -dot(axis, frame.drift[first:])
+
+
+@allocating
+def contact_rows_on(
+    on: FrameMotion, frame: FrameMotion, seen: tuple[Vector, Vector, Vector, Matrix], rows: Rows
+) -> None:
+    """Write the rows of a point on the xy plane of a frame that moves: height and slip."""
+    x, x_dot, drift, J = seen
+    relative_motion(on, frame, x, x_dot, drift, J)
+    for row in range(len(rows.b)):
+        i = (row + 2) % 3
+        for c in range(J.shape[1]):
+            rows.A[row, c] = J[i, c]
+        rows.beta[row], rows.b[row] = x_dot[i], -drift[i]
+        rows.phi[row] = x[i] if row == 0 else np.nan
+
+
+@compiled
+def is_lifted(lifts: Matrix, period: float, t: float) -> bool:
+    """Return whether a time is within one of the intervals, which recur after a period if any."""
+    lifted, at = False, t % period if period > 0.0 else t
+    for k in range(len(lifts)):
+        lifted = lifted or lifts[k, 0] <= at < lifts[k, 1]
+    return lifted
+
+
+@compiled
+def let_go(
+    clock: Vector, lifts: Matrix, period: float, slips: int, touch: Touch, rows: Rows
+) -> None:
+    """Note what is felt of a contact, and clear the rows that do not hold in its mode.
+
+    ``slips`` is the number of its first row along the tangents.
+    """
+    state, felt, rub = touch.state, touch.felt, touch.rub
+    mode = state[MODE]
+    if state[HEEDS] != 0.0 and is_lifted(lifts, period, clock[0]):
+        mode = OPEN
+    felt[HEIGHT], felt[RATE], felt[IN_FORCE] = rows.phi[0], rows.beta[0], mode
+    slow = mode != SLIDES
+    speed = np.sqrt(rows.beta[slips] ** 2 + rows.beta[slips + 1] ** 2)
+    for i in range(2):
+        felt[SLIP + i] = rows.beta[slips + i]
+        felt[TOWARDS + i] = state[ALONG + i] if slow or speed == 0.0 else felt[SLIP + i] / speed
+    slides = mode in (SLIDES, CREEPS)
+    for c in range(len(rub)):
+        along = felt[TOWARDS] * rows.A[slips, c] + felt[TOWARDS + 1] * rows.A[slips + 1, c]
+        rub[c] = along if slides else 0.0
+    first = 0 if mode == OPEN else slips if slides else len(rows.b)
+    for row in range(first, len(rows.b)):
+        rows.b[row] = rows.beta[row] = 0.0
+        if row < slips:
+            rows.phi[row] = 0.0
+        for c in range(len(rub)):
+            rows.A[row, c] = 0.0
+
+
+Sides = Annotated[tuple[Length, Length], Listed(2, 2)]
+Interval = Annotated[tuple[Time, Time], Listed(2, 2)]
+
+
+@spec
+class Contact(Constraint):
+    r"""A frame touches the ground, with its origin or with its whole xy plane.
+
+    With the ground's normal $n$, a point $p_0$ and tangents $t_1, t_2$ (x and y on level ground),
+    the frame's origin $p$ and z axis $e_z$:
+
+    | rows | holds | type |
+    |---|---|---|
+    | ``height`` | $n \cdot (p - p_0) = 0$ | point, flat |
+    | ``tilt_x``, ``tilt_y`` | $t_i \cdot e_z = 0$: the z axis stays along the normal | flat |
+    | ``slip_x``, ``slip_y`` | $t_i \cdot \dot p = 0$ | where it sticks |
+    | ``spin`` | $n \cdot \omega = 0$ | flat, where it sticks |
+
+    The last three are velocities and have no position level. Without ``mu`` the contact holds both
+    ways: where the multiplier of ``height``, the force of the ground along the normal [N], falls
+    below zero, a real one would lift off. One that does not stick slides, and may rub.
+
+    With ``mu`` the ground only pushes, $\lambda_n \ge 0$, and holds along itself by friction,
+    $|\lambda_t| \le \mu \lambda_n$: as a passive constraint the contact opens, slides against
+    $\mu \lambda_n$, and sticks again, as the forces tell.
+    """
+
+    kind: Literal["contact"] = "contact"
+    frame: str
+    """The frame that touches."""
+    type: Literal["point", "flat"] = "point"
+    """What of it touches: its origin, or its xy plane."""
+    sticks: bool = False
+    """Whether it does not slide (nor, flat, turn) on the ground; left out with ``mu``."""
+    mu: NonNegative | None = None
+    r"""Coefficient of friction of a ground that only pushes; absent: it holds both ways."""
+    sole: Sides | None = None
+    """Length and width of a flat contact along the frame's x and y axes, about its origin [m];
+    with ``mu`` the centre of pressure can be kept inside."""
+    on: str | None = None
+    """A frame whose xy plane is touched, by a point; absent: the ground."""
+    ground: Ground = Ground()
+    """The plane."""
+    lifts: Annotated[tuple[Interval, ...], Listed()] = ()
+    """Intervals in which the controller counts on a contact with ``mu`` being open [s]; whether it
+    is, forces tell."""
+    period: Seconds | None = None
+    """After which these recur [s]; absent: never."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.mu is None and (self.lifts or self.sole or self.period):
+            raise InputError("lifts, period and sole are of a contact that only pushes: give mu.")
+        if self.mu is not None and self.sticks:
+            raise InputError("sticks must be left out where mu tells when the contact sticks.")
+        if self.sole is not None and self.type != "flat":
+            raise InputError("sole must be that of a flat contact; this one is a point.")
+        if self.on is not None and self.type == "flat":
+            raise InputError("on must be of a point; a flat contact touches the ground.")
+        for start, stop in self.lifts:
+            if not start < stop <= (self.period or np.inf):
+                raise InputError(
+                    "lifts must be pairs of a start and a later stop, both within the period; got "
+                    f"{start:g} to {stop:g} s."
+                )
+        return self
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Contact(self, robot)
+
+
+class _Contact(Attached):
+    def __init__(self, spec: Contact, robot: Robot) -> None:
+        flat, sticks = spec.type == "flat", spec.sticks or spec.mu is not None
+        held = {"height": "m"} | ({"tilt_x": "rad", "tilt_y": "rad"} if flat else {})
+        slips = {"slip_x": "m", "slip_y": "m"} | ({"spin": "rad"} if flat else {})
+        self.name_rows(spec.name or f"{spec.frame}_contact", held | (slips if sticks else {}))
+        self.holonomic = tuple(place < len(held) for place in range(len(self.names)))
+        self._flat, self._sticks, self._slips = flat, sticks, len(held)
+        self._probe = FrameProbe(robot, spec.frame)
+        self._on = None if spec.on is None else FrameProbe(robot, spec.on)
+        self._point, normal = np.array(spec.ground.point), unit(spec.ground.normal)
+        self._axes = np.vstack([tangents(normal), normal])
+        self._lifts = np.array(spec.lifts, dtype=np.float64).reshape(-1, 2)
+        self._period = float(spec.period or 0.0)
+        self.touch = None
+        if spec.mu is not None:
+            still = np.array([STICKS, 0.0, 0.0, 0.0, 1.0]), np.zeros(7), np.zeros(robot.nv)
+            self.touch = Touch(
+                *still,
+                turn=self._probe.R,
+                axes=self._axes,
+                mu=float(spec.mu),
+                half=0.5 * np.array(spec.sole or (0.0, 0.0)),
+                planned=bool(spec.lifts),
+            )
+
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)
+        steps = [probe.step(s), Call(contact_rows, probe.motion, *how, rows)]
+        if self._on is not None:
+            seen = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, rows.A.shape[1]))
+            on = self._on
+            steps[1:] = on.step(s), Call(contact_rows_on, on.motion, probe.motion, seen, rows)
+        if self.touch is not None:
+            windows = s.clock, self._lifts, self._period
+            steps.append(Call(let_go, *windows, self._slips, self.touch, rows))
+        return steps
+
+    def slip(self) -> Slip | None:
+        if self._sticks or self._on is not None:
+            return None
+        moving = self._probe.J[:3]
+        J, tangents = np.zeros((2, moving.shape[1])), np.ascontiguousarray(self._axes.T)
+        return Slip(
+            J, (Call(seen_along, tangents, np.zeros_like(moving), moving, np.arange(2), J),)
+        )
