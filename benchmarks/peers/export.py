@@ -27,8 +27,8 @@ from ukctrl.control.allocation.null_space import Posture, SelfMotion
 from ukctrl.control.servo import Servo
 from ukctrl.core.files.toml import read_spec, read_toml
 from ukctrl.mechanics.constraints import Constraint
-from ukctrl.mechanics.constraints.frames import PointFollows, PoseFollows
 from ukctrl.mechanics.constraints.contact import Contact
+from ukctrl.mechanics.constraints.frames import PointFollows, PoseFollows
 from ukctrl.mechanics.constraints.joints import Expression, JointFollows
 from ukctrl.mechanics.dynamics import GAINS, passive_constraints
 from ukctrl.robot.models.joined_models import joined
