@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, simulate
+from ukctrl import Robot, Scenario, simulate
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, time_optimal
@@ -16,6 +16,7 @@ from ukctrl.mechanics.timing.clock import states
 from ukctrl.mechanics.walk import rates, walk
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.timed_rows import timed_servo, timing_of
+from ukctrl.simulation.scenario import Believed
 
 BETWEEN = 5e-3
 """Part of a limit by which a motion may pass it between the points at which it is kept."""
@@ -283,3 +284,12 @@ def test_a_retimed_path_on_a_clock_of_its_own_is_refused():
     inside = f'{{ kind = "time_scaled", rate = 2.0, path = {retimed(LINE)} }}'
     with pytest.raises(UkctrlError, match=r"servo\[0\]: kind = \"retimed\" must stand in a servo"):
         Loop(arm(inside))
+
+
+def test_a_robot_that_has_changed_under_its_name_has_a_timing_of_its_own():
+    scenario = arm()
+    before, slower = Robot.load("two_link"), Believed(mass_scale=2.0).apply(Robot.load("two_link"))
+    first = timing_of(scenario, before)
+    assert timing_of(scenario) is first  # whose robot is not loaded again
+    assert timing_of(scenario, slower).duration > 1.01 * first.duration
+    assert timing_of(scenario, before).duration == first.duration

@@ -4,7 +4,8 @@ In order:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
 ``own_processes`` (their modules, their memory), ``quiet`` (without warnings);
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
-``shown`` (in a notebook); ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
+``shown`` (in a notebook); ``remembered`` (what was worked out last);
+``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``kernel`` and ``compiled`` (how functions are compiled);
 ``program`` (kernels that run one after the other);
 ``expression`` (formulas in text);

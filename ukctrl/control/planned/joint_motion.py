@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from typing import NamedTuple
-
 import numpy as np
 
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError, quoted
-from ukctrl.mechanics.constraints import Constraint, JointFollows, Stack
+from ukctrl.core.remembered import Remembered
+from ukctrl.mechanics.constraints import JointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import free_velocities
 from ukctrl.mechanics.reference import Spline
@@ -96,41 +94,11 @@ def joint_motion(
         StartError: The constraints cannot be reached at some time.
     """
     state, when = task.q.tobytes() + task.v.tobytes(), (task.start, task.duration, step)
-    policy = task.rank, task.gains
-    asked = _Asked(task.robot, state, when, joints, tuple(task.servo), policy)
-    if not _last.is_of(asked):
-        _last.asked, _last.motion = asked, _planned(task, step, joints, instead)
-    assert _last.motion is not None  # it is of what was asked
-    return _last.motion
+    asked = task.robot, state, when, joints, tuple(task.servo), task.rank, task.gains
+    return _MOTION.get(asked, lambda: _planned(task, step, joints, instead))
 
 
-class _Asked(NamedTuple):
-    """What a motion depends on."""
-
-    robot: Robot
-    state: bytes
-    when: tuple[float, float, float]
-    joints: tuple[str, ...]
-    servo: tuple[Constraint, ...]
-    policy: tuple[object, ...]
-
-
-class _Last(threading.local):
-    """The motion that this thread planned last: runs that differ in gains or seeds share it."""
-
-    asked: _Asked | None = None
-    motion: JointFollows | None = None
-
-    def is_of(self, asked: _Asked) -> bool:
-        if self.asked is None or asked.robot is not self.asked.robot:
-            return False
-        try:
-            return bool(asked[1:] == self.asked[1:])
-        except ValueError:  # a constraint of one's own may hold arrays
-            return False
-
-
-_last = _Last()
+_MOTION: Remembered[JointFollows] = Remembered()
 
 
 def _planned(task: Task, step: float, joints: tuple[str, ...], instead: str) -> JointFollows:

@@ -7,14 +7,14 @@ controller believes, so that all controllers are asked for the same.
 from __future__ import annotations
 
 import dataclasses as dc
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ukctrl.core.errors import InputError, StartError
 from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.remembered import Remembered
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.reference import Constant, Reference, Retimed, RetimedOrientation
@@ -70,36 +70,16 @@ def timing_of(scenario: Scenario, robot: Robot | None = None) -> Timed | None:
     wishes = [wish for part in scenario.servo for wish in _wishes(part)]
     if not wishes:
         return None
-    start = scenario.start, scenario.seed, scenario.rank
-    asked = _Asked(scenario.robot, scenario.servo, start)
-    if not _last.is_of(asked):
-        robot = true_robot(scenario.robot) if robot is None else robot
-        _last.asked, _last.timing = asked, _timed(scenario, robot, wishes)
-    return _last.timing
+    named = (scenario.robot,)
+    if robot is not None:
+        _ROBOT.put(named, robot)
+    robot = _ROBOT.get(named, lambda: true_robot(scenario.robot))
+    asked = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
+    return _TIMING.get(asked, lambda: _timed(scenario, robot, wishes))
 
 
-class _Asked(NamedTuple):
-    """What a timing depends on."""
-
-    robot: object
-    servo: tuple[Constraint, ...]
-    start: tuple[object, ...]
-
-
-class _Last(threading.local):
-    """The timing that this thread worked out last: runs that differ in gains share it."""
-
-    asked: _Asked | None = None
-    timing: Timed | None = None
-
-    def is_of(self, asked: _Asked) -> bool:
-        try:
-            return bool(asked == self.asked)
-        except ValueError:  # a constraint of one's own may hold arrays
-            return False
-
-
-_last = _Last()
+_ROBOT: Remembered[Robot] = Remembered()
+_TIMING: Remembered[Timed] = Remembered()
 
 
 def _timed(
