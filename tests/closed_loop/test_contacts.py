@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.shared.free_bodies import completed, free, inertial, run_of
 from ukctrl import Robot, Scenario, control, simulate
-from ukctrl.control import NoControl
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Contact
 from ukctrl.robot import Options
@@ -25,42 +25,13 @@ INTEGRATED = {"rtol": 0.0, "atol": 2e-8}  # rtol 1e-9 over a second
 FOUND = {"rtol": 0.0, "atol": 1e-9}  # a root, to the tolerance of the motion
 
 
-def inertial(mass, x, y, z):
-    inertia = f'ixx="{x}" iyy="{y}" izz="{z}" ixy="0" ixz="0" iyz="0"'
-    return f'<inertial><mass value="{mass}"/><inertia {inertia}/></inertial>'
-
-
 BOX = f'<robot name="box"><link name="box">{inertial(MASS, 0.1, 0.2, 0.3)}</link></robot>'
 FOOT = ExtraFrame(name="foot", parent="box", position=(0.0, 0.0, -0.1))
 CONTACT = {"kind": "contact", "frame": "foot", "type": "flat"}
 
 
-def free(urdf, *passive, **options):
-    robot = Robot.build(urdf, Options(floating_base=True, **options))
-    return dc.replace(robot, passive=passive)
-
-
 def box(mu, **more):
     return free(BOX, {**CONTACT, "mu": mu, **more}, frame=[FOOT])
-
-
-def run_of(robot, q, v, duration=1.0, sample=0.01, **more):
-    return simulate(
-        Scenario(
-            title="on the ground",
-            robot=robot,
-            servo=(),
-            controller=NoControl(),
-            start=StartState(q=tuple(map(float, q)), v=tuple(map(float, v))),
-            timing=Timing(duration=duration, sample=sample),
-            **more,
-        )
-    )
-
-
-def completed(run):
-    assert run.status == "completed", run.message
-    return run
 
 
 def changes(run, *which):

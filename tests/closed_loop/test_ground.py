@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from tests.shared import free_bodies
+from tests.shared.free_bodies import completed, free, inertial
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import Lqr, NoControl
 from ukctrl.mechanics.constraints import PoseFollows
@@ -26,34 +28,13 @@ INTEGRATED = {"rtol": 0.0, "atol": 2e-8}  # rtol 1e-9 over some seconds
 STABILISED = {"rtol": 0.0, "atol": 2e-6}  # the gains, 40 and 400, times that
 
 
-def inertial(mass, x, y, z):
-    inertia = f'ixx="{x}" iyy="{y}" izz="{z}" ixy="0" ixz="0" iyz="0"'
-    return f'<inertial><mass value="{mass}"/><inertia {inertia}/></inertial>'
-
-
 DISC = (
     f'<robot name="disc"><link name="wheel">{inertial(MASS, ACROSS, ALONG, ACROSS)}</link></robot>'
 )
 
 
-def free(urdf, *passive, **options):
-    robot = Robot.build(urdf, Options(floating_base=True, **options))
-    return dc.replace(robot, passive=passive)
-
-
 def run_of(robot, q, v, duration=3.0):
-    run = simulate(
-        Scenario(
-            title="on the ground",
-            robot=robot,
-            servo=(),
-            controller=NoControl(),
-            start=StartState(q=tuple(map(float, q)), v=tuple(map(float, v))),
-            timing=Timing(duration=duration, sample=0.01),
-        )
-    )
-    assert run.status == "completed", run.message
-    return run
+    return completed(free_bodies.run_of(robot, q, v, duration))
 
 
 def test_a_disc_rolls_down_a_slope_as_its_inertia_says():

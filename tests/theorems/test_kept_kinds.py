@@ -18,6 +18,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.capsules import Segments, capsule_rows
 from ukctrl.mechanics.constraints.constraint import FrameProbe, Rows
+from ukctrl.mechanics.constraints.regions import Apart
 from ukctrl.robot.snapshot import FrameMotion
 
 UR5 = Robot.load("ur5")
@@ -53,7 +54,7 @@ def moving(places, velocities):
 
 def rows_of(places, velocities, count=5):
     rows = Rows.zeros(count, 12)
-    capsule_rows(moving(places, velocities), 0.0, rows)
+    capsule_rows(moving(places, velocities), 0.0, Apart.zeros(12), rows)
     return rows
 
 

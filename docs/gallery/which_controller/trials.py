@@ -182,15 +182,23 @@ PANDA_ELSEWHERE: Changes = {
         "first_axis": "y",
     }
 }
-PANDA_LIMIT = {
-    "joint1": 87.0,
-    "joint2": 87.0,
-    "joint3": 87.0,
-    "joint4": 87.0,
-    "joint5": 12.0,
-    "joint6": 12.0,
-    "joint7": 12.0,
-}
+PANDA_JOINTS = tuple(f"joint{i}" for i in range(1, 8))
+PANDA_FRICTION = dict(zip(PANDA_JOINTS, (2.0, 2.0, 2.0, 2.0, 0.3, 0.3, 0.1), strict=True))
+PANDA_LIMIT = dict(zip(PANDA_JOINTS, (87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0), strict=True))
+PANDA = Robot(
+    title="Panda",
+    scenario="panda-elastic",
+    changes={"robot": "panda", "start": {"q": {"joint4": "-130*deg"}, "solve": True}},
+    laws=RIGID,
+    bandwidth=(8.0, 1024.0),
+    price=1e-6,
+    elsewhere=PANDA_ELSEWHERE,
+    tool="tool",
+    carries=(1.5, 1.0),
+    force=(0.0, 15.0, 0.0),
+    friction=PANDA_FRICTION,
+    limit=PANDA_LIMIT,
+)
 ROBOTS: dict[str, Robot] = {
     "scara": Robot(
         title="SCARA",
@@ -252,49 +260,15 @@ ROBOTS: dict[str, Robot] = {
             "wrist_3": 28.0,
         },
     ),
-    "panda": Robot(
-        title="Panda",
-        scenario="panda-elastic",
-        changes={"robot": "panda", "start": {"q": {"joint4": "-130*deg"}, "solve": True}},
-        laws=RIGID,
-        bandwidth=(8.0, 1024.0),
-        price=1e-6,
-        elsewhere=PANDA_ELSEWHERE,
-        tool="tool",
-        carries=(1.5, 1.0),
-        force=(0.0, 15.0, 0.0),
-        friction={
-            "joint1": 2.0,
-            "joint2": 2.0,
-            "joint3": 2.0,
-            "joint4": 2.0,
-            "joint5": 0.3,
-            "joint6": 0.3,
-            "joint7": 0.1,
-        },
-        limit=PANDA_LIMIT,
-    ),
-    "panda-elastic": Robot(
+    "panda": PANDA,
+    "panda-elastic": dc.replace(
+        PANDA,
         title="Panda with elastic joints",
-        scenario="panda-elastic",
+        changes={},
         laws=(*ELASTIC, *CHANGED),
-        sample=0.02,
         bandwidth=(4.0, 256.0),
-        price=1e-6,
-        elsewhere=PANDA_ELSEWHERE,
-        tool="tool",
-        carries=(1.5, 1.0),
-        force=(0.0, 15.0, 0.0),
-        friction={
-            "joint1_motor": 2.0,
-            "joint2_motor": 2.0,
-            "joint3_motor": 2.0,
-            "joint4_motor": 2.0,
-            "joint5_motor": 0.3,
-            "joint6_motor": 0.3,
-            "joint7_motor": 0.1,
-        },
-        limit=PANDA_LIMIT,
+        sample=0.02,
+        friction={f"{joint}_motor": size for joint, size in PANDA_FRICTION.items()},
     ),
     "three-rrr": Robot(
         title="3RRR, a closed chain",

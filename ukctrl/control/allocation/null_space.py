@@ -192,11 +192,9 @@ def _posture(given: tuple[float, ...] | str | None, task: Task) -> Vector:
     if given is None:
         return task.q
     if isinstance(given, str):
-        low, high = task.robot.q_lower, task.robot.q_upper
-        ranged = np.isfinite(low) & np.isfinite(high)
-        return np.where(
-            ranged, 0.5 * (np.where(ranged, low, 0.0) + np.where(ranged, high, 0.0)), task.q
-        )
+        with np.errstate(invalid="ignore"):  # of joints without ends
+            middle = 0.5 * (task.robot.q_lower + task.robot.q_upper)
+        return np.where(np.isfinite(middle), middle, task.q)
     if len(given) != task.robot.nq:
         raise GainError(
             f"posture must have one number a coordinate, {task.robot.nq}; got {len(given)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -202,6 +202,7 @@ class Keeper:
         free = np.append(sign * (rows.A[row] @ dynamics.a_free - rows.b[row]), force)
         size = np.abs(account.least) + np.abs(free) + 1e-300
         limits = Box(np.eye(len(u)), low, high)
+        nearest = self._program(dynamics, wanted, low, high)
         falls, missed = self._falls(dynamics, C @ wanted + free, wanted), np.zeros(len(C))
         least = account.least - free + falls
         inside = bool((wanted >= low).all() and (wanted <= high).all())
@@ -210,12 +211,12 @@ class Keeper:
         for _ in range(PASSES):
             least = account.least - free + falls
             reduced, missed = least, np.zeros(len(C))
-            u[:] = self._nearest(dynamics, wanted, low, high, Box(*above(C, least)))
+            u[:] = nearest(Box(*above(C, least)))
             if (C @ u < least - ROOM * (size + np.abs(C) @ np.abs(u))).any():
                 reduced, missed = given_way(limits, C, least, self._levels)
                 if missed[self._firm].any():
                     raise self._conflict(limits, C, least)
-                u[:] = self._nearest(dynamics, wanted, low, high, Box(*above(C, reduced)))
+                u[:] = nearest(Box(*above(C, reduced)))
             before, falls = falls, self._falls(dynamics, C @ u + free, u)
             if (np.abs(falls - before) <= SAME * size).all():
                 break
@@ -223,7 +224,7 @@ class Keeper:
         account.binding[:] = C @ u - reduced <= near
         account.missed[:] = missed
         if self._order is not None:
-            A = self.servo.write(dynamics.snapshot).A
+            A = self.servo.rows.A  # as the program was written with
             account.given_up[:] = A @ (dynamics.G @ (wanted - u))
 
     def _falls(self, dynamics: Dynamics, now: Vector, u: Vector) -> Vector:
@@ -249,17 +250,19 @@ class Keeper:
         loses[rowwise] = np.where(self.barriers.degree == 0, most, loses[rowwise])
         return np.maximum(loses, 0.0)
 
-    def _nearest(
-        self, dynamics: Dynamics, wanted: Vector, low: Vector, high: Vector, kept: Box
-    ) -> Vector:
-        """Return the input in a box that costs the servo rows least, and is nearest to another."""
+    def _program(
+        self, dynamics: Dynamics, wanted: Vector, low: Vector, high: Vector
+    ) -> Callable[[Box], Vector]:
+        """Return what finds the input in a box that costs the servo rows least, and is nearest to
+        another.
+        """
         S, nu = self._metric.freedoms(dynamics), len(wanted)
         H, ends = np.zeros((0, nu)), np.zeros(0, dtype=np.int64)
         if self._order is not None:
             A = self.servo.write(dynamics.snapshot).A
             H, ends = dynamics.servo_matrix(A)[self._order.rows], self._order.ends
-        problem = Problem(H, S, wanted, low, high, len(H))
-        return relaxed(problem, H @ wanted, ends, self._scale, self._task.rank, kept)
+        problem, d, rank = Problem(H, S, wanted, low, high, len(H)), H @ wanted, self._task.rank
+        return lambda kept: relaxed(problem, d, ends, self._scale, rank, kept)
 
     def _conflict(self, limits: Box, C: Matrix, least: Vector) -> CannotBeKept:
         firm = np.flatnonzero(self._firm)

@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Length, NonNegative, Position, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.mechanics.constraints.regions import Apart, write_length
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
@@ -99,10 +98,11 @@ class _Between(Attached):
         self._probes = *spec.first.probes(robot), *spec.second.probes(robot)
         a0, a1, b0, b1 = (probe.motion for probe in self._probes)
         self._segments, self._radius = Segments(a0, a1, b0, b1), float(spec.radius)
+        self._apart = Apart.zeros(robot.nv)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         moved = tuple(probe.step(s) for probe in self._probes)
-        return *moved, Call(capsule_rows, self._segments, self._radius, rows)
+        return *moved, Call(capsule_rows, self._segments, self._radius, self._apart, rows)
 
 
 @compiled
@@ -144,20 +144,27 @@ def nearest_parameters(ends: Segments) -> tuple[float, float]:
 
 
 @compiled
-def parameter_row(ends: Segments, s: float, t: float, radius: float, rows: Rows, k: int) -> None:
+def parameter_row(
+    ends: Segments, s: float, t: float, radius: float, apart: Apart, rows: Rows, k: int
+) -> None:
     """Write the row of the distance at the nearest parameters; those inside of (0, 1) are free.
 
-    Of axes that meet, the distance counts along the first axis of the world.
+    Of axes that meet, the distance counts along the first axis of the world; ``apart`` is room.
     """
     a0, a1, b0, b1 = ends
     aa, bb, ab, _, _ = products(ends)
-    square = along = fast = pull = g_s = g_t = 0.0
+    pull = g_s = g_t = 0.0
     for i in range(3):
         a, b = a1.position[i] - a0.position[i], b1.position[i] - b0.position[i]
         a_dot, b_dot = a1.velocity[i] - a0.velocity[i], b1.velocity[i] - b0.velocity[i]
         w = a0.position[i] + s * a - b0.position[i] - t * b
         w_dot = a0.velocity[i] + s * a_dot - b0.velocity[i] - t * b_dot
-        square, along, fast = square + w * w, along + w * w_dot, fast + w_dot * w_dot
+        apart.place[i], apart.velocity[i] = w, w_dot
+        drift = (1.0 - s) * a0.drift[i] + s * a1.drift[i]
+        apart.drift[i] = drift - (1.0 - t) * b0.drift[i] - t * b1.drift[i]
+        for c in range(apart.J.shape[1]):
+            J = (1.0 - s) * a0.J[i, c] + s * a1.J[i, c]
+            apart.J[i, c] = J - (1.0 - t) * b0.J[i, c] - t * b1.J[i, c]
         g_s += w_dot * a + w * a_dot
         g_t -= w_dot * b + w * b_dot
     if 0.0 < s < 1.0 and 0.0 < t < 1.0:
@@ -167,34 +174,20 @@ def parameter_row(ends: Segments, s: float, t: float, radius: float, rows: Rows,
         pull = g_s * g_s / aa
     elif 0.0 < t < 1.0:
         pull = g_t * g_t / bb
-    length = np.sqrt(square)
-    rows.phi[k], rows.beta[k], rows.b[k] = length - radius, 0.0, 0.0
-    if length > 0.0:
-        rows.beta[k] = along / length
-        rows.b[k] = -(fast - rows.beta[k] ** 2 - pull) / length
-    for c in range(rows.A.shape[1]):
-        rows.A[k, c] = 0.0
-    for i in range(3):
-        n = 1.0 - min(i, 1)
-        if length > 0.0:
-            w = (1.0 - s) * a0.position[i] + s * a1.position[i]
-            n = (w - (1.0 - t) * b0.position[i] - t * b1.position[i]) / length
-        drift = (1.0 - s) * a0.drift[i] + s * a1.drift[i]
-        rows.b[k] -= n * (drift - (1.0 - t) * b0.drift[i] - t * b1.drift[i])
-        for c in range(rows.A.shape[1]):
-            J = (1.0 - s) * a0.J[i, c] + s * a1.J[i, c]
-            rows.A[k, c] += n * (J - (1.0 - t) * b0.J[i, c] - t * b1.J[i, c])
+    write_length(apart, radius, pull, rows, k)
 
 
 @compiled
-def capsule_rows(ends: Segments, radius: float, rows: Rows) -> None:
-    """Write the rows of the distance of two segments, and of those of their ends."""
+def capsule_rows(ends: Segments, radius: float, apart: Apart, rows: Rows) -> None:
+    """Write the rows of the distance of two segments, and of those of their ends; ``apart`` is
+    room.
+    """
     s, t = nearest_parameters(ends)
-    parameter_row(ends, s, t, radius, rows, 0)
+    parameter_row(ends, s, t, radius, apart, rows, 0)
     if len(rows.b) == 1:
         return
     aa, bb, ab, ar, br = products(ends)
-    parameter_row(ends, 0.0, clipped(br / bb), radius, rows, 1)
-    parameter_row(ends, 1.0, clipped((br + ab) / bb), radius, rows, 2)
-    parameter_row(ends, clipped(-ar / aa), 0.0, radius, rows, 3)
-    parameter_row(ends, clipped((ab - ar) / aa), 1.0, radius, rows, 4)
+    parameter_row(ends, 0.0, clipped(br / bb), radius, apart, rows, 1)
+    parameter_row(ends, 1.0, clipped((br + ab) / bb), radius, apart, rows, 2)
+    parameter_row(ends, clipped(-ar / aa), 0.0, radius, apart, rows, 3)
+    parameter_row(ends, clipped((ab - ar) / aa), 1.0, radius, apart, rows, 4)

@@ -7,7 +7,7 @@ have no kind of their own in a file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -32,6 +32,11 @@ class Apart(NamedTuple):
     drift: Vector
     J: Matrix
     """Shape ``(3, nv)``."""
+
+    @classmethod
+    def zeros(cls, nv: int) -> Self:
+        """Return room for one."""
+        return cls(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, nv)))
 
 
 @spec
@@ -118,8 +123,7 @@ class _Away(Attached):
         self._from = self._other.motion if self._other else FrameMotion(*still)
         self._given = np.array(spec.along), float(spec.radius)
         self._row = square_row if spec.inside else length_row
-        n = robot.nv
-        self._apart = Apart(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, n)))
+        self._apart = Apart.zeros(robot.nv)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         along, radius = self._given
@@ -148,28 +152,34 @@ def seen_from(frame: FrameMotion, other: FrameMotion, along: Matrix, apart: Apar
 @compiled
 def length_row(apart: Apart, radius: float, rows: Rows) -> None:
     """Write the row of a length; one of zero counts along the first axis."""
+    write_length(apart, radius, 0.0, rows, 0)
+
+
+@compiled
+def write_length(apart: Apart, radius: float, pull: float, rows: Rows, k: int) -> None:
+    """Write a row of a length; ``pull`` is by how much less half its square bends than the points
+    say, for which points it is of may change [m^2/s^2].
+    """
     square, along, fast = 0.0, 0.0, 0.0
     for i in range(3):
         square += apart.place[i] * apart.place[i]
         along += apart.place[i] * apart.velocity[i]
         fast += apart.velocity[i] * apart.velocity[i]
     length = np.sqrt(square)
-    closing, bend = 0.0, 0.0
+    closing, bend = apart.velocity[0], 0.0
     if length > 0.0:
         closing = along / length
-        bend = (fast - closing * closing) / length
-    else:
-        closing = apart.velocity[0]
-    rows.phi[0], rows.beta[0], rows.b[0] = length - radius, closing, -bend
+        bend = (fast - closing * closing - pull) / length
+    rows.phi[k], rows.beta[k], rows.b[k] = length - radius, closing, -bend
     for c in range(rows.A.shape[1]):
-        rows.A[0, c] = 0.0
+        rows.A[k, c] = 0.0
     for i in range(3):
         normal = 1.0 - min(i, 1)
         if length > 0.0:
             normal = apart.place[i] / length
-        rows.b[0] -= normal * apart.drift[i]
+        rows.b[k] -= normal * apart.drift[i]
         for c in range(rows.A.shape[1]):
-            rows.A[0, c] += normal * apart.J[i, c]
+            rows.A[k, c] += normal * apart.J[i, c]
 
 
 @compiled
