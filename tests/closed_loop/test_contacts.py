@@ -394,3 +394,10 @@ def test_on_ice_the_same_squat_goes_without_friction_along_the_ground():
     assert kept.metric("peak_phi") < 1e-4
     free = simulate(Scenario.load("a1-ice", {**changed, "keep": []}))
     assert free["passive_holds"].min() == 0.0
+
+
+def test_a_foot_that_pulls_only_where_its_slip_is_held_slides_and_does_not_bounce_without_end():
+    """Stuck it would pull, open it comes down again: what holds is that it slides."""
+    run = completed(simulate(Scenario.load("a1-push", {"keep": [], "timing.duration": 0.7})))
+    assert run.metric("sliding_time") > 0.05
+    assert run.provenance["contacts"]["changes"] < 100

@@ -11,6 +11,7 @@ from ukctrl import record
 SIZE, RATE = (420, 280), 12.0
 FILMS = {
     "push": "pushed, inside the cones",
+    "falls": "pushed, without",
     "ice": "squat on ice, inside the cones",
     "lift": "one foot lifted",
     "trot": "trot in place",

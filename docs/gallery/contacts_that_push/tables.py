@@ -10,9 +10,10 @@ import numpy as np
 from ukctrl import Result, Scenario, simulate
 
 HERE = Path(__file__).resolve().parent
+SLIPS = "A quadruped is pushed from the side, and slips"
 RUNS = {
     "pushed, inside the cones": ("a1-push", {}),
-    "pushed, without": ("a1-push", {"keep": [], "timing.duration": 1.0}),
+    "pushed, without": ("a1-push", {"keep": [], "timing.duration": 1.0, "title": SLIPS}),
     "squat on ice, inside the cones": ("a1-ice", {}),
     "squat on ice, without": ("a1-ice", {"keep": [], "timing.duration": 0.25}),
     "one foot lifted": (HERE / "a1-lift.toml", {}),

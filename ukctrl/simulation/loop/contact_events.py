@@ -18,6 +18,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import StartError, UkctrlError
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.constraints.contact import (
     ALONG,
     CREEPS,
@@ -46,7 +47,7 @@ LEAVES = 1e-4
 """A contact that an impact would make leave the ground, or slip, no faster than this sticks [m/s],
 and one no faster than this makes none do so: a body that rocks comes to rest."""
 INERT = 1e-9
-"""Part of its cone by which an impulse may leave it and stick."""
+"""Part of its cone by which an impulse may leave it and stick; part of reactions that is none."""
 CHANGES, WITHIN = 200, 1e-3
 """So many changes within so short a time never end [s]."""
 KEPT = 1000
@@ -166,12 +167,13 @@ class ContactEvents:
         pressed = own.reaction[own.heights[c]]
         slip = felt[SLIP : SLIP + 2]
         speed = float(np.linalg.norm(slip))
-        if not pressed > 0.0:
+        held = own.reaction[own.slips[c] : own.slips[c] + 2]
+        grips = max_abs(held) > INERT * max_abs(own.reaction)
+        if not pressed > 0.0 and not (at[MODE] == STICKS and own.mu[c] > 0.0 and grips):
             at[MODE], at[FLOOR] = OPEN, min(0.0, felt[HEIGHT]) - DOWN
             self._note(t, own.names[c], "opens")
         elif at[MODE] == STICKS:
-            held = own.reaction[own.slips[c] : own.slips[c] + 2]
-            at[MODE] = CREEPS
+            at[MODE] = CREEPS  # what holds its slip may be what pulls: it opens if it still does
             at[ALONG : ALONG + 2] = -held / max(float(np.linalg.norm(held)), 1e-300)
             self._note(t, own.names[c], "slides")
         elif at[MODE] == SLIDES:
