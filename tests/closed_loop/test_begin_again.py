@@ -8,7 +8,7 @@ from ukctrl import Scenario
 from ukctrl.core.files import catalog
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.scenario_robots import true_robot
-from ukctrl.simulation.simulate import Simulation
+from ukctrl.simulation.loop.simulation import Simulation
 
 SHORT = 0.02
 """Of a whole run this share is tried."""

@@ -12,8 +12,8 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Elastic, Lagrangian, Options, Wrench, links_alone
+from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import StartState, Timing
-from ukctrl.simulation.simulate import Loop
 
 pytestmark = pytest.mark.portable
 

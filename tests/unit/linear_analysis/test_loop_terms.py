@@ -13,8 +13,8 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Elastic, Lagrangian, Options
+from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Timing
-from ukctrl.simulation.simulate import Loop
 
 pytestmark = pytest.mark.portable
 HALF_POWER = np.sqrt(0.5)

@@ -17,10 +17,10 @@ from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.closed_loop import grid
 from ukctrl.simulation.loop.scenario_robots import true_robot
+from ukctrl.simulation.loop.simulation import Simulation
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import Simulation
 
 At = Literal["start"] | float
 """``"start"``, or a time of the run [s]."""

@@ -98,7 +98,7 @@ def stoppable(loop: CodeType | None = None) -> Iterator[Stop]:
         loop: The code of the function that catches the interrupt; absent: that of a simulation.
     """
     if loop is None:
-        from ukctrl.simulation.simulate import Simulation
+        from ukctrl.simulation.loop.simulation import Simulation
 
         loop = Simulation.run.__code__
     stop = Stop(loop)

@@ -11,8 +11,9 @@ In order:
    acceleration. ``rate_slopes``: their Jacobian.
 4. ``row_grip``, ``sample_kernels``, ``recorder``, ``joint_error``: what is kept of a sample.
 5. ``closed_loop``: robots and law made ready, and all that happens as tables.
-6. ``around``: many spans by machine code. ``rewind``: what runs have left, put back.
-   ``provenance``: what a result says of its making.
+6. ``around``: many spans by machine code. ``rewind``: what runs have left, put back. ``running``:
+   from span to span. ``simulation``: to the end, or to what stops it. ``provenance``: what a
+   result says of its making.
 """
 
 from ukctrl.simulation.loop.closed_loop import Loop

@@ -14,12 +14,13 @@ from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
+from ukctrl.simulation.loop.simulation import MACHINE_FAILED, STOPPED
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.record import Status
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import MACHINE_FAILED, STOPPED, measure, simulate
+from ukctrl.simulation.simulate import measure, simulate
 from ukctrl.studies.batch.task import Watch
 
 _REPEATS, _TRAINING, _SAMPLES, _POINTS, _HELD_OUT = range(5)

@@ -9,9 +9,9 @@ from typing import Any, final
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import loaded_files
 from ukctrl.robot import Robot
+from ukctrl.simulation.loop.simulation import Simulation
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.scenario.scenario import PARTS, table_of
-from ukctrl.simulation.simulate import Simulation
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.task import Care, Lost, Progress, Watch
 
