@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import tomli_w
 
+from tests.shared.random_walls import lowest, through_a_wall
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.mechanics.constraints.constraint import FrameProbe
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.simulation.loop import Loop
 
 PERIOD = 4e-3
 TOLERANCE = 2e-6  # m, rad, m/s: the prediction of a tick misses terms of order T^4
@@ -95,18 +94,6 @@ def scenario(robot, keep, servo, start, duration=1.2, **more):
     return Scenario.from_toml(tomli_w.dumps(table))
 
 
-def lowest(kept, run):
-    """Return the least of what one scenario keeps, in the run of another."""
-    loop = Loop(kept)
-    stack, snapshot = loop.law.keeper.stack_on(loop.robot), loop.truth.snapshot
-    states = zip(run["q"][::10], run["v"][::10], run.time[::10], strict=True)
-    found = []
-    for q, v, t in states:
-        snapshot.move(q, v, float(t))
-        found.append(loop.law.keeper.state_of(stack.write(snapshot))[0].min())
-    return min(found)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_kept_holds_between_the_ticks_and_is_crossed_without(name):
     robot, keep, servo, start = CASES[name]
@@ -120,60 +107,9 @@ def test_what_is_kept_holds_between_the_ticks_and_is_crossed_without(name):
     assert lowest(kept, simulate(dc.replace(kept, keep=()))) < -0.01
 
 
-def place_of_tool(q):
-    robot = Robot.load("ur5")
-    probe = FrameProbe(robot, "tool")
-    probe.move(robot.snapshot(np.array(q), np.zeros(6)))
-    return probe.p.copy()
-
-
-GOAL = [0.9, -0.7, 0.9, -0.8, 0.5, 0.3]
-STD, V_STD, SURE = 1e-5, 1e-3, 5.0  # rad, rad/s; a sample is beyond 5 deviations once in a million
-
-
-def wall_under(scale, noise, margin=0.0):
-    """A tool led through a wall, whose controller believes in other masses and noisy states."""
-    begin, end = place_of_tool(HERE), place_of_tool(GOAL)
-    wall = {"kind": "half_space", "name": "wall", "frame": "tool", "margin": margin,
-            "point": (0.5 * (begin + end)).tolist(), "normal": (begin - end).tolist()}  # fmt: skip
-    effects = [{"kind": "noise", "std": STD, "v_std": V_STD}] if noise else []
-    return scenario(
-        "ur5", [wall], ur5(GOAL), HERE, 2.0, believed={"mass_scale": scale}, effect=effects, seed=1
-    )
-
-
-def bound_of(kept, run, noise):
-    r"""Return the margin that theory asks for: $\delta / p^2$ of the model, and what noise shifts
-    of $h$ and of $\dot h / p$, twice.
-    """
-    loop, p = Loop(kept), 10.0
-    true, believed = Dynamics(loop.robot), Dynamics(loop.law.task.robot)
-    stack, delta, length = loop.law.keeper.stack_on(loop.robot), 0.0, 0.0
-    samples = zip(*(run[name][::10] for name in ("q", "v", "u")), strict=True)
-    for q, v, u in samples:
-        true.move(0.0, q, v)
-        believed.move(0.0, q, v)
-        A = stack.write(true.snapshot).A[0]
-        delta = max(delta, abs(A @ (true.acceleration(u) - believed.acceleration(u))))
-        length = max(length, float(np.linalg.norm(A)))
-    return delta / p**2 + noise * SURE * length * (STD + 2.0 * V_STD / p)
-
-
-@pytest.mark.parametrize("noise", [False, True], ids=["exact", "noisy"])
-@pytest.mark.parametrize("scale", [0.9, 1.1])
-def test_wrong_masses_and_noise_cost_no_more_than_their_bound_and_a_margin_of_it_nothing(
-    scale, noise
-):
-    kept = wall_under(scale, noise)
-    run = simulate(kept)
-    bound = bound_of(kept, run, noise)
-    assert 0.0 < bound < 0.01
-    assert run["keep"].min() > -bound
-    assert simulate(wall_under(scale, noise, bound))["keep"].min() > 0.0
-
-
 def test_masses_believed_too_small_cross_a_wall_that_has_no_margin():
-    assert simulate(wall_under(0.9, False))["keep"].min() < -1e-3
+    kept, _ = through_a_wall("ur5", 0, believed={"mass_scale": 0.9})
+    assert simulate(kept)["keep"].min() < -1e-3
 
 
 def test_self_motion_stays_away_from_an_end_at_no_cost_to_the_task():
