@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from tests.shared.free_bodies import completed, free, inertial, run_of
 from ukctrl import Robot, Scenario, control, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Contact
+from ukctrl.mechanics.constraints.contact import IN_FORCE
 from ukctrl.robot import Options
 from ukctrl.robot.schema.push_tables import GivenForce
 from ukctrl.robot.schema.robot_file import ExtraFrame
@@ -75,6 +77,41 @@ def test_a_block_on_a_slope_holds_below_the_angle_of_friction_and_slides_above()
         down = np.array([np.cos(slope), 0.0, -np.sin(slope)])
         expected = 0.1 * normal + 0.5 * a * run.time[:, None] ** 2 * down
         np.testing.assert_allclose(run["q"][:, :3], expected, **INTEGRATED)
+
+
+SOLE = {"mu": 2.0, "sole": [0.10, 0.16]}  # the mass is 0.1 m above
+
+
+@pytest.mark.parametrize(("yaw", "half"), [(0.0, 0.05), (0.5 * np.pi, 0.08), (np.pi, 0.05)])
+@pytest.mark.parametrize("part", [0.99, 1.01])
+def test_a_sole_stands_on_a_slope_until_the_weight_passes_its_edge(yaw, half, part):
+    slope = np.arctan(part * half / 0.1)
+    turned = Rotation.from_euler("y", slope)
+    normal = turned.apply([0.0, 0.0, 1.0])
+    turn = (turned * Rotation.from_euler("z", yaw)).as_quat()
+    run = run_of(
+        box(**SOLE, ground={"normal": normal.tolist()}), [*(0.1 * normal), *turn], np.zeros(6)
+    )
+    if part < 1.0:
+        assert completed(run).provenance["contacts"]["changes"] == 0
+    else:
+        assert run.status == "diverged"
+        assert "'foot_contact' tips over an edge of its sole at t = 0 s" in run.message
+
+
+@pytest.mark.parametrize(("mu", "tips"), [(0.49, False), (0.51, True)])
+def test_a_sole_that_brakes_too_hard_tips(mu, tips):
+    run = run_of(box(mu, sole=SOLE["sole"]), [0, 0, 0.1, 0, 0, 0, 1], [1.0, 0, 0, 0, 0, 0])
+    assert ("tips over an edge" in run.message) is tips
+
+
+def test_a_sole_that_comes_down_askew_is_told_to_be_four_points():
+    lean = 0.05
+    turn = [np.sin(0.5 * lean), 0.0, 0.0, np.cos(0.5 * lean)]
+    run = run_of(box(0.5), [0, 0, 0.15, *turn], np.zeros(6))
+    assert "comes down at t = 0.1" in run.message
+    assert "leaning by 0.05 rad" in run.message
+    assert "corners as four contacts" in run.message
 
 
 LIFT = f"""<robot name="lift"><link name="world"/><link name="mass">{inertial(MASS, 1, 1, 1)}</link>
@@ -244,7 +281,7 @@ def test_a_law_that_ends_every_mode_at_once_is_told_so():
 
     class Contrary(control.Law):
         def step(self, dynamics, memory):
-            stands = dynamics.contacts.felt[0, -1] != 0.0
+            stands = dynamics.contacts.felt[0, IN_FORCE] != 0.0
             return control.Command(np.array([30.0 if stands else -30.0]), np.zeros(0))
 
     @dc.dataclass(frozen=True, kw_only=True)

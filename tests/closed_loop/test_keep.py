@@ -269,44 +269,6 @@ def test_check_doubts_a_deceleration_that_the_motors_have_not():
     assert "motor 'x' would need 1.2 times what it has" in text
 
 
-STARTS = {
-    "scara": [0.5, -0.9, 0.4, 0.0],
-    "ur5": [0.2, -1.2, 1.5, -0.4, 0.8, 0.3],
-    "panda": [0.1, -0.4, 0.2, -2.0, 0.3, 1.8, 0.5],
-}
-
-
-@pytest.mark.parametrize("robot", STARTS)
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 12))]
-)
-def test_a_tool_that_is_led_through_a_wall_stays_before_it(robot, seed):
-    rng, model = np.random.default_rng(seed), Robot.load(robot)
-    q = np.array(STARTS[robot]) + 0.2 * rng.standard_normal(model.nq)
-    goal = {"kind": "constant", "value": (q + rng.uniform(-1.0, 1.0, model.nq)).tolist()}
-    table = {
-        "title": "through a wall", "robot": robot,
-        "servo": [{"kind": "joint_follows", "name": "joints", "joints": list(model.dofs),
-                   "path": goal}],
-        "controller": {"kind": "servo",
-                       "feedback": {"kind": "baumgarte", "alpha": 8.0, "beta": 16.0}},
-        "timing": {"duration": 1.0, "sample": PERIOD / 10, "control": PERIOD},
-        "start": {"q": q.tolist(), "v": [0.0] * model.nv}, "monitor": {"frames": ["tool"]},
-        "integrator": {"method": "RK4", "step": PERIOD / 10},
-    }  # fmt: skip
-    free = simulate(Scenario.from_toml(tomli_w.dumps(table)))["frame_position"][:, 0]
-    way = free[-1] - free[0]
-    normal = -way / np.linalg.norm(way)
-    wall = {"kind": "half_space", "name": "wall", "frame": "tool", "normal": normal.tolist(),
-            "point": (free[0] + 0.5 * way).tolist()}  # fmt: skip
-    kept = simulate(Scenario.from_toml(tomli_w.dumps({**table, "keep": [wall]})))
-    assert kept.status == "completed", kept.message
-    assert not kept["keep_missed"].any()
-    assert kept["keep"].min() > -TOLERANCE
-    assert kept["keep"].min() < 0.02 * np.linalg.norm(way)  # it does go there
-    assert ((free - wall["point"]) @ normal).min() < -0.02  # and without, through
-
-
 def test_a_handed_over_controller_keeps_the_same(tmp_path):
     scenario = mass([WALL], control=0.01, duration=1.0).replace({"timing.sample": 0.01})
     run = simulate(scenario)

@@ -28,6 +28,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Touch
 from ukctrl.mechanics.constraints.contact import (
     CREEPS,
+    FACING,
     FLOOR,
     HEEDS,
     HEIGHT,
@@ -168,6 +169,7 @@ def write_margins(
     mu: Vector,
     state: Matrix,
     felt: Matrix,
+    half: Matrix,
     reaction: Vector,
     each: Vector,
     least: Vector,
@@ -176,7 +178,7 @@ def write_margins(
 
     An open one lasts until it is down, a closed one while it is pressed; one that sticks while it
     is within its cone, one that slides while it is not slow, one that creeps until it stops or is
-    not slow any more.
+    not slow any more; and a sole while its centre of pressure is inside.
     """
     least[0] = np.inf
     for c in range(len(mu)):
@@ -194,7 +196,22 @@ def write_margins(
         elif mode == CREEPS:
             on = felt[c, TOWARDS] * along + felt[c, TOWARDS + 1] * across
             each[c] = min(each[c], min(on + STOPPED, 2.0 * SLOW - speed))
+        if mode != OPEN:
+            each[c] = min(each[c], inside_sole(reaction[heights[c] :], half[c], felt[c]))
         least[0] = min(least[0], each[c])
+
+
+@compiled
+def inside_sole(reaction: Vector, half: Vector, felt: Vector) -> float:
+    """Return the moment left before a flat contact tips over an edge of its sole [N m].
+
+    Infinite where it has none. The multipliers are those from ``height`` on.
+    """
+    if half[0] == 0.0:
+        return np.inf
+    c, s = felt[FACING], felt[FACING + 1]
+    along, across = c * reaction[1] + s * reaction[2], c * reaction[2] - s * reaction[1]
+    return float(min(reaction[0] * half[0] - abs(along), reaction[0] * half[1] - abs(across)))
 
 
 @compiled
@@ -219,12 +236,14 @@ class Contacts:
     Attributes:
         names: What their blocks are called.
         mu: Coefficients of friction, shape ``(k,)``.
+        half: Half lengths and widths of soles, zeros without, shape ``(k, 2)`` [m].
         state: What each does, shape ``(k, 5)``; see `Touch`.
-        felt: What is felt of each, shape ``(k, 7)``, written with the passive rows.
+        felt: What is felt of each, shape ``(k, 10)``, written with the passive rows.
         rub: Slip of those that slide per velocity, shape ``(k, nv)``.
         touches: The same, contact by contact.
         heights: Their rows ``height`` among the passive rows.
         slips: Their rows ``slip_x``.
+        flat: How many rows of tilt they have, shape ``(k,)``.
         directions: Along what the multipliers of passive rows push, shape ``(m, nv)``.
         reaction: Multipliers, written by `margin_steps`.
         margins: What they last, shape ``(k,)``, likewise.
@@ -241,13 +260,15 @@ class Contacts:
         k = len(own)
         self.names = tuple(name for name, _ in own)
         self.mu: Vector = np.array([touch.mu for _, touch in own])
+        self.half: Matrix = np.array([touch.half for _, touch in own])
         self.planned = any(touch.planned for _, touch in own)
-        self.state, self.felt, self.rub = np.zeros((k, 5)), np.zeros((k, 7)), np.zeros((k, nv))
+        self.state, self.felt, self.rub = np.zeros((k, 5)), np.zeros((k, 10)), np.zeros((k, nv))
         self.heights: Indices = np.array([rows.index(f"{name}.height") for name in self.names])
         self.slips: Indices = np.array([rows.index(f"{name}.slip_x") for name in self.names])
         ends = [
             1 + max(i for i, of in enumerate(passive.blocks) if of == name) for name in self.names
         ]
+        self.flat: Indices = self.slips - self.heights - 1
         self._blocks = np.column_stack([self.heights, self.slips, np.array(ends)])
         self.directions, self.reaction = np.zeros((len(rows), nv)), np.zeros(len(rows))
         self.touches: list[Touch] = []
@@ -309,5 +330,5 @@ class Contacts:
 
     def margin_steps(self) -> Iterator[Step]:
         """Yield what writes `margins`, after `reaction`."""
-        given = self.heights, self.slips, self.mu, self.state, self.felt
+        given = self.heights, self.slips, self.mu, self.state, self.felt, self.half
         yield Call(write_margins, *given, self.reaction, self.margins, self.least)

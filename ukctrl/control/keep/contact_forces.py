@@ -30,7 +30,7 @@ from ukctrl.core.fields import Count, Listed, NonNegative, Quantity, Text, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Touch
-from ukctrl.mechanics.constraints.contact import IN_FORCE, OPEN, STICKS
+from ukctrl.mechanics.constraints.contact import FACING, IN_FORCE, OPEN, STICKS, UP
 from ukctrl.mechanics.contacts import Contacts
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.robot.push_kernels import clear
@@ -60,12 +60,8 @@ def cone_rows(touch: Touch, height: int, slips: int, mu: float, D: Matrix) -> No
             D[1 + i, height] = mu * np.cos(np.pi / faces)
             D[1 + i, slips], D[1 + i, slips + 1] = -np.cos(angle), -np.sin(angle)
         return
-    R, axes, inner = touch.turn, touch.axes, mu * np.sqrt(0.5)
-    c = s = facing = 0.0
-    for i in range(3):
-        c, s = c + R[i, 0] * axes[0, i], s + R[i, 0] * axes[1, i]
-        facing += R[i, 2] * axes[2, i]
-    up = 1.0 if facing > 0.0 else -1.0
+    c, s, inner = touch.felt[FACING], touch.felt[FACING + 1], mu * np.sqrt(0.5)
+    up = 1.0 if touch.felt[UP] > 0.0 else -1.0
     for i in range(2):  # along and across the sole
         sign = 1.0
         for k in range(2):

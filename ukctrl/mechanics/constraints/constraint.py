@@ -114,7 +114,7 @@ class Touch(NamedTuple):
     state: Vector
     """Shape ``(5,)``; written by whoever decides over the mode."""
     felt: Vector
-    """Shape ``(7,)``; written with the rows."""
+    """Shape ``(10,)``; written with the rows."""
     rub: Vector
     """Slip per velocity along its direction, shape ``(nv,)``; zeros where it does not slide."""
     turn: Matrix

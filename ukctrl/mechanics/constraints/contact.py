@@ -35,9 +35,10 @@ friction stays what it was."""
 MODE, ALONG, FLOOR, HEEDS = 0, 1, 3, 4
 """Places in `Touch.state`: the mode, two components of the direction of creep along the tangents,
 the height at which an open contact touches down [m], and whether planned lifts count."""
-HEIGHT, RATE, SLIP, TOWARDS, IN_FORCE = 0, 1, 2, 4, 6
+HEIGHT, RATE, SLIP, TOWARDS, IN_FORCE, FACING, UP = 0, 1, 2, 4, 6, 7, 9
 """Places in `Touch.felt`: height over the plane and its rate, two components of the slip and of its
-direction, and the mode in force."""
+direction, the mode in force, two components of the frame's x axis along the tangents, and that of
+its z axis along the normal."""
 
 
 @allocating
@@ -125,11 +126,16 @@ def let_go(
 
     ``slips`` is the number of its first row along the tangents.
     """
-    state, felt, rub = touch.state, touch.felt, touch.rub
+    state, felt, rub, R, axes = touch.state, touch.felt, touch.rub, touch.turn, touch.axes
     mode = state[MODE]
     if state[HEEDS] != 0.0 and is_lifted(lifts, period, clock[0]):
         mode = OPEN
     felt[HEIGHT], felt[RATE], felt[IN_FORCE] = rows.phi[0], rows.beta[0], mode
+    felt[FACING] = felt[FACING + 1] = felt[UP] = 0.0
+    for i in range(3):
+        felt[FACING] += R[i, 0] * axes[0, i]
+        felt[FACING + 1] += R[i, 0] * axes[1, i]
+        felt[UP] += R[i, 2] * axes[2, i]
     slow = mode != SLIDES
     speed = np.sqrt(rows.beta[slips] ** 2 + rows.beta[slips + 1] ** 2)
     for i in range(2):
@@ -186,7 +192,7 @@ class Contact(Constraint):
     r"""Coefficient of friction of a ground that only pushes; absent: it holds both ways."""
     sole: Sides | None = None
     """Length and width of a flat contact along the frame's x and y axes, about its origin [m];
-    with ``mu`` the centre of pressure can be kept inside."""
+    with ``mu`` the centre of pressure can be kept inside, and a run ends where it leaves."""
     on: str | None = None
     """A frame whose xy plane is touched, by a point; absent: the ground."""
     ground: Ground = Ground()
@@ -235,7 +241,7 @@ class _Contact(Attached):
         self._period = float(spec.period or 0.0)
         self.touch = None
         if spec.mu is not None:
-            still = np.array([STICKS, 0.0, 0.0, 0.0, 1.0]), np.zeros(7), np.zeros(robot.nv)
+            still = np.array([STICKS, 0.0, 0.0, 0.0, 1.0]), np.zeros(10), np.zeros(robot.nv)
             self.touch = Touch(
                 *still,
                 turn=self._probe.R,

@@ -32,8 +32,9 @@ from ukctrl.mechanics.constraints.contact import (
     SLIP,
     STICKS,
     TOWARDS,
+    UP,
 )
-from ukctrl.mechanics.contacts import SLOW, Contacts
+from ukctrl.mechanics.contacts import SLOW, Contacts, inside_sole
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State
 
@@ -46,12 +47,15 @@ DOWN = 1e-11
 LEAVES = 1e-4
 """A contact that an impact would make leave the ground, or slip, no faster than this sticks [m/s],
 and one no faster than this makes none do so: a body that rocks comes to rest."""
+TILTED = 1e-2
+"""A flat contact that comes down leaning by more does not come down on its plane [rad]."""
 INERT = 1e-9
 """Part of its cone by which an impulse may leave it and stick; part of reactions that is none."""
 CHANGES, WITHIN = 200, 1e-3
 """So many changes within so short a time never end [s]."""
 KEPT = 1000
 """Changes that are recorded one by one."""
+AS_POINTS = "To go on from there, give its corners as four contacts of type 'point'."
 WORDS = {OPEN: "opens", SLIDES: "slides", CREEPS: "slides", STICKS: "sticks"}
 
 
@@ -61,6 +65,10 @@ class NoModeHolds(UkctrlError, ArithmeticError):
 
 class Chatters(UkctrlError, ArithmeticError):
     """Contacts change their modes faster and faster, without end."""
+
+
+class Tips(UkctrlError, ArithmeticError):
+    """A flat contact turns about an edge of its sole, which its rows do not let it."""
 
 
 class Change(NamedTuple):
@@ -138,6 +146,7 @@ class ContactEvents:
         Raises:
             NoModeHolds: None is found.
             Chatters: They change without end.
+            Tips: A sole stands on an edge.
         """
         own = _contacts(dynamics)
         for _ in range(16 + 8 * len(own)):
@@ -168,6 +177,13 @@ class ContactEvents:
         slip = felt[SLIP : SLIP + 2]
         speed = float(np.linalg.norm(slip))
         held = own.reaction[own.slips[c] : own.slips[c] + 2]
+        left = inside_sole(own.reaction[own.heights[c] :], own.half[c], felt)
+        if pressed > 0.0 and left <= 0.0:
+            raise Tips(
+                f"contact '{own.names[c]}' tips over an edge of its sole at t = {t:.6g} s: the "
+                f"centre of pressure has left it. {AS_POINTS} Or keep it inside: [[keep]] "
+                "kind = 'contact_forces'."
+            )
         grips = max_abs(held) > INERT * max_abs(own.reaction)
         if not pressed > 0.0 and not (at[MODE] == STICKS and own.mu[c] > 0.0 and grips):
             at[MODE], at[FLOOR] = OPEN, min(0.0, felt[HEIGHT]) - DOWN
@@ -232,6 +248,12 @@ class ContactEvents:
         gentle = bool((own.felt[landing, RATE] >= -LEAVES).all())
         stays, lost = set(touching if gentle else ()), self.lost
         for c in landing:
+            tilt = float(np.arccos(min(1.0, abs(own.felt[c, UP]))))
+            if own.flat[c] and tilt > TILTED:
+                raise Tips(
+                    f"contact '{own.names[c]}' comes down at t = {t:.6g} s leaning by {tilt:.2g} "
+                    f"rad, on an edge and not on its plane. {AS_POINTS}"
+                )
             own.state[c, MODE] = STICKS if own.mu[c] > 0.0 else SLIDES
             self._note(t, own.names[c], "strikes")
         for _ in range(16 + 8 * len(own)):
