@@ -16,7 +16,8 @@ class KeepClearance(Keep):
     r"""Two capsules stay apart: $h = \min |p_b - p_a| - r_a - r_b - d$ [m] over their axes.
 
     Where both have a length, the distances of the ends are kept too, between which the nearest
-    points may jump.
+    points may jump. A capsule without a radius is the smallest around what the model file shows of
+    the link, and a hundredth more, for round shapes are drawn with corners.
     """
 
     kind: Literal["clearance"] = "clearance"
@@ -26,9 +27,9 @@ class KeepClearance(Keep):
     """Shortest distance of their surfaces [m]."""
 
     def keeps(self, task: Task) -> Kept:
-        first, second = self.capsules
+        first, second = (capsule.on(task.robot) for capsule in self.capsules)
         block = self.name or f"{first.frame}_to_{second.frame}"
-        radius = first.radius + second.radius + self.at_least
+        radius = (first.radius or 0.0) + (second.radius or 0.0) + self.at_least
         if radius == 0.0:
             raise InputError("a radius or at_least must be above zero; got none.")
         row = BetweenCapsules(first=first, second=second, radius=radius)

@@ -16,7 +16,9 @@ least, whichever that is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from pydantic import model_validator
 
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
@@ -36,7 +38,9 @@ for between the ends it is then nearly that of the ends."""
 
 @spec
 class Capsule:
-    """A segment with a radius; without an end of its own, a sphere."""
+    """A segment with a radius; without an end of its own, a sphere; without a radius, what the
+    robot's file shows of the link.
+    """
 
     frame: str
     """Frame on which it is fixed; ``world`` too."""
@@ -44,8 +48,32 @@ class Capsule:
     """Where its axis begins, in the frame [m]."""
     end: Position | None = None
     """Where it ends, in the frame [m]; absent: where it begins."""
-    radius: NonNegative
-    """Radius [m]."""
+    radius: NonNegative | None = None
+    """Radius [m]; absent, with ``start`` and ``end``: the smallest capsule around the link of that
+    name, as the robot's model file shows it."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.radius is None and (self.end is not None or any(self.start)):
+            raise InputError(
+                "a capsule must have a radius, or be left to what the model file shows of its "
+                "link, without start and end; got an axis without a radius."
+            )
+        return self
+
+    def on(self, robot: Robot) -> Capsule:
+        """Return it with its measures, fitted to the link of a robot where the file has none.
+
+        Raises:
+            InputError: The model file shows nothing of the link.
+        """
+        if self.radius is not None:
+            return self
+        from ukctrl.robot.look.capsule_around import capsule_around  # it loads much of SciPy
+
+        start, end, radius = capsule_around(robot, self.frame)
+        ends = {"start": tuple(start.tolist()), "end": tuple(end.tolist())}
+        return Capsule(frame=self.frame, radius=radius, **ends)
 
     @property
     def long(self) -> bool:

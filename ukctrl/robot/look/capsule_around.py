@@ -1,0 +1,98 @@
+"""The smallest capsule around what a model file shows of a link."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.spatial import ConvexHull, QhullError, transform
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression.syntax import shown
+from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.look.meshes import AROUND
+from ukctrl.robot.look.visuals import visuals_of
+
+ROUND = 1.0 / np.cos(np.pi / AROUND)
+"""A round shape reaches beyond its corners by up to this."""
+
+
+class Around(NamedTuple):
+    """A capsule: its axis from one end to the other, in the axes of what it is around [m]."""
+
+    start: Vector
+    end: Vector
+    radius: float
+
+    @property
+    def volume(self) -> float:
+        """Its volume [m^3]."""
+        length = float(np.linalg.norm(self.end - self.start))
+        return float(np.pi * self.radius**2 * (length + 4.0 / 3.0 * self.radius))
+
+
+def capsule_around(robot: RobotInterface, link: str) -> Around:
+    """Return the smallest capsule around all that a robot's model file shows of a link.
+
+    Args:
+        robot: The robot.
+        link: The name of the link, which is that of its frame.
+
+    Raises:
+        InputError: The file shows nothing of it, or something that cannot be read.
+    """
+    points: list[Matrix] = []
+    for model in robot.appearance.models:
+        visuals = visuals_of(model)
+        if link in visuals.lost:
+            raise InputError(
+                f"no capsule is fitted around link {shown(link)}: {visuals.lost[link]}. Give the "
+                "capsule's start, end and radius."
+            )
+        points += [each.mesh.vertices for each in visuals.shown if each.link == link]
+    if not points:
+        raise InputError(
+            f"a capsule without a radius is fitted around what the robot's model file shows of "
+            f"link {shown(link)}, and it shows nothing. Give its start, end and radius."
+        )
+    return smallest_capsule(np.concatenate(points))
+
+
+def smallest_capsule(points: Matrix) -> Around:
+    """Return the smallest capsule around points, shape ``(k, 3)``, and around round shapes whose
+    corners they are: a local minimum of the volume, the best from three axes.
+    """
+    try:
+        points = points[ConvexHull(points).vertices]
+    except QhullError:  # they lie in a plane
+        points = np.unique(points, axis=0)
+    middle = points.mean(axis=0)
+    gaps = points - middle
+    size = float(np.linalg.norm(gaps, axis=1).max())
+    axes = np.linalg.svd(gaps, full_matrices=True)[2]
+
+    def along(x: Vector, frame: Matrix) -> Around:
+        turned = transform.Rotation.from_rotvec([x[0], x[1], 0.0]).as_matrix() @ frame
+        local = gaps @ turned.T - [size * x[2], size * x[3], 0.0]
+        beside = np.hypot(local[:, 0], local[:, 1])
+        radius = float(beside.max())
+        cap = np.sqrt(np.maximum(radius**2 - beside**2, 0.0))
+        low, high = float((local[:, 2] + cap).min()), float((local[:, 2] - cap).max())
+        if low > high:
+            low = high = 0.5 * (low + high)
+        ends = np.array([[size * x[2], size * x[3], z] for z in (low, high)]) @ turned + middle
+        return Around(ends[0], ends[1], radius * ROUND)
+
+    found = []
+    for k in range(3):
+        frame = np.roll(axes, -k, axis=0)
+        best = minimize(
+            lambda x, frame=frame: along(x, frame).volume,
+            np.zeros(4),
+            method="Nelder-Mead",
+            options={"xatol": 1e-7, "fatol": 1e-12 * size**3, "maxiter": 2000},
+        )
+        found.append(along(best.x, frame))
+    return min(found, key=lambda one: one.volume)
