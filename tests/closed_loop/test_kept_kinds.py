@@ -67,6 +67,10 @@ CASES = {
     "ur5, beside a singularity": ("ur5", {
         "kind": "manipulability", "name": "kept", "frame": "tool", "at_least": 0.06,
     }, ur5([0.2, -1.2, 0.05, -0.4, 0.8, 0.3]), HERE),
+    "ur5, where no direction is lost": ("ur5", {
+        "kind": "manipulability", "name": "kept", "frame": "tool", "at_least": 0.13,
+        "measure": "smallest",
+    }, ur5([0.2, -1.2, 0.05, -0.4, 0.8, 0.3]), HERE),
     "a1, over its feet": ("a1", {
         "kind": "support", "name": "kept", "feet": FEET, "margin": 0.02,
     }, trunk([0.25, 0.0, 0.25], [0.0, 0.0, 0.0]), DOG),

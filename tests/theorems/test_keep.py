@@ -57,6 +57,8 @@ REGIONS = [
     KeepManipulability(frame="tool", axes=["rx", "ry", "rz"], at_least=0.01),
     KeepManipulability(frame="tool", axes=["z", "x", "ry", "rx", "y", "rz"], at_least=0.01),
     KeepManipulability(frame="wrist_1", axes=["x", "rz"], at_least=0.01),
+    KeepManipulability(frame="tool", measure="smallest", at_least=0.01),
+    KeepManipulability(frame="tool", axes=["rz", "rx"], measure="smallest", at_least=0.01),
     JointLimits(deceleration=5.0),
     JointLimits(limits=("accelerations",), acceleration={"elbow": 3.0}),
 ]

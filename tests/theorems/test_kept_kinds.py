@@ -122,6 +122,25 @@ def test_manipulability_is_the_product_of_singular_values(seed):
         np.testing.assert_allclose(left(keep, q), exact - 0.02, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_smallest_singular_value_is_never_less_than_what_is_kept_and_little_more(seed):
+    q = np.random.default_rng(seed).uniform(-2.0, 2.0, 6)
+    probe = FrameProbe(UR5, "tool")
+    probe.move(UR5.snapshot(q, np.zeros(6)))
+    for axes, rows in (("xyz", [0, 1, 2]), (("rz", "rx"), [5, 3]), ("y", [1])):
+        keep = KeepManipulability(frame="tool", axes=list(axes), measure="smallest", at_least=0.02)
+        exact = np.linalg.svd(probe.J[rows], compute_uv=False)
+        kept = left(keep, q)[0] + 0.02
+        np.testing.assert_allclose(kept, 1.0 / np.linalg.norm(1.0 / exact), rtol=1e-10)
+        assert kept <= exact.min() * (1.0 + 1e-10)
+        assert exact.min() <= np.sqrt(len(rows)) * kept * (1.0 + 1e-10)
+
+
+def test_metres_and_radians_have_no_smallest_singular_value():
+    with pytest.raises(InputError, match="must all move the frame"):
+        KeepManipulability(frame="tool", axes=["x", "rx"], measure="smallest", at_least=0.1)
+
+
 def test_a_frame_that_has_lost_a_direction_has_none_to_be_led_along():
     keep = KeepManipulability(frame="tool", axes=["x", "y"], at_least=0.1)
     keeper = keeper_of(keep, task_of(ARM))  # which moves in the plane of x and z

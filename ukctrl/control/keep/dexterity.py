@@ -20,8 +20,9 @@ class KeepManipulability(Keep):
     r"""The manipulability of a frame stays above a bound: $h = \sqrt{\det X X^\top} - w$, with the
     rows $X$ of its Jacobian in world axes.
 
-    It is the product of the singular values of $X$, and zero where the frame loses a direction. Its
-    derivatives are exact. Closures are not counted.
+    It is the product of the singular values of $X$, and zero where the frame loses a direction. Or
+    the smallest of them stays there: $h = (\operatorname{tr} (X X^\top)^{-1})^{-1/2} - w$, never
+    more than what is left of it. Derivatives are exact. Closures are not counted.
     """
 
     kind: Literal["manipulability"] = "manipulability"
@@ -30,17 +31,30 @@ class KeepManipulability(Keep):
     axes: tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...] = ("x", "y", "z")
     """Directions of the world in which it must be able to move, and about which to turn."""
     at_least: Positive
-    """Bound $w$; its unit is m for every axis along which the frame moves."""
+    """Bound $w$; its unit is m for every axis along which the frame moves; m or 1 of the smallest
+    singular value."""
+    measure: Literal["product", "smallest"] = "product"
+    """Of the singular values, their product or the smallest one; that of axes along which it moves,
+    or of axes about which it turns, for both have no common unit."""
 
     @model_validator(mode="after")
     def _once(self) -> Self:
         if not self.axes or len(set(self.axes)) < len(self.axes):
             raise InputError(f"axes must be different ones, at least one; got {list(self.axes)}.")
+        if self.measure == "smallest" and 0 < sum(AXES[axis] < 3 for axis in self.axes) < len(
+            self.axes
+        ):
+            raise InputError(
+                "axes of the smallest singular value must all move the frame (x, y, z) or all turn "
+                f"it (rx, ry, rz), for metres and radians have no smaller one; got "
+                f"{list(self.axes)}. Keep two blocks."
+            )
         return self
 
     def keeps(self, task: Task) -> Kept:
-        power = sum(AXES[axis] < 3 for axis in self.axes)
+        least, power = self.measure == "smallest", sum(AXES[axis] < 3 for axis in self.axes)
+        power = min(power, 1) if least else power
         unit = {0: "", 1: "m"}.get(power, f"m^{power}")
         numbers = tuple(sorted(AXES[axis] for axis in self.axes))
-        row = Manipulability(frame=self.frame, axes=numbers, bound=self.at_least)
+        row = Manipulability(frame=self.frame, axes=numbers, bound=self.at_least, least=least)
         return only(self.name or self.frame, row, self.margin, unit=unit)

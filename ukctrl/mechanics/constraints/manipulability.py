@@ -1,17 +1,21 @@
-r"""How well a frame can be moved: $\phi = \sqrt{\det X X^\top} - w$ of rows $X$ of its Jacobian.
+r"""How well a frame can be moved, by rows $X$ of its Jacobian: the product of their singular
+values, or what the smallest of them is no less than.
 
-Derivatives are exact. A column $i$ of the Jacobian, $(v_i, \omega_i)$, turns with the joints before
-it and moves with those behind it,
+With $S = X X^\top$ and $T = S^{-1}$ that is $w = \sqrt{\det S}$, or $w = 1/\sqrt{\operatorname{tr}
+T}$, where $w \le \sigma_\min \le \sqrt m\, w$ of $m$ rows: smooth, where $\sigma_\min$ has a kink
+wherever two of them meet. Derivatives are exact. A column $i$ of the Jacobian, $(v_i, \omega_i)$,
+turns with the joints before it and moves with those behind it,
 
 $$ \dot\omega_i = \Omega_i \times \omega_i, \quad
    \dot v_i = \Omega_i \times v_i + \omega_i \times V_i, \quad
    \Omega_i = \sum_{j \le i} \dot q_j \omega_j, \quad V_i = \sum_{j > i} \dot q_j v_j, $$
 
-and once more so, with $\ell = \ln \sqrt{\det X X^\top}$ and $T = (X X^\top)^{-1}$,
+and once more so. With $\ell = \ln w$ and $Q = T$, or $Q = T^2 / \operatorname{tr} T$,
 
-$$ \dot\ell = \operatorname{tr} T \dot X X^\top, \qquad
-   \ddot\ell = \tfrac12 \operatorname{tr} T \ddot S - \tfrac12 \operatorname{tr} (T \dot S)^2,
-   \quad S = X X^\top . $$
+$$ \dot\ell = \tfrac12 \operatorname{tr} Q \dot S, \qquad
+   \ddot\ell = \tfrac12 \operatorname{tr} Q \ddot S - \tfrac12 \operatorname{tr} (T \dot S)^2, \quad
+   \text{or} \quad \tfrac12 \operatorname{tr} Q \ddot S - \operatorname{tr} Q \dot S T \dot S
+   + 2 \dot\ell^2 . $$
 
 References:
     Yoshikawa, "Manipulability of robotic mechanisms", Int. J. Robotics Research 4(2), 1985.
@@ -24,7 +28,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky, solve_lower, solve_upper
+from ukctrl.core.algebra.factorisation import cholesky, multiplied, solve_lower, solve_upper
+from ukctrl.core.algebra.factorisation import dot as inner
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
@@ -43,7 +48,7 @@ NOWHERE = 0.0, 0.0, 0.0
 
 @spec
 class Manipulability(Constraint):
-    """The manipulability of a frame beyond a bound."""
+    """The manipulability of a frame, or its smallest singular value, beyond a bound."""
 
     frame: str
     """Frame that is moved."""
@@ -51,6 +56,8 @@ class Manipulability(Constraint):
     """Rows of its Jacobian, in world axes: 0 to 2 move it, 3 to 5 turn it."""
     bound: NonNegative
     """Where it is zero."""
+    least: bool = False
+    """Whether the smallest singular value is measured, and not the product."""
 
     def attach(self, robot: Robot) -> Attached:
         return _Manipulability(self, robot)
@@ -68,17 +75,21 @@ class Columns(NamedTuple):
     v_ddot: Matrix
     w_ddot: Matrix
     y: Matrix
-    """Of every column ``T X_i``, at the places of the rows, shape ``(k, 6)``."""
+    """Of every column ``Q X_i``, at the places of the rows, shape ``(k, 6)``."""
 
 
 class Square(NamedTuple):
-    """``S = X X'``, its derivatives, its factor and room, each of shape ``(m, m)``."""
+    """``S = X X'``, its derivatives, its factor, its inverse, ``(T S_dot)'`` and ``Q``, each of
+    shape ``(m, m)``.
+    """
 
     S: Matrix
     S_dot: Matrix
     S_ddot: Matrix
     L: Matrix
-    room: Matrix
+    T: Matrix
+    W: Matrix
+    Q: Matrix
 
 
 class _Manipulability(Attached):
@@ -99,12 +110,13 @@ class _Manipulability(Attached):
                 "the manipulability is always zero."
             )
         self._axes, self._bound = np.array(spec.axes, dtype=np.int64), float(spec.bound)
+        self._least = spec.least
         a, b, c, d, e, f = np.zeros((6, k, 3))
         self._each = Columns(a, b, c, d, e, f, np.zeros((k, 6)))
-        self._square = Square(*np.zeros((5, m, m)))
+        self._square = Square(*np.zeros((7, m, m)))
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        given = self._columns, self._axes, s.v, self._bound
+        given = self._columns, self._axes, s.v, self._bound, self._least
         room = self._each, self._square
         row = Call(manipulability_row, self._probe.motion, *given, *room, rows)
         return self._probe.step(s), row
@@ -155,6 +167,7 @@ def manipulability_row(
     axes: Indices,
     rate: Vector,
     bound: float,
+    least: bool,
     each: Columns,
     square: Square,
     rows: Rows,
@@ -162,7 +175,7 @@ def manipulability_row(
     """Write the row; of a singular frame it has no direction."""
     k, m = len(columns), len(axes)
     v, w, v_dot, w_dot, v_ddot, w_ddot, y = each
-    S, S_dot, S_ddot, L, room = square
+    S, S_dot, S_ddot, L, T, W, Q = square
     for i in range(k):
         for r in range(3):
             v[i, r], w[i, r] = frame.J[r, columns[i]], frame.J[3 + r, columns[i]]
@@ -185,42 +198,45 @@ def manipulability_row(
         rows.A[0, c] = 0.0
     if cholesky(S, L) != 0:
         return
-    level = 1.0
+    level, trace = 1.0, 0.0
     for r in range(m):
         level *= L[r, r]
-    for r in range(m):  # room becomes (T S_dot)'
         for c in range(m):
-            room[r, c] = S_dot[r, c]
-        solve_lower(L, room[r])
-        solve_upper(L, room[r])
-    slope = bend = 0.0
+            T[r, c] = 1.0 if r == c else 0.0
+        solve_lower(L, T[r])
+        solve_upper(L, T[r])
+        trace += T[r, r]
+    if least:
+        level = 1.0 / np.sqrt(trace)
+    slope = bend = lost = 0.0
     for r in range(m):
-        slope += 0.5 * room[r, r]
+        multiplied(T, S_dot[r], W[r])
+        multiplied(T, T[r], Q[r])
         for c in range(m):
-            bend -= 0.5 * room[r, c] * room[c, r]
+            Q[r, c] = Q[r, c] / trace if least else T[r, c]
+            slope += 0.5 * Q[r, c] * S_dot[c, r]
+            bend += 0.5 * Q[r, c] * S_ddot[c, r]
     for r in range(m):
         for c in range(m):
-            room[r, c] = S_ddot[r, c]
-        solve_lower(L, room[r])
-        solve_upper(L, room[r])
-        bend += 0.5 * room[r, r]
+            if least:
+                lost += inner(Q[r], S_dot[c]) * W[r, c]
+            else:
+                lost += 0.5 * W[r, c] * W[c, r]
+    bend += 2.0 * slope * slope - lost if least else -lost
     rows.phi[0], rows.beta[0] = level - bound, level * slope
     rows.b[0] = -level * (bend + slope * slope)
     for i in range(k):
-        for r in range(m):
-            room[0, r] = entry(v, w, i, axes[r])
-        solve_lower(L, room[0])
-        solve_upper(L, room[0])
         for r in range(6):
             y[i, r] = 0.0
         for r in range(m):
-            y[i, axes[r]] = room[0, r]
+            for c in range(m):
+                y[i, axes[r]] += Q[r, c] * entry(v, w, i, axes[c])
     write_slopes(level, columns, each, rows)
 
 
 @compiled
 def write_slopes(level: float, columns: Indices, each: Columns, rows: Rows) -> None:
-    """Write how the manipulability changes with every joint."""
+    """Write how what is measured changes with every joint."""
     v, w, _, _, _, _, y = each
     for j in range(len(columns)):
         turned = moved = NOWHERE
