@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from tests.shared.free_bodies import completed, free, inertial, run_of
-from ukctrl import Robot, Scenario, control, simulate
+from ukctrl import Robot, Runtime, Scenario, control, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Contact
 from ukctrl.mechanics.constraints.contact import IN_FORCE
@@ -274,6 +274,26 @@ def test_what_keeps_forces_is_handed_over_bit_for_bit(tmp_path):
     scenario = Scenario.load("a1-ice", {"timing.duration": 0.1, "timing.sample": 0.002})
     told = hand_over(scenario, completed(simulate(scenario)), tmp_path)
     assert told.replay.identical, str(told.replay)
+
+
+def test_a_controller_that_is_told_what_its_feet_do_answers_as_in_the_run(tmp_path):
+    ends = {"timing.duration": 3.8, "timing.sample": 0.002}
+    scenario = Scenario.load(PAGE / "a1-lift.toml", ends)
+    run = completed(simulate(scenario))
+    told = hand_over(scenario, run, tmp_path)
+    assert told.replay.identical, str(told.replay)
+    runtime = Runtime(scenario)
+    assert runtime.contacts[0] == "FL_foot_contact"
+    k = 1800  # it has come down, bounced, and is above the ground while the law counts on it
+    assert run["passive_holds"][k, 0] == 0.0
+    at = run.time[k], run["q"][k], run["v"][k]
+    np.testing.assert_array_equal(runtime.step(*at, [0, 2, 2, 2]), run["u"][k])
+    runtime.restart()
+    assert np.abs(runtime.step(*at) - run["u"][k]).max() > 0.1
+    with pytest.raises(InputError, match="0 .open., 1 .slides. and 2 .sticks. for each of 'FL_f"):
+        runtime.step(at[0] + 0.002, *at[1:], [0, 2, 2, 3])
+    with pytest.raises(InputError, match="the robot has none that only push"):
+        Runtime(Scenario.load("scara-helix")).step(0.0, np.zeros(4), np.zeros(4), [2])
 
 
 def test_a_law_that_ends_every_mode_at_once_is_told_so():

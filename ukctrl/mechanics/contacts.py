@@ -16,13 +16,15 @@ from collections.abc import Iterator
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.factorisation import copy_into, solve_lower, solve_lower_columns
 from ukctrl.core.algebra.kernels import Answer, Pushed
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
-from ukctrl.core.errors import UkctrlError
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.expression.syntax import shown
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Touch
@@ -33,6 +35,7 @@ from ukctrl.mechanics.constraints.contact import (
     HEEDS,
     HEIGHT,
     IN_FORCE,
+    MODE,
     OPEN,
     SLIDES,
     SLIP,
@@ -283,6 +286,21 @@ class Contacts:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def set_modes(self, modes: ArrayLike) -> None:
+        """Say what each does: 0 it is open, 1 it slides, 2 it sticks.
+
+        Raises:
+            InputError: There are not as many, or it is another number.
+        """
+        given = np.asarray(modes, dtype=np.float64)
+        if given.shape != self.mu.shape or not np.isin(given, (0.0, 1.0, 2.0)).all():
+            raise InputError(
+                f"contacts must be one of 0 (open), 1 (slides) and 2 (sticks) for each of "
+                f"{', '.join(map(repr, self.names))}; got {shown(str(modes))}."
+            )
+        still = np.where(self.mu > 0.0, STICKS, SLIDES)
+        self.state[:, MODE] = np.choose(given.astype(int), [OPEN, SLIDES, still])
 
     def follow(self, other: Contacts) -> None:
         """Take over the modes of the same contacts elsewhere."""

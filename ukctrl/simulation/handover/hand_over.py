@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
 from ukctrl.simulation.effects.effect import kind_of
@@ -49,7 +50,25 @@ def motion_table(result: Result) -> pd.DataFrame:
         if name in result.samples.arrays:
             names = result.labels.names[FIELDS[name].dims[0]]
             columns |= {f"{name}.{entry}": result[name][:, k] for k, entry in enumerate(names)}
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns | _contacts(result))
+
+
+def _contacts(result: Result) -> dict[str, Array]:
+    """Return what contacts that only push did when the law was asked: 0 open, 1 slides, 2 sticks.
+
+    What its answer changes at that moment comes after.
+    """
+    told = result.provenance.get("contacts", {})
+    columns, numbers = {}, {"opens": 0.0, "slides": 1.0, "sticks": 2.0}
+    for name, begins in told.get("begin", {}).items():
+        mode = np.full(len(result.time), numbers[begins])
+        for t, contact, becomes in told["first"]:
+            if contact == name and becomes in numbers:
+                mode[result.time > t] = numbers[becomes]
+            elif contact == name:  # it strikes, and sticks unless it is told to slide or open
+                mode[result.time > t] = 2.0
+        columns[f"contact.{name}"] = mode
+    return columns
 
 
 def column_units(labels: Labels) -> dict[str, str]:

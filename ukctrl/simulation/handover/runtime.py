@@ -76,6 +76,11 @@ class Runtime:
         self.end = self.t + scenario.timing.duration - SAME * scenario.timing.sample
         """Time before which the last tick of a run of the scenario lies [s]."""
         dynamics = Dynamics(robot, task.rank, task.gains)
+        self._touching = dynamics.contacts
+        ahead = law.keeper.robots if law.keeper is not None else ()
+        self._led = [each.contacts for each in ahead if each.contacts is not None]
+        self.contacts = () if self._touching is None else self._touching.names
+        """Names of the contacts that only push, of which `step` can be told."""
         self._s, self._tick, self._begin = dynamics.snapshot, law.tick(dynamics), law.memory
         self._memory, self._rate = np.zeros((2, len(law.memory)))
         self._clock = np.zeros(1)
@@ -130,13 +135,28 @@ class Runtime:
         """Forget what was learnt and when the last tick was; the task starts anew."""
         self._memory[:], self._rate[:], self._clock[0] = self._begin, 0.0, self.t
         self._at = -math.inf
+        self._feel(np.full(len(self.contacts), 2.0))
+
+    def _feel(self, contacts: ArrayLike) -> None:
+        """Let the robots of the law have contacts that do this."""
+        if self._touching is None:
+            if np.size(contacts):
+                raise InputError(
+                    "contacts must be left out: the robot has none that only push (with mu)."
+                )
+            return
+        self._touching.set_modes(contacts)
+        for other in self._led:
+            other.follow(self._touching)
 
     @property
     def memory(self) -> Array:
         """What the law remembers, such as integrals, at the last tick."""
         return self._memory.copy()
 
-    def step(self, t: float, q: ArrayLike, v: ArrayLike) -> Array:
+    def step(
+        self, t: float, q: ArrayLike, v: ArrayLike, contacts: ArrayLike | None = None
+    ) -> Array:
         """Return the input to hold until the next tick.
 
         The law's memory advances by the time that has passed since the last call, as it does in a
@@ -147,6 +167,9 @@ class Runtime:
             t: Time since the task's zero, which grows from call to call [s].
             q: Measured configuration, shape ``(nq,)`` [rad, m].
             v: Measured velocity, shape ``(nv,)`` [rad/s, m/s].
+            contacts: What the contacts of `contacts` do: 0 open, 1 slides, 2 sticks; absent: what
+                they did at the last step, and at the first all stick. Those that the law plans to
+                lift are open to it meanwhile.
 
         Returns:
             The inputs, shape ``(nu,)`` [N m, N].
@@ -155,13 +178,15 @@ class Runtime:
             ShapeError: ``q`` or ``v`` does not have the shape of the robot.
             NotFinite: The input would not be finite.
             InfeasibleConstraint: The task asks for what the motors cannot give.
-            InputError: Time runs backwards; ``q`` or ``v`` is not finite.
+            InputError: Time runs backwards; ``q`` or ``v`` is not finite; there are other contacts.
         """
         if not t > self._at:
             raise InputError(
                 f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
                 "Call restart() to begin the task anew."
             )
+        if contacts is not None:
+            self._feel(contacts)
         self._measured.at(t, q, v)
         self._at = t
         return self._tick.u.copy()
@@ -229,13 +254,19 @@ def replay(runtime: Runtime, motion: AnyPath) -> Replay:
                 "of a motion."
             )
         columns[key] = np.column_stack([table[name] for name in chosen])
+    feet = [f"contact.{name}" for name in runtime.contacts]
+    told = bool(feet) and set(feet) <= set(table)
+    felt = np.column_stack([table[name] for name in feet]) if told else None
     runtime.restart()
     worst, at, spent = 0.0, float("nan"), list[float]()
     times = table["time"]
     times = times[: int(np.count_nonzero(times < runtime.end))]  # at the end no tick is due
-    for t, q, v, u in zip(times.tolist(), columns["q"], columns["v"], columns["u"], strict=False):
+    for k, (t, q, v, u) in enumerate(
+        zip(times.tolist(), columns["q"], columns["v"], columns["u"], strict=False)
+    ):
+        now = None if felt is None else felt[k]
         began = time.perf_counter()
-        answer = runtime.step(t, q, v)
+        answer = runtime.step(t, q, v, now)
         spent.append(time.perf_counter() - began)
         apart = np.abs(answer - u)
         difference = max_abs(np.where(np.isnan(apart), np.inf, apart))

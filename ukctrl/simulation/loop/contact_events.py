@@ -91,6 +91,7 @@ class ContactEvents:
     def __init__(self, others: Sequence[Contacts]) -> None:
         self._others = others
         self._times: deque[float] = deque(maxlen=CHANGES)
+        self.begun: dict[str, str] = {}
         self.changes: list[Change] = []
         self.count = 0
         self.lost = 0.0
@@ -99,7 +100,8 @@ class ContactEvents:
     def told(self) -> dict[str, Any]:
         """Return what a result says of it."""
         changes = [[*change] for change in self.changes]
-        return {"changes": self.count, "impact_loss": self.lost, "first": changes}
+        counted = {"changes": self.count, "impact_loss": self.lost, "first": changes}
+        return {"begin": self.begun, **counted}
 
     def begin(self, dynamics: Dynamics, t: float, q: Vector, v: Vector) -> None:
         """Find how contacts are at the start: open above the ground, else closed.
@@ -124,6 +126,8 @@ class ContactEvents:
                 own.state[c, FLOOR] -= DOWN if height > TOUCHES or rate > 0.0 else 0.0
             elif own.mu[c] == 0.0 or slips > TOUCHES:
                 own.state[c, MODE] = SLIDES
+        modes = zip(own.names, own.state[:, MODE].tolist(), strict=True)
+        self.begun = {name: WORDS[mode] for name, mode in modes}
         self._lead(own)
 
     def settled(
