@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csc_matrix
 
-from ukctrl.control.allocation.within_limits import FEASIBLE, PROXIMAL, SETTLED
+from ukctrl.core.algebra.nearest_within import FEASIBLE, PROXIMAL, SETTLED
 from ukctrl.core.arrays import Matrix, Vector
 
 SIZES = ((4, 1), (7, 3), (12, 6), (18, 6), (36, 12))

@@ -10,7 +10,6 @@ from ukctrl.control.allocation.within_limits import (
     Box,
     Problem,
     carrying_input,
-    highest,
     least_squares,
     nearest,
     relaxed,
@@ -318,7 +317,6 @@ def test_a_robot_without_any_limit_is_refused():
 def test_empty_boxes_are_told_from_full_ones():
     empty = Box(np.eye(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     assert nearest(empty, np.zeros(2)) is None
-    assert highest(np.ones(2), empty) is None
     nowhere = Box(np.zeros((1, 2)), np.array([1.0]), np.array([2.0]))
     assert least_squares(np.eye(2), np.ones(2), nowhere) is None
     anywhere = Box(np.eye(2), np.full(2, -np.inf), np.full(2, np.inf))

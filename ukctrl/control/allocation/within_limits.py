@@ -1,13 +1,7 @@
-r"""Inputs within limits: the largest share of a demand, or levels of rows as far as they go.
+"""Inputs within limits: the largest share of a demand, or levels of rows as far as they go.
 
-Both are quadratic programs with bounds, $\min \tfrac12 x^\top P x + q^\top x$ with
-$l \le C x \le h$, solved by DAQP, a dual active-set method: exact to rounding, and a few
-microseconds at the sizes of robots. A ``P`` that is not definite is met by proximal steps, which
-end at an exact solution.
-
-References:
-    Arnström, Bemporad & Axehill, "A dual active-set solver for embedded quadratic programming using
-    recursive LDL^T updates", IEEE T. Automatic Control 67(8), 2022.
+Both are lexicographic programs with bounds, solved by our own dual active-set method
+(`ukctrl.core.algebra.lexicographic`), exact to rounding, in machine code.
 """
 
 from __future__ import annotations
@@ -17,24 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.algebra.lexicographic import FELT, lexicographic, solve_lexicographic
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 
-UNLIMITED = 1e30
-"""How the solver writes infinity."""
-FEASIBLE = 1e-11
-"""By how much bounds may be exceeded, of rows of unit length."""
-PROXIMAL, SETTLED = 1e-4, 1e-13
-"""Weight of the proximal steps where ``P`` is singular, of a ``P`` of order one, and the change of
-``x`` at which they have converged."""
-FELT = 1e-9
-"""Rows feel a direction whose singular value is more than this part of the largest."""
-SLIGHT = 1e-6
-"""What directions cost that no row feels, of a cost of order one, where proximal steps fail."""
-SOLVED = (1, 2)
-"""Exit flags of a solution."""
+
 
 
 class Box(NamedTuple):
@@ -50,57 +32,22 @@ class Box(NamedTuple):
 
 def nearest(box: Box, q: Vector) -> Vector | None:
     r"""Return the ``x`` in the box that is nearest to ``-q``; None where the box is empty."""
-    return _solved(np.eye(len(q)), q, box, 0.0)
+    return _solved(np.zeros((0, len(q))), np.zeros(0), -q, box)
 
 
 def least_squares(X: Matrix, r: Vector, box: Box) -> Vector | None:
-    r"""Return an ``x`` in the box with the least ``|X x - r|``; None where the box is empty."""
-    U, sigma, Vt = np.linalg.svd(X)
-    count = int(np.sum(sigma > FELT * (sigma[0] if len(sigma) else 0.0)))
-    lengths = np.full(len(Vt), sigma[0] if count else 1.0)
-    lengths[:count] = sigma[:count]
-    T = Vt.T / lengths  # in these coordinates the cost is a sum of squares
-    cost = np.zeros(len(Vt))
-    cost[:count] = 1.0
-    target = np.zeros(len(Vt))
-    target[:count] = U[:, :count].T @ r
-    firm = count == len(Vt)
-    room = Box(box.C @ T, *box[1:])
-    z = _solved(np.diag(cost), -target, room, 0.0 if firm else PROXIMAL)
-    if z is None and not firm:  # the proximal steps did not settle
-        cost[count:] = SLIGHT
-        z = _solved(np.diag(cost), -target, room, 0.0)
-    return None if z is None else T @ z
+    r"""Return the least ``x`` in the box with the least ``|X x - r|``; None where it is empty."""
+    return _solved(X, r, np.zeros(X.shape[1]), box)
 
 
-def highest(direction: Vector, box: Box) -> Vector | None:
-    r"""Return an ``x`` in the box with the greatest ``direction' x``; None where it is empty."""
-    n = len(direction)
-    return _solved(np.zeros((n, n)), -direction / np.linalg.norm(direction), box, PROXIMAL)
-
-
-def _solved(P: Matrix, q: Vector, box: Box, proximal: float) -> Vector | None:
-    import daqp
-
-    lengths = np.sqrt(np.einsum("ij,ij->i", box.C, box.C))
-    at = np.flatnonzero((lengths > 0.0) & (np.isfinite(box.low) | np.isfinite(box.high)))
-    if (~(lengths > 0.0) & ((box.low > FEASIBLE) | (box.high < -FEASIBLE))).any():
+def _solved(X: Matrix, r: Vector, near: Vector, box: Box) -> Vector | None:
+    still = ~box.C.any(axis=1)
+    if (still & ((box.low > 0.0) | (box.high < 0.0))).any():
         return None
-    if not at.size:
-        at = np.zeros(0, dtype=np.intp)
-    scale = lengths[at]
-    x, _, flag, _ = daqp.solve(
-        P,
-        q,
-        np.ascontiguousarray(box.C[at] / scale[:, None]),
-        np.clip(box.high[at] / scale, -UNLIMITED, UNLIMITED),
-        np.clip(box.low[at] / scale, -UNLIMITED, UNLIMITED),
-        np.zeros(len(at), dtype=np.intc),
-        primal_tol=FEASIBLE,
-        eps_prox=proximal,
-        eta_prox=SETTLED,
-    )
-    return np.asarray(x, dtype=np.float64) if flag in SOLVED else None
+    ends = np.full(min(len(r), 1), len(r))
+    given = X, r, ends, np.ones(len(r)), np.eye(len(near)), near, np.ascontiguousarray(box.C), FELT
+    x = np.empty(len(near))
+    return x if solve_lexicographic(lexicographic(*given), box.low, box.high, x) else None
 
 
 def _room(C: Matrix, u: Vector, low: Vector, high: Vector) -> Box:
@@ -112,18 +59,6 @@ def stacked(*boxes: Box) -> Box:
     """Return what lies in all boxes."""
     C, low, high = (np.concatenate(parts) for parts in zip(*boxes, strict=True))
     return Box(C, low, high)
-
-
-def within(box: Box, S: Matrix, Z: Matrix, w: Vector) -> Box:
-    """Return the ``x`` with which ``w + Z x`` lies in a box of ``S w``.
-
-    Bounds that only rounding would move are left out: the ``w`` that took the other directions
-    obeys them, to rounding, and scaled to unit length that rounding would leave no room.
-    """
-    rows, at = box.C @ S, box.C @ (S @ w)
-    C = rows @ Z
-    felt = np.linalg.norm(C, axis=1) > FELT * np.linalg.norm(rows, axis=1)
-    return Box(C[felt], (box.low - at)[felt], (box.high - at)[felt])
 
 
 INWARD = 1e-10
@@ -211,11 +146,11 @@ def _share(
     """
     k = N.shape[1]
     if k:
-        # The solver looks for s * most, beside which z is of order one however large the demand.
+        # What is looked for is s * most, beside which z is of order one however large the demand.
         most = float(np.linalg.norm(step) / np.linalg.norm(N)) or 1.0
-        C = np.vstack([np.column_stack([N, step / most]), np.eye(k + 1)[-1]])
-        box = Box(C, np.append(low - none, 0.0), np.append(high - none, most))
-        x = highest(np.eye(k + 1)[-1], box)
+        C, last = np.column_stack([N, step / most]), np.eye(k + 1)[-1:]
+        box = Box(np.vstack([C, last]), np.append(low - none, 0.0), np.append(high - none, most))
+        x = least_squares(last, np.full(1, most), box)
         if x is not None:
             return float(np.clip(x[-1] / most, 0.0, 1.0)), x[:-1]
     at = none + N @ z
@@ -235,11 +170,6 @@ def relaxed(
 ) -> Vector:
     """Return the input within limits that serves the levels in their order, nearest to ``u0``.
 
-    A lexicographic quadratic program: level by level, the rows come as close as the limits and the
-    levels before let them. What a level reaches is then kept exactly, by letting later levels move
-    only in what it does not feel; within that, the limits leave later levels less, but never
-    nothing.
-
     Args:
         problem: Rows, highest priority first, the metric and the limits.
         d: Demand on them, shape ``(m,)``.
@@ -249,29 +179,9 @@ def relaxed(
         kept: What the inputs obey beside the limits, whatever the levels want; absent: nothing.
     """
     H, S, u0, low, high, _ = problem
-    box = Box(np.eye(len(u0)), low - u0, high - u0)
-    if kept is not None:
-        at = kept.C @ u0
-        box = stacked(box, Box(kept.C, kept.low - at, kept.high - at))
-    w, Z = np.zeros(len(u0)), np.eye(len(u0))
-    rows, first = H @ S / scale[:, None], 0
-    for last in ends.tolist():
-        X = rows[first:last] @ Z
-        missing = (d[first:last] - H[first:last] @ (u0 + S @ w)) / scale[first:last]
-        size = max_abs(np.linalg.norm(rows[first:last], axis=1))
-        first = last
-        if not Z.shape[1]:
-            break
-        room = within(box, S, Z, w)
-        y = least_squares(X, missing, room)
-        if y is None and kept is not None:  # by rounding: what is kept goes before the level
-            y = nearest(room, Z.T @ w)
-        if y is not None:
-            w = w + Z @ y
-        _, sigma, Qt = np.linalg.svd(X)
-        Z = Z @ Qt[int(np.sum(sigma > rank.servo * size)) :].T
-    if Z.shape[1]:
-        y = nearest(within(box, S, Z, w), Z.T @ w)
-        if y is not None:
-            w = w + Z @ y
-    return np.clip(u0 + S @ w, low, high)
+    box = Box(np.eye(len(u0)), low, high)
+    box = box if kept is None else stacked(box, kept)
+    given = np.ascontiguousarray(H), d, ends, scale, S, u0, box.C, float(rank.servo)
+    u = np.empty(len(u0))
+    solve_lexicographic(lexicographic(*given), box.low, box.high, u)
+    return np.clip(u, low, high)

@@ -14,14 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.allocation.within_limits import (
-    FELT,
-    Box,
-    least_squares,
-    nearest,
-    stacked,
-    within,
-)
+from ukctrl.control.allocation.within_limits import Box, nearest, stacked
+from ukctrl.core.algebra.lexicographic import FELT, lexicographic, solve_lexicographic
 from ukctrl.core.arrays import Matrix, Vector
 
 ROOM = 1e-9
@@ -45,38 +39,19 @@ def given_way(
         least: Their bounds, shape ``(k,)``.
         levels: Their numbers, the level that gives way last first.
     """
-    reduced, missed = least.copy(), np.zeros(len(least))
-    if not is_empty(stacked(limits, above(C, least))):
-        return reduced, missed
-    room, u = limits, np.zeros(C.shape[1])
-    Z = np.eye(len(u))
-    for rows in levels:
-        count, free = len(rows), Z.shape[1]
-        slack = np.hstack([np.zeros((count, free)), np.eye(count)])
-        left = within(room, np.eye(len(u)), Z, u)
-        wide = left._replace(C=np.hstack([left.C, np.zeros((len(left.C), count))]))
-        asked = above(np.hstack([C[rows] @ Z, np.eye(count)]), least[rows] - C[rows] @ u)
-        x = least_squares(slack, np.zeros(count), stacked(wide, asked))
-        y = nearest(left, np.zeros(free)) if x is None else x[:free]  # None by rounding
-        u = u if y is None else u + Z @ y
-        less = np.maximum(least[rows] - C[rows] @ u, 0.0)
-        size = ROOM * (np.abs(least[rows]) + np.abs(C[rows]) @ np.abs(u) + 1.0)
-        missed[rows] = np.where(less > size, less, 0.0)
-        reduced[rows] = least[rows] - less - size
-        room = stacked(room, above(C[rows], reduced[rows]))
-        Z = unfelt(C[rows[less > size]] @ Z, Z)  # what gave way stays where it is
-    # A degenerate program may be solved to 1e-8 only: the input that it gave is left in any case.
-    u = u if (found := nearest(limits, -u)) is None else found
-    return np.minimum(reduced, C @ u), missed
-
-
-def unfelt(rows: Matrix, Z: Matrix) -> Matrix:
-    """Return the directions among the columns of ``Z`` that no row feels, rows being of those."""
-    if not rows.size:
-        return Z
-    _, sigma, Qt = np.linalg.svd(rows)
-    left: Matrix = Z @ Qt[int(np.sum(sigma > FELT * sigma[0])) :].T
-    return left
+    (k, nu), order = C.shape, np.concatenate(levels)
+    slack = np.eye(nu + k)[nu + order]
+    box = stacked(Box(np.eye(nu, nu + k), limits.low, limits.high), above(np.hstack([C, np.eye(k)]), least))
+    ends = np.cumsum([len(level) for level in levels])
+    lex = lexicographic(slack, np.zeros(k), ends, np.ones(k), np.eye(nu + k), np.zeros(nu + k), box.C, FELT)
+    x = np.zeros(nu + k)
+    ok = solve_lexicographic(lex, box.low, box.high, x)
+    if not ok: print('not ok')
+    u = np.clip(x[:nu], limits.low, limits.high)
+    less = np.maximum(least - C @ u, 0.0)
+    size = ROOM * (np.abs(least) + np.abs(C) @ np.abs(u) + 1.0)
+    missed = np.where(less > size, less, 0.0)
+    return np.minimum(least - less - size, C @ u), missed
 
 
 def above(C: Matrix, least: Vector) -> Box:

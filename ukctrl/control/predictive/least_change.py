@@ -16,11 +16,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.allocation.within_limits import FEASIBLE, SOLVED, UNLIMITED
+from ukctrl.core.algebra.nearest_within import FEASIBLE
 from ukctrl.core.arrays import Matrix, Vector
 
-INFEASIBLE, UNFINISHED = -1, -4
-"""Exit flags: no ``z`` is within the limits; the iterations were used up."""
+UNLIMITED = 1e30
+"""How the solver writes infinity."""
+SOLVED, INFEASIBLE, UNFINISHED = (1, 2), -1, -4
+"""Exit flags: a solution; no ``z`` is within the limits; the iterations were used up."""
 UPPER, LOWER, GIVES = 1, 3, 8
 """The solver's words for a limit that it begins with as active, and for one that may give way."""
 
