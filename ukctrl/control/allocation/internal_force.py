@@ -17,11 +17,10 @@ from typing import Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control.allocation.reaction_kernels import Moving, squeezed
+from ukctrl.control.allocation.reaction_kernels import moving_of, squeezed, write_reactions
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.grip import Lengths, drop_lost
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.extremes import first_largest, max_abs
@@ -52,26 +51,11 @@ class ReactionAnswer(NamedTuple):
 
 
 def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
-    r"""Return the multipliers of the passive rows as an affine function of the input.
-
-    With $M = L L^\top$ and $Z = A_p L^{-\top}$ the reaction obeys
-    $Z^\top \lambda = L^\top a - L^{-1} (f - \mathrm{nle} + B u)$; of several solutions, where
-    rows are redundant, this is the one of least norm.
-    """
-    s, L, A_p = dynamics.snapshot, dynamics.L, dynamics.directions
-    Z = np.linalg.solve(L, A_p.T).T
-    lengths = np.linalg.norm(Z, axis=1)
-    scale = np.where(lengths > 0.0, lengths, 1.0)
-    U, sigma, Vt = np.linalg.svd(Z / scale[:, None], full_matrices=True)
-    rank = dynamics.passive_rank
-    inverse = U[:, :rank] / sigma[:rank] @ Vt[:rank] / scale[:, None]
-    pushed = np.linalg.solve(L, s.B)
-    free = L.T @ dynamics.a_free - np.linalg.solve(L, s.f + dynamics.nonideal - s.nle)
-    Lam = inverse @ (L.T @ dynamics.G - pushed)
-    could = Lengths(np.linalg.norm(inverse, axis=1), np.linalg.norm(pushed, axis=0))
-    drop_lost(Lam, could, dynamics.rank.servo)
-    shared: Vector = np.linalg.norm(U[:, rank:], axis=1)
-    return ReactionAnswer(inverse @ free, Lam, shared)
+    """Return the multipliers of the passive rows as an affine function of the input."""
+    m = len(dynamics.passive)
+    answer = ReactionAnswer(np.zeros(m), np.zeros((m, dynamics.robot.nu)), np.zeros(m))
+    write_reactions(moving_of(dynamics), float(dynamics.rank.servo), *answer)
+    return answer
 
 
 @spec
@@ -154,8 +138,7 @@ class BoundInternalForce:
         does not reach the reaction.
         """
         s, d, rtol = dynamics.snapshot, dynamics, float(dynamics.rank.servo)
-        passive, value = d.passive.rows.A, self._path.now[: len(self._at)]
-        moving = Moving(d.L, s.B, d.G, d.a_free, s.f, d.nonideal, s.nle, passive, d.ranks)
+        value, moving = self._path.now[: len(self._at)], moving_of(d)
 
         def care(code: int) -> None:
             u[:] = self._added(u, A, R, d)

@@ -14,6 +14,7 @@ from ukctrl.core.algebra.factorisation import (
     RowFactor,
     dot,
     factor_rows,
+    multiplied,
     solve_lower,
     solve_lower_columns,
     unit_rows,
@@ -21,10 +22,11 @@ from ukctrl.core.algebra.factorisation import (
 from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
 from ukctrl.core.algebra.least_input import Demand, quick_input
 from ukctrl.core.algebra.nearest_input import least_singular
-from ukctrl.core.algebra.products import column_lengths, times
+from ukctrl.core.algebra.products import column_lengths, times, weighted_columns, write_times
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating
+from ukctrl.mechanics.dynamics import Dynamics
 
 DEPENDS = 1e-9
 """Less than this is left of a unit row beside the others that it surely depends on."""
@@ -46,6 +48,56 @@ class Moving(NamedTuple):
     """Passive rows, shape ``(m, nv)``."""
     ranks: Indices
     """Their rank, in the first entry."""
+
+
+def moving_of(dynamics: Dynamics) -> Moving:
+    """Return the answer of a robot, in arrays that it overwrites."""
+    s, d = dynamics.snapshot, dynamics
+    return Moving(d.L, s.B, d.G, d.a_free, s.f, d.nonideal, s.nle, d.directions, d.ranks)
+
+
+@allocating
+def write_reactions(
+    moving: Moving, rtol: float, lam_free: Vector, Lam: Matrix, shared: Vector
+) -> None:
+    r"""Write the multipliers of all rows as an affine function of the input; see `ReactionAnswer`.
+
+    With $M = L L^\top$ and $Z = A_p L^{-\top}$ the reaction obeys
+    $Z^\top \lambda = L^\top a - L^{-1} (f - \mathrm{nle} + B u)$; of several solutions, where
+    rows are redundant, this is the one of least norm.
+    """
+    L, B, G, a_free, f, nonideal, nle, A_p, ranks = moving
+    (m, n), nu, rank = A_p.shape, B.shape[1], ranks[0]
+    if m == 0 or n == 0:
+        return
+    Z, lengths = weighted_columns(L, A_p).T.copy(), np.ones(m)
+    unit_rows(Z, np.zeros(m), lengths)
+    U, sigma, Vt = np.linalg.svd(Z, True)
+    inverse, could, motors = np.zeros((m, n)), np.empty(m), np.empty(nu)
+    for i in range(m):
+        length, lam_free[i] = lengths[i] if lengths[i] > 0.0 else 1.0, 0.0
+        shared[i] = np.sqrt(dot(U[i, rank:], U[i, rank:]))
+        for k in range(rank):
+            for c in range(n):
+                inverse[i, c] += U[i, k] / sigma[k] * Vt[k, c] / length
+        could[i] = np.sqrt(dot(inverse[i], inverse[i]))
+    push, moved, force = B.copy(), np.zeros((n, nu)), np.empty(n)
+    solve_lower_columns(L, push)
+    column_lengths(push, motors)
+    for c in range(n):
+        force[c] = f[c] + nonideal[c] - nle[c]
+    solve_lower(L, force)
+    for c in range(n):
+        force[c] = -force[c]
+        for d in range(c, n):
+            force[c] += L[d, c] * a_free[d]
+            for k in range(nu):
+                moved[c, k] += L[d, c] * G[d, k]
+        for k in range(nu):
+            moved[c, k] -= push[c, k]
+    write_times(inverse, moved, Lam)
+    multiplied(inverse, force, lam_free)
+    drop_lost(Lam, Lengths(could, motors), rtol)
 
 
 @allocating

@@ -156,8 +156,11 @@ def nothing_binds(
     low: Vector,
     high: Vector,
     account: Account,
-) -> bool:
-    """Write what must be kept; return whether an input does, with something to spare.
+    alert: Vector,
+) -> None:
+    """Write what must be kept, and whether an input must be looked at with care: 1, else 0.
+
+    It need not be where it does, with something to spare.
 
     Args:
         rows: Written at the state.
@@ -168,6 +171,7 @@ def nothing_binds(
         low: Lowest inputs.
         high: Highest inputs.
         account: Receives what is found.
+        alert: Receives whether, shape ``(1,)``.
     """
     clear = True
     for k in range(len(u)):
@@ -193,4 +197,4 @@ def nothing_binds(
         account.binding[i] = account.missed[i] = 0.0
         spare = gained - least
         clear = clear and spare >= (ALERT * account.size[k] if period > 0.0 else 0.0)
-    return clear
+    alert[0] = 0.0 if clear else 1.0

@@ -14,17 +14,18 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, final
 
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.allocation.internal_force import reaction_answer
+from ukctrl.control.allocation.reaction_kernels import Moving, moving_of, write_reactions
 from ukctrl.control.keep.keep import Cone, Keep, Kept
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Count, Listed, NonNegative, Quantity, Text, spec
 from ukctrl.core.program import Call, Step
@@ -33,7 +34,6 @@ from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, 
 from ukctrl.mechanics.constraints.contact import FACING, IN_FORCE, OPEN, STICKS, UP
 from ukctrl.mechanics.contacts import Contacts
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
-from ukctrl.robot.push_kernels import clear
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -97,12 +97,26 @@ def cone_margins(D: Matrix, shift: Vector, idle: Vector, reaction: Vector, h: Ve
 
 
 @compiled
-def all_inside(h: Vector, margin: Vector, looked: Vector) -> bool:
-    """Return whether all cones are kept, or have been looked at in this tick already."""
-    inside = True
+def look_inside(h: Vector, margin: Vector, alert: Vector) -> None:
+    """Write 1 where some cone is not kept."""
     for i in range(len(h)):
-        inside = inside and h[i] >= margin[i]
-    return inside or looked[0] != 0.0
+        if not h[i] >= margin[i]:
+            alert[0] = 1.0
+
+
+@allocating
+def cone_gains(
+    moving: Moving, rtol: float, D: Matrix, free: Vector, per_input: Matrix, shared: Vector, C: Matrix, force: Vector
+) -> None:
+    """Write what ``D lam`` gains per input, into the last rows of ``C``, and what it is without."""
+    write_reactions(moving, rtol, free, per_input, shared)
+    first = len(C) - len(D)
+    for i in range(len(D)):
+        force[i] = dot(D[i], free)
+        for k in range(C.shape[1]):
+            C[first + i, k] = 0.0
+            for r in range(len(free)):
+                C[first + i, k] += D[i, r] * per_input[r, k]
 
 
 @final
@@ -114,7 +128,6 @@ class Loads:
         names: What it is called within the block.
         units: Their units.
         least: What ``D lam`` must reach, shape ``(r,)``.
-        looked: Not zero where the program of this tick was solved already, shape ``(1,)``.
     """
 
     def __init__(self, cones: Sequence[tuple[int, Cone]]) -> None:
@@ -127,7 +140,6 @@ class Loads:
         normal = np.array([name.endswith(".normal") for name in self.names])
         self._shift: Vector = np.where(normal, [-cone.least for _, cone, *_ in rows], 0.0)
         self.least: Vector = self.margin - self._shift
-        self.looked = np.zeros(1)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -164,19 +176,26 @@ class Loads:
         D, steps = self.rows(dynamics.contacts)
         force = dynamics.reaction_steps(a, u, np.zeros(len(a)), reaction)
         left = Call(cone_margins, D, self._shift, self.margin, reaction, h)
-        return D, (Call(clear, self.looked), *force, *steps, left)
+        return D, (*force, *steps, left)
 
-    def check_step(self, h: Vector, care: Callable[[int], None]) -> Step:
-        """Return what looks whether an input, of which no one has taken care yet, keeps all."""
-        return Call(all_inside, h, self.margin, self.looked, fault=care)
+    def look_step(self, h: Vector, alert: Vector) -> Step:
+        """Return what writes 1 where an input does not keep all."""
+        return Call(look_inside, h, self.margin, alert)
 
+    def gains(
+        self, dynamics: Dynamics, D: Matrix, before: int
+    ) -> tuple[Matrix, Vector, tuple[Step, ...]]:
+        """Return what ``D lam`` gains per input, below rows that others write, and without any.
 
-def gains(dynamics: Dynamics, D: Matrix) -> tuple[Matrix, Vector]:
-    """Return what ``D lam`` gains per input, shape ``(r, nu)``, and what it is without any."""
-    if not len(D):
-        return np.zeros((0, dynamics.robot.nu)), np.zeros(0)
-    free, per_input, _ = reaction_answer(dynamics)
-    return D @ per_input, D @ free
+        And what writes it. Shapes are ``(before + r, nu)`` and ``(r,)``.
+        """
+        C, force = np.zeros((before + len(D), dynamics.robot.nu)), np.zeros(len(D))
+        if not len(D):
+            return C, force, ()
+        moving, m = moving_of(dynamics), D.shape[1]
+        found = np.zeros(m), np.zeros((m, C.shape[1])), np.zeros(m)
+        rtol = float(dynamics.rank.servo)
+        return C, force, (Call(cone_gains, moving, rtol, D, *found, C, force),)
 
 
 class _NoRows(Constraint):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from ukctrl.control.allocation.input_limits import InputLimits
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
-from ukctrl.control.allocation.within_limits import Box, Problem, relaxed
+from ukctrl.control.allocation.within_limits import Box
 from ukctrl.control.keep.barriers import (
     Account,
     Barriers,
@@ -20,28 +19,22 @@ from ukctrl.control.keep.barriers import (
     look_back,
     nothing_binds,
 )
-from ukctrl.control.keep.contact_forces import Loads, gains
+from ukctrl.control.keep.contact_forces import Loads
 from ukctrl.control.keep.keep import Keep, Kept
-from ukctrl.control.keep.program import ROOM, Indices, above, conflicting_set, given_way
+from ukctrl.control.keep.kept_input import Ahead, Bounds, Moved, Place, Served, kept_input
+from ukctrl.control.keep.program import Yielding, conflicting_set
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.contacts import Contacts
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import Robot
-
-PASSES = 6
-"""So often at most the end of a tick is predicted anew, each time with the input found before."""
-SAME = 1e-8
-"""A prediction that changes by less than this part of what is asked needs no further pass."""
-AT = 1e-7
-"""A row binds within this part of its terms."""
+from ukctrl.robot import Robot, Snapshot
 
 
 class CannotBeKept(InfeasibleConstraint):
@@ -84,7 +77,6 @@ class Keeper:
         order: Order | None = None,
         metric: AnyMetric = "effort",
     ) -> None:
-        importlib.import_module("daqp")  # now, so that no tick waits for it, or finds it missing
         self._task, self.servo, self._keeps = task, servo, tuple(keeps)
         self._kept = tuple(self._read(keeps, task))
         self.period = float(task.period or 0.0)
@@ -113,18 +105,18 @@ class Keeper:
             np.array([side.brake for _, side in sides]),
             np.array([held_share(pole * self.period) for pole in poles]),
         )
-        self._levels = _levels(keeps, owner)
-        self._firm = np.array([not keeps[k].gives_way for k in owner], dtype=bool)
+        self._yielding = _yielding(keeps, owner)
         found, count = np.zeros((5, len(owner))), len(sides)
         others = np.zeros(len(servo)), *np.zeros((2, len(self.stack)))
         self.account = Account(*found, *others)
         self.account.least[count:] = self.loads.least
         self._of_rows, self._forces = Account(*found[:, :count], *others), found[0, count:]
         self._limits, self._metric = self._limits_of(task), InputMetric(metric, task)
-        self._order = Ordered(order, servo) if len(servo) else None
-        self._scale = np.zeros(0)
-        if self._order is not None:
-            self._scale = row_scale(servo, self._metric, task)[self._order.rows]
+        self._order = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        if len(servo):
+            levels = Ordered(order, servo)
+            scale = row_scale(servo, self._metric, task)[levels.rows]
+            self._order = levels.rows, levels.ends, scale
         self._ahead = Dynamics(task.robot, task.rank, task.gains) if self.period else None
         self._there = self.stack_on(task.robot)
 
@@ -178,95 +170,55 @@ class Keeper:
         yield Call(separate.acceleration, d.ties, d.a_free, d.G, u, a)
         D, forces = self.loads.steps(d, a, u, self._forces)
         yield from forces
+        alert = np.zeros(1)
         given = self.stack.rows, self.barriers, self.period, a, u, low, high, self._of_rows
-
-        def care(code: int) -> None:
-            self._keep(d, D, u, low, high)
-
-        yield Call(nothing_binds, *given, fault=care)
+        yield Call(nothing_binds, *given, alert)
         if forces:
-            yield self.loads.check_step(self._forces, care)
+            yield self.loads.look_step(self._forces, alert)
+        yield Steps(self._careful(d, D, u, low, high)).where(alert, 1.0)
         if slow:
             yield Call(copy_into, u, held[1, :-1])
             yield Call(copy_into, d.snapshot.clock, held[1, -1:])
 
-    def _keep(self, dynamics: Dynamics, D: Matrix, u: Vector, low: Vector, high: Vector) -> None:
-        """Write the input that keeps what is to be kept, and what that costs; ``D`` of forces."""
-        self.loads.looked[0] = 1.0
-        if not np.isfinite(u).all():
-            return  # of which the loop complains
-        wanted, account = u.copy(), self.account
-        rows, (row, sign, *_) = self.stack.rows, self.barriers
-        per_force, force = gains(dynamics, D)
-        C = np.vstack([sign[:, None] * (rows.A[row] @ dynamics.G), per_force])
-        free = np.append(sign * (rows.A[row] @ dynamics.a_free - rows.b[row]), force)
-        size = np.abs(account.least) + np.abs(free) + 1e-300
-        limits = Box(np.eye(len(u)), low, high)
-        nearest = self._program(dynamics, wanted, low, high)
-        falls, missed = self._falls(dynamics, C @ wanted + free, wanted), np.zeros(len(C))
-        least = account.least - free + falls
-        inside = bool((wanted >= low).all() and (wanted <= high).all())
-        if inside and (C @ wanted >= least).all():
-            return
-        for _ in range(PASSES):
-            least = account.least - free + falls
-            reduced, missed = least, np.zeros(len(C))
-            u[:] = nearest(Box(*above(C, least)))
-            if (C @ u < least - ROOM * (size + np.abs(C) @ np.abs(u))).any():
-                reduced, missed = given_way(limits, C, least, self._levels)
-                if missed[self._firm].any():
-                    raise self._conflict(limits, C, least)
-                u[:] = nearest(Box(*above(C, reduced)))
-            before, falls = falls, self._falls(dynamics, C @ u + free, u)
-            if (np.abs(falls - before) <= SAME * size).all():
-                break
-        near = AT * (size + np.abs(C) @ np.abs(u))
-        account.binding[:] = C @ u - reduced <= near
-        account.missed[:] = missed
-        if self._order is not None:
-            A = self.servo.rows.A  # as the program was written with
-            account.given_up[:] = A @ (dynamics.G @ (wanted - u))
+    def _careful(
+        self, dynamics: Dynamics, D: Matrix, u: Vector, low: Vector, high: Vector
+    ) -> Iterator[Step]:
+        """Yield what writes the input that keeps what is to be kept; ``D`` is of forces."""
+        d, s, count = dynamics, dynamics.snapshot, len(self.barriers.row)
+        C, force, steps = self.loads.gains(d, D, count)
+        yield from steps
+        S, steps = self._metric.freedom_steps(d)
+        yield from steps
+        yield from self.servo.steps(s).every
+        served = Served(self.servo.rows.A, *self._order, S, float(self._task.rank.servo))
+        bounds = Bounds(low, high, C, np.zeros(len(C)))
+        robot = Moved(d.ties, d.a_free, d.G, d.L, d.motors)
+        ahead, inside = self._predicting(s, u)
+        given = self.stack.rows, self.barriers, self.account, robot, ahead, served
 
-    def _falls(self, dynamics: Dynamics, now: Vector, u: Vector) -> Vector:
-        """Return what each row loses until the end of the tick, by a prediction of it: on average,
-        or of a row of the acceleration itself at the most.
+        def contradicted(code: int) -> Exception:
+            return self._conflict(bounds)
 
-        The weights and stages are those of Nyström's method of order 4.
-        """
-        if self._ahead is None:
-            return np.zeros(len(now))
-        s, period, robot, ahead = dynamics.snapshot, self.period, dynamics.robot, self._ahead
-        row, sign, first = self.barriers.row, self.barriers.sign, dynamics.acceleration(u)
-        loses, most, a = np.zeros(len(now)), np.zeros(len(row)), first
-        rowwise = slice(len(row))
-        for part, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-            step, pull = part * period, a if part == 1.0 else first
-            way = step * (s.v + 0.5 * step * pull)
-            ahead.move(s.t + step, robot.integrate(s.q, way), s.v + step * a)
-            rows, a = self._there.write(ahead.snapshot), ahead.acceleration(u)
-            less = now[rowwise] - sign * (rows.A[row] @ a - rows.b[row])
-            loses[rowwise] += weight / 6.0 * less
-            most = np.maximum(most, less)
-        loses[rowwise] = np.where(self.barriers.degree == 0, most, loses[rowwise])
-        return np.maximum(loses, 0.0)
+        yield Call(
+            kept_input, *given, self._yielding, bounds, force, u, fault=contradicted, inside=inside
+        )
 
-    def _program(
-        self, dynamics: Dynamics, wanted: Vector, low: Vector, high: Vector
-    ) -> Callable[[Box], Vector]:
-        """Return what finds the input in a box that costs the servo rows least, and is nearest to
-        another.
-        """
-        S, nu = self._metric.freedoms(dynamics), len(wanted)
-        H, ends = np.zeros((0, nu)), np.zeros(0, dtype=np.int64)
-        if self._order is not None:
-            A = self.servo.write(dynamics.snapshot).A
-            H, ends = dynamics.servo_matrix(A)[self._order.rows], self._order.ends
-        problem, d, rank = Problem(H, S, wanted, low, high, len(H)), H @ wanted, self._task.rank
-        return lambda kept: relaxed(problem, d, ends, self._scale, rank, kept)
+    def _predicting(self, s: Snapshot, u: Vector) -> tuple[Ahead, Steps]:
+        """Return what predicts the end of a tick that begins at a state."""
+        here, blocks = Place(s.clock, s.q, s.v), self._task.robot.structure.configurations
+        rows, a, steps = self._there.rows, np.zeros(len(s.v)), Steps(())
+        there = here
+        if self._ahead is not None:
+            end = self._ahead.snapshot
+            there = Place(end.clock, end.q, end.v)
+            a, every = self._ahead.under(u, self._there.steps(end).every)
+            steps = Steps(every)
+        return Ahead(self.period, here, there, blocks, steps.lines, a, rows), steps
 
-    def _conflict(self, limits: Box, C: Matrix, least: Vector) -> CannotBeKept:
-        firm = np.flatnonzero(self._firm)
-        motors, rows = conflicting_set(limits, C[firm], least[firm])
+    def _conflict(self, bounds: Bounds) -> CannotBeKept:
+        firm = np.flatnonzero(self._yielding.firm)
+        limits = Box(np.eye(len(bounds.low)), bounds.low, bounds.high)
+        motors, rows = conflicting_set(limits, bounds.C[firm], bounds.least[firm])
         return CannotBeKept(
             [self.names[firm[i]] for i in rows], [self._limits.names[i] for i in motors]
         )
@@ -336,11 +288,10 @@ def after(unit: str, degree: int) -> str:
     return f"{base}/s^{power}".removesuffix("^1") if power else unit
 
 
-def _levels(keeps: Sequence[Keep], owner: Indices) -> list[Indices]:
-    """Return the quantities of every level, the one that gives way last first."""
+def _yielding(keeps: Sequence[Keep], owner: Indices) -> Yielding:
+    """Return the order in which quantities give way, the one that gives way last first."""
     orders = [place if keep.order is None else keep.order for place, keep in enumerate(keeps)]
-    firm = [(keep.gives_way, order) for keep, order in zip(keeps, orders, strict=True)]
-    return [
-        np.flatnonzero(np.isin(owner, [k for k, own in enumerate(firm) if own == level]))
-        for level in sorted(set(firm))
-    ]
+    last = [(keep.gives_way, order) for keep, order in zip(keeps, orders, strict=True)]
+    levels = np.array([sorted(set(last)).index(last[k]) for k in owner], dtype=np.int64)
+    firm = np.array([not keeps[k].gives_way for k in owner], dtype=bool)
+    return Yielding(np.argsort(levels, kind="stable"), np.cumsum(np.bincount(levels)), firm)

@@ -9,49 +9,90 @@ least squares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.allocation.within_limits import Box, nearest, stacked
+from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.algebra.lexicographic import FELT, lexicographic, solve_lexicographic
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.core.compiled import allocating, compiled
 
 ROOM = 1e-9
 """How much more than needed a row gives way, of its size, so that rounding leaves an input."""
-Indices = NDArray[np.intp]
+
+
+class Yielding(NamedTuple):
+    """In which order rows give way where no input obeys all of them."""
+
+    order: Indices
+    """Their numbers, level by level, the level that gives way last first, shape ``(k,)``."""
+    ends: NDArray[np.int64]
+    """One past the last of every level."""
+    firm: Flags
+    """Which must not, shape ``(k,)``."""
+
+
+@compiled
+def terms(x: Vector, y: Vector) -> float:
+    """Return the sum of the terms of ``x' y``, each without its sign."""
+    total = 0.0
+    for i in range(len(x)):
+        total += abs(x[i] * y[i])
+    return total
+
+
+@allocating
+def given_way(
+    low: Vector,
+    high: Vector,
+    C: Matrix,
+    least: Vector,
+    yielding: Yielding,
+    reduced: Vector,
+    missed: Vector,
+) -> None:
+    """Write bounds ``C u >= reduced`` that some input obeys, and how much less they are.
+
+    What a row misses is one more unknown, which a lexicographic program makes least.
+
+    Args:
+        low: Lowest inputs.
+        high: Highest inputs, such that there are some.
+        C: Rows to keep, shape ``(k, nu)``.
+        least: Their bounds, shape ``(k,)``.
+        yielding: In which order they give way.
+        reduced: Receives the bounds.
+        missed: Receives zeros where they are the same but for rounding.
+    """
+    k, nu = C.shape
+    n = nu + k
+    every, miss, bounds = np.eye(n), np.zeros((k, n)), np.full((2, n), np.inf)
+    for c in range(nu):
+        bounds[0, c], bounds[1, c] = low[c], high[c]
+    for i in range(k):
+        bounds[0, nu + i], miss[i, nu + yielding.order[i]] = least[i], 1.0
+        for c in range(nu):
+            every[nu + i, c] = C[i, c]
+    levels = miss, np.zeros(k), yielding.ends, np.ones(k), np.eye(n), np.zeros(n)
+    x = np.zeros(n)
+    solve_lexicographic(lexicographic(*levels, every, FELT), bounds[0], bounds[1], x)
+    u = x[:nu]
+    for c in range(nu):
+        u[c] = min(max(u[c], low[c]), high[c])
+    for i in range(k):
+        at = dot(C[i], u)
+        less = max(least[i] - at, 0.0)
+        size = ROOM * (abs(least[i]) + terms(C[i], u) + 1.0)
+        missed[i] = less if less > size else 0.0
+        reduced[i] = min(least[i] - less - size, at)
 
 
 def is_empty(box: Box) -> bool:
     """Return whether no input is in a box."""
     return nearest(box, np.zeros(box.C.shape[1])) is None
-
-
-def given_way(
-    limits: Box, C: Matrix, least: Vector, levels: Sequence[Indices]
-) -> tuple[Vector, Vector]:
-    """Return bounds ``C u >= least`` that some input obeys, and how much less they are.
-
-    Args:
-        limits: Of the motors, which some input obeys.
-        C: Rows to keep, shape ``(k, nu)``.
-        least: Their bounds, shape ``(k,)``.
-        levels: Their numbers, the level that gives way last first.
-    """
-    (k, nu), order = C.shape, np.concatenate(levels)
-    slack = np.eye(nu + k)[nu + order]
-    box = stacked(Box(np.eye(nu, nu + k), limits.low, limits.high), above(np.hstack([C, np.eye(k)]), least))
-    ends = np.cumsum([len(level) for level in levels])
-    lex = lexicographic(slack, np.zeros(k), ends, np.ones(k), np.eye(nu + k), np.zeros(nu + k), box.C, FELT)
-    x = np.zeros(nu + k)
-    ok = solve_lexicographic(lex, box.low, box.high, x)
-    if not ok: print('not ok')
-    u = np.clip(x[:nu], limits.low, limits.high)
-    less = np.maximum(least - C @ u, 0.0)
-    size = ROOM * (np.abs(least) + np.abs(C) @ np.abs(u) + 1.0)
-    missed = np.where(less > size, less, 0.0)
-    return np.minimum(least - less - size, C @ u), missed
 
 
 def above(C: Matrix, least: Vector) -> Box:

@@ -20,7 +20,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating
 
 FELT = 1e-9
-"""Rows feel a direction whose singular value is more than this part of the largest."""
+"""Rows feel a direction whose singular value is more than this part of the longest of them."""
 
 
 class Lexicographic(NamedTuple):
@@ -94,7 +94,7 @@ def lexicographic(
             U, sigma, Qt = np.linalg.svd(X[first:last] @ Z, True)
             firm = rank = 0
             for i in range(len(sigma)):
-                firm += int(sigma[i] > FELT * sigma[0])
+                firm += int(sigma[i] > FELT * longest)
                 rank += int(sigma[i] > rtol * longest)
             left = Z @ np.ascontiguousarray(Qt[rank:].T)
             T, P = Qt.T.copy(), U.T.copy()
