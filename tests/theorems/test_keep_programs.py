@@ -10,7 +10,13 @@ import pytest
 from scipy.optimize import linprog, minimize, nnls
 
 from ukctrl.control.allocation.within_limits import Box, Problem, nearest, relaxed, stacked
-from ukctrl.control.keep.program import above, conflicting_set, given_way, is_empty
+from ukctrl.control.keep.program import (
+    Yielding,
+    above,
+    conflicting_set,
+    given_way,
+    is_empty,
+)
 from ukctrl.core.algebra.rank_policy import RANK
 
 CHUNK = 100
@@ -58,6 +64,14 @@ def solved(program, H):
     problem = Problem(H, np.eye(len(wanted)), wanted, low, high, len(H))
     ends = np.array([len(H)] if len(H) else [], dtype=np.int64)
     return relaxed(problem, H @ wanted, ends, np.ones(len(H)), RANK, Box(*above(C, least)))
+
+
+def way_given(limits, C, least, levels):
+    """Return the bounds that give way and how much they are less."""
+    order, ends = np.concatenate(levels), np.cumsum([len(level) for level in levels])
+    yielding, found = Yielding(order, ends, np.zeros(len(C), dtype=bool)), np.zeros((2, len(C)))
+    given_way(limits.low, limits.high, C, least, yielding, *found)
+    return found
 
 
 def nearest_of_others(program, E=None):
@@ -121,7 +135,7 @@ def test_what_gives_way_first_misses_least_and_leaves_an_input(chunk):
         half = len(C) // 2
         limits = Box(np.eye(len(low)), low, high)
         levels = [np.arange(half), np.arange(half, len(C))]
-        reduced, missed = given_way(limits, C, least, levels)
+        reduced, missed = way_given(limits, C, least, levels)
         thin = 1e-10 * (1.0 + np.abs(reduced))
         assert not is_empty(stacked(limits, above(C, reduced - thin))), seed
         # Of a convex cost over a box the least slope is at a corner.
@@ -157,7 +171,7 @@ def test_rows_that_cannot_all_be_kept_give_way_level_by_level(seed):
     C, least = rng.standard_normal((4, nu)), rng.uniform(-1.0, 4.0, 4)
     limits = Box(np.eye(nu), np.full(nu, -0.5), np.full(nu, 0.5))
     levels = [np.array([0, 1]), np.array([2, 3])]
-    reduced, missed = given_way(limits, C, least, levels)
+    reduced, missed = way_given(limits, C, least, levels)
     box = stacked(limits, above(C, reduced - 1e-8))
     assert not is_empty(box)
     # The first level alone, as bounded least squares.

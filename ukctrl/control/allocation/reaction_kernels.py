@@ -21,7 +21,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
 from ukctrl.core.algebra.least_input import Demand, quick_input
-from ukctrl.core.algebra.nearest_input import least_singular
+from ukctrl.core.algebra.nearest_input import least_singular, outside
 from ukctrl.core.algebra.products import column_lengths, times, weighted_columns, write_times
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -225,16 +225,4 @@ def left_free(H: Matrix, rtol: float) -> Matrix:
     factor = factor_rows(rows, rtol)
     if factor.rank < m or not least_singular(factor) > rtol * np.sqrt(m):
         return np.zeros((nu, 0))
-    rest = np.eye(nu)
-    for i in range(nu):
-        for j in range(nu):
-            for k in range(m):
-                rest[i, j] -= factor.Q[k, i] * factor.Q[k, j]
-    basis = factor_rows(rest, 0.5 / nu)
-    if basis.rank != nu - m:
-        return np.zeros((nu, 0))
-    free = np.empty((nu, nu - m))
-    for c in range(nu):
-        for j in range(nu - m):
-            free[c, j] = basis.Q[j, c]
-    return free
+    return outside(factor)

@@ -17,8 +17,6 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 
 
-
-
 class Box(NamedTuple):
     """Bounds ``low <= C x <= high``; infinite where there are none."""
 

@@ -34,6 +34,7 @@ class Barriers(NamedTuple):
     row: NDArray[np.int64]
     """Row of the stack that it is made of."""
     sign: Vector
+    """1 or -1."""
     shift: Vector
     margin: Vector
     degree: NDArray[np.int64]

@@ -106,7 +106,14 @@ def look_inside(h: Vector, margin: Vector, alert: Vector) -> None:
 
 @allocating
 def cone_gains(
-    moving: Moving, rtol: float, D: Matrix, free: Vector, per_input: Matrix, shared: Vector, C: Matrix, force: Vector
+    moving: Moving,
+    rtol: float,
+    D: Matrix,
+    free: Vector,
+    per_input: Matrix,
+    shared: Vector,
+    C: Matrix,
+    force: Vector,
 ) -> None:
     """Write what ``D lam`` gains per input, into the last rows of ``C``, and what it is without."""
     write_reactions(moving, rtol, free, per_input, shared)

@@ -175,7 +175,7 @@ class Keeper:
         yield Call(nothing_binds, *given, alert)
         if forces:
             yield self.loads.look_step(self._forces, alert)
-        yield Steps(self._careful(d, D, u, low, high)).where(alert, 1.0)
+        yield Steps(self._careful(d, D, u, low, high)).where(alert, 1)
         if slow:
             yield Call(copy_into, u, held[1, :-1])
             yield Call(copy_into, d.snapshot.clock, held[1, -1:])
@@ -185,8 +185,8 @@ class Keeper:
     ) -> Iterator[Step]:
         """Yield what writes the input that keeps what is to be kept; ``D`` is of forces."""
         d, s, count = dynamics, dynamics.snapshot, len(self.barriers.row)
-        C, force, steps = self.loads.gains(d, D, count)
-        yield from steps
+        C, force, gains = self.loads.gains(d, D, count)
+        yield from gains
         S, steps = self._metric.freedom_steps(d)
         yield from steps
         yield from self.servo.steps(s).every

@@ -30,6 +30,9 @@ PASSES = 6
 """So often at most the end of a tick is predicted anew, each time with the input found before."""
 SAME = 1e-8
 """A prediction that changes by less than this part of what is asked needs no further pass."""
+SURE = 0.1
+"""Changes shrink from pass to pass by much the same factor; one that is foreseen to be so far below
+`SAME` is not looked at."""
 AT = 1e-7
 """A row binds within this part of its terms."""
 CONTRADICTED, UNPREDICTED = -1, -2
@@ -83,7 +86,7 @@ class Served(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What inputs must obey, ``C u >= least``, quantities to keep after forces; see `kept_input`."""
+    """What inputs obey: limits, and ``C u >= least`` of quantities, those of forces last."""
 
     low: Vector
     high: Vector
@@ -92,7 +95,9 @@ class Bounds(NamedTuple):
 
 
 @allocating
-def losses(ahead: Ahead, barriers: Barriers, robot: Moved, u: Vector, now: Vector, lost: Vector) -> bool:
+def losses(
+    ahead: Ahead, barriers: Barriers, robot: Moved, u: Vector, now: Vector, lost: Vector
+) -> bool:
     """Write what each row loses until the end of the tick, by a prediction of it: on average, or of
     a row of the acceleration itself at the most; return whether there is one.
 
@@ -142,11 +147,28 @@ def under(C: Matrix, u: Vector, free: Vector, now: Vector) -> None:
 
 
 @allocating
-def solve_within(lex: Lexicographic, lowest: Vector, highest: Vector, u: Vector) -> None:
-    """Write the input within limits that obeys all rows with bounds and serves the levels."""
-    solve_lexicographic(lex, lowest, highest, u)
-    for c in range(len(u)):
-        u[c] = min(max(u[c], lowest[c]), highest[c])
+def solve_within(
+    lex: Lexicographic, barriers: Barriers, least: Vector, limits: Matrix, u: Vector
+) -> None:
+    """Write the input within limits that obeys all rows with bounds and serves the levels.
+
+    Quantities of one row are one row with a lowest and a highest value; ``limits`` are those of
+    motors, rows and forces, and their first columns are there.
+    """
+    nu, n, count = len(u), len(barriers.row), limits.shape[1]
+    for i in range(nu, count):
+        limits[0, i], limits[1, i] = -np.inf, np.inf
+    for i in range(n):
+        at = nu + barriers.row[i]
+        if barriers.sign[i] > 0.0:
+            limits[0, at] = max(limits[0, at], least[i])
+        else:
+            limits[1, at] = min(limits[1, at], -least[i])
+    for i in range(n, len(least)):
+        limits[0, count - len(least) + i] = least[i]
+    solve_lexicographic(lex, limits[0], limits[1], u)
+    for c in range(nu):
+        u[c] = min(max(u[c], limits[0, c]), limits[1, c])
 
 
 @compiled
@@ -224,40 +246,42 @@ def kept_input(
     aim = np.empty(len(H))
     for i in range(len(H)):
         aim[i] = dot(H[i], wanted)
-    every, lowest, highest = np.eye(nu + k, nu), np.empty(nu + k), np.full(nu + k, np.inf)
+    every = np.concatenate((np.eye(nu), AG, C[n:]))
+    limits = np.empty((2, len(every)))
     for c in range(nu):
-        lowest[c], highest[c] = low[c], high[c]
-    for i in range(k):
-        copy_into(C[i], every[nu + i])
+        limits[0, c], limits[1, c] = low[c], high[c]
     lex = lexicographic(H, aim, served.ends, served.scale, served.S, wanted, every, served.rtol)
-    reduced = lowest[nu:]
+    reduced, change, falls = np.empty(k), 0.0, np.inf
     for _ in range(PASSES):
         for i in range(k):
             least[i] = reduced[i] = account.least[i] - free[i] + lost[i]
             missed[i], before[i] = 0.0, lost[i]
-        solve_within(lex, lowest, highest, u)
+        solve_within(lex, barriers, reduced, limits, u)
         if not all_above(C, least, size, u):
             given_way(low, high, C, least, yielding, reduced, missed)
             for i in range(k):
                 if yielding.firm[i] and missed[i] != 0.0:
                     return CONTRADICTED
-            solve_within(lex, lowest, highest, u)
+            solve_within(lex, barriers, reduced, limits, u)
+        if ahead.period == 0.0 or falls <= SAME:
+            break
         under(C, u, free, now)
         if not losses(ahead, barriers, robot, u, now, lost):
             return UNPREDICTED
-        same = True
+        earlier, change = change, 0.0
         for i in range(k):
-            same = same and abs(lost[i] - before[i]) <= SAME * size[i]
-        if same:
+            change = max(change, abs(lost[i] - before[i]) / size[i])
+        if change <= SAME:
             break
+        falls = change if earlier == 0.0 else change * change / (SURE * earlier)
     for i in range(k):
         spare = dot(C[i], u) - reduced[i]
         account.binding[i] = 1.0 if spare <= AT * (size[i] + terms(C[i], u)) else 0.0
         account.missed[i] = missed[i]
-    change, gone = np.zeros(rows.A.shape[1]), np.zeros(rows.A.shape[1])
     for c in range(nu):
         wanted[c] -= u[c]
-    acceleration(robot.ties, gone, robot.G, wanted, change)
+    gone = np.zeros(len(robot.a_free))
+    acceleration(robot.ties, np.zeros(len(gone)), robot.G, wanted, gone)
     for i in range(len(account.given_up)):
-        account.given_up[i] = dot(served.A[i], change)
+        account.given_up[i] = dot(served.A[i], gone)
     return 0

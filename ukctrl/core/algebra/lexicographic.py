@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import dot
+from ukctrl.core.algebra.factorisation import dot, factor_rows
+from ukctrl.core.algebra.nearest_input import least_singular, outside
 from ukctrl.core.algebra.nearest_within import PROXIMAL, Active, least_cost
 from ukctrl.core.algebra.products import times
 from ukctrl.core.arrays import Matrix, Vector
@@ -91,17 +92,8 @@ def lexicographic(
             longest = 0.0
             for i in range(first, last):
                 longest = max(longest, np.sqrt(dot(X[i], X[i])))
-            U, sigma, Qt = np.linalg.svd(X[first:last] @ Z, True)
-            firm = rank = 0
-            for i in range(len(sigma)):
-                firm += int(sigma[i] > FELT * longest)
-                rank += int(sigma[i] > rtol * longest)
-            left = Z @ np.ascontiguousarray(Qt[rank:].T)
-            T, P = Qt.T.copy(), U.T.copy()
-            for j in range(n):
-                unit = sigma[j] if j < firm else sigma[0] * np.sqrt(PROXIMAL)
-                for c in range(n):
-                    T[c, j] /= unit
+            firm, T, P, left = directions(X[first:last] @ Z, longest, rtol)
+            left = Z @ left
         lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2] = last, n, firm
         for j in range(firm):
             for i in range(first, last):
@@ -109,6 +101,46 @@ def lexicographic(
         _put_level(lex, level, moved, Z, Z @ T)
         Z, first = left, last
     return lex
+
+
+@allocating
+def directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matrix, Matrix, Matrix]:
+    """Return how many directions rows feel, coordinates, an aim, and what no lower level feels.
+
+    In coordinates, the columns of a square matrix, a least-squares misfit is a sum of squares of
+    the first, beside their aim ``P missing``; the others are so small that proximal steps suit.
+
+    Args:
+        Y: Rows, shape ``(m, n)``.
+        longest: Length of the longest of them before the levels above took what they feel.
+        rtol: What is felt by less than this part of it, lower levels may move.
+    """
+    m, n = Y.shape
+    small = longest * np.sqrt(PROXIMAL) if longest > 0.0 else 1.0
+    T, P, factor = np.zeros((n, n)), np.zeros((m, m)), factor_rows(Y, FELT)
+    sure = factor.rank == m and least_singular(factor) > max(rtol, FELT) * longest
+    left = outside(factor) if sure else T[:, :0].copy()
+    if sure and left.shape[1] == n - m:
+        for k in range(m - 1, -1, -1):  # T L = Q', column by column
+            P[k, factor.order[k]] = 1.0
+            for c in range(n):
+                T[c, k] = factor.Q[k, c]
+                for i in range(k + 1, m):
+                    T[c, k] -= T[c, i] * factor.L[i, k]
+                T[c, k] /= factor.L[k, k]
+        for j in range(m, n):
+            for c in range(n):
+                T[c, j] = left[c, j - m] / small
+        return m, T, P, left
+    U, sigma, Qt = np.linalg.svd(Y, True)
+    firm = rank = 0
+    for i in range(len(sigma)):
+        firm += int(sigma[i] > FELT * longest)
+        rank += int(sigma[i] > rtol * longest)
+    for j in range(n):
+        for c in range(n):
+            T[c, j] = Qt[j, c] / (sigma[j] if j < firm else small)
+    return firm, T, U.T.copy(), np.ascontiguousarray(Qt[rank:].T)
 
 
 @allocating
@@ -168,7 +200,7 @@ def solve_lexicographic(lex: Lexicographic, low: Vector, high: Vector, u: Vector
                 for j in range(firm):
                     target[j] += lex.aims[level, j, i] * left
             own = Active(
-                lex.active.count[level],
+                lex.active.total[level],
                 lex.active.row[level],
                 lex.active.sign[level],
                 lex.active.multiplier[level],
@@ -181,7 +213,7 @@ def solve_lexicographic(lex: Lexicographic, low: Vector, high: Vector, u: Vector
                         w[c] += lex.ways[level, c, j] * x[j]
             else:
                 found = False
-                own.count[0] = 0
+                own.total[0] = 0
         first = last
     for c in range(nu):
         u[c] = lex.u0[c] + dot(lex.S[c], w)

@@ -130,3 +130,22 @@ def least_singular(factor: RowFactor) -> float:
             column[i] = entry / L[i, i]
             total += column[i] * column[i]
     return float(1.0 / np.sqrt(total)) if total > 0.0 else 1.0
+
+
+@allocating
+def outside(factor: RowFactor) -> Matrix:
+    """Return orthonormal columns of all that independent rows do not span, shape ``(n, n - m)``.
+
+    None where that is not sure.
+    """
+    (m, n), rest = factor.Q.shape, np.eye(factor.Q.shape[1])
+    if m == n:
+        return np.zeros((n, 0))
+    for i in range(n):
+        for j in range(n):
+            for k in range(m):
+                rest[i, j] -= factor.Q[k, i] * factor.Q[k, j]
+    basis = factor_rows(rest, 0.5 / n)
+    if basis.rank != n - m:
+        return np.zeros((n, 0))
+    return basis.Q[: n - m].T.copy()

@@ -43,7 +43,7 @@ TURNS = 20
 class Active(NamedTuple):
     """Rows that hold as equations, of ``n`` unknowns."""
 
-    count: NDArray[np.int64]
+    total: NDArray[np.int64]
     """Shape ``(1,)``."""
     row: NDArray[np.int64]
     """Their numbers, shape ``(n + 1,)``."""
@@ -85,8 +85,8 @@ def join(C: Matrix, n: int, active: Active, k: int) -> bool:
 @compiled
 def leave(C: Matrix, n: int, active: Active, place: int) -> bool:
     """Take the active row of a place away; return whether the last one depends on the others."""
-    count = active.count[0] - 1
-    active.count[0] = count
+    count = active.total[0] - 1
+    active.total[0] = count
     depends = False
     for k in range(place, count):
         active.row[k], active.sign[k] = active.row[k + 1], active.sign[k + 1]
@@ -111,7 +111,7 @@ def towards(
     ``at`` receives where that is along ``Q``. Where the last row depends on the others there is
     none: multipliers then grow with it as they must.
     """
-    L, Q, last = active.L, active.Q, active.count[0]
+    L, Q, last = active.L, active.Q, active.total[0]
     if depends:
         last -= 1
         for k in range(last):
@@ -147,7 +147,7 @@ def place(target: Vector, n: int, active: Active, at: Vector, x: Vector) -> None
     for c in range(n):
         x[c] = target[c]
     for times in range(3):
-        for k in range(active.count[0]):
+        for k in range(active.total[0]):
             along = -at[k] if times == 2 else 0.0
             if times < 2:
                 for c in range(n):
@@ -170,6 +170,27 @@ def most_violated(C: Matrix, low: Vector, high: Vector, x: Vector, n: int) -> tu
         if over > worst:
             worst, found, side = over, i, 1.0 if low[i] > at else -1.0
     return found, side
+
+
+@compiled
+def add(C: Matrix, n: int, active: Active, row: int, sign: float) -> bool:
+    """Let a row be active; return whether it depends on those that are."""
+    last = active.total[0]
+    active.row[last], active.sign[last], active.multiplier[last] = row, sign, 0.0
+    active.total[0] = last + 1
+    return join(C, n, active, last)
+
+
+@compiled
+def begin(C: Matrix, low: Vector, high: Vector, target: Vector, n: int, active: Active) -> None:
+    """Let independent rows be active that a target does not obey."""
+    for i in range(len(low)):
+        at = 0.0
+        for c in range(n):
+            at += C[i, c] * target[c]
+        outside = max(low[i] - at, at - high[i]) > FEASIBLE
+        if outside and add(C, n, active, i, 1.0 if low[i] > at else -1.0):
+            active.total[0] -= 1
 
 
 @compiled
@@ -196,15 +217,17 @@ def nearest_point(
         x: Receives the point.
     """
     at, step, depends = work[0], work[1], False
+    if active.total[0] == 0:
+        begin(C, low, high, target, n, active)
     for _ in range(TURNS * (len(low) + 1)):
         towards(low, high, target, n, active, depends, at, step)
         part, stops = np.inf if depends else 1.0, -1
-        for k in range(active.count[0]):
+        for k in range(active.total[0]):
             if step[k] < -UNMOVED and active.multiplier[k] + part * step[k] < 0.0:
                 part, stops = -active.multiplier[k] / step[k], k
         if part == np.inf:
             return False
-        for k in range(active.count[0]):
+        for k in range(active.total[0]):
             active.multiplier[k] = max(active.multiplier[k] + part * step[k], 0.0)
         if stops >= 0:
             depends = leave(C, n, active, stops)
@@ -213,10 +236,7 @@ def nearest_point(
         found, side = most_violated(C, low, high, x, n)
         if found < 0:
             return True
-        last = active.count[0]
-        active.row[last], active.sign[last], active.multiplier[last] = found, side, 0.0
-        active.count[0] = last + 1
-        depends = join(C, n, active, last)
+        depends = add(C, n, active, found, side)
     return False
 
 
