@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,10 @@ Measured = dict[str, dict[str, Told]]
 class Contestant:
     """A process that answers as `peers/protocol.py` has it."""
 
-    def __init__(self, name: str, python: str, case: Path) -> None:
-        self.name = name
+    def __init__(self, name: str, python: str, case: Path, script: str = "") -> None:
+        self.name, script = name, script or f"with_{name}"
         self._process = subprocess.Popen(
-            [python, str(HERE / "peers" / f"with_{name}.py"), str(case)],
+            [python, str(HERE / "peers" / f"{script}.py"), str(case), name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -111,10 +111,15 @@ class Contestant:
         self._process.wait()
 
 
-def interpreters(folder: Path, install: bool) -> dict[str, str]:
+def interpreters(
+    folder: Path,
+    install: bool,
+    own: Sequence[str] = ("ukctrl", "script", "jitted"),
+    others: Mapping[str, Sequence[str]] = PACKAGES,
+) -> dict[str, str]:
     """Return the Python of every contestant that is there; tell how to get the others."""
-    found = dict.fromkeys(("ukctrl", "script", "jitted"), sys.executable)
-    for name, packages in PACKAGES.items():
+    found = dict.fromkeys(own, sys.executable)
+    for name, packages in others.items():
         python = folder / name / "bin" / "python"
         if install and not python.exists():
             print(f"installing {', '.join(packages)}", flush=True)
@@ -125,7 +130,7 @@ def interpreters(folder: Path, install: bool) -> dict[str, str]:
         if python.exists():
             found[name] = str(python)
         else:
-            print(f"skipping {name}: get it by  python benchmarks/peers.py --install")
+            print(f"skipping {name}: get it by  python {sys.argv[0]} --install")
     return found
 
 
