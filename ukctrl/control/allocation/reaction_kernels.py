@@ -225,4 +225,4 @@ def left_free(H: Matrix, rtol: float) -> Matrix:
     factor = factor_rows(rows, rtol)
     if factor.rank < m or not least_singular(factor) > rtol * np.sqrt(m):
         return np.zeros((nu, 0))
-    return outside(factor)
+    return outside(factor.Q)

@@ -231,12 +231,15 @@ def kept_input(
         size[i] = abs(account.least[i]) + abs(free[i]) + 1e-300
     now, lost, before, missed = np.empty(k), np.empty(k), np.empty(k), np.zeros(k)
     under(C, u, free, now)
-    if not losses(ahead, barriers, robot, u, now, lost):
-        return UNPREDICTED
     for i in range(k):
-        clear = clear and now[i] >= account.least[i] + lost[i]
+        clear, lost[i] = clear and now[i] >= account.least[i], 0.0
     if clear:
-        return 0
+        if not losses(ahead, barriers, robot, u, now, lost):
+            return UNPREDICTED
+        for i in range(k):
+            clear = clear and now[i] >= account.least[i] + lost[i]
+        if clear:
+            return 0
     H = np.empty((len(served.order), nu))
     A = np.empty((len(served.order), rows.A.shape[1]))
     for i in range(len(A)):

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import dot, factor_rows
-from ukctrl.core.algebra.nearest_input import least_singular, outside
-from ukctrl.core.algebra.nearest_within import PROXIMAL, Active, least_cost
+from ukctrl.core.algebra.nearest_input import inverse, least_singular, outside
+from ukctrl.core.algebra.nearest_within import FELT, PROXIMAL, Active, Room, least_cost
 from ukctrl.core.algebra.products import times
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating
+from ukctrl.core.compiled import allocating, compiled
 
-FELT = 1e-9
-"""Rows feel a direction whose singular value is more than this part of the longest of them."""
+CLEAR = 1e-5
+"""Rows whose singular values are all above this part of the longest need no decomposition."""
 
 
 class Lexicographic(NamedTuple):
@@ -29,8 +29,6 @@ class Lexicographic(NamedTuple):
 
     S: Matrix
     u0: Vector
-    C: Matrix
-    """Rows with bounds, shape ``(r, nu)``."""
     X: Matrix
     """Rows of all levels per ``w``, in units of their scales; of the last ``w`` itself."""
     missing: Vector
@@ -38,14 +36,14 @@ class Lexicographic(NamedTuple):
     sizes: NDArray[np.int64]
     """Of every level: one past its last row, how many unknowns it has, and how many of them its
     cost feels, each as much as any other; shape ``(k, 3)``."""
-    ways: NDArray[np.float64]
-    """``w`` per unknown, shape ``(k, nu, nu)``."""
     aims: NDArray[np.float64]
     """Unknowns per row that is missed, shape ``(k, nu, m + nu)``."""
-    rows: NDArray[np.float64]
-    """Rows with bounds per unknown, of unit length, shape ``(k, r, nu)``."""
-    lengths: Matrix
-    """What they were divided by, shape ``(k, r)``; zero: no unknown moves them."""
+    exact: NDArray[np.int64]
+    """So many levels at least come as near as they would without bounds, shape ``(1,)``."""
+    at: Vector
+    """Of rows with bounds, at ``u0``."""
+    room: Room
+    """Rows with bounds; what is of one level has the levels as first axis."""
     active: Active
     """Which bind in every level, the first axis."""
 
@@ -74,8 +72,11 @@ def lexicographic(
         rtol: A singular value below this fraction of a level's longest row is none.
     """
     (m, nu), k = H.shape, len(ends) + 1
-    lex = _room(S, u0, C, m, k)
-    X, moved = times(H, S), times(C, S)
+    lex = _blank(S, u0, C, m, k)
+    X = times(H, S)
+    for i in range(len(C)):
+        lex.at[i] = dot(C[i], u0)
+        lex.room.sizes[i] = np.sqrt(dot(lex.room.C[i], lex.room.C[i]))
     for i in range(m):
         lex.missing[i] = (d[i] - dot(H[i], u0)) / scale[i]
         for c in range(nu):
@@ -95,12 +96,32 @@ def lexicographic(
             firm, T, P, left = directions(X[first:last] @ Z, longest, rtol)
             left = Z @ left
         lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2] = last, n, firm
+        if firm > 0:
+            lex.exact[0] = level
         for j in range(firm):
             for i in range(first, last):
                 lex.aims[level, j, i] = P[j, i - first]
-        _put_level(lex, level, moved, Z, Z @ T)
+        way = Z @ T
+        for c in range(nu):
+            for j in range(n):
+                lex.room.plain[level, c, j], lex.room.way[level, c, j] = Z[c, j], way[c, j]
         Z, first = left, last
     return lex
+
+
+@allocating
+def _blank(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
+    """Return a program without levels."""
+    nu, r = len(u0), len(C)
+    numbers, sign = np.zeros((k, nu + 1), dtype=np.int64), np.zeros((2, k, nu + 1))
+    square, Q = np.zeros((k, nu + 1, nu + 1)), np.zeros((k, nu + 1, nu))
+    active = Active(np.zeros((k, 1), dtype=np.int64), numbers, sign[0], sign[1], square, Q)
+    ways, rows = np.zeros((2, k, nu, nu)), np.zeros((k, r, nu))
+    bounds, lengths = np.zeros((3, r)), np.zeros((k, r))
+    room = Room(times(C, S), bounds[0], bounds[1], bounds[2], ways[0], ways[1], rows, lengths)
+    X, missing, sizes = np.zeros((m + nu, nu)), np.zeros(m + nu), np.zeros((k, 3), dtype=np.int64)
+    aims, exact = np.zeros((k, nu, m + nu)), np.zeros(1, dtype=np.int64)
+    return Lexicographic(S, u0, X, missing, sizes, aims, exact, np.zeros(r), room, active)
 
 
 @allocating
@@ -117,21 +138,27 @@ def directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matrix, Mat
     """
     m, n = Y.shape
     small = longest * np.sqrt(PROXIMAL) if longest > 0.0 else 1.0
-    T, P, factor = np.zeros((n, n)), np.zeros((m, m)), factor_rows(Y, FELT)
-    sure = factor.rank == m and least_singular(factor) > max(rtol, FELT) * longest
-    left = outside(factor) if sure else T[:, :0].copy()
-    if sure and left.shape[1] == n - m:
-        for k in range(m - 1, -1, -1):  # T L = Q', column by column
-            P[k, factor.order[k]] = 1.0
-            for c in range(n):
-                T[c, k] = factor.Q[k, c]
-                for i in range(k + 1, m):
-                    T[c, k] -= T[c, i] * factor.L[i, k]
-                T[c, k] /= factor.L[k, k]
-        for j in range(m, n):
-            for c in range(n):
-                T[c, j] = left[c, j - m] / small
-        return m, T, P, left
+    T, P, clear = np.zeros((n, n)), np.eye(m), longest * max(rtol, CLEAR)
+    if m == n:
+        T = inverse(Y)
+        if np.sum(T * T) * clear * clear < 1.0:  # a bound of the smallest singular value
+            return m, T, P, T[:, :0].copy()
+    elif m < n:
+        factor = factor_rows(Y, FELT)
+        if factor.rank == m and least_singular(factor) > clear:
+            left = outside(factor.Q)
+            for k in range(m - 1, -1, -1):  # T L = Q', column by column
+                for i in range(m):
+                    P[k, i] = 1.0 if i == factor.order[k] else 0.0
+                for c in range(n):
+                    T[c, k] = factor.Q[k, c]
+                    for i in range(k + 1, m):
+                        T[c, k] -= T[c, i] * factor.L[i, k]
+                    T[c, k] /= factor.L[k, k]
+            for j in range(m, n):
+                for c in range(n):
+                    T[c, j] = left[c, j - m] / small
+            return m, T, P, left
     U, sigma, Qt = np.linalg.svd(Y, True)
     firm = rank = 0
     for i in range(len(sigma)):
@@ -157,64 +184,85 @@ def _room(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
 
 
 @allocating
-def _put_level(lex: Lexicographic, level: int, moved: Matrix, Z: Matrix, way: Matrix) -> None:
-    """Write how the unknowns of a level move ``w``, and the rows with bounds that they move.
-
-    Those that only rounding would move are left out: the ``w`` that took the other directions obeys
-    them, to rounding, and scaled to unit length that rounding would leave no room.
-    """
-    n, felt, rows = Z.shape[1], times(moved, Z), times(moved, way)
-    for c in range(len(Z)):
-        for j in range(n):
-            lex.ways[level, c, j] = way[c, j]
-    for i in range(len(moved)):
-        length = np.sqrt(dot(rows[i], rows[i]))
-        if length > 0.0 and dot(felt[i], felt[i]) > FELT * FELT * dot(moved[i], moved[i]):
-            lex.lengths[level, i] = length
-            for j in range(n):
-                lex.rows[level, i, j] = rows[i, j] / length
-
-
-@allocating
 def solve_lexicographic(lex: Lexicographic, low: Vector, high: Vector, u: Vector) -> bool:
     """Write the input within bounds ``low <= C u <= high`` that serves the levels in their order.
 
-    Returns whether every level found one, but for rounding; where one did not, it is left out.
+    Returns whether there is one. Where rounding leaves a level none, it is left out.
+
+    The first levels are taken to come as near as without bounds: their directions are not solved
+    for then. Where that leaves the next level nothing, one fewer is.
     """
-    nu, r = len(u), len(low)
-    w, room, found = np.zeros(nu), np.empty((2, r)), True
-    target, x, work, first = np.empty(nu), np.empty(nu), np.empty((4, nu + 1)), 0
-    for level in range(len(lex.sizes)):
-        last, n, firm = lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2]
-        if firm > 0:
-            for c in range(nu):
-                u[c] = lex.u0[c] + dot(lex.S[c], w)
-            for i in range(r):
-                length, at = lex.lengths[level, i], dot(lex.C[i], u)
-                room[0, i] = (low[i] - at) / length if length > 0.0 else -np.inf
-                room[1, i] = (high[i] - at) / length if length > 0.0 else np.inf
-            for j in range(n):
-                target[j] = 0.0
-            for i in range(first, last):
-                left = lex.missing[i] - dot(lex.X[i], w)
-                for j in range(firm):
-                    target[j] += lex.aims[level, j, i] * left
-            own = Active(
-                lex.active.total[level],
-                lex.active.row[level],
-                lex.active.sign[level],
-                lex.active.multiplier[level],
-                lex.active.L[level],
-                lex.active.Q[level],
-            )
-            if least_cost(lex.rows[level], room[0], room[1], target, n, firm, own, work, x):
-                for c in range(nu):
-                    for j in range(n):
-                        w[c] += lex.ways[level, c, j] * x[j]
-            else:
-                found = False
-                own.total[0] = 0
-        first = last
-    for c in range(nu):
+    w, found = np.zeros(len(u)), False
+    while not found:
+        for c in range(len(w)):
+            w[c] = 0.0
+        found = _solve_from(lex, lex.exact[0], low, high, w)
+        if lex.exact[0] == 0:
+            break
+        lex.exact[0] -= 0 if found else 1
+    for c in range(len(u)):
         u[c] = lex.u0[c] + dot(lex.S[c], w)
     return found
+
+
+@allocating
+def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Vector) -> bool:
+    """Write the answer of all levels, the first few of which heed no bounds.
+
+    Returns whether there is one.
+    """
+    nu, room, found, first, strict = len(w), lex.room, True, 0, True
+    target, x, work = np.empty(nu), np.empty(nu), np.empty((5, nu + 1))
+    for level in range(len(lex.sizes)):
+        last, n, firm = lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2]
+        for j in range(n):
+            target[j] = 0.0
+        for i in range(first, last if firm > 0 else first):
+            left = lex.missing[i] - dot(lex.X[i], w)
+            if left != 0.0:
+                for j in range(firm):
+                    target[j] += lex.aims[level, j, i] * left
+        first = last
+        if firm == 0:
+            continue
+        if level < exact:
+            _move(room.way[level], target, firm, w)
+            continue
+        for i in range(len(low)):
+            at = lex.at[i] + dot(room.C[i], w)
+            room.low[i], room.high[i] = low[i] - at, high[i] - at
+        here = Room(
+            room.C,
+            room.sizes,
+            room.low,
+            room.high,
+            room.plain[level],
+            room.way[level],
+            room.rows[level],
+            room.lengths[level],
+        )
+        active = Active(
+            lex.active.total[level],
+            lex.active.row[level],
+            lex.active.sign[level],
+            lex.active.multiplier[level],
+            lex.active.L[level],
+            lex.active.Q[level],
+        )
+        if least_cost(here, target, n, firm, strict, active, work, x):
+            _move(room.way[level], x, n, w)
+        else:
+            active.total[0] = 0
+            found = found and not strict
+            if not found and exact > 0:
+                break
+        strict = False
+    return found
+
+
+@compiled
+def _move(way: Matrix, x: Vector, n: int, w: Vector) -> None:
+    """Add ``way x``."""
+    for c in range(len(w)):
+        for j in range(n):
+            w[c] += way[c, j] * x[j]

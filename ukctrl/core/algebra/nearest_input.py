@@ -18,7 +18,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.products import column_lengths
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating
+from ukctrl.core.compiled import allocating, compiled
 
 SURE = 1e-5
 """Independent rows are surely so from this singular value on, beside the longest of them."""
@@ -133,19 +133,61 @@ def least_singular(factor: RowFactor) -> float:
 
 
 @allocating
-def outside(factor: RowFactor) -> Matrix:
-    """Return orthonormal columns of all that independent rows do not span, shape ``(n, n - m)``.
+def outside(Q: Matrix) -> Matrix:
+    """Return orthonormal columns of all that orthonormal rows do not span, shape ``(n, n - m)``.
 
-    None where that is not sure.
+    By Householder's reflections, which take the rows to the first axes, and the other axes back.
     """
-    (m, n), rest = factor.Q.shape, np.eye(factor.Q.shape[1])
-    if m == n:
-        return np.zeros((n, 0))
-    for i in range(n):
-        for j in range(n):
-            for k in range(m):
-                rest[i, j] -= factor.Q[k, i] * factor.Q[k, j]
-    basis = factor_rows(rest, 0.5 / n)
-    if basis.rank != n - m:
-        return np.zeros((n, 0))
-    return basis.Q[: n - m].T.copy()
+    m, n = Q.shape
+    V, free, size = Q.copy(), np.zeros((n - m, n)), np.empty(m)
+    for k in range(m):
+        V[k, k] += np.copysign(np.sqrt(dot(V[k, k:], V[k, k:])), V[k, k])
+        size[k] = dot(V[k, k:], V[k, k:])
+        for i in range(k + 1, m):
+            reflect(V[k, k:], size[k], V[i, k:])
+    for j in range(n - m):
+        free[j, m + j] = 1.0
+        for k in range(m - 1, -1, -1):
+            reflect(V[k, k:], size[k], free[j, k:])
+    return free.T.copy()
+
+
+@compiled
+def reflect(v: Vector, size: float, x: Vector) -> None:
+    """Overwrite ``x`` with its mirror image, across ``v`` of the squared length ``size``."""
+    along = 2.0 * dot(v, x) / size
+    for c in range(len(x)):
+        x[c] -= along * v[c]
+
+
+@allocating
+def inverse(X: Matrix) -> Matrix:
+    """Return the inverse of a square matrix; of a singular one entries that are no numbers.
+
+    Gauss-Jordan elimination in place, the largest entry of a column first.
+    """
+    n, Y = len(X), X.copy()
+    order = np.arange(n)
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(Y[i, k]) > abs(Y[pivot, k]):
+                pivot = i
+        order[k], order[pivot] = order[pivot], order[k]
+        for c in range(n):
+            Y[k, c], Y[pivot, c] = Y[pivot, c], Y[k, c]
+        scale = 1.0 / Y[k, k]
+        Y[k, k] = 1.0
+        for c in range(n):
+            Y[k, c] *= scale
+        for i in range(n):
+            if i != k:
+                factor, row, own = Y[i, k], Y[k], Y[i]
+                Y[i, k] = 0.0
+                for c in range(n):
+                    own[c] -= factor * row[c]
+    Z = np.empty((n, n))
+    for k in range(n):
+        for i in range(n):
+            Z[i, order[k]] = Y[i, k]
+    return Z

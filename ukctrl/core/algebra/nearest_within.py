@@ -1,6 +1,7 @@
 r"""The nearest point that two-sided rows leave room for, compiled: a dual active-set method.
 
-$\min \tfrac12 |x - t|^2$ with $l \le C x \le h$. With the rows $N$ that are active,
+$\min \tfrac12 |x - t|^2$ with $l \le C x \le h$, where $x$ are coordinates of an input and few rows
+ever matter: those that join are turned into the coordinates, the others are looked at as they are. With the rows $N$ that are active,
 $x = t + N^\top \lambda$ and $N N^\top \lambda = b - N t$, $\lambda \ge 0$: from one set to the next
 the multipliers go towards that answer until one of them would change its sign, whose row leaves;
 else the row joins that is violated most. Rows are kept as $N = L Q$ with orthonormal $Q$, so that
@@ -40,29 +41,83 @@ TURNS = 20
 """So often on average a row may join before it is given up."""
 
 
+FELT = 1e-9
+"""Rows feel coordinates that move them by more than this part of what any input does."""
+UNKNOWN, UNFELT = 0.0, -1.0
+"""Instead of a length: of a row that has not been turned yet, and of one that feels nothing."""
+
+
+class Room(NamedTuple):
+    """Rows with bounds, ``low <= C w <= high``, and coordinates, ``w = way x``, ``n`` of them."""
+
+    C: Matrix
+    """Shape ``(r, nu)``."""
+    sizes: Vector
+    """Their lengths, shape ``(r,)``."""
+    low: Vector
+    high: Vector
+    plain: Matrix
+    """Orthonormal columns that span what the coordinates move, shape ``(nu, nu)``."""
+    way: Matrix
+    """Shape ``(nu, nu)``."""
+    rows: Matrix
+    """Rows per coordinate, of unit length, where they are known, shape ``(r, nu)``."""
+    lengths: Vector
+    """What they were divided by, shape ``(r,)``."""
+
+
 class Active(NamedTuple):
-    """Rows that hold as equations, of ``n`` unknowns."""
+    """Rows that hold as equations."""
 
     total: NDArray[np.int64]
     """Shape ``(1,)``."""
     row: NDArray[np.int64]
-    """Their numbers, shape ``(n + 1,)``."""
+    """Their numbers, shape ``(nu + 1,)``."""
     sign: Vector
-    """1 at the lower bound, -1 at the upper, shape ``(n + 1,)``."""
+    """1 at the lower bound, -1 at the upper, shape ``(nu + 1,)``."""
     multiplier: Vector
-    """Shape ``(n + 1,)``."""
+    """Shape ``(nu + 1,)``."""
     L: Matrix
-    """Of the rows times their signs, ``L Q``, shape ``(n + 1, n + 1)``."""
+    """Of the rows times their signs, ``L Q``, shape ``(nu + 1, nu + 1)``."""
     Q: Matrix
-    """Shape ``(n + 1, n)``."""
+    """Shape ``(nu + 1, nu)``."""
 
 
 @compiled
-def join(C: Matrix, n: int, active: Active, k: int) -> bool:
+def turn(room: Room, n: int, row: int) -> bool:
+    """Write a row per coordinate, where that is not known; return whether it feels any.
+
+    Those that only rounding would move do not: the input that took the other directions obeys them,
+    to rounding, and scaled to unit length that rounding would leave no room.
+    """
+    if room.lengths[row] == UNKNOWN:
+        felt, length = 0.0, 0.0
+        for j in range(n):
+            room.rows[row, j] = 0.0
+        for j in range(n):
+            part = 0.0
+            for c in range(len(room.plain)):
+                part += room.C[row, c] * room.plain[c, j]
+            felt += part * part
+        for c in range(len(room.way)):
+            for j in range(n):
+                room.rows[row, j] += room.C[row, c] * room.way[c, j]
+        for j in range(n):
+            length += room.rows[row, j] * room.rows[row, j]
+        length = np.sqrt(length)
+        felts = length > 0.0 and np.sqrt(felt) > FELT * room.sizes[row]
+        room.lengths[row] = length if felts else UNFELT
+        for j in range(n):
+            room.rows[row, j] /= length if felts else 1.0
+    return room.lengths[row] != UNFELT
+
+
+@compiled
+def join(room: Room, n: int, active: Active, k: int) -> bool:
     """Factor the active row of a place; return whether it depends on those before it."""
     L, Q, row = active.L, active.Q, active.row[k]
     for c in range(n):
-        Q[k, c] = active.sign[k] * C[row, c]
+        Q[k, c] = active.sign[k] * room.rows[row, c]
     for i in range(k + 1):
         L[k, i] = 0.0
     for _ in range(2):
@@ -83,7 +138,7 @@ def join(C: Matrix, n: int, active: Active, k: int) -> bool:
 
 
 @compiled
-def leave(C: Matrix, n: int, active: Active, place: int) -> bool:
+def leave(room: Room, n: int, active: Active, place: int) -> bool:
     """Take the active row of a place away; return whether the last one depends on the others."""
     count = active.total[0] - 1
     active.total[0] = count
@@ -91,14 +146,13 @@ def leave(C: Matrix, n: int, active: Active, place: int) -> bool:
     for k in range(place, count):
         active.row[k], active.sign[k] = active.row[k + 1], active.sign[k + 1]
         active.multiplier[k] = active.multiplier[k + 1]
-        depends = join(C, n, active, k)
+        depends = join(room, n, active, k)
     return depends
 
 
 @compiled
 def towards(
-    low: Vector,
-    high: Vector,
+    room: Room,
     target: Vector,
     n: int,
     active: Active,
@@ -119,7 +173,8 @@ def towards(
     else:
         for k in range(last):
             i, sign = active.row[k], active.sign[k]
-            total, there = low[i] if sign > 0.0 else -high[i], 0.0
+            total = (room.low[i] if sign > 0.0 else -room.high[i]) / room.lengths[i]
+            there = 0.0
             for j in range(k):
                 total -= L[k, j] * at[j]
             for c in range(n):
@@ -157,70 +212,89 @@ def place(target: Vector, n: int, active: Active, at: Vector, x: Vector) -> None
 
 
 @compiled
-def most_violated(C: Matrix, low: Vector, high: Vector, x: Vector, n: int) -> tuple[int, float]:
-    """Return the row whose bound a point exceeds most, -1 for none, and the sign of the bound."""
-    worst, found, side = 0.0, -1, 1.0
-    for i in range(len(low)):
-        at, size = 0.0, 0.0
-        for c in range(n):
-            term = C[i, c] * x[c]
-            at += term
-            size += abs(term)
-        over = max(low[i] - at, at - high[i]) - FEASIBLE - ROUNDED * size
-        if over > worst:
-            worst, found, side = over, i, 1.0 if low[i] > at else -1.0
-    return found, side
+def excess(room: Room, row: int, w: Vector) -> tuple[float, float]:
+    """Return by how much an input exceeds a bound, of a row of unit length, and its sign.
+
+    Negative: both are obeyed but for rounding.
+    """
+    at, terms = 0.0, 0.0
+    for c in range(len(w)):
+        term = room.C[row, c] * w[c]
+        at += term
+        terms += abs(term)
+    below, above = room.low[row] - at, at - room.high[row]
+    size = room.sizes[row] if room.sizes[row] > 0.0 else 1.0
+    over = (max(below, above) - ROUNDED * terms) / size - FEASIBLE
+    return over, 1.0 if below > above else -1.0
 
 
 @compiled
-def add(C: Matrix, n: int, active: Active, row: int, sign: float) -> bool:
+def moved(room: Room, n: int, x: Vector, w: Vector) -> None:
+    """Write ``way x``."""
+    for c in range(len(w)):
+        w[c] = 0.0
+        for j in range(n):
+            w[c] += room.way[c, j] * x[j]
+
+
+@compiled
+def most_exceeded(room: Room, n: int, w: Vector, strict: bool) -> tuple[int, float]:
+    """Return the row whose bound an input exceeds most, and its sign.
+
+    -1: there is none; -2: it is one that no coordinate moves, which counts where ``strict`` says so.
+    """
+    while True:
+        worst, found, side = 0.0, -1, 1.0
+        for i in range(len(room.sizes)):
+            if strict or room.lengths[i] != UNFELT:
+                over, sign = excess(room, i, w)
+                if over > worst:
+                    worst, found, side = over, i, sign
+        if found < 0 or turn(room, n, found):
+            return found, side
+        if strict:
+            return -2, side
+
+
+@compiled
+def add(room: Room, n: int, active: Active, row: int, sign: float) -> bool:
     """Let a row be active; return whether it depends on those that are."""
     last = active.total[0]
     active.row[last], active.sign[last], active.multiplier[last] = row, sign, 0.0
     active.total[0] = last + 1
-    return join(C, n, active, last)
-
-
-@compiled
-def begin(C: Matrix, low: Vector, high: Vector, target: Vector, n: int, active: Active) -> None:
-    """Let independent rows be active that a target does not obey."""
-    for i in range(len(low)):
-        at = 0.0
-        for c in range(n):
-            at += C[i, c] * target[c]
-        outside = max(low[i] - at, at - high[i]) > FEASIBLE
-        if outside and add(C, n, active, i, 1.0 if low[i] > at else -1.0):
-            active.total[0] -= 1
+    return join(room, n, active, last)
 
 
 @compiled
 def nearest_point(
-    C: Matrix,
-    low: Vector,
-    high: Vector,
+    room: Room,
     target: Vector,
     n: int,
+    strict: bool,
     active: Active,
     work: Matrix,
     x: Vector,
 ) -> bool:
-    """Write the nearest point to a target in a box of rows; return whether there is one.
+    """Write the nearest point to a target that has room; return whether there is one.
 
     Args:
-        C: Rows of unit length, or of zeros with bounds that zero obeys, shape ``(k, n)`` or wider.
-        low: Lowest ``C x``.
-        high: Highest ``C x``.
+        room: Rows with bounds.
         target: Shape ``(n,)`` or longer.
-        n: How many unknowns there are.
+        n: How many coordinates there are.
+        strict: Whether rows count that none of them moves.
         active: Rows to begin with; receives those that are active. They change how long it takes.
-        work: Scratch, shape ``(2, n + 1)``.
+        work: Scratch, shape ``(3, nu + 1)``.
         x: Receives the point.
     """
-    at, step, depends = work[0], work[1], False
-    if active.total[0] == 0:
-        begin(C, low, high, target, n, active)
-    for _ in range(TURNS * (len(low) + 1)):
-        towards(low, high, target, n, active, depends, at, step)
+    at, step, w, depends = work[0], work[1], work[2, : len(room.way)], False
+    if active.total[0] == 0:  # begin with all that the target exceeds, as far as they are independent
+        moved(room, n, target, w)
+        for i in range(len(room.sizes)):
+            over, side = excess(room, i, w)
+            if over > 0.0 and turn(room, n, i) and add(room, n, active, i, side):
+                active.total[0] -= 1
+    for _ in range(TURNS * (len(room.sizes) + 1)):
+        towards(room, target, n, active, depends, at, step)
         part, stops = np.inf if depends else 1.0, -1
         for k in range(active.total[0]):
             if step[k] < -UNMOVED and active.multiplier[k] + part * step[k] < 0.0:
@@ -230,40 +304,40 @@ def nearest_point(
         for k in range(active.total[0]):
             active.multiplier[k] = max(active.multiplier[k] + part * step[k], 0.0)
         if stops >= 0:
-            depends = leave(C, n, active, stops)
+            depends = leave(room, n, active, stops)
             continue
         place(target, n, active, at, x)
-        found, side = most_violated(C, low, high, x, n)
+        moved(room, n, x, w)
+        found, side = most_exceeded(room, n, w, strict)
         if found < 0:
-            return True
-        depends = add(C, n, active, found, side)
+            return found == -1
+        depends = add(room, n, active, found, side)
     return False
 
 
 @compiled
 def least_cost(
-    C: Matrix,
-    low: Vector,
-    high: Vector,
+    room: Room,
     target: Vector,
     n: int,
     firm: int,
+    strict: bool,
     active: Active,
     work: Matrix,
     x: Vector,
 ) -> bool:
-    r"""Write a point in a box of rows with the least $\tfrac12 |x - t|^2$ over the first unknowns.
+    r"""Write a point that has room with the least $\tfrac12 |x - t|^2$ over the first coordinates.
 
-    The others cost nothing, and come times the root of `PROXIMAL`. ``work`` has four rows; the rest
+    The others cost nothing, and come times the root of `PROXIMAL`. ``work`` has five rows; the rest
     as for `nearest_point`. Returns whether there is one.
     """
-    centre, aim = work[2], work[3]
+    centre, aim = work[3], work[4]
     for c in range(n):
         centre[c] = 0.0
     for _ in range(STEPS):
         for c in range(n):
             aim[c] = target[c] if c < firm else centre[c]
-        if not nearest_point(C, low, high, aim, n, active, work, x):
+        if not nearest_point(room, aim, n, strict, active, work, x):
             return False
         change, size = 0.0, PROXIMAL
         for c in range(firm, n):
