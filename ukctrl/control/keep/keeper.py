@@ -21,7 +21,7 @@ from ukctrl.control.keep.barriers import (
 )
 from ukctrl.control.keep.contact_forces import Loads
 from ukctrl.control.keep.keep import Keep, Kept
-from ukctrl.control.keep.kept_input import Ahead, Bounds, Moved, Place, Served, kept_input
+from ukctrl.control.keep.kept_input import Ahead, Asked, Moved, Place, Served, kept_input
 from ukctrl.control.keep.program import Yielding, conflicting_set
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Tick
@@ -184,24 +184,26 @@ class Keeper:
         self, dynamics: Dynamics, D: Matrix, u: Vector, low: Vector, high: Vector
     ) -> Iterator[Step]:
         """Yield what writes the input that keeps what is to be kept; ``D`` is of forces."""
-        d, s, count = dynamics, dynamics.snapshot, len(self.barriers.row)
-        C, force, gains = self.loads.gains(d, D, count)
+        d, s, (nu, m, k) = dynamics, dynamics.snapshot, (len(u), len(self.stack), len(self.names))
+        C, force, gains = self.loads.gains(d, D, nu + m)
+        C[:nu] = np.eye(nu)
         yield from gains
         S, steps = self._metric.freedom_steps(d)
         yield from steps
         yield from self.servo.steps(s).every
+        row = np.append(nu + self.barriers.row, nu + m + np.arange(len(self.loads)))
+        sign = np.append(self.barriers.sign, np.ones(len(self.loads)))
         served = Served(self.servo.rows.A, *self._order, S, float(self._task.rank.servo))
-        bounds = Bounds(low, high, C, np.zeros(len(C)))
+        asked = Asked(low, high, C, force, row, sign, np.zeros(k))
         robot = Moved(d.ties, d.a_free, d.G, d.L, d.motors)
         ahead, inside = self._predicting(s, u)
         given = self.stack.rows, self.barriers, self.account, robot, ahead, served
 
         def contradicted(code: int) -> Exception:
-            return self._conflict(bounds)
+            return self._conflict(asked)
 
-        yield Call(
-            kept_input, *given, self._yielding, bounds, force, u, fault=contradicted, inside=inside
-        )
+        found = *given, self._yielding, asked, u
+        yield Call(kept_input, *found, fault=contradicted, inside=inside)
 
     def _predicting(self, s: Snapshot, u: Vector) -> tuple[Ahead, Steps]:
         """Return what predicts the end of a tick that begins at a state."""
@@ -215,12 +217,13 @@ class Keeper:
             steps = Steps(every)
         return Ahead(self.period, here, there, blocks, steps.lines, a, rows), steps
 
-    def _conflict(self, bounds: Bounds) -> CannotBeKept:
+    def _conflict(self, asked: Asked) -> CannotBeKept:
         firm = np.flatnonzero(self._yielding.firm)
-        limits = Box(np.eye(len(bounds.low)), bounds.low, bounds.high)
-        motors, rows = conflicting_set(limits, bounds.C[firm], bounds.least[firm])
+        limits, C = Box(np.eye(len(asked.low)), asked.low, asked.high), asked.C[asked.row]
+        rows = (asked.sign[:, None] * C)[firm], asked.least[firm]
+        motors, among = conflicting_set(limits, *rows)
         return CannotBeKept(
-            [self.names[firm[i]] for i in rows], [self._limits.names[i] for i in motors]
+            [self.names[firm[i]] for i in among], [self._limits.names[i] for i in motors]
         )
 
     def doubts(self) -> Iterator[str]:

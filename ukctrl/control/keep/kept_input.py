@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control.keep.barriers import Account, Barriers
 from ukctrl.control.keep.program import ROOM, Yielding, given_way, terms
-from ukctrl.core.algebra.factorisation import copy_into, dot
+from ukctrl.core.algebra.factorisation import copy_into, dot, long_dot
 from ukctrl.core.algebra.grip import beside, drop_lost
 from ukctrl.core.algebra.lexicographic import Lexicographic, lexicographic, solve_lexicographic
 from ukctrl.core.algebra.products import times
@@ -85,13 +85,24 @@ class Served(NamedTuple):
     """Below this, grip counts as lost."""
 
 
-class Bounds(NamedTuple):
-    """What inputs obey: limits, and ``C u >= least`` of quantities, those of forces last."""
+class Asked(NamedTuple):
+    """What inputs must obey: ``low <= C u <= high``."""
 
     low: Vector
+    """Lowest inputs."""
     high: Vector
+    """Highest inputs."""
     C: Matrix
+    """One row for every motor, every row of which quantities are made, and every force; the first
+    are there, and the last."""
+    force: Vector
+    """What forces are without any input."""
+    row: Indices
+    """Of every quantity to keep, which of these rows it is, forces last, shape ``(k,)``."""
+    sign: Vector
+    """And in which direction: 1 or -1."""
     least: Vector
+    """What it must reach: written, for whoever tells why it cannot."""
 
 
 @allocating
@@ -116,7 +127,7 @@ def losses(
         lost[i] = 0.0
     if ahead.period == 0.0:
         return True
-    first, way, most = np.empty(nv), np.empty(nv), np.zeros(n)
+    first, way, most, then = np.empty(nv), np.empty(nv), np.zeros(n), np.empty(len(ahead.rows.b))
     acceleration(robot.ties, robot.a_free, robot.G, u, first)
     copy_into(first, ahead.a)
     for stage in range(3):
@@ -129,9 +140,10 @@ def losses(
         ahead.there.clock[0] = ahead.here.clock[0] + step
         if run(ahead.lines) < 0:
             return False
+        for k in range(len(then)):
+            then[k] = long_dot(ahead.rows.A[k], ahead.a) - ahead.rows.b[k]
         for i in range(n):
-            k = barriers.row[i]
-            less = now[i] - barriers.sign[i] * (dot(ahead.rows.A[k], ahead.a) - ahead.rows.b[k])
+            less = now[i] - barriers.sign[i] * then[barriers.row[i]]
             lost[i] += less / (6.0 if stage == 2 else 3.0)
             most[i] = max(most[i], less)
     for i in range(n):
@@ -140,44 +152,49 @@ def losses(
 
 
 @compiled
-def under(C: Matrix, u: Vector, free: Vector, now: Vector) -> None:
-    """Write ``C u + free``."""
+def looked_at(asked: Asked, u: Vector, free: Vector, at: Matrix, now: Vector) -> None:
+    """Write ``C u`` and the sums of its terms, and what all quantities have under an input."""
+    for i in range(at.shape[1]):
+        at[0, i], at[1, i] = long_dot(asked.C[i], u), terms(asked.C[i], u)
     for i in range(len(now)):
-        now[i] = free[i] + dot(C[i], u)
+        now[i] = free[i] + asked.sign[i] * at[0, asked.row[i]]
 
 
 @allocating
-def solve_within(
-    lex: Lexicographic, barriers: Barriers, least: Vector, limits: Matrix, u: Vector
-) -> None:
+def solve_within(lex: Lexicographic, asked: Asked, least: Vector, limits: Matrix, u: Vector) -> None:
     """Write the input within limits that obeys all rows with bounds and serves the levels.
 
-    Quantities of one row are one row with a lowest and a highest value; ``limits`` are those of
-    motors, rows and forces, and their first columns are there.
+    Quantities of one row are one row with a lowest and a highest value, in ``limits``.
     """
-    nu, n, count = len(u), len(barriers.row), limits.shape[1]
-    for i in range(nu, count):
-        limits[0, i], limits[1, i] = -np.inf, np.inf
-    for i in range(n):
-        at = nu + barriers.row[i]
-        if barriers.sign[i] > 0.0:
-            limits[0, at] = max(limits[0, at], least[i])
+    nu = len(u)
+    for c in range(limits.shape[1]):
+        limits[0, c], limits[1, c] = -np.inf, np.inf
+    for c in range(nu):
+        limits[0, c], limits[1, c] = asked.low[c], asked.high[c]
+    for i in range(len(least)):
+        c = asked.row[i]
+        if asked.sign[i] > 0.0:
+            limits[0, c] = max(limits[0, c], least[i])
         else:
-            limits[1, at] = min(limits[1, at], -least[i])
-    for i in range(n, len(least)):
-        limits[0, count - len(least) + i] = least[i]
+            limits[1, c] = min(limits[1, c], -least[i])
     solve_lexicographic(lex, limits[0], limits[1], u)
     for c in range(nu):
-        u[c] = min(max(u[c], limits[0, c]), limits[1, c])
+        u[c] = min(max(u[c], asked.low[c]), asked.high[c])
 
 
-@compiled
-def all_above(C: Matrix, least: Vector, size: Vector, u: Vector) -> bool:
-    """Return whether an input obeys all rows, but for rounding."""
-    above = True
-    for i in range(len(least)):
-        above = above and dot(C[i], u) >= least[i] - ROOM * (size[i] + terms(C[i], u))
-    return above
+@allocating
+def program_of(served: Served, robot: Moved, asked: Asked, wanted: Vector) -> Lexicographic:
+    """Return what leaves the servo rows what the law gives them, and then its input."""
+    m = len(served.order)
+    A, aim = np.empty((m, len(robot.a_free))), np.empty(m)
+    for i in range(m):
+        copy_into(served.A[served.order[i]], A[i])
+    H = times(A, robot.G)
+    drop_lost(H, beside(robot.L, A, robot.motors), served.rtol)
+    for i in range(m):
+        aim[i] = dot(H[i], wanted)  # as the program adds up, so that nothing is missing
+    given = served.ends, served.scale, served.S, wanted, asked.C, served.rtol
+    return lexicographic(H, aim, *given)
 
 
 @allocating
@@ -189,8 +206,7 @@ def kept_input(
     ahead: Ahead,
     served: Served,
     yielding: Yielding,
-    bounds: Bounds,
-    force: Vector,
+    asked: Asked,
     u: Vector,
 ) -> int:
     """Write the input that keeps what is to be kept, and what that costs.
@@ -203,72 +219,53 @@ def kept_input(
         ahead: What predicts its end.
         served: The servo rows.
         yielding: In which order quantities give way.
-        bounds: Limits of motors; those of quantities are written, forces' ``C`` is there.
-        force: What forces are without any input.
+        asked: What inputs must obey.
         u: The law's input; receives what becomes of it.
 
     Returns:
         0, `CONTRADICTED` or `UNPREDICTED`.
     """
-    low, high, C, least = bounds
-    n, k, nu = len(barriers.row), len(least), len(u)
+    n, k, nu, least = len(barriers.row), len(asked.least), len(u), asked.least
     wanted, free, size = u.copy(), np.empty(k), np.empty(k)
     finite, clear = True, True
     for c in range(nu):
         finite = finite and np.isfinite(u[c])
-        clear = clear and low[c] <= u[c] <= high[c]
+        clear = clear and asked.low[c] <= u[c] <= asked.high[c]
     if not finite:
         return 0  # of which the loop complains
-    AG = times(rows.A, robot.G)
+    copy_into(times(rows.A, robot.G), asked.C[nu : nu + len(rows.b)])
     for i in range(k):
         if i < n:
-            row, sign = barriers.row[i], barriers.sign[i]
-            for c in range(nu):
-                C[i, c] = sign * AG[row, c]
-            free[i] = sign * (dot(rows.A[row], robot.a_free) - rows.b[row])
+            row = barriers.row[i]
+            free[i] = asked.sign[i] * (dot(rows.A[row], robot.a_free) - rows.b[row])
         else:
-            free[i] = force[i - n]
+            free[i] = asked.force[i - n]
         size[i] = abs(account.least[i]) + abs(free[i]) + 1e-300
-    now, lost, before, missed = np.empty(k), np.empty(k), np.empty(k), np.zeros(k)
-    under(C, u, free, now)
-    for i in range(k):
-        clear, lost[i] = clear and now[i] >= account.least[i], 0.0
-    if clear:
+    now, lost, before, missed = np.empty(k), np.zeros(k), np.empty(k), np.zeros(k)
+    at, limits = np.empty((2, len(asked.C))), np.empty((2, len(asked.C)))
+    looked_at(asked, u, free, at, now)
+    if clear and (now >= account.least).all():
         if not losses(ahead, barriers, robot, u, now, lost):
             return UNPREDICTED
-        for i in range(k):
-            clear = clear and now[i] >= account.least[i] + lost[i]
-        if clear:
+        if (now >= account.least + lost).all():
             return 0
-    H = np.empty((len(served.order), nu))
-    A = np.empty((len(served.order), rows.A.shape[1]))
-    for i in range(len(A)):
-        copy_into(served.A[served.order[i]], A[i])
-    copy_into(times(A, robot.G), H)
-    drop_lost(H, beside(robot.L, A, robot.motors), served.rtol)
-    aim = np.empty(len(H))
-    for i in range(len(H)):
-        aim[i] = dot(H[i], wanted)
-    every = np.concatenate((np.eye(nu), AG, C[n:]))
-    limits = np.empty((2, len(every)))
-    for c in range(nu):
-        limits[0, c], limits[1, c] = low[c], high[c]
-    lex = lexicographic(H, aim, served.ends, served.scale, served.S, wanted, every, served.rtol)
+    lex = program_of(served, robot, asked, wanted)
     reduced, change, falls = np.empty(k), 0.0, np.inf
     for _ in range(PASSES):
         for i in range(k):
             least[i] = reduced[i] = account.least[i] - free[i] + lost[i]
             missed[i], before[i] = 0.0, lost[i]
-        solve_within(lex, barriers, reduced, limits, u)
-        if not all_above(C, least, size, u):
-            given_way(low, high, C, least, yielding, reduced, missed)
+        solve_within(lex, asked, reduced, limits, u)
+        looked_at(asked, u, free, at, now)
+        if not all_kept(asked, size, at):
+            give_way(asked, yielding, reduced, missed)
             for i in range(k):
                 if yielding.firm[i] and missed[i] != 0.0:
                     return CONTRADICTED
-            solve_within(lex, barriers, reduced, limits, u)
+            solve_within(lex, asked, reduced, limits, u)
+            looked_at(asked, u, free, at, now)
         if ahead.period == 0.0 or falls <= SAME:
             break
-        under(C, u, free, now)
         if not losses(ahead, barriers, robot, u, now, lost):
             return UNPREDICTED
         earlier, change = change, 0.0
@@ -278,8 +275,9 @@ def kept_input(
             break
         falls = change if earlier == 0.0 else change * change / (SURE * earlier)
     for i in range(k):
-        spare = dot(C[i], u) - reduced[i]
-        account.binding[i] = 1.0 if spare <= AT * (size[i] + terms(C[i], u)) else 0.0
+        c = asked.row[i]
+        near = AT * (size[i] + at[1, c])
+        account.binding[i] = 1.0 if asked.sign[i] * at[0, c] - reduced[i] <= near else 0.0
         account.missed[i] = missed[i]
     for c in range(nu):
         wanted[c] -= u[c]
@@ -288,3 +286,24 @@ def kept_input(
     for i in range(len(account.given_up)):
         account.given_up[i] = dot(served.A[i], gone)
     return 0
+
+
+@compiled
+def all_kept(asked: Asked, size: Vector, at: Matrix) -> bool:
+    """Return whether an input obeys all rows, but for rounding."""
+    kept = True
+    for i in range(len(asked.least)):
+        c = asked.row[i]
+        room = ROOM * (size[i] + at[1, c])
+        kept = kept and asked.sign[i] * at[0, c] >= asked.least[i] - room
+    return kept
+
+
+@allocating
+def give_way(asked: Asked, yielding: Yielding, reduced: Vector, missed: Vector) -> None:
+    """Write what quantities can be kept to, and what they miss."""
+    C = np.empty((len(reduced), len(asked.low)))
+    for i in range(len(C)):
+        for c in range(C.shape[1]):
+            C[i, c] = asked.sign[i] * asked.C[asked.row[i], c]
+    given_way(asked.low, asked.high, C, asked.least, yielding, reduced, missed)

@@ -236,6 +236,18 @@ def in_four_parts(x: Vector, y: Vector, n: int) -> tuple[float, int]:
     return (a + b) + (c + d), k
 
 
+@inlined
+def long_dot(x: Vector, y: Vector) -> float:
+    """Return ``x' y``, added up in parts where it has many terms."""
+    total, k, n = 0.0, 0, len(x)
+    if n >= SEVERAL_SUMS:
+        total, k = in_four_parts(x, y, n)
+    while k < n:
+        total += x[k] * y[k]
+        k += 1
+    return total
+
+
 @compiled
 def solve_lower(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-1 x``."""
@@ -367,13 +379,8 @@ def squared(Q: Matrix, i: int) -> float:
 @inlined
 def drop_part(Q: Matrix, k: int, i: int) -> float:
     """Take from row i its part along the unit row k, and return how long that was."""
-    along, c, n = 0.0, 0, Q.shape[1]
-    if n >= SEVERAL_SUMS:
-        along, c = in_four_parts(Q[k], Q[i], n)
-    while c < n:
-        along += Q[k, c] * Q[i, c]
-        c += 1
-    for c in range(n):
+    along = long_dot(Q[k], Q[i])
+    for c in range(Q.shape[1]):
         Q[i, c] -= along * Q[k, c]
     return along
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import dot, factor_rows
+from ukctrl.core.algebra.factorisation import dot, factor_rows, long_dot, multiplied_across
 from ukctrl.core.algebra.nearest_input import inverse, least_singular, outside
 from ukctrl.core.algebra.nearest_within import FELT, PROXIMAL, Active, Room, least_cost
-from ukctrl.core.algebra.products import times
+from ukctrl.core.algebra.products import column_lengths, times
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -75,8 +75,8 @@ def lexicographic(
     lex = _blank(S, u0, C, m, k)
     X = times(H, S)
     for i in range(len(C)):
-        lex.at[i] = dot(C[i], u0)
-        lex.room.sizes[i] = np.sqrt(dot(lex.room.C[i], lex.room.C[i]))
+        lex.at[i] = long_dot(C[i], u0)
+    column_lengths(lex.room.Ct, lex.room.sizes)
     for i in range(m):
         lex.missing[i] = (d[i] - dot(H[i], u0)) / scale[i]
         for c in range(nu):
@@ -117,8 +117,8 @@ def _blank(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
     square, Q = np.zeros((k, nu + 1, nu + 1)), np.zeros((k, nu + 1, nu))
     active = Active(np.zeros((k, 1), dtype=np.int64), numbers, sign[0], sign[1], square, Q)
     ways, rows = np.zeros((2, k, nu, nu)), np.zeros((k, r, nu))
-    bounds, lengths = np.zeros((3, r)), np.zeros((k, r))
-    room = Room(times(C, S), bounds[0], bounds[1], bounds[2], ways[0], ways[1], rows, lengths)
+    Ct, of, lengths = times(C, S).T.copy(), np.zeros((5, r)), np.zeros((k, r))
+    room = Room(Ct, of[0], of[1], of[2], of[3], of[4], ways[0], ways[1], rows, lengths)
     X, missing, sizes = np.zeros((m + nu, nu)), np.zeros(m + nu), np.zeros((k, 3), dtype=np.int64)
     aims, exact = np.zeros((k, nu, m + nu)), np.zeros(1, dtype=np.int64)
     return Lexicographic(S, u0, X, missing, sizes, aims, exact, np.zeros(r), room, active)
@@ -218,7 +218,7 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
         for j in range(n):
             target[j] = 0.0
         for i in range(first, last if firm > 0 else first):
-            left = lex.missing[i] - dot(lex.X[i], w)
+            left = lex.missing[i] - long_dot(lex.X[i], w)
             if left != 0.0:
                 for j in range(firm):
                     target[j] += lex.aims[level, j, i] * left
@@ -228,12 +228,15 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
         if level < exact:
             _move(room.way[level], target, firm, w)
             continue
+        multiplied_across(w, room.Ct, room.over)
         for i in range(len(low)):
-            at = lex.at[i] + dot(room.C[i], w)
+            at = lex.at[i] + room.over[i]
             room.low[i], room.high[i] = low[i] - at, high[i] - at
         here = Room(
-            room.C,
+            room.Ct,
             room.sizes,
+            room.over,
+            room.side,
             room.low,
             room.high,
             room.plain[level],

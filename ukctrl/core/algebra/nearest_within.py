@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.algebra.factorisation import drop_part, long_dot, squared
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -50,10 +51,14 @@ UNKNOWN, UNFELT = 0.0, -1.0
 class Room(NamedTuple):
     """Rows with bounds, ``low <= C w <= high``, and coordinates, ``w = way x``, ``n`` of them."""
 
-    C: Matrix
-    """Shape ``(r, nu)``."""
+    Ct: Matrix
+    """The rows as columns, shape ``(nu, r)``."""
     sizes: Vector
     """Their lengths, shape ``(r,)``."""
+    over: Vector
+    """Receives by how much each is exceeded."""
+    side: Vector
+    """And where: 1 at the lower bound, -1 at the upper."""
     low: Vector
     high: Vector
     plain: Matrix
@@ -97,11 +102,11 @@ def turn(room: Room, n: int, row: int) -> bool:
         for j in range(n):
             part = 0.0
             for c in range(len(room.plain)):
-                part += room.C[row, c] * room.plain[c, j]
+                part += room.Ct[c, row] * room.plain[c, j]
             felt += part * part
         for c in range(len(room.way)):
             for j in range(n):
-                room.rows[row, j] += room.C[row, c] * room.way[c, j]
+                room.rows[row, j] += room.Ct[c, row] * room.way[c, j]
         for j in range(n):
             length += room.rows[row, j] * room.rows[row, j]
         length = np.sqrt(length)
@@ -116,22 +121,14 @@ def turn(room: Room, n: int, row: int) -> bool:
 def join(room: Room, n: int, active: Active, k: int) -> bool:
     """Factor the active row of a place; return whether it depends on those before it."""
     L, Q, row = active.L, active.Q, active.row[k]
-    for c in range(n):
-        Q[k, c] = active.sign[k] * room.rows[row, c]
+    for c in range(Q.shape[1]):
+        Q[k, c] = active.sign[k] * room.rows[row, c] if c < n else 0.0
     for i in range(k + 1):
         L[k, i] = 0.0
     for _ in range(2):
         for i in range(k):
-            along = 0.0
-            for c in range(n):
-                along += Q[i, c] * Q[k, c]
-            for c in range(n):
-                Q[k, c] -= along * Q[i, c]
-            L[k, i] += along
-    left = 0.0
-    for c in range(n):
-        left += Q[k, c] * Q[k, c]
-    L[k, k] = left = np.sqrt(left)
+            L[k, i] += drop_part(Q, i, k)
+    L[k, k] = left = np.sqrt(squared(Q, k))
     for c in range(n):
         Q[k, c] /= left
     return not left > DEPENDS
@@ -174,13 +171,10 @@ def towards(
         for k in range(last):
             i, sign = active.row[k], active.sign[k]
             total = (room.low[i] if sign > 0.0 else -room.high[i]) / room.lengths[i]
-            there = 0.0
             for j in range(k):
                 total -= L[k, j] * at[j]
-            for c in range(n):
-                there += Q[k, c] * target[c]
             at[k] = total / L[k, k]
-            step[k] = at[k] - there
+            step[k] = at[k] - long_dot(Q[k], target)
     for k in range(last - 1, -1, -1):
         step[k] /= L[k, k]
         for j in range(k):
@@ -201,66 +195,63 @@ def place(target: Vector, n: int, active: Active, at: Vector, x: Vector) -> None
     Q = active.Q
     for c in range(n):
         x[c] = target[c]
+    for c in range(n, len(x)):
+        x[c] = 0.0
     for times in range(3):
         for k in range(active.total[0]):
-            along = -at[k] if times == 2 else 0.0
-            if times < 2:
-                for c in range(n):
-                    along += Q[k, c] * x[c]
+            along = -at[k] if times == 2 else long_dot(Q[k], x)
             for c in range(n):
                 x[c] -= along * Q[k, c]
 
 
 @compiled
-def excess(room: Room, row: int, w: Vector) -> tuple[float, float]:
-    """Return by how much an input exceeds a bound, of a row of unit length, and its sign.
+def look(room: Room, n: int, x: Vector, w: Vector) -> None:
+    """Write by how much a point exceeds the bounds of all rows, of unit length, and of which side.
 
-    Negative: both are obeyed but for rounding.
+    Not above zero: both are obeyed but for rounding.
     """
-    at, terms = 0.0, 0.0
-    for c in range(len(w)):
-        term = room.C[row, c] * w[c]
-        at += term
-        terms += abs(term)
-    below, above = room.low[row] - at, at - room.high[row]
-    size = room.sizes[row] if room.sizes[row] > 0.0 else 1.0
-    over = (max(below, above) - ROUNDED * terms) / size - FEASIBLE
-    return over, 1.0 if below > above else -1.0
-
-
-@compiled
-def moved(room: Room, n: int, x: Vector, w: Vector) -> None:
-    """Write ``way x``."""
+    at, terms = room.over, room.side
     for c in range(len(w)):
         w[c] = 0.0
         for j in range(n):
             w[c] += room.way[c, j] * x[j]
+    for i in range(len(at)):
+        at[i] = terms[i] = 0.0
+    for c in range(len(w)):
+        factor, column = w[c], room.Ct[c]
+        if factor != 0.0:
+            for i in range(len(at)):
+                at[i] += column[i] * factor
+                terms[i] += abs(column[i] * factor)
+    for i in range(len(at)):
+        below, above = room.low[i] - at[i], at[i] - room.high[i]
+        size = room.sizes[i] if room.sizes[i] > 0.0 else 1.0
+        at[i] = (max(below, above) - ROUNDED * terms[i]) / size - FEASIBLE
+        terms[i] = 1.0 if below > above else -1.0
 
 
 @compiled
-def most_exceeded(room: Room, n: int, w: Vector, strict: bool) -> tuple[int, float]:
-    """Return the row whose bound an input exceeds most, and its sign.
+def most_exceeded(room: Room, n: int, strict: bool) -> int:
+    """Return the row whose bound is exceeded most; -1: there is none.
 
-    -1: there is none; -2: it is one that no coordinate moves, which counts where ``strict`` says so.
+    -2: it is one that no coordinate moves, which counts where ``strict`` says so.
     """
     while True:
-        worst, found, side = 0.0, -1, 1.0
-        for i in range(len(room.sizes)):
-            if strict or room.lengths[i] != UNFELT:
-                over, sign = excess(room, i, w)
-                if over > worst:
-                    worst, found, side = over, i, sign
+        worst, found = 0.0, -1
+        for i in range(len(room.over)):
+            if room.over[i] > worst and (strict or room.lengths[i] != UNFELT):
+                worst, found = room.over[i], i
         if found < 0 or turn(room, n, found):
-            return found, side
+            return found
         if strict:
-            return -2, side
+            return -2
 
 
 @compiled
-def add(room: Room, n: int, active: Active, row: int, sign: float) -> bool:
+def add(room: Room, n: int, active: Active, row: int) -> bool:
     """Let a row be active; return whether it depends on those that are."""
     last = active.total[0]
-    active.row[last], active.sign[last], active.multiplier[last] = row, sign, 0.0
+    active.row[last], active.sign[last], active.multiplier[last] = row, room.side[row], 0.0
     active.total[0] = last + 1
     return join(room, n, active, last)
 
@@ -288,12 +279,11 @@ def nearest_point(
     """
     at, step, w, depends = work[0], work[1], work[2, : len(room.way)], False
     if active.total[0] == 0:  # begin with all that the target exceeds, as far as they are independent
-        moved(room, n, target, w)
-        for i in range(len(room.sizes)):
-            over, side = excess(room, i, w)
-            if over > 0.0 and turn(room, n, i) and add(room, n, active, i, side):
+        look(room, n, target, w)
+        for i in range(len(room.over)):
+            if room.over[i] > 0.0 and turn(room, n, i) and add(room, n, active, i):
                 active.total[0] -= 1
-    for _ in range(TURNS * (len(room.sizes) + 1)):
+    for _ in range(TURNS * (len(room.over) + 1)):
         towards(room, target, n, active, depends, at, step)
         part, stops = np.inf if depends else 1.0, -1
         for k in range(active.total[0]):
@@ -307,11 +297,11 @@ def nearest_point(
             depends = leave(room, n, active, stops)
             continue
         place(target, n, active, at, x)
-        moved(room, n, x, w)
-        found, side = most_exceeded(room, n, w, strict)
+        look(room, n, x, w)
+        found = most_exceeded(room, n, strict)
         if found < 0:
             return found == -1
-        depends = add(room, n, active, found, side)
+        depends = add(room, n, active, found)
     return False
 
 
