@@ -3,9 +3,10 @@
     python benchmarks/keeping_peers.py [--install] [--json FILE] [--rounds N]
 
 The task and what is the same of it is told in `peers/limits.py`. Contestants run in processes and
-environments of their own, as in `peers.py`, and take turns round by round on the same states: a time
-is that of the fastest round, a ratio the median of the rounds' ratios. Before anything is timed,
-torques of ukctrl and TSID must move all joints alike, and as many limits must bind as are meant to.
+environments of their own, as in `peers.py`, and take turns round by round on the same states: a
+time is that of the fastest round, a ratio the median of the rounds' ratios. Before anything is
+timed, torques of ukctrl and TSID must move all joints alike, and as many limits must bind as are
+meant to.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ title = "hold"
 robot = "@/robot.toml"
 start.q = {at.tolist()}
 timing = {{ duration = {PERIOD * COUNT}, control = {PERIOD}, sample = {PERIOD} }}
-controller = {{ use = "servo-baumgarte", feedback.alpha = {GAINS["alpha"]}, feedback.beta = {GAINS["beta"]} }}
+controller.use = "servo-baumgarte"
+controller.feedback = {{ alpha = {GAINS["alpha"]}, beta = {GAINS["beta"]} }}
 [[servo]]
 kind = "point_follows"
 frame = "left_hand"
@@ -96,7 +98,11 @@ def checked(robot: Robot, case: dict[str, Any], binding: int, answers: dict[str,
     at = np.flatnonzero(np.array(case["target"]) > END)
     for k, (q, v) in enumerate(zip(case["q"], case["v"], strict=True)):
         dynamics.move(0.0, np.array(q), np.array(v))
-        a = {n: dynamics.acceleration(np.array(answers[n][k])) for n in ("ukctrl", "tsid") if n in answers}
+        a = {
+            n: dynamics.acceleration(np.array(answers[n][k]))
+            for n in ("ukctrl", "tsid")
+            if n in answers
+        }
         for name, made in answers.items():
             at_end = a[name] if name in a else np.array(made[k])
             bound = np.flatnonzero(np.abs(at_end[at]) < ALIKE)
@@ -114,9 +120,14 @@ def measured(robot: Robot, binding: int, pythons: dict[str, str], rounds: int) -
     with tempfile.TemporaryDirectory() as made:
         folder, case = Path(made), case_of(robot, binding)
         shutil.copy(URDF, folder)
-        (folder / "robot.toml").write_text('title = "Held"\nmodel = "humanoid.urdf"\n', encoding="utf-8")
+        (folder / "robot.toml").write_text(
+            'title = "Held"\nmodel = "humanoid.urdf"\n', encoding="utf-8"
+        )
         (folder / "case.json").write_text(json.dumps(case), encoding="utf-8")
-        run = [Contestant(name, python, folder / "case.json", "limits") for name, python in pythons.items()]
+        run = [
+            Contestant(name, python, folder / "case.json", "limits")
+            for name, python in pythons.items()
+        ]
         answers = {own.name: own.ask("run tick")[0] for own in run}
         off = checked(robot, case, binding, answers)
         times: dict[str, list[float]] = {own.name: [] for own in run}
@@ -148,7 +159,8 @@ def main() -> None:
     for binding in BINDING:
         told = found[binding] = measured(robot, binding, pythons, options.rounds)
         cells = [
-            f"{told['us'][name]:.3g} µs" + (f", {ratio(told['ratio'][name])}" if name != "ukctrl" else "")
+            f"{told['us'][name]:.3g} µs"
+            + (f", {ratio(told['ratio'][name])}" if name != "ukctrl" else "")
             for name in pythons
         ]
         print(f"| {binding} | {' | '.join(cells)} |", flush=True)

@@ -24,7 +24,8 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csc_matrix
 
-from ukctrl.core.algebra.nearest_within import FEASIBLE, PROXIMAL, SETTLED
+from ukctrl.core.algebra.nearest_within import PROXIMAL, SETTLED
+from ukctrl.core.algebra.room import FEASIBLE
 from ukctrl.core.arrays import Matrix, Vector
 
 SIZES = ((4, 1), (7, 3), (12, 6), (18, 6), (36, 12))

@@ -29,7 +29,9 @@ class Ukctrl:
     def __init__(self, case: Case) -> None:
         from ukctrl import Runtime, Scenario
 
-        self.runtime = Runtime(Scenario.from_toml(case["scenario"].replace("@", str(case.file.parent))))
+        self.runtime = Runtime(
+            Scenario.from_toml(case["scenario"].replace("@", str(case.file.parent)))
+        )
         self.case, self.period = case, case["period"]
         self.q, self.v = np.array(case["q"]), np.array(case["v"])
 

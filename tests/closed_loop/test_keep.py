@@ -10,6 +10,7 @@ from ukctrl import Robot, Runtime, Scenario, check, replay, simulate
 from ukctrl.control.keep import KeepExpression
 from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import quantity
+from ukctrl.core.program import Steps
 from ukctrl.simulation.handover.hand_over import hand_over
 
 WALL = {"kind": "expression", "name": "wall", "h": "1.0 - x", "unit": "m", "decay": 0.2}
@@ -90,6 +91,18 @@ def test_a_law_of_ones_own_is_kept_too():
     assert run.status == "completed", run.message
     assert run["keep"].min() > -1e-12
     assert run["q"][-1, 0] > 0.999
+
+
+def test_a_tick_in_which_limits_bind_or_give_way_stays_in_machine_code(monkeypatch):
+    behind = {**WALL, "name": "behind", "h": "x - 1.1"}
+    free, kept, both = (Runtime(mass(walls, 0.01)) for walls in ([], [WALL], [WALL, behind]))
+    asked = []
+    monkeypatch.setattr(Steps, "help_with", lambda self, line: asked.append(line) or -1)
+    state = 0.0, [0.99, 0.0], [0.2, 0.0]
+    inputs = [runtime.step(*state) for runtime in (free, kept, both)]
+    assert not asked
+    assert inputs[1][0] < inputs[0][0] - 0.1  # the wall binds
+    assert inputs[2][0] == pytest.approx(inputs[1][0], abs=1e-6)  # the other one gives way
 
 
 def test_no_controller_is_needed_to_keep_a_limit():

@@ -5,6 +5,7 @@ no room, corners in which more rows meet than there are inputs, inputs without c
 nearly the same, rows of very different lengths.
 """
 
+import daqp
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize, nnls
@@ -93,6 +94,40 @@ def nearest_of_others(program, E=None):
     stack, f = np.vstack([G.T, right]), np.append(np.zeros(E.shape[1]), 1.0)
     r = stack @ nnls(stack, f, maxiter=1000)[0] - f
     return x0 + E @ (nearest - r[:-1] / r[-1])
+
+
+def by_daqp(X, r, C, low, high):
+    """Return an ``x`` with the least ``|X x - r|`` in a box of rows, and nearest to zero."""
+    (k, n), lengths = C.shape, np.maximum(np.linalg.norm(C, axis=1), 1e-300)
+    C, sense = C / lengths[:, None], np.zeros(k, dtype=np.intc)
+    far = [np.clip(bound / lengths, -1e30, 1e30) for bound in (high, low)]
+    P, q, proximal = (X.T @ X, -X.T @ r, 1e-4) if len(X) else (np.eye(n), np.zeros(n), 0.0)
+    x, _, flag, _ = daqp.solve(
+        P, q, C, *far, sense, primal_tol=1e-11, eps_prox=proximal, eta_prox=1e-13
+    )
+    assert flag in (1, 2)
+    return x
+
+
+@pytest.mark.parametrize("chunk", SEVERAL)
+def test_daqp_finds_the_same(chunk):
+    for seed in range(CHUNK * chunk, CHUNK * (chunk + 1)):
+        program = random_program(seed)
+        C, H, least, low, high, wanted = program
+        rows = np.vstack([C, np.eye(len(wanted))])
+        bounds = np.append(least, low), np.append(np.full(len(C), np.inf), high)
+        X, (low, high) = H / np.linalg.norm(H, 2), (bound - rows @ wanted for bound in bounds)
+        other = by_daqp(X, np.zeros(len(X)), rows, low, high)
+        u = solved(program, H)
+        np.testing.assert_allclose(
+            np.linalg.norm(X @ (u - wanted)),
+            np.linalg.norm(X @ other),
+            atol=1e-8,
+            err_msg=str(seed),
+        )
+        u = solved(program, H[:0])
+        other = wanted + by_daqp(H[:0], np.zeros(0), rows, low, high)
+        np.testing.assert_allclose(u, other, atol=1e-7, err_msg=str(seed))
 
 
 @pytest.mark.parametrize("chunk", SEVERAL)

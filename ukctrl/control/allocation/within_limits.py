@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.lexicographic import FELT, lexicographic, solve_lexicographic
+from ukctrl.core.algebra.lexicographic import lexicographic, solve_lexicographic
 from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.algebra.room import FELT
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 

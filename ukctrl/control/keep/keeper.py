@@ -21,14 +21,22 @@ from ukctrl.control.keep.barriers import (
 )
 from ukctrl.control.keep.contact_forces import Loads
 from ukctrl.control.keep.keep import Keep, Kept
-from ukctrl.control.keep.kept_input import Ahead, Asked, Moved, Place, Served, kept_input
+from ukctrl.control.keep.kept_input import (
+    CONTRADICTED,
+    Ahead,
+    Asked,
+    Moved,
+    Place,
+    Served,
+    kept_input,
+)
 from ukctrl.control.keep.program import Yielding, conflicting_set
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
+from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite, UkctrlError, quoted
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Rows, Stack
@@ -199,11 +207,13 @@ class Keeper:
         ahead, inside = self._predicting(s, u)
         given = self.stack.rows, self.barriers, self.account, robot, ahead, served
 
-        def contradicted(code: int) -> Exception:
-            return self._conflict(asked)
+        def failed(code: int) -> Exception:
+            if code == CONTRADICTED:
+                return self._conflict(asked)
+            return NotFinite("rows to keep must be finite; they are not at this state.")
 
         found = *given, self._yielding, asked, u
-        yield Call(kept_input, *found, fault=contradicted, inside=inside)
+        yield Call(kept_input, *found, fault=failed, inside=inside)
 
     def _predicting(self, s: Snapshot, u: Vector) -> tuple[Ahead, Steps]:
         """Return what predicts the end of a tick that begins at a state."""

@@ -161,7 +161,9 @@ def looked_at(asked: Asked, u: Vector, free: Vector, at: Matrix, now: Vector) ->
 
 
 @allocating
-def solve_within(lex: Lexicographic, asked: Asked, least: Vector, limits: Matrix, u: Vector) -> None:
+def solve_within(
+    lex: Lexicographic, asked: Asked, least: Vector, limits: Matrix, u: Vector
+) -> None:
     """Write the input within limits that obeys all rows with bounds and serves the levels.
 
     Quantities of one row are one row with a lowest and a highest value, in ``limits``.

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ukctrl.control.allocation.within_limits import Box, nearest, stacked
 from ukctrl.core.algebra.factorisation import dot
-from ukctrl.core.algebra.lexicographic import FELT, lexicographic, solve_lexicographic
+from ukctrl.core.algebra.lexicographic import lexicographic, solve_lexicographic
+from ukctrl.core.algebra.room import FELT
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 

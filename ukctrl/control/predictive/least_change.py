@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.nearest_within import FEASIBLE
+from ukctrl.core.algebra.room import FEASIBLE
 from ukctrl.core.arrays import Matrix, Vector
 
 UNLIMITED = 1e30

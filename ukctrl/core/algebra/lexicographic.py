@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import dot, factor_rows, long_dot, multiplied_across
 from ukctrl.core.algebra.nearest_input import inverse, least_singular, outside
-from ukctrl.core.algebra.nearest_within import FELT, PROXIMAL, Active, Room, least_cost
+from ukctrl.core.algebra.nearest_within import PROXIMAL, Active, least_cost
 from ukctrl.core.algebra.products import column_lengths, times
+from ukctrl.core.algebra.room import FELT, UNKNOWN, Room
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -113,15 +114,19 @@ def lexicographic(
 def _blank(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
     """Return a program without levels."""
     nu, r = len(u0), len(C)
-    numbers, sign = np.zeros((k, nu + 1), dtype=np.int64), np.zeros((2, k, nu + 1))
-    square, Q = np.zeros((k, nu + 1, nu + 1)), np.zeros((k, nu + 1, nu))
-    active = Active(np.zeros((k, 1), dtype=np.int64), numbers, sign[0], sign[1], square, Q)
-    ways, rows = np.zeros((2, k, nu, nu)), np.zeros((k, r, nu))
-    Ct, of, lengths = times(C, S).T.copy(), np.zeros((5, r)), np.zeros((k, r))
+    total, row = np.zeros((k, 1), dtype=np.int64), np.empty((k, nu + 1), dtype=np.int64)
+    sign, square, Q = (
+        np.empty((2, k, nu + 1)),
+        np.empty((k, nu + 1, nu + 1)),
+        np.empty((k, nu + 1, nu)),
+    )
+    active = Active(total, row, sign[0], sign[1], square, Q)
+    ways, rows = np.empty((2, k, nu, nu)), np.empty((k, r, nu))
+    Ct, of, lengths = times(C, S).T.copy(), np.empty((5, r)), np.full((k, r), UNKNOWN)
     room = Room(Ct, of[0], of[1], of[2], of[3], of[4], ways[0], ways[1], rows, lengths)
     X, missing, sizes = np.zeros((m + nu, nu)), np.zeros(m + nu), np.zeros((k, 3), dtype=np.int64)
-    aims, exact = np.zeros((k, nu, m + nu)), np.zeros(1, dtype=np.int64)
-    return Lexicographic(S, u0, X, missing, sizes, aims, exact, np.zeros(r), room, active)
+    aims, exact = np.empty((k, nu, m + nu)), np.zeros(1, dtype=np.int64)
+    return Lexicographic(S, u0, X, missing, sizes, aims, exact, np.empty(r), room, active)
 
 
 @allocating
@@ -168,19 +173,6 @@ def directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matrix, Mat
         for c in range(n):
             T[c, j] = Qt[j, c] / (sigma[j] if j < firm else small)
     return firm, T, U.T.copy(), np.ascontiguousarray(Qt[rank:].T)
-
-
-@allocating
-def _room(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
-    """Return a program with nothing in it."""
-    nu, r = len(u0), len(C)
-    counts, numbers, sign = np.zeros((k, 1)), np.zeros((k, nu + 1)), np.zeros((2, k, nu + 1))
-    square, Q = np.zeros((k, nu + 1, nu + 1)), np.zeros((k, nu + 1, nu))
-    active = Active(counts.astype(np.int64), numbers.astype(np.int64), sign[0], sign[1], square, Q)
-    X, missing, sizes = np.zeros((m + nu, nu)), np.zeros(m + nu), np.zeros((k, 3), dtype=np.int64)
-    ways, aims = np.zeros((k, nu, nu)), np.zeros((k, nu, m + nu))
-    rows, lengths = np.zeros((k, r, nu)), np.zeros((k, r))
-    return Lexicographic(S, u0, C, X, missing, sizes, ways, aims, rows, lengths, active)
 
 
 @allocating

@@ -166,7 +166,7 @@ def inverse(X: Matrix) -> Matrix:
 
     Gauss-Jordan elimination in place, the largest entry of a column first.
     """
-    n, Y = len(X), X.copy()
+    n, Y, factors = len(X), X.copy(), np.empty(len(X))
     order = np.arange(n)
     for k in range(n):
         pivot = k
@@ -176,16 +176,21 @@ def inverse(X: Matrix) -> Matrix:
         order[k], order[pivot] = order[pivot], order[k]
         for c in range(n):
             Y[k, c], Y[pivot, c] = Y[pivot, c], Y[k, c]
-        scale = 1.0 / Y[k, k]
-        Y[k, k] = 1.0
+        scale, Y[k, k], row = 1.0 / Y[k, k], 1.0, Y[k]
         for c in range(n):
-            Y[k, c] *= scale
+            row[c] *= scale
         for i in range(n):
-            if i != k:
-                factor, row, own = Y[i, k], Y[k], Y[i]
-                Y[i, k] = 0.0
-                for c in range(n):
-                    own[c] -= factor * row[c]
+            factors[i], Y[i, k] = (Y[i, k], 0.0) if i != k else (0.0, Y[i, k])
+        for i in range(0, n - 3, 4):  # four rows at a time
+            f, g, h, e = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
+            p, q, r, s = Y[i], Y[i + 1], Y[i + 2], Y[i + 3]
+            for c in range(n):
+                p[c], q[c] = p[c] - f * row[c], q[c] - g * row[c]
+                r[c], s[c] = r[c] - h * row[c], s[c] - e * row[c]
+        for i in range(n - n % 4, n):
+            p, f = Y[i], factors[i]
+            for c in range(n):
+                p[c] -= f * row[c]
     Z = np.empty((n, n))
     for k in range(n):
         for i in range(n):

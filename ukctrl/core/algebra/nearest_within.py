@@ -1,12 +1,12 @@
 r"""The nearest point that two-sided rows leave room for, compiled: a dual active-set method.
 
-$\min \tfrac12 |x - t|^2$ with $l \le C x \le h$, where $x$ are coordinates of an input and few rows
-ever matter: those that join are turned into the coordinates, the others are looked at as they are. With the rows $N$ that are active,
-$x = t + N^\top \lambda$ and $N N^\top \lambda = b - N t$, $\lambda \ge 0$: from one set to the next
-the multipliers go towards that answer until one of them would change its sign, whose row leaves;
-else the row joins that is violated most. Rows are kept as $N = L Q$ with orthonormal $Q$, so that
-what is nearly dependent loses no more digits than it must. Coordinates that cost nothing are held
-to where they were by a small cost, until they stay: proximal steps, which end at an exact answer.
+$\min \tfrac12 |x - t|^2$ with $l \le C x \le h$, of $x$ that are coordinates of an input (`room`).
+With the rows $N$ that are active, $x = t + N^\top \lambda$ and $N N^\top \lambda = b - N t$,
+$\lambda \ge 0$: from one set to the next the multipliers go towards that answer until one of them
+would change its sign, whose row leaves; else the row joins that is violated most. Rows are kept as
+$N = L Q$ with orthonormal $Q$, so that what is nearly dependent loses no more digits than it must.
+Coordinates that cost nothing are held to where they were by a small cost, until they stay: proximal
+steps, which end at an exact answer.
 
 References:
     Goldfarb & Idnani, "A numerically stable dual method for solving strictly convex quadratic
@@ -23,13 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import drop_part, long_dot, squared
+from ukctrl.core.algebra.room import Room, look, most_exceeded, turn
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
-FEASIBLE = 1e-11
-"""By how much bounds may be exceeded, of rows of unit length."""
-ROUNDED = 4.0 * float(np.finfo(np.float64).eps)
-"""And of the terms of a row, which are no more accurate."""
 DEPENDS = 1e-10
 """A row of unit length depends on others where less than this of it is outside of their span."""
 UNMOVED = 1e-11
@@ -40,35 +37,6 @@ STEPS = 100
 """After so many of them the answer is taken as it is: each obeys the rows."""
 TURNS = 20
 """So often on average a row may join before it is given up."""
-
-
-FELT = 1e-9
-"""Rows feel coordinates that move them by more than this part of what any input does."""
-UNKNOWN, UNFELT = 0.0, -1.0
-"""Instead of a length: of a row that has not been turned yet, and of one that feels nothing."""
-
-
-class Room(NamedTuple):
-    """Rows with bounds, ``low <= C w <= high``, and coordinates, ``w = way x``, ``n`` of them."""
-
-    Ct: Matrix
-    """The rows as columns, shape ``(nu, r)``."""
-    sizes: Vector
-    """Their lengths, shape ``(r,)``."""
-    over: Vector
-    """Receives by how much each is exceeded."""
-    side: Vector
-    """And where: 1 at the lower bound, -1 at the upper."""
-    low: Vector
-    high: Vector
-    plain: Matrix
-    """Orthonormal columns that span what the coordinates move, shape ``(nu, nu)``."""
-    way: Matrix
-    """Shape ``(nu, nu)``."""
-    rows: Matrix
-    """Rows per coordinate, of unit length, where they are known, shape ``(r, nu)``."""
-    lengths: Vector
-    """What they were divided by, shape ``(r,)``."""
 
 
 class Active(NamedTuple):
@@ -86,35 +54,6 @@ class Active(NamedTuple):
     """Of the rows times their signs, ``L Q``, shape ``(nu + 1, nu + 1)``."""
     Q: Matrix
     """Shape ``(nu + 1, nu)``."""
-
-
-@compiled
-def turn(room: Room, n: int, row: int) -> bool:
-    """Write a row per coordinate, where that is not known; return whether it feels any.
-
-    Those that only rounding would move do not: the input that took the other directions obeys them,
-    to rounding, and scaled to unit length that rounding would leave no room.
-    """
-    if room.lengths[row] == UNKNOWN:
-        felt, length = 0.0, 0.0
-        for j in range(n):
-            room.rows[row, j] = 0.0
-        for j in range(n):
-            part = 0.0
-            for c in range(len(room.plain)):
-                part += room.Ct[c, row] * room.plain[c, j]
-            felt += part * part
-        for c in range(len(room.way)):
-            for j in range(n):
-                room.rows[row, j] += room.Ct[c, row] * room.way[c, j]
-        for j in range(n):
-            length += room.rows[row, j] * room.rows[row, j]
-        length = np.sqrt(length)
-        felts = length > 0.0 and np.sqrt(felt) > FELT * room.sizes[row]
-        room.lengths[row] = length if felts else UNFELT
-        for j in range(n):
-            room.rows[row, j] /= length if felts else 1.0
-    return room.lengths[row] != UNFELT
 
 
 @compiled
@@ -205,49 +144,6 @@ def place(target: Vector, n: int, active: Active, at: Vector, x: Vector) -> None
 
 
 @compiled
-def look(room: Room, n: int, x: Vector, w: Vector) -> None:
-    """Write by how much a point exceeds the bounds of all rows, of unit length, and of which side.
-
-    Not above zero: both are obeyed but for rounding.
-    """
-    at, terms = room.over, room.side
-    for c in range(len(w)):
-        w[c] = 0.0
-        for j in range(n):
-            w[c] += room.way[c, j] * x[j]
-    for i in range(len(at)):
-        at[i] = terms[i] = 0.0
-    for c in range(len(w)):
-        factor, column = w[c], room.Ct[c]
-        if factor != 0.0:
-            for i in range(len(at)):
-                at[i] += column[i] * factor
-                terms[i] += abs(column[i] * factor)
-    for i in range(len(at)):
-        below, above = room.low[i] - at[i], at[i] - room.high[i]
-        size = room.sizes[i] if room.sizes[i] > 0.0 else 1.0
-        at[i] = (max(below, above) - ROUNDED * terms[i]) / size - FEASIBLE
-        terms[i] = 1.0 if below > above else -1.0
-
-
-@compiled
-def most_exceeded(room: Room, n: int, strict: bool) -> int:
-    """Return the row whose bound is exceeded most; -1: there is none.
-
-    -2: it is one that no coordinate moves, which counts where ``strict`` says so.
-    """
-    while True:
-        worst, found = 0.0, -1
-        for i in range(len(room.over)):
-            if room.over[i] > worst and (strict or room.lengths[i] != UNFELT):
-                worst, found = room.over[i], i
-        if found < 0 or turn(room, n, found):
-            return found
-        if strict:
-            return -2
-
-
-@compiled
 def add(room: Room, n: int, active: Active, row: int) -> bool:
     """Let a row be active; return whether it depends on those that are."""
     last = active.total[0]
@@ -278,7 +174,9 @@ def nearest_point(
         x: Receives the point.
     """
     at, step, w, depends = work[0], work[1], work[2, : len(room.way)], False
-    if active.total[0] == 0:  # begin with all that the target exceeds, as far as they are independent
+    if (
+        active.total[0] == 0
+    ):  # begin with all that the target exceeds, as far as they are independent
         look(room, n, target, w)
         for i in range(len(room.over)):
             if room.over[i] > 0.0 and turn(room, n, i) and add(room, n, active, i):

@@ -1,0 +1,83 @@
+"""Programs within bounds: what they share, far targets, and the factors beneath."""
+
+import numpy as np
+import pytest
+
+from ukctrl.core.algebra.lexicographic import lexicographic, solve_lexicographic
+from ukctrl.core.algebra.nearest_input import inverse, outside
+
+ROUNDING = {"rtol": 0.0, "atol": 1e-9}  # of rows and inputs of order one
+
+
+def program(rng, nu, sizes, C):
+    """Return a program of random levels."""
+    m = sum(sizes)
+    H, d, u0 = rng.standard_normal((m, nu)), rng.standard_normal(m), rng.standard_normal(nu)
+    return lexicographic(H, d, np.cumsum(sizes), np.ones(m), np.eye(nu), u0, C, 1e-9)
+
+
+def answer(lex, low, high):
+    u = np.empty(len(lex.u0))
+    return solve_lexicographic(lex, low, high, u), u
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("sizes", [(3,), (2, 2), (2, 3, 2), (6,), (1, 9)])
+def test_what_was_solved_before_changes_no_answer(seed, sizes):
+    """Bounds that free the first levels, that bind them, and that leave nothing, in any order."""
+    C, u = np.vstack([np.eye(6), np.random.default_rng(seed).standard_normal((4, 6))]), np.zeros(6)
+    made = [program(np.random.default_rng(seed), 6, sizes, C) for _ in range(2)]
+    rng = np.random.default_rng(seed)
+    for _ in range(8):
+        middle = C @ rng.uniform(-1.0, 1.0, 6)
+        room = rng.uniform(0.01, 3.0, len(C)) * 10.0 ** rng.uniform(-2.0, 1.0)
+        bounds = middle - room, middle + room
+        found, u = answer(made[0], *bounds)
+        alone, other = answer(program(np.random.default_rng(seed), 6, sizes, C), *bounds)
+        assert found
+        assert alone
+        np.testing.assert_allclose(u, other, **ROUNDING)
+        assert (np.abs(C @ u - middle) <= room + 1e-9).all()
+    none = answer(made[1], np.full(len(C), 1.0), np.full(len(C), -1.0))[0]
+    assert not none
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+def test_a_target_far_away_costs_no_digits(far):
+    rng = np.random.default_rng(0)
+    C = np.vstack([np.eye(5), rng.standard_normal((5, 5))])
+    low, high = np.full(10, -1.0), np.full(10, 1.0)
+    u0 = far * rng.standard_normal(5)
+    lex = lexicographic(
+        np.zeros((0, 5)), u0[:0], np.zeros(0, np.int64), u0[:0], np.eye(5), u0, C, 1e-9
+    )
+    found, u = answer(lex, low, high)
+    assert found
+    at = C @ u
+    assert (np.abs(at) <= 1.0 + 1e-10).all()
+    binding = np.abs(at) > 1.0 - 1e-9
+    pushes = np.linalg.lstsq((np.sign(at)[:, None] * C)[binding].T, (u0 - u) / far, rcond=None)
+    assert binding.sum() >= 5  # a corner
+    assert (pushes[0] > 0.0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 27])
+def test_an_inverse_is_one(n):
+    X = np.random.default_rng(n).standard_normal((n, n))
+    X[0, 0] = 0.0 if n > 1 else 2.0
+    np.testing.assert_allclose(inverse(X) @ X, np.eye(n), atol=1e-10)
+
+
+@pytest.mark.parametrize("X", [np.zeros((3, 3)), np.ones((2, 2)), np.diag([1.0, 0.0, 1.0])])
+def test_a_singular_matrix_has_no_inverse_that_is_small(X):
+    with np.errstate(all="ignore"):
+        assert not np.sum(inverse(X) ** 2) < 1e20
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (1, 1), (1, 4), (3, 7), (6, 7), (27, 30)])
+def test_what_rows_do_not_span_is_orthonormal_and_all_of_it(m, n):
+    Q = np.linalg.qr(np.random.default_rng(n).standard_normal((n, n)))[0][:m].copy()
+    rest = outside(Q)
+    assert rest.shape == (n, n - m)
+    np.testing.assert_allclose(rest.T @ rest, np.eye(n - m), atol=1e-13)
+    np.testing.assert_allclose(Q @ rest, 0.0, atol=1e-13)
