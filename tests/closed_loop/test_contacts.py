@@ -276,6 +276,13 @@ def test_what_keeps_forces_is_handed_over_bit_for_bit(tmp_path):
     assert told.replay.identical, str(told.replay)
 
 
+def test_a_floating_robots_controller_answers_as_in_a_run_that_steps_adaptively(tmp_path):
+    changes = {"timing.duration": 1.0, "timing.sample": 0.002}
+    scenario = Scenario.load("a1-push", changes)
+    told = hand_over(scenario, completed(simulate(scenario)), tmp_path)
+    assert told.replay.identical, str(told.replay)
+
+
 def test_a_controller_that_is_told_what_its_feet_do_answers_as_in_the_run(tmp_path):
     ends = {"timing.duration": 3.8, "timing.sample": 0.002}
     scenario = Scenario.load(PAGE / "a1-lift.toml", ends)

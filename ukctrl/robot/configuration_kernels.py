@@ -31,6 +31,8 @@ KIND, IQ, IV, NV = range(4)
 """Columns of the table: what kind a block is, its first places in ``q`` and ``v``, freedoms."""
 LINE, CIRCLE, PLANAR, SPHERICAL, FREE = range(5)
 """Plain numbers; (cos, sin); (x, y, cos, sin); a quaternion (x, y, z, w); a place and that."""
+UNIT = 1e-15
+"""Numbers whose squares add up to 1 within this have unit length: more is rounding's alone."""
 
 
 @compiled
@@ -173,7 +175,10 @@ def coordinate_rate(blocks: Indices, q: Vector, v: Vector, out: Vector) -> None:
 
 @compiled
 def normalize(blocks: Indices, q: Vector, out: Vector) -> None:
-    """Write ``q`` with quaternions and (cos, sin) pairs of unit length; ``out`` may be ``q``."""
+    """Write ``q`` with quaternions and (cos, sin) pairs of unit length; ``out`` may be ``q``.
+
+    What has been written before stays as it is, to the last bit.
+    """
     for k in range(len(blocks)):
         kind, iq = blocks[k, KIND], blocks[k, IQ]
         plain, round_ = blocks[k, NV], 0
@@ -188,7 +193,7 @@ def normalize(blocks: Indices, q: Vector, out: Vector) -> None:
         length = 0.0
         for i in range(iq + plain, iq + plain + round_):
             length += q[i] * q[i]
-        length = np.sqrt(length) if length > 0.0 else 1.0
+        length = 1.0 if length == 0.0 or abs(length - 1.0) <= UNIT else np.sqrt(length)
         for i in range(iq, iq + plain):
             out[i] = q[i]
         for i in range(iq + plain, iq + plain + round_):

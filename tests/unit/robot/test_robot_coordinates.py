@@ -98,6 +98,14 @@ def test_normalize_makes_quaternions_unit_again(robots, rng):
     np.testing.assert_allclose([q[3:7] @ q[3:7], q[9:11] @ q[9:11]], 1.0, **EXACT)
 
 
+def test_normalize_leaves_what_it_has_made_to_the_last_bit(robots, rng):
+    robot = robots["floating_arm"]
+    for _ in range(2000):
+        q = rng.standard_normal(robot.nq)
+        once = robot.normalize(q)
+        np.testing.assert_array_equal(robot.normalize(once), once)
+
+
 def test_random_configurations_keep_to_the_limits_and_the_manifold(robot, rng):
     for _ in range(20):
         q = robot.random(rng)
