@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 import peers
+import pinocchio as pin
 from peers import SHARE, Contestant, interpreters, ratio, spread
 
 from ukctrl import Robot
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import Options
 
 URDF = Path(__file__).resolve().parent / "cases" / "humanoid" / "humanoid.urdf"
 PACKAGES = {
@@ -92,16 +91,16 @@ deceleration = {DECELERATION}
     }  # fmt: skip
 
 
-def checked(robot: Robot, case: dict[str, Any], binding: int, answers: dict[str, Any]) -> float:
+def checked(case: dict[str, Any], binding: int, answers: dict[str, Any]) -> float:
     """Return by how much accelerations of ukctrl and TSID differ; exit where they should not."""
-    dynamics, worst = Dynamics(robot), 0.0
-    at = np.flatnonzero(np.array(case["target"]) > END)
+    model, worst = pin.buildModelFromUrdf(str(URDF)), 0.0
+    data, at = model.createData(), np.flatnonzero(np.array(case["target"]) > END)
     for k, (q, v) in enumerate(zip(case["q"], case["v"], strict=True)):
-        dynamics.move(0.0, np.array(q), np.array(v))
+        here = model, data, np.array(q), np.array(v)
         a = {
-            n: dynamics.acceleration(np.array(answers[n][k]))
-            for n in ("ukctrl", "tsid")
-            if n in answers
+            name: pin.aba(*here, np.array(answers[name][k])).copy()
+            for name in ("ukctrl", "tsid")
+            if name in answers
         }
         for name, made in answers.items():
             at_end = a[name] if name in a else np.array(made[k])
@@ -115,21 +114,22 @@ def checked(robot: Robot, case: dict[str, Any], binding: int, answers: dict[str,
     return worst
 
 
-def measured(robot: Robot, binding: int, pythons: dict[str, str], rounds: int) -> dict[str, Any]:
+def measured(binding: int, pythons: dict[str, str], rounds: int) -> dict[str, Any]:
     """Return the times of all contestants."""
     with tempfile.TemporaryDirectory() as made:
-        folder, case = Path(made), case_of(robot, binding)
+        folder = Path(made)
         shutil.copy(URDF, folder)
         (folder / "robot.toml").write_text(
             'title = "Held"\nmodel = "humanoid.urdf"\n', encoding="utf-8"
         )
+        case = case_of(Robot.load(folder / "robot.toml"), binding)
         (folder / "case.json").write_text(json.dumps(case), encoding="utf-8")
         run = [
             Contestant(name, python, folder / "case.json", "limits")
             for name, python in pythons.items()
         ]
         answers = {own.name: own.ask("run tick")[0] for own in run}
-        off = checked(robot, case, binding, answers)
+        off = checked(case, binding, answers)
         times: dict[str, list[float]] = {own.name: [] for own in run}
         for _ in range(rounds):
             for own in run:
@@ -153,11 +153,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     pythons = interpreters(options.environments, options.install, ("ukctrl",), PACKAGES)
-    robot, found = Robot.build(URDF, Options()), {}
+    found = {}
     print(f"| limits that bind | {' | '.join(pythons)} |")
     print("|" + " --- |" * (len(pythons) + 1))
     for binding in BINDING:
-        told = found[binding] = measured(robot, binding, pythons, options.rounds)
+        told = found[binding] = measured(binding, pythons, options.rounds)
         cells = [
             f"{told['us'][name]:.3g} µs"
             + (f", {ratio(told['ratio'][name])}" if name != "ukctrl" else "")

@@ -1,4 +1,9 @@
-"""The input of a tick in which something to keep may bind, compiled.
+r"""The input that keeps what is to be kept, and is otherwise as near to the law's as can be.
+
+With $a = a_\mathrm{free} + G u$ every row to keep is $C u \ge l$. Of all inputs within the motors'
+limits that obey them, those are taken that leave the servo rows what the law gave them, block
+after block, and of those the nearest to the law's in the metric of the allocation: one
+lexicographic program.
 
 What a row asks for depends on what it loses until the end of the tick, and that on the input: so
 the end is predicted, the program solved, and the end predicted with its input, until that changes

@@ -1,10 +1,7 @@
-r"""The input that keeps what is to be kept, and is otherwise as near to the law's as can be.
+"""What gives way where no input keeps everything, and which rows contradict each other.
 
-With $a = a_\mathrm{free} + G u$ every row to keep is $C u \ge l$. Of all inputs within the motors'
-limits that obey them, those are taken that leave the servo rows what the law gave them, block
-after block, and of those the nearest to the law's in the metric of the allocation: one
-lexicographic program. Where no input obeys all rows, they give way first, level by level, by the
-least squares.
+Rows to keep are ``C u >= least``. They give way level by level, by the least squares of what they
+miss.
 """
 
 from __future__ import annotations
