@@ -15,7 +15,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ukctrl import Scenario, compare, linear, linear_loop, plot, record, simulate
+from ukctrl import Result, Scenario, compare, linear, linear_loop, plot, record, simulate
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -42,12 +42,22 @@ def film() -> None:
     print(f"{path.relative_to(DOCS)}  {path.stat().st_size / 1000:.0f} kB")
 
 
-def circle() -> Scenario:
-    """Return the scenario that the tutorial writes."""
-    text = TUTORIAL.read_text(encoding="utf-8")
-    block = re.search(r'^```toml title="circle.toml"\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+def written(page: Path, name: str) -> Scenario:
+    """Return a scenario that a page writes."""
+    text = page.read_text(encoding="utf-8")
+    block = re.search(rf'^```toml title="{name}"\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
     assert block is not None
     return Scenario.from_toml(block[1])
+
+
+def moments(result: Result, path: Path) -> None:
+    """Write a picture of a robot at five moments of a run."""
+    record(result, path, strip=5, size=(960, 540))
+    image = Image.open(path).convert("RGB")
+    image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
+    print(f"{path.relative_to(DOCS)}  {path.stat().st_size / 1000:.0f} kB")
 
 
 def main() -> None:
@@ -58,7 +68,7 @@ def main() -> None:
     save(plot.path(simulate(Scenario.load("scara-helix"))), DOCS / "assets" / "scara-helix.png")
     decaying = simulate(Scenario.load("scara-helix-baumgarte"))
     save(plot.errors(decaying), folder / "decay.png")
-    wrong = circle().replace({"believed.mass_scale": 0.8})
+    wrong = written(TUTORIAL, "circle.toml").replace({"believed.mass_scale": 0.8})
     laws = ["servo-baumgarte", "servo-pid", "computed-torque", "pd-gravity"]
     errors = plot.overlay.errors(compare(wrong, laws).results)
     save(errors, folder / "wrong-model.png", part=0.352)  # the first of three rows
@@ -74,6 +84,8 @@ def main() -> None:
     save(linear.linear_figures.nyquist(curves), guides / "nyquist.png")
     fastest = simulate(Scenario.load("three-rrr-fastest"))
     save(plot.inputs(fastest), guides / "fastest-inputs.png")
+    least = simulate(written(DOCS / "howto" / "optimise-a-motion.md", "platform.toml"))
+    moments(least, guides / "least-effort.png")
 
 
 if __name__ == "__main__":

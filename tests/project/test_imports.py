@@ -28,9 +28,9 @@ FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encod
 at the top of a file, inside functions, and for types alone."""
 
 HEAVY = {
-    "PIL", "av", "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky",
-    "matplotlib", "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy",
-    "xarray",
+    "PIL", "av", "casadi", "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2",
+    "loky", "matplotlib", "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy",
+    "sympy", "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 
@@ -122,7 +122,7 @@ def test_every_library_that_is_imported_is_declared():
     extras = project["optional-dependencies"]
     asked = [
         *project["dependencies"],
-        *(need for name in ("view", "film", "cluster", "zoo") for need in extras[name]),
+        *(need for name in ("view", "film", "optimise", "cluster", "zoo") for need in extras[name]),
     ]
     declared = {re.split(r"[^\w.-]", name)[0].lower().replace("_", "-") for name in asked}
     installs = {**importlib.metadata.packages_distributions(), **INSTALLED_BY}

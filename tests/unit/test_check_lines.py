@@ -11,7 +11,7 @@ from printed_lines import plain, styles
 
 from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.feasibility import Feasibility
-from ukctrl.analysis.check.findings import Cause, Judgement, RowCheck
+from ukctrl.analysis.check.findings import Cause, Judgement, Optimum, RowCheck
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.ranks_along import RankAlong
@@ -46,8 +46,8 @@ def start(**given):
 
 def motion(**given):
     way = SimpleNamespace(kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0)
-    plain = {"way": way, "ranks": None, "sampling": None, "feasibility": None, "timing": None}
-    return SimpleNamespace(**plain | given)
+    none = ("ranks", "sampling", "feasibility", "timing", "optimum")
+    return SimpleNamespace(**{"way": way, **dict.fromkeys(none), **given})
 
 
 def checked(**given):
@@ -89,6 +89,11 @@ def test_a_timing_is_told_as_it_is_and_at_best():
     )
     alone = facts(motion=motion(timing=dc.replace(TIMED, least=None)))
     assert "at best" not in alone
+
+
+def test_an_optimised_motion_is_told_in_its_own_words():
+    found = facts(motion=motion(optimum=Optimum("0.8 s, effort 2.6", 0.8)))
+    assert found["optimised"] == "0.8 s, effort 2.6"
 
 
 def test_what_a_scenario_with_rows_is_told_by():

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
+from scipy.interpolate import make_interp_spline
 from scipy.optimize import brentq, linprog
 
 from ukctrl import Robot
@@ -193,6 +194,90 @@ def test_an_arm_is_as_fast_as_its_phase_plane_integrated_apart():
                   np.sqrt(1.0 - turn))[0]  # fmt: skip
     assert timed.duration == pytest.approx(spent, rel=1e-3)
     assert timed.duration >= spent * (1.0 - 1e-5)
+
+
+def test_a_published_arm_takes_the_time_that_another_method_prints():
+    """The straight line of Debrouwere's two-link arm, from 1 m/s on, under 30 and 15 N m.
+
+    "Optimal robot path following", thesis, KU Leuven 2015; by multiple shooting the examples of
+    rockit print 0.83293 s with 1000 intervals and 0.83357 s with 5000. Both methods are of first
+    order, theirs from below and ours from above.
+    """
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"one": "rad", "two": "rad"},
+            kinetic="(15/8 + cos(two))*v.one**2 + (1 + cos(two))*v.one*v.two + v.two**2/2",
+            potential="9.81*(5/2*sin(one) + sin(one + two))",
+            parameters={},
+        ),
+        Options(actuator=[JointMotor(name="base", joint="one", limit=30.0),
+                          JointMotor(name="elbow", joint="two", limit=15.0)]),
+    )  # fmt: skip
+    fine = np.linspace(0.0, 1.0, 2001)
+    x, y = 1.5 * fine, 1.5 * (1.0 - fine)
+    two = np.arccos((x**2 + y**2) / 2.0 - 1.0)
+    one = np.arctan2(y, x) - np.arctan2(np.sin(two), 1.0 + np.cos(two))
+    way, dynamics = make_interp_spline(fine, np.column_stack([one, two]), k=5), Dynamics(robot)
+
+    def duration(points):
+        s = np.linspace(0.0, 1.0, points + 1)
+        path = JointPath(s, way(s), way(s, nu=1), way(s, nu=2))
+        limits = PathLimits(path, lambda at: dynamics, Kept())
+        return time_optimal(limits, first=1.0 / 4.5, last=np.inf).duration
+
+    ours, theirs = [duration(points) for points in (300, 600)], [0.8329264936, 0.8335742877]
+    assert theirs[1] < ours[1] < ours[0]
+    limit = theirs[1] + (theirs[1] - theirs[0]) / 4.0
+    assert 2.0 * ours[1] - ours[0] == pytest.approx(limit, rel=1e-4)
+
+
+def with_blends(points, deviation, step):
+    """Return grid and derivatives of lines through points with arcs that cut the corners."""
+    every, passed, start = [], 0.0, points[0]
+    for k in range(1, len(points)):
+        into = points[k] - points[k - 1]
+        into, length = into / np.linalg.norm(into), np.linalg.norm(into)
+        end, arc = points[k], None
+        if k < len(points) - 1:
+            out = points[k + 1] - points[k]
+            out, ahead = out / np.linalg.norm(out), np.linalg.norm(out)
+            half = 0.5 * np.arccos(into @ out)
+            cut = min(0.5 * length, 0.5 * ahead, deviation / np.tan(0.5 * half))
+            radius, end = cut / np.tan(half), points[k] - cut * into
+            inward = (out - into @ out * into) / np.sin(2.0 * half)
+            arc = 2.0 * half * radius, into, inward, radius
+        straight = np.linalg.norm(end - start)
+        for long, along, inward, radius in filter(None, [(straight, into, 0.0 * into, 1.0), arc]):
+            if long > 1e-6:
+                at = np.linspace(1e-6, long, int(np.ceil(long / step)) + 1)[:, None] / radius
+                bend = np.linalg.norm(inward)
+                dq = along * np.cos(bend * at) + inward * np.sin(bend * at)
+                ddq = (inward * np.cos(bend * at) - bend * along * np.sin(bend * at)) / radius
+                every.append((passed + radius * at[:, 0], dq, ddq))
+                passed += long
+        start = end if arc is None else points[k] + cut * out
+    return (np.concatenate(part) for part in zip(*every, strict=True))
+
+
+def test_a_published_path_takes_the_time_that_its_authors_print():
+    """Kunz & Stilman, "Time-optimal trajectory generation for path following with bounded
+    acceleration and velocity", RSS 2012; 1919.5598 s by steps of a millisecond in their own test.
+    """
+    points = np.array([[1427.0, 368.0, 690.0, 90.0], [1427.0, 368.0, 790.0, 90.0],
+                       [952.499938964844, 433.0, 1051.0, 90.0], [452.5, 533.0, 1051.0, 90.0],
+                       [452.5, 533.0, 951.0, 90.0]])  # fmt: skip
+    speed, acceleration = np.array([1.3, 0.67, 0.67, 0.5]), 0.002
+
+    def duration(step):
+        s, dq, ddq = with_blends(points, 100.0, step)
+        a, b = (np.hstack([part, -part]) / acceleration for part in (dq, ddq))
+        with np.errstate(divide="ignore"):
+            most = np.min(speed / np.abs(dq), axis=1) ** 2
+        return times(s, fastest(s, Limits(a, b, np.ones_like(a), most)))[-1]
+
+    printed, coarse, fine = 1919.5597888812974, duration(1.0), duration(0.125)
+    assert printed < fine < printed * (1.0 + 5e-5)
+    assert fine - printed < 0.125 * (coarse - printed)
 
 
 SHAPES = [(1, 1), (1, 3), (2, 2), (2, 4), (3, 3), (3, 5), (4, 6)]

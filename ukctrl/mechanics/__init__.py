@@ -6,6 +6,6 @@ In order:
 ``integrability``, ``nonideal`` and ``start`` (a state that satisfies the rows);
 ``walk`` (inverse kinematics along a path); ``contacts`` (that only push), ``dynamics``
 (``a = a_free + G u``) and ``at_rest``; ``timing`` (the fastest way along a path within limits);
-``linearise``, ``derivatives``, ``integrate``, ``projection``;
-``relative_degree``.
+``linearise``, ``optimal`` (motions of least effort or time), ``derivatives``, ``integrate``,
+``projection``; ``relative_degree``.
 """

@@ -15,7 +15,15 @@ from ukctrl.analysis.check.at_start import falling
 from ukctrl.analysis.check.causes import by_cause, causes
 from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
-from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgement, RowCheck, Way
+from ukctrl.analysis.check.findings import (
+    AlongMotion,
+    AtStart,
+    Check,
+    Judgement,
+    Optimum,
+    RowCheck,
+    Way,
+)
 from ukctrl.analysis.check.judgement import judge
 from ukctrl.analysis.check.kept_limits import kept_limits
 from ukctrl.analysis.check.observability import looks, observability
@@ -29,6 +37,7 @@ from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.relative_degree import advice, relative_degrees, whole_degree
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.optimised_rows import optimum_of
 from ukctrl.simulation.scenario import Scenario
 
 
@@ -170,10 +179,16 @@ def _along_motion(loop: Loop, motion: Motion, inputs: dict[str, float]) -> Along
         feasibility=demands,
         sampling=sampling(loop),
         timing=path_timing(loop, motion),
+        optimum=_optimum(loop),
         weak_grip=weakest_grip(loop, motion, loads, inputs),
         curves=curves,
         loads=loads,
     )
+
+
+def _optimum(loop: Loop) -> Optimum | None:
+    motion = optimum_of(loop.scenario, loop.robot)
+    return None if motion is None else Optimum(motion.sentence(), float(motion.pieces.times[-1]))
 
 
 def _internal(loop: Loop) -> tuple[InternalDynamics | None, list[Judgement]]:

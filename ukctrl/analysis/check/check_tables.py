@@ -42,6 +42,8 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
         yield "velocity rows", start.velocity_rows.sentence()
     if motion.sampling is not None:
         yield "error", _error(check)
+    if motion.optimum is not None:
+        yield "optimised", motion.optimum.told
     if motion.timing is not None:
         yield from motion.timing.facts()
     if check.internal is not None and check.internal.verdict not in check.warnings:

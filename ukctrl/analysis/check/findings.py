@@ -103,6 +103,15 @@ class AtStart:
     """Actuators whose start input is beyond a limit, at the speed of the start."""
 
 
+class Optimum(NamedTuple):
+    """The motion of optimised paths."""
+
+    told: str
+    """It, in words."""
+    ends: float
+    """When it ends [s]."""
+
+
 @dc.dataclass(frozen=True, kw_only=True)
 class AlongMotion:
     """What the motion that the task asks for tells."""
@@ -119,6 +128,8 @@ class AlongMotion:
     """Where the motors' grip of the rows is weakest, the start included; None where it is firm."""
     timing: PathTiming | None = None
     """How much faster or slower than the robot allows it is; None where nothing limits it."""
+    optimum: Optimum | None = None
+    """The motion of optimised paths; None where there is none."""
     curves: Curves | None = None
     """Singular values along the motion, for figures."""
     loads: Loads | None = None

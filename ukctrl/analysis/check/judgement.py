@@ -23,6 +23,7 @@ from ukctrl.core.number_text import percent
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.timing import in_words
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.result.verdicts.scales import SLIPPERY
 
 VERY_NEAR, THROUGH = 1e-3, 1e-5
@@ -99,6 +100,9 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         yield from _of_limits(along.feasibility, grave, needs_grip=needs_grip, slows=slows)
     if along.timing is not None:
         yield from _of_timing(along.timing, way)
+    if along.optimum is not None and along.optimum.ends - way.end > SAME:
+        text = f"the optimised path ends at t = {along.optimum.ends:.4g} s, after the run."
+        yield Judgement("note", "timing", text, None, "Let timing.duration be longer.")
     if along.sampling is not None:
         yield from _of_sampling(along.sampling)
 

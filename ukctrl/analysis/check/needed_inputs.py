@@ -25,6 +25,9 @@ from ukctrl.simulation.loop import Loop
 
 DRIVEN = 1e-5
 """Part of an acceleration that may be beyond the motors, in the measure of mass."""
+REST = 1e-3
+"""Where a robot rests, what rounding leaves of its closures is measured by this part of the largest
+acceleration."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -56,11 +59,12 @@ def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
         return needed, None
     if loop.robot.elastic is not None:
         return _through_springs(loop, motion), None
-    share, dof = np.zeros(count), np.zeros(count, dtype=int)
+    missed, whole, dof = np.zeros(count), np.zeros(count), np.zeros(count, dtype=int)
     for k, t in enumerate(motion.t.tolist()):
         dynamics = loop.truth_at(t)
         dynamics.move(t, motion.q[k], motion.v[k])
-        needed[k], share[k], dof[k] = _inverse(dynamics, motion.a[k])
+        needed[k], missed[k], whole[k], dof[k] = _inverse(dynamics, motion.a[k])
+    share = missed / (np.maximum(whole, REST * whole.max()) + 1e-6)
     beyond = np.flatnonzero(share > DRIVEN)
     if not beyond.size:
         return needed, None
@@ -74,12 +78,12 @@ def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
     return needed, miss
 
 
-def _inverse(dynamics: Dynamics, a: Vector) -> tuple[Vector, float, int]:
-    """Return the smallest input that gives an acceleration, what share it misses, and where."""
+def _inverse(dynamics: Dynamics, a: Vector) -> tuple[Vector, float, float, int]:
+    """Return the smallest input for an acceleration, what it misses of how much, and where."""
     u, L = dynamics.least_input(a), dynamics.L
     left = a - dynamics.a_free - dynamics.G @ u
-    whole = float(np.linalg.norm(L.T @ a) + np.linalg.norm(L.T @ dynamics.a_free)) + 1e-6
-    return u, float(np.linalg.norm(L.T @ left)) / whole, first_largest(np.abs(L.T @ left))
+    whole = float(np.linalg.norm(L.T @ a) + np.linalg.norm(L.T @ dynamics.a_free))
+    return u, float(np.linalg.norm(L.T @ left)), whole, first_largest(np.abs(L.T @ left))
 
 
 def _through_springs(loop: Loop, motion: Motion) -> Matrix:

@@ -32,6 +32,11 @@ DRIVEN = 1e-5
 """Part of a planned acceleration that may be beyond the motors, beside all of it."""
 
 
+BETWEEN, ROUGH = 2.0, 1e-2
+"""So many times may the motion between knots miss by more than a path is known to, of which one
+that misses by more than this part is none that motors could follow."""
+
+
 @final
 class Nominal:
     """A motion ``q(t), v(t)`` and its input ``u(t)``, between knots by cubic Hermite pieces.
@@ -117,6 +122,8 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
     r = np.array([np.array(path(t)).reshape(3, -1) for t in times.tolist()])
     q, v, a = configurations(robot, r[:, 0]), r[:, 1], r[:, 2]
     dynamics = Dynamics(robot, task.rank, task.gains)
+    missed = max((part.miss for part in task.servo), default=0.0)
+    known = BETWEEN * missed * max_abs(a) if missed < ROUGH else 0.0
     u = []
     for k, t in enumerate(times.tolist()):
         dynamics.move(t, q[k], v[k])
@@ -124,7 +131,7 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
         u.append(u_k)
         miss = np.abs(dynamics.acceleration(u_k) - a[k])
         size = max_abs(a[k]) + max_abs(dynamics.a_free) + 1.0
-        if miss.max() > DRIVEN * size:
+        if miss.max() > DRIVEN * size + known:
             worst = robot.dofs[first_largest(miss)]
             raise InputError(
                 f"robot '{robot.name}' must have motors for the joint motion of the task; at t = "

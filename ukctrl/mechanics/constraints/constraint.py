@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 import numpy as np
 
@@ -161,6 +161,16 @@ class Constraint(abc.ABC):
 
     name: str = ""
     """Name of the block of rows; absent: the frame it names, or its kind."""
+
+    @property
+    def miss(self) -> float:
+        """By how much what it asks for may miss what the robot can do; see `Reference.miss`."""
+        return 0.0
+
+    @property
+    def optimised(self) -> tuple[tuple[str, ...], Any] | None:
+        """The joints of a path that is worked out from the robot, and that path; None of others."""
+        return None
 
     @abc.abstractmethod
     def attach(self, robot: Robot) -> Attached:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -36,6 +36,14 @@ class JointFollows(Constraint):
     """Names of the degrees of freedom."""
     path: AnyReference
     """Path, one component a joint [rad or m]."""
+
+    @property
+    def miss(self) -> float:
+        return self.path.miss
+
+    @property
+    def optimised(self) -> tuple[tuple[str, ...], Any] | None:
+        return (self.joints, self.path) if self.path.is_optimised else None
 
     def attach(self, robot: Robot) -> Attached:
         return _Joints(self, robot)

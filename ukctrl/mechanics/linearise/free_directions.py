@@ -12,6 +12,10 @@ from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.extremes import favouring_first
 from ukctrl.mechanics.dynamics import Dynamics
 
+FIRST = 1e6
+"""Weight of velocities that are chosen before others: large beside what is between these, and small
+beside what rounding leaves of one that depends on those chosen before."""
+
 
 @final
 class FreeDirections:
@@ -32,10 +36,15 @@ class FreeDirections:
     @cached_property
     def chosen(self) -> Indices:
         """Velocities that determine all others, as independently as possible."""
+        return self.chosen_after(np.zeros(0, dtype=np.intp))
+
+    def chosen_after(self, first: Indices) -> Indices:
+        """Return the same, with some taken first that are independent of each other."""
         from scipy.linalg import qr
 
         size = np.linalg.norm(self._L, axis=1)  # the root of the mass matrix's diagonal
         size *= favouring_first(len(size))
+        size[first] *= FIRST
         _, _, order = qr((self._Y * size[:, None]).T, mode="economic", pivoting=True)
         return np.asarray(np.sort(order[: self._Y.shape[1]]), dtype=np.intp)
 

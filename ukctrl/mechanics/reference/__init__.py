@@ -6,12 +6,13 @@ period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast funct
 
 In order: ``taylor``, ``rotations``, ``pieces`` and ``csv_columns``;
 ``reference`` (what a path is); ``compiled_paths`` and ``formula``; ``closed_form``, ``planar`` and
-``waypoints``; ``timing_wish``, ``combined`` and ``orientation``.
+``waypoints``; ``timing_wish``, ``optimised``, ``combined`` and ``orientation``.
 """
 
 from ukctrl.mechanics.reference.closed_form import Constant, Harmonic, HarmonicSum, Line, Polynomial
 from ukctrl.mechanics.reference.combined import AnyReference, Repeated, Retimed, Stacked, TimeScaled
 from ukctrl.mechanics.reference.formula import Expression
+from ukctrl.mechanics.reference.optimised import Optimised
 from ukctrl.mechanics.reference.orientation import (
     AboutAxis,
     AnyOrientation,
@@ -43,6 +44,7 @@ __all__ = [
     "Lemniscate",
     "Line",
     "MinJerk",
+    "Optimised",
     "OrientationPath",
     "OrientationReference",
     "OrientationSample",

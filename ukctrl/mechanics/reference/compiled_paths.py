@@ -267,10 +267,10 @@ class PiecewiseReference(Reference):
 
 @final
 class GivenPieces(PiecewiseReference):
-    """A path of given pieces, which no file writes."""
+    """A path of given pieces, which no file writes; see `Reference.miss`."""
 
-    def __init__(self, pieces: Pieces) -> None:
-        self._pieces = pieces
+    def __init__(self, pieces: Pieces, miss: float = 0.0) -> None:
+        self._pieces, self._miss = pieces, miss
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GivenPieces):
@@ -285,6 +285,10 @@ class GivenPieces(PiecewiseReference):
     @property
     def pieces(self) -> Pieces:
         return self._pieces
+
+    @property
+    def miss(self) -> float:
+        return self._miss
 
     @property
     def size(self) -> int:

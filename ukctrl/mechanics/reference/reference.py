@@ -58,6 +58,9 @@ class Reference(Compiled):
     zero derivatives. ``path(t)`` is convenient; ``path.compile()`` is for loops.
     """
 
+    is_optimised: ClassVar[bool] = False
+    """Whether it is worked out from the robot that shall follow it, and has no value before."""
+
     @property
     @abc.abstractmethod
     def size(self) -> int:
@@ -84,6 +87,13 @@ class Reference(Compiled):
     def smoothness(self) -> float:
         """How many derivatives are continuous at all times; infinite where all are."""
         return 2.0
+
+    @property
+    def miss(self) -> float:
+        """By how much its accelerations may miss what the robot can make of them that it was
+        worked out for, in parts of the largest.
+        """
+        return 0.0
 
     @property
     def extent(self) -> tuple[float, float] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
@@ -23,6 +25,35 @@ Reactions = Annotated[
     NumberByName, ByName(Quantity("N or N m", minimum=0.0, open_minimum=True).read)
 ]
 """Largest reaction of every passive row, or of some by name."""
+
+
+Wish = TypeVar("Wish")
+
+
+def agreed(wishes: Sequence[Wish], kind: type[Wish], what: str) -> Wish:
+    """Return what several say together, each field by some of them.
+
+    Args:
+        wishes: The wishes.
+        kind: Their class, whose fields may all be None.
+        what: What messages call them.
+
+    Raises:
+        InputError: They contradict each other.
+    """
+    said: dict[str, Any] = {}
+    table: Any = kind
+    for field in dc.fields(table):
+        values = [value for wish in wishes if (value := getattr(wish, field.name)) is not None]
+        if any(value != values[0] for value in values):
+            shown = " and ".join(str(value) for value in values[:2])
+            raise InputError(
+                f"{what} paths are worked out together and must agree on {field.name}; got "
+                f"{shown}. Give it in one of them."
+            )
+        if values:
+            said[field.name] = values[0]
+    return kind(**said)
 
 
 @spec

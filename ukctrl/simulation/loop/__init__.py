@@ -2,10 +2,10 @@
 
 In order:
 
-1. ``scenario_robots``; ``start_state``: where it begins; ``timed_rows``: the rows, retimed paths
-   on their clock. ``law_checks``: what a law must answer. ``late_inputs``: those on their way to
-   the robot. ``contact_events``: modes of contacts, and impacts. ``spans``: from which moment to
-   which nothing happens.
+1. ``scenario_robots``; ``start_state``: where it begins; ``optimised_rows``, ``timed_rows``: the
+   rows, with paths that are worked out from the robot. ``law_checks``: what a law must answer.
+   ``late_inputs``: those on their way to the robot. ``contact_events``: modes of contacts, and
+   impacts. ``spans``: from which moment to which nothing happens.
 2. ``plants_over_time``: the true robot, as effects change it, and its integrator.
 3. ``law_start``: the law, on the robot that it believes in. ``rates``: from a state to its
    acceleration. ``rate_slopes``: their Jacobian.

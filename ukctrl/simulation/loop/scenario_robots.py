@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.remembered import Remembered
 from ukctrl.robot import Robot
 from ukctrl.simulation.scenario import Believed
 
@@ -15,6 +16,16 @@ def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
     if isinstance(given, Mapping):
         return Robot.load(given["use"], override={k: v for k, v in given.items() if k != "use"})
     return given if isinstance(given, Robot) else Robot.load(given)
+
+
+def known_robot(given: str | Mapping[str, Any] | Robot, robot: Robot | None) -> Robot:
+    """Return the robot that a scenario names, which may have been loaded before."""
+    if robot is not None:
+        _KNOWN.put((given,), robot)
+    return _KNOWN.get((given,), lambda: true_robot(given))
+
+
+_KNOWN: Remembered[Robot] = Remembered()
 
 
 def believed_robot(robot: Robot, believed: Believed | None) -> Robot:

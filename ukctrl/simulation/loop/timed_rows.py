@@ -14,6 +14,7 @@ import numpy as np
 
 from ukctrl.core.errors import InputError, StartError
 from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.files.toml import blaming
 from ukctrl.core.remembered import Remembered
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -21,11 +22,12 @@ from ukctrl.mechanics.reference import Constant, Reference, Retimed, RetimedOrie
 from ukctrl.mechanics.reference.combined import hull
 from ukctrl.mechanics.reference.compiled_paths import GivenPieces
 from ukctrl.mechanics.reference.reference import Compiled
-from ukctrl.mechanics.reference.timing_wish import TimingWish
+from ukctrl.mechanics.reference.timing_wish import TimingWish, agreed
 from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, Timed, time_optimal
 from ukctrl.mechanics.walk import rates, walk
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.scenario_robots import true_robot
+from ukctrl.simulation.loop.optimised_rows import optimised_servo
+from ukctrl.simulation.loop.scenario_robots import known_robot
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
@@ -46,7 +48,8 @@ Change = Callable[[Any], Any]
 
 
 def timed_servo(scenario: Scenario, robot: Robot | None = None) -> tuple[Constraint, ...]:
-    """Return the servo constraints of a scenario, its retimed paths on their common clock.
+    """Return the servo constraints of a scenario, its retimed paths on their common clock, and its
+    optimised ones worked out.
 
     Args:
         scenario: The scenario.
@@ -55,9 +58,10 @@ def timed_servo(scenario: Scenario, robot: Robot | None = None) -> tuple[Constra
     Raises:
         InputError: The paths cannot be timed.
     """
+    servo = optimised_servo(scenario, robot)
     timing = timing_of(scenario, robot)
     if timing is None:
-        return scenario.servo
+        return servo
     return _on_clock(scenario.servo, GivenPieces(timing.clock))
 
 
@@ -70,15 +74,11 @@ def timing_of(scenario: Scenario, robot: Robot | None = None) -> Timed | None:
     wishes = [wish for part in scenario.servo for wish in _wishes(part)]
     if not wishes:
         return None
-    named = (scenario.robot,)
-    if robot is not None:
-        _ROBOT.put(named, robot)
-    robot = _ROBOT.get(named, lambda: true_robot(scenario.robot))
+    robot = known_robot(scenario.robot, robot)
     asked = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
     return _TIMING.get(asked, lambda: _timed(scenario, robot, wishes))
 
 
-_ROBOT: Remembered[Robot] = Remembered()
 _TIMING: Remembered[Timed] = Remembered()
 
 
@@ -86,7 +86,8 @@ def _timed(
     scenario: Scenario, robot: Robot, wishes: Sequence[Retimed | RetimedOrientation]
 ) -> Timed:
     """Work a timing out."""
-    wish = _common(wishes)
+    with blaming("servo"):
+        wish = agreed(wishes, TimingWish, "retimed")
     span = wish.span or hull(every.of.extent for every in wishes)
     if span is None:
         raise InputError(
@@ -114,26 +115,6 @@ def _timed(
         return time_optimal(limits, rounding=smoothing, begin=scenario.start.t)
     except InputError as error:
         raise type(error)(f"servo: retimed path: {error}") from None
-
-
-def _common(wishes: Sequence[TimingWish]) -> TimingWish:
-    """Return what retimed paths say together of their timing.
-
-    Raises:
-        InputError: They contradict each other.
-    """
-    said: dict[str, Any] = {}
-    for field in dc.fields(TimingWish):
-        values = [value for wish in wishes if (value := getattr(wish, field.name)) is not None]
-        if any(value != values[0] for value in values):
-            shown = " and ".join(str(value) for value in values[:2])
-            raise InputError(
-                f"servo: retimed paths share one timing and must agree on {field.name}; got "
-                f"{shown}. Give it in one of them."
-            )
-        if values:
-            said[field.name] = values[0]
-    return TimingWish(**said)
 
 
 def _require_one_clock(servo: Sequence[Constraint], robot: Robot, span: Sequence[float]) -> None:

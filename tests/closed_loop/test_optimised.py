@@ -1,0 +1,257 @@
+"""Optimised paths: motions of least effort and time that servo rows follow."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import pickle
+
+import numpy as np
+import pytest
+from scipy.integrate import simpson
+
+from ukctrl import Scenario, check, simulate
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.constraints import JointFollows, Stack
+from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.mechanics.reference import Optimised
+from ukctrl.mechanics.start import solve_start
+from ukctrl.simulation.loop import Loop, optimised_rows
+from ukctrl.simulation.loop.optimised_rows import optimum_of
+from ukctrl.simulation.loop.timed_rows import timed_servo
+from ukctrl.simulation.scenario import Believed
+
+PLATFORM = """
+title = "A platform on three legs goes to a pose"
+[robot]
+use = "three_rrr"
+[[robot.linkage.repeat.leg.motor]]
+name = "foot{i}"
+bodies = ["ground", "upper{i}"]
+rotor_inertia = 0.02
+limit = 3.0
+[start]
+solve = true
+[[servo]]
+kind = "joint_follows"
+name = "platform"
+joints = ["platform_x", "platform_y", "platform_angle"]
+path = PATH
+[controller]
+use = "servo-exact"
+[timing]
+duration = 0.5
+sample = 0.005
+"""
+POSE = '[0.06, 0.05, "20*deg"]'
+START = "[0.0, 0.0, 0.0]"
+
+
+def platform(path=None, **says):
+    said = "".join(f", {key} = {value}" for key, value in says.items())
+    path = path or f'{{ kind = "optimised", to = {POSE}, duration = 0.5{said} }}'
+    return Scenario.from_toml(PLATFORM.replace("PATH", path))
+
+
+def effort(scenario):
+    """Return the effort of a run, by Simpson's rule between its samples."""
+    result = simulate(scenario)
+    return simpson(np.sum(np.asarray(result["u"]) ** 2, axis=1), x=result["time"])
+
+
+ROUND = '[-0.1, 0.1, "-40*deg"]'
+"""A pose to which the straight way leads past a singular one."""
+
+
+@pytest.mark.parametrize(
+    ("pose", "duration", "cubic", "quintic"), [(POSE, 0.5, 1.002, 1.4), (ROUND, 0.8, 5.0, 4.0)]
+)
+def test_a_closed_chain_takes_less_effort_than_by_polynomials_between_the_same_poses(
+    pose, duration, cubic, quintic
+):
+    to = f'{{ kind = "optimised", to = {pose}, duration = {duration}, steps = 6 }}'
+    scenario = platform(to).replace({"timing.duration": duration})
+    best = optimum_of(scenario).effort
+    assert effort(scenario) == pytest.approx(best, rel=1e-3)
+    for still, more in ((1, cubic), (2, quintic)):
+        path = (
+            f'{{ kind = "rest_to_rest", points = [{START}, {pose}], duration = {duration}, '
+            f"still = {still} }}"
+        )
+        other = platform(path).replace({"timing.duration": duration})
+        assert effort(other) > more * best
+
+
+def run(steps):
+    """Return a run along a motion of two points a step, and the motion."""
+    scenario = platform(steps=steps, stages=2)
+    return simulate(scenario), optimum_of(scenario)
+
+
+def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by_the_order():
+    exact = simulate(platform(steps=12, stages=6))
+    moving = slice(2, -2)
+    off, cost = [], []
+    for steps in (5, 10, 20):
+        result, found = run(steps)
+        assert result.metric("peak_phi") < 1e-7
+        assert result.metric("peak_passive_phi") < 1e-9
+        off.append(np.abs(result["u"] - exact["u"])[moving].max())
+        cost.append(found.effort)
+    # Accelerations are lines on each step: of second order; efforts are of the fourth.
+    assert off[0] / off[1] > 3.0
+    assert off[1] / off[2] > 3.0
+    assert off[2] < 0.05
+    best = optimum_of(platform(steps=12, stages=6)).effort
+    missed = np.abs(np.array(cost) - best)
+    assert missed[1] / missed[2] > 10.0
+
+
+def test_a_run_needs_the_inputs_of_the_collocation_at_its_points():
+    scenario = platform(steps=6, stages=3)
+    found, loop = optimum_of(scenario), Loop(scenario)
+    [row] = timed_servo(scenario)
+    near = loop.state.q
+    every = Stack((*passive_constraints(loop.robot), row), loop.robot)
+    for k, t in enumerate(found.times.tolist()):
+        at = solve_start(every, near, np.zeros(loop.robot.nv), t)
+        near = at.q
+        loop.truth.move(t, at.q, at.v)
+        u = np.linalg.solve(loop.truth.G[:3], row.path(t).r_ddot - loop.truth.a_free[:3])
+        np.testing.assert_allclose(u, found.inputs[k], atol=1e-6)
+
+
+POLE = """
+title = "A pole is swung up with least effort, and held there"
+robot = "cart_pole"
+[start]
+q = { pole = "180*deg" }
+[[servo]]
+kind = "joint_follows"
+joints = ["cart", "pole"]
+path = { kind = "optimised", to = [0.0, 0.0], duration = 1.6, steps = 20 }
+[controller]
+use = "tvlqr"
+[timing]
+duration = 2.0
+sample = 0.01
+"""
+
+
+@pytest.mark.slow
+def test_a_pole_is_swung_up_along_the_motion_by_a_regulator_also_when_pushed():
+    scenario = Scenario.from_toml(POLE)
+    assert simulate(scenario).metric("peak_phi") < 1e-4
+    off = scenario.replace({"start.v": {"pole": 0.05}, "timing.duration": 3.0})
+    motion = optimum_of(scenario)
+    assert simulate(off).metric("final_phi") < 1e-3
+    assert motion.miss < 1e-2
+
+
+def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
+    first = optimum_of(platform(steps=3))
+    monkeypatch.setattr(optimised_rows, "_MOTION", optimised_rows.Remembered())
+    again = optimum_of(platform(steps=3))
+    assert again is not first
+    np.testing.assert_array_equal(again.pieces.coefficients, first.pieces.coefficients)
+    np.testing.assert_array_equal(again.inputs, first.inputs)
+
+
+def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
+    scenario = platform(steps=3)
+    robot = Loop(scenario).robot
+    heavy = Believed(mass_scale=2.0).apply(robot)
+    assert optimum_of(scenario, robot) is optimum_of(scenario)
+    assert optimum_of(scenario, heavy).effort > 1.5 * optimum_of(scenario, robot).effort
+    light = scenario.replace({"believed.mass_scale": 0.5})
+    [one], [other] = timed_servo(scenario, robot), timed_servo(light, robot)
+    assert one == other
+
+
+def test_a_scenario_with_an_optimised_path_is_written_read_and_sent_to_other_processes():
+    scenario = platform(steps=3, share=0.9)
+    assert Scenario.from_toml(scenario.to_toml()).servo == scenario.servo
+    [row] = pickle.loads(pickle.dumps(timed_servo(scenario)))
+    np.testing.assert_array_equal(row.path(0.1).r, timed_servo(scenario)[0].path(0.1).r)
+
+
+ARMS = """
+title = "An arm, its joints in two rows"
+robot = "two_link"
+start.q = { shoulder = 0.2, elbow = 0.9 }
+[[servo]]
+kind = "joint_follows"
+joints = ["elbow"]
+path = { kind = "optimised", to = 0.3, cost = "time", steps = 10 }
+[[servo]]
+kind = "joint_follows"
+joints = ["shoulder"]
+path = { kind = "optimised", to = 0.9SAID }
+[controller]
+use = "servo-baumgarte"
+[timing]
+duration = 0.2
+"""
+
+
+def arms(said=""):
+    return Scenario.from_toml(ARMS.replace("SAID", said))
+
+
+def test_several_rows_share_one_motion_and_check_says_when_it_ends():
+    shoulder, elbow = timed_servo(arms())[::-1]
+    motion = optimum_of(arms())
+    end = motion.pieces.times[-1]
+    np.testing.assert_allclose([shoulder.path(end).r, elbow.path(end).r], [[0.9], [0.3]], atol=1e-9)
+    found = check(arms())
+    assert found.motion.optimum.ends == end
+    [said] = [text for text in found.notes if "optimised" in text]
+    assert said == f"the optimised path ends at t = {end:.4g} s, after the run."
+    with pytest.raises(UkctrlError, match="must agree on cost; got time and effort"):
+        optimum_of(arms(', cost = "effort", duration = 1.0'))
+
+
+def test_a_joint_that_no_row_names_ends_where_it_likes():
+    whole = Scenario.from_toml(ARMS.replace("SAID", "")).replace(
+        {"servo.0.path.cost": "effort", "servo.0.path.duration": 0.5}
+    )
+    free = dc.replace(whole, servo=(JointFollows(
+        joints=("shoulder",), path=Optimised(to=(0.9,), duration=0.5, steps=10)),))  # fmt: skip
+    assert optimum_of(free).effort < optimum_of(whole).effort
+
+
+REFUSED = {
+    "no duration": ('{ kind = "optimised", to = [0.0, 0.0, 0.1] }', "must come with its duration"),
+    "within a path": ('{ kind = "time_scaled", rate = 2.0, path = { kind = "optimised", '
+                      'to = [0.0, 0.0, 0.1], duration = 1.0 } }', "and not within another path"),
+    "components": ('{ kind = "optimised", to = [0.0, 0.0], duration = 1.0 }',
+                   "must have one component for each of 'platform_x', .*; got 2"),
+    "far": ('{ kind = "optimised", to = [2.0, 0.0, 0.0], duration = 1.0 }',
+            "must be able to begin with the straight way"),
+    "steps": ('{ kind = "optimised", to = [0, 0, 0], duration = 1.0, steps = 5000 }',
+              "steps must be at most 1000; got 5000"),
+    "stages": ('{ kind = "optimised", to = [0, 0, 0], duration = 1.0, stages = 12 }',
+               "stages must be at most 9; got 12"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_an_optimised_path_that_means_nothing_is_refused_with_the_reason(path, said):
+    with pytest.raises(UkctrlError, match=said):
+        Loop(platform(path))
+
+
+def test_a_joint_that_is_named_twice_is_refused():
+    twice = arms().replace({"servo.1.joints": ["elbow"]})
+    with pytest.raises(UkctrlError, match="must name each joint once; 'elbow' stands twice"):
+        Loop(twice)
+
+
+@pytest.mark.parametrize("path", ['kind = "constant", value = 0.0',
+                                  'kind = "retimed", of = { kind = "line", start = 0.0, end = 1.0, '
+                                  'duration = 1.0, profile = "uniform" }'])  # fmt: skip
+def test_rows_beside_an_optimised_path_are_refused(path):
+    other = '\n[[servo]]\nkind = "joint_follows"\njoints = ["upper0_angle"]\n'
+    text = PLATFORM.replace("PATH", f'{{ kind = "optimised", to = {POSE}, duration = 0.5 }}')
+    text += other + f"path = {{ {path} }}\n"
+    with pytest.raises(UkctrlError, match="must be the whole task, beside other optimised paths"):
+        Loop(Scenario.from_toml(text))

@@ -1,0 +1,144 @@
+"""A robot in coordinates that its passive rows leave independent, and its answer in them."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
+from ukctrl.mechanics.linearise import FreeDirections, Linearizer
+from ukctrl.mechanics.start import least_change, solve_positions
+from ukctrl.robot import Robot
+
+
+class Place(NamedTuple):
+    """A configuration, and how it changes with the coordinates."""
+
+    y: Vector
+    """The coordinates, shape ``(n,)``."""
+    q: Vector
+    """Shape ``(nq,)``."""
+    tangent: Matrix
+    """From rates of the coordinates to velocities, shape ``(nv, n)``."""
+
+
+class Answer(NamedTuple):
+    """What a robot does at a place, a rate and an input."""
+
+    place: Place
+    rate: Vector
+    """Rates of the coordinates, shape ``(n,)``."""
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    a: Vector
+    """Acceleration of the coordinates, shape ``(n,)``."""
+    a_by: Matrix
+    """How that changes with coordinates, rates and inputs, shape ``(n, 2 n + nu)``; empty where
+    it was not asked for."""
+    v_by: Matrix
+    """How the velocity changes with coordinates and rates, shape ``(nv, 2 n)``, or empty."""
+
+
+@final
+class Freedoms:
+    """A robot in independent coordinates: some of its joints, of one freedom each.
+
+    Args:
+        robot: The robot.
+        rank: When passive rows count as dependent.
+        t: Time [s].
+        q: A configuration on the passive rows, shape ``(nq,)``.
+        first: Velocities whose joints shall be among the coordinates.
+
+    Attributes:
+        chosen: The velocities whose joints are the coordinates, shape ``(n,)``.
+        start: The configuration.
+
+    Raises:
+        InputError: The robot has other joints, or rows on velocities alone, or some of the joints
+            depend on the others.
+    """
+
+    def __init__(self, robot: Robot, rank: RankPolicy, t: float, q: Vector, first: Indices) -> None:
+        odd = [block.name for block in robot.blocks if block.shape not in ("line", "circle")]
+        if odd:
+            raise InputError(
+                f"robot '{robot.name}' must have joints of one freedom only for an optimised "
+                f"path; {quoted(odd)} {'is' if len(odd) == 1 else 'are'} not."
+            )
+        self.robot, self._rank = robot, rank
+        self.dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
+        self._stack = Stack(passive_constraints(robot), robot)
+        if not self._stack.holonomic.all():
+            row = self._stack.names[int(np.flatnonzero(~self._stack.holonomic)[0])]
+            raise InputError(
+                f"passive row '{row}' must have a position level for an optimised path; it is "
+                "nonholonomic."
+            )
+        self._snapshot, self._linearizer = robot.snapshot(q), Linearizer(robot, rank, rough=True)
+        at_rest = np.zeros(robot.nv)
+        self.dynamics.move(t, q, at_rest)
+        free = FreeDirections(self.dynamics.L, self.dynamics.passive.rows.A, rank.passive)
+        self.chosen = free.chosen_after(first)
+        if lost := [robot.dofs[i] for i in first.tolist() if i not in self.chosen]:
+            raise InputError(
+                f"joints of an optimised path must be independent of each other; {quoted(lost)} "
+                f"of robot '{robot.name}' follow from the others. Name fewer."
+            )
+        like = self._linearizer.at(t, q, at_rest, np.zeros(robot.nu))
+        self._like = dc.replace(like, positions=self.chosen, velocities=self.chosen)
+        angles = np.hstack([block.angles(q[None]) for block in robot.blocks])[0]
+        self.start = Place(angles[self.chosen], q, free.tangent(self.chosen))
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.chosen)
+
+    def at(
+        self, t: float, near: Place, y: Vector, rate: Vector, u: Vector, *, slopes: bool = False
+    ) -> Answer:
+        """Return the answer at a state near a place.
+
+        Args:
+            t: Time [s].
+            near: From where the other joints are followed.
+            y: Coordinates, shape ``(n,)``.
+            rate: Their rates, shape ``(n,)``.
+            u: Input, shape ``(nu,)``.
+            slopes: Whether derivatives are asked for.
+
+        Raises:
+            StartError: The passive rows cannot be kept there.
+        """
+        n, tangent = self.n, near.tangent
+        q: Vector = self.robot.integrate(near.q, tangent @ (y - near.y))
+        v: Vector = tangent @ rate
+        if len(self._stack):
+            held = self.chosen.tolist()
+            q = solve_positions(self._stack, self._snapshot, q, t, held, self._rank)
+            self._snapshot.move(q, v, t)
+            rows = self._stack.write(self._snapshot)
+            v = v - least_change(rows.A, rows.beta, self._rank, held)
+        if not slopes:
+            self.dynamics.move(t, q, v)
+            a = self.dynamics.acceleration(u)[self.chosen]
+            none = np.zeros((0, 0))
+            return Answer(Place(y, q, tangent), rate, v, a, none, none)
+        linear = self._linearizer.at(t, q, v, u, self._like)
+        nv = self.robot.nv
+        place = Place(y, q, linear.full[:nv, :n])
+        by = np.hstack([linear.A[n:], linear.B[n:]])
+        return Answer(place, rate, v, linear.a[self.chosen], by, linear.full[nv:])
+
+    def input_for(self, answer: Answer, t: float, a: Vector) -> Vector:
+        """Return the smallest input that comes nearest to an acceleration of the coordinates."""
+        self.dynamics.move(t, answer.place.q, answer.v)
+        G, free = self.dynamics.G[self.chosen], self.dynamics.a_free[self.chosen]
+        return np.asarray(np.linalg.lstsq(G, a - free, rcond=None)[0], dtype=np.float64)

@@ -1,0 +1,129 @@
+"""The program solved by IPOPT, which CasADi brings along."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.mechanics.optimal.program import Program
+
+MISSING = (
+    "an optimised path needs CasADi with its solver IPOPT, which is not installed; "
+    "pip install 'ukctrl[optimise]'."
+)
+MAX_ITERATIONS, TOLERANCE = 500, 1e-8
+BEYOND = (
+    "must be a motion within all limits; the solver finds none near the straight way. Give it more "
+    "duration, or a pose that the robot can reach and rest in."
+)
+WHY = {
+    "Infeasible_Problem_Detected": BEYOND,
+    "Restoration_Failed": BEYOND,
+    "Maximum_Iterations_Exceeded": (
+        f"must be found within {MAX_ITERATIONS} iterations of the solver. Try other steps; of "
+        "least time, give a duration to begin with."
+    ),
+    "Invalid_Number_Detected": (
+        "must stay where the passive rows can be kept; the search left that. Name other joints, or "
+        "a pose that is nearer."
+    ),
+}
+"""What the solver's verdicts mean here."""
+
+
+def solved(program: Program, guess: Vector) -> tuple[Vector, int]:
+    """Return the unknowns at a local optimum, and the number of iterations.
+
+    Args:
+        program: The program.
+        guess: Where to begin, shape ``(count,)``.
+
+    Raises:
+        InputError: CasADi is missing, or no optimum was found; the message says why.
+    """
+    try:
+        import casadi
+    except ImportError:
+        raise InputError(MISSING) from None
+    low, high = program.bounds()
+    row_low, row_high = program.row_bounds()
+    sparse = program.row_slopes(guess), program.hessian(guess, 1.0, np.ones(program.rows))
+    slopes, bend = (_sparsity(casadi, matrix) for matrix in sparse)
+    count, rows = program.count, program.rows
+
+    def of(
+        name: str, inputs: Sequence[int], outputs: Sequence[Any], what: Callable[..., Any]
+    ) -> Any:
+        return _function(casadi, name, inputs, outputs, what)
+
+    z_p, lagrange = (count, 0), (count, 0, 1, rows)
+    both = of("nlp", z_p, (1, rows), lambda z: (program.cost(z), program.row_values(z)))
+    gradient = of("grad_f", z_p, (1, count), lambda z: (program.cost(z), program.cost_slope(z)))
+    jacobian = of("jac_g", z_p, (rows, slopes),
+                  lambda z: (program.row_values(z), program.row_slopes(z).data))  # fmt: skip
+    hessian = of("hess_lag", lagrange, (bend,),
+                 lambda z, c, g: (program.hessian(z, float(c[0]), g).data,))  # fmt: skip
+    z, p = casadi.MX.sym("z", count), casadi.MX.sym("p", 0, 0)
+    f, g = both(z, p)
+    options = {
+        "grad_f": gradient, "jac_g": jacobian, "hess_lag": hessian, "no_nlp_grad": True,
+        "calc_lam_p": False, "print_time": False, "error_on_fail": False,
+        "show_eval_warnings": False,
+        "ipopt": {"print_level": 0, "sb": "yes", "max_iter": MAX_ITERATIONS, "tol": TOLERANCE,
+                  "bound_relax_factor": 0.0},
+    }  # fmt: skip
+    solver = casadi.nlpsol("optimised", "ipopt", {"x": z, "f": f, "g": g}, options)
+    answer = solver(x0=guess, lbx=low, ubx=high, lbg=row_low, ubg=row_high)
+    stats = solver.stats()
+    if not stats["success"]:
+        verdict = str(stats["return_status"])
+        raise InputError(WHY.get(verdict, f"must be found by the solver, which says {verdict}."))
+    return np.array(answer["x"]).ravel(), int(stats["iter_count"])
+
+
+def _sparsity(casadi: Any, matrix: sp.csc_array) -> Any:
+    return casadi.Sparsity(*matrix.shape, matrix.indptr.tolist(), matrix.indices.tolist())
+
+
+def _function(
+    casadi: Any, name: str, inputs: Sequence[int], outputs: Sequence[Any], what: Callable[..., Any]
+) -> Any:
+    """Return what computes some arrays as a function that CasADi can call.
+
+    Where it fails, as where a chain cannot be closed, it returns NaN: the solver then turns back.
+    """
+
+    class Function(casadi.Callback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            casadi.Callback.__init__(self)
+            self.construct(name, {})
+
+        def get_n_in(self) -> int:
+            return len(inputs)
+
+        def get_n_out(self) -> int:
+            return len(outputs)
+
+        def get_sparsity_in(self, i: int) -> Any:
+            size = inputs[i]
+            return casadi.Sparsity.dense(size, 1) if size else casadi.Sparsity(0, 0)
+
+        def get_sparsity_out(self, i: int) -> Any:
+            size = outputs[i]
+            return casadi.Sparsity.dense(size, 1) if isinstance(size, int) else size
+
+        def eval(self, given: Sequence[Any]) -> list[Any]:
+            shapes = [self.get_sparsity_out(i) for i in range(len(outputs))]
+            numbers = [np.array(one).ravel() for one, n in zip(given, inputs, strict=True) if n]
+            values: Sequence[Any] = [np.nan] * len(outputs)
+            with contextlib.suppress(UkctrlError, np.linalg.LinAlgError):
+                values = what(*numbers)
+            return [casadi.DM(shape, value) for shape, value in zip(shapes, values, strict=True)]
+
+    return Function()

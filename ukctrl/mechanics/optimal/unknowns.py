@@ -1,0 +1,74 @@
+"""What a motion is to do, and the unknowns by which it is described."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Indices, Vector
+
+
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Wanted:
+    """What a motion is to do, in the coordinates of a `Freedoms`."""
+
+    t: float
+    """When it starts [s]."""
+    rate: Vector
+    """Rates at the start, shape ``(n,)``."""
+    goal: Vector
+    """Coordinates at the end, shape ``(n,)``; NaN where they are free. The rates are zero there."""
+    duration: float | None
+    """How long it takes, or about how long; None where that is looked for [s]."""
+    fastest: bool
+    """Whether the time is to be least, and not the effort."""
+    share: float = 1.0
+    """Part of the limits of motors and speeds that may be used."""
+
+
+class Unknowns(NamedTuple):
+    """The unknowns of a program; also their places, or their bounds."""
+
+    y: NDArray[Any]
+    """Where steps meet, shape ``(steps + 1, n)``."""
+    w: NDArray[Any]
+    """Shape ``(steps + 1, n)``."""
+    at: NDArray[Any]
+    """Coordinates at the points, shape ``(k, n)``."""
+    rate: NDArray[Any]
+    """Shape ``(k, n)``."""
+    a: NDArray[Any]
+    """Shape ``(k, n)``."""
+    u: NDArray[Any]
+    """Shape ``(k, nu)``."""
+    sigma: NDArray[Any]
+    """Shape ``(1, 1)``."""
+
+
+class Layout:
+    """The unknowns of a program, one after the other.
+
+    Args:
+        steps: Number of steps.
+        stages: Points of each.
+        n: Number of coordinates.
+        nu: Number of inputs.
+
+    Attributes:
+        count: Number of unknowns.
+    """
+
+    def __init__(self, steps: int, stages: int, n: int, nu: int) -> None:
+        meet, points = (steps + 1, n), (steps * stages, n)
+        self._shapes = (meet, meet, points, points, points, (steps * stages, nu), (1, 1))
+        self._ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)])
+        self.count = int(self._ends[-1])
+
+    def split(self, z: Vector | Indices) -> Unknowns:
+        """Return a vector of unknowns by name."""
+        parts = np.split(z, self._ends[1:-1])
+        shaped = (part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True))
+        return Unknowns(*shaped)
