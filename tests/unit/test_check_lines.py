@@ -14,6 +14,7 @@ from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import Cause, Judgement, RowCheck
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.planned_lifts import Lifted
 from ukctrl.analysis.check.ranks_along import RankAlong
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
@@ -45,7 +46,9 @@ def start(**given):
 
 
 def motion(**given):
-    way = SimpleNamespace(kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0)
+    way = SimpleNamespace(
+        kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0, lifted=()
+    )
     plain = {"way": way, "ranks": None, "sampling": None, "feasibility": None, "timing": None}
     return SimpleNamespace(**plain | given)
 
@@ -121,6 +124,14 @@ def test_what_a_scenario_with_rows_is_told_by():
 
 def vary(along, **given):
     return RankAlong(**(vars(along) | given))
+
+
+def test_of_contacts_it_is_told_when_they_are_lifted_and_how_often():
+    lifts = (Lifted("heel", 0.5, 1.0), Lifted("toe", 0.25, 0.5), Lifted("toe", 1.25, 1.5))
+    way = SimpleNamespace(**vars(motion().way) | {"lifted": lifts})
+    assert facts(motion=motion(way=way))["lifted"] == (
+        "'heel' from 0.5 s to 1 s; 'toe' from 0.25 s to 0.5 s, the first of 2 times"
+    )
 
 
 @pytest.mark.parametrize(("count", "more"), [(12, ""), (13, ", and 1 more that --json lists")])

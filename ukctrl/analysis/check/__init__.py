@@ -2,8 +2,9 @@
 
 In order:
 
-1. ``motion_end``, ``task_motion``: the motion that a task asks for, and where it ends;
-   ``approach``: the way to it from a start off the rows.
+1. ``free_rows``, ``planned_lifts``: rows along what passive constraints leave, and which of them
+   are served while contacts stand. ``motion_end``, ``task_motion``: the motion that a task asks
+   for, and where it ends; ``approach``: the way to it from a start off the rows.
 2. ``ranks_along``, ``limit_use``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that
    motion takes.
 3. ``path_timing``: how much faster it could be. ``control_period``: what the hold does to the

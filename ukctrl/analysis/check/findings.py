@@ -9,6 +9,7 @@ from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
 from ukctrl.analysis.check.motion_end import Stop
 from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.planned_lifts import Lifted
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip
@@ -63,6 +64,8 @@ class Way:
     """Why before the run does; None where it lasts as long."""
     yields: tuple[str, ...]
     """Blocks of rows that the law gives up for those before them."""
+    lifted: tuple[Lifted, ...] = ()
+    """When contacts are lifted meanwhile, by plan of the law."""
     why: str
     """Why there is no motion, or no more than a path; empty where there is one."""
     approach: float | None

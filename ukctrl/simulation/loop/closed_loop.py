@@ -308,6 +308,12 @@ class Loop:
         """Return the true robot of a time, as the effects on it have it then."""
         return self._plants.at(t)
 
+    def plan_lifts(self) -> None:
+        """Let the true robot's contacts be open where the law plans to lift them; for looks before
+        the run.
+        """
+        self._plants.plan_lifts()
+
     def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
         """Step the law at a measured state; the true robot must have been moved to the true one."""
         if self.belief is not self.truth:
