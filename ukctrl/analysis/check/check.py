@@ -19,6 +19,7 @@ from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
 from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgement, RowCheck, Way
 from ukctrl.analysis.check.judgement import judge, lifted
+from ukctrl.analysis.check.kept_along import kept_along
 from ukctrl.analysis.check.kept_limits import kept_limits
 from ukctrl.analysis.check.observability import looks, observability
 from ukctrl.analysis.check.path_timing import path_timing
@@ -66,7 +67,7 @@ def check(scenario: Scenario) -> Check:
         for said in judge(loop, start.rows, motion)
         if said.level != "bad" or not any(text in said.text for text in problems)
     ]
-    judgements += kept_limits(loop, asked)
+    judgements += kept_limits(loop, motion, lifts)
     judgements += observability(list(looks(loop, asked)))
     judgements += lifted(lifts, asked)
     internal, about_internal = _internal(loop, lifts)
@@ -233,6 +234,9 @@ def _along_motion(
         approach=None if approach is None else approach.over,
         lost=approach.why if approach is not None else "",
     )
+    kept, left = None, None
+    if loads is not None:
+        kept, left = kept_along(loop, motion, loads.needed, (loads.low, loads.high), lifts)
     return AlongMotion(
         way=way,
         ranks=ranks,
@@ -240,6 +244,8 @@ def _along_motion(
         sampling=sampling(loop),
         timing=None if lifts else path_timing(loop, motion),
         weak_grip=weakest_grip(loop, motion, loads, inputs, lifts),
+        kept=kept,
+        left=left,
         curves=curves,
         loads=loads,
     )

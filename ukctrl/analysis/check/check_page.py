@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.analysis.check.check_figure import check_figure
+import numpy as np
+
+from ukctrl.analysis.check.check_figure import check_figure, left_figure
 from ukctrl.analysis.check.check_tables import facts, row_table, use_table
 from ukctrl.analysis.check.findings import Check, Readiness
 from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
@@ -33,6 +35,11 @@ FIGURES: Mapping[str, tuple[str, str]] = {
         "Along the motion",
         "How well the rows are held, how much of each limit the motion uses, and the inputs that "
         "it takes. A dot marks the smallest singular value; a red shade is where no motion is.",
+    ),
+    "kept": (
+        "Limits kept",
+        "What the exact task leaves of what the law keeps; a dashed line is a margin. A red shade "
+        "is where it leaves no input that serves the task.",
     ),
     "internal": (
         "Internal dynamics",
@@ -62,6 +69,9 @@ def pictures(found: Check) -> list[web_page.Picture]:
     draw: dict[str, Callable[[], Figure]] = {}
     if found.motion.curves is not None:
         draw["check"] = lambda: check_figure(found)
+    left = found.motion.left
+    if left is not None and not np.isnan(left.h).all():
+        draw["kept"] = lambda: left_figure(found)
     internal = found.internal
     if internal is not None and drawable(internal):
         draw["internal"] = lambda: internal_dynamics_figure(internal)

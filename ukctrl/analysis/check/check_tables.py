@@ -43,6 +43,8 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
         yield "realisation", f"{along.realisation}{ideal}{at}"
     if start.velocity_rows is not None:
         yield "velocity rows", start.velocity_rows.sentence()
+    if motion.kept is not None:
+        yield "kept limits", motion.kept.fact()
     if motion.sampling is not None:
         yield "error", _error(check)
     if motion.timing is not None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
+from ukctrl.analysis.check.kept_along import KeptAlong, Left
 from ukctrl.analysis.check.motion_end import Stop
 from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.planned_lifts import Lifted
@@ -122,6 +123,11 @@ class AlongMotion:
     """Where the motors' grip of the rows is weakest, the start included; None where it is firm."""
     timing: PathTiming | None = None
     """How much faster or slower than the robot allows it is; None where nothing limits it."""
+    kept: KeptAlong | None = None
+    """How much of it is feasible with what the law keeps; None where it keeps nothing, or that is
+    not known."""
+    left: Left | None = None
+    """What it leaves of what is kept, for figures."""
     curves: Curves | None = None
     """Singular values along the motion, for figures."""
     loads: Loads | None = None
@@ -219,7 +225,7 @@ class Check(Shown):
             "scenario": self.scenario,
             "robot": self.robot,
             **dc.asdict(start),
-            **dc.asdict(dc.replace(motion, curves=None, loads=None)),
+            **dc.asdict(dc.replace(motion, curves=None, loads=None, left=None)),
             "internal": None if self.internal is None else self.internal.to_dict(),
             "findings": self.findings,
             "problems": self.problems,
@@ -227,13 +233,15 @@ class Check(Shown):
             "notes": self.notes,
             "causes": [cause.to_dict() for cause in self.causes],
         }
-        del table["curves"], table["loads"]
+        del table["curves"], table["loads"], table["left"]
         if start.velocity_rows is not None:
             table["velocity_rows"]["degree"] = start.velocity_rows.degree
         if curves and motion.curves is not None and motion.loads is not None:
             loads, back = dc.replace(motion.loads, approach=None), motion.loads.approach
             over = {**dc.asdict(motion.curves), **dc.asdict(loads)}
             over |= {"approach_t": back.motion.t, "approach": back.u} if back is not None else {}
+            if motion.left is not None:
+                over |= {"kept": motion.left.h, "kept_feasible": motion.left.feasible}
             table["curves"] = {
                 name: values.tolist() for name, values in over.items() if values is not None
             }

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from ukctrl.analysis.check.causes import AT_END, NEAR
 from ukctrl.analysis.check.control_period import SLOWED, Sampling
-from ukctrl.analysis.check.feasibility import Feasibility
+from ukctrl.analysis.check.feasibility import Feasibility, Grounded
 from ukctrl.analysis.check.findings import AlongMotion, Judgement, RowCheck, Way
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.path_timing import PathTiming
@@ -101,6 +101,9 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         slows = shares is not None and shares.keeps_limits
         needs_grip = controller.needs_grip
         yield from _of_limits(along.feasibility, grave, needs_grip=needs_grip, slows=slows)
+        served = along.kept.contacts if along.kept and not along.kept.stretches else ()
+        ground = (each for each in along.feasibility.ground if each.name not in served)
+        yield from _of_ground(ground)
     if along.timing is not None:
         yield from _of_timing(along.timing, way)
     if along.sampling is not None:
@@ -219,7 +222,11 @@ def _of_limits(
     yield from _beyond("motor", CHANGES, found.rates)
     yield from _beyond("joint", MOVES, found.velocities)
     yield from _beyond("joint", GOES, found.positions)
-    for contact in found.ground:
+
+
+def _of_ground(ground: Iterable[Grounded]) -> Iterator[Judgement]:
+    """Yield what a real ground would not do; of contacts whose forces are kept it is told apart."""
+    for contact in ground:
         if contact.lifts is not None:
             text = (
                 f"contact '{contact.name}' would lift off at t = {contact.lifts:.4g} s: the ground "
