@@ -7,13 +7,14 @@ controller believes, so that all controllers are asked for the same.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ukctrl.core.errors import InputError, StartError
 from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.files.catalog import find
 from ukctrl.core.remembered import Remembered
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -41,6 +42,9 @@ LATER = (0.1, 0.37, 0.71, 1.0)
 """Parts of a path at which it is looked whether other rows change with the time."""
 UNCHANGED = 1e-9
 """Rows that change less with the time do not."""
+
+MOST_FILES = 100
+"""Of the files beside a robot's, so many are looked at for changes."""
 
 Change = Callable[[Any], Any]
 
@@ -70,12 +74,22 @@ def timing_of(scenario: Scenario, robot: Robot | None = None) -> Timed | None:
     wishes = [wish for part in scenario.servo for wish in _wishes(part)]
     if not wishes:
         return None
-    named = (scenario.robot,)
+    named = scenario.robot, *_stamps(scenario.robot)
     if robot is not None:
         _ROBOT.put(named, robot)
     robot = _ROBOT.get(named, lambda: true_robot(scenario.robot))
     asked = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
     return _TIMING.get(asked, lambda: _timed(scenario, robot, wishes))
+
+
+def _stamps(given: str | Mapping[str, Any] | Robot) -> Iterator[tuple[str, int, int]]:
+    """Yield what changes where a robot that is given by name does: its file and those beside it."""
+    name = given["use"] if isinstance(given, Mapping) else given
+    if isinstance(name, str):
+        for file in sorted(find("robots", name).parent.iterdir())[:MOST_FILES]:
+            if file.is_file():
+                known = file.stat()
+                yield file.name, known.st_mtime_ns, known.st_size
 
 
 _ROBOT: Remembered[Robot] = Remembered()
