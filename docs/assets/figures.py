@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ukctrl import Scenario, compare, linear, linear_loop, plot, record, simulate
+from ukctrl.analysis.check import reach_map
+from ukctrl.analysis.check.reach_figure import reach_figure
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -74,6 +76,8 @@ def main() -> None:
     save(linear.linear_figures.nyquist(curves), guides / "nyquist.png")
     fastest = simulate(Scenario.load("three-rrr-fastest"))
     save(plot.inputs(fastest), guides / "fastest-inputs.png")
+    plane = {"y": (-0.8, 0.8), "z": (-0.7, 0.9)}
+    save(reach_figure(reach_map(Scenario.load("ur5-post"), "tool", plane)), guides / "reach.png")
 
 
 if __name__ == "__main__":

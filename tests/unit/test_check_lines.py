@@ -58,7 +58,7 @@ def motion(**given):
 def checked(**given):
     plain = {
         "scenario": "s", "robot": "r", "verdict": "ready", "start": start(), "motion": motion(),
-        "internal": None, "warnings": (), "causes": (), "findings": (),
+        "internal": None, "warnings": (), "causes": (), "findings": (), "reach": None,
     }  # fmt: skip
     return SimpleNamespace(**plain | given)
 

@@ -8,17 +8,28 @@ In order:
 2. ``ranks_along``, ``limit_use``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that
    motion takes; ``kept_along``: how much of it is feasible with what the law keeps.
 3. ``path_timing``: how much faster it could be. ``control_period``: what the hold does to the
-   errors.
+   errors. ``reach_search``, ``reach_map``: which part of a plane a frame reaches, and why no more.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
 5. ``observability``: what an observer sees along the motion. ``kept_limits``: what the task makes
    of limits that the law keeps. ``causes``: what follows from what. ``judgement``: what it all
    means.
-6. ``check`` asks them, the start first; ``check_tables``, ``check_figure`` and ``check_page`` show,
-   ``check_card`` in notebooks.
+6. ``check`` asks them, the start first; ``check_tables``, ``check_figure``, ``reach_figure`` and
+   ``check_page`` show, ``check_card`` in notebooks.
 7. ``first_scenario``, ``robot_check``: a robot before there is a task.
 """
 
 from ukctrl.analysis.check.check import check
 from ukctrl.analysis.check.findings import Actuation, AlongMotion, AtStart, Check, RowCheck, Way
+from ukctrl.analysis.check.reach_map import ReachMap, reach_map
 
-__all__ = ["Actuation", "AlongMotion", "AtStart", "Check", "RowCheck", "Way", "check"]
+__all__ = [
+    "Actuation",
+    "AlongMotion",
+    "AtStart",
+    "Check",
+    "ReachMap",
+    "RowCheck",
+    "Way",
+    "check",
+    "reach_map",
+]

@@ -49,6 +49,8 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
         yield "error", _error(check)
     if motion.timing is not None:
         yield from motion.timing.facts()
+    if check.reach is not None:
+        yield "reach", check.reach.fact()
     if check.internal is not None and check.internal.verdict not in check.warnings:
         yield "internal", _left(check.internal)
     if start.moved:

@@ -12,6 +12,7 @@ from ukctrl.analysis.check.motion_end import Stop
 from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.planned_lifts import Lifted
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
+from ukctrl.analysis.check.reach_map import ReachMap
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.analysis.internal_dynamics import InternalDynamics
@@ -177,6 +178,8 @@ class Check(Shown):
     large robot, and where it is not known."""
     findings: tuple[str, ...]
     """What the model's audit says."""
+    reach: ReachMap | None = None
+    """Which part of a plane a frame can reach; None where nobody has asked."""
     causes: tuple[Cause, ...]
     """What all of that means for a run, by cause: the gravest first, with what follows from it."""
     judgements: tuple[Judgement, ...]
@@ -226,6 +229,7 @@ class Check(Shown):
             "robot": self.robot,
             **dc.asdict(start),
             **dc.asdict(dc.replace(motion, curves=None, loads=None, left=None)),
+            "reach": None if self.reach is None else self.reach.to_dict(),
             "internal": None if self.internal is None else self.internal.to_dict(),
             "findings": self.findings,
             "problems": self.problems,

@@ -230,7 +230,7 @@ class _Look:
         crossed = bool((asked.h < -INSIDE).any())
         inside = bool((limits.low <= u).all() and (u <= limits.high).all())
         if not (inside and (asked.C @ u >= least).all()):
-            x = None if crossed else _serves(_null(H), u, limits, asked.C, least)
+            x = None if crossed else serving(H, u, limits, asked.C, least)
             if x is None:
                 room = stacked(limits, above(asked.C, least))
                 x = least_squares(H, H @ u, room)
@@ -375,8 +375,12 @@ def _null(H: Matrix) -> Matrix:
     return np.asarray(Vt[int(np.sum(sigma > FREE * sigma.max(initial=0.0))) :].T)
 
 
-def _serves(N: Matrix, u: Vector, limits: Box, C: Matrix, least: Vector) -> Vector | None:
-    """Return a ``u + N z`` that is within limits and obeys ``C u >= least``; None: none is."""
+def serving(H: Matrix, u: Vector, limits: Box, C: Matrix, least: Vector) -> Vector | None:
+    """Return an input that moves rows as ``u`` does, within limits, and obeys ``C u >= least``.
+
+    None where there is none beside ``u`` itself, which does not.
+    """
+    N = _null(H)
     if not N.shape[1]:
         return None
     room = Box(N, limits.low - u, limits.high - u)

@@ -225,6 +225,11 @@ class Contact(Constraint):
                 )
         return self
 
+    @property
+    def stands(self) -> str | None:
+        sticks = self.sticks or bool(self.mu)
+        return self.frame if sticks and self.on is None else None
+
     def changes(self, start: float, stop: float) -> Sequence[float]:
         """Return when the controller begins to count on its being open, and when it ends [s].
 
