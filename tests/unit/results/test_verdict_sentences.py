@@ -214,6 +214,17 @@ def test_an_error_that_nothing_pulls_back_grows_for_that_reason():
     )
 
 
+def test_an_error_that_grows_beyond_the_motors_is_not_the_controllers():
+    grown = 1e-3 * (1.0 + T)
+    short = one_row(grown, reach=0.1 * (T > 7.0))
+    assert told(short, "task").text == (
+        "The error keeps growing, from 1 mm to 11 mm: no input gives what the task asks for at the "
+        "end."
+    )
+    before = one_row(grown, reach=0.1 * (T < 7.0))
+    assert "the controller does not hold it" in told(before, "task").text
+
+
 WALL = {"keep_rows": ("wall",), "keep_row_units": ("m",), "keep_row_blocks": ("wall",)}
 
 

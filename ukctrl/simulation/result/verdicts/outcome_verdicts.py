@@ -148,6 +148,10 @@ def _why_it_grows(result: Record) -> str:
     feedback = controller.get("feedback", {}) if isinstance(controller, Mapping) else {}
     if isinstance(feedback, Mapping) and feedback.get("kind") == "exact":
         return "nothing pulls it back. A stabilised feedback (Baumgarte, PID) would."
+    if "reach" in result.samples:
+        late = result["reach"][-(len(result.time) // 4) :]
+        if np.mean(late > NEGLIGIBLE) > 0.5:  # such as rows of a foot that stands
+            return "no input gives what the task asks for at the end."
     return "the controller does not hold it."
 
 
