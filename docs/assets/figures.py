@@ -15,9 +15,17 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ukctrl import Scenario, compare, linear, linear_loop, plot, record, simulate
-from ukctrl.analysis.check import reach_map
-from ukctrl.analysis.check.reach_figure import reach_figure
+from ukctrl import (
+    Scenario,
+    compare,
+    linear,
+    linear_loop,
+    plot,
+    reach_figure,
+    reach_map,
+    record,
+    simulate,
+)
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"

@@ -5,9 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ukctrl import Scenario
-from ukctrl.analysis.check import reach_map
-from ukctrl.analysis.check.reach_figure import reach_figure
+from ukctrl import Scenario, reach_figure, reach_map
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError, UnknownName
 

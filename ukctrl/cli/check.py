@@ -93,7 +93,7 @@ def check(
         raise InputError("--on goes with a .py file or a controller card; got a scenario.")
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.analysis.check import check as check_scenario
-    from ukctrl.analysis.check import reach_map
+    from ukctrl.analysis.check.reach_map import reach_map
 
     with about(scenario):
         outcome = check_scenario(chosen)

@@ -20,16 +20,5 @@ In order:
 
 from ukctrl.analysis.check.check import check
 from ukctrl.analysis.check.findings import Actuation, AlongMotion, AtStart, Check, RowCheck, Way
-from ukctrl.analysis.check.reach_map import ReachMap, reach_map
 
-__all__ = [
-    "Actuation",
-    "AlongMotion",
-    "AtStart",
-    "Check",
-    "ReachMap",
-    "RowCheck",
-    "Way",
-    "check",
-    "reach_map",
-]
+__all__ = ["Actuation", "AlongMotion", "AtStart", "Check", "RowCheck", "Way", "check"]
