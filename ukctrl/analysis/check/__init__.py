@@ -6,7 +6,7 @@ In order:
    are served while contacts stand. ``motion_end``, ``task_motion``: the motion that a task asks
    for, and where it ends; ``approach``: the way to it from a start off the rows.
 2. ``ranks_along``, ``limit_use``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that
-   motion takes; ``kept_along``: how much of it is feasible with what the law keeps.
+   motion takes; ``kept_rows``, ``kept_along``: how much of it is feasible with what the law keeps.
 3. ``path_timing``: how much faster it could be. ``control_period``: what the hold does to the
    errors. ``reach_search``, ``reach_map``: which part of a plane a frame reaches, and why no more.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.

@@ -7,7 +7,8 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.analysis.check.kept_along import INSIDE, SLACK, Asking, serving
+from ukctrl.analysis.check.kept_along import INSIDE, SLACK
+from ukctrl.analysis.check.kept_rows import Asking, serving
 from ukctrl.analysis.check.needed_inputs import DRIVEN
 from ukctrl.control.allocation.within_limits import Box
 from ukctrl.core.arrays import Matrix, Vector
