@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ukctrl.analysis.check.check import check
     from ukctrl.analysis.check.check_figure import check_figure
     from ukctrl.analysis.check.findings import Check
+    from ukctrl.analysis.check.reach_figure import reach_figure
+    from ukctrl.analysis.check.reach_map import ReachMap, reach_map
     from ukctrl.analysis.internal_dynamics.internal_dynamics import internal_dynamics
     from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import internal_dynamics_figure
     from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
@@ -133,6 +135,7 @@ __all__ = [
     "Plants",
     "Positive",
     "Practice",
+    "ReachMap",
     "Result",
     "Robot",
     "Rows",
@@ -180,6 +183,8 @@ __all__ = [
     "part_kinds",
     "plot",
     "pseudoinverse",
+    "reach_figure",
+    "reach_map",
     "record",
     "reference",
     "relative_degree",

@@ -15,7 +15,18 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ukctrl import Result, Scenario, compare, linear, linear_loop, plot, record, simulate
+from ukctrl import (
+    Result,
+    Scenario,
+    compare,
+    linear,
+    linear_loop,
+    plot,
+    reach_figure,
+    reach_map,
+    record,
+    simulate,
+)
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -86,6 +97,8 @@ def main() -> None:
     save(plot.inputs(fastest), guides / "fastest-inputs.png")
     least = simulate(written(DOCS / "howto" / "optimise-a-motion.md", "platform.toml"))
     moments(least, guides / "least-effort.png")
+    plane = {"y": (-0.8, 0.8), "z": (-0.7, 0.9)}
+    save(reach_figure(reach_map(Scenario.load("ur5-post"), "tool", plane)), guides / "reach.png")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import shutil
 
 import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.files.catalog import find
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, time_optimal
 from ukctrl.mechanics.timing.clock import states
@@ -284,6 +286,17 @@ def test_a_retimed_path_on_a_clock_of_its_own_is_refused():
     inside = f'{{ kind = "time_scaled", rate = 2.0, path = {retimed(LINE)} }}'
     with pytest.raises(UkctrlError, match=r"servo\[0\]: kind = \"retimed\" must stand in a servo"):
         Loop(arm(inside))
+
+
+def test_a_robot_whose_file_has_changed_is_timed_anew_by_whoever_asks(tmp_path):
+    """A file that is written again within a process, as from a notebook, without any other load."""
+    folder = tmp_path / "robots" / "arm"
+    shutil.copytree(find("robots", "two_link").parent, folder)
+    scenario, file = arm(robot=f'"{folder.as_posix()}/robot.toml"'), folder / "robot.toml"
+    before = timing_of(scenario)
+    assert timing_of(scenario) is before
+    file.write_text(file.read_text() + "\n[[limit]]\njoint = 'elbow'\nvelocity = 0.2\n")
+    assert timing_of(scenario).duration > 2.0 * before.duration
 
 
 def test_a_robot_that_has_changed_under_its_name_has_a_timing_of_its_own():

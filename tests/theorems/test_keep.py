@@ -20,6 +20,7 @@ from ukctrl.control.keep import (
     KeepTilt,
 )
 from ukctrl.control.keep.barriers import held_share, least_of, look_back
+from ukctrl.control.keep.deceleration import Ends, brakes
 from ukctrl.control.keep.keeper import Keeper, after
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.mechanics.constraints import Stack
@@ -286,3 +287,13 @@ def test_an_unknown_joint_is_an_unknown_name():
 def test_what_is_limited_is_named_and_given(fields, message):
     with pytest.raises((InputError, ValueError), match=message):
         JointLimits(**fields)
+
+
+def test_states_are_drawn_once_for_a_robot_and_its_start():
+    """By the start of a law, and by `check`, which asks for the joints' decelerations again."""
+    task = Task(robot=UR5, servo=(), q=UR5.neutral, v=np.zeros(6))
+    joints, ends = UR5.dofs, Ends(*(dict.fromkeys(UR5.dofs, bound) for bound in (-1.0, 1.0, 2.0)))
+    first = brakes(task, joints, ends)
+    assert brakes(dc.replace(task, q=task.q.copy()), list(joints), ends) is first
+    assert brakes(dc.replace(task, q=task.q + 0.1), joints, ends) is not first
+    assert brakes(task, joints, ends._replace(fastest=ends.low)) is not first

@@ -430,7 +430,7 @@ def test_what_follows_stands_behind_its_cause_the_gravest_first():
 def ranks_of(*sigma, lost=1e-6):
     """Return what is told of diagonal matrices with these entries, a list a knot."""
     A = np.array([np.diag(values) for values in sigma])
-    return _rank(A, np.arange(1.0, len(A) + 1.0), ("a", "b"), lost)[0]
+    return _rank(A, np.arange(1.0, len(A) + 1.0), ("a", "b"), lost, np.zeros(len(A), dtype=int))[0]
 
 
 def test_a_rank_is_told_where_it_is_least_and_weakest():

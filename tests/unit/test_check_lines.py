@@ -12,8 +12,10 @@ from printed_lines import plain, styles
 from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import Cause, Judgement, Optimum, RowCheck
+from ukctrl.analysis.check.kept_along import KeptAlong, Stretch
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.planned_lifts import Lifted
 from ukctrl.analysis.check.ranks_along import RankAlong
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
@@ -45,15 +47,18 @@ def start(**given):
 
 
 def motion(**given):
-    way = SimpleNamespace(kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0)
-    none = ("ranks", "sampling", "feasibility", "timing", "optimum")
-    return SimpleNamespace(**{"way": way, **dict.fromkeys(none), **given})
+    way = SimpleNamespace(
+        kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0, lifted=()
+    )
+    others = ("ranks", "sampling", "feasibility", "timing", "optimum", "kept")
+    plain = {"way": way} | dict.fromkeys(others)
+    return SimpleNamespace(**plain | given)
 
 
 def checked(**given):
     plain = {
         "scenario": "s", "robot": "r", "verdict": "ready", "start": start(), "motion": motion(),
-        "internal": None, "warnings": (), "causes": (), "findings": (),
+        "internal": None, "warnings": (), "causes": (), "findings": (), "reach": None,
     }  # fmt: skip
     return SimpleNamespace(**plain | given)
 
@@ -126,6 +131,41 @@ def test_what_a_scenario_with_rows_is_told_by():
 
 def vary(along, **given):
     return RankAlong(**(vars(along) | given))
+
+
+def stretch(start, stop, *limits, motors=()):
+    return Stretch(
+        start=start, stop=stop, limits=limits, motors=motors, gives_up=1.0, worst_at=start,
+        conflict=False, crossed=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("share", "stretches", "text"),
+    [
+        (1.0, (), "all of the motion is feasible with what is kept"),
+        (0.875, (stretch(0.5, 0.75, "wall"),),
+         "87.5 % of the motion is feasible with what is kept; it is not from t = 0.5 s to 0.75 s "
+         "('wall')"),
+        (0.5, (stretch(0.5, 0.75, "wall"), stretch(1.0, 2.0, "a", "b", motors=("m", "n"))),
+         "50 % of the motion is feasible with what is kept; it is not from t = 1 s to 2 s "
+         "('a', 'b', motor 'm') and once more"),
+        (0.5, (stretch(0.0, 1.0), stretch(1.5, 1.75, "c"), stretch(2.0, 2.0, "c")),
+         "50 % of the motion is feasible with what is kept; it is not from t = 0 s to 1 s "
+         "and 2 more times"),
+    ],
+)  # fmt: skip
+def test_how_much_is_feasible_with_what_is_kept(share, stretches, text):
+    kept = KeptAlong(share=share, stretches=stretches, contacts=())
+    assert facts(motion=motion(kept=kept))["kept limits"] == text
+
+
+def test_of_contacts_it_is_told_when_they_are_lifted_and_how_often():
+    lifts = (Lifted("heel", 0.5, 1.0), Lifted("toe", 0.25, 0.5), Lifted("toe", 1.25, 1.5))
+    way = SimpleNamespace(**vars(motion().way) | {"lifted": lifts})
+    assert facts(motion=motion(way=way))["lifted"] == (
+        "'heel' from 0.5 s to 1 s; 'toe' from 0.25 s to 0.5 s, the first of 2 times"
+    )
 
 
 @pytest.mark.parametrize(("count", "more"), [(12, ""), (13, ", and 1 more that --json lists")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,18 @@ def check(
         str | None,
         typer.Option("--on", metavar="SCENARIO", help="For a file of your own: where to try it."),
     ] = None,
+    reach: Annotated[
+        str | None,
+        typer.Option("--reach", metavar="FRAME", help="Map which part of a plane a frame reaches."),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="AXIS=LO:HI",
+            help="With --reach: a range along x, y or z [m]; y=0.2 says where the plane is.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -57,6 +70,10 @@ def check(
     A file with a law, feedback, allocation or constraint of your own, or a controller card, is
     tried on what every one of the catalogue satisfies.
     """
+    if over and reach is None:
+        raise InputError("--over goes with --reach FRAME.")
+    if reach is not None and (is_part(scenario) or is_robot(scenario)):
+        raise InputError("--reach goes with a scenario.")
     if is_part(scenario):
         if controller is not None:
             raise InputError("--controller goes with a scenario; use --on SCENARIO for a part.")
@@ -76,9 +93,13 @@ def check(
         raise InputError("--on goes with a .py file or a controller card; got a scenario.")
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.analysis.check import check as check_scenario
+    from ukctrl.analysis.check.reach_map import reach_map
 
     with about(scenario):
         outcome = check_scenario(chosen)
+        if reach is not None:
+            found = reach_map(chosen, reach, plane_of(over))
+            outcome = dc.replace(outcome, reach=found)
     folder = None if out is None else folder_of(out)
     if folder is not None:
         from ukctrl.analysis.check.check_page import write_check
@@ -86,6 +107,23 @@ def check(
         write_check(outcome, folder)
     answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder, whole))
     raise typer.Exit(0 if outcome.ok else 1)
+
+
+def plane_of(over: list[str] | None) -> dict[str, tuple[float, float]]:
+    """Return the ranges that ``--over`` options give, by axis; of one place, twice the same.
+
+    Raises:
+        InputError: One of them is none.
+    """
+    ranges = {}
+    for text in over or ():
+        axis, _, ends = text.partition("=")
+        try:
+            low, high = (float(end) for end in (ends.split(":") if ":" in ends else (ends, ends)))
+        except ValueError:
+            raise InputError(f"--over must be AXIS=LO:HI or AXIS=PLACE; got '{text}'.") from None
+        ranges[axis.strip()] = low, high
+    return ranges
 
 
 def is_part(name: str) -> bool:

@@ -17,6 +17,7 @@ OUTPUT = "Output"
 BROWSER = "In the browser"
 PANELS: dict[str, dict[str, str]] = {
     "analyze": {"Design": "settling damping card keep"},
+    "check": {"Reach": "reach over"},
     "compare": {
         "How often": "repeats mismatch vary jobs cluster",
         "Tuning before": "tune cost searches ensemble",
@@ -75,7 +76,7 @@ COMPLETED: dict[str, Completion] = {
 }
 """What a Tab gives for each parameter, by its name; nothing for the others."""
 OF_COMMAND: dict[str, dict[str, Completion]] = {
-    "check": {"scenario": names.checked},
+    "check": {"scenario": names.checked, "over": choices("x=", "y=", "z=")},
     "list": {
         "what": choices("robots", "controllers", "scenarios", "parts", "zoo"),
         "words": names.kinds,

@@ -12,7 +12,7 @@ contact would jam: no acceleration follows (Painlevé).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import final
 
 import numpy as np
@@ -305,6 +305,13 @@ class Contacts:
     def follow(self, other: Contacts) -> None:
         """Take over the modes of the same contacts elsewhere."""
         self.state[:, :HEEDS] = other.state[:, :HEEDS]
+
+    def take(self, states: Mapping[str, Vector]) -> None:
+        """Take over what contacts of these names do, whatever is planned."""
+        for c, name in enumerate(self.names):
+            if name in states:
+                self.state[c, :HEEDS] = states[name][:HEEDS]
+                self.state[c, HEEDS] = 0.0
 
     def answer_steps(
         self, pushed: Pushed, A: Matrix, rtol: float, answer: Answer

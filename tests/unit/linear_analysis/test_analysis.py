@@ -8,6 +8,7 @@ import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_plant, unreached_modes, unseen_modes
+from ukctrl.analysis.linear.active_set import ActiveSet
 from ukctrl.analysis.linear.analysis import _motion, _verdict
 from ukctrl.analysis.linear.linear_loop import growth_of, idle
 from ukctrl.analysis.linear.linear_page import write_analysis
@@ -122,7 +123,10 @@ def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsy
     assert any("effect 'noise' has no linear part" in line for line in lines)
 
 
-def stand_in(rates=None, margins=(), unreached=(), moves=False, poles=()):
+NOTHING = ActiveSet()
+
+
+def stand_in(rates=None, margins=(), unreached=(), moves=False, poles=(), active=NOTHING):
     """Return what an analysis found, as far as its verdict looks at it."""
     plant = SimpleNamespace(
         point=SimpleNamespace(v=np.array([1.0 if moves else 0.0])),
@@ -131,7 +135,7 @@ def stand_in(rates=None, margins=(), unreached=(), moves=False, poles=()):
     )
     loop = None
     if rates is not None:
-        loop = SimpleNamespace(rates=lambda: np.array(rates, dtype=complex))
+        loop = SimpleNamespace(rates=lambda: np.array(rates, dtype=complex), active=active)
     return SimpleNamespace(plant=plant, loop=loop, margins=margins, unreached=unreached)
 
 
@@ -149,6 +153,15 @@ VERDICTS = [
     ),
     ({"rates": [-2.0, -3.0]}, f"stable: {DECAYS}."),
     ({"rates": [-2.0, -3.0], "moves": True}, f"stable at this moment: {DECAYS}."),
+    (
+        {"rates": [-2.0, -3.0], "active": ActiveSet(("wall", "q1.upper"), (("u2", "lower"),))},
+        f"stable while 'wall', 'q1.upper' bind; motor 'u2' is at its lower limit: {DECAYS}.",
+    ),
+    (
+        {"rates": [-2.0], "active": ActiveSet((), (), (("u1", "upper"),), (("toe", "slides"),))},
+        "stable while motor 'u1' is held at its upper limit by the bench; contact 'toe' slides: "
+        f"{DECAYS}.",
+    ),
     ({"rates": [-2.0, 0.0, 0.0]}, "neutral: 2 of 3 modes neither grow nor decay."),
     ({"rates": [-2.0, 0.5]}, "unstable: a mode grows with s = 0.5 1/s."),
     (

@@ -19,6 +19,7 @@ from ukctrl.analysis.check import check_tables
 from ukctrl.analysis.check.robot_check import Joint, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
+from ukctrl.analysis.linear.active_set import ActiveSet
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.cli.terminal import check_text, progress_bars
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
@@ -143,7 +144,11 @@ def analysed(**given):
         poles=lambda: np.array([-1.0 + 2.0j, -1.0 - 2.0j, 3.0, -5.0]),
     )  # fmt: skip
     loop = SimpleNamespace(
-        period=0.01, delay=0.02, A=np.zeros((6, 6)), rates=lambda: np.array([-2.0, -2.0, -4.0])
+        active=ActiveSet(),
+        period=0.01,
+        delay=0.02,
+        A=np.zeros((6, 6)),
+        rates=lambda: np.array([-2.0, -2.0, -4.0]),
     )
     usual = {
         "scenario": "s", "robot": "r", "controller": "c", "plant": plant, "loop": loop,

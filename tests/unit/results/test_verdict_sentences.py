@@ -214,6 +214,65 @@ def test_an_error_that_nothing_pulls_back_grows_for_that_reason():
     )
 
 
+def test_an_error_that_grows_beyond_the_motors_is_not_the_controllers():
+    grown = 1e-3 * (1.0 + T)
+    short = one_row(grown, reach=0.1 * (T > 7.0))
+    assert told(short, "task").text == (
+        "The error keeps growing, from 1 mm to 11 mm: no input gives what the task asks for at the "
+        "end."
+    )
+    before = one_row(grown, reach=0.1 * (T < 7.0))
+    assert "the controller does not hold it" in told(before, "task").text
+
+
+WALL = {"keep_rows": ("wall",), "keep_row_units": ("m",), "keep_row_blocks": ("wall",)}
+
+
+def led_away(phi, during, binding=1.0, **labels):
+    """Return a run whose row gives 1 m/s^2 up for a wall at some samples."""
+    motor = {"actuators": ("m",), "actuator_units": ("N",)}
+    rows = {"rows": ("a.x",), "row_units": ("m",), "row_blocks": ("a",)}
+    kept = {"keep": columns(0.0), "keep_binding": columns(binding * during),
+            "keep_missed": columns(0.0), "keep_given_up": columns(during)}  # fmt: skip
+    return run(
+        motor | rows | WALL | {"keep_row_missed_units": ("m/s^2",)} | labels,
+        phi=np.reshape(phi, (-1, 1)), beta=columns(0.0), u=columns(1.0), **kept,
+    )  # fmt: skip
+
+
+def test_an_error_that_a_limit_explains_is_not_the_controllers():
+    late = (T >= 5.0).astype(float)
+    grown = 1e-3 * (1.0 + T * late)
+    assert told(led_away(grown, late), "task") == Verdict(
+        "note", "task",
+        "Error 1 mm at the start, 11 mm at most (t = 10 s), 11 mm at the end; the task gave way to "
+        "'wall' for 5.05 s, and was off meanwhile by up to 11 mm in 'a'; it does not settle within "
+        "the run.",
+    )  # fmt: skip
+    assert headline(led_away(grown, late)) == (
+        "The run completed 10 s of motion; its largest task error is 11 mm: the task gave way to "
+        "'wall' for 5.05 s, and was off meanwhile by up to 11 mm in 'a'."
+    )
+    by_motors = led_away(grown, late, binding=0.0)
+    assert "gave way to the motors' limits for 5.05 s" in told(by_motors, "task").text
+
+
+def test_an_error_that_grows_where_no_limit_binds_is_the_controllers_all_the_same():
+    late = (T >= 9.0).astype(float)
+    assert told(led_away(1e-3 * (1.0 + T), late), "task") == Verdict(
+        "warning", "task",
+        "The error keeps growing, from 1 mm to 11 mm, also while no limit changes the input: the "
+        "controller does not hold it.",
+    )  # fmt: skip
+
+
+def test_a_task_that_gives_way_to_motors_says_to_which():
+    bound = (T >= 5.0).astype(float)
+    signals = {"binding": recorded(columns(bound)), "row_miss": recorded(columns(bound))}
+    grown = one_row(1e-3 * (1.0 + T * bound), signals=signals)
+    assert "gave way to the limits of 'm' for 5.05 s" in told(grown, "task").text
+
+
 @pytest.mark.parametrize(("count", "level"), [(7, "note"), (8, "warning")])
 def test_growth_is_told_from_eight_samples_on(count, level):
     labels = {"rows": ("a.x",), "row_units": ("m",), "row_blocks": ("a",)}

@@ -13,6 +13,7 @@ from typing import final
 
 import numpy as np
 
+from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.analysis.check.task_motion import LARGEST, Motion
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UkctrlError
@@ -43,22 +44,24 @@ class Approach:
     """Why it breaks off before it is over; empty where it does not."""
 
 
-def off_the_rows(loop: Loop) -> bool:
-    """Return whether a scenario starts off its servo rows."""
+def off_the_rows(loop: Loop, lifts: Lifts | None = None) -> bool:
+    """Return whether a scenario starts off its servo rows, those that are served there."""
     loop.truth.move(loop.t0, loop.state.q, loop.state.v)
-    rows = loop.recorder.servo.write(loop.truth.snapshot)
+    served = lifts.phases[0].served if lifts else loop.recorder.servo
+    rows = served.write(loop.truth.snapshot)
     return bool((np.abs(np.nan_to_num([rows.phi, rows.beta])) > CONSISTENT).any())
 
 
-def approach_of(loop: Loop, goal: Motion) -> Approach | None:
+def approach_of(loop: Loop, goal: Motion, lifts: Lifts | None = None) -> Approach | None:
     """Return the way from the start to the rows; None from a start that is on them, or where the
     law cannot take a step.
 
     Args:
         loop: The scenario, ready to run.
         goal: The motion that the task asks for.
+        lifts: Which rows are served when; absent: all of them always.
     """
-    if loop.robot.nv > LARGEST or not off_the_rows(loop):
+    if loop.robot.nv > LARGEST or not off_the_rows(loop, lifts):
         return None
     timing = loop.scenario.timing
     dying = min(timing.duration, _dies_within(loop))

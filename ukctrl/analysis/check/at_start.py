@@ -9,12 +9,16 @@ from ukctrl.analysis.check.findings import Actuation, RowCheck
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError, quoted
 from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.number_text import si
 from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints.contact import HEIGHT
+from ukctrl.mechanics.contacts import Contacts
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
 from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.contact_events import BELOW, TOUCHES
 from ukctrl.simulation.loop.start_state import bare_angles
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
@@ -69,8 +73,9 @@ def ranks(
     degrees: tuple[RelativeDegree, ...],
     whole: Together | None,
     instead: str,
+    here: str = "the start",
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return what the ranks at the start mean: problems, what they amount to, and notes."""
+    """Return what ranks mean: problems, what they amount to, and notes; ``here`` is where."""
     problems, notes = [], []
     if servo.dependent:
         names = quoted(servo.dependent)
@@ -78,7 +83,7 @@ def ranks(
     counted = []
     if grip.rank < servo.rank:
         counted.append(
-            f"the motors hold {grip.rank} of {servo.rank} independent servo rows at the start: "
+            f"the motors hold {grip.rank} of {servo.rank} independent servo rows at {here}: "
             "the rest has a higher relative degree, or is beyond the actuation."
         )
     if whole is not None and whole.extended and whole.orders is not None:
@@ -133,14 +138,45 @@ def shared(sharing: tuple[str, ...]) -> list[str]:
     ]
 
 
-def broken_closures(passive: Stack, monitor: Monitor) -> list[str]:
-    """Say which passive rows the start breaks by more than a run allows."""
+def over_the_ground(truth: Dynamics) -> tuple[list[str], list[str]]:
+    """Say which contacts that only push start above the ground, and which, wrongly, below."""
+    own = truth.contacts
+    if own is None:
+        return [], []
+    height = dict(zip(own.names, own.felt[:, HEIGHT].tolist(), strict=True))
+    above = {name: h for name, h in height.items() if h > TOUCHES}
+    below = {name: -h for name, h in height.items() if h < -BELOW}
+    notes, problems = list[str](), list[str]()
+    if above:
+        most = si(max(above.values()), "m")
+        notes.append(
+            f"contacts {quoted(above)} start above the ground, by up to {most}; what is said here "
+            "is of the robot that stands."
+        )
+    if below:
+        most = si(max(below.values()), "m")
+        problems.append(
+            f"contacts {quoted(below)} start below the ground, by up to {most}. Raise the start, "
+            "or set start.solve = true."
+        )
+    return notes, problems
+
+
+def broken_closures(
+    passive: Stack, monitor: Monitor, contacts: Contacts | None = None
+) -> list[str]:
+    """Say which passive rows the start breaks by more than a run allows.
+
+    Those of contacts that only push are not among them: such a one may be open, or strike.
+    """
     said = []
+    pushing = () if contacts is None else contacts.names
+    free = [block in pushing for block in passive.blocks] if pushing else False
     for level, error, limit in (
         ("phi", passive.rows.phi, monitor.max_passive_phi),
         ("beta", passive.rows.beta, monitor.max_passive_beta),
     ):
-        size = np.abs(np.nan_to_num(error))
+        size = np.where(free, 0.0, np.abs(np.nan_to_num(error)))
         if np.linalg.norm(size) > limit:
             worst = first_largest(size)
             said.append(

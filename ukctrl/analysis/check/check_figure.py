@@ -12,6 +12,7 @@ from ukctrl.analysis.check.check_tables import SAME_SHARE
 from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import marks, naming, panels, style
+from ukctrl.reports.plot.limits_kept import Quantities, quantities_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +42,41 @@ def check_figure(check: Check) -> Figure:
         drawn.append(panels.Panel("Largest share of a limit that is used", _limits(check), 2))
     drawn.extend(_inputs(check))
     return panels.grid(drawn, height=2.1)
+
+
+def left_figure(check: Check) -> Figure:
+    """Draw what the exact task leaves of what the law keeps, shaded where it binds and no input
+    keeps all beside the task.
+
+    Raises:
+        InputError: The law keeps nothing, or no motion was worked out.
+    """
+    left, curves = check.motion.left, check.motion.curves
+    if left is None or curves is None:
+        raise InputError(
+            f"scenario '{check.scenario}' must have [[keep]] and a motion for a figure of what the "
+            "task leaves."
+        )
+    known = np.flatnonzero(~np.isnan(left.h).all(axis=0)).tolist()
+    block_of = dict(zip(left.names, left.blocks, strict=True))
+    shaded = np.zeros((len(curves.t), len(known)), dtype=bool)
+    for stretch in check.motion.kept.stretches if check.motion.kept is not None else ():
+        binding = {block_of[name] for name in stretch.limits} or set(left.blocks)
+        where = (curves.t >= stretch.start) & (curves.t <= stretch.stop)
+        shaded |= where[:, None] & np.array([left.blocks[i] in binding for i in known])
+    of_rows = ([each[i] for i in known] for each in (left.names, left.blocks, left.units))
+    names, blocks, units = map(tuple, of_rows)
+    return quantities_figure(
+        Quantities(
+            time=curves.t,
+            left=left.h[:, known],
+            shaded=shaded,
+            names=names,
+            blocks=blocks,
+            units=units,
+            margins=tuple(left.margins[i] for i in known),
+        )
+    )
 
 
 def _sigma(check: Check) -> Callable[[Axes, float], None]:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.analysis.check.check_figure import check_figure
+import numpy as np
+
+from ukctrl.analysis.check.check_figure import check_figure, left_figure
 from ukctrl.analysis.check.check_tables import facts, row_table, use_table
 from ukctrl.analysis.check.findings import Check, Readiness
+from ukctrl.analysis.check.reach_figure import reach_figure
 from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
     drawable,
     internal_dynamics_figure,
@@ -33,6 +36,18 @@ FIGURES: Mapping[str, tuple[str, str]] = {
         "Along the motion",
         "How well the rows are held, how much of each limit the motion uses, and the inputs that "
         "it takes. A dot marks the smallest singular value; a red shade is where no motion is.",
+    ),
+    "kept": (
+        "Limits kept",
+        "What the exact task leaves of what the law keeps; a dashed line is a margin. A red shade "
+        "is where it leaves no input that serves the task.",
+    ),
+    "reach": (
+        "Reach",
+        "Where the frame comes in this plane, from the start's configuration and others that were "
+        "drawn, its orientation left to itself; and elsewhere what is in the way first: the range "
+        "of a joint, what the law keeps, a motor that cannot hold the robot there. The path of the "
+        "task is seen along the third axis.",
     ),
     "internal": (
         "Internal dynamics",
@@ -62,7 +77,12 @@ def pictures(found: Check) -> list[web_page.Picture]:
     draw: dict[str, Callable[[], Figure]] = {}
     if found.motion.curves is not None:
         draw["check"] = lambda: check_figure(found)
-    internal = found.internal
+    left = found.motion.left
+    if left is not None and not np.isnan(left.h).all():
+        draw["kept"] = lambda: left_figure(found)
+    reach, internal = found.reach, found.internal
+    if reach is not None:
+        draw["reach"] = lambda: reach_figure(reach)
     if internal is not None and drawable(internal):
         draw["internal"] = lambda: internal_dynamics_figure(internal)
     return [web_page.picture(name, *FIGURES[name], drawing) for name, drawing in draw.items()]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import Check, RowCheck
+from ukctrl.analysis.check.planned_lifts import Lifted
 from ukctrl.analysis.check.ranks_along import RankAlong
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.extremes import places
@@ -29,6 +30,8 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
     yield "mobility", f"{start.mobility}, {start.actuation if start.motors else 'not'} actuated"
     yield "motion", _motion(check)
     along = motion.ranks
+    if motion.way.lifted:
+        yield "lifted", _lifted(motion.way.lifted)
     yield "passive rows", _ranks(start.passive, along.passive if along else None)
     yield "servo rows A", _ranks(start.servo, along.servo if along else None)
     if start.rows:
@@ -40,12 +43,16 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
         yield "realisation", f"{along.realisation}{ideal}{at}"
     if start.velocity_rows is not None:
         yield "velocity rows", start.velocity_rows.sentence()
+    if motion.kept is not None:
+        yield "kept limits", motion.kept.fact()
     if motion.sampling is not None:
         yield "error", _error(check)
     if motion.optimum is not None:
         yield "optimised", motion.optimum.told
     if motion.timing is not None:
         yield from motion.timing.facts()
+    if check.reach is not None:
+        yield "reach", check.reach.fact()
     if check.internal is not None and check.internal.verdict not in check.warnings:
         yield "internal", _left(check.internal)
     if start.moved:
@@ -76,6 +83,16 @@ def _motion(check: Check) -> str:
     if way.stop is not None:
         return f"{how}; it ends at t = {way.reached:.4g} s of {way.end:.4g} s"
     return f"{how}, to the end at t = {way.end:.4g} s"
+
+
+def _lifted(lifts: Sequence[Lifted]) -> str:
+    """Return when each contact is lifted: once, or how often and when first."""
+    text = []
+    for name in dict.fromkeys(each.contact for each in lifts):
+        first, *more = (each for each in lifts if each.contact == name)
+        often = f", the first of {len(more) + 1} times" if more else ""
+        text.append(f"'{name}' from {first.start:.4g} s to {first.stop:.4g} s{often}")
+    return "; ".join(text)
 
 
 def _error(check: Check) -> str:
@@ -168,6 +185,8 @@ def _ranks(report: RankReport, along: RankAlong | None) -> str:
         return f"{text}; between {along.lowest} and {along.highest} on the way"
     if not along.highest:
         return text
+    if along.highest > report.rank:
+        return f"{text} at the start; up to {along.highest} on the way"
     return (
         f"{text}, all the way; smallest singular value {along.worst:.2g} "
         f"({along.worst_row}, t = {along.worst_at:.4g} s)"

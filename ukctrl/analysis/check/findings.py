@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
+from ukctrl.analysis.check.kept_along import KeptAlong, Left
 from ukctrl.analysis.check.motion_end import Stop
 from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.planned_lifts import Lifted
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
+from ukctrl.analysis.check.reach_map import ReachMap
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.analysis.internal_dynamics import InternalDynamics
@@ -63,6 +66,8 @@ class Way:
     """Why before the run does; None where it lasts as long."""
     yields: tuple[str, ...]
     """Blocks of rows that the law gives up for those before them."""
+    lifted: tuple[Lifted, ...] = ()
+    """When contacts are lifted meanwhile, by plan of the law."""
     why: str
     """Why there is no motion, or no more than a path; empty where there is one."""
     approach: float | None
@@ -130,6 +135,11 @@ class AlongMotion:
     """How much faster or slower than the robot allows it is; None where nothing limits it."""
     optimum: Optimum | None = None
     """The motion of optimised paths; None where there is none."""
+    kept: KeptAlong | None = None
+    """How much of it is feasible with what the law keeps; None where it keeps nothing, or that is
+    not known."""
+    left: Left | None = None
+    """What it leaves of what is kept, for figures."""
     curves: Curves | None = None
     """Singular values along the motion, for figures."""
     loads: Loads | None = None
@@ -179,6 +189,8 @@ class Check(Shown):
     large robot, and where it is not known."""
     findings: tuple[str, ...]
     """What the model's audit says."""
+    reach: ReachMap | None = None
+    """Which part of a plane a frame can reach; None where nobody has asked."""
     causes: tuple[Cause, ...]
     """What all of that means for a run, by cause: the gravest first, with what follows from it."""
     judgements: tuple[Judgement, ...]
@@ -227,7 +239,8 @@ class Check(Shown):
             "scenario": self.scenario,
             "robot": self.robot,
             **dc.asdict(start),
-            **dc.asdict(dc.replace(motion, curves=None, loads=None)),
+            **dc.asdict(dc.replace(motion, curves=None, loads=None, left=None)),
+            "reach": None if self.reach is None else self.reach.to_dict(),
             "internal": None if self.internal is None else self.internal.to_dict(),
             "findings": self.findings,
             "problems": self.problems,
@@ -235,13 +248,15 @@ class Check(Shown):
             "notes": self.notes,
             "causes": [cause.to_dict() for cause in self.causes],
         }
-        del table["curves"], table["loads"]
+        del table["curves"], table["loads"], table["left"]
         if start.velocity_rows is not None:
             table["velocity_rows"]["degree"] = start.velocity_rows.degree
         if curves and motion.curves is not None and motion.loads is not None:
             loads, back = dc.replace(motion.loads, approach=None), motion.loads.approach
             over = {**dc.asdict(motion.curves), **dc.asdict(loads)}
             over |= {"approach_t": back.motion.t, "approach": back.u} if back is not None else {}
+            if motion.left is not None:
+                over |= {"kept": motion.left.h, "kept_feasible": motion.left.feasible}
             table["curves"] = {
                 name: values.tolist() for name, values in over.items() if values is not None
             }

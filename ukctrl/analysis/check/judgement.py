@@ -12,14 +12,16 @@ from collections.abc import Iterable, Iterator
 
 from ukctrl.analysis.check.causes import AT_END, NEAR
 from ukctrl.analysis.check.control_period import SLOWED, Sampling
-from ukctrl.analysis.check.feasibility import Feasibility
+from ukctrl.analysis.check.feasibility import Feasibility, Grounded
 from ukctrl.analysis.check.findings import AlongMotion, Judgement, RowCheck, Way
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.analysis.check.ranks_along import Ranks
+from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.errors import quoted
-from ukctrl.core.number_text import percent
+from ukctrl.core.number_text import percent, si
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.timing import in_words
 from ukctrl.simulation.loop import Loop
@@ -48,6 +50,8 @@ OFF = 1e-6
 """A row that nothing moves must be on its path by less [unit]."""
 TOO_FAST = 0.99
 """Part of its speed at which a motion must keep limits for it to be worth a word."""
+HIGH = 5e-3
+"""A foot that is no higher when it is counted on again comes down all the same [m]."""
 MOST_NAMED = 6
 """Of more motors or joints beyond a limit, the others are counted."""
 
@@ -98,6 +102,9 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         slows = shares is not None and shares.keeps_limits
         needs_grip = controller.needs_grip
         yield from _of_limits(along.feasibility, grave, needs_grip=needs_grip, slows=slows)
+        served = along.kept.contacts if along.kept and not along.kept.stretches else ()
+        ground = (each for each in along.feasibility.ground if each.name not in served)
+        yield from _of_ground(ground)
     if along.timing is not None:
         yield from _of_timing(along.timing, way)
     if along.optimum is not None and along.optimum.ends - way.end > SAME:
@@ -105,6 +112,33 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         yield Judgement("note", "timing", text, None, "Let timing.duration be longer.")
     if along.sampling is not None:
         yield from _of_sampling(along.sampling)
+
+
+def lifted(lifts: Lifts, motion: Motion) -> Iterator[Judgement]:
+    """Yield what the ground holds of the task at first, and which contacts come down too late."""
+    if not lifts:
+        return
+    waiting = dict[float, list[str]]()
+    for block in lifts.phases[0].held:
+        free = [phase.start for phase in lifts.phases if block not in phase.held]
+        if free:
+            waiting.setdefault(free[0], []).append(block)
+    for t, blocks in waiting.items():
+        text = (
+            f"the ground holds {quoted(blocks)} until t = {t:.4g} s, and whenever else their "
+            "contacts stand: no input moves these rows then, and what is said of them is said of "
+            "the rest of the time."
+        )
+        yield Judgement("note", "lifts", text)
+    for landing in lifts.landings(motion.t, motion.q, motion.v) if len(motion.t) else ():
+        if landing.height > HIGH:
+            text = (
+                f"contact '{landing.contact}' is counted on again at t = {landing.t:.4g} s, where "
+                f"the task has it {si(landing.height, 'm')} above the ground."
+            )
+            cure = "Let its path come down by then, to a millimetre below the ground."
+            yield Judgement("warning", "lifts", text, landing.t, cure)
+            return
 
 
 def _of_ranks(
@@ -192,7 +226,11 @@ def _of_limits(
     yield from _beyond("motor", CHANGES, found.rates)
     yield from _beyond("joint", MOVES, found.velocities)
     yield from _beyond("joint", GOES, found.positions)
-    for contact in found.ground:
+
+
+def _of_ground(ground: Iterable[Grounded]) -> Iterator[Judgement]:
+    """Yield what a real ground would not do; of contacts whose forces are kept it is told apart."""
+    for contact in ground:
         if contact.lifts is not None:
             text = (
                 f"contact '{contact.name}' would lift off at t = {contact.lifts:.4g} s: the ground "

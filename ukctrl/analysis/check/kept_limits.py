@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ukctrl.analysis.check.findings import Judgement
-from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.analysis.check.findings import AlongMotion, Judgement
+from ukctrl.analysis.check.kept_along import INSIDE, Left, Stretch
+from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.control.keep.keeper import Keeper
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError, quoted
 from ukctrl.core.number_text import si
 from ukctrl.mechanics.constraints import Stack
@@ -19,49 +20,65 @@ LOST = 1e-9
 """A row of which motors accelerate a smaller part is out of their reach."""
 MOST_NAMED = 3
 """Of more quantities the others are counted."""
-INSIDE = 1e-9
-"""A quantity above minus this [unit] is kept."""
 
 
-def kept_limits(loop: Loop, motion: Motion) -> Iterator[Judgement]:
-    """Yield whether the start is inside, and which limits the exact task crosses, by how much."""
+def kept_limits(loop: Loop, along: AlongMotion, lifts: Lifts) -> Iterator[Judgement]:
+    """Yield whether the start is inside, which limits the exact task crosses, by how much, where
+    no input keeps them beside the task, and where they contradict each other.
+    """
     keeper = loop.law.keeper
     if keeper is None:
         return
     stack = keeper.stack_on(loop.robot)
-    snapshot = loop.truth.snapshot
-
-    def at(t: float, q: Vector, v: Vector, a: Vector | None = None) -> tuple[Vector, Vector]:
-        snapshot.move(q, v, t)
-        return keeper.state_of(stack.write(snapshot), a)
-
     for doubt in keeper.doubts():
         yield Judgement("warning", "keep", doubt, None, "Give a smaller deceleration or speed.")
     try:
-        yield from _out_of_reach(keeper, loop, stack)
-        yield from _start(keeper, *at(loop.t0, *loop.state[:2]))
-        if len(motion.t):
-            knots = zip(motion.t, motion.q, motion.v, motion.a, strict=True)
-            every = [at(*knot)[0] for knot in knots]
-            yield from _along(keeper, motion.t, np.array(every))
+        yield from _out_of_reach(keeper, loop, stack, lifts)
+        q, v, _ = loop.state
+        loop.truth.snapshot.move(q, v, loop.t0)
+        yield from _start(keeper, *keeper.state_of(stack.write(loop.truth.snapshot)))
     except UkctrlError as error:
         yield Judgement("warning", "keep", f"what is to be kept is not known: {error}")
+        return
+    if along.left is not None and along.curves is not None:
+        yield from _along(along.left, along.curves.t)
+    for stretch in along.kept.stretches if along.kept is not None else ():
+        if stretch.conflict or not stretch.crossed:
+            yield _without_input(stretch)
 
 
-def _out_of_reach(keeper: Keeper, loop: Loop, stack: Stack) -> Iterator[Judgement]:
-    """Yield which quantities no input accelerates at the start."""
-    q, v, _ = loop.state
-    loop.truth.move(loop.t0, q, v)
-    A, G = stack.write(loop.truth.snapshot).A[keeper.barriers.row], loop.truth.G
-    felt = np.linalg.norm(A @ G, axis=1)
-    size = np.linalg.norm(A, axis=1) * np.linalg.norm(G)
-    lost = [
-        name for name, x, most in zip(keeper.names, felt, size, strict=False) if x <= LOST * most
-    ]
-    if lost:
-        more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+def _without_input(stretch: Stretch) -> Judgement:
+    """Say of a stretch that is not only beyond a limit that no input keeps all."""
+    when = f"from t = {stretch.start:.4g} s to {stretch.stop:.4g} s"
+    if stretch.conflict:
         text = (
-            f"no motor accelerates {quoted(lost[:MOST_NAMED])}{more} at once at the start, as "
+            f"{when} no input keeps all limits, whatever the task asks: they contradict each "
+            f"other at t = {stretch.worst_at:.4g} s{stretch.by}."
+        )
+        cure = "Move a limit, or the path; or say by order which gives way first."
+        return Judgement("warning", "keep", text, stretch.start, cure)
+    text = (
+        f"{when} no input serves the task and keeps all limits{stretch.by}: the task gives way, by "
+        f"up to {stretch.gives_up:.3g} of its accelerations (t = {stretch.worst_at:.4g} s)."
+    )
+    cure = "Slow the path down there, keep further away, or give a shorter decay."
+    return Judgement("warning", "keep", text, stretch.start, cure)
+
+
+def _out_of_reach(keeper: Keeper, loop: Loop, stack: Stack, lifts: Lifts) -> Iterator[Judgement]:
+    """Yield which quantities no input accelerates at the start, nor while contacts are lifted."""
+    q, v, _ = loop.state
+    lost = np.ones(len(keeper.barriers.row), dtype=bool)
+    for t in (loop.t0, *(kind.middle for kind in lifts.kinds[1:])):
+        loop.truth.move(t, q, v)
+        A, G = stack.write(loop.truth.snapshot).A[keeper.barriers.row], loop.truth.G
+        size = np.linalg.norm(A, axis=1) * np.linalg.norm(G)
+        lost &= np.linalg.norm(A @ G, axis=1) <= LOST * size
+    names = [keeper.names[i] for i in np.flatnonzero(lost)]
+    if names:
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        text = (
+            f"no motor accelerates {quoted(names[:MOST_NAMED])}{more} at once at the start, as "
             "behind springs or at a singularity: nothing keeps it there, and it gives way."
         )
         cure = "Keep what the motors move at once, such as the joints before the springs."
@@ -85,22 +102,24 @@ def _start(keeper: Keeper, h: Vector, inward: Vector) -> Iterator[Judgement]:
             yield Judgement("warning", "keep", text, None, cure)
 
 
-def _along(keeper: Keeper, t: Vector, h: Matrix) -> Iterator[Judgement]:
-    for block in dict.fromkeys(keeper.blocks):
-        own = np.array([name == block for name in keeper.blocks])
-        rows = np.flatnonzero(own & ~np.isnan(h).any(axis=0))
-        if not len(rows):  # of forces, or of accelerations without any
+def _along(left: Left, t: Vector) -> Iterator[Judgement]:
+    """Yield of every block how much the exact task leaves, or by how much it is beyond."""
+    for block in dict.fromkeys(left.blocks[: left.forces]):
+        own = np.array([name == block for name in left.blocks[: left.forces]])
+        rows = np.flatnonzero(own & ~np.isnan(left.h[:, : left.forces]).any(axis=0))
+        if not len(rows):  # of accelerations without any
             continue
-        worst = rows[int(np.argmin(h[:, rows].min(axis=0)))]
-        beyond = h[:, worst] < -INSIDE
-        unit, least = keeper.units[worst], float(h[:, worst].min())
+        row = rows[int(np.argmin(left.h[:, rows].min(axis=0)))]
+        h, unit = left.h[:, row], left.units[row]
+        beyond, least = h < -INSIDE, float(h.min())
         if not beyond.any():
             text = f"the exact task stays within '{block}', with {si(least, unit)} to spare."
             yield Judgement("note", "keep", text)
             continue
+        since = float(t[int(beyond.argmax())])
         text = (
-            f"the exact task goes beyond '{keeper.names[worst]}' by {si(-least, unit)} at t = "
-            f"{t[int(h[:, worst].argmin())]:.4g} s, first at t = {t[int(beyond.argmax())]:.4g} s: "
-            "the law keeps the limit, and the task gives way."
+            f"the exact task goes beyond '{left.names[row]}' by {si(-least, unit)} at t = "
+            f"{t[int(h.argmin())]:.4g} s, first at t = {since:.4g} s: the law keeps the limit, and "
+            "the task gives way."
         )
-        yield Judgement("warning", "keep", text, float(t[int(beyond.argmax())]))
+        yield Judgement("warning", "keep", text, since)

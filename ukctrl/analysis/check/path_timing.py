@@ -24,6 +24,8 @@ FEWEST = 5
 """A stretch of motion with fewer knots has no timing."""
 SLOW = 1e-3
 """A motion slower than this, beside its fastest, stands: there it may stop and go."""
+STANDS = 1e-6
+"""A stretch that goes no further than this stands, but for rounding [rad, m]."""
 REFINED = 4
 """Passes for what friction takes at another speed."""
 MOST_NAMED = 3
@@ -123,6 +125,8 @@ def _stretches(loop: Loop, motion: Motion) -> Iterator[_Stretch]:
             continue
         own = slice(begin, end)
         w, at = speed[own], t[own]
+        if w.max() * (at[-1] - at[0]) < STANDS:
+            continue
         dq = v[own] / w[:, None]
         bend = np.einsum("ki,ki->k", dq, a[own])
         ddq = (a[own] - dq * bend[:, None]) / w[:, None] ** 2

@@ -21,10 +21,11 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.analysis.check.free_rows import NO_ROW, along_free, margins_of
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -35,8 +36,6 @@ Realisation = Literal["orthogonal", "mixed", "tangential"]
 LOST = 1e-6
 """A singular value of rows below this counts as zero: a motion is known no better. That of their
 grip does not depend on how well: it counts as none where the loop has it so, `RankPolicy.servo`."""
-NO_ROW = 1e-9
-"""A row shorter than this fraction of what it would be without projection is none."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -130,44 +129,25 @@ class _Knots:
             self._look(loop.truth_at(t), k, t, motion.q[k], motion.v[k])
 
     def _look(self, dynamics: Dynamics, k: int, t: float, q: Vector, v: Vector) -> None:
-        from scipy.linalg import solve_triangular
-
         dynamics.move(t, q, v)
         rows = self.stack.write(dynamics.snapshot)
-        A = solve_triangular(dynamics.L, rows.A.T, lower=True, check_finite=False).T
-        self.lengths[k] = np.linalg.norm(A, axis=1)
-        if len(dynamics.passive):
-            held, self.margins[k] = _held(dynamics)
-            A = A - (A @ held.T) @ held
-        self.A[k] = A
+        self.A[k], self.lengths[k], self.margins[k] = along_free(dynamics, rows.A)
         self.passive_rank[k] = dynamics.passive_rank
         reached = dynamics.reached()
         self.driven[k] = reached.shape[1]
         self.Q[k, :, : self.driven[k]] = reached
 
 
-def _held(dynamics: Dynamics) -> tuple[Matrix, Vector]:
-    """Return an orthonormal basis of what passive rows hold, as rows, and their margins.
-
-    The smallest singular value that counts, and the largest that does not.
-    """
-    rows, rank = dynamics.passive.rows.A, dynamics.passive_rank
-    weighted, _ = mass_weighted(dynamics.L, rows, np.zeros((1, len(rows))))
-    _, sigma, Vt = np.linalg.svd(weighted, full_matrices=False)
-    return Vt[:rank], _margins(sigma, rank)
-
-
-def _margins(sigma: Matrix, rank: int) -> Matrix:
-    """Return the last singular value that counts and the first that does not, shape ``(..., 2)``;
-    zero where there is none.
-    """
-    none = np.zeros((*sigma.shape[:-1], 1))
-    return np.concatenate([none, sigma, none], axis=-1)[..., rank : rank + 2]
-
-
 @one_blas_thread()
-def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
-    """Return the ranks along a motion, and the curves of their singular values."""
+def ranks_along(loop: Loop, motion: Motion, kinds: Indices | None = None) -> tuple[Ranks, Curves]:
+    """Return the ranks along a motion, and the curves of their singular values.
+
+    Args:
+        loop: The scenario, ready to run.
+        motion: The motion.
+        kinds: Knots of one number have the same contacts lifted, shape ``(k,)``; absent: all have.
+    """
+    kinds = np.zeros(len(motion.t), dtype=np.intp) if kinds is None else kinds
     knots = _Knots(loop, motion)
     most = np.linalg.norm(knots.A, axis=2).max(axis=0)
     none = most <= NO_ROW * np.maximum(knots.lengths.max(axis=0), 1e-300)
@@ -175,8 +155,8 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     names = knots.stack.names
     H = A @ knots.Q
     lost = loop.scenario.rank.servo
-    servo, servo_sigma = _rank(A, motion.t, names, LOST)
-    grip, grip_sigma = _rank(H, motion.t, names, lost)
+    servo, servo_sigma = _rank(A, motion.t, names, LOST, kinds)
+    grip, grip_sigma = _rank(H, motion.t, names, lost, kinds)
     ranks_A = (servo_sigma > LOST).sum(axis=1)
     ranks_H = np.minimum((grip_sigma > lost).sum(axis=1), ranks_A)
     deficit = ranks_A - ranks_H
@@ -185,7 +165,7 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     ranks = Ranks(
         mobility=(int(mobility.min()), int(mobility.max())),
         driven=(int(knots.driven.min()), int(knots.driven.max())),
-        passive=_passive(loop, motion, knots),
+        passive=_passive(loop, motion, knots, kinds),
         servo=servo,
         grip=grip,
         realisation=realisation(int(ranks_H[at]), int(ranks_A[at])),
@@ -196,15 +176,28 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     return ranks, curves
 
 
-def _rank(A: Matrix, t: Vector, names: tuple[str, ...], lost: float) -> tuple[RankAlong, Matrix]:
+def _rank(
+    A: Matrix, t: Vector, names: tuple[str, ...], lost: float, kinds: Indices
+) -> tuple[RankAlong, Matrix]:
     U, sigma, _ = np.linalg.svd(A, full_matrices=False)
     ranks = (sigma > lost).sum(axis=1)
-    highest = int(ranks.max(initial=0))
+    most = _most(ranks, kinds)
+    highest = int(most.max(initial=0))
+    for k in np.flatnonzero(most < highest).tolist():  # where contacts stand fewer rows are served
+        sigma[k, most[k] : highest] = sigma[k, most[k] - 1] if most[k] else 1.0
+    ranks = ranks + highest - most
     at, row = 0, ""
     if highest:
         at = first_smallest(sigma[:, highest - 1], LOST)
         row = names[_weakest(U[at], sigma[at], highest)]
-    return _summary(A.shape[1], ranks, _margins(sigma, highest), t, at, row), sigma
+    return _summary(A.shape[1], ranks, margins_of(sigma, highest), t, at, row), sigma
+
+
+def _most(ranks: NDArray[np.int_], kinds: Indices) -> NDArray[np.int_]:
+    """Return at every knot the highest rank among those with the same contacts lifted."""
+    most = np.zeros(int(kinds.max(initial=0)) + 1, dtype=ranks.dtype)
+    np.maximum.at(most, kinds, ranks)
+    return np.asarray(most[kinds])
 
 
 def _summary(
@@ -241,18 +234,19 @@ def _weakest(U: Matrix, sigma: Vector, rank: int) -> int:
     return first_largest(np.linalg.norm(U[:, :rank][:, weak], axis=1))
 
 
-def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
+def _passive(loop: Loop, motion: Motion, knots: _Knots, kinds: Indices) -> RankAlong:
     """Return the same of the passive rows, whose rank is decided as in a run."""
-    ranks, kept = knots.passive_rank, knots.margins[:, 0]
+    kept, most = knots.margins[:, 0], _most(knots.passive_rank, kinds)
+    ranks = knots.passive_rank + most.max(initial=0) - most
     highest = int(ranks.max(initial=0))
     at = first_smallest(np.where(ranks == highest, kept, 0.0), LOST) if highest else 0
     t, row = float(motion.t[at]), ""
     truth = loop.truth_at(t)
-    if highest:
+    if highest and most[at]:
         truth.move(t, motion.q[at], motion.v[at])
         weighted, _ = mass_weighted(
             truth.L, truth.passive.rows.A, np.zeros((1, len(truth.passive)))
         )
         U, sigma, _ = np.linalg.svd(weighted, full_matrices=False)
-        row = truth.passive.names[_weakest(U, sigma, highest)]
+        row = truth.passive.names[_weakest(U, sigma, int(most[at]))]
     return _summary(len(truth.passive), ranks, knots.margins, motion.t, at, row)

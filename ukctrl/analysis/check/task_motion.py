@@ -20,6 +20,7 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.analysis.check.motion_end import Stop, blamed
+from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller
 from ukctrl.control.feedback.linear import Baumgarte
@@ -49,6 +50,8 @@ CRAWLING = 20_000
 """Evaluations from knot to knot after which a motion is given up."""
 PLAIN = Servo(feedback=Baumgarte(alpha=20.0, beta=100.0), allocation=LeastNorm())
 """Moves what the scenario's own law does not move by rows."""
+LENIENT = dc.replace(PLAIN, allocation=LeastNorm(on_infeasible="least_squares"))
+"""The same where the ground holds some rows now and then."""
 
 
 @final
@@ -74,8 +77,13 @@ class Motion:
         return self.kind in ("joint motion", "law", "plan")
 
 
-def motion_of(loop: Loop) -> Motion:
-    """Return the motion that a scenario asks for, as far as it can be known before the run."""
+def motion_of(loop: Loop, lifts: Lifts | None = None) -> Motion:
+    """Return the motion that a scenario asks for, as far as it can be known before the run.
+
+    Args:
+        loop: The scenario, ready to run.
+        lifts: Its contacts that are lifted; absent: none is.
+    """
     robot, scenario = loop.robot, loop.scenario
     if not scenario.servo:
         return _none(robot.nq, robot.nv, "there is no task; the run itself is the motion")
@@ -87,7 +95,9 @@ def motion_of(loop: Loop) -> Motion:
         return planned
     task = dc.replace(loop.law.task, robot=robot)
     stack = Stack((*passive_constraints(robot), *task.servo), robot)
-    law = scenario.controller.row_law or PLAIN
+    law = scenario.controller.row_law or (LENIENT if lifts else PLAIN)
+    if lifts:
+        return _by_law(task, law, lifts)
     if not stack.holonomic.all():
         return _by_law(task, law)
     path = _walked(task, scenario.controller)
@@ -129,7 +139,7 @@ def _plan(loop: Loop) -> Motion | None:
     return Motion(kind="plan", t=t, q=q, v=v, a=a)
 
 
-def _by_law(task: Task, law: Controller) -> Motion:
+def _by_law(task: Task, law: Controller, lifts: Lifts | None = None) -> Motion:
     """Let a law move the robot from a start on its rows, as far as it comes."""
     robot = task.robot
     if robot.elastic is not None:
@@ -138,15 +148,18 @@ def _by_law(task: Task, law: Controller) -> Motion:
         except InputError as error:
             return _none(robot.nq, robot.nv, str(error))
     task = dc.replace(task, robot=robot, period=None)
-    times = _times(task)
+    times, begin_on = _times(task), task.servo
+    if lifts:
+        times = lifts.with_changes(times)
+        begin_on = tuple(lifts.phases[0].served.constraints)
     knots: list[Knot] = []
     stop = None
     try:
-        for knot in knots_by_law(task, law, times, RTOL, ATOL, CRAWLING):
+        for knot in knots_by_law(task, law, times, RTOL, ATOL, CRAWLING, begin_on):
             knots.append(knot)
     except StartError as error:
         passive = passive_constraints(robot)
-        every, own = Stack((*passive, *task.servo), robot), len(Stack(passive, robot))
+        every, own = Stack((*passive, *begin_on), robot), len(Stack(passive, robot))
         stop = blamed(every, task.q, task.start, times[-1], own, str(error))
     except (UkctrlError, ArithmeticError) as error:
         t = knots[-1].t if knots else task.start

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ukctrl.analysis.check.feasibility import Loads
+from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.grip import WEAK, Grip, Hold, said
 from ukctrl.core.arrays import Matrix, Vector
@@ -32,7 +33,11 @@ class WeakGrip:
 
 
 def weakest_grip(
-    loop: Loop, motion: Motion, loads: Loads | None, inputs: Mapping[str, float]
+    loop: Loop,
+    motion: Motion,
+    loads: Loads | None,
+    inputs: Mapping[str, float],
+    lifts: Lifts | None = None,
 ) -> WeakGrip | None:
     """Return where the grip is weakest; None where it is firm, and where there are no rows.
 
@@ -41,19 +46,21 @@ def weakest_grip(
         motion: The motion that its task asks for.
         loads: The inputs along it.
         inputs: The first input, by actuator.
+        lifts: Which rows are served when; absent: all of them always.
     """
     stack = loop.recorder.servo
     states = [(loop.t0, loop.state.q, loop.state.v)]
     states += zip(motion.t.tolist(), motion.q, motion.v, strict=True)
-    place, least, grips = 0, WEAK, np.zeros(len(stack))
+    place, least = 0, WEAK
     grip: Grip | None = None
     for k, (t, q, v) in enumerate(states if len(stack) else ()):
         dynamics = loop.truth_at(t)
         dynamics.move(t, q, v)
-        A = stack.write(dynamics.snapshot).A
-        if dynamics.firm(A, grips):
+        served = lifts.at(t).served if lifts else stack
+        A = served.write(dynamics.snapshot).A
+        if dynamics.firm(A, np.zeros(len(A))):
             continue
-        now = dynamics.grip(A, stack.names)
+        now = dynamics.grip(A, served.names)
         if now.weakest < (1.0 - EQUAL_RTOL) * least:
             least, place, grip = now.weakest, k, now
     if grip is None or (grip.hold == "lost" and not loop.scenario.controller.needs_grip):

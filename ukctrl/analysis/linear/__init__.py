@@ -10,8 +10,8 @@ In order:
 1. ``operating_point``, ``equilibria``: where to look.
 2. ``zeros``, with hidden modes, ``sampling``: numbers and ticks of any linear system.
    ``python_control``: how that library takes one.
-3. ``linear_plant``, ``linear_law``, ``linear_observer``, ``linear_loop``: what is there.
-   ``iosystem``: not linearised.
+3. ``linear_plant``, ``linear_law``, ``linear_observer``, ``active_set`` (which limits bind),
+   ``linear_loop``: what is there. ``iosystem``: not linearised.
 4. ``response``, ``crossings``, ``delay_margin``, ``margins``: numbers of a loop.
 5. ``loop_terms``: a loop in terms that every law has. ``design``: gains for such terms; the
    longest period.

@@ -104,6 +104,7 @@ class LinearAnalysis:
             record["loop"] = {
                 **_system(loop, loop.inputs),
                 "period": loop.period,
+                "active": loop.active._asdict(),
                 "delay": loop.delay,
                 "poles": _ordered(loop.poles()),
                 "rates": _ordered(loop.rates()),
@@ -188,6 +189,7 @@ def _verdict(found: LinearAnalysis) -> str:
         return f"no loop; of the plant alone {text}{here}."
     rates = loop.rates()
     worst = growth(loop)
+    here += f" while {loop.active.words}" if loop.active.words else ""
     if worst > 0.0:
         pole = complex(rates[first_largest(rates.real)])
         shown = written_pole(complex(pole.real, abs(pole.imag)))

@@ -31,6 +31,8 @@ class LinearLaw(NamedTuple):
     F_m: Matrix
     rough: float
     """By which fraction the slopes depend on the step; small where the law is smooth."""
+    edge: bool
+    """Whether what the law keeps binds otherwise for the smallest deviations that were tried."""
 
 
 def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Matrix) -> LinearLaw:
@@ -50,6 +52,8 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
     robot, n, k = belief.robot, belief.robot.nv, directions.shape[1]
     memory = law.memory if point.memory is None else point.memory
     m = 0 if law.switches else len(memory)
+    bound = np.zeros(0) if law.keeper is None else law.keeper.account.binding
+    patterns = set[bytes]()
 
     def answer(d: Vector) -> Vector:
         x = directions @ d[:k]
@@ -57,11 +61,13 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
         recalled = memory.copy()
         recalled[:m] += d[k:]
         command = law.step(belief, recalled)
+        patterns.add(bound.tobytes())
         return np.concatenate([command.u, np.asarray(command.memory_rate)[:m]])
 
     try:
         here = answer(np.zeros(k + m))
         slopes = jacobian(answer, k + m)
+        patterns.clear()
         finer = jacobian(answer, k + m, FINER * STEP)
     except (UkctrlError, ArithmeticError) as error:
         raise InputError(
@@ -77,4 +83,5 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
         F=slopes[nu:, :k],
         F_m=slopes[nu:, k:],
         rough=rough if rough > SMOOTH else 0.0,
+        edge=len(patterns) > 1,
     )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.analysis.linear.linear_law import linear_law
+from ukctrl.analysis.linear.active_set import ActiveSet, active_set
+from ukctrl.analysis.linear.linear_law import LinearLaw, linear_law
 from ukctrl.analysis.linear.linear_observer import estimated
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
@@ -48,6 +49,8 @@ class LinearLoop:
     observer, also from the inputs that act then."""
     notes: tuple[str, ...]
     """What the linear system leaves out."""
+    active: ActiveSet = dc.field(default_factory=ActiveSet)
+    """Which limits are active, and held."""
 
     @cached_property
     def _open(self) -> Block:
@@ -257,6 +260,7 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     period = scenario.timing.control
     bench = Bench(loop.robot, loop.t0, scenario.timing.duration, period)
     seen = _biased(scenario, bench, point)
+    loop.take_contacts(point.contacts)
     memory = loop.law.memory if point.memory is None else point.memory
     loop.belief.move(point.t, seen.q, seen.v)
     memory = loop.law.settled(loop.belief, memory)
@@ -264,6 +268,7 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     u = loop.law.step(loop.belief, memory).u.copy()
     loop.truth.move(point.t, point.q, point.v)
     rate = loop.truth.snapshot.v @ loop.truth.snapshot.B
+    active, beyond = active_set(loop, seen, u)
     u = loop.conditions.applied(point.t, loop.conditions.accept(point.t, u, rate), rate)
     plant = linear_plant(scenario, dc.replace(point, u=u))
     sensors = measured(scenario.effect, plant.linear, bench)
@@ -272,6 +277,7 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     linear = linear_law(loop.law, loop.belief, seen, sensors.full)
     names = tuple(f"memory {k + 1}" for k in range(len(linear.F_m)))
     K, K_m, F, F_m = linear.K, linear.K_m, linear.F, linear.F_m
+    K[beyond] = K_m[beyond] = 0.0  # what a motor has no more of does not change with the command
     if period is None:
         commands = Block(F_m, F, K_m, K, names)
     else:
@@ -282,7 +288,8 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
         period=period,
         delays=(loop.conditions.delay,) * len(plant.inputs),
         commands=commands,
-        notes=tuple(_notes(scenario, bench, loop, linear.rough)),
+        notes=(*_notes(scenario, bench, loop, linear), *active.notes()),
+        active=active,
     )
 
 
@@ -295,7 +302,7 @@ def _biased(scenario: Scenario, bench: Bench, point: OperatingPoint) -> Operatin
     return dc.replace(point, q=q, v=v)
 
 
-def _notes(scenario: Scenario, bench: Bench, loop: Loop, rough: float) -> list[str]:
+def _notes(scenario: Scenario, bench: Bench, loop: Loop, linear: LinearLaw) -> list[str]:
     law, estimator = loop.law, loop.estimator
     notes = [
         f"effect '{kind_of(effect)}' has no linear part and is left out."
@@ -312,9 +319,14 @@ def _notes(scenario: Scenario, bench: Bench, loop: Loop, rough: float) -> list[s
         notes += estimator.notes()
     if law.switches:
         notes.append("the law switches; it is looked at in the mode that is due here.")
-    if rough:
+    if linear.edge:
         notes.append(
-            f"the law is not smooth here: its slopes change by {rough:.2g} of the largest with "
-            "the step of the differences."
+            "what the law keeps only just binds here, or only just does not: for deviations to one "
+            "side the loop is another, and this is between the two."
+        )
+    if linear.rough:
+        notes.append(
+            f"the law is not smooth here: its slopes change by {linear.rough:.2g} of the largest "
+            "with the step of the differences."
         )
     return notes

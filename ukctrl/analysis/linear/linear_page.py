@@ -127,6 +127,8 @@ def _html(found: LinearAnalysis, images: list[web_page.Picture]) -> str:
     ]
     if loop is not None and loop.period is not None:
         facts.append(("hold", f"{loop.period:g} s, {loop.delay:g} s late"))
+    if loop is not None and loop.active.words:
+        facts.append(("active", loop.active.words))
     if found.disk is not None:
         facts.append(("disk margin of all motors at once", number(found.disk)))
     contents = [("margins", "Margins")] if found.margins else []

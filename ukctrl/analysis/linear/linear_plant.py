@@ -114,7 +114,8 @@ def linear_plant(
             f"linear analysis is for robots of up to {MOST_FREEDOMS} freedoms; "
             f"'{robot.name}' has {robot.nv}. Take fewer."
         )
-    linear = Linearizer(robot, scenario.rank).at(point.t, point.q, point.v, point.u)
+    linearizer = Linearizer(robot, scenario.rank, contacts=point.contacts)
+    linear = linearizer.at(point.t, point.q, point.v, point.u)
     rows: list[Matrix] = [np.zeros((0, 2 * robot.nv))]
     names: list[str] = []
     units: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Mapping
 from typing import Literal, final
 
 from ukctrl.core.arrays import Vector
@@ -43,6 +44,9 @@ class OperatingPoint:
     """Memory of the law; None: the one it starts with."""
     source: str = "as given"
     """Where state and input come from, in words."""
+    contacts: Mapping[str, Vector] = dc.field(default_factory=dict)
+    """What each contact that only pushes does, see `Touch.state`; absent: it stands, unless the law
+    plans to lift it then."""
 
 
 def plant_at(scenario: Scenario, t: float) -> Robot:
@@ -123,8 +127,15 @@ def _later(scenario: Scenario, t: float) -> OperatingPoint:
             f"the run must reach t = {t:g} s to be looked at there; it ended as '{status}': "
             f"{message}"
         )
-    recorder = loop.recorder
+    recorder, own = loop.recorder, loop.truth.contacts
+    contacts = {} if own is None else dict(zip(own.names, own.state.copy(), strict=True))
     q, v, u = (recorder.last(name).copy() for name in ("q", "v", "u"))
     return OperatingPoint(
-        t=t, q=q, v=v, u=u, memory=recorder.memory.copy(), source=f"the run at t = {t:g} s"
+        t=t,
+        q=q,
+        v=v,
+        u=u,
+        memory=recorder.memory.copy(),
+        source=f"the run at t = {t:g} s",
+        contacts=contacts,
     )

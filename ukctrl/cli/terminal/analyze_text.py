@@ -64,6 +64,8 @@ def analysis_lines(
     if loop is not None:
         hold = "" if loop.period is None else f", held for {loop.period:g} s"
         late = f", {loop.delay:g} s late" if loop.delay else ""
+        if loop.active.words:
+            facts.append(("active", loop.active.words))
         facts.append(("loop", f"{len(loop.A)} states{hold}{late}"))
         facts.append(("loop poles", _poles(loop.rates())))
     if found.disk is not None:

@@ -18,6 +18,7 @@ import numpy as np
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.remembered import Remembered
 from ukctrl.mechanics.dynamics import Dynamics
 
 DRAWN = 256
@@ -56,8 +57,17 @@ class Brakes(NamedTuple):
         return np.where((asked > 0.0) | (self.room < 0.0), part, 0.0)
 
 
+_BRAKES: Remembered[Brakes] = Remembered()
+
+
 def brakes(task: Task, joints: Sequence[str], ends: Ends) -> Brakes:
-    """Return what it takes to brake joints, within their ends."""
+    """Return what it takes to brake joints, within their ends; once for a robot and its start."""
+    state = task.start, task.q.tobytes(), task.v.tobytes()
+    asked = task.robot, task.rank, task.gains, *state, tuple(joints), ends
+    return _BRAKES.get(asked, lambda: _drawn(task, joints, ends))
+
+
+def _drawn(task: Task, joints: Sequence[str], ends: Ends) -> Brakes:
     robot, dynamics = task.robot, Dynamics(task.robot, task.rank, task.gains)
     units = np.zeros((robot.nv, len(joints)))
     for k, joint in enumerate(joints):

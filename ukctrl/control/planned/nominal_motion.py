@@ -17,7 +17,8 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints import Constraint, Stack
+from ukctrl.mechanics.constraints.contact import SURELY
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.mechanics.start import solve_start
@@ -196,6 +197,7 @@ def knots_by_law(
     rtol: float = PLAN_RTOL,
     atol: float = PLAN_ATOL,
     most: float = math.inf,
+    begin_on: Sequence[Constraint] | None = None,
 ) -> Iterator[Knot]:
     """Yield the motion of `by_law` at every time, up to where it can be integrated.
 
@@ -206,6 +208,7 @@ def knots_by_law(
         rtol: Relative tolerance of the integration.
         atol: Absolute tolerance.
         most: Evaluations of the law from one time to the next after which it is given up.
+        begin_on: Which of the task's rows the start is moved onto; absent: all of them.
 
     Raises:
         InputError: The law cannot serve the task.
@@ -214,7 +217,8 @@ def knots_by_law(
     from scipy.integrate import solve_ivp
 
     robot = task.robot
-    every = (*passive_constraints(robot), *task.servo)
+    passive = passive_constraints(robot)
+    every = (*passive, *(task.servo if begin_on is None else begin_on))
     begin = solve_start(Stack(every, robot), task.q, task.v, task.start, rank=task.rank)
     law = controller.start(task)
     if law.switches:
@@ -232,6 +236,27 @@ def knots_by_law(
         u, rate, *_ = law.step(dynamics, memory)
         return dynamics.acceleration(u), np.array(u), rate
 
+    def ahead(t: float, after: float, q: Vector, v: Vector, memory: Vector) -> Vector | None:
+        """Return how far the robot goes, its velocity and memory; None where it cannot."""
+        nonlocal asked
+        last = after - 2.0 * SURELY if after in changes else after  # of the rows until then
+
+        def rate(t: float, y: Vector) -> Vector:
+            xi, w = y[:n], y[n : 2 * n]
+            a, _, memory_rate = answer(min(t, last), robot.integrate(q, xi), w, y[2 * n :])
+            return np.concatenate([robot.chart_rate(xi, w), a, memory_rate])
+
+        y, asked = np.concatenate([np.zeros(n), v, memory]), 0
+        try:
+            solved = solve_ivp(
+                rate, (t, after), y, method="DOP853", first_step=after - t, rtol=rtol, atol=atol
+            )
+        except (_CrawlingError, NotFinite):
+            return None
+        y = solved.y[:, -1]
+        return y if solved.success and np.isfinite(y).all() else None
+
+    changes = sorted({t for part in passive for t in part.changes(times[0], times[-1])})
     q, v, memory = begin.q, begin.v, law.memory
     for t, after in zip(times.tolist(), [*times[1:].tolist(), None], strict=True):
         try:
@@ -242,24 +267,29 @@ def knots_by_law(
         yield Knot(t, q, v, a, u)
         if after is None:
             break
-        here = q
+        ends = [*(each for each in changes if t < each < after), after]
+        for end in ends:
+            y = ahead(t, end, q, v, memory)
+            if y is None:
+                return
+            q, v, memory, t = robot.integrate(q, y[:n]), y[n : 2 * n], y[2 * n :], end
+            if end in changes:
+                v = landed(dynamics, end, q, v)
 
-        def rate(t: float, y: Vector, here: Vector = here) -> Vector:
-            xi, w = y[:n], y[n : 2 * n]
-            a, _, memory_rate = answer(t, robot.integrate(here, xi), w, y[2 * n :])
-            return np.concatenate([robot.chart_rate(xi, w), a, memory_rate])
 
-        y, asked = np.concatenate([np.zeros(n), v, memory]), 0
-        try:
-            solved = solve_ivp(
-                rate, (t, after), y, method="DOP853", first_step=after - t, rtol=rtol, atol=atol
-            )
-        except (_CrawlingError, NotFinite):
-            return
-        y = solved.y[:, -1]
-        if not solved.success or not np.isfinite(y).all():
-            return
-        q, v, memory = robot.integrate(here, y[:n]), y[n : 2 * n], y[2 * n :]
+def landed(dynamics: Dynamics, t: float, q: Vector, v: Vector) -> Vector:
+    """Return the velocity after an inelastic impact on what holds from a time on, shape ``(nv,)``.
+
+    It is the nearest in the measure of mass that the passive rows leave.
+    """
+    A, _, beta, _ = dynamics.look(t, q, v)
+    if not len(A):
+        return v
+    response = np.linalg.solve(dynamics.snapshot.M, A.T)
+    after: Vector = v - response @ (
+        np.linalg.pinv(A @ response, rcond=dynamics.rank.passive) @ beta
+    )
+    return after
 
 
 def _times(task: Task, step: float) -> Vector:

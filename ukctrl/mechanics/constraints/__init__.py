@@ -1,8 +1,9 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
 In order: ``kinematics`` (rows, compiled); ``constraint`` (what a constraint is, a stack of them);
-``swarm``, ``frames``, ``joints``, ``closures``, ``ground`` and ``contact``; ``geometry``,
-``energy``; ``regions``, ``capsules``, ``tilt`` and ``manipulability``, kept above zero by others.
+``swarm``, ``frames``, ``joints``, ``closures``, ``ground`` and ``contact``; ``regions``, whose
+lengths are those of ``geometry`` too; ``energy``; ``capsules``, ``tilt`` and ``manipulability``,
+which others keep above zero as they do regions.
 """
 
 from __future__ import annotations

@@ -180,6 +180,15 @@ class Constraint(abc.ABC):
             UnknownName: A frame, joint or coordinate does not exist on this robot.
         """
 
+    @property
+    def stands(self) -> str | None:
+        """Frame that it keeps where it is, by rows on its velocity; None where it keeps none so."""
+        return None
+
+    def changes(self, start: float, stop: float) -> Sequence[float]:
+        """Return when, between two times, other rows of it hold by a plan of the controller [s]."""
+        return ()
+
     @final
     def rows(self, snapshot: Snapshot) -> Rows:
         r"""Return the rows at a state: $A a = b$, $\beta = A v - c$ and $\phi$.

@@ -41,6 +41,10 @@ direction, the mode in force, two components of the frame's x axis along the tan
 its z axis along the normal."""
 
 
+SURELY = 1e-9
+"""So long after a planned change it is in force, whatever rounding does to the times [s]."""
+
+
 @allocating
 def contact_rows(
     frame: FrameMotion, point: Vector, axes: Matrix, flat: bool, sticks: bool, rows: Rows
@@ -220,6 +224,24 @@ class Contact(Constraint):
                     f"{start:g} to {stop:g} s."
                 )
         return self
+
+    @property
+    def stands(self) -> str | None:
+        sticks = self.sticks or bool(self.mu)
+        return self.frame if sticks and self.on is None else None
+
+    def changes(self, start: float, stop: float) -> Sequence[float]:
+        """Return when the controller begins to count on its being open, and when it ends [s].
+
+        Each is later by `SURELY`, so that no rounding leaves the moment to the interval before.
+        """
+        again = [0.0]
+        if self.period is not None:
+            again = (
+                np.arange(start // self.period, stop // self.period + 1) * self.period
+            ).tolist()
+        every = [begun + at + SURELY for begun in again for lift in self.lifts for at in lift]
+        return [t for t in every if start < t < stop]
 
     def attach(self, robot: Robot) -> Attached:
         return _Contact(self, robot)

@@ -22,6 +22,7 @@ from ukctrl.mechanics.constraints.constraint import (
     path_of_size,
 )
 from ukctrl.mechanics.constraints.frames import Axes
+from ukctrl.mechanics.constraints.regions import Apart, write_length
 from ukctrl.mechanics.reference import AnyReference
 from ukctrl.robot.snapshot import FrameMotion, PointMotion
 
@@ -55,7 +56,8 @@ class _Distance(Attached):
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         a, b, path = self._a, self._b, self._path
-        row = Call(distance_row, a.motion, b.motion, path.now, rows, fault=self._nowhere)
+        given = a.motion, b.motion, Apart.zeros(s.robot.nv), path.now
+        row = Call(distance_row, *given, rows, fault=self._nowhere)
         return a.step(s), b.step(s), path.step(s.clock), row
 
     def _nowhere(self, code: int) -> DomainError:
@@ -65,30 +67,20 @@ class _Distance(Attached):
 
 
 @compiled
-def distance_row(a: FrameMotion, b: FrameMotion, path: Vector, rows: Rows) -> bool:
+def distance_row(a: FrameMotion, b: FrameMotion, apart: Apart, path: Vector, rows: Rows) -> bool:
     """Write the row of a distance; returns whether it has a direction."""
-    square, along, fast = 0.0, 0.0, 0.0
+    square = 0.0
     for i in range(3):
-        y, y_dot = b.position[i] - a.position[i], b.velocity[i] - a.velocity[i]
-        square += y * y
-        along += y * y_dot
-        fast += y_dot * y_dot
-    length = np.sqrt(square)
-    if length == 0.0:
-        return False
-    closing = along / length
-    drift = (fast - closing * closing) / length
-    row = rows.A[0]
-    for c in range(len(row)):
-        row[c] = 0.0
-    for i in range(3):
-        normal = (b.position[i] - a.position[i]) / length
-        drift += normal * (b.drift[i] - a.drift[i])
-        for c in range(len(row)):
-            row[c] += normal * (b.J[i, c] - a.J[i, c])
-    rows.phi[0], rows.beta[0] = length - path[0], closing - path[1]
-    rows.b[0] = path[2] - drift
-    return True
+        apart.place[i] = b.position[i] - a.position[i]
+        apart.velocity[i] = b.velocity[i] - a.velocity[i]
+        apart.drift[i] = b.drift[i] - a.drift[i]
+        square += apart.place[i] * apart.place[i]
+        for c in range(apart.J.shape[1]):
+            apart.J[i, c] = b.J[i, c] - a.J[i, c]
+    write_length(apart, path[0], 0.0, rows, 0)
+    rows.beta[0] -= path[1]
+    rows.b[0] += path[2]
+    return square > 0.0
 
 
 @spec

@@ -20,12 +20,14 @@ differences of sixth order along the tangent, good to some $10^{-11}$.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -99,6 +101,8 @@ class Linearizer:
         robot: The robot.
         rank: When passive rows count as dependent.
         rough: Whether nine digits will do where there are differences, for less time.
+        contacts: What contacts that only push do, by name; absent: they stand, unless the law plans
+            to lift them.
 
     Attributes:
         positional: Indices of the passive rows that hold positions.
@@ -107,17 +111,27 @@ class Linearizer:
 
     free: FreeDirections
 
-    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK, *, rough: bool = False) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        rank: RankPolicy = RUN_RANK,
+        *,
+        rough: bool = False,
+        contacts: Mapping[str, Vector] = MappingProxyType({}),
+    ) -> None:
         self.robot = robot
         # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
         self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
+        own = self._dynamics.contacts
+        if own is not None:
+            own.take(contacts)
         self.positional = np.flatnonzero(
             positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
         )
         self._exact, self._others = parted(robot.forces)
         varies = bool(self._others) or robot.actuation.varies
         self._moves = varies or bool(len(self._dynamics.passive))
-        d, s = self._dynamics, self._dynamics.snapshot
+        d, s, self._a_there = self._dynamics, self._dynamics.snapshot, np.zeros(robot.nv)
         self._u, self._a, self._lam = (
             np.zeros(robot.nu),
             np.zeros(robot.nv),
@@ -129,6 +143,10 @@ class Linearizer:
         steps = *d.look_steps, Call(push_kernels.clear, f), *others, Call(left_over, *given)
         self._rest = Along(s, steps, rest, rough=rough)
         self._slip = Along(s, d.look_steps, rows.beta, rough=rough)
+        self._rubbing: Along | None = None
+        if own is not None:  # friction that follows the load: all of the answer by differences
+            answer = Call(separate.acceleration, d.ties, d.a_free, d.G, self._u, self._a_there)
+            self._rubbing = Along(s, (*d.steps.every, answer), self._a_there, rough=rough)
 
     def at(
         self, t: float, q: Vector, v: Vector, u: Vector, like: Linearization | None = None
@@ -160,8 +178,13 @@ class Linearizer:
         if self._moves:
             self._u[:], self._a[:] = u, a
             more = self._rest(full)
-        pushed = by_q @ full[:n] + by_v @ full[n:] + more[:n]
-        rates = np.vstack([full[n:] - robot.bracket(v) @ full[:n], -every.answer(pushed, more[n:])])
+        if self._rubbing is not None and self._slides():
+            self._u[:] = u
+            gained = self._rubbing(full)
+        else:
+            pushed = by_q @ full[:n] + by_v @ full[n:] + more[:n]
+            gained = -every.answer(pushed, more[n:])
+        rates = np.vstack([full[n:] - robot.bracket(v) @ full[:n], gained])
         chosen = np.concatenate([i, n + j])
         B = np.vstack([np.zeros((n, robot.nu)), G])
         return Linearization(
@@ -176,6 +199,11 @@ class Linearizer:
             u=np.array(u),
             a=a,
         )
+
+    def _slides(self) -> bool:
+        """Return whether some contact slides against a friction that follows its load."""
+        own = self._dynamics.contacts
+        return own is not None and bool(own.rub.any() and own.mu.any())
 
     def full_at(self, t: float, q: Vector, v: Vector, like: Linearization) -> Matrix:
         """Return ``full`` of a linear system with the coordinates of another, and no more of it.

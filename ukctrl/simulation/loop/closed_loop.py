@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -307,6 +307,24 @@ class Loop:
     def truth_at(self, t: float) -> Dynamics:
         """Return the true robot of a time, as the effects on it have it then."""
         return self._plants.at(t)
+
+    def plan_lifts(self) -> None:
+        """Let the true robot's contacts be open where the law plans to lift them; for looks before
+        the run.
+        """
+        self._plants.plan_lifts()
+
+    def take_contacts(self, states: Mapping[str, Vector]) -> None:
+        """Let contacts do what those of these names do elsewhere: the true ones, and those that the
+        law believes in but where it plans to lift them.
+        """
+        own, keeper = self.truth.contacts, self.law.keeper
+        if own is None or not states:
+            return
+        own.take(states)
+        for robot in (self.belief, *(keeper.robots if keeper is not None else ())):
+            if robot.contacts not in (None, own):
+                robot.contacts.follow(own)
 
     def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
         """Step the law at a measured state; the true robot must have been moved to the true one."""

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.mechanics.constraints.contact import HEEDS
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.mechanics.integrate.adaptive import Adaptive, Slopes
 from ukctrl.mechanics.integrate.fixed_step import FixedStep
@@ -69,6 +70,12 @@ class Plants:
     def dynamics(self) -> Dynamics:
         """The plant in force."""
         return self._dynamics[self._at]
+
+    def plan_lifts(self) -> None:
+        """Let contacts be open where the law plans to lift them, whatever the forces tell."""
+        for dynamics in self._dynamics:
+            if dynamics.contacts is not None:
+                dynamics.contacts.state[:, HEEDS] = 1.0
 
     @property
     def integrator(self) -> Integrator:

@@ -44,6 +44,7 @@ LATER = (0.1, 0.37, 0.71, 1.0)
 UNCHANGED = 1e-9
 """Rows that change less with the time do not."""
 
+
 Change = Callable[[Any], Any]
 
 

@@ -1,13 +1,13 @@
 """A result judged in plain words: did it finish, keep to the task, and can it be believed?
 
-In order: ``scales``, what all share, and ``weak_grip``, what that costs; ``outcome_verdicts``: how
-the run ended, and how well the task was met (errors, settling); ``actuator_verdicts``: whether the
-actuators and the ground were up to it (grip, reach, limits, contacts); ``law_verdicts``: what the
-law gave up (motors at their limits, damping, priorities, a promised bound); ``keep_verdict``:
-whether everything was kept that the law keeps; ``estimate_verdict``: whether an observer is as good
-as it says;
-``simulation_verdicts``: whether the simulation can be trusted (joint limits, drift and reactions of
-passive constraints, energy, halved steps). `belief`: the worst of them all.
+In order: ``scales``, what all share, ``weak_grip``, what that costs, and ``gave_way``, what limits
+cost the task; ``outcome_verdicts``: how the run ended, and how well the task was met (errors,
+settling); ``actuator_verdicts``: whether the actuators and the ground were up to it (grip, reach,
+limits, contacts); ``law_verdicts``: what the law gave up (motors at their limits, damping,
+priorities, a promised bound); ``keep_verdict``: whether everything was kept that the law keeps;
+``estimate_verdict``: whether an observer is as good as it says; ``simulation_verdicts``: whether
+the simulation can be trusted (joint limits, drift and reactions of passive constraints, energy,
+halved steps). `belief`: the worst of them all.
 """
 
 from __future__ import annotations

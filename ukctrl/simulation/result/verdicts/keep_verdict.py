@@ -12,13 +12,12 @@ from ukctrl.core.number_text import quantity, si
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.verdicts.gave_way import given_up, off_by
 
 CROSSED = 1e-6
 """Less than this [m, rad, m/s, rad/s] beyond a limit is rounding."""
 SLIGHT = 1e-3
 """Less than this [N, N m] beyond the cone of a contact is nothing to a ground."""
-GIVEN_UP = 1e-6
-"""A row acceleration below this [m/s^2, rad/s^2] is not missed."""
 
 
 def kept(result: Record) -> Iterator[Verdict]:
@@ -60,14 +59,9 @@ def _cost(result: Record, rows: NDArray[np.intp]) -> str:
         return "; it never bound"
     long = measures.integral(result.time, binding)
     text = f"; it bound for {quantity(long, 's')}"
-    labels, given = result.labels, np.abs(result["keep_given_up"])
-    off = []
-    for block in labels.blocks:
-        own = labels.block_rows(block)
-        if not (given[bound][:, own] > GIVEN_UP).any():
-            continue
-        level = measures.error_level(result.samples, block)
-        error = measures.error_norm(result.samples, level, block)[bound]
-        unit = labels.row_units[own[0]] if level == "phi" else f"{labels.row_units[own[0]]}/s"
-        off.append(f"'{block}' was off by up to {si(float(error.max()), unit)}")
-    return f"{text}, while {' and '.join(off)}" if off else f"{text}, at no cost to the task"
+    off = off_by(result, given_up(result) & bound[:, None])
+    return (
+        f"{text}, while the task was off by up to {' and '.join(off)}"
+        if off
+        else (f"{text}, at no cost to the task")
+    )

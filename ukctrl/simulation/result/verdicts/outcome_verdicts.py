@@ -16,6 +16,7 @@ from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FLOOR, SETTLED_FRACTION
 from ukctrl.simulation.result.quantities import per_second
 from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.verdicts.gave_way import gave_way
 from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, largest
 
 MOST_NAMED_BLOCKS = 3
@@ -53,7 +54,9 @@ def headline(result: Record) -> str:
     if not np.isfinite(result.metric(f"peak_{name}")):
         return f"The run completed {span} of motion; there is no task error to measure."
     what = "task error" if name == "phi" else "task error at velocity level"
-    return f"The run completed {span} of motion; its largest {what} is {_peaks(result, name)}."
+    gave = gave_way(result)
+    why = "" if gave is None else f": the task {gave.words}"
+    return f"The run completed {span} of motion; its largest {what} is {_peaks(result, name)}{why}."
 
 
 def _peaks(result: Record, name: str) -> str:
@@ -125,11 +128,15 @@ def error(result: Record) -> Verdict | None:
     if peak <= NEGLIGIBLE:
         return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at {at}).")
     first, last = (si(float(value), unit) for value in norm[[0, -1]])
-    if _grows(norm):
+    gave = gave_way(result)
+    free = norm if gave is None else norm[~gave.during]
+    if _grows(free):
+        also = "" if gave is None else ", also while no limit changes the input"
         why = _why_it_grows(result)
-        text = f"The error keeps growing, from {first} to {last}: {why}"
+        text = f"The error keeps growing, from {first} to {last}{also}: {why}"
         return Verdict("warning", "task", text)
     text = f"Error {first} at the start, {si(peak, unit)} at most ({at}), {last} at the end; "
+    text += "" if gave is None else f"the task {gave.words}; "
     settled = result.metric("settling_time")
     if np.isfinite(settled):
         return Verdict("good", "task", f"{text}settled after {quantity(settled, 's')}.")
@@ -141,6 +148,10 @@ def _why_it_grows(result: Record) -> str:
     feedback = controller.get("feedback", {}) if isinstance(controller, Mapping) else {}
     if isinstance(feedback, Mapping) and feedback.get("kind") == "exact":
         return "nothing pulls it back. A stabilised feedback (Baumgarte, PID) would."
+    if "reach" in result.samples:
+        late = result["reach"][-(len(result.time) // 4) :]
+        if np.mean(late > NEGLIGIBLE) > 0.5:  # such as rows of a foot that stands
+            return "no input gives what the task asks for at the end."
     return "the controller does not hold it."
 
 

@@ -1,0 +1,94 @@
+"""For which limits a law gave up what its task asked for, for how long, and what that cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Flags
+from ukctrl.core.errors import quoted
+from ukctrl.core.number_text import quantity, si
+from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.record import Record
+
+GIVEN_UP = 1e-6
+"""A row acceleration below this [m/s^2, rad/s^2] is not missed."""
+
+
+class GaveWay(NamedTuple):
+    """Where a task gave way to limits."""
+
+    during: Flags
+    """At which samples, shape ``(n,)``."""
+    limits: str
+    """To which, in words."""
+    time: float
+    """For how long [s]."""
+    off: tuple[str, ...]
+    """By how much each block of rows was off meanwhile, in words."""
+
+    @property
+    def words(self) -> str:
+        """All of it: to what, for how long, and by how much."""
+        cost = f", and was off meanwhile by up to {' and '.join(self.off)}" if self.off else ""
+        return f"gave way to {self.limits} for {quantity(self.time, 's')}{cost}"
+
+
+def gave_way(result: Record) -> GaveWay | None:
+    """Return where a task gave way to limits that its law keeps; None where it never did."""
+    missed, limits = given_up(result), list[str]()
+    kept = missed.any(axis=1)
+    named = np.zeros_like(kept)
+    for block in result.labels.keep_blocks if kept.any() else ():
+        own = kept & _binds(result, "keep_binding", result.labels.kept_rows(block))
+        named |= own
+        limits += [f"'{block}'"] if own.any() else []
+    limits += ["the motors' limits"] if (kept & ~named).any() else []
+    signals = result.samples.signals
+    if "binding" in signals and "row_miss" in signals and _is_of(result, "binding", "u"):
+        sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > GIVEN_UP
+        bound = short.any(axis=1) & sides.any(axis=1)
+        at = zip(result.labels.actuators, sides[bound].any(axis=0), strict=True)
+        names = [name for name, is_at in at if is_at]
+        limits += [f"the limits of {quoted(names)}"] if names else []
+        missed = missed | (bound[:, None] & (short if short.shape == missed.shape else True))
+    during: Flags = np.asarray(missed.any(axis=1))
+    if not during.any():
+        return None
+    time = measures.integral(result.time, during.astype(np.float64))
+    return GaveWay(during, " and ".join(limits), time, off_by(result, missed))
+
+
+def given_up(result: Record) -> Flags:
+    """Return which servo rows gave something up for what is kept, shape ``(n, m)``."""
+    if "keep_given_up" not in result.samples:
+        return np.zeros((len(result.samples), len(result.labels.rows)), dtype=np.bool_)
+    return np.asarray(np.abs(result["keep_given_up"]) > GIVEN_UP)
+
+
+def off_by(result: Record, missed: Flags) -> tuple[str, ...]:
+    """Return by how much the blocks were off at most while rows of theirs were missed, in words.
+
+    Args:
+        result: The run.
+        missed: Which rows were, shape ``(n, m)``; a block that never was is left out.
+    """
+    labels, during, off = result.labels, missed.any(axis=1), list[str]()
+    for block in labels.blocks:
+        own = labels.block_rows(block)
+        level = measures.error_level(result.samples, block)
+        error = measures.error_norm(result.samples, level, block)[during]
+        if missed[:, own].any() and np.isfinite(error).all():
+            unit = labels.row_units[own[0]] if level == "phi" else f"{labels.row_units[own[0]]}/s"
+            off.append(f"{si(float(error.max()), unit)} in '{block}'")
+    return tuple(off)
+
+
+def _is_of(result: Record, name: str, other: str) -> bool:
+    return result[name].shape == result[other].shape
+
+
+def _binds(result: Record, name: str, columns: NDArray[np.intp]) -> Flags:
+    return np.asarray((result[name][:, columns] != 0.0).any(axis=1))
