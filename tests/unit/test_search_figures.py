@@ -128,6 +128,13 @@ def test_a_search_of_failures_has_them_on_one_line_and_calls_the_last_the_neares
     assert legend(figure) == [POINTS[2], POINTS[3], ("nearest", "ink", "*")]
 
 
+def test_a_bound_of_zero_has_no_fractions():
+    trials = (trial(4.0), trial(1.0, 0.03))
+    _, axes = tuning_figures.search(tuned(*trials, limits=("worst_margin >= 0",))).axes
+    assert labels(axes) == ("simulations", "beyond, added up", "linear", "linear")
+    limits(axes, y=(0.0, 1.08 * 0.03))
+
+
 @pytest.mark.parametrize(
     ("violation", "scale", "high"),
     [(0.5, "linear", 54.0), (2.0, "linear", 216.0), (2.5, "symlog", 500.0), (0.0, "linear", 1.0)],
@@ -150,10 +157,12 @@ def test_how_far_constraints_were_broken_has_a_panel_of_its_own(violation, scale
 
 
 def test_long_names_of_costs_and_constraints_are_cut():
-    figure = tuning_figures.search(tuned(trial(1.0), cost="c" * 99, limits=("l" * 99,)))
+    figure = tuning_figures.search(
+        tuned(trial(1.0), cost="c" * 99, limits=("rms_phi + " * 9 + "peak_u <= 1",))
+    )
     assert [heading(axes) for axes in figure.axes] == [
         f"cost: {'c' * 69}…",
-        f"constraints: {'l' * 69}…",
+        f"constraints: {('rms_phi + ' * 9)[:69]}…",
     ]
 
 

@@ -19,7 +19,7 @@ PANELS: dict[str, dict[str, str]] = {
     "analyze": {"Design": "settling damping card keep"},
     "compare": {
         "How often": "repeats mismatch vary jobs cluster",
-        "Tuning before": "tune cost searches ensemble",
+        "Tuning before": "tune cost subject_to searches ensemble",
         "Fronts": "front points",
         "Both": "over",
     },
