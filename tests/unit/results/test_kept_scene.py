@@ -9,8 +9,10 @@ from plain_look import plain_look
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.arrows import arrows
 from ukctrl.reports.scene.from_results import of_result, of_results
-from ukctrl.reports.scene.kept import GROUP, kept
+from ukctrl.reports.scene.kept import GROUP, LOOKS, kept
+from ukctrl.reports.scene.still import still
 from ukctrl.robot import Robot
+from ukctrl.robot.look.rotations import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -74,8 +76,6 @@ def test_the_surface_of_a_region_is_where_nothing_is_left(arm, stay):
     (cell,) = shown(*arm, {"kind": "box", "size": size.tolist(), "rpy": rpy, **place})
     np.testing.assert_allclose(away(cell), 0.5 * np.linalg.norm(size), **ROUND)  # its corners
     roles = {"inside": "free", "outside": "barred"}
-    from ukctrl.reports.scene.kept import LOOKS
-
     (actor,) = kept(
         run(*arm, [{"kind": "sphere", "radius": 0.2, **place}]), *arm, np.arange(3), 1.0
     )
@@ -171,6 +171,8 @@ def test_cones_of_friction_are_gone_while_feet_are_open_and_forces_that_slide_ar
     rim = actor.look.parts[0].mesh.vertices
     rim = rim[rim[:, 2] > 0.0]
     np.testing.assert_allclose(np.hypot(rim[:, 0], rim[:, 1]) / rim[:, 2], 0.5, **ROUND)
+    scene = of_result(result, robot)
+    assert "nan" not in still(scene, 1).lower()  # the first is open
     marked = {each.name: each.limited.tolist() for each in arrows(robot, result.samples, [0, 1, 2])}
     assert marked == {"FL_foot_contact": [False] * 3, "FR_foot_contact": [False, False, True]}
 
@@ -200,3 +202,6 @@ def test_a_force_on_a_body_is_drawn_along_the_axes_of_that_body(arm):
     (found,) = arrows(robot, result.samples, np.arange(3))
     frame = robot.snapshot(arm[1][1]).frame("forearm")
     np.testing.assert_allclose(found.vector[1], frame.rotation @ [1.0, 2.0, 5.0], **ROUND)
+    (cone,) = kept(result, robot, arm[1], np.arange(3), 1.0)
+    np.testing.assert_allclose(cone.poses.position[1, 0], found.tail[1], **ROUND)
+    np.testing.assert_allclose(matrix(cone.poses.quaternion[1, 0]), frame.rotation, **ROUND)

@@ -69,7 +69,7 @@ class KeepSupport(Keep):
         ball = meshes.sphere(6.0 * thick)
         plumb = meshes.cylinder(0.8 * thick, low - mass[2], 0.0)
         below = meshes.sphere(2.5 * thick).moved(np.eye(3), np.array([0.0, 0.0, low - mass[2]]))
-        yield Solid(MASS, meshes.together([ball, plumb, below]), "mark", upright=True)
+        yield Solid(MASS, meshes.together([ball, plumb, below]), "mark", axes=WORLD)
 
     def _corners(self, task: Task) -> Matrix:
         if self.feet is None:
@@ -148,4 +148,4 @@ class KeepTilt(Keep):
             rim = height * np.cos(angle), height * np.sin(angle)
             cone = meshes.turned([(0.0, 0.0), rim[::-1]])
             cone = cone.moved(towards(np.array(self.direction)), np.zeros(3))
-            yield Solid(self.frame, cone, "free", upright=True)
+            yield Solid(self.frame, cone, "free", axes=WORLD)

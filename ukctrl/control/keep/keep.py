@@ -29,8 +29,8 @@ class Solid(NamedTuple):
     """In the carrier's axes [m]."""
     role: Literal["free", "barred", "mark"]
     """What is kept stays inside of it, or outside; or it is itself what is kept."""
-    upright: bool = False
-    """Whether it is carried along without being turned."""
+    axes: str | None = None
+    """Frame whose axes it has instead of the carrier's; `WORLD`: it is not turned."""
 
 
 class Sight(NamedTuple):

@@ -41,8 +41,8 @@ LARGEST = 2.5
 CONE = 0.12
 """Height of a friction cone, as a fraction of the scene."""
 
-Carrier = tuple[str, bool]
-"""A frame, and whether what it carries stays upright."""
+Carrier = tuple[str, str]
+"""A frame, and the one whose axes what it carries has."""
 
 
 def kept(result: Result, robot: Robot, q: Matrix, at: Indices, size: float) -> Iterator[Actor]:
@@ -59,7 +59,7 @@ def kept(result: Result, robot: Robot, q: Matrix, at: Indices, size: float) -> I
     task = Task(robot=robot, servo=(), q=q[0], v=np.zeros(robot.nv), start=float(t[0]))
 
     def middle(frame: str) -> Vector:
-        way = _ways(robot, [(frame, True)], q, t).position[:, 0]
+        way = _ways(robot, [(frame, WORLD)], q, t).position[:, 0]
         return np.asarray(0.5 * (way.min(axis=0) + way.max(axis=0)))
 
     sight, solids = Sight(task, size, middle), list[Solid]()
@@ -88,16 +88,17 @@ class Shapes(Look):
     @staticmethod
     def of(robot: Robot, solids: Sequence[Solid]) -> Shapes:
         """Return how solids look."""
-        carried = tuple(dict.fromkeys((one.carrier, one.upright) for one in solids))
+        places = [(one.carrier, one.carrier if one.axes is None else one.axes) for one in solids]
+        carried = tuple(dict.fromkeys(places))
         parts = tuple(
             Part(
                 name="limit",
                 mesh=one.mesh,
-                carrier=carried.index((one.carrier, one.upright)),
+                carrier=carried.index(place),
                 color=LOOKS[one.role][0],
                 opacity=LOOKS[one.role][1],
             )
-            for one in solids
+            for one, place in zip(solids, places, strict=True)
         )
         unnamed = ("",) * len(carried)  # the robot's carriers have the names already
         return Shapes(parts=parts, carriers=unnamed, robot=robot, carried=carried)
@@ -119,13 +120,13 @@ def _ways(robot: Robot, carried: Sequence[Carrier], q: Matrix, t: Vector) -> Pos
     snapshot, rest = robot.snapshot(q[0], None, float(t[0])), np.zeros(robot.nv)
     for k in range(len(t)):
         snapshot.move(q[k], rest, float(t[k]))
-        for c, (name, upright) in enumerate(carried):
+        for c, (name, axes) in enumerate(carried):
             if name == MASS:
                 position[k, c] = snapshot.com().position
             elif name != WORLD:
-                frame = snapshot.frame(name)
-                position[k, c] = frame.position
-                turns[k, c] = np.eye(3) if upright else frame.rotation
+                position[k, c] = snapshot.frame(name).position
+            if axes != WORLD:
+                turns[k, c] = snapshot.frame(axes).rotation
     quaternion: Array = quaternions(turns)
     make_continuous(quaternion)
     return Poses(position, quaternion, np.ones(shape))
@@ -137,12 +138,12 @@ def _cones(robot: Robot, size: float) -> Iterator[Solid]:
         mu = table.get("mu")
         if table.get("kind") != "contact" or not mu:
             continue
-        ground = dict(table.get("ground") or {}).get("normal", (0.0, 0.0, 1.0))
         height = CONE * size / math.hypot(1.0, mu)
-        cone = meshes.turned([(0.0, 0.0), (mu * height, height)])
-        yield Solid(
-            str(table["frame"]), cone.moved(towards(unit(ground)), np.zeros(3)), "free", True
-        )
+        cone, on = meshes.turned([(0.0, 0.0), (mu * height, height)]), table.get("on")
+        if on is None:
+            normal = dict(table.get("ground") or {}).get("normal", (0.0, 0.0, 1.0))
+            cone = cone.moved(towards(unit(normal)), np.zeros(3))
+        yield Solid(str(table["frame"]), cone, "free", axes=WORLD if on is None else str(on))
 
 
 def _lift(poses: Poses, look: Shapes, result: Result, robot: Robot, at: Indices) -> None:
@@ -150,6 +151,6 @@ def _lift(poses: Poses, look: Shapes, result: Result, robot: Robot, at: Indices)
     forces = {force.block: force.closed[at] for force in measures.ground_forces(result.samples)}
     for table in robot.passive:
         closed = forces.get(str(table.get("name") or f"{table.get('frame')}_contact"))
-        place = (str(table.get("frame")), True)
+        place = (str(table.get("frame")), str(table.get("on") or WORLD))
         if closed is not None and place in look.carried:
             poses.position[~closed, look.carried.index(place)] = np.nan
