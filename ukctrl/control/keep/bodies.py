@@ -43,9 +43,10 @@ class KeepClearance(Keep):
         return Kept(block, row, tuple(sides))
 
     def solids(self, sight: Sight) -> Iterable[Solid]:
-        for capsule in self.capsules:
+        for given in self.capsules:
+            capsule = given.on(sight.task.robot)
             begin, end = np.array(capsule.start), np.array(capsule.end or capsule.start)
-            radius = max(capsule.radius, THIN * sight.size)
+            radius = max(capsule.radius or 0.0, THIN * sight.size)
             long = meshes.rod(begin, end, radius) if capsule.long else None
             body = long or meshes.sphere(radius).moved(np.eye(3), begin)
             yield Solid(capsule.frame, body, "barred" if capsule.frame == WORLD else "mark")
