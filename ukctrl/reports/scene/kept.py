@@ -31,8 +31,8 @@ KINDS: Any = AnyKeep
 """To a type checker one class, which is abstract; else all of its kinds."""
 GROUP = "limits"
 LOOKS = {
-    "free": (style.PALETTE[2], 0.22),
-    "barred": (style.ALERT, 0.3),
+    "free": (style.PALETTE[2], 0.34),
+    "barred": (style.ALERT, 0.34),
     "mark": (style.PALETTE[6], 0.5),
 }
 """Colour and opacity of a solid by its role."""
