@@ -241,7 +241,7 @@ def outcome(norm=None, completed=True):
     return SimpleNamespace(curves=curves, completed=completed)
 
 
-def compared(effort, error, *, ended=(), runs=None):
+def compared(effort, error, *, ended=(), beyond=(), runs=None):
     """Return a comparison of controllers by their values over repeats."""
     names = list(effort)
     rows = tuple(
@@ -259,11 +259,18 @@ def compared(effort, error, *, ended=(), runs=None):
         error="rms_phi",
         results={name: Ended() for name in names},
         completed=tuple(name for name in names if name not in ended),
+        ranked=tuple(name for name in names if name not in (*ended, *beyond)),
         first=SimpleNamespace(labels=NAMES),
         shown=str,
         runs=runs or {name: (outcome(completed=name not in ended),) for name in names},
         repeats=max(map(len, (runs or {"": [1]}).values())),
     )
+
+
+def test_who_crossed_a_limit_is_drawn_and_said_to_have():
+    both = {"pd": [1.0], "gone": [2.0]}
+    points = comparison_figures._points(compared(both, both, beyond=("gone",)))
+    assert [point.note for point in points.values()] == ["", "crossed a limit"]
 
 
 def ring(x, y):

@@ -93,7 +93,7 @@ def _crossed(every: Sequence[Outcome], rows: Mapping[str, Row]) -> str:
         base, _, block = name.partition(".")
         if base == "limits_crossed" and block and any(run.metrics.get(name) for run in every):
             margin = f"worst_margin.{block}"
-            least = min(run.metrics.get(margin, math.nan) for run in every)
+            least = min(run.metrics.get(margin, math.inf) for run in every)
             parts.append(f"'{block}' by {si(-least, rows[margin].unit)}")
     share = sum(crossed(run.metrics) for run in every)
     many = f" in {share} of {len(every)} repeats" if len(every) > 1 else ""
