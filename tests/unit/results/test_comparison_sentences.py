@@ -420,3 +420,14 @@ def test_motors_that_differ_are_found_on_the_runs(motors):
     )  # fmt: skip
     assert limits(*of([1.0, math.inf], [1.0, math.inf])) == ("limits", True, "u0 1 N·m")
     assert limits(*of([0.0, math.inf], [0.0, math.inf])) == ("limits", True, "none known")
+
+
+def test_of_margins_higher_is_better_and_a_name_alone_is_no_sentence():
+    from ukctrl.core.number_text import first_sentence
+    from ukctrl.reports.table import Column, Table, better
+
+    table = Table.of([Column("metric")], [["rms_phi"], ["worst_margin.wall"]])
+    assert better(table) == "Lower is better, of 'worst_margin' higher."
+    assert better(Table.of([Column("metric")], [["rms_phi"]])) == "Lower is better throughout."
+    first = f"'light': 'wall' was crossed{' by much' * 20}."
+    assert first_sentence(f"{first} Others held.") == (first, "Others held.")
