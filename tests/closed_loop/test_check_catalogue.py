@@ -29,8 +29,6 @@ EXPECTED = {
     # The same on a ground that only pushes, while all feet stand.
     "a1-push": (6, "redundantly", 6, 6, IDEAL, {2}, READY),
     "a1-ice": (6, "redundantly", 6, 6, IDEAL, {2}, READY),
-    # Arm, block and floor as if all contacts stuck, which they do at the start and not for long.
-    "push-block": (0, "redundantly", 2, 0, IDEAL, {HIGH}, NOT_READY),
     # Two joints, one motor: an input reaches each angle by coupling, but one of the two at a time.
     "acrobot-swing-up": (2, "under", 2, 1, MIXED, {2}, READY),
     "cart-pole-swing-up": (2, "under", 2, 1, MIXED, {2}, READY),

@@ -419,7 +419,7 @@ def test_a_hand_pushes_a_block_which_slides_on_when_it_stops():
 
 
 def test_a_block_that_a_hand_has_left_slides_as_far_as_friction_lets_it():
-    run = completed(simulate(Scenario.load("push-block")))
+    run = completed(simulate(Scenario.load(PAGE / "push-block.toml")))
     ((left, _, _),) = [
         each for each in changes(run, "opens") if each[1] == "hand" and each[0] > 0.1
     ]

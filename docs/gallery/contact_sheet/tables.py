@@ -23,7 +23,6 @@ SUBJECTS = {
         "scara-helix-drift": "scara-helix",
         "scara-helix-bench": "../howto/bench-conditions",
         "scara-weak-motors": "../theory/allocation",
-        "push-block": "../howto/push-the-ground",
         "stretched-arm": "../theory/allocation",
     },
     "Bodies that fly, and walk": {
