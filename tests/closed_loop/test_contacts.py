@@ -418,6 +418,22 @@ def test_a_hand_pushes_a_block_which_slides_on_when_it_stops():
     assert run.metric("energy_drift") < 1e-7
 
 
+def test_a_block_that_a_hand_has_left_slides_as_far_as_friction_lets_it():
+    run = completed(simulate(Scenario.load(PAGE / "push-block.toml")))
+    ((left, _, _),) = [
+        each for each in changes(run, "opens") if each[1] == "hand" and each[0] > 0.1
+    ]
+    ((stuck, _, _),) = [each for each in changes(run, "sticks") if each[1] == "floor"]
+    at, mu = run.labels.dofs.index("block_x"), 0.3
+    k = int(np.searchsorted(run.time, left))
+    v, since = run["v"][k, at], run.time[k]
+    assert v > 0.5
+    np.testing.assert_allclose(stuck, since + v / (mu * G), atol=1e-6)
+    x = run["q"][:, run.labels.coordinates.index("block_x")]
+    np.testing.assert_allclose(x[-1] - x[k], v**2 / (2.0 * mu * G), atol=1e-6)
+    assert run["v"][-1, at] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_quadruped_lifts_a_foot_when_its_law_counts_on_it_no_more():
     run = completed(simulate(Scenario.load(PAGE / "a1-lift.toml", {"timing.duration": 1.7})))
     ((t, foot, _),) = changes(run, "opens")

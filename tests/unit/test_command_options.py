@@ -76,6 +76,7 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
         "-c", "servo-pid", "-c", f"b=servo-baumgarte{{{ALPHA}=7}}", "--set",
         "timing.duration=0.25", "--repeats", "3", "--mismatch", "0.1, 0.2", "--tune", "5",
         "--cost", "peak_u", "--over", f"{ALPHA}=2:3", "-j", "2", "-o", "here", "--trust",
+        "--subject-to", "worst_margin >= 0",
     ]  # fmt: skip
     given = given_to(COMPARE, ["compare", MASSES, *options])
     assert given["scenario"].timing.duration == 0.25
@@ -85,6 +86,7 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
     assert given["trust"] is True
     budget = given["tuning"]
     assert (budget.simulations, budget.cost) == (5, "peak_u")
+    assert budget.subject_to == ("worst_margin >= 0",)
     assert budget.over == {ALPHA: read_range(f"{ALPHA}=2:3")[1]}
     assert given["journal"].path == Path("here/runs.jsonl")
     assert given["beside"].parts[-2:] == FILE.parts

@@ -73,7 +73,10 @@ def test_a_front_is_what_no_other_point_beats_in_both_metrics():
     ]
     failed = FrontPoint.of({"k": 9}, [done(0.1, 0.1), done(0.1, 0.1, "diverged")], "", METRICS)
     refused = FrontPoint.of({"k": 10}, [], "no real poles.", METRICS)
-    found = LawFront((*points, failed, refused)).front
+    beyond = done(0.1, 0.1)
+    beyond = beyond._replace(metrics={**beyond.metrics, "limits_crossed": 1.0})
+    crossed = FrontPoint.of({"k": 11}, [done(0.1, 0.1), beyond], "", METRICS)
+    found = LawFront((*points, failed, refused, crossed)).front
     assert [point.gains["k"] for point in found] == [0, 1, 3]
 
 

@@ -226,7 +226,7 @@ REFUSED = [
     *(
         (
             lambda text=text: limits_of([text]),
-            f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.",
+            f"--require must be METRIC=NUMBER, such as rms_phi=1e-3; got '{text}'.",
         )
         for text in ("rms_phi", "=1", "rms_phi=a", "rms_phi=")
     ),

@@ -128,6 +128,13 @@ def test_a_search_of_failures_has_them_on_one_line_and_calls_the_last_the_neares
     assert legend(figure) == [POINTS[2], POINTS[3], ("nearest", "ink", "*")]
 
 
+def test_a_bound_of_zero_has_no_fractions():
+    trials = (trial(4.0), trial(1.0, 0.03))
+    _, axes = tuning_figures.search(tuned(*trials, limits=("worst_margin >= 0",))).axes
+    assert labels(axes) == ("simulations", "beyond, added up", "linear", "linear")
+    limits(axes, y=(0.0, 1.08 * 0.03))
+
+
 @pytest.mark.parametrize(
     ("violation", "scale", "high"),
     [(0.5, "linear", 54.0), (2.0, "linear", 216.0), (2.5, "symlog", 500.0), (0.0, "linear", 1.0)],
@@ -150,10 +157,12 @@ def test_how_far_constraints_were_broken_has_a_panel_of_its_own(violation, scale
 
 
 def test_long_names_of_costs_and_constraints_are_cut():
-    figure = tuning_figures.search(tuned(trial(1.0), cost="c" * 99, limits=("l" * 99,)))
+    figure = tuning_figures.search(
+        tuned(trial(1.0), cost="c" * 99, limits=("rms_phi + " * 9 + "peak_u <= 1",))
+    )
     assert [heading(axes) for axes in figure.axes] == [
         f"cost: {'c' * 69}…",
-        f"constraints: {'l' * 69}…",
+        f"constraints: {('rms_phi + ' * 9)[:69]}…",
     ]
 
 
@@ -232,7 +241,7 @@ def outcome(norm=None, completed=True):
     return SimpleNamespace(curves=curves, completed=completed)
 
 
-def compared(effort, error, *, ended=(), runs=None):
+def compared(effort, error, *, ended=(), beyond=(), runs=None):
     """Return a comparison of controllers by their values over repeats."""
     names = list(effort)
     rows = tuple(
@@ -250,11 +259,18 @@ def compared(effort, error, *, ended=(), runs=None):
         error="rms_phi",
         results={name: Ended() for name in names},
         completed=tuple(name for name in names if name not in ended),
+        ranked=tuple(name for name in names if name not in (*ended, *beyond)),
         first=SimpleNamespace(labels=NAMES),
         shown=str,
         runs=runs or {name: (outcome(completed=name not in ended),) for name in names},
         repeats=max(map(len, (runs or {"": [1]}).values())),
     )
+
+
+def test_who_crossed_a_limit_is_drawn_and_said_to_have():
+    both = {"pd": [1.0], "gone": [2.0]}
+    points = comparison_figures._points(compared(both, both, beyond=("gone",)))
+    assert [point.note for point in points.values()] == ["", "crossed a limit"]
 
 
 def ring(x, y):

@@ -157,13 +157,49 @@ def test_a_constraint_tells_by_how_much_of_its_bound_it_is_broken():
 
 
 @pytest.mark.parametrize(
+    ("text", "margin", "excess", "said"),
+    [
+        ("worst_margin.wall >= 0", 0.2, 0.0, "0"),
+        ("worst_margin.wall >= 0", -0.5e-6, 0.0, "0"),  # as little is rounding in verdicts too
+        ("worst_margin.wall > 0", -0.2, 0.2, "0.2"),
+        ("worst_margin.wall >= 0.5", 0.25, 0.5, "50 %"),
+        ("worst_margin.wall >= -0.5", -0.75, 0.5, "50 %"),
+        ("worst_margin.wall >= -0.5", math.nan, 1e6, "1×10⁸ %"),
+    ],
+)
+def test_a_margin_is_bounded_from_below(text, margin, excess, said):
+    limit = Limit.parse(text)
+    assert limit.excess({"worst_margin.wall": margin}) == excess
+    assert limit.amount(excess) == said
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("peak_u", "a constraint must be METRIC <= NUMBER; got 'peak_u'."),
+        *(
+            (
+                text,
+                "a constraint must be METRIC <= NUMBER, or METRIC >= NUMBER where more is better; "
+                f"got '{text}'.",
+            )
+            for text in ("peak_u", "0 <= peak_u <= 4")
+        ),
         (
             "peak_u >= 4",
-            "a constraint must be METRIC <= NUMBER; less is better of every metric, so it bounds "
-            "from above; got 'peak_u >= 4'.",
+            "constraint 'peak_u': less of 'peak_u' is better; bound it by a constraint, "
+            "'peak_u <= NUMBER'.",
+        ),
+        (
+            "worst_margin.wall <= 4",
+            "constraint 'worst_margin.wall': more of 'worst_margin.wall' is better; bound it by a "
+            "constraint, 'worst_margin.wall >= 0'.",
+        ),
+        *(
+            (
+                f"worst_margin >= {bound}",
+                f"constraint 'worst_margin >= {bound}': the bound must be a number; got '{bound}'.",
+            )
+            for bound in ("high", "nan", "-inf")
         ),
         *(
             (

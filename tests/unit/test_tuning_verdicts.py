@@ -52,9 +52,10 @@ OUTCOMES = [
         "None of 2 candidates keeps to the constraints; the nearest is beyond peak_u <= 3 by 10 %.",
     ),
     (
-        (broken(0.5, 0.0, WITHOUT, kp=10.0),), {"limits": ("a <= 1", "b <= 2", "c <= 3")}, "bad",
-        "None of 1 candidates keeps to the constraints; the nearest is beyond a <= 1 by 50 %, c <= "
-        "3, which has no value.",
+        (broken(0.5, 0.0, WITHOUT, 0.02, kp=10.0),),
+        {"limits": ("work <= 1", "peak_u <= 2", "effort <= 3", "worst_margin >= 0"), "plants": 2},
+        "bad", "None of 1 candidates keeps to the constraints on all 2 plants; the nearest is "
+        "beyond work <= 1 by 50 %, effort <= 3, which has no value, worst_margin >= 0 by 0.02.",
     ),
     (
         (trial(1.0), trial(2.0, 20.0)), {}, "note",

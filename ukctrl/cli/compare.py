@@ -87,6 +87,7 @@ def compare(
     equal: Equal = None,
     tune: Tune = None,
     cost: options.CostOption = None,
+    subject_to: options.SubjectTo = None,
     over: options.Over = None,
     searches: options.Searches = None,
     ensemble: options.Ensemble = None,
@@ -116,6 +117,7 @@ def compare(
     entries = [_entry(text, scenario) for text in controllers]
     levels, factors = _levels(mismatch), tuple(map(Factor.parse, vary or []))
     about_tuning = {"cost": cost, "over": None if front else over, "searches": searches}
+    about_tuning |= {"subject-to": subject_to}
     plants = _plants(ensemble, levels, factors)
     budget = _budget(tune, plants, {**about_tuning, "ensemble": ensemble})
     fronts = _front(front, over, points)
@@ -252,6 +254,7 @@ def _budget(tune: int | None, plants: Plants, given: Mapping[str, Any]) -> Budge
     return Budget(
         simulations=tune,
         cost=given["cost"] or "rms_phi",
+        subject_to=tuple(given["subject-to"] or ()),
         over=ranges_of(given["over"]),
         in_terms=GAINS not in (given["over"] or ()),
         plants=plants,

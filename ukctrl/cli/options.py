@@ -40,6 +40,14 @@ CostOption = Annotated[
         help='What tuning makes small: rms_phi (the default), or "rms_phi + 0.01*effort".',
     ),
 ]
+SubjectTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject-to",
+        metavar="METRIC<=NUMBER",
+        help='A constraint, such as "peak_u <= 40" or "worst_margin.wall >= 0".',
+    ),
+]
 Over = Annotated[
     list[str] | None,
     typer.Option(

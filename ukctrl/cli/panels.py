@@ -20,7 +20,7 @@ PANELS: dict[str, dict[str, str]] = {
     "check": {"Reach": "reach over"},
     "compare": {
         "How often": "repeats mismatch vary jobs cluster",
-        "Tuning before": "tune cost searches ensemble",
+        "Tuning before": "tune cost subject_to searches ensemble",
         "Fronts": "front points",
         "Both": "over",
     },

@@ -28,8 +28,8 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         "--require",
-        metavar="METRIC=MAX",
-        help="What a sample must keep to succeed: rms_phi=1e-3; give several.",
+        metavar="METRIC=NUMBER",
+        help="What a sample must keep to succeed: rms_phi=1e-3, worst_margin.wall=0; give several.",
     ),
 ]
 MapOption = Annotated[
@@ -109,7 +109,7 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
     """Read what `--require` says.
 
     Raises:
-        InputError: It is not METRIC=MAX.
+        InputError: It is not METRIC=NUMBER.
     """
     from ukctrl.core.files.table_paths import parse_number
 
@@ -118,7 +118,9 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
         name, _, given = (part.strip() for part in text.partition("="))
         value = parse_number(given)
         if not name or value is None:
-            raise InputError(f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.")
+            raise InputError(
+                f"--require must be METRIC=NUMBER, such as rms_phi=1e-3; got '{text}'."
+            )
         if name in limits:
             raise InputError(f"--require gives '{name}' two limits.")
         limits[name] = value

@@ -27,12 +27,6 @@ HELD_OUT = 8
 MISMATCH = 0.1
 """Of the plants of an ensemble where nobody says how they differ."""
 
-SubjectTo = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--subject-to", metavar="METRIC<=NUMBER", help='A constraint, such as "peak_u <= 40".'
-    ),
-]
 Simulations = Annotated[
     int, typer.Option("--budget", "-n", metavar="N", help="Simulations that may be spent.")
 ]
@@ -84,7 +78,7 @@ def tune(
     changes: options.Set = None,
     over: options.Over = None,
     cost: options.CostOption = None,
-    subject_to: SubjectTo = None,
+    subject_to: options.SubjectTo = None,
     simulations: Simulations = BUDGET,
     method: Method = "simplex",
     ensemble: options.Ensemble = None,

@@ -140,7 +140,8 @@ SHORT = 150
 
 def first_sentence(text: str) -> tuple[str, str]:
     """Return the first sentence of a long text, and the rest; all of it where it is short."""
-    end = re.search(r"[.:;] (?=[A-Z'(])", text) if len(text) > SHORT else None
+    # A colon behind a name only says of whom the sentence is.
+    end = re.search(r"(?:[.;]|(?<!'):) (?=[A-Z'(])", text) if len(text) > SHORT else None
     if end is None:
         return text, ""
     head, rest = text[: end.start()], text[end.end() :]

@@ -34,7 +34,7 @@ class Spread(NamedTuple):
     high: float
     median: float
     worst: float
-    """The largest: less of every metric is better."""
+    """The largest."""
 
 
 class Difference(NamedTuple):

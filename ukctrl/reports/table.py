@@ -12,6 +12,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import sentence
 from ukctrl.simulation.result.metrics import METRICS
 
@@ -74,6 +75,13 @@ def meaning(metric: str) -> str:
     """Return what a metric is, in a sentence for a page; of no metric, that it is the cost."""
     known = METRICS.get(metric.partition(".")[0])
     return sentence(known.description.replace("`", "")) if known else "The cost."
+
+
+def better(table: Table) -> str:
+    """Return in a sentence whether less is better of the metrics that begin the rows of a table."""
+    names = {row[0].text.partition(".")[0] for row in table.rows}
+    margins = [name for name in METRICS if name in names and METRICS[name].more_is_better]
+    return f"Lower is better{f', of {quoted(margins)} higher' if margins else ' throughout'}."
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

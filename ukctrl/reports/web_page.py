@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ukctrl.core.number_text import first_sentence
 from ukctrl.reports.plot import files
+from ukctrl.reports.table import better
 from ukctrl.simulation.result.plain_files import folder_for, write_atomically
 from ukctrl.simulation.result.run_id import marked, run_id_of
 
@@ -177,7 +178,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["first_sentence"] = first_sentence
+    environment.filters |= {"first_sentence": first_sentence, "better": better}
     return environment
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tables import run
+from tables import block, run
 
 from ukctrl import record
 
@@ -22,3 +22,5 @@ def draw(folder: Path) -> None:
     """Film the runs."""
     for name, of in FILMS.items():
         record(run(of), folder / f"contacts-that-push-{name}.webp", fps=RATE, size=SIZE)
+    path = folder / "contacts-that-push-block.webp"
+    record(block(), path, fps=2.0 * RATE, size=SIZE, speed=0.5, show=["reactions"])

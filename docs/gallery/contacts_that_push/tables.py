@@ -72,6 +72,21 @@ def free_friction() -> str:
     return f"{bound.metric('needed_friction'):.2f}"
 
 
+@functools.cache
+def block() -> Result:
+    """Return the run of a hand that pushes a block."""
+    return simulate(Scenario.load(HERE / "push-block.toml"))
+
+
+def slid() -> str:
+    """Return how far the block slides on once the hand has left it."""
+    result = block()
+    left = max(t for t, contact, what in result.provenance["contacts"]["first"]
+               if (contact, what) == ("hand", "opens"))  # fmt: skip
+    x = result["q"][:, result.labels.coordinates.index("block_x")]
+    return f"{1e3 * (x[-1] - np.interp(left, result.time, x)):.0f} mm"
+
+
 TABLES = {"runs": runs}
-FACTS = {"place": place, "tilt": tilt, "free-friction": free_friction}
+FACTS = {"place": place, "tilt": tilt, "free-friction": free_friction, "slid": slid}
 SLOW = True

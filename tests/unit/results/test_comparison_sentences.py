@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
 from types import SimpleNamespace
 
@@ -68,6 +69,25 @@ OVERALL = [
 @pytest.mark.parametrize(("every", "rows", "beliefs", "level", "text"), OVERALL)
 def test_who_is_best_in_all(every, rows, beliefs, level, text):
     assert words.overall(rows, every, beliefs) == Verdict(level, "overall", text)
+
+
+def test_who_crossed_a_limit_in_some_repeats_is_not_ranked():
+    every = runs(a=["completed"] * 3, b=["completed"] * 3, c=["completed"] * 3)
+    beyond = {"limits_crossed": 2.0, "limits_crossed.wall": 2.0, "worst_margin.wall": -0.02}
+    every["b"][1:] = [dc.replace(run, metrics=beyond) for run in every["b"][1:]]
+    rows = [row({}, ("a",)), row({}, ("a",), "worst_margin.wall")]
+    rows[0] = row({"a": 1e-3, "b": 1e-4, "c": 2e-3}, ("a",))
+    every["c"][0] = dc.replace(every["c"][0], metrics={"task_given_up": 0.5})
+    assert words.overall(rows, every, {}).text == (
+        "Smallest error (rms): 'a', 1 mm; 'c' has 2 times as much. Least effort: not known. 'c' "
+        "gave up some of the task for limits. Not ranked: 'b' (crossed 'wall' by 20 mm in 2 of 3 "
+        "repeats)."
+    )
+
+
+def test_of_a_margin_the_highest_is_best():
+    margins = row({"a": 1e-3, "b": 5e-4}, ("a",), "worst_margin.wall")
+    assert words.about(margins, BOTH).text == "Highest: 'a', 1 mm; 'b' has 500 µm."
 
 
 def test_who_is_not_ranked_and_why():
@@ -263,6 +283,7 @@ def tuned(at_border=(), trials=4, gains=("kp",), searches=1):
     """Return a search, as far as sentences look at it."""
     return SimpleNamespace(
         borders=at_border,
+        limits=(),
         trials=[None] * trials,
         gains=gains,
         cost="rms_phi",
@@ -399,3 +420,14 @@ def test_motors_that_differ_are_found_on_the_runs(motors):
     )  # fmt: skip
     assert limits(*of([1.0, math.inf], [1.0, math.inf])) == ("limits", True, "u0 1 N·m")
     assert limits(*of([0.0, math.inf], [0.0, math.inf])) == ("limits", True, "none known")
+
+
+def test_of_margins_higher_is_better_and_a_name_alone_is_no_sentence():
+    from ukctrl.core.number_text import first_sentence
+    from ukctrl.reports.table import Column, Table, better
+
+    table = Table.of([Column("metric")], [["rms_phi"], ["worst_margin.wall"]])
+    assert better(table) == "Lower is better, of 'worst_margin' higher."
+    assert better(Table.of([Column("metric")], [["rms_phi"]])) == "Lower is better throughout."
+    first = f"'light': 'wall' was crossed{' by much' * 20}."
+    assert first_sentence(f"{first} Others held.") == (first, "Others held.")

@@ -323,3 +323,19 @@ def test_an_input_at_a_limit_that_the_allocation_keeps_is_saturated(motors):
     np.testing.assert_allclose(kept.metric("saturated_fraction"), 0.25, atol=5e-4)
     verdict = next(each for each in judge(kept) if each.subject == "limits")
     assert "Some input is at a limit that the allocation keeps during 25" in verdict.text
+
+
+def test_limits_are_crossed_where_more_than_rounding_is_lacking():
+    kept = np.array([[0.5, 2e-6, 1e-3], [-2e-6, -0.5e-6, -0.5e-3], [np.nan, 1.0, 2.0]])
+    result = Result.build(
+        time=[0.0, 1.0, 2.0], samples={"keep": kept}, status="completed",
+        labels=Labels(
+            keep_rows=["wall", "joint", "foot"], keep_row_units=["m", "rad", "N"],
+            keep_row_blocks=["wall", "ends", "ends"], keep_row_missed_units=["m", "rad", "N"],
+        ),
+    )  # fmt: skip
+    assert result.metric("limits_crossed") == result.metric("limits_crossed.wall") == 1.0
+    assert result.metric("limits_crossed.ends") == 0.0
+    assert result.metric("worst_margin.ends") == -0.5e-3
+    assert not metrics.less_is_better("worst_margin.wall")
+    assert metrics.less_is_better("limits_crossed.wall")

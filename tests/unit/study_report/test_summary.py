@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
 
 import numpy as np
@@ -41,6 +42,20 @@ def test_a_failed_sample_is_the_worst_of_all(runs_of):
     assert found.percentile(0.95).value == math.inf
     assert found.worst == 89.0
     assert found.mean == 44.5
+
+
+def test_of_a_margin_the_least_is_the_worst_and_a_failed_sample_is_worse(runs_of):
+    y = np.arange(100.0)
+    runs = runs_of(one(y), y, "random", failed=y < 10.0)
+    runs = dc.replace(runs, metrics={"worst_margin": y})
+    found = summarise(runs, "worst_margin")
+    assert (found.best, found.worst, found.mean) == (99.0, 10.0, 54.5)
+    assert found.worst_sample == 10
+    assert found.percentile(0.5).value == 49.5
+    assert found.percentile(0.95).value == -math.inf
+    low, high = found.percentile(0.5)[1:]
+    assert low < 49.5 < high
+    np.testing.assert_array_equal(runs.merit("worst_margin")[8:12], [math.inf] * 2 + [-10.0, -11.0])
 
 
 def test_a_completed_sample_without_the_metric_counts_as_worst(runs_of):

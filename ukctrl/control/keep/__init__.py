@@ -18,7 +18,7 @@ from ukctrl.control.keep.contact_forces import ContactForces
 from ukctrl.control.keep.dexterity import KeepManipulability
 from ukctrl.control.keep.formula import KeepExpression
 from ukctrl.control.keep.joint_limits import JointLimits
-from ukctrl.control.keep.keep import Keep, Kept, Side
+from ukctrl.control.keep.keep import Keep, Kept, Side, Sight, Solid
 from ukctrl.control.keep.regions import KeepBox, KeepCylinder, KeepHalfSpace, KeepSphere
 from ukctrl.core.kinds import any_of, kinds
 
@@ -45,4 +45,6 @@ __all__ = [
     "KeepTilt",
     "Kept",
     "Side",
+    "Sight",
+    "Solid",
 ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import model_validator
 
-from ukctrl.control.keep.keep import Keep, Kept, only
+from ukctrl.control.keep.keep import Keep, Kept, Sight, Solid, only
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Length, spec
 from ukctrl.mechanics.constraints.regions import AwayFrom
+from ukctrl.robot.look import meshes
 
 
 @spec
@@ -42,3 +44,7 @@ class KeepDistance(Keep):
         near = self.at_least is None
         row = AwayFrom(frame=second, other=first, radius=radius, inside=near)
         return only(block, row, self.margin, -1.0 if near else 1.0)
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        ball = meshes.sphere(self.at_least or self.at_most or 1.0)
+        return (Solid(self.frames[0], ball, "barred" if self.at_least else "free"),)

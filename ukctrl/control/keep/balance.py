@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control.keep.keep import Keep, Kept, Side, only
+from ukctrl.control.keep.keep import MASS, WORLD, Keep, Kept, Side, Sight, Solid, only
 from ukctrl.control.keep.regions import Direction
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
@@ -16,6 +17,8 @@ from ukctrl.core.fields import Listed, Number, Radians, Text, spec
 from ukctrl.mechanics.constraints.constraint import FrameProbe
 from ukctrl.mechanics.constraints.regions import BesidePlanes
 from ukctrl.mechanics.constraints.tilt import Leaning
+from ukctrl.robot.look import meshes
+from ukctrl.robot.look.rotations import towards
 
 Corner = Annotated[tuple[Number, Number], Listed(2, 2)]
 FLAT = 1e-9
@@ -56,6 +59,17 @@ class KeepSupport(Keep):
             for i, (n, corner) in enumerate(zip(inward, corners, strict=True))
         )
         return Kept(self.name or "support", row, tuple(sides))
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        snapshot = sight.task.robot.snapshot(sight.task.q, None, sight.task.start)
+        feet, mass = self.feet or (), snapshot.com().position
+        low = min((snapshot.frame(foot).position[2] for foot in feet), default=0.0)
+        corners, thick = hull(self._corners(sight.task)), 0.004 * sight.size
+        yield Solid(WORLD, meshes.plate(corners, 1e-6, low, low + thick), "free")
+        ball = meshes.sphere(6.0 * thick)
+        plumb = meshes.cylinder(0.8 * thick, low - mass[2], 0.0)
+        below = meshes.sphere(2.5 * thick).moved(np.eye(3), np.array([0.0, 0.0, low - mass[2]]))
+        yield Solid(MASS, meshes.together([ball, plumb, below]), "mark", axes=WORLD)
 
     def _corners(self, task: Task) -> Matrix:
         if self.feet is None:
@@ -125,3 +139,13 @@ class KeepTilt(Keep):
             frame=self.frame, axis=self.axis, direction=self.direction, angle=self.at_most
         )
         return only(self.name or self.frame, row, self.margin, unit="rad")
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        height, angle = 0.25 * sight.size, self.at_most
+        needle = meshes.cylinder(0.004 * sight.size, 0.0, height * np.cos(min(angle, 1.0)))
+        yield Solid(self.frame, needle.moved(towards(np.array(self.axis)), np.zeros(3)), "mark")
+        if angle < 1.5:  # a wider cone is nearly a plane, or beyond
+            rim = height * np.cos(angle), height * np.sin(angle)
+            cone = meshes.turned([(0.0, 0.0), rim[::-1]])
+            cone = cone.moved(towards(np.array(self.direction)), np.zeros(3))
+            yield Solid(self.frame, cone, "free", axes=WORLD)

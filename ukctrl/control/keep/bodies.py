@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
-from ukctrl.control.keep.keep import Keep, Kept, Side
+import numpy as np
+
+from ukctrl.control.keep.keep import WORLD, Keep, Kept, Side, Sight, Solid
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import NonNegative, spec
 from ukctrl.mechanics.constraints.capsules import BetweenCapsules, Capsule
+from ukctrl.robot.look import meshes
 
 
 @spec
@@ -37,3 +41,16 @@ class KeepClearance(Keep):
             Side(name, "m", k, 1.0, 0.0, margin=self.margin) for k, name in enumerate(row.parts)
         )
         return Kept(block, row, tuple(sides))
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        for given in self.capsules:
+            capsule = given.on(sight.task.robot)
+            begin, end = np.array(capsule.start), np.array(capsule.end or capsule.start)
+            radius = max(capsule.radius or 0.0, THIN * sight.size)
+            long = meshes.rod(begin, end, radius) if capsule.long else None
+            body = long or meshes.sphere(radius).moved(np.eye(3), begin)
+            yield Solid(capsule.frame, body, "barred" if capsule.frame == WORLD else "mark")
+
+
+THIN = 0.004
+"""Radius of a segment without one, as a fraction of the scene."""

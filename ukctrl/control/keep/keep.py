@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator
 
 from ukctrl.control.task import Task
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, NonNegative, Seconds, spec
 from ukctrl.mechanics.constraints.constraint import Constraint
+from ukctrl.robot.look.meshes import Mesh
 
 Degree = Literal[0, 1, 2]
+WORLD, MASS = "world", ""
+"""What carries a solid that stays where it is, and one that goes with the centre of mass."""
+
+
+class Solid(NamedTuple):
+    """A shape by which a viewer sees what is kept."""
+
+    carrier: str
+    """Frame that carries it, `WORLD` or `MASS`."""
+    mesh: Mesh
+    """In the carrier's axes [m]."""
+    role: Literal["free", "barred", "mark"]
+    """What is kept stays inside of it, or outside; or it is itself what is kept."""
+    axes: str | None = None
+    """Frame whose axes it has instead of the carrier's; `WORLD`: it is not turned."""
+
+
+class Sight(NamedTuple):
+    """Where something is to be seen."""
+
+    task: Task
+    """The robot and its start."""
+    size: float
+    """How large the scene is [m]."""
+    middle: Callable[[str], Vector]
+    """Gives the middle of the way of a frame, shape ``(3,)`` [m]."""
 
 
 class Side(NamedTuple):
@@ -111,6 +139,10 @@ class Keep(abc.ABC):
 
     def doubts(self, task: Task) -> Iterable[str]:
         """Return what is worth knowing before a run of what can be kept, and for `check` to say."""
+        return ()
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        """Return the shapes by which a viewer sees it; none of what has no place in space."""
         return ()
 
     @abc.abstractmethod

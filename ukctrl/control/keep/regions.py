@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.keep.keep import Keep, Kept, Side, only
+from ukctrl.control.keep.keep import WORLD, Keep, Kept, Side, Sight, Solid, only
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Angles3, Length, Listed, Position, Vec3, spec
 from ukctrl.mechanics.constraints.regions import AwayFrom, BesideBox, BesidePlanes
 from ukctrl.mechanics.reference.rotations import from_rpy
+from ukctrl.robot.look import meshes
+from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.look.rotations import towards
 
 Edges = Annotated[tuple[Length, Length, Length], Listed(3, 3)]
 Stay = Literal["inside", "outside"]
@@ -57,6 +61,13 @@ class KeepHalfSpace(Keep):
         row = BesidePlanes(frame=self.frame, centre=self.point, normals=(self.normal,))
         return only(self.name or self.frame, row, self.margin)
 
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        normal, thick = np.array(self.normal), THIN * sight.size
+        near = sight.middle(self.frame)
+        at = near - ((near - np.array(self.point)) @ normal) * normal
+        wall = meshes.box(WALL * sight.size, WALL * sight.size, thick)
+        return (_barred(wall.moved(towards(normal), at - 0.5 * thick * normal)),)
+
 
 @spec
 class KeepSphere(Keep):
@@ -80,6 +91,10 @@ class KeepSphere(Keep):
         inside = self.stay == "inside"
         row = AwayFrom(frame=self.frame, centre=self.center, radius=self.radius, inside=inside)
         return only(self.name or self.frame, row, self.margin, -1.0 if inside else 1.0)
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        ball = meshes.sphere(self.radius).moved(np.eye(3), np.array(self.center))
+        return (_barred(ball, self.stay),)
 
 
 @spec
@@ -107,6 +122,13 @@ class KeepCylinder(Keep):
             frame=self.frame, centre=self.center, radius=self.radius, along=across, inside=inside
         )
         return only(self.name or self.frame, row, self.margin, -1.0 if inside else 1.0)
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        axis, center, half = np.array(self.axis), np.array(self.center), 0.5 * WALL * sight.size
+        along = float((sight.middle(self.frame) - center) @ axis)
+        low, high, r = along - half, along + half, self.radius
+        tube = meshes.turned([(0.0, low), (r, low), (r, high), (0.0, high)], around=72)
+        return (_barred(tube.moved(towards(axis), center), self.stay),)
 
 
 @spec
@@ -140,3 +162,15 @@ class KeepBox(Keep):
             for end, sign in (("low", 1.0), ("high", -1.0))
         )
         return Kept(block, planes, tuple(sides))
+
+    def solids(self, sight: Sight) -> Iterable[Solid]:
+        body = meshes.box(*self.size).moved(from_rpy(self.rpy), np.array(self.center))
+        return (_barred(body, self.stay),)
+
+
+WALL, THIN = 0.7, 0.004
+"""How wide what has no end is drawn, and how thick a plane, as fractions of the scene."""
+
+
+def _barred(mesh: Mesh, stay: Stay = "outside") -> Solid:
+    return Solid(WORLD, mesh, "free" if stay == "inside" else "barred")

@@ -46,6 +46,7 @@ def arrows(robot: Robot, samples: Samples, picked: Indices) -> tuple[Arrow, ...]
     tails, vectors = np.empty((2, len(aims), len(t), 3))
     rest = np.zeros(robot.nv)
     limited = measures.at_limit(samples)[picked]
+    slides = {force.block: force.slides[picked] for force in measures.ground_forces(samples)}
     for k in range(len(t)):
         snapshot.move(q[k], rest, float(t[k]))
         for i, (_, aim) in enumerate(aims):
@@ -57,7 +58,7 @@ def arrows(robot: Robot, samples: Samples, picked: Indices) -> tuple[Arrow, ...]
             vector=vectors[i],
             unit=unit,
             group="reactions" if kind else "inputs",
-            **({} if kind else {"limited": _limited(robot, name, limited)}),
+            limited=slides.get(name, np.zeros(1, bool)) if kind else _limited(robot, name, limited),
         )
         for i, ((name, unit, kind), _) in enumerate(aims)
         if np.abs(np.nan_to_num(vectors[i])).max(initial=0.0) > 0.0
@@ -191,6 +192,8 @@ def _at_ground(table: Mapping[str, Any], axes: list[int], force: Array) -> Aim:
 
     def aim(s: Snapshot, k: int) -> tuple[Vector, Vector]:
         frame = s.frame(table["frame"])
+        if table.get("on") is not None:
+            return frame.position, s.frame(table["on"]).rotation[:, axes] @ force[k]
         if table["kind"] == "contact":
             return frame.position, np.vstack([tangents(normal), normal])[axes].T @ force[k]
         heading = np.cross(frame.rotation @ axle, normal)

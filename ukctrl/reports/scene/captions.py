@@ -61,10 +61,14 @@ def words(painter: Painter, time: float, clock: str) -> list[Word]:
     named = {actor.name: actor.color for actor in scene.actors if actor.color}
     named |= {group: arrow_shapes.COLORS[group] for group in painter.show}
     pushing = [arrow for arrow in scene.arrows if arrow.group in painter.show]
-    bound = [arrow.name for arrow in pushing if arrow.is_limited(time, scene.time)]
-    if bound:
-        text = _fitting(f"at its limit: {', '.join(bound)}", size, 0.6 * width)
-        found.append(Word(text, width - edge, height - edge, size, style.ALERT, "rs"))
+    up = 0.0
+    for group, is_said in (("inputs", "at its limit"), ("reactions", "slides")):
+        own = [arrow for arrow in pushing if arrow.group == group]
+        bound = [arrow.name for arrow in own if arrow.is_limited(time, scene.time)]
+        if bound:
+            text = _fitting(f"{is_said}: {', '.join(bound)}", size, 0.6 * width)
+            found.append(Word(text, width - edge, height - edge - up, size, style.ALERT, "rs"))
+            up += 1.35 * size
     for row, (name, color) in enumerate(list(named.items())[:MOST_NAMES]):
         at = edge + (row + 1.6) * 1.35 * size
         text = _fitting(f"● {name}", 0.9 * size, 0.5 * width)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
+import functools
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.arrows import arrows
 from ukctrl.reports.scene.from_robot import gravity_of, of_robot
+from ukctrl.reports.scene.kept import kept
 from ukctrl.reports.scene.payloads import payloads
 from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
 from ukctrl.reports.scene.stands import standing
@@ -81,6 +84,7 @@ def of_results(
     curves: list[Curve] = []
     pushes: tuple[Arrow, ...] = ()
     gravity: Vector | None = None
+    keeps: Callable[[float], Iterable[Actor]] | None = None
     for place, (name, result) in enumerate(shown.items()):
         color = "" if alone else style.PALETTE[place % len(style.PALETTE)]
         body, at = bodies[name], _samples_at(result, time)
@@ -90,6 +94,8 @@ def of_results(
             actor = dc.replace(actor, opacity=1.0 if alone else SEVERAL)
             actors.append(actor)
             gravity = gravity_of(robot) if gravity is None else gravity
+            if len(actors) == 1:  # all keep the same
+                keeps = functools.partial(_kept, result, robot, at)
             if alone:
                 actors += cast.ghost(result, robot, look, actor, at)
                 actors += payloads(result, robot, time, _course(result, robot))
@@ -99,13 +105,19 @@ def of_results(
         return None
     curves = curves or [way for actor in actors for way in ways(actor)]
     low, high = extent.box(actors, curves)
-    size = float((high - low).max())
     bodies_shown = [actor for actor in actors if actor.name != "payload"]
     ground = extent.floor(gravity, low, high, bodies_shown)
+    limits = list(keeps(float((high - low).max()))) if keeps is not None else []
+    if limits:
+        low, high = extent.box([*actors, *limits], curves)
+    size = float((high - low).max())
     return Scene(
         title=longest.title,
         time=time,
-        actors=tuple(standing(_seen_from_afar(actor, size), ground) for actor in actors),
+        actors=(
+            *(standing(_seen_from_afar(actor, size), ground) for actor in actors),
+            *limits,
+        ),
         curves=tuple(curves),
         arrows=pushes,
         low=low,
@@ -223,6 +235,11 @@ def _actor(result: Result, robot: Robot, look: Look, at: Indices, name: str, col
     return Actor(
         name=name or robot.name, look=look, poses=poses, color=color, group=name or "robot"
     )
+
+
+def _kept(result: Result, robot: Robot, at: Indices, size: float) -> Iterator[Actor]:
+    with contextlib.suppress(UkctrlError):  # such as of a frame that is gone
+        yield from kept(result, robot, _configurations(result, robot, at), at, size)
 
 
 def _seen_from_afar(actor: Actor, size: float) -> Actor:

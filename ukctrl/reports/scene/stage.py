@@ -26,7 +26,7 @@ class Actor:
     opacity: float = 1.0
     """From 0 to 1: of all its parts."""
     group: str = "robot"
-    """What a viewer can hide at once: ``robot``, ``believed``, or a controller."""
+    """What a viewer can hide at once: ``robot``, ``believed``, ``limits``, or a controller."""
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,10 +54,11 @@ class Arrow:
     unit: str
     group: Literal["inputs", "reactions"]
     limited: NDArray[np.bool_] = dc.field(default_factory=lambda: np.zeros(1, bool))
-    """When its input is at its limit, shape ``(n,)``; of one entry where it never is."""
+    """When its input is at its limit, or its contact slides, shape ``(n,)``; of one entry where it
+    never does."""
 
     def is_limited(self, time: float, times: Vector) -> bool:
-        """Tell whether its input is at its limit at a time [s], of the scene's times."""
+        """Tell whether it is at its limit at a time [s], of the scene's times."""
         before = int(np.searchsorted(times, time, side="right")) - 1
         return bool(self.limited[min(max(before, 0), len(self.limited) - 1)])
 

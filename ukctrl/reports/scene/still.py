@@ -39,6 +39,8 @@ def still(scene: Scene, moment: int = -1) -> str:
         poses = type(actor.poses)(*(array[moment][None] for array in actor.poses))
         for part in [part for part in actor.look.parts if usable(part)][:MOST_PARTS]:
             points = extent.placed(part.mesh.vertices, poses, part.carrier)[0]
+            if not np.isfinite(points).all():  # a cone of a contact that is open
+                continue
             fill = _paint(actor.color or part.color)
             opacity = actor.opacity * part.opacity
             depth = float((points @ toward).mean())

@@ -116,11 +116,12 @@
     return () => act(box.checked);
   };
   const groups = new Map();
-  for (const { group, parts } of head.actors) if (group !== "robot" && group !== "believed") groups.set(group, parts.length ? parts[0][2] : "");
+  for (const { group, parts } of head.actors) if (!["robot", "believed", "limits"].includes(group)) groups.set(group, parts.length ? parts[0][2] : "");
   for (const { group, color, kind } of head.curves) if (kind === "trail" && group !== "robot" && !groups.get(group)) groups.set(group, color);
   const started = [...groups].map(([group, color]) => offer(group, group, color, true));
   const ghost = head.actors.find(({ group }) => group === "believed");
   if (ghost) started.push(offer(ghost.name, "believed", ghost.parts.length ? ghost.parts[0][2] : "", true));
+  if (head.actors.some(({ group }) => group === "limits")) started.push(offer("limits", "limits", "", true));
   if (head.curves.length) started.push(offer("trail", "trail", "", true));
   if (head.curves.some(({ kind }) => kind === "reference")) started.push(offer("reference", "reference", "", true));
   if (head.arrows.some(({ group }) => group === "inputs")) started.push(offer("inputs", "inputs", "", false));

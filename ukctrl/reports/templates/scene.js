@@ -112,7 +112,7 @@ const openScene = (() => {
       }
       this.batches = [...alike.values()].map(({ mesh, color, opacity, carriers }) => {
         // Robots that stand in the same place: the first is in front.
-        const offset = { polygonOffset: order > 0, polygonOffsetFactor: order, polygonOffsetUnits: 4 * order };
+        const offset = { polygonOffset: order > 0, polygonOffsetFactor: order, polygonOffsetUnits: 4 * order, depthWrite: entry.group !== "limits" };
         const material = matte(color || "--robot", opacity, offset);
         const batch = new InstancedMesh(meshes[mesh], material, carriers.length);
         batch.frustumCulled = false;
@@ -322,7 +322,7 @@ const openScene = (() => {
       ask();
     };
     // Compared robots, which may stand in the same place, beside each other: how far a group moves.
-    const groups = [...new Set(actors.map((each) => each.entry.group))].filter((group) => group !== "believed");
+    const groups = [...new Set(actors.map((each) => each.entry.group))].filter((group) => !["believed", "limits"].includes(group));
     let apart = false;
     const aside = (k) => up.clone().cross(new Vector3(...head.view)).setLength(apart && k >= 0 ? (k - (groups.length - 1) / 2) * 1.1 * reach : 0);
     const spread = (on) => {

@@ -214,7 +214,9 @@ class _Shown:
         at = poses_at(actor.poses, np.array([k]), np.array([share]))
         position, turn, stretch = (array[0] for array in at)
         for c, frame in enumerate(self.frames):
-            frame.position, frame.wxyz = position[c], turn[c]
+            frame.visible = bool(np.isfinite(position[c]).all())
+            if frame.visible:
+                frame.position, frame.wxyz = position[c], turn[c]
         for c, body in self.bodies:
             if stretch[c] != self._stretch[c]:
                 body.scale = (1.0, 1.0, max(float(stretch[c]), 1e-6))

@@ -17,7 +17,7 @@ FRAME: Final = 1.0 / 30.0
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 LENGTH: Final = 20.0
 """At the speed that is chosen first a motion takes no longer than this [s]."""
-LABELS = {"believed": "ghost", "reference": "reference", "names": "names", "frames": "axes"}
+LABELS = {"believed": "ghost", "frames": "axes"}
 
 
 class Timeline:

@@ -185,7 +185,7 @@ class RobotLook(Look):
         """Return the position and the orientation of what stands on a carrier of a joint."""
         anchor = carrier.anchor
         at = anchor.translation + values[:, :3] @ anchor.rotation.T
-        turn = np.broadcast_to(_of_matrix(anchor.rotation), (len(at), 4))
+        turn = np.broadcast_to(rotations.quaternions(anchor.rotation), (len(at), 4))
         if carrier.rpy != NOWHERE:
             turn = rotations.product(turn, rotations.of_rpy(values[:, 3:]))
         if anchor.joint == 0:
@@ -197,13 +197,3 @@ class RobotLook(Look):
     @cached_property
     def _row(self) -> dict[int, int]:
         return {int(joint): row for row, joint in enumerate(self.joints)}
-
-
-def _of_matrix(rotation: Matrix) -> Vector:
-    """Return the quaternion ``w x y z`` of a rotation."""
-    if np.array_equal(rotation, WORLD.rotation):
-        return np.array([1.0, 0.0, 0.0, 0.0])
-    from scipy.spatial.transform import Rotation
-
-    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
-    return np.array([w, x, y, z])

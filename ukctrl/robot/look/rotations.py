@@ -44,6 +44,16 @@ def matrix(quaternion: Array) -> Matrix:
     return np.stack([rotated(quaternion, axis) for axis in np.eye(3)], axis=1)
 
 
+def quaternions(rotation: Array) -> Array:
+    """Return the quaternions of rotations, shape ``(..., 3, 3)``."""
+    if np.array_equal(rotation, np.eye(3)):
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    from scipy.spatial.transform import Rotation
+
+    turns: Array = Rotation.from_matrix(rotation.reshape(-1, 3, 3)).as_quat()
+    return np.roll(turns, 1, axis=-1).reshape(*rotation.shape[:-2], 4)
+
+
 def rpy_matrix(rpy: Array) -> Matrix:
     """Return the rotation of roll, pitch and yaw about fixed axes [rad]."""
     return matrix(of_rpy(np.asarray(rpy, dtype=np.float64)))

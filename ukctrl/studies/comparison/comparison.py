@@ -31,6 +31,7 @@ from ukctrl.studies.comparison.ranking import (
     completed_names,
     decided,
     rank,
+    ranked_names,
     robustness,
 )
 from ukctrl.studies.tuning import Tuning
@@ -131,8 +132,13 @@ class Comparison(Shown):
 
     @property
     def completed(self) -> tuple[str, ...]:
-        """The controllers that are ranked: those whose every run completed."""
+        """The controllers whose every run completed."""
         return completed_names(self.runs)
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The controllers that are ranked: those of them that crossed no limit, where there are."""
+        return ranked_names(self.runs)
 
     @functools.cached_property
     def rows(self) -> tuple[Row, ...]:

@@ -68,7 +68,7 @@ def _points(comparison: Comparison) -> dict[str, Point]:
             error.values[name],
             (effort.spreads[name].low, effort.spreads[name].high),
             (error.spreads[name].low, error.spreads[name].high),
-            "" if name in comparison.completed else _note(comparison, name),
+            "" if name in comparison.ranked else _note(comparison, name),
         )
         for name in comparison.results
     }
@@ -76,6 +76,8 @@ def _points(comparison: Comparison) -> dict[str, Point]:
 
 def _note(comparison: Comparison, name: str) -> str:
     every = comparison.runs[name]
+    if name in comparison.completed:
+        return "crossed a limit"
     if len(every) < 2:
         return comparison.results[name].status
     return f"{sum(run.completed for run in every)} of {len(every)}"

@@ -21,8 +21,17 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
             over repeats but for the error; numbers then have a digit more.
     """
     digits = 4 if short else 3
-    blocks = not short and len(comparison.first.labels.blocks) > 1
-    known = [row for row in comparison.rows if row.known and (blocks or "." not in row.metric)]
+    alone = len(comparison.first.labels.blocks) < 2  # whose metrics are those of all rows
+    kept = comparison.first.labels.keep_blocks
+    known = [
+        row
+        for row in comparison.rows
+        if row.known
+        and (
+            "." not in row.metric
+            or not (short or (alone and row.metric.partition(".")[2] not in kept))
+        )
+    ]
     order = list(dict.fromkeys(row.metric.partition(".")[0] for row in known))
     shown = sorted(known, key=lambda row: order.index(row.metric.partition(".")[0]))
     names = list(comparison.results)
@@ -119,7 +128,7 @@ def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: b
     """Return a value with its interval; the median and the worst below it, where asked for."""
     value, over = row.values[name], row.spreads[name]
     runs = len({run.repeat for run in comparison.runs[name]})
-    ranked = name in comparison.completed
+    ranked = name in comparison.ranked
     half = over.high - over.mean
     text = plus_minus(value, half) if math.isfinite(half) else number(value, digits)
     if row.metric.partition(".")[0] == "settling_time" and math.isnan(value):

@@ -22,28 +22,52 @@ from ukctrl.studies.comparison.fairness import (
     Fact,
     belief_alone_differs,
 )
-from ukctrl.studies.comparison.ranking import TIE_RTOL, Robustness, Row, completed_names, rounding
+from ukctrl.studies.comparison.ranking import (
+    TIE_RTOL,
+    Robustness,
+    Row,
+    completed_names,
+    crossed,
+    ranked_names,
+    rounding,
+)
 from ukctrl.studies.tuning import Tuning
+from ukctrl.studies.tuning.tuning_verdicts import broken
 
 Runs = Mapping[str, Sequence[Outcome]]
 
+GIVEN_UP = 1e-6
+"""Less than this of a row's velocity [m/s, rad/s] is nothing to give up."""
 SHOWN = 3
 """So many of those that did not win stand in the sentence that sums up."""
 
 
 def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> Verdict:
     """Return the overall picture: error against effort, who failed, and whom not to believe."""
-    ranked = completed_names(runs)
-    if len(ranked) < 2:
-        text = f"{len(ranked)} of {len(runs)} controllers completed: there is nothing to rank."
-        return Verdict("warning", "overall", text)
+    done, ranked = completed_names(runs), ranked_names(runs)
     known = {row.metric: row for row in rows}
+    beyond = {name: _crossed(runs[name], known) for name in done if name not in ranked}
+    if len(ranked) < 2:
+        text = f"{len(done)} of {len(runs)} controllers completed: there is nothing to rank."
+        if beyond:
+            crossings = ", ".join(f"'{name}' {what}" for name, what in beyond.items())
+            text = f"'{ranked[0]}' alone kept all limits; {crossings}: there is nothing to rank."
+        return Verdict("warning", "overall", text)
     errors = [known[name] for name in ("rms_phi", "rms_beta") if name in known]
     error = next((row for row in errors if row.known), errors[0] if errors else None)
     parts = {row.metric.partition(".")[2]: row for row in rows if _is_part(row, error)}
     smallest, least = _won(error, ranked, parts), _won(known.get("effort"), ranked)
     text = f"Smallest error (rms): {smallest}. Least effort: {least}."
-    failed = [f"'{name}' ({_end(runs[name])})" for name in runs if name not in ranked]
+    if any(crossed(run.metrics) for name in ranked for run in runs[name]):
+        every = ", ".join(f"'{name}' {_crossed(runs[name], known)}" for name in ranked)
+        text = f"Nobody kept all limits: {every}. {text}"
+    gave = [name for name in ranked if any(_gave_up(run) for run in runs[name])]
+    if gave:
+        who = "All" if len(gave) == len(ranked) else quoted(gave)
+        text = f"{text} {who} gave up some of the task for limits."
+    failed = [
+        f"'{name}' ({beyond.get(name) or _end(runs[name])})" for name in runs if name not in ranked
+    ]
     if failed:
         text = f"{text} Not ranked: {', '.join(failed)}."
     disbelieved = [name for name, found in beliefs.items() if found.level == "bad"]
@@ -60,6 +84,25 @@ def _is_part(row: Row, whole: Row | None) -> bool:
         and row.unit != whole.unit
         and row.known
     )
+
+
+def _crossed(every: Sequence[Outcome], rows: Mapping[str, Row]) -> str:
+    """Return which limits runs crossed, and by how much at most."""
+    parts = []
+    for name in dict.fromkeys(name for run in every for name in run.metrics):
+        base, _, block = name.partition(".")
+        if base == "limits_crossed" and block and any(run.metrics.get(name) for run in every):
+            margin = f"worst_margin.{block}"
+            least = min(run.metrics.get(margin, math.inf) for run in every)
+            parts.append(f"'{block}' by {si(-least, rows[margin].unit)}")
+    share = sum(crossed(run.metrics) for run in every)
+    many = f" in {share} of {len(every)} repeats" if len(every) > 1 else ""
+    return f"crossed {' and '.join(parts)}{many}"
+
+
+def _gave_up(run: Outcome) -> bool:
+    """Tell whether some of the task was given up for limits."""
+    return run.metrics.get("task_given_up", 0.0) > GIVEN_UP
 
 
 def _end(every: Sequence[Outcome]) -> str:
@@ -180,6 +223,14 @@ def cautions(
             "it for a difference of laws. --searches 5 makes it one."
         )
         yield Verdict("warning", "luck", text)
+    infeasible = [
+        f"'{name}' is beyond {broken(tuned.best, tuned)}"
+        for name, tuned in tunings.items()
+        if tuned.limits and not tuned.best.feasible
+    ]
+    if infeasible:
+        text = f"No gains that were tried keep to the constraints: {'; '.join(infeasible)}."
+        yield Verdict("warning", "tuning", text)
     at_border = [
         f"{', '.join(path.removeprefix('controller.') for path in tuned.borders)} of '{name}'"
         for name, tuned in tunings.items()
@@ -214,9 +265,10 @@ def about_exactness(row: Row | None, facts: Sequence[Fact]) -> Iterator[Verdict]
 
 def about(row: Row, runs: Runs) -> Verdict:
     """Return one metric in a sentence."""
-    ranked = [name for name in completed_names(runs) if name in row.values]
+    ranked = [name for name in ranked_names(runs) if name in row.values]
     if row.best:
-        word = "Best" if row.marked else "Lowest"
+        least = "Lowest" if metrics.less_is_better(row.metric) else "Highest"
+        word = "Best" if row.marked else least
         return Verdict("note", row.metric, f"{word}: {_least(row, ranked)}.")
     finite = [row.values[name] for name in ranked if math.isfinite(row.values[name])]
     at_most = f" (at most {si(max(finite), row.unit)})" if finite else ""
@@ -237,7 +289,7 @@ def _least(
     told: int | None = None,
     amount: Callable[[str], str] | None = None,
 ) -> str:
-    """Return who has least, how much, and how the others compare.
+    """Return who has least (most where more is better), how much, and how the others compare.
 
     Args:
         row: The metric.
@@ -245,7 +297,8 @@ def _least(
         told: Of so many others it is said; absent: of all.
         amount: Says how much somebody has, without what repeats tell; absent: with it.
     """
-    leader = row.best[first_smallest([row.values[name] for name in row.best])]
+    sign = 1.0 if metrics.less_is_better(row.metric) else -1.0
+    leader = row.best[first_smallest([sign * row.values[name] for name in row.best])]
     own = _mean(row, leader) if amount is None else amount(leader)
     if row.values[leader] <= rounding(row.metric):
         own = _rounded(row)
@@ -322,7 +375,8 @@ def _against(row: Row, name: str, leader: str, amount: Callable[[str], str] | No
     value, lowest = row.values[name], row.values[leader]
     if not math.isfinite(value):
         return "has none"
-    if lowest <= max(rounding(row.metric), 0.0) or value / lowest > 1e6:
+    plain = lowest <= max(rounding(row.metric), 0.0) or not metrics.less_is_better(row.metric)
+    if plain or value / lowest > 1e6:
         return f"has {si(value, row.unit) if amount is None else amount(name)}"
     ratio = value / lowest
     if ratio < 2.0:

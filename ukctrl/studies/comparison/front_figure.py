@@ -16,7 +16,7 @@ from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.studies.comparison.comparison_figures import MARKERS
 from ukctrl.studies.comparison.fronts import Duel, Fronts
 from ukctrl.studies.comparison.law_front import LawFront
-from ukctrl.studies.comparison.ranking import rounding
+from ukctrl.studies.comparison.ranking import crossed, rounding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,8 +95,10 @@ def front_table(fronts: Fronts, duels: Sequence[Duel]) -> Table:
 def _why(law: LawFront) -> str:
     """Return of how many settings there is nothing to draw, and why."""
     refused = sum(bool(point.refused) for point in law.points)
-    failed = sum(not point.completed for point in law.points) - refused
-    parts = [f"{n} {what}" for n, what in ((refused, "refused"), (failed, "failed")) if n]
+    beyond = sum(any(crossed(run.metrics) for run in point.runs) for point in law.points)
+    failed = sum(not point.completed for point in law.points) - refused - beyond
+    counts = (refused, "refused"), (beyond, "crossed a limit"), (failed, "failed")
+    parts = [f"{n} {what}" for n, what in counts if n]
     terms = next((", ".join(point.gains) for point in law.points), "")
     over = "" if "bandwidth" in terms or not terms else "over its own gains"
     return ", ".join([*parts, *([over] if over else [])])

@@ -15,6 +15,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.statistics import Spread, spread
+from ukctrl.studies.comparison.ranking import crossed
 from ukctrl.studies.tuning.tuning_journal import Done
 
 TINY, NEAR = 1e-300, 1e-9
@@ -30,7 +31,8 @@ class FrontPoint(NamedTuple):
     """Repeat by repeat; nothing where the law refuses the setting."""
     refused: str
     values: Array
-    """Both metrics of every repeat, shape ``(2, repeats)``; NaN where one did not complete."""
+    """Both metrics of every repeat, shape ``(2, repeats)``; NaN where one did not complete, or
+    crossed a limit that was to be kept."""
     spreads: tuple[Spread, Spread]
 
     @staticmethod
@@ -38,9 +40,13 @@ class FrontPoint(NamedTuple):
         gains: Mapping[str, float], done: Sequence[Done], refused: str, metrics: tuple[str, str]
     ) -> FrontPoint:
         """Return what came of a setting."""
+        valid = [run.completed and not crossed(run.metrics) for run in done]
         values = np.array(
             [
-                [run.metrics.get(name, np.nan) if run.completed else np.nan for run in done]
+                [
+                    run.metrics.get(name, np.nan) if ok else np.nan
+                    for run, ok in zip(done, valid, strict=True)
+                ]
                 for name in metrics
             ]
         )
@@ -49,7 +55,7 @@ class FrontPoint(NamedTuple):
 
     @property
     def completed(self) -> bool:
-        """Whether every run completed and has both metrics."""
+        """Whether every run completed, crossed no limit, and has both metrics."""
         return bool(self.runs) and bool(np.isfinite(self.values).all())
 
     @property

@@ -1,8 +1,9 @@
 """Who is best at what: one row a metric, what the repeats support, and when the robot is off.
 
 Only controllers whose every run completed are ranked: one that ended early has spent less of
-everything. A single run without chance is ranked by its values; of several repeats, a difference
-is claimed when a test supports it, corrected for all that the page claims (`claims`).
+everything. Nor is one that crossed a limit which it was to keep, where another did not: it had it
+easier. A single run without chance is ranked by its values; of several repeats, a difference is
+claimed when a test supports it, corrected for all that the page claims (`claims`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import Difference, Spread, paired_difference, spread
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.metrics.keep_metrics import CROSSED
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.studies.batch.run_outcome import Outcome
@@ -26,8 +28,11 @@ from ukctrl.studies.comparison.claims import LEVEL, corrected
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""
-TIE_ATOL: Mapping[str, float] = MappingProxyType({"phi": 1e-9, "beta": 1e-9, "passive_phi": 1e-9})
-"""Errors below this [m, rad and per second] are rounding, and equal; by unit of the metric."""
+TIE_ATOL: Mapping[str, float] = MappingProxyType(
+    {"phi": 1e-9, "beta": 1e-9, "passive_phi": 1e-9, "keep": CROSSED}
+)
+"""Errors below this [m, rad and per second] are rounding, and equal, and so are margins this much
+apart; by unit of the metric."""
 
 
 class Pair(NamedTuple):
@@ -64,8 +69,8 @@ class Row(NamedTuple):
     values: dict[str, float]
     """Mean over the completed repeats; of a single run its value, completed or not."""
     best: tuple[str, ...]
-    """The controllers that tie for the lowest value, or cannot be told apart from it; none when
-    nothing sets them apart."""
+    """The controllers that tie for the lowest value (the highest where more is better), or cannot
+    be told apart from it; none when nothing sets them apart."""
     spreads: Mapping[str, Spread] = MappingProxyType({})
     """Over the completed repeats."""
     pairs: tuple[Pair, ...] = ()
@@ -94,14 +99,29 @@ class Row(NamedTuple):
 
 def rounding(metric: str) -> float:
     """Return below what a metric is nothing but rounding; minus infinity where any of it counts."""
-    return TIE_ATOL.get(metrics.describe(metric).unit, -math.inf)
+    known = metrics.describe(metric)
+    return -math.inf if known.more_is_better else TIE_ATOL.get(known.unit, -math.inf)
 
 
 def completed_names(runs: Mapping[str, Sequence[Outcome]]) -> tuple[str, ...]:
-    """Return the controllers that are ranked: those whose every run completed."""
+    """Return the controllers whose every run completed."""
     return tuple(
         name for name, every in runs.items() if every and all(run.completed for run in every)
     )
+
+
+def crossed(metrics_of_run: Mapping[str, float]) -> bool:
+    """Tell whether a run went beyond a limit that its law was to keep."""
+    return metrics_of_run.get("limits_crossed", 0.0) > 0.0
+
+
+def ranked_names(runs: Mapping[str, Sequence[Outcome]]) -> tuple[str, ...]:
+    """Return the controllers that are ranked: those that completed, without those that crossed a
+    limit where some did not.
+    """
+    done = completed_names(runs)
+    kept = [name for name in done if not any(crossed(run.metrics) for run in runs[name])]
+    return tuple(kept) or done
 
 
 def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
@@ -115,9 +135,9 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     """
     count = max(map(len, runs.values()), default=0)
     values = {key: _grid(name, every, single=count == 1) for key, every in runs.items()}
-    spreads = {key: spread(array) for key, array in values.items()}
+    spreads = {key: _spread(array, name) for key, array in values.items()}
     means = {key: found.mean for key, found in spreads.items()}
-    ranked = completed_names(runs)
+    ranked = ranked_names(runs)
     metric = metrics.describe(name)
     finite = [key for key in ranked if values[key].size and np.isfinite(values[key]).all()]
     if len(ranked) < 2 or not finite or not metric.about_controller:
@@ -125,8 +145,10 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     if count > 1:
         pairs = _pairs({key: values[key] for key in finite})
         return Row(name, unit, means, tuple(finite), spreads, pairs, len(ranked))
-    lowest = min(means[key] for key in finite)
-    best = tuple(key for key in finite if means[key] <= lowest + _tie(lowest, metric.unit))
+    sign = -1.0 if metric.more_is_better else 1.0
+    lowest = min(sign * means[key] for key in finite)
+    near = lowest + _tie(lowest, metric.unit)
+    best = tuple(key for key in finite if sign * means[key] <= near)
     return Row(name, unit, means, best if len(best) < len(ranked) else (), spreads)
 
 
@@ -146,6 +168,13 @@ def _grid(name: str, runs: Sequence[Outcome], *, single: bool) -> Array:
             place = searches[run.search], repeats[run.repeat]
             grid[place] = run.metrics.get(name, math.nan)
     return grid
+
+
+def _spread(values: Array, name: str) -> Spread:
+    if metrics.less_is_better(name):
+        return spread(values)
+    mirrored = spread(-values)
+    return spread(values)._replace(worst=-mirrored.worst)
 
 
 def _pairs(values: Mapping[str, Array]) -> tuple[Pair, ...]:
@@ -185,7 +214,8 @@ def decided(
 
 def _decided(row: Row, p: Sequence[float]) -> Row:
     """Return a row with what is claimed, and who is best of those that can be."""
-    unit = metrics.describe(row.metric).unit
+    metric = metrics.describe(row.metric)
+    unit, sign = metric.unit, -1.0 if metric.more_is_better else 1.0
     pairs = tuple(
         pair._replace(
             p=sure,
@@ -193,8 +223,10 @@ def _decided(row: Row, p: Sequence[float]) -> Row:
         )
         for pair, sure in zip(row.pairs, p, strict=True)
     )
-    leader = row.best[first_smallest([row.values[key] for key in row.best])]
-    behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
+    leader = row.best[first_smallest([sign * row.values[key] for key in row.best])]
+    against = [pair for pair in pairs if pair.supported]
+    behind = {pair.higher for pair in against if sign > 0.0 and pair.lower == leader}
+    behind |= {pair.lower for pair in against if sign < 0.0 and pair.higher == leader}
     best = tuple(key for key in row.best if key not in behind)
     return row._replace(pairs=pairs, best=best if len(best) < row.ranked else ())
 

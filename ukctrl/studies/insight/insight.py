@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -57,7 +57,8 @@ class Insight:
     cost: Cost
     """By what samples are called better or worse."""
     require: Mapping[str, float]
-    """The largest value of a metric with which a sample still succeeds."""
+    """The largest value of a metric with which a sample still succeeds; the least where more is
+    better."""
     pairs: tuple[tuple[str, str], ...]
     """Factors of the maps."""
     labels: Labels | None
@@ -78,8 +79,8 @@ class Insight:
             study: Its samples, at least one of them finished.
             cost: A metric or a weighted sum, as of a tuning: `rms_phi + 0.01*effort`; absent:
                 `rms_phi`, or `rms_beta` where no sample has it.
-            require: The largest value of a metric with which a sample still succeeds; absent:
-                every sample that completed does.
+            require: The largest value of a metric with which a sample still succeeds, or the least
+                where more is better; absent: every sample that completed does.
             maps: Pairs of factors to draw maps over; absent: the two that matter most.
             trust: Whether Python code that the scenario names may run.
 
@@ -134,9 +135,10 @@ class Insight:
     def good(self) -> NDArray[np.bool_]:
         """Which samples succeeded: completed, and within every requirement, shape `(n,)`."""
         good = self.runs.completed.copy()
-        for name, most in self.require.items():
+        for name, end in self.require.items():
+            values = self.runs.metric(name)
             with np.errstate(invalid="ignore"):
-                good &= self.runs.metric(name) <= most
+                good &= values <= end if metrics.less_is_better(name) else values >= end
         return good
 
     @property
@@ -208,7 +210,7 @@ class Insight:
     @functools.cached_property
     def dependence(self) -> Mapping[str, Sensitivity]:
         """What the rank of every metric depends on, without intervals."""
-        known = [one for one in self.summaries if one.worst > one.best or one.failed]
+        known = [one for one in self.summaries if one.worst != one.best or one.failed]
         outputs = {one.metric: ranks(self.runs.merit(one.metric)) for one in known}
         return sensitivities(self.runs, outputs, "rank", intervals=False)
 
@@ -281,3 +283,16 @@ def _labels(study: Study, trust: bool) -> Labels | None:
         return Loop(study.scenario_of(sample, trust=trust)).recorder.labels
     except Exception:  # such as in a user's code that the folder does not bring along
         return None
+
+
+def required(require: Mapping[str, float], text_of: Callable[[str, float], str]) -> str:
+    """Return what is required in words.
+
+    Args:
+        require: Ends by metric.
+        text_of: Gives a metric's number as a text.
+    """
+    return ", ".join(
+        f"{name} {'≤' if metrics.less_is_better(name) else '≥'} {text_of(name, end)}"
+        for name, end in require.items()
+    )

@@ -11,7 +11,7 @@ from ukctrl.core.number_text import number, quantity, si
 from ukctrl.core.statistics import Estimate
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.studies.insight.failures import Separation
-from ukctrl.studies.insight.insight import Insight
+from ukctrl.studies.insight.insight import Insight, required
 from ukctrl.studies.insight.sample_replay import Replay
 from ukctrl.studies.insight.sensitivity import Sensitivity
 from ukctrl.studies.insight.summary import statuses
@@ -123,10 +123,7 @@ def _disbelief(insight: Insight) -> Iterator[Verdict]:
 def _requirement(insight: Insight) -> Iterator[Verdict]:
     if not insight.require:
         return
-    asked = ", ".join(
-        f"{name} ≤ {quantity(most, insight.unit_of(name))}"
-        for name, most in insight.require.items()
-    )
+    asked = required(insight.require, lambda name, end: quantity(end, insight.unit_of(name)))
     share = insight.succeeded
     level: Level = "good" if share.value == 1.0 else "bad" if share.value < 0.5 else "warning"
     of_all = f"{number(100.0 * share.value, 3)} % of the samples"

@@ -105,7 +105,7 @@ def _amounts(insight: Insight) -> list[sample_figures.Amount]:
     chosen += [
         named[name]
         for name in BESIDE
-        if name in named and name != insight.cost.text and named[name].best < named[name].worst
+        if name in named and name != insight.cost.text and named[name].best != named[name].worst
     ]
     amounts = []
     for one in chosen[:4]:

@@ -18,7 +18,7 @@ from ukctrl.simulation.result.plain_files import folder_for, toml_text
 from ukctrl.simulation.result.result import STATUSES
 from ukctrl.studies.insight import study_figures
 from ukctrl.studies.insight import study_tables as tables
-from ukctrl.studies.insight.insight import Insight
+from ukctrl.studies.insight.insight import Insight, required
 from ukctrl.studies.insight.insight_record import to_dict
 from ukctrl.studies.insight.insight_verdicts import headline, sensitivity_words, verdicts
 from ukctrl.studies.insight.sample_replay import SCENARIO, Replay, Role, command_of, replay
@@ -59,7 +59,8 @@ def write_study_report(
         folder: Where to write, as a rule the study's own folder.
         cost: By what samples are better or worse, as for
             [`Insight.of`][ukctrl.Insight.of].
-        require: The largest value of a metric with which a sample still succeeds.
+        require: The largest value of a metric with which a sample still succeeds, or the least
+            where more is better.
         maps: Pairs of factors to draw maps over; absent: the two that matter most.
         again: Whether to run samples again.
         trust: Whether Python code that the scenario names may run.
@@ -197,7 +198,7 @@ def _tiles(insight: Insight) -> list[Tile]:
     tiles = [Tile("completed", number(100.0 * share.value), "%", aside)]
     if insight.require:
         value = number(100.0 * insight.succeeded.value)
-        limits = ", ".join(f"{name} ≤ {number(most)}" for name, most in insight.require.items())
+        limits = required(insight.require, lambda _, end: number(end))
         tiles.append(Tile("as required", value, "%", limits))
     overall = insight.overall
     if overall.known:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.number_text import number
+from ukctrl.simulation.result.metrics import less_is_better
 from ukctrl.studies.sweep.plan import DESIGNS, Design
 from ukctrl.studies.sweep.study_table import FIXED, VERDICT
 
@@ -191,8 +192,9 @@ class Runs:
         return values
 
     def merit(self, name: str) -> Array:
-        """Return a metric with infinity for what is worst: a sample that failed or has none."""
-        return worst_where_none(self.metric(name))
+        """Return a metric, the higher the worse: infinite of a sample that failed or has none."""
+        values = self.metric(name)
+        return worst_where_none(values if less_is_better(name) else -values)
 
 
 def worst_where_none(values: Array) -> Array:

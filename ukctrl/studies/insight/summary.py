@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Array, Flags
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.statistics import CONFIDENCE, Estimate, quantile, quantile_interval, wilson
+from ukctrl.simulation.result.metrics import less_is_better
 from ukctrl.studies.insight.study_runs import Runs, worst_where_none
 
 Family = NDArray[np.intp] | None
@@ -68,7 +69,9 @@ _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
 class Percentile(NamedTuple):
-    """The value that a fraction of the samples does not exceed."""
+    """The value that a fraction of the samples does not exceed, or where more is better does not
+    fall below.
+    """
 
     level: float
     """The fraction."""
@@ -94,9 +97,20 @@ class Summary(NamedTuple):
     percentiles: tuple[Percentile, ...]
     best: float
     worst: float
-    """The largest of those that have it."""
+    """The largest of those that have it; the least where more is better."""
     worst_sample: int
-    """Number of the sample with the largest; -1 where none has it."""
+    """Number of that sample; -1 where none has it."""
+
+    @property
+    def mirrored(self) -> Summary:
+        """The summary of the values with the other sign."""
+        levels = tuple(
+            one._replace(at=Estimate(-one.at.value, -one.at.high, -one.at.low))
+            for one in self.percentiles
+        )
+        return self._replace(
+            percentiles=levels, mean=-self.mean, best=-self.best, worst=-self.worst
+        )
 
     def percentile(self, level: float) -> Estimate:
         """Return one of the percentiles of `LEVELS`."""
@@ -115,8 +129,10 @@ class Reason(NamedTuple):
 
 
 def summarise(runs: Runs, name: str) -> Summary:
-    """Return one metric over all samples."""
-    return summary_of(runs, name, runs.metric(name))
+    """Return one metric over all samples; of one of which more is better the least is the worst."""
+    if less_is_better(name):
+        return summary_of(runs, name, runs.metric(name))
+    return summary_of(runs, name, -runs.metric(name)).mirrored
 
 
 def summary_of(runs: Runs, name: str, values: Array) -> Summary:

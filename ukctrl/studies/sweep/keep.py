@@ -27,7 +27,8 @@ class Keep:
     count: int = 0
     """How many of the ``worst``."""
     metric: str = "rms_phi"
-    """What the ``worst`` have most of. Worse than any are those that did not complete."""
+    """What the ``worst`` have most of, or least where more is better. Worse than any are those that
+    did not complete."""
 
     @staticmethod
     def parse(text: str) -> Keep:
@@ -67,5 +68,6 @@ class Keep:
         failed = ran["status"] != "completed"
         ranked = ran.assign(_failed=failed, _reached=ran["reached"].where(failed, 0.0))
         by = ["_failed", "_reached", self.metric, "sample"]
-        ranked = ranked.sort_values(by, ascending=[False, True, False, True], na_position="last")
+        rising = [False, True, not metrics.less_is_better(self.metric), True]
+        ranked = ranked.sort_values(by, ascending=rising, na_position="last")
         return [int(sample) for sample in ranked["sample"][: self.count]]

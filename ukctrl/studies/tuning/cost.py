@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.table_paths import parse_value
+from ukctrl.core.number_text import number, percent
+from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.metrics.keep_metrics import CROSSED
+from ukctrl.simulation.scenario import Scenario
 
 _TERM = re.compile(
     r"\s*(?:(?P<weight>\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+)\s*\*\s*)?(?P<metric>[A-Za-z_][^\s+*]*)\s*"
@@ -25,12 +29,13 @@ class Cost(NamedTuple):
     """Weight of each metric; a weight has the unit that makes its term a plain number."""
 
     @staticmethod
-    def parse(text: str, of: str = "cost") -> Cost:
+    def parse(text: str, of: str = "cost", *, more: bool = False) -> Cost:
         """Read a metric or a weighted sum: `rms_phi.tool + 0.01*effort`.
 
         Args:
             text: The sum.
             of: What it is, for messages.
+            more: Whether it is of metrics of which more is better.
 
         Raises:
             InputError: It is no such sum, or a metric in it is unknown or no merit of a controller.
@@ -48,6 +53,14 @@ class Cost(NamedTuple):
                 why = "judges the integration" if metric.function else "is wall time"
                 why = f"metric '{name}' {why}, for which no gain is tuned"
                 raise InputError(f"{of} '{text}': {why}.")
+            if metric.more_is_better is not more:
+                which, bound = ("less", f"{name} <= NUMBER")
+                if metric.more_is_better:
+                    which, bound = ("more", f"{name} >= 0")
+                raise InputError(
+                    f"{of} '{text}': {which} of '{name}' is better; bound it by a constraint, "
+                    f"'{bound}'."
+                )
             if not (math.isfinite(weight) and weight > 0.0):
                 raise InputError(f"{of} '{text}': the weight of '{name}' must be positive.")
             weights[name] = weights.get(name, 0.0) + weight
@@ -66,7 +79,7 @@ class Cost(NamedTuple):
         """
         for name in self.weights:
             if name not in values:
-                raise unknown_name("metric (in the cost)", name, values, limit=40)
+                raise unknown_name("metric", name, values, limit=40)
         return math.fsum(weight * values[name] for name, weight in self.weights.items())
 
 
@@ -77,13 +90,17 @@ def _unreadable(text: str, of: str) -> InputError:
 
 
 class Limit(NamedTuple):
-    """A bound that a weighted sum of metrics must keep to, ``peak_u <= 40``."""
+    """A bound that a weighted sum of metrics must keep to, ``peak_u <= 40``, or of metrics of which
+    more is better ``worst_margin.wall >= 0``.
+    """
 
     text: str
     """As it was written."""
     left: Cost
     bound: float
     """In the units of the metrics."""
+    below: bool = False
+    """Whether it bounds from below."""
 
     @staticmethod
     def parse(text: str) -> Limit:
@@ -93,25 +110,32 @@ class Limit(NamedTuple):
             InputError: It is no such bound, or a metric in it is unknown or no merit of a
                 controller.
         """
-        sides = re.split(r"<=|<", text)
-        if len(sides) != 2:
-            advice = (
-                "; less is better of every metric, so it bounds from above" if ">" in text else ""
-            )
-            raise InputError(f"a constraint must be METRIC <= NUMBER{advice}; got '{text}'.")
-        bound = parse_value(sides[1].strip())
-        if isinstance(bound, bool) or not isinstance(bound, int | float) or not bound >= 0.0:
+        what, *rest = re.split(r"(<=|>=|<|>)", text)
+        if len(rest) != 2:
             raise InputError(
-                f"constraint '{text.strip()}': the bound must be a number, zero or above; got "
-                f"'{sides[1].strip()}'."
+                "a constraint must be METRIC <= NUMBER, or METRIC >= NUMBER where more is better; "
+                f"got '{text}'."
             )
-        return Limit(text.strip(), Cost.parse(sides[0].strip(), "constraint"), float(bound))
+        below, written = rest[0].startswith(">"), rest[1].strip()
+        bound = parse_value(written)
+        if (
+            isinstance(bound, bool)
+            or not isinstance(bound, int | float)
+            or not (math.isfinite(bound) and (below or bound >= 0.0))
+        ):
+            must = "a number" if below else "a number, zero or above"
+            raise InputError(
+                f"constraint '{text.strip()}': the bound must be {must}; got '{written}'."
+            )
+        left = Cost.parse(what.strip(), "constraint", more=below)
+        return Limit(text.strip(), left, float(bound), below)
 
     def excess(self, values: Mapping[str, float]) -> float:
         """Return how far a run with these metrics is beyond the bound, as a fraction of it.
 
         Zero where it keeps to it. Of a bound that is zero it is the value itself. A run without
         such a value, as one that never settles has no settling time, counts as `WITHOUT`.
+        A margin that is less than `CROSSED` beyond is rounding, as in the verdict on a run.
 
         Raises:
             UnknownName: The task has no such servo block.
@@ -119,8 +143,14 @@ class Limit(NamedTuple):
         value = self.left.of(values)
         if not math.isfinite(value):
             return WITHOUT
-        beyond = max(0.0, value - self.bound)
-        return min(beyond / self.bound if self.bound else beyond, WITHOUT)
+        beyond = self.bound - value if self.below else value - self.bound
+        if beyond <= (CROSSED if self.below else 0.0):
+            return 0.0
+        return min(beyond / abs(self.bound) if self.bound else beyond, WITHOUT)
+
+    def amount(self, excess: float) -> str:
+        """Return an excess in words: in per cent of the bound; of a bound of zero as it is."""
+        return percent(excess) if self.bound else number(excess, 3)
 
 
 WITHOUT = 1e6
@@ -156,6 +186,12 @@ class Objective(NamedTuple):
         """
         return Objective(Cost.parse(cost), tuple(Limit.parse(text) for text in limits))
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics in it."""
+        sums = (self.cost, *(limit.left for limit in self.limits))
+        return tuple(dict.fromkeys(name for each in sums for name in each.weights))
+
     def judge(self, completed: bool, reached: float, values: Mapping[str, float]) -> Judged:
         """Return what a run is worth.
 
@@ -174,3 +210,24 @@ class Objective(NamedTuple):
         if not math.isfinite(cost):
             return Judged(math.inf, math.inf, reached)
         return Judged(cost, math.fsum(beyond), reached, beyond)
+
+
+def check_metrics(scenario: Scenario, names: Iterable[str]) -> None:
+    """Refuse metrics of servo blocks, or of what is kept, that a scenario has not, before it runs.
+
+    Raises:
+        UnknownName: It has not.
+        InputError: It keeps nothing, or does not fit its robot.
+    """
+    names = tuple(names)
+    kept = [name for name in names if metrics.describe(name).per_keep]
+    if kept and not scenario.keep:
+        raise InputError(
+            f"'{kept[0]}' is of what a law keeps, and the scenario keeps nothing: add a [[keep]]."
+        )
+    of_blocks = [name for name in names if "." in name]
+    if of_blocks:
+        known = metrics.of_blocks(Loop(scenario).recorder.labels)
+        for name in of_blocks:
+            if name not in known:
+                raise unknown_name("metric", name, [*metrics.METRICS, *known], limit=40)

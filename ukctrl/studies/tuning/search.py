@@ -12,7 +12,7 @@ from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.task import Progress, part
-from ukctrl.studies.tuning.cost import Objective
+from ukctrl.studies.tuning.cost import Objective, check_metrics
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
 from ukctrl.studies.tuning.methods import run_method
@@ -36,7 +36,8 @@ class Budget:
     cost: str = "rms_phi"
     """A metric or a weighted sum of metrics, as for [`Cost`][ukctrl.tuning.Cost]."""
     subject_to: tuple[str, ...] = ()
-    """Constraints on metrics, as for [`Limit`][ukctrl.tuning.Limit]: ``peak_u <= 40``."""
+    """Constraints on metrics, as for [`Limit`][ukctrl.tuning.Limit]: ``peak_u <= 40``,
+    ``worst_margin.wall >= 0``."""
     over: Mapping[str, Range] = dc.field(default_factory=dict)
     """Ranges of gains by path, which are kept to; absent: of bandwidth and damping, where a law has
     a design in these terms, else a decade to both sides of the card's gains. These go on by up to
@@ -100,8 +101,8 @@ def tune_all(
         a controller whose card was not simulated.
 
     Raises:
-        InputError: A range is not acceptable, a scenario does not fit its robot, the plants of an
-            ensemble are all the same, or what is tuned is varied.
+        InputError: A range is not acceptable, a scenario does not fit its robot or has not what a
+            metric is of, the plants of an ensemble are all the same, or what is tuned is varied.
     """
     chosen = _chosen(scenarios, budget)
     if budget.method == "cma":
@@ -111,6 +112,8 @@ def tune_all(
                     f"method 'cma' needs two gains or more; '{name}' has {gains[0].path} alone. "
                     "Use 'simplex' or 'evolution'."
                 )
+    for scenario in scenarios.values():
+        check_metrics(scenario, budget.objective().metrics)
     for name, gains in chosen.items():
         _refuse_both(_moved(scenarios[name], gains), budget.plants)
     journal = Journal() if journal is None else journal  # an empty one is false

@@ -158,4 +158,5 @@ def _responses(scenario: Scenario, tuning: Tuning, crew: Crew) -> dict[str, Resu
         if isinstance(value, Outcome) and value.result is not None:
             results[runs[k].entry] = value.result
 
-    return results if crew.gather(runs, take) else {}
+    whole = crew.gather(runs, take)
+    return {name: results[name] for name in chosen if name in results} if whole else {}

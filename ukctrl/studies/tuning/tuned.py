@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -98,18 +99,21 @@ class Tuned:
 
         Columns: `candidate`, `simulations` until then, `stage`, the gains by their paths, `cost`,
         `violation`, `reached`, `status`, `lowest` cost so far of those that keep to the
-        constraints, and the cost on each plant, `cost:0`, where there are several.
+        constraints, how far each is broken, `beyond:peak_u <= 40`, and the cost on each plant,
+        `cost:0`, where there are several.
         """
         plants, paths = self.tuning.plants, [gain.path for gain in self.tuning.gains]
         each = [f"cost:{k}" for k in range(plants)] if plants > 1 else []
+        beyond = [f"beyond:{limit}" for limit in self.tuning.limits]
         head = ["candidate", "simulations", "stage", *paths, "cost", "violation", "reached"]
         history = zip(self.tuning.trials, self.tuning.history().tolist(), strict=True)
         return csv_text(
-            [*head, "status", "lowest", *each],
+            [*head, "status", "lowest", *beyond, *each],
             (
                 [
                     *(k, (k + 1) * plants, trial.stage, *(trial.gains[path] for path in paths)),
                     *(trial.cost, trial.violation, trial.reached, trial.status, lowest),
+                    *(trial.beyond or [math.inf] * len(beyond)),
                     *trial.each,
                 ]
                 for k, (trial, lowest) in enumerate(history)

@@ -9,6 +9,7 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number
 from ukctrl.reports.plot import panels, style
+from ukctrl.studies.tuning.cost import Limit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,18 +98,21 @@ def search(tuning: Tuning) -> Figure:
     def violations(axes: Axes, room: float) -> None:
         from matplotlib.ticker import FuncFormatter
 
-        shown = np.where(points.failed, np.nan, 100.0 * points.violation)
+        # Of a bound that is zero there is no fraction: how far beyond it counts as it is.
+        scale = 100.0 if all(Limit.parse(text).bound for text in tuning.limits) else 1.0
+        shown = np.where(points.failed, np.nan, scale * points.violation)
         high = float(np.nanmax(shown, initial=0.0))
-        if high > WIDE:
+        wide = high > WIDE and scale != 1.0
+        if wide:
             axes.set_yscale("symlog", linthresh=1.0)
             axes.yaxis.set_major_formatter(
                 FuncFormatter(lambda value, _: panels.decade(value) if value > 0.0 else "0")
             )
-        axes.set_ylim(0.0, (2.0 if high > WIDE else 1.08) * high or 1.0)
+        axes.set_ylim(0.0, (2.0 if wide else 1.08) * high or 1.0)
         y = np.where(points.failed, axes.get_ylim()[1], shown)
         points.draw(axes, points.at, y)
         _numbers(axes)
-        axes.set_ylabel("beyond [% of the bounds]")
+        axes.set_ylabel("beyond [% of the bounds]" if scale != 1.0 else "beyond, added up")
 
     drawn = [panels.Panel(f"cost: {panels.short(tuning.cost, 70)}", costs, columns=2)]
     if tuning.limits:

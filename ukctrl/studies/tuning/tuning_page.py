@@ -16,8 +16,9 @@ from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result.metrics import METRICS, unit_in
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.tuning import tuning_figures
+from ukctrl.studies.tuning.cost import WITHOUT, Limit
 from ukctrl.studies.tuning.tuned import Tuned
-from ukctrl.studies.tuning.tuning_record import METHODS, Tuning
+from ukctrl.studies.tuning.tuning_record import METHODS, Trial, Tuning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -191,7 +192,7 @@ def _known(value: float) -> str:
 
 
 def cost_table(tuned: Tuned) -> Table:
-    """Return costs and violations, where the gains were tuned and on held-out plants."""
+    """Return costs and kept constraints, where the gains were tuned and on held-out plants."""
     return Table.of(_heads("cost", "plants", "card", "tuned"), _costs(tuned))
 
 
@@ -206,9 +207,19 @@ def _costs(tuned: Tuned) -> Iterator[list[Cell | str]]:
         yield _compared(what, where, card.average, best.average)
         if several:
             yield _compared("worst cost", where, card.worst, best.worst)
-        if tuning.limits:
-            beyond = 100.0 * card.violation, 100.0 * best.violation
-            yield _compared("beyond constraints [%]", where, *beyond)
+        for k, text in enumerate(tuning.limits):
+            kept, strong = (_kept(trial, k, Limit.parse(text)) for trial in (card, best))
+            yield [text, where, kept, Cell(strong, "strong"), ""]
+
+
+def _kept(trial: Trial, k: int, limit: Limit) -> str:
+    """Return in words whether gains keep to a constraint, number `k`."""
+    if not trial.beyond:
+        return "kept" if trial.feasible else "–"
+    share = trial.beyond[k]
+    if share >= WITHOUT:
+        return "has no value"
+    return f"beyond by {limit.amount(share)}" if share else "kept"
 
 
 def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Table | None:

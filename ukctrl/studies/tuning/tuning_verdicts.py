@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from ukctrl.core.number_text import number, percent, span
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE
-from ukctrl.studies.tuning.cost import WITHOUT
+from ukctrl.studies.tuning.cost import WITHOUT, Limit
 from ukctrl.studies.tuning.tuning_record import HeldOut, Trial, Tuning
 
 OVERFITTED = 1.25
@@ -58,8 +58,8 @@ def _outcome(tuning: Tuning) -> Verdict:
         why = f": {best.message or best.status}".rstrip(".")
         text += f"{percent(best.reached)} of the run{why}."
     elif not best.feasible:
-        level, text = "bad", f"None of {count} candidates keeps to the constraints; the nearest is "
-        text += f"beyond {_broken(best, tuning)}."
+        level, text = "bad", f"None of {count} candidates keeps to the constraints{_on(tuning)}; "
+        text += f"the nearest is beyond {broken(best, tuning)}."
     elif best.gains == card.gains:
         level, text = "note", f"None of {count} candidates is better than the card itself."
     elif not math.isfinite(card.cost):
@@ -87,17 +87,20 @@ def _limits(tuning: Tuning) -> Verdict:
         tips = "Allow more, widen the ranges (--over), spend more (--budget), or try another law."
         return Verdict("note", "constraints", tips)
     feasible = sum(trial.feasible for trial in tuning.trials)
-    where = f" on all {tuning.plants} plants" if tuning.plants > 1 else ""
-    text = (
-        f"{feasible} of {len(tuning.trials)} candidates keep to {', '.join(tuning.limits)}{where}."
-    )
-    return Verdict("good", "constraints", text)
+    kept = f"keep to {', '.join(tuning.limits)}{_on(tuning)}"
+    return Verdict("good", "constraints", f"{feasible} of {len(tuning.trials)} candidates {kept}.")
 
 
-def _broken(trial: Trial, tuning: Tuning) -> str:
+def _on(tuning: Tuning) -> str:
+    return f" on all {tuning.plants} plants" if tuning.plants > 1 else ""
+
+
+def broken(trial: Trial, tuning: Tuning) -> str:
     """Return which constraints are broken, and by how much."""
     return ", ".join(
-        f"{limit} by {percent(share)}" if share < WITHOUT else f"{limit}, which has no value"
+        f"{limit} by {Limit.parse(limit).amount(share)}"
+        if share < WITHOUT
+        else f"{limit}, which has no value"
         for limit, share in zip(tuning.limits, trial.beyond, strict=True)
         if share
     )
@@ -141,7 +144,7 @@ def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
     if not math.isfinite(held.tuned.cost):
         level, overfitted = "bad", False
     elif tuning.limits and held.tuned.violation:
-        costs += f"; beyond {_broken(held.tuned, tuning)}"
+        costs += f"; beyond {broken(held.tuned, tuning)}"
     yield Verdict(level, "held out", f"{costs}.")
     if math.isfinite(held.tuned.cost) and (level == "bad" or overfitted):
         text = (

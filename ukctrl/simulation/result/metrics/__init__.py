@@ -20,7 +20,7 @@ from ukctrl.simulation.result.metrics.metric_table import METRICS
 from ukctrl.simulation.result.quantities import FIELDS, Labels, common_unit, per_second
 from ukctrl.simulation.result.samples import Samples
 
-__all__ = ["METRICS", "Metric", "compute", "describe", "unit_in"]
+__all__ = ["METRICS", "Metric", "compute", "describe", "less_is_better", "of_blocks", "unit_in"]
 
 
 def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dict[str, float]:
@@ -38,18 +38,22 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
         else:
             values[name] = metric.function(samples, None)
     blocks = samples.labels.blocks
-    for block in blocks:
-        for name, metric in METRICS.items():
-            if metric.per_block and metric.function is not None:
-                alone = len(blocks) == 1  # the block has all rows
-                values[f"{name}.{block}"] = (
-                    values[name] if alone else metric.function(samples, block)
-                )
-    for block in samples.labels.keep_blocks:
-        for name, metric in METRICS.items():
-            if metric.per_keep and metric.function is not None:
-                values[f"{name}.{block}"] = metric.function(samples, block)
+    for name in of_blocks(samples.labels):
+        base, _, block = name.partition(".")
+        metric = METRICS[base]
+        if metric.per_block and len(blocks) == 1:  # the block has all rows
+            values[name] = values[base]
+        elif metric.function is not None:
+            values[name] = metric.function(samples, block)
     return values
+
+
+def of_blocks(labels: Labels) -> list[str]:
+    """Return the names of all metrics of single blocks: `rms_phi.tool`, `worst_margin.wall`."""
+    known = [(name, metric) for name, metric in METRICS.items() if metric.function is not None]
+    rows = [f"{name}.{block}" for block in labels.blocks for name, m in known if m.per_block]
+    kept = [f"{name}.{block}" for block in labels.keep_blocks for name, m in known if m.per_keep]
+    return [*rows, *kept]
 
 
 def describe(name: str, labels: Labels | None = None) -> Metric:
@@ -67,6 +71,12 @@ def describe(name: str, labels: Labels | None = None) -> Metric:
         raise unknown_name("metric", name, METRICS)
     metric = METRICS[base]
     return metric if labels is None else metric._replace(unit=unit_in(name, labels))
+
+
+def less_is_better(name: str) -> bool:
+    """Tell whether a run is better with less of something: a metric, or what is none."""
+    metric = METRICS.get(name.partition(".")[0])
+    return metric is None or not metric.more_is_better
 
 
 def unit_in(name: str, labels: Labels) -> str:

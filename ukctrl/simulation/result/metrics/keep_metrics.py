@@ -10,6 +10,16 @@ from ukctrl.simulation.result.measures import integral
 from ukctrl.simulation.result.metrics.metric import Metric
 from ukctrl.simulation.result.samples import Samples
 
+CROSSED = 1e-6
+"""Less than this [m, rad, m/s, rad/s] beyond a limit is rounding."""
+SLIGHT = 1e-3
+"""Less than this [N, N m] beyond the cone of a contact is nothing to a ground."""
+
+
+def rounding_of(unit: str) -> float:
+    """Return how little beyond a limit is nothing, in the unit of what is kept."""
+    return SLIGHT if unit in ("N", "N m") else CROSSED
+
 
 def worst_margin(samples: Samples, block: str | None) -> float:
     """Return the least that was left of a block; below zero it was crossed."""
@@ -17,6 +27,15 @@ def worst_margin(samples: Samples, block: str | None) -> float:
     if "keep" not in samples or not (len(samples) and len(rows)):
         return float("nan")
     return float(np.fmin.reduce(samples["keep"][:, rows], axis=None))
+
+
+def limits_crossed(samples: Samples, block: str | None) -> float:
+    """Return how many quantities of a block were less than zero by more than rounding."""
+    rows, units = samples.labels.kept_rows(block), samples.labels.keep_row_units
+    if "keep" not in samples or not (len(samples) and len(rows)):
+        return float("nan")
+    least = np.fmin.reduce(samples["keep"][:, rows], axis=0)
+    return float(np.sum(least < [-rounding_of(units[row]) for row in rows]))
 
 
 def time_at_limits(samples: Samples, block: str | None) -> float:
@@ -45,7 +64,15 @@ KEEP_METRICS = MappingProxyType(
             r"\min_{t,k} h_k",
             worst_margin,
             per_keep=True,
-            about_controller=False,
+            more_is_better=True,
+        ),
+        "limits_crossed": Metric(
+            "1",
+            "how many of the quantities that the law keeps were beyond their limit, by more than "
+            "rounding",
+            r"\#\{k : \min_t h_k < 0\}",
+            limits_crossed,
+            per_keep=True,
         ),
         "time_at_limits": Metric(
             "s",

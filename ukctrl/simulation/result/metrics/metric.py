@@ -12,7 +12,7 @@ Value = Callable[[Samples, str | None], float]
 
 
 class Metric(NamedTuple):
-    """One named scalar of a run; less of it is better."""
+    """One named scalar of a run; less of it is better, unless it says so."""
 
     unit: str
     """Unit, where `phi`, `beta` and `u` stand for the units of the rows and the inputs."""
@@ -28,3 +28,4 @@ class Metric(NamedTuple):
     """True where it judges how the servo rows are met; a run without any has none."""
     per_keep: bool = False
     """Whether it exists for the blocks of what the law keeps, too."""
+    more_is_better: bool = False

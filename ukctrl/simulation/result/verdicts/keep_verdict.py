@@ -11,13 +11,9 @@ from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import quantity, si
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.metrics.keep_metrics import rounding_of
 from ukctrl.simulation.result.record import Record
 from ukctrl.simulation.result.verdicts.gave_way import given_up, off_by
-
-CROSSED = 1e-6
-"""Less than this [m, rad, m/s, rad/s] beyond a limit is rounding."""
-SLIGHT = 1e-3
-"""Less than this [N, N m] beyond the cone of a contact is nothing to a ground."""
 
 
 def kept(result: Record) -> Iterator[Verdict]:
@@ -44,7 +40,7 @@ def _held(result: Record, block: str, rows: NDArray[np.intp]) -> tuple[Level, st
     least, unit = float(left[:, k].min()), labels.keep_row_units[rows[k]]
     at = quantity(float(result.time[first_smallest(left[:, k])]), "s")
     where = "" if len(rows) == 1 else f", least at '{labels.keep_rows[rows[k]]}'"
-    near = SLIGHT if unit in ("N", "N m") else CROSSED
+    near = rounding_of(unit)
     if least >= -near:
         spare = si(least, unit) if least > near else "nothing"
         return "good", f"'{block}' held with {spare} to spare (t = {at}{where})"
