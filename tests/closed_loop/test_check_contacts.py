@@ -1,5 +1,7 @@
 """`check` of robots whose law lifts contacts: rows that the ground holds are no fault of motors."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,15 @@ def test_planned_changes_recur_with_their_period_and_come_surely():
     np.testing.assert_allclose(once.changes(0.0, 1.0), [0.1 + SURELY, 0.3 + SURELY])
     np.testing.assert_allclose(again.changes(0.2, 1.0), np.array([0.3, 0.5, 0.7, 0.9]) + SURELY)
     assert not Contact(frame="foot", mu=0.5).changes(0.0, 1.0)
+
+
+def test_a_hand_that_pushes_a_block_is_not_held_by_contacts_that_will_slide():
+    page = Path(__file__).parents[2] / "docs" / "gallery" / "contacts_that_push"
+    found = check(Scenario.load(page / "push-block.toml"))
+    assert found.verdict == "warnings"
+    (said,) = [cause for cause in found.causes if "no motor accelerates" in cause.text]
+    assert "Contacts 'floor', 'hand' are taken to stick here" in said.cure
+    floor = {"kind": "contact", "frame": "bottom", "type": "flat", "sticks": True}
+    hand = {"kind": "contact", "frame": "tool", "on": "face", "sticks": True}
+    firm = {"robot.passive": [floor, hand]}
+    assert check(Scenario.load(page / "push-block.toml", firm)).verdict == "not ready"

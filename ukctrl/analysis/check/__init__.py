@@ -11,7 +11,8 @@ In order:
    errors. ``reach_search``, ``reach_map``: which part of a plane a frame reaches, and why no more.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
 5. ``observability``: what an observer sees along the motion. ``kept_limits``: what the task makes
-   of limits that the law keeps. ``causes``: what follows from what. ``judgement``: what it all
+   of limits that the law keeps. ``sticking``: what contacts hold until they slide. ``causes``: what
+   follows from what. ``judgement``: what it all
    means.
 6. ``check`` asks them, the start first; ``check_tables``, ``check_figure``, ``reach_figure`` and
    ``check_page`` show, ``check_card`` in notebooks.

@@ -33,6 +33,7 @@ from ukctrl.analysis.check.observability import looks, observability
 from ukctrl.analysis.check.path_timing import path_timing
 from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.analysis.check.ranks_along import ranks_along
+from ukctrl.analysis.check.sticking import while_stuck
 from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.analysis.check.weakest_grip import weakest_grip
 from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
@@ -81,6 +82,7 @@ def check(scenario: Scenario) -> Check:
     judgements += lifted(lifts, asked)
     internal, about_internal = _internal(loop, lifts)
     judgements += about_internal
+    judgements = list(while_stuck(loop, judgements))
     found = causes(judgements, motion)
     return Check(
         scenario=scenario.name or scenario.title,
