@@ -145,7 +145,7 @@ def test_a_run_tells_what_was_left_for_how_long_and_at_what_cost(stopped):
     (said,) = [verdict.text for verdict in stopped.verdicts if verdict.subject == "keep"]
     assert said.startswith("'wall' held with ")
     assert f"it bound for {quantity(stopped.metric('time_at_limits'), 's')}" in said
-    assert "'place' was off by up to" in said
+    assert "while the task was off by up to 2.14 m in 'place'" in said
     assert stopped.metric("worst_margin") == stopped["keep"].min()
     assert stopped.metric("task_given_up") > 1.0
 

@@ -12,6 +12,7 @@ from ukctrl import Robot, Scenario
 from ukctrl.analysis.check import at_start, task_motion
 from ukctrl.analysis.check.check import _first_input, _internal
 from ukctrl.analysis.check.findings import Judgement
+from ukctrl.analysis.check.planned_lifts import Lifts
 from ukctrl.analysis.check.task_motion import motion_of
 from ukctrl.analysis.internal_dynamics import internal_dynamics
 from ukctrl.analysis.internal_dynamics.internal_dynamics import _along
@@ -94,7 +95,8 @@ def test_a_controller_without_a_first_input_says_why():
 def test_internal_dynamics_that_cannot_be_found_are_a_note(monkeypatch):
     monkeypatch.setattr(sys.modules[_internal.__module__], "internal_dynamics", refuse)
     text = "what the task leaves to itself is not known: no."
-    assert _internal(Loop(scenario())) == (None, [Judgement("note", "internal", text)])
+    loop = Loop(scenario())
+    assert _internal(loop, Lifts(loop)) == (None, [Judgement("note", "internal", text)])
 
 
 # The motion
@@ -194,11 +196,14 @@ def test_a_start_whose_law_has_no_input_is_looked_at_where_it_accelerates_least(
 
 
 def test_what_a_linear_loop_leaves_out_is_told():
-    def told(switches, rough):
+    def told(switches, rough, edge=False):
         loop = SimpleNamespace(law=SimpleNamespace(switches=switches), estimator=None)
-        return _notes(SimpleNamespace(effect=()), None, loop, rough)
+        linear = SimpleNamespace(edge=edge, rough=rough)
+        return _notes(SimpleNamespace(effect=()), None, loop, linear)
 
     assert told(False, 0.0) == []
+    (one_sided,) = told(False, 0.0, edge=True)
+    assert "only just binds here" in one_sided
     assert told(True, 0.25) == [
         "the law switches; it is looked at in the mode that is due here.",
         "the law is not smooth here: its slopes change by 0.25 of the largest with the step of the "

@@ -44,6 +44,8 @@ def optimised_servo(scenario: Scenario, robot: Robot | None = None) -> tuple[Con
         InputError: No such motion was found.
     """
     motion = optimum_of(scenario, robot)
+    if motion is None:
+        return scenario.servo
     return tuple(_followed(part, motion) for part in scenario.servo)
 
 
@@ -68,11 +70,10 @@ def _paths(servo: Sequence[Constraint]) -> list[tuple[tuple[str, ...], Any]]:
     return [part.optimised for part in servo if part.optimised is not None]
 
 
-def _followed(part: Any, motion: OptimalMotion | None) -> Constraint:
-    """Return a constraint with its part of the motion as its path, where that is optimised."""
-    if motion is not None:
-        part = dc.replace(part, path=GivenPieces(motion.of(part.joints), motion.miss))
-    followed: Constraint = part
+def _followed(part: Any, motion: OptimalMotion) -> Constraint:
+    """Return a constraint with its part of the motion as its path."""
+    path = GivenPieces(motion.of(part.joints), motion.miss)
+    followed: Constraint = dc.replace(part, path=path)
     return followed
 
 
