@@ -97,7 +97,9 @@ def nearest_of_others(program, E=None):
 
 
 def by_daqp(X, r, C, low, high):
-    """Return an ``x`` with the least ``|X x - r|`` in a box of rows, and nearest to zero."""
+    """Return an ``x`` with the least ``|X x - r|`` in a box of rows, and nearest to zero; None of
+    the few programs in which it finds no room, though there is some.
+    """
     (k, n), lengths = C.shape, np.maximum(np.linalg.norm(C, axis=1), 1e-300)
     C, sense = C / lengths[:, None], np.zeros(k, dtype=np.intc)
     far = [np.clip(bound / lengths, -1e30, 1e30) for bound in (high, low)]
@@ -105,12 +107,13 @@ def by_daqp(X, r, C, low, high):
     x, _, flag, _ = daqp.solve(
         P, q, C, *far, sense, primal_tol=1e-11, eps_prox=proximal, eta_prox=1e-13
     )
-    assert flag in (1, 2)
-    return x
+    assert flag in (1, 2, -1)
+    return x if flag > 0 else None
 
 
 @pytest.mark.parametrize("chunk", SEVERAL)
 def test_daqp_finds_the_same(chunk):
+    compared = 0
     for seed in range(CHUNK * chunk, CHUNK * (chunk + 1)):
         program = random_program(seed)
         C, H, least, low, high, wanted = program
@@ -118,6 +121,10 @@ def test_daqp_finds_the_same(chunk):
         bounds = np.append(least, low), np.append(np.full(len(C), np.inf), high)
         X, (low, high) = H / np.linalg.norm(H, 2), (bound - rows @ wanted for bound in bounds)
         other = by_daqp(X, np.zeros(len(X)), rows, low, high)
+        nearest_by_daqp = by_daqp(H[:0], np.zeros(0), rows, low, high)
+        if other is None or nearest_by_daqp is None:
+            continue
+        compared += 1
         u = solved(program, H)
         np.testing.assert_allclose(
             np.linalg.norm(X @ (u - wanted)),
@@ -126,8 +133,8 @@ def test_daqp_finds_the_same(chunk):
             err_msg=str(seed),
         )
         u = solved(program, H[:0])
-        other = wanted + by_daqp(H[:0], np.zeros(0), rows, low, high)
-        np.testing.assert_allclose(u, other, atol=1e-7, err_msg=str(seed))
+        np.testing.assert_allclose(u, wanted + nearest_by_daqp, atol=1e-7, err_msg=str(seed))
+    assert compared >= CHUNK - 1
 
 
 @pytest.mark.parametrize("chunk", SEVERAL)
@@ -144,6 +151,7 @@ def test_the_nearest_input_is_that_of_another_solver(chunk):
 
 @pytest.mark.parametrize("chunk", SEVERAL)
 def test_served_rows_come_as_near_as_any_input_brings_them_and_then_the_input_is_the_nearest(chunk):
+    without = 0
     for seed in range(CHUNK * chunk, CHUNK * (chunk + 1)):
         program = random_program(seed)
         C, H, least, low, high, wanted = program
@@ -159,7 +167,11 @@ def test_served_rows_come_as_near_as_any_input_brings_them_and_then_the_input_is
         left = np.linalg.svd(H)[2][np.linalg.matrix_rank(H, tol=1e-9) :].T
         if left.shape[1]:
             other = nearest_of_others(program, (u, left))
+            if (C @ other - least < -1e-6 * np.linalg.norm(C, axis=1)).any():
+                without += 1  # least squares over hardly any room have no answer
+                continue
             np.testing.assert_allclose(u, other, atol=1e-5, err_msg=str(seed))
+    assert without <= 1
 
 
 @pytest.mark.parametrize("chunk", SEVERAL)

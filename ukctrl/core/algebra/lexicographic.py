@@ -204,7 +204,7 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
     Returns whether there is one.
     """
     nu, room, found, first, strict = len(w), lex.room, True, 0, True
-    target, x, work = np.empty(nu), np.empty(nu), np.empty((5, nu + 1))
+    target, x, work = np.zeros(nu), np.zeros(nu), np.zeros((5, nu + 1))
     for level in range(len(lex.sizes)):
         last, n, firm = lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2]
         for j in range(n):
