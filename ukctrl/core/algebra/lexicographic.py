@@ -115,11 +115,8 @@ def _blank(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
     """Return a program without levels."""
     nu, r = len(u0), len(C)
     total, row = np.zeros((k, 1), dtype=np.int64), np.empty((k, nu + 1), dtype=np.int64)
-    sign, square, Q = (
-        np.empty((2, k, nu + 1)),
-        np.empty((k, nu + 1, nu + 1)),
-        np.empty((k, nu + 1, nu)),
-    )
+    sign, square = np.empty((2, k, nu + 1)), np.empty((k, nu + 1, nu + 1))
+    Q = np.empty((k, nu + 1, nu))
     active = Active(total, row, sign[0], sign[1], square, Q)
     ways, rows = np.empty((2, k, nu, nu)), np.empty((k, r, nu))
     Ct, of, lengths = times(C, S).T.copy(), np.empty((5, r)), np.full((k, r), UNKNOWN)
@@ -204,6 +201,7 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
     Returns whether there is one.
     """
     nu, room, found, first, strict = len(w), lex.room, True, 0, True
+    # Zeros, for sums go over all of a row of Q: what memory held there may be no number.
     target, x, work = np.zeros(nu), np.zeros(nu), np.zeros((5, nu + 1))
     for level in range(len(lex.sizes)):
         last, n, firm = lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2]

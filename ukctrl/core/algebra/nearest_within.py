@@ -166,17 +166,15 @@ def nearest_point(
 
     Args:
         room: Rows with bounds.
-        target: Shape ``(n,)`` or longer.
+        target: Shape ``(n,)`` or longer; numbers all along, of which those beyond have no part.
         n: How many coordinates there are.
         strict: Whether rows count that none of them moves.
         active: Rows to begin with; receives those that are active. They change how long it takes.
-        work: Scratch, shape ``(3, nu + 1)``.
+        work: Scratch, shape ``(3, nu + 1)``, numbers too.
         x: Receives the point.
     """
     at, step, w, depends = work[0], work[1], work[2, : len(room.way)], False
-    if (
-        active.total[0] == 0
-    ):  # begin with all that the target exceeds, as far as they are independent
+    if active.total[0] == 0:  # begin with what the target exceeds, as far as that is independent
         look(room, n, target, w)
         for i in range(len(room.over)):
             if room.over[i] > 0.0 and turn(room, n, i) and add(room, n, active, i):
