@@ -15,6 +15,7 @@ from ukctrl.mechanics.reference import Constant
 from ukctrl.simulation.effects import Drive, InputEffect, Sensor, SensorEffect
 
 RUN = {"timing.duration": 1.0, "timing.sample": 0.1}
+WAYS = [{}, {"timing.control": 0.001}, {"integrator": {"method": "RK4", "step": 0.01}}]
 
 
 def test_a_run_that_reaches_its_end_is_completed():
@@ -23,9 +24,7 @@ def test_a_run_that_reaches_its_end_is_completed():
     assert len(result.time) == 11
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"timing.control": 0.001}, {"integrator": {"method": "RK4", "step": 0.01}}]
-)
+@pytest.mark.parametrize("changes", WAYS)
 def test_an_interruption_keeps_the_samples_so_far(changes):
     def press_ctrl_c(reached, duration):
         if reached > 0.45:
@@ -36,6 +35,20 @@ def test_an_interruption_keeps_the_samples_so_far(changes):
     assert 4 < len(result.time) < 11
     np.testing.assert_allclose(result.time, 0.1 * np.arange(len(result.time)))
     assert np.isfinite(result["u"]).all()
+
+
+@pytest.mark.parametrize("changes", WAYS)
+def test_an_interruption_after_the_last_sample_comes_too_late_but_is_told(changes):
+    def press_ctrl_c(reached, duration):
+        if reached == duration:
+            raise KeyboardInterrupt
+
+    scenario = Scenario.load("scara-helix", RUN | changes)
+    whole, result = simulate(scenario), simulate(scenario, progress=press_ctrl_c)
+    assert (whole.stopped, result.stopped) == (False, True)
+    assert (result.status, len(result.time)) == ("completed", 11)
+    assert result.message == "stopped by the user after the last sample."
+    np.testing.assert_array_equal(result["u"], whole["u"])
 
 
 @pytest.mark.parametrize("changes", [{}, {"timing.control": 0.05}])

@@ -98,6 +98,23 @@ def test_a_comparison_stopped_before_there_is_anything_leaves_nothing(ends, monk
     assert not Path("h").exists()
 
 
+def test_a_comparison_that_is_refused_leaves_a_folder_that_was_there_as_it_was(ends, monkeypatch):
+    journals = []
+
+    def refused(*given, journal, **named):
+        journals.append(journal)
+        raise InputError("no.")
+
+    monkeypatch.setattr(COMPARE.replace(":", "."), refused)
+    Path("h").mkdir()
+    Path("h/compare.csv").write_text("from before", encoding="utf-8")
+    code, said = ends("compare", MASSES, "-c", "own", "-o", "h")
+    assert (code, said.err) == (2, f"ukctrl: {MASSES}: no.\n")
+    assert [path.name for path in Path("h").iterdir()] == ["compare.csv"]
+    with pytest.raises(ValueError, match="closed"):
+        journals[0].append("more")
+
+
 @pytest.mark.parametrize(("ok", "stopped"), [(True, False), (False, False), (False, True)])
 def test_how_a_search_ends(ok, stopped, ends, monkeypatch):
     words = [SimpleNamespace(text="first"), SimpleNamespace(text="stopped early")]

@@ -24,7 +24,7 @@ from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import comparison_lines
-from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
@@ -123,8 +123,12 @@ def compare(
     fronts = _front(front, over, points)
     place = out or Path("out") / f"{file_name(base.name)}-compare"
     stopping = stoppable()
-    with place_of(cluster, jobs) as where, stopping as stop, output_folder(place) as folder:
-        journal = Journal(folder / "runs.jsonl")
+    with (
+        place_of(cluster, jobs) as where,
+        stopping as stop,
+        output_folder(place) as folder,
+        Journal(folder / "runs.jsonl") as journal,
+    ):
         shown = progress_bar(base.title, quiet or as_json)
         try:
             with about(scenario), shown as progress:
@@ -144,11 +148,11 @@ def compare(
                     progress=stop.watch(progress),
                     **where,
                 )
-        except KeyboardInterrupt as stopped:
+        except (KeyboardInterrupt, UkctrlError) as error:
             stop.hold()
-            if not _keep(journal):
-                raise
-            raise typer.Exit(1) from stopped
+            if _keep(journal) and isinstance(error, KeyboardInterrupt):
+                raise typer.Exit(1) from error
+            raise
         stop.hold()
         write_comparison(comparison, folder)
         failure = comparison.conditions.failure

@@ -32,6 +32,6 @@ def run(name: str, changes: Mapping[str, object] | None = None) -> Result:
         KeyboardInterrupt: The run was stopped; no claim is made from half a run.
     """
     result = simulate(scenario(name, changes))
-    if result.status == "interrupted":
+    if result.stopped or result.status == "interrupted":
         raise KeyboardInterrupt
     return result

@@ -20,7 +20,7 @@ from ukctrl.simulation.loop.recorder import Drifted
 from ukctrl.simulation.loop.rewind import Origin
 from ukctrl.simulation.loop.running import Progress, Running
 from ukctrl.simulation.loop.sample_kernels import other_state
-from ukctrl.simulation.result.result import Status
+from ukctrl.simulation.result.record import STOPPED, Status
 from ukctrl.simulation.scenario import Scenario
 
 TIMED = 2e-4
@@ -32,8 +32,6 @@ DECIDING = (
     "stabilisation", "rank", "sensing", "observer",
 )  # fmt: skip
 """Parts of a scenario that decide which tables a loop has, and what is in them."""
-STOPPED = "stopped by the user"
-"""How the message of a run begins that somebody has stopped."""
 MACHINE_FAILED = "the machine failed"
 """How that of a run begins that found no more memory, disk or files."""
 
@@ -98,6 +96,8 @@ class Simulation(Running):
             self._tells = bool(signals or self.tick.steps.python or told)
             self._run()
         except KeyboardInterrupt:
+            if self.recorder.count == len(self.outputs):
+                return "completed", f"{STOPPED} after the last sample."
             return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
         except InfeasibleConstraint as error:
             return "infeasible", f"after t = {self._reached():.6g} s: {error}{self._why(error)}"

@@ -21,6 +21,8 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 controller answered with numbers that are not finite or too many or few. `infeasible`: the servo
 constraint asked for what no input gives. `drifted`: a passive constraint came apart.
 `interrupted`: stopped from outside, or by an error that a controller raised."""
+STOPPED = "stopped by the user"
+"""How the message of a run begins that somebody has stopped, if only after its last sample."""
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -45,6 +47,11 @@ class Record:
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return one variable as a read-only array, time first."""
         return self.samples[name]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user has stopped it, and with it what would have followed."""
+        return self.message.startswith(STOPPED)
 
     @property
     def time(self) -> NDArray[np.float64]:

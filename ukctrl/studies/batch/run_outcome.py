@@ -14,9 +14,9 @@ from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.simulation import MACHINE_FAILED, STOPPED
+from ukctrl.simulation.loop.simulation import MACHINE_FAILED
 from ukctrl.simulation.result import measures
-from ukctrl.simulation.result.record import Status
+from ukctrl.simulation.result.record import STOPPED, Status
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.simulation.scenario import Scenario
@@ -101,8 +101,8 @@ class Outcome:
 
     @property
     def stopped(self) -> bool:
-        """Whether the user has stopped it."""
-        return self.status == "interrupted" and self.message.startswith(STOPPED)
+        """Whether the user has stopped it, and with it what would have followed."""
+        return self.message.startswith(STOPPED)
 
     @staticmethod
     def of(result: Result, entry: str, *, curves: bool = True, keep: bool = True) -> Outcome:

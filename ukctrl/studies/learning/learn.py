@@ -72,7 +72,7 @@ def learn(
         for number in range(learning.trials + 1):
             seeded = variant.replace({"seed": repeat_seed(scenario.seed, number)})
             result = simulate(seeded, robot=loop.robot)
-            if result.status == "interrupted":
+            if result.stopped or result.status == "interrupted":
                 raise KeyboardInterrupt
             trials.append(Trial.of(done + number, result))
             results, learned = [*results[:1], result], variant
