@@ -53,6 +53,8 @@ MOVING = ("run", "compare", "learn", "card", "robot")
 """Those with a robot in three dimensions."""
 PLAYING = ("run", "compare", "learn", "card")
 """Those whose robot moves over time."""
+FAST = ("run", "compare")
+"""Those that every `make test` looks at; all others `make browser` does, and `make slow`."""
 
 
 class MadePages:

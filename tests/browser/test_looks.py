@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.chromium import PHONE, WIDE
-from tests.browser.made_pages import KINDS, PLAYING
+from tests.browser.made_pages import FAST, KINDS, PLAYING
+from tests.shared.slow import slow_but
 
 ALL_DRAWN = ".drawing { content-visibility: visible !important; }"
 """Figures out of sight are drawn later; here all are looked at."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_but(FAST, KINDS))
 def test_nothing_overflows_overprints_or_fades_away(once, look, kind):
     shown = once(kind)
     shown.frame.add_style_tag(content=ALL_DRAWN)
@@ -34,7 +35,7 @@ def test_nothing_overflows_overprints_or_fades_away(once, look, kind):
     shown.judge()
 
 
-@pytest.mark.parametrize("kind", ["run", "compare", "check", "sweep"])
+@pytest.mark.parametrize("kind", slow_but(FAST, ["run", "compare", "check", "sweep"]))
 def test_a_phone_shows_the_verdict_first_and_lets_wide_things_scroll(once, kind):
     shown = once(kind)
     shown.resize(PHONE)

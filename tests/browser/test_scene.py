@@ -10,7 +10,8 @@ from PIL import Image
 
 from tests.browser import chromium
 from tests.browser.chromium import FLAT, PHONE, until
-from tests.browser.made_pages import MOVING, PLAYING
+from tests.browser.made_pages import FAST, MOVING, PLAYING
+from tests.shared.slow import slow_but
 
 SMALL = (900, 700)
 """A window whose stage is quickly drawn [px]."""
@@ -74,7 +75,7 @@ def stage(once):
         shown.judge()
 
 
-@pytest.mark.parametrize("kind", MOVING)
+@pytest.mark.parametrize("kind", slow_but(FAST, MOVING))
 def test_the_canvas_shows_the_robot_in_both_schemes(stage, kind):
     at = stage(kind)
     seen = []
@@ -87,7 +88,7 @@ def test_the_canvas_shows_the_robot_in_both_schemes(stage, kind):
     assert changed(*seen) > 0.2
 
 
-@pytest.mark.parametrize("kind", PLAYING)
+@pytest.mark.parametrize("kind", slow_but(FAST, PLAYING))
 def test_it_moves_while_it_plays_and_stands_still_when_paused(stage, kind):
     at = stage(kind)
     first = at.pixels()
@@ -106,6 +107,7 @@ def test_it_moves_while_it_plays_and_stands_still_when_paused(stage, kind):
     assert changed(seen, at.pixels()) == 0.0
 
 
+@pytest.mark.slow
 def test_a_card_out_of_sight_gives_its_graphics_back_and_is_the_same_when_it_returns(stage):
     """Of more than 16 cards in a notebook a browser takes the graphics of the first away."""
     at = stage("card")
@@ -120,6 +122,7 @@ def test_a_card_out_of_sight_gives_its_graphics_back_and_is_the_same_when_it_ret
     at.page.evaluate("document.body.style.paddingBottom = ''")
 
 
+@pytest.mark.slow
 def test_the_same_moment_is_the_same_picture(stage):
     at = stage()
     at.set(0.2)
@@ -130,6 +133,7 @@ def test_the_same_moment_is_the_same_picture(stage):
     assert changed(first, at.pixels()) == 0.0
 
 
+@pytest.mark.slow
 def test_it_ends_at_the_end_and_begins_again(stage):
     at = stage()
     at.set(0.9)
@@ -183,6 +187,7 @@ def test_every_control_is_reached_by_tab_and_the_focus_is_seen(stage):
     assert list(dict.fromkeys(met)) == ["stage", "reset", "play", "time", "select", "checkbox"]
 
 
+@pytest.mark.slow
 def test_it_is_played_and_set_by_keys_alone(stage):
     at = stage()
     at.set(0.5)
@@ -202,6 +207,7 @@ def test_it_is_played_and_set_by_keys_alone(stage):
     assert not at.playing()
 
 
+@pytest.mark.slow
 def test_the_mouse_turns_it_and_r_puts_it_back(stage):
     at = stage("robot")
     first, box = at.pixels(), at.canvas.bounding_box()
@@ -217,12 +223,14 @@ def test_the_mouse_turns_it_and_r_puts_it_back(stage):
     assert changed(first, at.pixels()) < 1e-3
 
 
+@pytest.mark.slow
 def test_a_robot_at_rest_offers_nothing_to_play(stage):
     at = stage("robot")
     assert not at.frame.locator(".controls").is_visible()
     assert at.frame.locator(".switches").is_visible()
 
 
+@pytest.mark.slow
 def test_what_is_switched_off_is_not_seen(stage):
     at = stage("compare")
     first = at.pixels()
@@ -256,6 +264,7 @@ def in_hand(once):
     return at, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+@pytest.mark.slow
 def test_one_finger_turns_it(in_hand):
     at, x, y = in_hand
     first = at.pixels()
@@ -264,6 +273,7 @@ def test_one_finger_turns_it(in_hand):
     assert at.page.evaluate("scrollY") == 0
 
 
+@pytest.mark.slow
 def test_two_fingers_zoom_it_and_not_the_page(in_hand):
     at, x, y = in_hand
     first = at.pixels()
@@ -272,6 +282,7 @@ def test_two_fingers_zoom_it_and_not_the_page(in_hand):
     assert at.page.evaluate("visualViewport.scale") == 1
 
 
+@pytest.mark.slow
 def test_a_finger_that_moves_upwards_scrolls_the_page(in_hand):
     at, x, y = in_hand
     fingers(at, [(x, y + 60 - 20 * k) for k in range(9)])

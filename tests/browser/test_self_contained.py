@@ -12,7 +12,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.browser.made_pages import KINDS
+from tests.browser.made_pages import FAST, KINDS
+from tests.shared.slow import slow_but
 
 FETCHING = {"src", "srcset", "poster", "data", "action", "formaction", "background", "ping"}
 
@@ -66,7 +67,7 @@ class Read(HTMLParser):
             self._into = None
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=slow_but(FAST, KINDS))
 def read(request, made):
     """A page, or what its frame holds."""
     page = made.page(request.param)

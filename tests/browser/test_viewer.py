@@ -58,6 +58,7 @@ def test_a_robot_is_seen_and_its_slider_moves_it(look_at):
             until(lambda: differ(before, seen(shown.page)) > 0.005)
 
 
+@pytest.mark.slow
 def test_a_run_plays(look_at, made):
     scene = of_result(Result.load(made.page("run").parent))
     with opened("run", HERE, 0) as server, look_at(server) as shown:

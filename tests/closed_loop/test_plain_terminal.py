@@ -104,7 +104,7 @@ def by_command(text: str) -> dict[str, str]:
     [
         (False, {}),
         (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}),
-        (True, {"TERM": "dumb"}),
+        pytest.param(True, {"TERM": "dumb"}, marks=pytest.mark.slow),
     ],
     ids=["pipe", "NO_COLOR beside FORCE_COLOR", "TERM=dumb"],
 )

@@ -143,6 +143,7 @@ def test_so_does_any_other_fault(task, tmp_path):
     assert diverges[0] == "diverged"
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(task, tmp_path):
     scenario = Scenario.load(task, trust=True)
     factors = ["effect.0.what=nothing", "effect.0.scale=1:2:30"]
@@ -259,7 +260,12 @@ WAYS = {
 @pytest.mark.parametrize(
     ("name", "changes", "factors"),
     [
-        ("panda-pose-sampled", {"timing.duration": 0.03}, ["believed.mass_scale=0.8:1.2"]),
+        pytest.param(
+            "panda-pose-sampled",
+            {"timing.duration": 0.03},
+            ["believed.mass_scale=0.8:1.2"],
+            marks=pytest.mark.slow,
+        ),
         (
             "scara-helix",
             {"timing.duration": 0.05, "start.spread": 0.01},
@@ -279,6 +285,7 @@ def test_the_table_does_not_depend_on_who_computes_nor_on_how_many(
     assert all(table == tables["alone"] for table in tables.values())
 
 
+@pytest.mark.slow
 def test_threads_start_no_process_and_are_stopped_killed_and_gone_on_with(tmp_path):
     words = ["panda-pose-sampled", "--repeats", "60", "-j", "2", "--set", "timing.duration=3"]
     cli = [sys.executable, "-m", "ukctrl.cli", "sweep", *words, "--no-report", "--out"]

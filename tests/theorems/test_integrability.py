@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mpf, workdps
 
+from tests.shared.slow import slow_but
 from ukctrl.core.errors import ExpressionError, InputError
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.rows import derive_rows
@@ -124,7 +125,7 @@ INTEGRABLE = {
 }
 
 
-@pytest.mark.parametrize("case", INTEGRABLE)
+@pytest.mark.parametrize("case", slow_but(["rheonomic"], INTEGRABLE))
 def test_the_integral_found_is_constant_along_every_allowed_motion(case):
     names = ["x", "y", "z"]
     found = classify([INTEGRABLE[case]], names)
@@ -270,7 +271,7 @@ def spent() -> float:
     return sum(os.times()[:4])
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", slow_but(HOSTILE[:1], HOSTILE))
 def test_hostile_text_is_answered_or_refused_in_bounded_time(text):
     began = spent()
     try:

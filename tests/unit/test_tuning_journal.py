@@ -186,7 +186,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("method", "jobs"),
     [
-        ("evolution", "1"),
+        pytest.param("evolution", "1", marks=pytest.mark.slow),
         pytest.param("cma", "2", marks=pytest.mark.slow),
         pytest.param("simplex", "2", marks=pytest.mark.slow),
     ],
