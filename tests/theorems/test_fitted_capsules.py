@@ -41,13 +41,32 @@ def arm(kind):
     return f'<robot name="arm"><link name="base"/>{links}{joints}</robot>'
 
 
-def test_a_fitted_capsule_is_the_shape_where_that_is_one():
-    made = Capsule(frame="hand").on(Robot.build(arm("visual")))
+@pytest.mark.parametrize("kind", ["visual", "collision"])
+def test_a_fitted_capsule_is_the_shape_where_that_is_one(kind):
+    robot = Robot.build(arm(kind))
+    made = Capsule(frame="hand", around=kind).on(robot)
     np.testing.assert_allclose(made.radius, 0.07, rtol=0.02)
     np.testing.assert_allclose(made.start, [0.05, 0.0, 0.0], atol=1e-3)
-    made = Capsule(frame="upper").on(Robot.build(arm("visual")))
+    made = Capsule(frame="upper", around=kind).on(robot)
     np.testing.assert_allclose(sorted([made.start[1], made.end[1]]), 0.0, atol=1e-3)
     assert 0.05 < made.radius < 0.07
+
+
+MJCF = """<mujoco><default>
+<default class="look"><geom contype="0" conaffinity="0" group="2"/></default>
+<default class="touch"><geom group="3" rgba="0 0 0 0"/></default>
+</default><worldbody><body name="ball">
+<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/><joint name="j" axis="0 0 1"/>
+<geom class="look" type="sphere" size="0.1"/><geom class="touch" type="sphere" size="0.15"/>
+<geom class="touch" contype="0" conaffinity="0" type="sphere" size="0.9"/>
+</body></worldbody></mujoco>"""
+
+
+def test_what_collides_of_an_mjcf_is_what_may_touch_anything():
+    robot = Robot.build(MJCF)
+    for kind, radius in {"visual": 0.1, "collision": 0.15}.items():
+        made = Capsule(frame="ball", around=kind).on(robot)
+        np.testing.assert_allclose(made.radius, radius, rtol=0.02)
 
 
 def test_no_body_reaches_beyond_its_capsule():
@@ -128,7 +147,11 @@ def test_a_body_as_its_file_shows_it_does_not_touch_a_post(tmp_path):
 @pytest.mark.parametrize(
     ("capsule", "said"),
     [
-        ({"frame": "base"}, "it shows nothing. Give its start, end and radius"),
+        (
+            {"frame": "base"},
+            "the visual shapes of link 'base' in the robot's model file, which has",
+        ),
+        ({"frame": "fore", "around": "collision"}, "none. Give .* radius, or around = 'visual'"),
         ({"frame": "fore", "end": [0.1, 0.0, 0.0]}, "got an axis without a radius"),
     ],
 )

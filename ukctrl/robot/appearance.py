@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses as dc
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import AnyPicture, Push, SeenPicture
+
+ShapeKind = Literal["visual", "collision"]
+"""Shapes of links for looking at, or those that collide."""
 
 
 class ModelText(NamedTuple):

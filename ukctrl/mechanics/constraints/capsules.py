@@ -26,6 +26,7 @@ from ukctrl.core.fields import Length, NonNegative, Position, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
 from ukctrl.mechanics.constraints.regions import Apart, write_length
+from ukctrl.robot.appearance import ShapeKind
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ for between the ends it is then nearly that of the ends."""
 
 @spec
 class Capsule:
-    """A segment with a radius; without an end of its own, a sphere; without a radius, what the
-    robot's file shows of the link.
+    """A segment with a radius; without an end of its own, a sphere; without a radius, around
+    the link's shapes in the robot's file.
     """
 
     frame: str
@@ -50,30 +51,33 @@ class Capsule:
     """Where it ends, in the frame [m]; absent: where it begins."""
     radius: NonNegative | None = None
     """Radius [m]; absent, with ``start`` and ``end``: the smallest capsule around the link of that
-    name, as the robot's model file shows it."""
+    name in the robot's model file."""
+    around: ShapeKind = "visual"
+    """The shapes that a capsule without a radius is fitted around: what the file shows of the link,
+    or what collides."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.radius is None and (self.end is not None or any(self.start)):
             raise InputError(
-                "a capsule must have a radius, or be left to what the model file shows of its "
-                "link, without start and end; got an axis without a radius."
+                "a capsule must have a radius, or be fitted around its link's shapes in the model "
+                "file, without start and end; got an axis without a radius."
             )
         return self
 
     def on(self, robot: Robot) -> Capsule:
-        """Return it with its measures, fitted to the link of a robot where the file has none.
+        """Return it with its measures, fitted to the link of a robot where it has none.
 
         Raises:
-            InputError: The model file shows nothing of the link.
+            InputError: The model file has no such shape of the link.
         """
         if self.radius is not None:
             return self
         from ukctrl.robot.look.capsule_around import capsule_around  # it loads much of SciPy
 
-        start, end, radius = capsule_around(robot, self.frame)
-        ends = {"start": tuple(start.tolist()), "end": tuple(end.tolist())}
-        return Capsule(frame=self.frame, radius=radius, **ends)
+        start, end, radius = capsule_around(robot, self.frame, self.around)
+        begin, stop = ((float(x), float(y), float(z)) for x, y, z in (start, end))
+        return Capsule(frame=self.frame, start=begin, end=stop, radius=radius)
 
     @property
     def long(self) -> bool:

@@ -1,8 +1,8 @@
-"""The smallest capsule around what a model file shows of a link."""
+"""The smallest capsule around the shapes that a model file has of a link."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from scipy.optimize import minimize
@@ -11,6 +11,7 @@ from scipy.spatial import ConvexHull, QhullError, transform
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.syntax import shown
+from ukctrl.robot.appearance import ShapeKind
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.look.meshes import AROUND
 from ukctrl.robot.look.visuals import visuals_of
@@ -33,19 +34,20 @@ class Around(NamedTuple):
         return float(np.pi * self.radius**2 * (length + 4.0 / 3.0 * self.radius))
 
 
-def capsule_around(robot: RobotInterface, link: str) -> Around:
-    """Return the smallest capsule around all that a robot's model file shows of a link.
+def capsule_around(robot: RobotInterface, link: str, kind: ShapeKind = "visual") -> Around:
+    """Return the smallest capsule around all shapes of a link in a robot's model file.
 
     Args:
         robot: The robot.
         link: The name of the link, which is that of its frame.
+        kind: Which shapes, those that are shown or those that collide.
 
     Raises:
-        InputError: The file shows nothing of it, or something that cannot be read.
+        InputError: The file has none of them, or one that cannot be read.
     """
     points: list[Matrix] = []
     for model in robot.appearance.models:
-        visuals = visuals_of(model)
+        visuals = visuals_of(model, kind)
         if link in visuals.lost:
             raise InputError(
                 f"no capsule is fitted around link {shown(link)}: {visuals.lost[link]}. Give the "
@@ -53,9 +55,11 @@ def capsule_around(robot: RobotInterface, link: str) -> Around:
             )
         points += [each.mesh.vertices for each in visuals.shown if each.link == link]
     if not points:
+        (other,) = {*get_args(ShapeKind)} - {kind}
         raise InputError(
-            f"a capsule without a radius is fitted around what the robot's model file shows of "
-            f"link {shown(link)}, and it shows nothing. Give its start, end and radius."
+            f"a capsule without a radius is fitted around the {kind} shapes of link "
+            f"{shown(link)} in the robot's model file, which has none. Give its start, end and "
+            f"radius, or around = {other!r}."
         )
     return smallest_capsule(np.concatenate(points))
 

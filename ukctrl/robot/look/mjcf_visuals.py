@@ -1,7 +1,8 @@
-"""What an MJCF file shows of its bodies: geoms, with default classes and mesh assets.
+"""The shapes of the bodies in an MJCF file: geoms, with default classes and mesh assets.
 
-MuJoCo shows the groups 0 to 2, where models put what is for looking at; shapes of collisions stand
-in group 3. Pinocchio's own reader of geoms would open any file that a model names.
+MuJoCo shows the groups 0 to 2, where models put what is for looking at; what collides is what
+`contype` or `conaffinity` lets touch anything. Pinocchio's own reader of geoms would open any file
+that a model names.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.appearance import ShapeKind
 from ukctrl.robot.look import meshes, rotations
 from ukctrl.robot.look.mesh_files import MeshFiles, hex_color
 from ukctrl.robot.look.meshes import Mesh
@@ -25,12 +27,12 @@ LEFT_OUT = ("plane", "hfield", "sdf")
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def mjcf_visuals(root: ET.Element, files: MeshFiles) -> Visuals:
-    """Return what the bodies of an MJCF file show."""
+def mjcf_visuals(root: ET.Element, files: MeshFiles, kind: ShapeKind = "visual") -> Visuals:
+    """Return the shapes of the bodies of an MJCF file."""
     world = root.find("worldbody")
     bodies = [] if world is None else list(_bodies(world, "", ""))
     visuals = Visuals(tuple(name for name, _, _ in bodies))
-    reader = _Reader(root, files)
+    reader = _Reader(root, files, kind)
     for name, body, childclass in bodies:
         for geom in body.findall("geom"):
             try:
@@ -50,12 +52,13 @@ def _bodies(body: ET.Element, name: str, childclass: str) -> Iterator[tuple[str,
 
 
 class _Reader:
-    def __init__(self, root: ET.Element, files: MeshFiles) -> None:
+    def __init__(self, root: ET.Element, files: MeshFiles, kind: ShapeKind) -> None:
         compiler = root.find("compiler")
         given = {} if compiler is None else compiler.attrib
         self._degrees = given.get("angle", "degree") != "radian"
         self._order = given.get("eulerseq", "xyz")
         folder = given.get("meshdir") or given.get("assetdir") or ""
+        self._kind = kind
         self._files, self._folder = files, folder and folder.rstrip("/") + "/"
         self._defaults: dict[str, dict[str, dict[str, str]]] = {}
         for top in root.findall("default"):
@@ -88,9 +91,8 @@ class _Reader:
 
     def geom(self, body: str, element: ET.Element, childclass: str) -> Iterator[Visual]:
         given = self._whole("geom", element, childclass)
-        group = numbers(given.get("group", "0"), 1)[0]
         shape = given.get("type", "mesh" if "mesh" in given else "sphere")
-        if not group < SHOWN_GROUPS or shape in LEFT_OUT:
+        if shape in LEFT_OUT or not self._is_wanted(given):
             return
         text = given.get("rgba") or self._colors.get(given.get("material", ""), "")
         rgba = np.array(numbers(text, 4))
@@ -98,8 +100,13 @@ class _Reader:
         for mesh, own in self._shape(shape, given):
             color = hex_color(rgba[:3]) if known else own
             opacity = float(np.clip(rgba[3], 0.0, 1.0)) if known else 1.0
-            if opacity > 0.0:
+            if opacity > 0.0 or self._kind == "collision":
                 yield Visual(body, bounded(mesh), color, opacity)
+
+    def _is_wanted(self, given: dict[str, str]) -> bool:
+        if self._kind == "collision":
+            return any(given.get(name, "1").strip() != "0" for name in ("contype", "conaffinity"))
+        return bool(numbers(given.get("group", "0"), 1)[0] < SHOWN_GROUPS)
 
     def _shape(self, shape: str, given: dict[str, str]) -> Iterator[tuple[Mesh, str]]:
         rotation, at = self._orientation(given), np.array(numbers(given.get("pos", "0 0 0"), 3))

@@ -1,4 +1,4 @@
-"""What a URDF shows of its links: boxes, spheres, cylinders, capsules and meshes."""
+"""The shapes of the links in a URDF: boxes, spheres, cylinders, capsules and meshes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression.syntax import shown
+from ukctrl.robot.appearance import ShapeKind
 from ukctrl.robot.look import meshes
 from ukctrl.robot.look.mesh_files import MeshFiles, hex_color
 from ukctrl.robot.look.meshes import Mesh
@@ -17,13 +18,16 @@ from ukctrl.robot.look.shapes import Unfit, Visual, Visuals, bounded, from_file,
 from ukctrl.robot.models.source import numbers
 
 
-def urdf_visuals(root: ET.Element, prefix: str, files: MeshFiles) -> Visuals:
-    """Return what the links of a URDF show.
+def urdf_visuals(
+    root: ET.Element, prefix: str, files: MeshFiles, kind: ShapeKind = "visual"
+) -> Visuals:
+    """Return the shapes of the links of a URDF.
 
     Args:
         root: The file.
         prefix: What stands before the names of its links in the robot.
         files: Its meshes.
+        kind: Which of its shapes.
     """
     links = root.findall("link")
     visuals = Visuals(tuple(prefix + link.get("name", "") for link in links))
@@ -33,7 +37,7 @@ def urdf_visuals(root: ET.Element, prefix: str, files: MeshFiles) -> Visuals:
         if (color := material.find("color")) is not None
     }
     for name, link in zip(visuals.links, links, strict=True):
-        for visual in link.findall("visual"):
+        for visual in link.findall(kind):
             _add(visuals, name, visual, colors, files)
     return visuals
 
@@ -57,7 +61,7 @@ def _urdf_shape(visual: ET.Element, files: MeshFiles) -> Iterator[tuple[Mesh, st
     geometry = visual.find("geometry")
     shape = None if geometry is None else next(iter(geometry), None)
     if shape is None:
-        raise Unfit("a visual", "must have a geometry")
+        raise Unfit(f"a {visual.tag}", "must have a geometry")
     if shape.tag == "mesh":
         scale = np.array(numbers(shape.get("scale", "1 1 1"), 3))
         yield from from_file(files, shape.get("filename", ""), scale)
@@ -71,7 +75,7 @@ def _urdf_shape(visual: ET.Element, files: MeshFiles) -> Iterator[tuple[Mesh, st
         radius, length = positive(sizes, 2, f"a {shape.tag}")
         yield make(radius, -0.5 * length, 0.5 * length), ""
     else:
-        raise Unfit("a visual", f"has the shape {shown(shape.tag)}, which is not read")
+        raise Unfit(f"a {visual.tag}", f"has the shape {shown(shape.tag)}, which is not read")
 
 
 def _origin(visual: ET.Element) -> tuple[Matrix, Vector]:

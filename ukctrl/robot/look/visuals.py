@@ -1,8 +1,8 @@
-"""What model files show of their links, within what a page can bear."""
+"""The shapes of links in model files; what is shown, within what a page can bear."""
 
 from __future__ import annotations
 
-from ukctrl.robot.appearance import ModelText
+from ukctrl.robot.appearance import ModelText, ShapeKind
 from ukctrl.robot.look.mesh_files import BUDGET, MeshFiles, coarser
 from ukctrl.robot.look.mjcf_visuals import mjcf_visuals
 from ukctrl.robot.look.shapes import Visual, Visuals
@@ -10,13 +10,15 @@ from ukctrl.robot.look.urdf_visuals import urdf_visuals
 from ukctrl.robot.models.source import read
 
 
-def visuals_of(model: ModelText) -> Visuals:
-    """Return what a model file shows; a shape that is unfit is left out and told."""
+def visuals_of(model: ModelText, kind: ShapeKind = "visual") -> Visuals:
+    """Return the shapes of a model file, those it shows or those that collide; a shape that is
+    unfit is left out and told.
+    """
     source, files = read(model.text), MeshFiles(model.path)
     if source.format == "URDF":
-        return urdf_visuals(source.root, model.prefix, files)
+        return urdf_visuals(source.root, model.prefix, files, kind)
     if source.format == "MJCF":
-        return mjcf_visuals(source.root, files)
+        return mjcf_visuals(source.root, files, kind)
     return Visuals(())
 
 
