@@ -13,6 +13,7 @@ import pytest
 import ukctrl
 from ukctrl.core.algebra import factorisation
 from ukctrl.core.compiled import allocating, compiled, config, for_python
+from ukctrl.core.turns import Turns
 
 ASK = """
 import numpy as np
@@ -58,6 +59,48 @@ def asked(code, folder):
     env = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "store"), "PYTHONUNBUFFERED": "1"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
     return done.stdout, done.stderr
+
+
+MADE = f"""
+from ukctrl.core.kernel import KERNELS
+{ASK}
+print(sum(sum(kernel._cache_misses.values()) for kernel in KERNELS.values()))
+"""
+"""Tells how many functions it has compiled."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes there take no turns")
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_of_processes_that_start_together_one_compiles_and_all_find_it(tmp_path):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", MADE]
+
+    def started():
+        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+
+    told = [process.communicate()[0].split() for process in [started(), started(), started()]]
+    assert {answer for answer, _ in told} == {"2.0"}
+    kept = [file.name for file in tmp_path.rglob("*.nbc")]
+    assert sum(int(made) for _, made in told) == len(kept) > 5
+    assert started().communicate()[0].split() == ["2.0", "0"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes there take no turns")
+def test_a_turn_ends_with_its_process_and_nobody_waits_for_ever(tmp_path, monkeypatch):
+    file = tmp_path / "of" / "turns"
+    holding = "from ukctrl.core.turns import Turns; from pathlib import Path; import sys, time; "
+    holding += f"print(Turns(Path({str(file)!r})).take('a', print), flush=True); time.sleep(600)"
+    holder = subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "True\n"
+    turns, waited = Turns(file), []
+    assert turns.take("b", lambda: waited.append("b"))
+    monkeypatch.setattr("ukctrl.core.turns.PATIENT_SECONDS", 0.05)
+    assert not turns.take("a", lambda: waited.append("a"))
+    assert set(waited) == {"a"}
+    monkeypatch.setattr("ukctrl.core.turns.PATIENT_SECONDS", 60.0)
+    assert turns.take("a", holder.kill)
+    holder.wait()
+    assert not Turns(tmp_path).take("a", print)  # a folder cannot be shared so
 
 
 @pytest.mark.slow

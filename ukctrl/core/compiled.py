@@ -25,6 +25,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import numpy as np
 
 from ukctrl.core.own_processes import out_of_the_folder, tells_of_its_work
+from ukctrl.core.turns import Turns
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
@@ -99,7 +100,12 @@ def kept(function: Callable[..., Any]) -> Any:
 
 
 class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
-    """Machine code on a disk; what no disk takes or gives is made anew, not an error."""
+    """Machine code on a disk; what no disk takes or gives is made anew, not an error.
+
+    Of processes that want the same, one makes it. Else each would make all, and what one has made
+    would not fit what another has; and of two signatures that are kept at once, Numba may find one
+    where the other is asked for.
+    """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return machine code, or None where there is none.
@@ -108,15 +114,30 @@ class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
         ours; where it does compile, it imports that still.
         """
         RUNTIME.initialize(target_context)
-        made: Any = None
-        with self._guard_against_spurious_io_errors():
-            made = self._load_overload(sig, target_context)
+        made = self._loaded(sig, target_context)
+        if made is None:
+            name, turns = self._impl.filename_base, _turns(self._cache_path)
+            if turns.take(name, _Compiling.tell):  # another process may have had its turn
+                made = self._loaded(sig, target_context)
         if made is None:
             _Compiling.tell()
         return made
 
+    def leave(self) -> None:
+        """Let other processes load what was made, or make what could not be."""
+        _turns(self._cache_path).leave(self._impl.filename_base)
+
+    def _loaded(self, sig: Any, target_context: Any) -> Any:
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
     def _guard_against_spurious_io_errors(self) -> Any:
         return contextlib.suppress(OSError)
+
+
+@functools.cache
+def _turns(folder: str) -> Turns:
+    return Turns(Path(folder) / "turns")
 
 
 class _Compiling:

@@ -70,7 +70,10 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         """Make the machine code, or load it."""
         if isinstance(self._cache, NullCache):  # for few functions it is ever asked
             self._cache = self._kept(self.py_func)
-        return super().compile(arguments)
+        try:
+            return super().compile(arguments)
+        finally:
+            self._cache.leave()
 
     def enter(self, arguments: tuple[Any, ...]) -> Any:
         """Return what Python calls with arguments of such types, which it finds from now on."""
