@@ -30,7 +30,6 @@ from ukctrl.reports.viewer.sliders import AtRest
 from ukctrl.reports.viewer.smooth import creased
 from ukctrl.reports.viewer.timeline import Timeline, show_scene
 from ukctrl.robot.look import meshes
-from ukctrl.simulation.loop.scenario_robots import true_robot
 
 
 @pytest.fixture
@@ -198,7 +197,7 @@ def test_names_of_strangers_stay_text(server, run):
 
 def test_a_run_that_is_watched_has_the_same_bits(server, run):
     scenario, plain = run
-    live = Live(server, true_robot(scenario.robot), scenario.title, 0.5)
+    live = Live(server, scenario)
     live._next = -np.inf
     watched = simulate(scenario, watch=live)
     assert watched.identical(plain)
@@ -206,9 +205,30 @@ def test_a_run_that_is_watched_has_the_same_bits(server, run):
     live.finish(of_result(watched))
 
 
+def test_limits_are_seen_while_a_run_comes(server, monkeypatch):
+    monkeypatch.setattr("ukctrl.reports.viewer.live.SHORTEST", 0.0)
+    monkeypatch.setattr("ukctrl.reports.viewer.live.SHARE", np.inf)
+    scenario = Scenario.load("ur5-post", {"timing.duration": 0.3})
+    live = Live(server, scenario)
+    live._next = -np.inf
+    assert simulate(scenario, watch=live).status == "completed"
+    assert live.fault == ""
+    robot, kept = live._display.scene.actors
+    assert kept.group == "limits"
+    low, high = live._seen_box  # the arm has left what was seen of it at home
+    size = float((high - low).max())
+    reach = robot.poses.position.reshape(-1, 3)
+    assert (low - 0.2 * size < reach).all()
+    assert (reach < high + 0.2 * size).all()
+    assert len(kept.poses.position) == len(robot.poses.position) > 1
+    of_run = of_result(simulate(scenario)).actors[-1]
+    assert [part.color for part in kept.look.parts] == [part.color for part in of_run.look.parts]
+    np.testing.assert_allclose(kept.poses.position[-1], of_run.poses.position[-1], atol=1e-9)
+
+
 def test_a_picture_that_fails_does_not_cost_the_run(server, run, monkeypatch):
     scenario, plain = run
-    live = Live(server, true_robot(scenario.robot), scenario.title, 0.5)
+    live = Live(server, scenario)
 
     def broken(*_):
         raise ValueError("no picture")

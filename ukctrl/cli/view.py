@@ -141,11 +141,9 @@ def live_view(
 ) -> Iterator[Live]:
     """Yield what shows a run while it computes; its address is told before."""
     from ukctrl.reports.viewer.live import Live
-    from ukctrl.simulation.loop.scenario_robots import true_robot
 
     with opened(scenario.title, host, port) as server:
-        end = scenario.start.t + scenario.timing.duration
-        live = Live(server, true_robot(scenario.robot), scenario.title, end)
+        live = Live(server, scenario)
         tell(server, quiet, open_browser=not no_open)
         yield live
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses as dc
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -56,6 +56,30 @@ def kept(result: Result, robot: Robot, q: Matrix, at: Indices, size: float) -> I
         size: How large the scene is [m].
     """
     t = result.time[at]
+    looks = {"limits": limits(result.scenario, robot, q, t, size)}
+    cones = list(_cones(robot, size))
+    if cones:
+        looks["friction"] = Shapes.of(robot, cones)
+    for name, look in looks.items():
+        if look is not None:
+            poses = look.poses(q, t)
+            if name == "friction":
+                _lift(poses, look, result, robot, at)
+            yield Actor(name=name, look=look, poses=poses, group=GROUP)
+
+
+def limits(
+    scenario: Mapping[str, Any], robot: Robot, q: Matrix, t: Vector, size: float
+) -> Shapes | None:
+    """Return how what a scenario keeps looks; None where there is nothing to be seen.
+
+    Args:
+        scenario: Its table.
+        robot: Its robot.
+        q: Configurations that the robot goes through, shape ``(n, nq)``.
+        t: When, shape ``(n,)`` [s].
+        size: How large the scene is [m].
+    """
     task = Task(robot=robot, servo=(), q=q[0], v=np.zeros(robot.nv), start=float(t[0]))
 
     def middle(frame: str) -> Vector:
@@ -63,18 +87,12 @@ def kept(result: Result, robot: Robot, q: Matrix, at: Indices, size: float) -> I
         return np.asarray(0.5 * (way.min(axis=0) + way.max(axis=0)))
 
     sight, solids = Sight(task, size, middle), list[Solid]()
-    for table in result.scenario.get("keep") or ():
+    for table in scenario.get("keep") or ():
         with contextlib.suppress(UkctrlError):  # as of a file that somebody has changed
             keep: Keep = read_spec(KINDS, table, "scenario", key="keep")
             solids += keep.solids(sight)
     shown = [one for one in solids if np.ptp(one.mesh.vertices, axis=0).max() <= LARGEST * size]
-    for name, some in (("limits", shown), ("friction", list(_cones(robot, size)))):
-        if some:
-            look = Shapes.of(robot, some)
-            poses = look.poses(q, t)
-            if name == "friction":
-                _lift(poses, look, result, robot, at)
-            yield Actor(name=name, look=look, poses=poses, group=GROUP)
+    return Shapes.of(robot, shown) if shown else None
 
 
 @final

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import time
 from typing import Any, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Array
+from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.at_rest import home
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.from_robot import of_robot
-from ukctrl.reports.scene.stage import Curve, Scene
+from ukctrl.reports.scene.kept import GROUP, limits
+from ukctrl.reports.scene.stage import Actor, Curve, Scene
 from ukctrl.reports.viewer.display import Display
 from ukctrl.reports.viewer.server import clear_controls
 from ukctrl.reports.viewer.timeline import Timeline, add_switches, add_words, show_scene
-from ukctrl.robot import Robot
 from ukctrl.robot.look.parts import Poses
 from ukctrl.simulation.loop.recorder import Recorder
+from ukctrl.simulation.loop.scenario_robots import true_robot
+from ukctrl.simulation.scenario import Scenario
 
 SHARE = 0.03
 """Showing takes no more than this part of the time of the run."""
@@ -26,10 +31,10 @@ SHORTEST = 0.1
 """And is done no more often [s]."""
 MOST = 1500
 """So many moments are kept; of more, every second one."""
-GROWN = 1.3
-"""Where the motion needs so much more space than what is seen, the camera steps back."""
+BEYOND = 0.15
+"""Where the motion leaves what is seen by this part of its size, the camera follows."""
 FAR_GROWN = 5.0
-"""And by this factor all is drawn anew."""
+"""Where it needs so much more space than at the start, all is drawn anew."""
 NAMES = ("time", "q", "frame_position")
 
 
@@ -39,20 +44,23 @@ class Live:
 
     Args:
         server: Where.
-        robot: The robot that runs.
-        title: What the run is called.
-        end: When it ends [s].
+        scenario: What runs.
     """
 
-    def __init__(self, server: Any, robot: Robot, title: str, end: float) -> None:
-        self._server, self._end = server, end
+    def __init__(self, server: Any, scenario: Scenario) -> None:
+        self._server, self._end = server, scenario.start.t + scenario.timing.duration
         self._seen, self._next = 0, 0.0
         self._rows: dict[str, Array] = {}
-        self._poses: Poses | None = None
-        scene = dc.replace(of_robot(robot), title=title)
-        self._look = scene.actors[0].look
+        self._poses: list[Poses] = []
+        robot = true_robot(scenario.robot)
+        scene = dc.replace(of_robot(robot), title=scenario.title)
+        with contextlib.suppress(UkctrlError):  # the run itself will say what is wrong with them
+            q, size = home(robot)[None], float((scene.high - scene.low).max())
+            look = limits(scenario.to_table(), robot, q, scene.time, size)
+            if look is not None:
+                kept = Actor(name="limits", look=look, poses=look.poses(q, scene.time), group=GROUP)
+                scene = dc.replace(scene, actors=(*scene.actors, kept))
         self._display, self._timeline = self._begun(scene)
-        self._grown = 1.0
         self.spent = 0.0
         """Time that showing has taken [s]."""
         self.fault = ""
@@ -90,34 +98,37 @@ class Live:
         if len(rows["time"]) > MOST:
             some = np.linspace(0, len(rows["time"]) - 1, MOST).astype(int)
             rows = {name: array[some] for name, array in rows.items()}
-        poses = self._look.poses(rows["q"], rows["time"])
-        if self._poses is not None:
+        actors = self._display.scene.actors
+        poses = [actor.look.poses(rows["q"], rows["time"]) for actor in actors]
+        if self._poses:
             rows = {name: np.concatenate([self._rows[name], rows[name]]) for name in NAMES}
-            poses = Poses(*(np.concatenate(pair) for pair in zip(self._poses, poses, strict=True)))
+            poses = [
+                Poses(*(np.concatenate(pair) for pair in zip(before, now, strict=True)))
+                for before, now in zip(self._poses, poses, strict=True)
+            ]
         if len(rows["time"]) > MOST:
             rows = {name: array[::2] for name, array in rows.items()}
-            poses = Poses(*(array[::2] for array in poses))
+            poses = [Poses(*(array[::2] for array in each)) for each in poses]
         self._rows, self._poses = rows, poses
         self._show(frames)
 
     def _show(self, frames: tuple[str, ...]) -> None:
-        rows, poses = self._rows, self._poses
-        if poses is None:
-            return
-        actor = dc.replace(self._display.scene.actors[0], poses=poses)
+        rows, before = self._rows, self._display.scene
+        pairs = zip(before.actors, self._poses, strict=True)
+        actors = tuple(dc.replace(actor, poses=poses) for actor, poses in pairs)
         curves = _trails(rows, frames)
-        scene = dc.replace(self._display.scene, time=rows["time"], actors=(actor,), curves=curves)
-        low, high = extent.box([actor], curves)
+        scene = dc.replace(before, time=rows["time"], actors=actors, curves=curves)
+        low, high = extent.box(actors[:1], curves)
         grown = float((high - low).max()) / self._display.size
         if grown > FAR_GROWN:  # lines and dots would be too thin
             self._timeline.close()
             self._display, self._timeline = self._begun(dc.replace(scene, low=low, high=high))
-            self._grown = 1.0
             return
         self._display.extend(scene)
-        if grown > GROWN * self._grown:
-            self._grown = grown
-            self._display.look_at(low, high)
+        seen_low, seen_high = self._seen_box
+        beyond = max(float((seen_low - low).max()), float((high - seen_high).max()))
+        if beyond > BEYOND * float((seen_high - seen_low).max()):
+            self._look_at(np.minimum(low, seen_low), np.maximum(high, seen_high))
         self._timeline.grow()
 
     def _begun(self, scene: Scene) -> tuple[Display, Timeline]:
@@ -126,8 +137,13 @@ class Live:
         add_words(self._server, scene.title, ["The run is being computed."])
         timeline = Timeline(display, self._server, live=True, end=self._end)
         add_switches(self._server, display, "trail")
-        display.look_at(scene.low, scene.high)
+        self._display = display
+        self._look_at(scene.low, scene.high)
         return display, timeline
+
+    def _look_at(self, low: Vector, high: Vector) -> None:
+        self._seen_box = low, high
+        self._display.look_at(low, high)
 
 
 def _trails(rows: dict[str, Array], frames: tuple[str, ...]) -> tuple[Curve, ...]:
