@@ -36,7 +36,7 @@ from ukctrl.studies.tuning.tuning_verdicts import broken
 
 Runs = Mapping[str, Sequence[Outcome]]
 
-GIVEN_UP = 1e-6
+VELOCITY_GIVEN_UP = 1e-6
 """Less than this of a row's velocity [m/s, rad/s] is nothing to give up."""
 SHOWN = 3
 """So many of those that did not win stand in the sentence that sums up."""
@@ -102,7 +102,7 @@ def _crossed(every: Sequence[Outcome], rows: Mapping[str, Row]) -> str:
 
 def _gave_up(run: Outcome) -> bool:
     """Tell whether some of the task was given up for limits."""
-    return run.metrics.get("task_given_up", 0.0) > GIVEN_UP
+    return run.metrics.get("task_given_up", 0.0) > VELOCITY_GIVEN_UP
 
 
 def _end(every: Sequence[Outcome]) -> str:

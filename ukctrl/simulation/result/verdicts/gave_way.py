@@ -13,7 +13,7 @@ from ukctrl.core.number_text import quantity, si
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.record import Record
 
-GIVEN_UP = 1e-6
+ACCELERATION_MISSED = 1e-6
 """A row acceleration below this [m/s^2, rad/s^2] is not missed."""
 
 
@@ -48,7 +48,7 @@ def gave_way(result: Record) -> GaveWay | None:
     limits += ["the motors' limits"] if (kept & ~named).any() else []
     signals = result.samples.signals
     if "binding" in signals and "row_miss" in signals and _is_of(result, "binding", "u"):
-        sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > GIVEN_UP
+        sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > ACCELERATION_MISSED
         bound = short.any(axis=1) & sides.any(axis=1)
         at = zip(result.labels.actuators, sides[bound].any(axis=0), strict=True)
         names = [name for name, is_at in at if is_at]
@@ -65,7 +65,7 @@ def given_up(result: Record) -> Flags:
     """Return which servo rows gave something up for what is kept, shape ``(n, m)``."""
     if "keep_given_up" not in result.samples:
         return np.zeros((len(result.samples), len(result.labels.rows)), dtype=np.bool_)
-    return np.asarray(np.abs(result["keep_given_up"]) > GIVEN_UP)
+    return np.asarray(np.abs(result["keep_given_up"]) > ACCELERATION_MISSED)
 
 
 def off_by(result: Record, missed: Flags) -> tuple[str, ...]:
