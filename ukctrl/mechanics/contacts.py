@@ -16,15 +16,13 @@ from collections.abc import Iterator, Mapping
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.factorisation import copy_into, solve_lower, solve_lower_columns
 from ukctrl.core.algebra.kernels import Answer, Pushed
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
-from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.expression.syntax import shown
+from ukctrl.core.errors import UkctrlError
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Touch
@@ -35,7 +33,6 @@ from ukctrl.mechanics.constraints.contact import (
     HEEDS,
     HEIGHT,
     IN_FORCE,
-    MODE,
     OPEN,
     SLIDES,
     SLIP,
@@ -287,31 +284,16 @@ class Contacts:
     def __len__(self) -> int:
         return len(self.names)
 
-    def set_modes(self, modes: ArrayLike) -> None:
-        """Say what each does: 0 it is open, 1 it slides, 2 it sticks.
+    @property
+    def states(self) -> dict[str, Vector]:
+        """What each does, by name; see `Touch.state`."""
+        return dict(zip(self.names, self.state, strict=True))
 
-        Raises:
-            InputError: There are not as many, or it is another number.
-        """
-        given = np.asarray(modes, dtype=np.float64)
-        if given.shape != self.mu.shape or not np.isin(given, (0.0, 1.0, 2.0)).all():
-            raise InputError(
-                f"contacts must be one of 0 (open), 1 (slides) and 2 (sticks) for each of "
-                f"{', '.join(map(repr, self.names))}; got {shown(str(modes))}."
-            )
-        still = np.where(self.mu > 0.0, STICKS, SLIDES)
-        self.state[:, MODE] = np.choose(given.astype(int), [OPEN, SLIDES, still])
-
-    def follow(self, other: Contacts) -> None:
-        """Take over the modes of the same contacts elsewhere."""
-        self.state[:, :HEEDS] = other.state[:, :HEEDS]
-
-    def take(self, states: Mapping[str, Vector]) -> None:
-        """Take over what contacts of these names do, whatever is planned."""
+    def follow(self, states: Mapping[str, Vector]) -> None:
+        """Do what contacts of these names do elsewhere; planned lifts count as they did."""
         for c, name in enumerate(self.names):
             if name in states:
                 self.state[c, :HEEDS] = states[name][:HEEDS]
-                self.state[c, HEEDS] = 0.0
 
     def answer_steps(
         self, pushed: Pushed, A: Matrix, rtol: float, answer: Answer

@@ -110,7 +110,7 @@ class Plants:
         before, touching = self._energy(t, state), self.dynamics.contacts
         self._at += 1
         if touching is not None and self.dynamics.contacts is not None:
-            self.dynamics.contacts.follow(touching)
+            self.dynamics.contacts.follow(touching.states)
         fed = self._energy(t, state) - before
         memory = state.memory.copy()
         memory[-1] += fed if np.isfinite(fed) else 0.0  # a plant of functions may not know it
