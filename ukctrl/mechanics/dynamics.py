@@ -153,7 +153,8 @@ class Dynamics(MotorGrip, Transmitted):
         self._allowed = np.zeros(self._count)
         self._pushing = Steps(self._push_steps() if self._pushes else ())
         self.free_steps = Steps(self._steps())
-        self.motor_steps = Steps(self._motor_steps())
+        motors = self.L, self.snapshot.B, self._held_directions, self.G, self.motors
+        self.motor_steps = Steps((Call(motor_answer, *motors),) if self._rows_first else ())
         self.steps = Steps((*self.free_steps.every, *self.motor_steps.every))
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
@@ -185,11 +186,6 @@ class Dynamics(MotorGrip, Transmitted):
             yield from self._answer(s.f, none, self.a_free, none)
         else:
             yield from self._answer(s.f, s.B, self.a_free, self.G)
-
-    def _motor_steps(self) -> Iterator[Step]:
-        if self._rows_first:
-            robot = self.L, self.snapshot.B, self._held_directions
-            yield Call(motor_answer, *robot, self.G, self.motors)
 
     def steps_for(self, asked: Steps) -> Sequence[Step]:
         """Return what evaluates as much of it as some steps read that run then."""

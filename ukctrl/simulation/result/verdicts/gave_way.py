@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Flags
 from ukctrl.core.errors import quoted
@@ -42,12 +41,14 @@ def gave_way(result: Record) -> GaveWay | None:
     kept = missed.any(axis=1)
     named = np.zeros_like(kept)
     for block in result.labels.keep_blocks if kept.any() else ():
-        own = kept & _binds(result, "keep_binding", result.labels.kept_rows(block))
+        binding = result["keep_binding"][:, result.labels.kept_rows(block)]
+        own = kept & (binding != 0.0).any(axis=1)
         named |= own
         limits += [f"'{block}'"] if own.any() else []
     limits += ["the motors' limits"] if (kept & ~named).any() else []
     signals = result.samples.signals
-    if "binding" in signals and "row_miss" in signals and _is_of(result, "binding", "u"):
+    of_motors = "binding" in signals and result["binding"].shape == result["u"].shape
+    if of_motors and "row_miss" in signals:
         sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > ACCELERATION_MISSED
         bound = short.any(axis=1) & sides.any(axis=1)
         at = zip(result.labels.actuators, sides[bound].any(axis=0), strict=True)
@@ -84,11 +85,3 @@ def off_by(result: Record, missed: Flags) -> tuple[str, ...]:
             unit = labels.row_units[own[0]] if level == "phi" else f"{labels.row_units[own[0]]}/s"
             off.append(f"{si(float(error.max()), unit)} in '{block}'")
     return tuple(off)
-
-
-def _is_of(result: Record, name: str, other: str) -> bool:
-    return result[name].shape == result[other].shape
-
-
-def _binds(result: Record, name: str, columns: NDArray[np.intp]) -> Flags:
-    return np.asarray((result[name][:, columns] != 0.0).any(axis=1))
