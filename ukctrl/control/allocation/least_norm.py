@@ -87,6 +87,7 @@ def _stacked(
 class InMetric(Allocation):
     """An allocation that weighs inputs by a metric: of least norm where nothing is in the way."""
 
+    kind: str
     metric: AnyMetric = "effort"
     """Input metric ``R``: a name, a table of weights by motor, or a symmetric positive definite
     matrix ``(nu, nu)``."""
