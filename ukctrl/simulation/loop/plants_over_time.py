@@ -55,13 +55,7 @@ class Plants:
     def integrated_by(
         self, scenario: Scenario, system: Callable[[Dynamics], System], jacobian: Slopes
     ) -> None:
-        """Make the integrators of a closed loop.
-
-        Args:
-            scenario: What asks for them.
-            system: Returns the loop around a plant.
-            jacobian: Of its rates, where it is known.
-        """
+        """Make the integrators of a closed loop."""
         self._integrators = tuple(
             integrator(scenario, system(each), each, jacobian) for each in self._dynamics
         )

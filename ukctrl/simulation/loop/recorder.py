@@ -419,9 +419,6 @@ class Recorder:
     def signals(self, samples: Mapping[str, Array]) -> dict[str, Signal]:
         """Return the signals of the law and of the effects, as far as they are not in the samples.
 
-        Args:
-            samples: What `samples` has returned.
-
         Raises:
             ShapeError: One does not have the same shape at every sample; so do other errors.
         """

@@ -245,12 +245,7 @@ def cautions(
 
 
 def about_exactness(row: Row | None, facts: Sequence[Fact]) -> Iterator[Verdict]:
-    """Yield that an error of nothing but rounding comes of a model that is true.
-
-    Args:
-        row: The error.
-        facts: What was equal.
-    """
+    """Yield that an error of nothing but rounding comes of a model that is true."""
     equal = {fact.subject: fact.text for fact in facts if fact.equal}
     true = all(equal.get(subject) == text for subject, text in ABSENT.items())
     exact = [] if row is None else [n for n, v in row.values.items() if v <= rounding(row.metric)]
