@@ -12,6 +12,7 @@ contact would jam: no acceleration follows (Painlevé).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import final
 
@@ -22,7 +23,7 @@ from ukctrl.core.algebra.kernels import Answer, Pushed
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
-from ukctrl.core.errors import UkctrlError
+from ukctrl.core.errors import UkctrlError, quoted
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Touch
@@ -307,13 +308,10 @@ class Contacts:
         return wide, every, before, Call(with_friction, *given, fault=self._jammed)
 
     def _jammed(self, code: int) -> Jammed:
-        at = [
-            name
-            for name, felt in zip(self.names, self.felt, strict=True)
-            if is_sliding(felt[IN_FORCE])
-        ]
+        sliding = [is_sliding(mode) for mode in self.felt[:, IN_FORCE].tolist()]
+        at = quoted(itertools.compress(self.names, sliding))
         return Jammed(
-            f"contact {', '.join(map(repr, at))} jams: the more it rubs the harder it presses, and "
+            f"contact {at} jams: the more it rubs the harder it presses, and "
             "no acceleration follows (Painlevé's paradox). Lower mu, or change the posture."
         )
 

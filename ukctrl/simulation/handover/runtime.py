@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ukctrl.control.measured_tick import MeasuredTick
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Array
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.expression.syntax import shown
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.files import AnyPath
@@ -150,7 +150,7 @@ class Runtime:
         if given.shape != mu.shape or not np.isin(given, (0.0, 1.0, 2.0)).all():
             raise InputError(
                 f"contacts must be one of 0 (open), 1 (slides) and 2 (sticks) for each of "
-                f"{', '.join(map(repr, self.contacts))}; got {shown(str(contacts))}."
+                f"{quoted(self.contacts)}; got {shown(str(contacts))}."
             )
         states = np.zeros((len(mu), HEEDS))
         still = np.where(mu > 0.0, STICKS, SLIDES)
