@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
+from tests.shared.platform_on_legs import platform_text
 from ukctrl import Scenario, check, simulate
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import JointFollows, Stack
@@ -20,22 +21,7 @@ from ukctrl.simulation.loop.optimised_rows import optimum_of
 from ukctrl.simulation.loop.timed_rows import timed_servo
 from ukctrl.simulation.scenario import Believed
 
-PLATFORM = """
-title = "A platform on three legs goes to a pose"
-[robot]
-use = "three_rrr"
-[[robot.linkage.repeat.leg.motor]]
-name = "foot{i}"
-bodies = ["ground", "upper{i}"]
-rotor_inertia = 0.02
-limit = 3.0
-[start]
-solve = true
-[[servo]]
-kind = "joint_follows"
-name = "platform"
-joints = ["platform_x", "platform_y", "platform_angle"]
-path = PATH
+REST = """path = PATH
 [controller]
 use = "servo-exact"
 [timing]
@@ -49,7 +35,7 @@ START = "[0.0, 0.0, 0.0]"
 def platform(path=None, **says):
     said = "".join(f", {key} = {value}" for key, value in says.items())
     path = path or f'{{ kind = "optimised", to = {POSE}, duration = 0.5{said} }}'
-    return Scenario.from_toml(PLATFORM.replace("PATH", path))
+    return Scenario.from_toml(platform_text(REST.replace("PATH", path)))
 
 
 def effort(scenario):
@@ -251,7 +237,8 @@ def test_a_joint_that_is_named_twice_is_refused():
                                   'duration = 1.0, profile = "uniform" }'])  # fmt: skip
 def test_rows_beside_an_optimised_path_are_refused(path):
     other = '\n[[servo]]\nkind = "joint_follows"\njoints = ["upper0_angle"]\n'
-    text = PLATFORM.replace("PATH", f'{{ kind = "optimised", to = {POSE}, duration = 0.5 }}')
+    own = f'{{ kind = "optimised", to = {POSE}, duration = 0.5 }}'
+    text = platform_text(REST.replace("PATH", own))
     text += other + f"path = {{ {path} }}\n"
     with pytest.raises(UkctrlError, match="must be the whole task, beside other optimised paths"):
         Loop(Scenario.from_toml(text))

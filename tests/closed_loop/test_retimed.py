@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
+from tests.shared.platform_on_legs import platform_text
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.catalog import find
@@ -157,22 +158,7 @@ def test_a_scenario_with_retimed_paths_is_written_read_and_sent_to_other_process
     np.testing.assert_array_equal(row.path(0.1).r, timed_servo(scenario)[0].path(0.1).r)
 
 
-PLATFORM = """
-title = "A platform on three legs"
-[robot]
-use = "three_rrr"
-[[robot.linkage.repeat.leg.motor]]
-name = "foot{i}"
-bodies = ["ground", "upper{i}"]
-rotor_inertia = 0.02
-limit = 3.0
-MOTORS
-[start]
-solve = true
-[[servo]]
-kind = "joint_follows"
-name = "platform"
-joints = ["platform_x", "platform_y", "platform_angle"]
+REST = """
 [servo.path]
 kind = "retimed"
 span = [0.0, "2*pi"]
@@ -195,7 +181,7 @@ limit = 1.0
 
 
 def platform(motors=""):
-    return Scenario.from_toml(PLATFORM.replace("MOTORS", motors))
+    return Scenario.from_toml(platform_text(REST, motors))
 
 
 @pytest.mark.parametrize(("motors", "at_limit"), [("", 1), (ELBOWS, 4)], ids=["three", "six"])

@@ -87,22 +87,13 @@ Trust = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead.")]
 
 
-def _asked(context: typer.Context, **what: Any) -> None:
+def _asked(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
     """Write figures as asked for as long as the command lasts."""
-    if any(what.values()) and not context.resilient_parsing:  # not while a line is typed
+    if value and not context.resilient_parsing:  # not while a line is typed
         from ukctrl.reports.plot import files
 
-        context.with_resource(files.asked(**what))
-
-
-def _formats(context: typer.Context, formats: list[str] | None) -> list[str] | None:
-    _asked(context, formats=formats)
-    return formats
-
-
-def _width(context: typer.Context, width: str | None) -> str | None:
-    _asked(context, width=width)
-    return width
+        context.with_resource(files.asked(**{str(option.name): value}))
+    return value
 
 
 Format = Annotated[
@@ -110,7 +101,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        callback=_formats,
+        callback=_asked,
         help="Figures beside the page as png (absent), pdf or svg, with their fonts; repeatable.",
     ),
 ]
@@ -119,7 +110,7 @@ Width = Annotated[
     typer.Option(
         "--width",
         metavar="WIDTH",
-        callback=_width,
+        callback=_asked,
         help="Figures beside the page as wide as a paper's column (85 mm) or page (178 mm).",
     ),
 ]

@@ -58,12 +58,7 @@ def tick_at_block(block: int, t: float, q: Vector, v: Vector) -> int:
 
 @final
 class MeasuredTick:
-    """Steps that evaluate a robot at a state and answer it, called with one state after another.
-
-    Args:
-        snapshot: Where the steps read the state.
-        steps: What they are.
-    """
+    """Steps that evaluate a robot at a state and answer it, called with one state after another."""
 
     def __init__(self, snapshot: Snapshot, steps: Steps) -> None:
         self._snapshot, self._steps = snapshot, steps

@@ -215,10 +215,15 @@ def _whole(value: object) -> int:
     return int(value)
 
 
-def _at_least_one(value: int) -> int:
-    if value < 1:
-        raise InputError(f"must be at least 1; got {value}.")
-    return value
+def at_least(least: int) -> AfterValidator:
+    """Return the annotation of a whole number that is no smaller."""
+
+    def checked(value: int) -> int:
+        if value < least:
+            raise InputError(f"must be at least {least}; got {value}.")
+        return value
+
+    return AfterValidator(checked)
 
 
 def _not_negative(value: int) -> int:
@@ -229,7 +234,7 @@ def _not_negative(value: int) -> int:
 
 Whole = Annotated[int, BeforeValidator(_whole)]
 """Whole number."""
-Count = Annotated[int, BeforeValidator(_whole), AfterValidator(_at_least_one)]
+Count = Annotated[int, BeforeValidator(_whole), at_least(1)]
 """Whole number, at least 1."""
 Index = Annotated[int, BeforeValidator(_whole), AfterValidator(_not_negative)]
 """Whole number, at least 0; also a seed."""

@@ -12,19 +12,18 @@ contact would jam: no acceleration follows (Painlevé).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.factorisation import copy_into, solve_lower, solve_lower_columns
 from ukctrl.core.algebra.kernels import Answer, Pushed
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
-from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.expression.syntax import shown
+from ukctrl.core.errors import UkctrlError, quoted
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Touch
@@ -35,7 +34,6 @@ from ukctrl.mechanics.constraints.contact import (
     HEEDS,
     HEIGHT,
     IN_FORCE,
-    MODE,
     OPEN,
     SLIDES,
     SLIP,
@@ -259,25 +257,22 @@ class Contacts:
 
     def __init__(self, passive: Stack, heeds: bool) -> None:
         nv, rows = passive.robot.nv, list(passive.names)
-        own = [(part.block, part.touch) for part in passive.attached if part.touch is not None]
+        own = [(part, part.touch) for part in passive.attached if part.touch is not None]
         k = len(own)
-        self.names = tuple(name for name, _ in own)
+        self.names = tuple(part.block for part, _ in own)
         self.mu: Vector = np.array([touch.mu for _, touch in own])
         self.half: Matrix = np.array([touch.half for _, touch in own])
         self.planned = any(touch.planned for _, touch in own)
         self.state, self.felt, self.rub = np.zeros((k, 5)), np.zeros((k, 10)), np.zeros((k, nv))
         self.heights: Indices = np.array([rows.index(f"{name}.height") for name in self.names])
         self.slips: Indices = np.array([rows.index(f"{name}.slip_x") for name in self.names])
-        ends = [
-            1 + max(i for i, of in enumerate(passive.blocks) if of == name) for name in self.names
-        ]
+        ends = self.heights + [len(part.names) for part, _ in own]
         self.flat: Indices = self.slips - self.heights - 1
-        self._blocks = np.column_stack([self.heights, self.slips, np.array(ends)])
+        self._blocks = np.column_stack([self.heights, self.slips, ends])
         self.directions, self.reaction = np.zeros((len(rows), nv)), np.zeros(len(rows))
         self.touches: list[Touch] = []
         self.margins, self.least = np.zeros(k), np.full(1, np.inf)
-        touching = (part for part in passive.attached if part.touch is not None)
-        for c, (part, (_, touch)) in enumerate(zip(touching, own, strict=True)):
+        for c, (part, touch) in enumerate(own):
             self.state[c] = touch.state
             self.state[c, HEEDS] = heeds
             now = self.state[c], self.felt[c], self.rub[c]
@@ -287,35 +282,20 @@ class Contacts:
     def __len__(self) -> int:
         return len(self.names)
 
-    def set_modes(self, modes: ArrayLike) -> None:
-        """Say what each does: 0 it is open, 1 it slides, 2 it sticks.
+    @property
+    def states(self) -> dict[str, Vector]:
+        """What each does, by name; see `Touch.state`."""
+        return dict(zip(self.names, self.state, strict=True))
 
-        Raises:
-            InputError: There are not as many, or it is another number.
-        """
-        given = np.asarray(modes, dtype=np.float64)
-        if given.shape != self.mu.shape or not np.isin(given, (0.0, 1.0, 2.0)).all():
-            raise InputError(
-                f"contacts must be one of 0 (open), 1 (slides) and 2 (sticks) for each of "
-                f"{', '.join(map(repr, self.names))}; got {shown(str(modes))}."
-            )
-        still = np.where(self.mu > 0.0, STICKS, SLIDES)
-        self.state[:, MODE] = np.choose(given.astype(int), [OPEN, SLIDES, still])
-
-    def follow(self, other: Contacts) -> None:
-        """Take over the modes of the same contacts elsewhere."""
-        self.state[:, :HEEDS] = other.state[:, :HEEDS]
-
-    def take(self, states: Mapping[str, Vector]) -> None:
-        """Take over what contacts of these names do, whatever is planned."""
+    def follow(self, states: Mapping[str, Vector]) -> None:
+        """Do what contacts of these names do elsewhere; planned lifts count as they did."""
         for c, name in enumerate(self.names):
             if name in states:
                 self.state[c, :HEEDS] = states[name][:HEEDS]
-                self.state[c, HEEDS] = 0.0
 
     def answer_steps(
         self, pushed: Pushed, A: Matrix, rtol: float, answer: Answer
-    ) -> tuple[Pushed, Answer, Iterator[Step], Iterator[Step]]:
+    ) -> tuple[Pushed, Answer, Step, Step]:
         """Return what is pushed and answers with frictions as motors, and what to do before and
         after that answer is written.
         """
@@ -323,37 +303,32 @@ class Contacts:
         columns = nu + len(self)
         wide = pushed._replace(B=np.zeros((n, columns)))
         every = answer._replace(G=np.zeros((n, columns)), motors=np.zeros(columns))
-
-        def before() -> Iterator[Step]:
-            yield Call(beside_motors, pushed.B, self.rub, wide.B)
-
-        def after() -> Iterator[Step]:
-            given = wide, A, rtol, self.heights, self.mu, self.felt, every, answer
-            yield Call(with_friction, *given, fault=self._jammed)
-
-        return wide, every, before(), after()
+        before = Call(beside_motors, pushed.B, self.rub, wide.B)
+        given = wide, A, rtol, self.heights, self.mu, self.felt, every, answer
+        return wide, every, before, Call(with_friction, *given, fault=self._jammed)
 
     def _jammed(self, code: int) -> Jammed:
-        at = [self.names[c] for c in range(len(self)) if self.felt[c, IN_FORCE] in (SLIDES, CREEPS)]
+        sliding = [is_sliding(mode) for mode in self.felt[:, IN_FORCE].tolist()]
+        at = quoted(itertools.compress(self.names, sliding))
         return Jammed(
-            f"contact {', '.join(map(repr, at))} jams: the more it rubs the harder it presses, and "
+            f"contact {at} jams: the more it rubs the harder it presses, and "
             "no acceleration follows (Painlevé's paradox). Lower mu, or change the posture."
         )
 
-    def force_steps(self, A: Matrix) -> Iterator[Step]:
-        """Yield what writes `directions`, after the passive rows ``A`` and an answer."""
+    def force_step(self, A: Matrix) -> Step:
+        """Return what writes `directions`, after the passive rows ``A`` and an answer."""
         given = self.rub, self.heights, self.mu, self.felt, self.directions
-        yield Call(force_directions, A, *given)
+        return Call(force_directions, A, *given)
 
-    def friction_steps(self, reaction: Vector) -> Iterator[Step]:
-        """Yield what completes reactions along `directions` by the frictions that they carry."""
-        yield Call(write_frictions, self.heights, self.slips, self.mu, self.felt, reaction)
+    def friction_step(self, reaction: Vector) -> Step:
+        """Return what completes reactions along `directions` by the frictions that they carry."""
+        return Call(write_frictions, self.heights, self.slips, self.mu, self.felt, reaction)
 
-    def holds_steps(self, holds: Vector) -> Iterator[Step]:
-        """Yield what writes which passive rows hold, 1 or 0, shape ``(m,)``."""
-        yield Call(write_holds, self._blocks, self.felt, holds)
+    def holds_step(self, holds: Vector) -> Step:
+        """Return what writes which passive rows hold, 1 or 0, shape ``(m,)``."""
+        return Call(write_holds, self._blocks, self.felt, holds)
 
-    def margin_steps(self) -> Iterator[Step]:
-        """Yield what writes `margins`, after `reaction`."""
+    def margin_step(self) -> Step:
+        """Return what writes `margins`, after `reaction`."""
         given = self.heights, self.slips, self.mu, self.state, self.felt, self.half
-        yield Call(write_margins, *given, self.reaction, self.margins, self.least)
+        return Call(write_margins, *given, self.reaction, self.margins, self.least)

@@ -6,22 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ukctrl.core.algebra import grip, kernels, least_input, separate, stabilisation
+from ukctrl.core.algebra import kernels, least_input, separate, stabilisation
 from ukctrl.core.algebra.answer_checks import conflicting, singular
 from ukctrl.core.algebra.clear_answer import room_for
 from ukctrl.core.algebra.clear_input import desk_for
-from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
-from ukctrl.core.algebra.factorisation import independent_rows
-from ukctrl.core.algebra.multipliers import multipliers, quick_multipliers, sharing
+from ukctrl.core.algebra.constrained import ranked_answer, settled
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_gram import MANY_ROWS
-from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.rows_first import LARGE, Held, answer_to, checked_rows_first, motor_answer
-from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Indices, Matrix, Vector, blank
-from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
@@ -29,9 +23,10 @@ from ukctrl.core.program import Call, Step, Steps
 from ukctrl.core.program.call import Fault
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.contacts import Contacts
+from ukctrl.mechanics.motor_grip import MotorGrip
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
+from ukctrl.mechanics.transmitted import Transmitted
 from ukctrl.robot import Robot, push_kernels
-from ukctrl.uk import RankReport, reported
 
 
 class Gains(NamedTuple):
@@ -80,31 +75,8 @@ def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
     return every
 
 
-@compiled
-def power_fed(
-    ties: Indices,
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    v: Vector,
-    stored: Vector,
-    reacts: bool,
-    a: Vector,
-    u: Vector,
-    fed: Vector,
-) -> None:
-    """Write the power of motors, applied forces without springs, and reactions; see `Dynamics`."""
-    fed[0] = stored[push_kernels.POWER]
-    for i in range(len(v)):
-        if reacts:  # what moves it beside them is what the reactions do
-            fed[0] += separate.momentum(nle[i], ties, M, a, i) * v[i]
-        else:
-            fed[0] += (f[i] + separate.moved_by(0.0, ties, B, u, i)) * v[i]
-
-
 @final
-class Dynamics:
+class Dynamics(MotorGrip, Transmitted):
     r"""The equation of motion of a robot and its passive constraints, ``a = a_free + G u``.
 
     Plant and law each hold one: the plant's is made of the true robot, the law's of the believed
@@ -181,7 +153,8 @@ class Dynamics:
         self._allowed = np.zeros(self._count)
         self._pushing = Steps(self._push_steps() if self._pushes else ())
         self.free_steps = Steps(self._steps())
-        self.motor_steps = Steps(self._motor_steps())
+        motors = self.L, self.snapshot.B, self._held_directions, self.G, self.motors
+        self.motor_steps = Steps((Call(motor_answer, *motors),) if self._rows_first else ())
         self.steps = Steps((*self.free_steps.every, *self.motor_steps.every))
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
@@ -213,11 +186,6 @@ class Dynamics:
             yield from self._answer(s.f, none, self.a_free, none)
         else:
             yield from self._answer(s.f, s.B, self.a_free, self.G)
-
-    def _motor_steps(self) -> Iterator[Step]:
-        if self._rows_first:
-            robot = self.L, self.snapshot.B, self._held_directions
-            yield Call(motor_answer, *robot, self.G, self.motors)
 
     def steps_for(self, asked: Steps) -> Sequence[Step]:
         """Return what evaluates as much of it as some steps read that run then."""
@@ -300,18 +268,18 @@ class Dynamics:
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, self._b_p)
         passive = kernels.Passive(A, self._b_p, float(rank.passive), self._a_0, self.margins)
         clear = self._count <= len(f) and self._count < MANY_ROWS and not self._rows_first
-        frictions: Iterable[Step] = ()
+        after: tuple[Step, ...] = ()
         if self.contacts is not None:
             given = pushed, A, float(rank.passive), answer
             pushed, answer, before, frictions = self.contacts.answer_steps(*given)
-            yield from before
+            yield before
+            after = frictions, self.contacts.force_step(A)
         room = room_for(len(f), self._count if clear else 0, pushed.B.shape[1])
         held = self._held_directions
         yield Call(ranked_answer, room, pushed, passive, answer, held, fault=singular)
         agreed = s.v, passive, rate, error, float(rank.reach), self.ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)
-        if self.contacts is not None:
-            yield from (*frictions, *self.contacts.force_steps(A))
+        yield from after
 
     def _push_steps(self) -> Iterator[Step]:
         yield Call(push_kernels.clear, self.nonideal)
@@ -323,18 +291,15 @@ class Dynamics:
         miss = np.abs(self.passive.rows.A @ self._a_0 - self._b_p[0])
         return conflicting(miss, (1.0 - 1e-6) * self._allowed, self.passive.names)
 
-    @property
-    def passive_rank(self) -> int:
-        """Directions that the passive rows constrain."""
-        return int(self.ranks[NOW])
-
     def look(self, t: float, q: Vector, v: Vector) -> Rows:
         """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.
 
         The rows come without their stabilisation. The answer to the input stays as it was.
         """
         self.snapshot.move(q, v, t)
-        return self._write_passive()
+        rows = self.passive.write(self.snapshot)
+        self._pushing()
+        return rows
 
     @property
     def look_steps(self) -> tuple[Step, ...]:
@@ -342,99 +307,10 @@ class Dynamics:
         s = self.snapshot
         return *s.steps.every, *self.passive.steps(s).every, *self._pushing.every
 
-    def _write_passive(self) -> Rows:
-        rows = self.passive.write(self.snapshot)
-        self._pushing()
-        return rows
-
     @property
     def rubs(self) -> bool:
         """Whether some passive constraint is not ideal."""
         return bool(self._pushes)
-
-    def passive_report(self) -> RankReport:
-        """Return which passive rows are independent at the current state, and by how much.
-
-        Of rows of unit length in mass-weighted coordinates, as the rank is decided in the loop.
-        """
-        rows, names = self.passive.rows, self.passive.names
-        if not self._count:
-            return RankReport(0, (), (), 0.0, 0.0)
-        weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
-        order = np.empty(self._count, dtype=np.int64)
-        independent_rows(weighted, self.rank.passive, order)
-        count = self.passive_rank
-        kept, dropped = sorted(order[:count].tolist()), sorted(order[count:].tolist())
-        return RankReport(
-            rank=count,
-            independent=tuple(names[i] for i in kept),
-            dependent=tuple(names[i] for i in dropped),
-            smallest_kept=float(self.margins[0]),
-            largest_dropped=float(self.margins[1]),
-        )
-
-    def lengths(self, A: Matrix) -> grip.Lengths:
-        """Return what the grip of rows is compared with: what motors do to the free robot.
-
-        Args:
-            A: Rows at the current state, shape ``(m, nv)``.
-        """
-        return grip.beside(self.L, A, self.motors)
-
-    def grip(self, A: Matrix, names: Sequence[str]) -> grip.Grip:
-        """Return how firmly the motors hold rows at the current state; see `ukctrl.uk.grip`."""
-        return grip.grip(self.L, A, self.G, self.lengths(A), self.rank.servo, names)
-
-    def firm(self, A: Matrix, grips: Vector) -> int:
-        """Return the rank of rows whose grip is firm, or 0; write that of each, ``(m,)``."""
-        return int(grip.firm(self.L, A, self.G, self.motors, grips))
-
-    def servo_report(self, A: Matrix, names: Sequence[str]) -> RankReport:
-        """Return of which rows the motors have grip, each beside the others, and by how much."""
-        H: Matrix = A @ self.G
-        grip.drop_lost(H, self.lengths(A), self.rank.servo)
-        return reported(H, names, *self.held(A))
-
-    def held(self, A: Matrix) -> tuple[int, NDArray[np.int64]]:
-        """Return how many rows the motors hold, each beside the others, and an order of them."""
-        order = np.arange(len(A))
-        if len(A) > grip.MANY and self.firm(A, np.empty(len(A))):
-            return len(A), order
-        rank = grip.held_rows(self.L, A, self.G, self.lengths(A), self.rank.servo, order)
-        return int(rank), order
-
-    def reached(self) -> Matrix:
-        """Return an orthonormal basis of what the motors reach, shape ``(nv, k)``.
-
-        In mass-weighted accelerations ``L' a``; a direction counts whose `grip` is not lost.
-        """
-        return self._reach().basis
-
-    def _reach(self) -> Span:
-        none: Matrix = np.zeros((0, len(self.L)))
-        return span(self.L.T @ self.G, self.lengths(none).motors, self.rank.servo)
-
-    def least_input(self, a: Vector) -> Vector:
-        """Return the smallest input whose acceleration is nearest to ``a``, shape ``(nu,)``.
-
-        Nearest in Gauss's sense, as the mass matrix measures it.
-        """
-        return self._reach().least(self.L.T @ (a - self.a_free))
-
-    def least_push(self, force: Matrix) -> Matrix:
-        """Return the smallest inputs that move the robot most nearly as generalised forces would.
-
-        Args:
-            force: Shape ``(nv,)``, or ``(nv, k)`` for several of them.
-        """
-        pushes: Matrix = np.asarray(np.linalg.solve(self.L, force))
-        return self._reach().least(pushes)
-
-    def servo_matrix(self, A: Matrix) -> Matrix:
-        """Return ``H = A G``, shape ``(m, nu)``; rows of which the grip is lost are zero."""
-        H: Matrix = A @ self.G
-        grip.drop_lost(H, self.lengths(A), self.rank.servo)
-        return H
 
     def acceleration(self, u: Vector) -> Vector:
         """Return ``a_free + G u``, shape ``(nv,)``.
@@ -449,65 +325,3 @@ class Dynamics:
         if not separate.acceleration(self.ties, self.a_free, self.G, u, a):
             raise NotFinite(f"u must be finite; got {u}.")
         return a
-
-    def power(self, a: Vector, u: Vector) -> float:
-        """Return the power fed to the robot by motors, applied forces and reactions [W].
-
-        Springs are not counted, because their energy is part of the robot's.
-        """
-        fed: Vector = np.zeros(1)
-        power_fed(*self._loaded(), a, u, fed)
-        return float(fed[0])
-
-    def power_step(self, a: Vector, u: Vector, fed: Vector) -> Step:
-        """Return what writes `power` at the acceleration and input that are there then."""
-        return Call(power_fed, *self._loaded(), a, u, fed)
-
-    def _loaded(self) -> tuple[Indices, Matrix, Vector, Vector, Matrix, Vector, Vector, bool]:
-        s = self.snapshot
-        return self.ties, s.M, s.nle, s.f, s.B, s.v, s.stored, self._count > 0
-
-    def passive_force(self, a: Vector, u: Vector) -> Vector:
-        """Return the generalised force of the passive constraints, ``M a + nle - f - B u``.
-
-        It is the reaction and what is not ideal.
-        """
-        s = self.snapshot
-        return s.M @ a + s.nle - s.f - s.B @ u
-
-    def reactions(self, force: Vector) -> Vector:
-        """Return the multipliers of the passive rows that transmit a `passive_force`.
-
-        Of least norm where rows are redundant; `sharing` tells which ones that concerns.
-        """
-        ideal = force - self.nonideal
-        return multipliers(self.L, self.directions, ideal, self.passive_rank)
-
-    def reaction_steps(
-        self, a: Vector, u: Vector, force: Vector, reaction: Vector
-    ) -> Iterator[Step]:
-        """Yield what writes `passive_force` and its `reactions` at the answer to an input.
-
-        Frictions of contacts that slide stand as the reactions of their rows of slip.
-        """
-        s, own = self.snapshot, self.contacts
-        yield Call(kernels.transmitted, s.M, s.nle, s.f, s.B, a, u, force)
-
-        def shared(code: int) -> None:
-            reaction[:] = self.reactions(force)
-
-        pushed = self.L, self.directions, force, self.nonideal, self.ranks, reaction
-        yield Call(quick_multipliers, *pushed, fault=shared)
-        if own is not None:
-            yield from own.friction_steps(reaction)
-
-    def margin_steps(self, a: Vector, u: Vector) -> Iterator[Step]:
-        """Yield what writes the margins of contacts that only push, at the answer to an input."""
-        if self.contacts is not None:
-            yield from self.reaction_steps(a, u, np.zeros(len(a)), self.contacts.reaction)
-            yield from self.contacts.margin_steps()
-
-    def sharing(self) -> tuple[str, ...]:
-        """Return the names of the passive rows whose multipliers no motion determines."""
-        shared = sharing(self.L, self.passive.rows.A, self.passive_rank)
-        return tuple(self.passive.names[i] for i in np.flatnonzero(shared))

@@ -10,9 +10,13 @@ from typing import Any, NamedTuple, get_args
 
 from ukctrl.papers.claim import Claim, Verdict
 from ukctrl.reports.web_page import Picture
-from ukctrl.simulation.result.plain_files import finite_or_none, plain
+from ukctrl.simulation.result.plain_files import finite_or_none, picked, plain
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+OF_A_CLAIM = (
+    "where", "what", "printed", "ours", "unit", "within", "difference", "verdict", "note",
+)  # fmt: skip
+"""What a file says of a claim, with what follows from it."""
 
 
 class Failure(NamedTuple):
@@ -61,7 +65,7 @@ class Outcome:
             "citation": self.citation,
             "ok": self.ok,
             "counts": dict(self.counts),
-            "claims": [claim_dict(claim) for claim in self.claims],
+            "claims": [picked(claim, *OF_A_CLAIM) for claim in self.claims],
             "failures": [failure._asdict() for failure in self.failures],
             "seconds": self.seconds,
         }
@@ -100,21 +104,6 @@ class Reproduction:
     def to_json(self) -> str:
         """Return the plain data as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
-
-def claim_dict(claim: Claim) -> dict[str, Any]:
-    """Return a claim with what follows from it, as plain data."""
-    return {
-        "where": claim.where,
-        "what": claim.what,
-        "printed": claim.printed,
-        "ours": claim.ours,
-        "unit": claim.unit,
-        "within": claim.within,
-        "difference": claim.difference,
-        "verdict": claim.verdict,
-        "note": claim.note,
-    }
 
 
 def _plural(verdict: str, count: int) -> str:

@@ -198,14 +198,11 @@ def highlight_toml(text: str) -> str:
     return "".join([*parts, escape(text[end:])])
 
 
-def provenance_entries(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+def provenance_entries(provenance: Mapping[str, Any], *without: str) -> list[tuple[str, str]]:
     """Return what is known of a run's origin as names and texts, nested tables flattened."""
-    entries = []
-    for key, value in provenance.items():
-        if key in ("audit", "scenario", "robot", "controller", "joint_limits"):
-            continue
-        entries.append((key.replace("_", " "), _plain_text(value)))
-    return entries
+    without = (*without, "audit", "scenario", "robot", "controller", "joint_limits")
+    shown = ((key, value) for key, value in provenance.items() if key not in without)
+    return [(key.replace("_", " "), _plain_text(value)) for key, value in shown]
 
 
 def _plain_text(value: object) -> str:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from ukctrl.analysis.check.check_figure import check_figure
-from ukctrl.analysis.check.check_page import headline
+from ukctrl.analysis.check.check_page import BADGES, LEVELS, headline
 from ukctrl.analysis.check.findings import Check
 from ukctrl.reports.notebook import card
 
-VERDICTS = {
-    "ready": ("good", "ready"),
-    "warnings": ("warning", "ready, with warnings"),
-    "not ready": ("bad", "not ready"),
-}
 MOST = 12
 """So many causes are listed."""
 
@@ -21,7 +16,7 @@ def html(check: Check) -> str:
     return card(
         check.scenario,
         headline(check),
-        badge=VERDICTS[check.verdict],
+        badge=(LEVELS[check.verdict], BADGES.get(check.verdict, check.verdict)),
         lines=[(cause.level, cause.level, f"{cause.text} {cause.cure}") for cause in check.causes][
             :MOST
         ],

@@ -19,7 +19,7 @@ from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.shown import Shown
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.integrability.classify import Integrability
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none, picked
 from ukctrl.uk import RankReport
 
 Readiness = Literal["ready", "warnings", "not ready"]
@@ -234,18 +234,12 @@ class Check(Shown):
         """
         start, motion = self.start, self.motion
         table = {
-            "verdict": self.verdict,
-            "ok": self.ok,
-            "scenario": self.scenario,
-            "robot": self.robot,
+            **picked(self, "verdict", "ok", "scenario", "robot"),
             **dc.asdict(start),
             **dc.asdict(dc.replace(motion, curves=None, loads=None, left=None)),
             "reach": None if self.reach is None else self.reach.to_dict(),
             "internal": None if self.internal is None else self.internal.to_dict(),
-            "findings": self.findings,
-            "problems": self.problems,
-            "warnings": self.warnings,
-            "notes": self.notes,
+            **picked(self, "findings", "problems", "warnings", "notes"),
             "causes": [cause.to_dict() for cause in self.causes],
         }
         del table["curves"], table["loads"], table["left"]

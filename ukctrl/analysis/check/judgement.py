@@ -57,13 +57,7 @@ MOST_NAMED = 6
 
 
 def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterator[Judgement]:
-    """Yield what the findings along a motion mean.
-
-    Args:
-        loop: The scenario, ready to run.
-        rows: The servo rows at the start.
-        along: What was found along the motion.
-    """
+    """Yield what the findings along a motion mean."""
     controller, way = loop.scenario.controller, along.way
     allocation = controller.row_allocation
     shares = None if allocation is None else allocation.behaviour(loop.law.task)

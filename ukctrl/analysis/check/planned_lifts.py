@@ -63,9 +63,6 @@ class Lifts:
     """The phases of a scenario, one after the other; a single one where no contact is lifted.
 
     From then on the true robot of a loop has its contacts open where the law plans to lift them.
-
-    Args:
-        loop: The scenario, ready to run.
     """
 
     def __init__(self, loop: Loop) -> None:

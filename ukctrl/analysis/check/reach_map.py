@@ -29,6 +29,7 @@ from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.result.plain_files import picked
 from ukctrl.simulation.scenario import Scenario
 
 AXES = "xyz"
@@ -86,10 +87,9 @@ class ReachMap:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data for programs."""
-        plain = ("frame", "axes", "across", "reasons", "start")
-        arrays = ("first", "second", "cells", "path")
-        table = {name: getattr(self, name) for name in plain}
-        table |= {name: getattr(self, name).tolist() for name in arrays}
+        table = picked(self, "frame", "axes", "across", "reasons", "start")
+        arrays = picked(self, "first", "second", "cells", "path")
+        table |= {name: array.tolist() for name, array in arrays.items()}
         return table | {"shares": self.shares()}
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from ukctrl import uk
 from ukctrl.analysis.check.findings import Judgement
 from ukctrl.core.errors import quoted
+from ukctrl.mechanics.constraints.contact import MODE, SLIDES
 from ukctrl.simulation.loop import Loop
 
 OF_GRIP = ("degree", "held", "motion", "law", "ranks", "grip", "missed", "unmoved")
@@ -38,7 +37,7 @@ def _holding(loop: Loop) -> tuple[str, ...]:
         return ()
     modes = own.state.copy()
     try:
-        own.set_modes(np.ones(len(own)))
+        own.state[:, MODE] = SLIDES
         truth.move(loop.t0, loop.state.q, loop.state.v)
         A = servo.write(truth.snapshot).A
         grip = truth.servo_report(A, servo.names)

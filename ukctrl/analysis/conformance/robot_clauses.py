@@ -11,7 +11,7 @@ from ukctrl.analysis.conformance.clauses import Suite, require, require_close
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import quoted
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import Robot, Snapshot
+from ukctrl.robot import Robot
 
 ROBOT = Suite[Robot]("robot")
 """The clauses for robots."""
@@ -32,11 +32,6 @@ def _states(robot: Robot) -> Iterator[tuple[Vector, Vector]]:
         yield np.ascontiguousarray(q), rng.uniform(-1.0, 1.0, robot.nv)
 
 
-def _snapshots(robot: Robot) -> Iterator[Snapshot]:
-    for q, v in _states(robot):
-        yield robot.snapshot(q, v)
-
-
 @ROBOT.clause
 def names(robot: Robot) -> None:
     """Coordinates, velocities and motors have names of their own, each with a unit."""
@@ -53,7 +48,7 @@ def names(robot: Robot) -> None:
 @ROBOT.clause
 def mass_matrix(robot: Robot) -> None:
     """The mass matrix is symmetric and positive definite."""
-    for s in _snapshots(robot):
+    for s in (robot.snapshot(q, v) for q, v in _states(robot)):
         require_close("the mass matrix and its transpose", s.M, s.M.T, ROUNDING)
         lowest = float(np.linalg.eigvalsh(s.M)[0])
         require(lowest > 0.0, f"the mass matrix must be positive definite; got {lowest:.1e}.")

@@ -9,7 +9,7 @@ from ukctrl.analysis.internal_dynamics.internal_motion import Motion
 from ukctrl.analysis.internal_dynamics.modes import Kind
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none, picked
 
 
 @final
@@ -59,38 +59,19 @@ class InternalDynamics:
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for programs; complex numbers as pairs."""
         cycle, run = self.periodic, self.motion
-        plain: dict[str, Any] = finite_or_none(
-            {
-                "scenario": self.scenario,
-                "robot": self.robot,
-                "states": self.states,
-                "reached": self.reached,
-                "dimension": self.dimension,
-                "coordinates": self.coordinates,
-                "grip": self.grip,
-                "free": self.free,
-                "path_moves": self.path_moves,
-                "kind": self.kind,
-                "verdict": self.verdict,
-                "notes": self.notes,
-                "rests": [_plain(near) for near in self.rests],
-                "along": [_plain(near) for near in self.along],
-                "periodic": _some(cycle, "period", "multipliers"),
-                "motion": _some(run, "fate", "rate", "factor", "ended"),
-            }
-        )
+        table = picked(self, "scenario", "robot", "states", "reached", "dimension", "coordinates")
+        table |= picked(self, "grip", "free", "path_moves", "kind", "verdict", "notes")
+        table["rests"] = [_plain(near) for near in self.rests]
+        table["along"] = [_plain(near) for near in self.along]
+        table["periodic"] = cycle and picked(cycle, "period", "multipliers")
+        table["motion"] = run and picked(run, "fate", "rate", "factor", "ended")
+        plain: dict[str, Any] = finite_or_none(table)
         return plain
-
-
-def _some(part: object, *names: str) -> dict[str, Any] | None:
-    """Return some attributes of a part by their names; None where there is none."""
-    return None if part is None else {name: getattr(part, name) for name in names}
 
 
 def _plain(near: Near) -> dict[str, Any]:
     return {
-        **{name: getattr(near, name) for name in ("t", "q", "v", "u", "states")},
-        "kind": near.modes.kind,
-        "poles": near.modes.poles,
-        **{name: getattr(near, name) for name in ("zeros", "free", "moving", "routes")},
+        **picked(near, "t", "q", "v", "u", "states"),
+        **picked(near.modes, "kind", "poles"),
+        **picked(near, "zeros", "free", "moving", "routes"),
     }

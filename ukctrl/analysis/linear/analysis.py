@@ -21,7 +21,7 @@ from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest, first_smallest, max_abs
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none, picked
 from ukctrl.simulation.scenario import Scenario
 
 Stability = Literal["stable", "neutral", "unstable"]
@@ -78,13 +78,9 @@ class LinearAnalysis:
         """Return the findings as plain data for programs; complex numbers as pairs."""
         plant, loop = self.plant, self.loop
         record: dict[str, Any] = {
-            "scenario": self.scenario,
-            "robot": self.robot,
-            "controller": self.controller,
-            "verdict": self.verdict,
-            "stability": self.stability,
+            **picked(self, "scenario", "robot", "controller", "verdict", "stability"),
             "point": {
-                **{name: getattr(plant.point, name) for name in ("source", "t", "q", "v", "u")},
+                **picked(plant.point, "source", "t", "q", "v", "u"),
                 "acceleration": plant.linear.a,
             },
             "plant": {

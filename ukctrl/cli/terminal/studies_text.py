@@ -179,13 +179,7 @@ MOST_METRICS = 8
 
 
 def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
-    """Return what a search has found.
-
-    Args:
-        tuned: What it has found.
-        scenario: As the user has named it.
-        folder: Where the files are.
-    """
+    """Return what a search has found."""
     from ukctrl.studies.tuning import METHODS
     from ukctrl.studies.tuning.tuning_page import card_name, cost_table, gain_table, metric_table
 

@@ -10,16 +10,15 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control.allocation.allocation import (
-    Allocation,
     Allocator,
     own_stack,
     row_miss,
     row_unit,
 )
 from ukctrl.control.allocation.input_limits import InputLimits, Limits
-from ukctrl.control.allocation.least_norm import CLOSEST, LeastNorm
-from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric
-from ukctrl.control.allocation.null_space import AnyNullSpace, bind
+from ukctrl.control.allocation.least_norm import CLOSEST, InMetric
+from ukctrl.control.allocation.metric import SINGULAR, InputMetric
+from ukctrl.control.allocation.null_space import bind
 from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
@@ -39,7 +38,7 @@ AT_LIMIT = 1e-9
 
 
 @spec
-class Bounded(Allocation):
+class Bounded(InMetric):
     r"""The least-norm input, within the limits of the motors.
 
     Where the input of `LeastNorm` keeps $\underline u \le u \le \bar u$ it is returned as it is.
@@ -69,10 +68,6 @@ class Bounded(Allocation):
     """Narrower limits [N m or N]: a number or a pair for all motors, or a table by motor."""
     rate_limits: Literal["keep", "ignore"] = "keep"
     """Whether the motors' rate limits are kept; that needs a control period."""
-    metric: AnyMetric = "effort"
-    """Input metric ``R``, as of ``least_norm``."""
-    null_space: AnyNullSpace | None = None
-    """What the motors do where the task leaves them free; absent: nothing."""
 
     @model_validator(mode="after")
     def _order_is_for_relax(self) -> Self:
@@ -85,15 +80,8 @@ class Bounded(Allocation):
             )
         return self
 
-    @property
-    def nearness(self) -> AnyMetric:
-        return self.metric
-
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Bounded(self, task, rows)
-
-    def exact(self) -> Allocation:
-        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 class _Account(NamedTuple):

@@ -84,7 +84,26 @@ def _stacked(
 
 
 @spec
-class LeastNorm(Allocation):
+class InMetric(Allocation):
+    """An allocation that weighs inputs by a metric: of least norm where nothing is in the way."""
+
+    kind: str
+    metric: AnyMetric = "effort"
+    """Input metric ``R``: a name, a table of weights by motor, or a symmetric positive definite
+    matrix ``(nu, nu)``."""
+    null_space: AnyNullSpace | None = None
+    """What the motors do where the task leaves them free; absent: nothing."""
+
+    @property
+    def nearness(self) -> AnyMetric:
+        return self.metric
+
+    def exact(self) -> Allocation:
+        return LeastNorm(metric=self.metric, null_space=self.null_space)
+
+
+@spec
+class LeastNorm(InMetric):
     r"""The input of least norm, $u_0 + R^{-1} H^\top (H R^{-1} H^\top)^+ (d - H u_0)$.
 
     On a closed chain the reaction moves with the input, and ``coupling`` says whether the law
@@ -98,14 +117,9 @@ class LeastNorm(Allocation):
     """
 
     kind: Literal["least_norm"] = "least_norm"
-    metric: AnyMetric = "effort"
-    """Input metric ``R``: a name, a table of weights by motor, or a symmetric positive definite
-    matrix ``(nu, nu)``."""
     feedback_metric: MetricName | None = None
     """Metric in which the share of the feedback, what it adds to the exact motion, is least;
     absent: ``metric`` for the whole."""
-    null_space: AnyNullSpace | None = None
-    """What the motors do where the task leaves them free; absent: nothing."""
     coupling: Coupling = "exact"
     """How the reaction of passive rows is thought to answer the input; ``frozen`` is there to
     show what goes wrong."""
@@ -120,15 +134,8 @@ class LeastNorm(Allocation):
             )
         return self
 
-    @property
-    def nearness(self) -> AnyMetric:
-        return self.metric
-
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _LeastNorm(self, task, rows)
-
-    def exact(self) -> Allocation:
-        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 @final

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import (
-    Allocation,
     Allocator,
     own_stack,
     row_miss,
     row_unit,
 )
-from ukctrl.control.allocation.least_norm import CLOSEST, LeastNorm
+from ukctrl.control.allocation.least_norm import CLOSEST, InMetric
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
@@ -168,7 +167,7 @@ class LevelAllocator(Allocator):
 
 
 @spec
-class Damped(Allocation):
+class Damped(InMetric):
     r"""The least-norm input, damped in the directions in which the rows lose their grip.
 
     With the singular values $\sigma_i$ of $D^{-1} H R^{-1/2}$, where $D$ holds the lengths of the
@@ -201,18 +200,9 @@ class Damped(Allocation):
     r"""Input metric ``R``, as of ``least_norm``. It decides what is near a singularity: with one
     motor a freedom, ``resolved_acceleration`` makes the singular values those of the geometry,
     $D^{-1} A$; in ``effort`` light wrists beside heavy shoulders spread them over decades."""
-    null_space: AnyNullSpace | None = None
-    """What the motors do where the task leaves them free; absent: nothing."""
-
-    @property
-    def nearness(self) -> AnyMetric:
-        return self.metric
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Damped(self, task, rows)
-
-    def exact(self) -> Allocation:
-        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 @final
@@ -234,7 +224,7 @@ class _Damped(LevelAllocator):
 
 
 @spec
-class Prioritized(Allocation):
+class Prioritized(InMetric):
     r"""Blocks of rows in strict order: each comes as close as it can without disturbing the last.
 
     The input is built level by level, $u_k = u_{k-1} + S_{k-1} (H_k S_{k-1})^{\oplus} (d_k - H_k
@@ -258,14 +248,8 @@ class Prioritized(Allocation):
     """Singular value at which levels below the first are damped; of a row at the start, 1."""
     damping: Positive = 1.0
     """Damping where such a level has lost all freedom in a direction, as a fraction of ``near``."""
-    metric: AnyMetric = "effort"
-    """Input metric ``R``, as of ``least_norm``."""
     null_space: AnyNullSpace | None = None
     """What the motors do where the last level leaves them free; absent: nothing."""
-
-    @property
-    def nearness(self) -> AnyMetric:
-        return self.metric
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Prioritized(self, task, rows)
@@ -274,9 +258,6 @@ class Prioritized(Allocation):
         order = Ordered(self.order, stack)
         parts = np.split(order.rows, order.ends[:-1])
         return tuple(tuple(dict.fromkeys(stack.blocks[i] for i in part.tolist())) for part in parts)
-
-    def exact(self) -> Allocation:
-        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 @final

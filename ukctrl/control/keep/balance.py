@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control.keep.keep import MASS, WORLD, Keep, Kept, Side, Sight, Solid, only
-from ukctrl.control.keep.regions import Direction
+from ukctrl.control.keep.regions import THIN, Direction
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
@@ -64,7 +64,7 @@ class KeepSupport(Keep):
         snapshot = sight.task.robot.snapshot(sight.task.q, None, sight.task.start)
         feet, mass = self.feet or (), snapshot.com().position
         low = min((snapshot.frame(foot).position[2] for foot in feet), default=0.0)
-        corners, thick = hull(self._corners(sight.task)), 0.004 * sight.size
+        corners, thick = hull(self._corners(sight.task)), THIN * sight.size
         yield Solid(WORLD, meshes.plate(corners, 1e-6, low, low + thick), "free")
         ball = meshes.sphere(6.0 * thick)
         plumb = meshes.cylinder(0.8 * thick, low - mass[2], 0.0)
@@ -142,7 +142,7 @@ class KeepTilt(Keep):
 
     def solids(self, sight: Sight) -> Iterable[Solid]:
         height, angle = 0.25 * sight.size, self.at_most
-        needle = meshes.cylinder(0.004 * sight.size, 0.0, height * np.cos(min(angle, 1.0)))
+        needle = meshes.cylinder(THIN * sight.size, 0.0, height * np.cos(min(angle, 1.0)))
         yield Solid(self.frame, needle.moved(towards(np.array(self.axis)), np.zeros(3)), "mark")
         if angle < 1.5:  # a wider cone is nearly a plane, or beyond
             rim = height * np.cos(angle), height * np.sin(angle)

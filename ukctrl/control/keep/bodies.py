@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ukctrl.control.keep.keep import WORLD, Keep, Kept, Side, Sight, Solid
+from ukctrl.control.keep.regions import THIN
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import NonNegative, spec
@@ -50,7 +51,3 @@ class KeepClearance(Keep):
             long = meshes.rod(begin, end, radius) if capsule.long else None
             body = long or meshes.sphere(radius).moved(np.eye(3), begin)
             yield Solid(capsule.frame, body, "barred" if capsule.frame == WORLD else "mark")
-
-
-THIN = 0.004
-"""Radius of a segment without one, as a fraction of the scene."""

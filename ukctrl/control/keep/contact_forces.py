@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, final
 
 import numpy as np
-from pydantic import AfterValidator
 
 from ukctrl.control.allocation.reaction_kernels import Moving, moving_of, write_reactions
 from ukctrl.control.keep.keep import Cone, Keep, Kept
@@ -27,7 +26,7 @@ from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.fields import Count, Listed, NonNegative, Quantity, Text, spec
+from ukctrl.core.fields import Count, Listed, NonNegative, Quantity, Text, at_least, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Touch
@@ -220,12 +219,6 @@ class _Nothing(Attached):
         return ()
 
 
-def _three(faces: int) -> int:
-    if faces < 3:
-        raise InputError(f"must be at least 3; got {faces}.")
-    return faces
-
-
 @spec
 class ContactForces(Keep):
     r"""Contacts push, within their friction cones and their soles: $D \lambda \ge 0$ [N, N m].
@@ -239,7 +232,7 @@ class ContactForces(Keep):
     """Names of passive contacts with ``mu``; absent: all of them."""
     mu: NonNegative | None = None
     """Coefficient of friction that is counted on; absent: that of each contact."""
-    faces: Annotated[Count, AfterValidator(_three)] = 8
+    faces: Annotated[Count, at_least(3)] = 8
     """Sides of the pyramid of a point; that of a sole has four, along its edges."""
     least: Annotated[float, Quantity("N", minimum=0.0)] = 0.0
     """Least force along the normal [N]."""

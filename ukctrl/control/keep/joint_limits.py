@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
@@ -116,17 +116,13 @@ class JointLimits(Keep):
         robot = task.robot
         speeds = dict(zip(robot.dofs, robot.velocity_limit, strict=True))
         ends = Ends(
-            _by_joint(robot, self.lower, self._own(robot, robot.q_lower)),
-            _by_joint(robot, self.upper, self._own(robot, robot.q_upper)),
-            _by_joint(robot, self.speed, speeds),
+            _by_name(self.lower, self._own(robot, robot.q_lower), robot.dofs),
+            _by_name(self.upper, self._own(robot, robot.q_upper), robot.dofs),
+            _by_name(self.speed, speeds, robot.dofs),
         )
         joints = self._names(robot, ends)
-        ended = [
-            joint
-            for joint in joints
-            if np.isfinite([ends.low.get(joint, np.nan), ends.high.get(joint, np.nan)]).any()
-        ]
-        known = _by_joint(robot, self.acceleration, dict.fromkeys(joints, np.inf))
+        ended = [j for j in joints if np.isfinite([e.get(j, np.nan) for e in ends[:2]]).any()]
+        known = _by_name(self.acceleration, dict.fromkeys(joints, np.inf), robot.dofs)
         brake = self._decelerations(task, ended, ends) if "positions" in self.limits else {}
         slower = {joint: min(own, known.get(joint, np.inf)) for joint, own in brake.items()}
         return _Chosen(joints, ends, slower, known if self.acceleration is not None else {})
@@ -174,7 +170,7 @@ class JointLimits(Keep):
         given = self.deceleration
         if isinstance(given, float):
             return dict.fromkeys(joints, given)
-        known = {k: own for k, own in _by_joint(task.robot, given, {}).items() if k in joints}
+        known = {k: own for k, own in _by_name(given, {}, task.robot.dofs).items() if k in joints}
         if len(known) < len(joints):
             known |= available(brakes(task, joints, ends), known)
         return {joint: known[joint] for joint in joints}
@@ -184,12 +180,7 @@ class JointLimits(Keep):
             return {}
         robot = task.robot
         own = dict(zip(robot.actuators, robot.input_rate_limit.tolist(), strict=True))
-        for motor in self.input_rate if isinstance(self.input_rate, Mapping) else ():
-            if motor not in own:
-                raise unknown_name("motor (in input_rate)", motor, robot.actuators)
-        if isinstance(self.input_rate, float):
-            own = dict.fromkeys(own, self.input_rate)
-        rates = {**own, **(self.input_rate if isinstance(self.input_rate, Mapping) else {})}
+        rates = _by_name(self.input_rate, own, robot.actuators, "motor (in input_rate)")
         if not np.isfinite(list(rates.values())).any():
             raise InputError(
                 f"input_rate must be given, for no motor of robot '{robot.name}' has a rate limit."
@@ -202,13 +193,13 @@ class JointLimits(Keep):
         return rates
 
 
-def _by_joint(robot: Robot, given: NumberByName | None, own: dict[str, float]) -> dict[str, float]:
-    """Return a number for every joint: as given, or else its own."""
-    if given is None:
-        return dict(own)
+def _by_name(
+    given: NumberByName | None, own: dict[str, float], names: Sequence[str], what: str = "joint"
+) -> dict[str, float]:
+    """Return a number for everything: as given, or else its own."""
     if isinstance(given, float):
         return dict.fromkeys(own, given)
-    for joint in given:
-        if joint not in robot.dofs:
-            raise unknown_name("joint", joint, robot.dofs)
-    return {**own, **given}
+    for name in given or ():
+        if name not in names:
+            raise unknown_name(what, name, names)
+    return {**own, **(given or {})}

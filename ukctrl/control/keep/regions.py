@@ -169,7 +169,8 @@ class KeepBox(Keep):
 
 
 WALL, THIN = 0.7, 0.004
-"""How wide what has no end is drawn, and how thick a plane, as fractions of the scene."""
+"""How wide what has no end is drawn, and how thick what has no thickness, as fractions of the
+scene."""
 
 
 def _barred(mesh: Mesh, stay: Stay = "outside") -> Solid:

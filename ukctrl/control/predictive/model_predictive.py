@@ -231,12 +231,7 @@ class _Predictive(Law):
         return None if self._lead is None else self._lead.planned_state(t)
 
     def inputs_ahead(self, dynamics: Dynamics, memory: Vector) -> Matrix:
-        """Return the inputs of the horizon, of which the first is given, shape ``(N, nu)``.
-
-        Args:
-            dynamics: The believed robot at a state.
-            memory: The law's memory.
-        """
+        """Return the inputs of the horizon, of which the first is given, shape ``(N, nu)``."""
         self.step(dynamics, memory)
         ahead, W, x = self._horizon.ahead, self._horizon.W, self._deviations(dynamics)
         first, p = int(first_tick(ahead, dynamics.snapshot.clock)), len(ahead.F)

@@ -54,12 +54,7 @@ def cost_left(x: Vector, S: Matrix, cost: Vector) -> None:
 
 @final
 class Deviations:
-    """The deviations ``x`` that a law brings back to zero, at the states of robots.
-
-    Args:
-        linear: Which of them there are.
-        aim: What they are measured from.
-    """
+    """The deviations ``x`` that a law brings back to zero, at the states of robots."""
 
     def __init__(self, linear: Linearization, aim: Aim) -> None:
         self._linear, self._aim = linear, aim

@@ -44,10 +44,6 @@ def _kernels(returning: Any, kinds: Sequence[Any]) -> Any:
     """Return a compiled function that calls the kernel in a block, with the arguments there.
 
     It returns a number below zero where the kernel did, or returned False.
-
-    Args:
-        returning: What the kernel returns.
-        kinds: Types of its arguments.
     """
 
     @intrinsic
@@ -75,11 +71,7 @@ def _kernels(returning: Any, kinds: Sequence[Any]) -> Any:
 
 
 def arguments_at(kinds: Sequence[Any]) -> Any:
-    """Return a compiled function from the address of arguments, as `laid_out`, to a tuple of them.
-
-    Args:
-        kinds: Their types.
-    """
+    """Return a compiled function from the address of arguments, as `laid_out`, to their tuple."""
 
     @intrinsic
     def take(typing: Any, block: Any) -> Any:
@@ -99,13 +91,7 @@ RETURNS = types.none, types.boolean, types.int64
 
 
 class _Words:
-    """The words of a block, one after the other, as a compiled function reads them.
-
-    Args:
-        context: Numba's.
-        builder: Writes machine code.
-        place: The block's address.
-    """
+    """The words of a block, one after the other, as a compiled function reads them."""
 
     def __init__(self, context: Any, builder: Any, place: Any) -> None:
         self._context, self._builder, self._place, self._at = context, builder, place, 0

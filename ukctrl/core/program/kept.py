@@ -13,11 +13,7 @@ Made = TypeVar("Made")
 
 @final
 class Kept(Generic[Key, Made]):
-    """Makes something for an object once, and remembers it for the last few of them.
-
-    Args:
-        make: Makes it.
-    """
+    """Makes something for an object once, and remembers it for the last few of them."""
 
     def __init__(self, make: Callable[[Key], Made]) -> None:
         self._make = make

@@ -34,6 +34,7 @@ from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import Call
 from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints.contact import HEEDS
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
 from ukctrl.mechanics.linearise.along import Along
@@ -124,7 +125,8 @@ class Linearizer:
         self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
         own = self._dynamics.contacts
         if own is not None:
-            own.take(contacts)
+            own.follow(contacts)
+            own.state[[name in contacts for name in own.names], HEEDS] = 0.0
         self.positional = np.flatnonzero(
             positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
         )

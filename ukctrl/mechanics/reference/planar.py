@@ -59,6 +59,29 @@ class _Curve(Smooth):
         return 3
 
 
+@spec
+class _InPlane(_Curve):
+    """A curve about a point in a plane, over and over."""
+
+    kind: str
+    center: Position
+    """Centre c of the circle, or where the lemniscate crosses itself [m]."""
+    period: Seconds
+    """Time T of one turn, or of one whole figure [s]."""
+    phase: Radians = 0.0
+    r"""Angle $\theta_0$ at t = 0, from the first axis towards the second [rad]; at 0 a lemniscate
+    is at its far end."""
+    normal: Direction = (0.0, 0.0, 1.0)
+    """Normal of the plane; ``"-z"`` turns a circle clockwise seen from above."""
+    first_axis: Direction | None = None
+    """Direction of e1; by default, x for normal z, y for x, z for y."""
+
+    @model_validator(mode="after")
+    def _axes_exist(self) -> Self:
+        plane_axes(self.normal, self.first_axis)
+        return self
+
+
 def turning(
     center: Triple, axes: Matrix, radius: float, period: float, phase: float, rise: float = 0.0
 ) -> Waves:
@@ -69,30 +92,15 @@ def turning(
 
 
 @spec
-class Circle(Waving, _Curve):
+class Circle(Waving, _InPlane):
     r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
 
     Seen against the normal (from its tip) it turns counter-clockwise.
     """
 
     kind: Literal["circle"] = "circle"
-    center: Position
-    """Centre c [m]."""
     radius: Length
     """Radius R [m]."""
-    period: Seconds
-    """Time T of one turn [s]."""
-    phase: Radians = 0.0
-    r"""Angle $\theta_0$ at t = 0, from the first axis towards the second [rad]."""
-    normal: Direction = (0.0, 0.0, 1.0)
-    """Normal of the plane; ``"-z"`` turns clockwise seen from above."""
-    first_axis: Direction | None = None
-    """Direction of e1; by default, x for normal z, y for x, z for y."""
-
-    @model_validator(mode="after")
-    def _axes_exist(self) -> Self:
-        plane_axes(self.normal, self.first_axis)
-        return self
 
     @property
     def waves(self) -> Waves:
@@ -137,7 +145,7 @@ class Helix(Waving, _Curve):
 
 
 @spec
-class Lemniscate(_Curve):
+class Lemniscate(_InPlane):
     r"""A figure of eight in a plane, $r = c + X e_1 + Y e_2$ with $\theta = 2\pi t/T + \theta_0$.
 
     Bernoulli's has $X = a\cos\theta/(1+\sin^2\theta)$, $Y = X\sin\theta$; Gerono's has
@@ -145,25 +153,10 @@ class Lemniscate(_Curve):
     """
 
     kind: Literal["lemniscate"] = "lemniscate"
-    center: Position
-    """Crossing point c [m]."""
     half_width: Length
     """Distance a from the crossing to the far end of a loop [m]."""
-    period: Seconds
-    """Time T of one whole figure [s]."""
     shape: Literal["bernoulli", "gerono"] = "bernoulli"
     """Bernoulli's (slimmer) or Gerono's (a sum of two harmonics)."""
-    phase: Radians = 0.0
-    r"""Angle $\theta_0$ at t = 0 [rad]; at 0 the path is at the far end of the loop along e1."""
-    normal: Direction = (0.0, 0.0, 1.0)
-    """Normal of the plane."""
-    first_axis: Direction | None = None
-    """Direction e1 of the loops; by default, x for normal z, y for x, z for y."""
-
-    @model_validator(mode="after")
-    def _axes_exist(self) -> Self:
-        plane_axes(self.normal, self.first_axis)
-        return self
 
     def compile(self) -> Path:
         omega, a = 2.0 * math.pi / self.period, self.half_width

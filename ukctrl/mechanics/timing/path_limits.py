@@ -10,17 +10,18 @@ last pass.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Array, Matrix, Vector
-from ukctrl.core.errors import InputError, quoted, unknown_name
+from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.timing.motor_room import Room, room
 from ukctrl.mechanics.timing.reachable import Limits
+from ukctrl.robot.by_name import spread
 
 BESIDE = 1e-3
 """Part of the square of a speed by which it is changed for the slope of what depends on it."""
@@ -55,25 +56,10 @@ class Kept:
     """Whether those of the motors are kept, beside those of the joints' speeds."""
     share: float = 1.0
     """Part of every limit that may be used."""
-    acceleration: float | Mapping[str, float] | None = None
-    """Largest acceleration of every joint, or of some by name [rad/s^2 or m/s^2]; None: any."""
-
-    reaction: float | Mapping[str, float] | None = None
-    """Largest reaction of every passive row, or of some by name [N or N m]; None: any."""
-
-
-def _by_name(
-    given: float | Mapping[str, float] | None, names: Sequence[str], what: str, share: float
-) -> Vector:
-    """Return a share of limits, one a name; infinite where none is given."""
-    if not isinstance(given, Mapping):
-        return np.full(len(names), np.inf if given is None else share * given)
-    limits = np.full(len(names), np.inf)
-    for name, value in given.items():
-        if name not in names:
-            raise unknown_name(what, name, names)
-        limits[names.index(name)] = share * value
-    return limits
+    acceleration: float | Mapping[str, float] = np.inf
+    """Largest acceleration of every joint, or of some by name [rad/s^2 or m/s^2]."""
+    reaction: float | Mapping[str, float] = np.inf
+    """Largest reaction of every passive row, or of some by name [N or N m]."""
 
 
 class _Drive(NamedTuple):
@@ -121,10 +107,10 @@ class PathLimits:
                 "'speed', or the robot without its springs."
             )
         self._bounds = bounds or self.robot.input_bounds
-        most = _by_name(kept.acceleration, self.robot.dofs, "joint", kept.share)
+        most = kept.share * spread(kept.acceleration, self.robot.dofs, "joint", np.inf)
         self._limited = np.flatnonzero(np.isfinite(most))
         self._acceleration = most[self._limited]
-        most = _by_name(kept.reaction, first.passive.names, "passive row", kept.share)
+        most = kept.share * spread(kept.reaction, first.passive.names, "passive row", np.inf)
         self._bearing = np.flatnonzero(np.isfinite(most))
         self._reaction = most[self._bearing]
         speed = kept.share * self.robot.velocity_limit

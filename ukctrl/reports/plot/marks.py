@@ -135,10 +135,6 @@ def input_limits(result: Result, columns: Sequence[int]) -> list[tuple[float, fl
 
     That is what the run recorded, such as the limits of a saturation, where that stays the same;
     else what the motors can give.
-
-    Args:
-        result: Whose.
-        columns: Which.
     """
     sizes = [result.labels.effort_limit[k] for k in columns]
     ends = [(-size, size) if size > 0.0 else (-np.inf, np.inf) for size in sizes]
@@ -258,13 +254,7 @@ def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
 
 
 def sunk(axes: Axes, names: Sequence[str], promise: Promise) -> None:
-    """Name the lines of which nothing is larger than the integrator promises, which are not seen.
-
-    Args:
-        axes: Where, with its final limits.
-        names: Of the lines.
-        promise: Smaller sizes are rounding.
-    """
+    """Name the lines that are not seen, as all of them is below what the integrator promises."""
     told = [panels.short(name) for name in names[:SUNK]]
     more = f" and {len(names) - SUNK} more" if len(names) > SUNK else ""
     axes.annotate(

@@ -88,20 +88,17 @@ def stop(server: Any) -> None:
 
 
 def _free_port(host: str, port: int | None) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     wanted = range(FIRST_PORT, FIRST_PORT + PORTS) if port is None else [port]
     for one in [*wanted, *([0] if port is None else [])]:
         try:
-            with socket.create_server((host, one), family=_family(host)) as taken:
+            with socket.create_server((host, one), family=family) as taken:
                 return int(taken.getsockname()[1])
         except (OSError, OverflowError) as error:
             if getattr(error, "errno", None) not in (errno.EADDRINUSE, errno.EACCES):
                 why = getattr(error, "strerror", None) or error
                 raise InputError(f"--host '{host}' is no address of this machine: {why}.") from None
     raise InputError(_busy(host, port or 0))
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _busy(host: str, port: int) -> str:

@@ -23,15 +23,9 @@ from ukctrl.robot import Robot
 
 
 class AtRest:
-    """A robot that sliders move; where it has loops, the other joints follow.
+    """A robot that sliders move; where it has loops, the other joints follow."""
 
-    Args:
-        server: Where it is shown.
-        robot: The robot.
-        notes: What else a user should know.
-    """
-
-    def __init__(self, server: Any, robot: Robot, notes: Sequence[str] = ()) -> None:
+    def __init__(self, server: Any, robot: Robot) -> None:
         self.robot, self._lock = robot, threading.Lock()
         self.q = closed(robot, home(robot))
         self._base = np.array(self.q)  # where sliders are at zero
@@ -42,7 +36,7 @@ class AtRest:
         scene = of_robot(robot, self.q)
         self.display = Display(server, scene)
         gui = server.gui
-        add_words(server, scene.title, [*scene.notes, *notes])
+        add_words(server, scene.title, scene.notes)
         self.sliders: dict[int, Any] = {}
         motors = [dof for block in robot.blocks if block.rotor for dof in _dofs(block)]
         for title, dofs in (("Joints", range(robot.nv)), ("Motors of elastic joints", motors)):

@@ -42,9 +42,8 @@ class Timeline:
         self._wake = threading.Event()
         gui, span = server.gui, self._end - self._start
         self._button = gui.add_button("Play", icon="player-play")
-        self.slider = gui.add_slider(
-            "time [s]", self._start, self._end, _step(span), float(display.time)
-        )
+        step = max(span / 1000.0, 1e-9)
+        self.slider = gui.add_slider("time [s]", self._start, self._end, step, float(display.time))
         usual = next((one for one in SPEEDS if one >= 1.0 and span / one <= LENGTH), SPEEDS[-1])
         if span < 2.0:
             usual = next(one for one in SPEEDS if span / one <= 4.0)
@@ -158,10 +157,6 @@ def add_words(server: Any, title: str, lines: Sequence[str]) -> Any:
     return server.gui.add_html(
         f"<div style='padding:2px 12px 6px;font-size:12px'>{head}{said}</div>"
     )
-
-
-def _step(span: float) -> float:
-    return max(span / 1000.0, 1e-9)
 
 
 def _times(speed: float) -> str:

@@ -22,13 +22,7 @@ STEP = 2.1
 
 
 def draw_linkage(linkage: Linkage, anchor_of: Callable[[str], Anchor], out: Drawing) -> None:
-    """Draw a linkage with its repeated modules written out.
-
-    Args:
-        linkage: The linkage.
-        anchor_of: Where a body is, by its name.
-        out: Receives the meshes.
-    """
+    """Draw a linkage with its repeated modules written out."""
     points = {body.name: _points(body.points) for body in linkage.body}
     spans = [float(np.ptp(p, axis=0).max()) for p in points.values()]
     span = float(np.mean([span for span in spans if span > 0.0] or [1.0]))

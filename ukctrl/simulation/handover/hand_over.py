@@ -80,11 +80,6 @@ def column_units(labels: Labels) -> dict[str, str]:
     return units
 
 
-def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV, every number with all its digits."""
-    write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
-
-
 def write_parquet(table: pd.DataFrame, units: dict[str, str], path: Path) -> None:
     """Write a table as Parquet, with the unit of each column in its metadata."""
     import pyarrow as pa
@@ -185,7 +180,8 @@ def hand_over(
         write_atomically(folder / "controller.toml", _card(scenario).encode())
         write_atomically(folder / "scenario.toml", toml_text(scenario.to_table()).encode())
         write_atomically(folder / "controller.py", _script(scenario, runtime, trust).encode())
-        write_csv(table, folder / "motion.csv")
+        csv = table.to_csv(index=False, lineterminator="\n")  # every number with all its digits
+        write_atomically(folder / "motion.csv", csv.encode())
         write_parquet(table, units, folder / "motion.parquet")
         found, notes = _proven(runtime, folder, trust)
         if driven_joints(runtime.robot):

@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 from ukctrl.control.measured_tick import MeasuredTick
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Array
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.core.expression.syntax import shown
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.files import AnyPath
 from ukctrl.core.program import Call, Step, Steps
+from ukctrl.mechanics.constraints.contact import HEEDS, MODE, OPEN, SLIDES, STICKS
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.handover.belief import Belief, read_belief
 from ukctrl.simulation.loop import Loop
@@ -76,10 +78,9 @@ class Runtime:
         self.end = self.t + scenario.timing.duration - SAME * scenario.timing.sample
         """Time before which the last tick of a run of the scenario lies [s]."""
         dynamics = Dynamics(robot, task.rank, task.gains)
-        self._touching = dynamics.contacts
-        ahead = law.keeper.robots if law.keeper is not None else ()
-        self._led = [each.contacts for each in ahead if each.contacts is not None]
-        self.contacts = () if self._touching is None else self._touching.names
+        robots = dynamics, *(law.keeper.robots if law.keeper is not None else ())
+        self._led = [each.contacts for each in robots if each.contacts is not None]
+        self.contacts = self._led[0].names if self._led else ()
         """Names of the contacts that only push, of which `step` can be told."""
         self._s, self._tick, self._begin = dynamics.snapshot, law.tick(dynamics), law.memory
         self._memory, self._rate = np.zeros((2, len(law.memory)))
@@ -138,16 +139,24 @@ class Runtime:
         self._feel(np.full(len(self.contacts), 2.0))
 
     def _feel(self, contacts: ArrayLike) -> None:
-        """Let the robots of the law have contacts that do this."""
-        if self._touching is None:
+        """Let the robots of the law have contacts that do this: 0 open, 1 slide, 2 stick."""
+        if not self._led:
             if np.size(contacts):
                 raise InputError(
                     "contacts must be left out: the robot has none that only push (with mu)."
                 )
             return
-        self._touching.set_modes(contacts)
-        for other in self._led:
-            other.follow(self._touching)
+        given, mu = np.asarray(contacts, dtype=np.float64), self._led[0].mu
+        if given.shape != mu.shape or not np.isin(given, (0.0, 1.0, 2.0)).all():
+            raise InputError(
+                f"contacts must be one of 0 (open), 1 (slides) and 2 (sticks) for each of "
+                f"{quoted(self.contacts)}; got {shown(str(contacts))}."
+            )
+        states = np.zeros((len(mu), HEEDS))
+        still = np.where(mu > 0.0, STICKS, SLIDES)
+        states[:, MODE] = np.choose(given.astype(int), [OPEN, SLIDES, still])
+        for each in self._led:
+            each.follow(dict(zip(self.contacts, states, strict=True)))
 
     @property
     def memory(self) -> Array:

@@ -321,10 +321,10 @@ class Loop:
         own, keeper = self.truth.contacts, self.law.keeper
         if own is None or not states:
             return
-        own.take(states)
+        own.follow(states)
         for robot in (self.belief, *(keeper.robots if keeper is not None else ())):
             if robot.contacts not in (None, own):
-                robot.contacts.follow(own)
+                robot.contacts.follow(own.states)
 
     def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
         """Step the law at a measured state; the true robot must have been moved to the true one."""

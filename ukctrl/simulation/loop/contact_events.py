@@ -168,7 +168,7 @@ class ContactEvents:
 
     def _lead(self, own: Contacts) -> None:
         for other in self._others:
-            other.follow(own)
+            other.follow(own.states)
 
     def _changed(self, dynamics: Dynamics, own: Contacts, t: float, state: State) -> State:
         """Change the modes that are over: all that touch down together, else the worst one."""

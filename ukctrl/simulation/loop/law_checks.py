@@ -50,13 +50,7 @@ def _told(value: object) -> str:
 
 @final
 class Answers:
-    """Checks of what a law returns, with messages that name the controller.
-
-    Args:
-        controller: What was started.
-        law: What it started as.
-        inputs: Number of inputs of the robot.
-    """
+    """Checks of what a law returns, with messages that name the controller."""
 
     def __init__(self, controller: Controller, law: Law, inputs: int) -> None:
         self._name = law_name(controller)

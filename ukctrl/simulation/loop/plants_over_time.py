@@ -55,13 +55,7 @@ class Plants:
     def integrated_by(
         self, scenario: Scenario, system: Callable[[Dynamics], System], jacobian: Slopes
     ) -> None:
-        """Make the integrators of a closed loop.
-
-        Args:
-            scenario: What asks for them.
-            system: Returns the loop around a plant.
-            jacobian: Of its rates, where it is known.
-        """
+        """Make the integrators of a closed loop."""
         self._integrators = tuple(
             integrator(scenario, system(each), each, jacobian) for each in self._dynamics
         )
@@ -110,7 +104,7 @@ class Plants:
         before, touching = self._energy(t, state), self.dynamics.contacts
         self._at += 1
         if touching is not None and self.dynamics.contacts is not None:
-            self.dynamics.contacts.follow(touching)
+            self.dynamics.contacts.follow(touching.states)
         fed = self._energy(t, state) - before
         memory = state.memory.copy()
         memory[-1] += fed if np.isfinite(fed) else 0.0  # a plant of functions may not know it

@@ -81,7 +81,7 @@ def observed(loop: Loop, samples: Samples, *, drawn: bool) -> dict[str, Any]:
 def origin() -> dict[str, Any]:
     """Return which versions computed something, on what machine, and when."""
     return {
-        "versions": {"python": platform.python_version(), **dict(_versions())},
+        "versions": {"python": platform.python_version(), **dict(versions_of(PACKAGES))},
         "machine": f"{platform.system()} {platform.machine()}",
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -98,9 +98,10 @@ def _passive(
 
 
 @functools.cache  # they take as long to look up as a short run
-def _versions() -> Mapping[str, str]:
+def versions_of(packages: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the versions of packages, by their names."""
     versions = {}
-    for package in PACKAGES:
+    for package in packages:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

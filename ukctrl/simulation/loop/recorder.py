@@ -299,7 +299,7 @@ class Recorder:
         yield from truth.reaction_steps(a, u, kept.force, kept.reaction)
         yield Call(keep_reactions, tuple(rows), truth.nonideal, truth.ranks, truth.margins, kept)
         if truth.contacts is not None:
-            yield from truth.contacts.holds_steps(now("passive_holds"))
+            yield truth.contacts.holds_step(now("passive_holds"))
         if truth.rubs:
             yield Call(copy_into, truth.nonideal, now("nonideal_force"))
 
@@ -418,9 +418,6 @@ class Recorder:
 
     def signals(self, samples: Mapping[str, Array]) -> dict[str, Signal]:
         """Return the signals of the law and of the effects, as far as they are not in the samples.
-
-        Args:
-            samples: What `samples` has returned.
 
         Raises:
             ShapeError: One does not have the same shape at every sample; so do other errors.

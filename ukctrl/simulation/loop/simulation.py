@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ukctrl.control.task import Signal as Told
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
@@ -92,8 +90,8 @@ class Simulation(Running):
             self._answers.typed(self.t0, command)
             signals = self.law.signals(self.belief, self.state.memory)
             self._answers.signalled(signals)
-            told = any(True for _ in self._told_by_effects())
-            self._tells = bool(signals or self.tick.steps.python or told)
+            told = self.recorder.trail.signals(self.truth.snapshot, self._plants.since)
+            self._tells = bool(signals or self.tick.steps.python or any(True for _ in told))
             self._run()
         except KeyboardInterrupt:
             if self.recorder.count == len(self.outputs):
@@ -110,9 +108,6 @@ class Simulation(Running):
             whose = f"{MACHINE_FAILED} " if machine_failed(error) else ""
             return "interrupted", f"{whose}after t = {self._reached():.6g} s: {why}"
         return "completed", ""
-
-    def _told_by_effects(self) -> Iterator[tuple[str, Told]]:
-        return self.recorder.trail.signals(self.truth.snapshot, self._plants.since)
 
     def _crawling(self) -> str:
         """Return why the run took so long, where the steps say it."""

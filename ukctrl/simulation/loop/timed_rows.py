@@ -106,8 +106,8 @@ def _timed(
     kept = Kept(
         motors=wish.limits != "speed",
         share=1.0 if wish.share is None else wish.share,
-        acceleration=wish.acceleration,
-        reaction=wish.reaction,
+        acceleration=np.inf if wish.acceleration is None else wish.acceleration,
+        reaction=np.inf if wish.reaction is None else wish.reaction,
     )
     dynamics = Dynamics(robot, scenario.rank)
     smoothing = SMOOTHING if wish.smoothing is None else wish.smoothing

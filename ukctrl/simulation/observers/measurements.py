@@ -84,12 +84,7 @@ class Joints(Measurement):
 
 @final
 class Seen(Measurement):
-    """Where a camera sees a frame.
-
-    Args:
-        camera: The camera.
-        robot: The robot.
-    """
+    """Where a camera sees a frame."""
 
     def __init__(self, camera: Camera, robot: Robot) -> None:
         robot.site(camera.frame)  # raises where there is none

@@ -59,10 +59,6 @@ def unexplained(
 class Unexplained:
     """A disturbance observer on the estimates of a run.
 
-    Args:
-        observer: The observer.
-        task: The believed robot, and the run.
-
     Attributes:
         kept: Estimate and error at the last tick, by the name under which they are recorded.
     """

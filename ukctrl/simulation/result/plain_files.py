@@ -57,6 +57,11 @@ def plain(value: object, where: str) -> Any:
     )
 
 
+def picked(part: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a part by their names."""
+    return {name: getattr(part, name) for name in names}
+
+
 def toml_text(table: Mapping[str, Any]) -> str:
     """Return a table as TOML, with lists of numbers on one line each."""
     import tomli_w

@@ -198,13 +198,9 @@ class Field(NamedTuple):
     """Present in every result; the others only when the run recorded them."""
 
 
-def _along(
-    axis: str, long_name: str, unit: Callable[[str], str] = str, always: bool = True
-) -> Field:
+def _along(axis: str, long_name: str, unit: Callable[[str], str] = str) -> Field:
     """Return a quantity whose entries have units that follow from those of its axis."""
-    return Field(
-        (axis,), long_name, lambda x: tuple(map(unit, getattr(x, f"{axis}_units"))), always
-    )
+    return Field((axis,), long_name, lambda x: tuple(map(unit, getattr(x, f"{axis}_units"))))
 
 
 def _one(unit: str) -> Callable[[Labels], tuple[str, ...]]:
@@ -220,125 +216,102 @@ def _grip(labels: Labels) -> tuple[str, ...]:
     return (f"({rows})/({inputs})",)
 
 
+_ALWAYS = {
+    "q": _along("coordinate", "configuration"),
+    "v": _along("dof", "velocity"),
+    "a": _along("dof", "acceleration", per_second),
+    "u": _along("actuator", "input"),
+    "phi": _along("row", "servo constraint error at position level"),
+    "beta": _along("row", "servo constraint error at velocity level, A v - c", per_second),
+    "passive_phi": _along("passive_row", "passive constraint error at position level"),
+    "passive_beta": _along("passive_row", "passive constraint error at velocity level", per_second),
+    "passive_force": _along("dof", "generalised force of the passive constraints", power_conjugate),
+    "energy": Field((), "kinetic plus potential energy", _one("J")),
+    "frame_position": Field(("frame", "axis"), "position of a frame in the world", _one("m")),
+}
+_WHERE_RECORDED = {
+    "frame_reference": Field(
+        ("frame", "axis"), "where a servo constraint wants the frame", _one("m")
+    ),
+    "actuator_rate": _along("actuator", "rate on which an input does work, B' v", power_conjugate),
+    "kinetic_energy": Field((), "kinetic energy", _one("J")),
+    "power": Field((), "power fed to the robot", _one("W")),
+    "supplied_energy": Field((), "energy fed to the robot since the start", _one("J")),
+    "reach": Field((), "row acceleration out of reach, |(I - H H+) d|", _row_acceleration),
+    "rank": Field((), "rank of H = A G", _one("1")),
+    "reaction": _along(
+        "passive_row",
+        "multiplier of the passive row: what it transmits; of a closure, force and torque "
+        "on its first frame in the axes of its second",
+        reaction_unit,
+    ),
+    "reaction_residual": Field(
+        (),
+        "passive force that the rows cannot transmit, |F - A_p' lam|",
+        lambda x: (common_unit(map(power_conjugate, x.dof_units)),),
+    ),
+    "reaction_power": Field((), "power of the reactions on drift, lam' beta", _one("W")),
+    "nonideal_force": _along(
+        "dof",
+        "generalised force of passive constraints beside their reactions, such as friction",
+        power_conjugate,
+    ),
+    "passive_rank": Field((), "directions that the passive rows constrain", _one("1")),
+    "passive_sigma_min": Field(
+        (), "smallest singular value of the passive rows that counts", _one("1")
+    ),
+    "passive_sigma_dropped": Field(
+        (), "largest singular value of the passive rows that does not count", _one("1")
+    ),
+    "passive_holds": Field(
+        ("passive_row",), "whether a row of a contact holds, or is let go", _one("1")
+    ),
+    "sigma_min": Field((), "smallest singular value of H that was kept", _grip),
+    "q_measured": _along("coordinate", "configuration that the law measured"),
+    "v_measured": _along("dof", "velocity that the law measured"),
+    "q_estimated": _along("coordinate", "configuration that an observer estimated"),
+    "v_estimated": _along("dof", "velocity that an observer estimated"),
+    "q_estimate_error": _along(
+        "dof",
+        "configuration less its estimate at the last tick",
+        lambda unit: unit.removesuffix("/s"),
+    ),
+    "v_estimate_error": _along("dof", "velocity less its estimate at the last tick"),
+    "disturbance_estimated": _along(
+        "dof", "generalised force that an observer takes for unexplained", power_conjugate
+    ),
+    "disturbance_error": _along(
+        "dof", "unexplained generalised force less its estimate at the last tick", power_conjugate
+    ),
+    "nees": Field(
+        (),
+        "square of the estimation error over its covariance, a state: 1 on average if right",
+        _one("1"),
+    ),
+    "nis": Field(
+        (),
+        "square of the innovation over its covariance, a reading: 1 on average if right",
+        _one("1"),
+    ),
+    "keep": _along("keep_row", "what is left of what is kept"),
+    "keep_binding": Field(
+        ("keep_row",), "whether it changed the input at the last tick", _one("1")
+    ),
+    "keep_missed": Field(
+        ("keep_row",),
+        "by how much it gave way at the last tick",
+        lambda labels: labels.keep_row_missed_units,
+    ),
+    "keep_given_up": _along(
+        "row",
+        "row acceleration that the servo rows did not get for what is kept",
+        lambda unit: per_second(per_second(unit)),
+    ),
+    "u_commanded": _along("actuator", "input that the law commanded"),
+    "u_lower": _along("actuator", "least input that the drive gives"),
+    "u_upper": _along("actuator", "largest input that the drive gives"),
+}
 FIELDS: Mapping[str, Field] = MappingProxyType(
-    {
-        "q": _along("coordinate", "configuration"),
-        "v": _along("dof", "velocity"),
-        "a": _along("dof", "acceleration", per_second),
-        "u": _along("actuator", "input"),
-        "phi": _along("row", "servo constraint error at position level"),
-        "beta": _along("row", "servo constraint error at velocity level, A v - c", per_second),
-        "passive_phi": _along("passive_row", "passive constraint error at position level"),
-        "passive_beta": _along(
-            "passive_row", "passive constraint error at velocity level", per_second
-        ),
-        "passive_force": _along(
-            "dof", "generalised force of the passive constraints", power_conjugate
-        ),
-        "energy": Field((), "kinetic plus potential energy", _one("J")),
-        "frame_position": Field(("frame", "axis"), "position of a frame in the world", _one("m")),
-        "frame_reference": Field(
-            ("frame", "axis"), "where a servo constraint wants the frame", _one("m"), False
-        ),
-        "actuator_rate": _along(
-            "actuator", "rate on which an input does work, B' v", power_conjugate, False
-        ),
-        "kinetic_energy": Field((), "kinetic energy", _one("J"), False),
-        "power": Field((), "power fed to the robot", _one("W"), False),
-        "supplied_energy": Field((), "energy fed to the robot since the start", _one("J"), False),
-        "reach": Field(
-            (), "row acceleration out of reach, |(I - H H+) d|", _row_acceleration, False
-        ),
-        "rank": Field((), "rank of H = A G", _one("1"), False),
-        "reaction": _along(
-            "passive_row",
-            "multiplier of the passive row: what it transmits; of a closure, force and torque "
-            "on its first frame in the axes of its second",
-            reaction_unit,
-            False,
-        ),
-        "reaction_residual": Field(
-            (),
-            "passive force that the rows cannot transmit, |F - A_p' lam|",
-            lambda x: (common_unit(map(power_conjugate, x.dof_units)),),
-            False,
-        ),
-        "reaction_power": Field((), "power of the reactions on drift, lam' beta", _one("W"), False),
-        "nonideal_force": _along(
-            "dof",
-            "generalised force of passive constraints beside their reactions, such as friction",
-            power_conjugate,
-            False,
-        ),
-        "passive_rank": Field((), "directions that the passive rows constrain", _one("1"), False),
-        "passive_sigma_min": Field(
-            (), "smallest singular value of the passive rows that counts", _one("1"), False
-        ),
-        "passive_sigma_dropped": Field(
-            (), "largest singular value of the passive rows that does not count", _one("1"), False
-        ),
-        "passive_holds": Field(
-            ("passive_row",), "whether a row of a contact holds, or is let go", _one("1"), False
-        ),
-        "sigma_min": Field((), "smallest singular value of H that was kept", _grip, False),
-        "q_measured": _along("coordinate", "configuration that the law measured", always=False),
-        "v_measured": _along("dof", "velocity that the law measured", always=False),
-        "q_estimated": _along(
-            "coordinate", "configuration that an observer estimated", always=False
-        ),
-        "v_estimated": _along("dof", "velocity that an observer estimated", always=False),
-        "q_estimate_error": _along(
-            "dof",
-            "configuration less its estimate at the last tick",
-            lambda unit: unit.removesuffix("/s"),
-            False,
-        ),
-        "v_estimate_error": _along(
-            "dof", "velocity less its estimate at the last tick", str, False
-        ),
-        "disturbance_estimated": _along(
-            "dof",
-            "generalised force that an observer takes for unexplained",
-            power_conjugate,
-            False,
-        ),
-        "disturbance_error": _along(
-            "dof",
-            "unexplained generalised force less its estimate at the last tick",
-            power_conjugate,
-            False,
-        ),
-        "nees": Field(
-            (),
-            "square of the estimation error over its covariance, a state: 1 on average if right",
-            _one("1"),
-            False,
-        ),
-        "nis": Field(
-            (),
-            "square of the innovation over its covariance, a reading: 1 on average if right",
-            _one("1"),
-            False,
-        ),
-        "keep": _along("keep_row", "what is left of what is kept", always=False),
-        "keep_binding": Field(
-            ("keep_row",), "whether it changed the input at the last tick", _one("1"), False
-        ),
-        "keep_missed": Field(
-            ("keep_row",),
-            "by how much it gave way at the last tick",
-            lambda labels: labels.keep_row_missed_units,
-            False,
-        ),
-        "keep_given_up": _along(
-            "row",
-            "row acceleration that the servo rows did not get for what is kept",
-            lambda unit: per_second(per_second(unit)),
-            False,
-        ),
-        "u_commanded": _along("actuator", "input that the law commanded", always=False),
-        "u_lower": _along("actuator", "least input that the drive gives", always=False),
-        "u_upper": _along("actuator", "largest input that the drive gives", always=False),
-    }
+    _ALWAYS | {name: field._replace(always=False) for name, field in _WHERE_RECORDED.items()}
 )
 """Every quantity that a run records, by its name in the file."""

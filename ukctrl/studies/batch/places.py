@@ -153,11 +153,7 @@ class _Thread:
 
 @final
 class OwnWorkers:
-    """Some processes, or some threads; none at first.
-
-    Args:
-        make: Makes one.
-    """
+    """Some processes, or some threads; none at first."""
 
     grace = GRACE
 

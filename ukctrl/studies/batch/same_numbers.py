@@ -9,14 +9,13 @@ import platform
 import socket
 import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from threadpoolctl import threadpool_info
 
 from ukctrl.core.compiled import source_hash
 from ukctrl.core.files import catalog
-from ukctrl.simulation.loop.provenance import origin
+from ukctrl.simulation.loop.provenance import origin, versions_of
 
 DECISIVE = ("llvmlite", "libpinocchio", "coal", "sympy", "daqp", "control")
 """Packages that have a part in the last digit of a number, beside those that a result names."""
@@ -29,12 +28,7 @@ DIGITS = 12
 @functools.cache
 def origin_here() -> dict[str, str]:
     """Return what decides the numbers of this process: versions, our source, the catalogue."""
-    versions: dict[str, str] = dict(origin()["versions"])
-    for package in DECISIVE:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
+    versions = {**origin()["versions"], **versions_of(DECISIVE)}
     return {**versions, "source": source_hash()[:DIGITS], "catalogue": _catalogue()[:DIGITS]}
 
 

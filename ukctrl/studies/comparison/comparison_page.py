@@ -187,9 +187,7 @@ def html(
         "luck": luck_table(comparison),
         "fronts": front_table(comparison.fronts, comparison.duels) if comparison.fronts else None,
         "front": comparison.fronts.metrics if comparison.fronts else (),
-        "provenance": web_page.provenance_entries(
-            {key: value for key, value in first.provenance.items() if key != "timing"}
-        ),
+        "provenance": web_page.provenance_entries(first.provenance, "timing"),
     }
     return web_page.render("compare.html.j2", context, scene)
 

@@ -36,7 +36,7 @@ from ukctrl.studies.tuning.tuning_verdicts import broken
 
 Runs = Mapping[str, Sequence[Outcome]]
 
-GIVEN_UP = 1e-6
+VELOCITY_GIVEN_UP = 1e-6
 """Less than this of a row's velocity [m/s, rad/s] is nothing to give up."""
 SHOWN = 3
 """So many of those that did not win stand in the sentence that sums up."""
@@ -102,7 +102,7 @@ def _crossed(every: Sequence[Outcome], rows: Mapping[str, Row]) -> str:
 
 def _gave_up(run: Outcome) -> bool:
     """Tell whether some of the task was given up for limits."""
-    return run.metrics.get("task_given_up", 0.0) > GIVEN_UP
+    return run.metrics.get("task_given_up", 0.0) > VELOCITY_GIVEN_UP
 
 
 def _end(every: Sequence[Outcome]) -> str:
@@ -245,12 +245,7 @@ def cautions(
 
 
 def about_exactness(row: Row | None, facts: Sequence[Fact]) -> Iterator[Verdict]:
-    """Yield that an error of nothing but rounding comes of a model that is true.
-
-    Args:
-        row: The error.
-        facts: What was equal.
-    """
+    """Yield that an error of nothing but rounding comes of a model that is true."""
     equal = {fact.subject: fact.text for fact in facts if fact.equal}
     true = all(equal.get(subject) == text for subject, text in ABSENT.items())
     exact = [] if row is None else [n for n, v in row.values.items() if v <= rounding(row.metric)]

@@ -48,7 +48,8 @@ class Entry:
         for path in self.changes:
             part = path.split(".")[0]
             if part not in OWN or path == "controller":
-                shown = self.name or self._spelt()
+                own = self.controller
+                shown = self.name or (own if isinstance(own, str) else law_name(own))
                 advice = near_miss(part, OWN) if part not in OWN else "."
                 raise InputError(
                     f"entry '{shown}' may change what is below controller and believed; got "
@@ -114,9 +115,6 @@ class Entry:
             return f"Entry(controller=..., name='{free}')"
         changes = ", ".join(f"{key}={_inline(value)}" for key, value in self.changes.items())
         return f"'{free}={self.controller}{f'{{{changes}}}' if changes else ''}'"
-
-    def _spelt(self) -> str:
-        return self.controller if isinstance(self.controller, str) else law_name(self.controller)
 
 
 LABELS = ("name", "title", "source")

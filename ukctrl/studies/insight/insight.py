@@ -286,12 +286,7 @@ def _labels(study: Study, trust: bool) -> Labels | None:
 
 
 def required(require: Mapping[str, float], text_of: Callable[[str, float], str]) -> str:
-    """Return what is required in words.
-
-    Args:
-        require: Ends by metric.
-        text_of: Gives a metric's number as a text.
-    """
+    """Return what is required in words."""
     return ", ".join(
         f"{name} {'≤' if metrics.less_is_better(name) else '≥'} {text_of(name, end)}"
         for name, end in require.items()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ukctrl.core.statistics import CONFIDENCE
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none, picked
 from ukctrl.studies.insight.insight_verdicts import headline, verdicts
 from ukctrl.studies.insight.maps import Map, Side
 from ukctrl.studies.insight.sample_replay import Replay, command_of
@@ -93,13 +93,7 @@ def _summary(one: Summary) -> dict[str, Any]:
         for entry in one.percentiles
     }
     return {
-        "known": one.known,
-        "failed": one.failed,
-        "without": one.without,
-        "mean": one.mean,
-        "deviation": one.deviation,
-        "best": one.best,
-        "worst": one.worst,
+        **picked(one, "known", "failed", "without", "mean", "deviation", "best", "worst"),
         "worst_sample": one.worst_sample if one.known else None,
         "percentiles": percentiles,
     }

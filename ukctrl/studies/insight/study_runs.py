@@ -249,7 +249,8 @@ def bins_of(axis: Axis, most: int) -> Bins:
     if len(used) < len(edges) - 1:  # ties at a cut have left a range without samples
         edges = np.concatenate([edges[used], edges[-1:]])
         place = np.searchsorted(used, place)
-    return Bins(place, edges, _ranges(edges), single=False)
+    ends = itertools.pairwise(_numbers(edges))
+    return Bins(place, edges, tuple(f"{low} to {high}" for low, high in ends), single=False)
 
 
 def labels_of(axis: Axis, values: Array) -> tuple[str, ...]:
@@ -257,11 +258,6 @@ def labels_of(axis: Axis, values: Array) -> tuple[str, ...]:
     if axis.names:
         return tuple(axis.names[round(value)] for value in values)
     return _numbers(values)
-
-
-def _ranges(edges: Array) -> tuple[str, ...]:
-    texts = _numbers(edges)
-    return tuple(f"{low} to {high}" for low, high in itertools.pairwise(texts))
 
 
 def _numbers(values: Sequence[float] | Array) -> tuple[str, ...]:

@@ -139,9 +139,7 @@ def _page(practice: Practice, images: Sequence[web_page.Picture], card: Path) ->
             ("cutoff", f"{how.cutoff:g} Hz, above which nothing is learnt"),
             ("lead", f"{how.lead} ticks"),
         ],
-        "provenance": web_page.provenance_entries(
-            {key: value for key, value in first.provenance.items() if key != "timing"}
-        ),
+        "provenance": web_page.provenance_entries(first.provenance, "timing"),
     }
     return web_page.render(
         "new_card.html.j2", context, web_page.stage(of_results(practice.results))

@@ -122,13 +122,7 @@ class Tuned:
 
 
 def tuned_card(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> str:
-    """Return the text of a card with tuned gains.
-
-    Args:
-        controller: Its table, with the tuned gains.
-        tuning: How they were found.
-        scenario: On which scenario.
-    """
+    """Return the text of a card with tuned gains."""
     title = _TUNED.sub("", str(controller.get("title") or tuning.entry))
     source = _GAINS.sub("", str(controller.get("source") or "ukctrl"))
     limits = f", subject to {', '.join(tuning.limits)}" if tuning.limits else ""

@@ -91,11 +91,7 @@ def pictures(tuned: Tuned) -> list[web_page.Picture]:
             draw["tune_errors"] = lambda: overlay.errors(shown)
         if labels.actuators:
             draw["tune_inputs"] = lambda: overlay.inputs(shown)
-    return [
-        web_page.picture(name, title, caption, draw[name])
-        for name, (title, caption) in _FIGURES.items()
-        if name in draw
-    ]
+    return [web_page.picture(name, *_FIGURES[name], drawing) for name, drawing in draw.items()]
 
 
 def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
@@ -126,9 +122,7 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
         "no_card": "no candidate completed",
         "how": "How it was searched",
         "facts": conditions(tuned),
-        "provenance": web_page.provenance_entries(
-            {k: v for k, v in first.provenance.items() if k not in ("timing", "gains")}
-        )
+        "provenance": web_page.provenance_entries(first.provenance, "timing", "gains")
         if first
         else [],
     }

@@ -6,8 +6,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ukctrl.core.arrays import Array
 from ukctrl.simulation.result.measures import integral
-from ukctrl.simulation.result.metrics.metric import Metric
+from ukctrl.simulation.result.metrics.metric import metric_of
 from ukctrl.simulation.result.samples import Samples
 
 CROSSED = 1e-6
@@ -21,73 +22,54 @@ def rounding_of(unit: str) -> float:
     return SLIGHT if unit in ("N", "N m") else CROSSED
 
 
+def _of_block(samples: Samples, name: str, block: str | None) -> Array | None:
+    """Return an array of what a block keeps, shape ``(n, k)``; None where there is nothing."""
+    rows = samples.labels.kept_rows(block)
+    return samples[name][:, rows] if name in samples and len(samples) and len(rows) else None
+
+
+@metric_of("keep", r"\min_{t,k} h_k", per_keep=True, more_is_better=True)
 def worst_margin(samples: Samples, block: str | None) -> float:
-    """Return the least that was left of a block; below zero it was crossed."""
-    rows = samples.labels.kept_rows(block)
-    if "keep" not in samples or not (len(samples) and len(rows)):
-        return float("nan")
-    return float(np.fmin.reduce(samples["keep"][:, rows], axis=None))
+    """Least distance to a limit that the law keeps, more of which is better; below zero it was
+    crossed.
+    """
+    left = _of_block(samples, "keep", block)
+    return float("nan") if left is None else float(np.fmin.reduce(left, axis=None))
 
 
+@metric_of("1", r"\#\{k : \min_t h_k < 0\}", per_keep=True)
 def limits_crossed(samples: Samples, block: str | None) -> float:
-    """Return how many quantities of a block were less than zero by more than rounding."""
-    rows, units = samples.labels.kept_rows(block), samples.labels.keep_row_units
-    if "keep" not in samples or not (len(samples) and len(rows)):
+    """How many of the quantities that the law keeps were beyond their limit, by more than
+    rounding.
+    """
+    left = _of_block(samples, "keep", block)
+    if left is None:
         return float("nan")
-    least = np.fmin.reduce(samples["keep"][:, rows], axis=0)
-    return float(np.sum(least < [-rounding_of(units[row]) for row in rows]))
+    units = np.array(samples.labels.keep_row_units)[samples.labels.kept_rows(block)]
+    return float(np.sum(np.fmin.reduce(left, axis=0) < [-rounding_of(unit) for unit in units]))
 
 
+@metric_of("s", r"\int_0^T [\exists k: h_k \text{ binds}] \, dt", per_keep=True)
 def time_at_limits(samples: Samples, block: str | None) -> float:
-    """Return for how long something of a block changed the input [s]."""
-    rows = samples.labels.kept_rows(block)
-    if "keep_binding" not in samples or not (len(samples) and len(rows)):
-        return float("nan")
-    bound = samples["keep_binding"][:, rows]
-    return integral(samples.time, np.asarray(bound.max(axis=1)))
+    """Time in which a limit that the law keeps changed its input."""
+    bound = _of_block(samples, "keep_binding", block)
+    return float("nan") if bound is None else integral(samples.time, bound.max(axis=1))
 
 
+@metric_of("beta", r"\int_0^T \lVert A\, G\, (u_0 - u) \rVert \, dt", about_task=True)
 def task_given_up(samples: Samples, block: str | None) -> float:
-    """Return what the servo rows did not get, their accelerations over time."""
+    """Time integral of the row acceleration that the task did not get for limits."""
     if "keep_given_up" not in samples or not len(samples.labels.rows):
         return float("nan")
-    given = samples["keep_given_up"]
-    return integral(samples.time, np.asarray(np.linalg.norm(given, axis=1)))
+    return integral(samples.time, np.linalg.norm(samples["keep_given_up"], axis=1))
 
 
 KEEP_METRICS = MappingProxyType(
     {
-        "worst_margin": Metric(
-            "keep",
-            "least distance to a limit that the law keeps, more of which is better; below zero "
-            "it was crossed",
-            r"\min_{t,k} h_k",
-            worst_margin,
-            per_keep=True,
-            more_is_better=True,
-        ),
-        "limits_crossed": Metric(
-            "1",
-            "how many of the quantities that the law keeps were beyond their limit, by more than "
-            "rounding",
-            r"\#\{k : \min_t h_k < 0\}",
-            limits_crossed,
-            per_keep=True,
-        ),
-        "time_at_limits": Metric(
-            "s",
-            "time in which a limit that the law keeps changed its input",
-            r"\int_0^T [\exists k: h_k \text{ binds}] \, dt",
-            time_at_limits,
-            per_keep=True,
-        ),
-        "task_given_up": Metric(
-            "beta",
-            "time integral of the row acceleration that the task did not get for limits",
-            r"\int_0^T \lVert A\, G\, (u_0 - u) \rVert \, dt",
-            task_given_up,
-            about_task=True,
-        ),
+        "worst_margin": worst_margin,
+        "limits_crossed": limits_crossed,
+        "time_at_limits": time_at_limits,
+        "task_given_up": task_given_up,
     }
 )
 """Metrics of runs that keep something; none of others."""

@@ -22,7 +22,7 @@ from ukctrl.simulation.result.measures import (
     total,
 )
 from ukctrl.simulation.result.metrics.keep_metrics import KEEP_METRICS
-from ukctrl.simulation.result.metrics.metric import Metric, Value
+from ukctrl.simulation.result.metrics.metric import Metric, Value, metric_of
 from ukctrl.simulation.result.samples import Samples
 
 SETTLED_FRACTION = 0.02
@@ -73,20 +73,7 @@ def _last(time: Array, norm: Array) -> float:
     return float(norm[-1])
 
 
-def _metric(
-    unit: str, formula: str, *, about_controller: bool = True, about_task: bool = False
-) -> Callable[[Value], Metric]:
-    """Return what makes a metric of a function, whose docstring says what it is."""
-
-    def made(value: Value) -> Metric:
-        text = " ".join((value.__doc__ or "").split()).removesuffix(".")
-        text = text[:1].lower() + text[1:]
-        return Metric(unit, text, formula, value, False, about_controller, about_task)
-
-    return made
-
-
-@_metric(
+@metric_of(
     "s",
     r"\min\{t : \lVert\varphi(s)\rVert \le \max(0.02\,\lVert\varphi(0)\rVert, 10^{-4})"
     r"\ \forall s \ge t\}",
@@ -110,7 +97,7 @@ def settling_time(samples: Samples, block: str | None) -> float:
     return float(time[last] + fraction * (time[last + 1] - time[last]) - time[0])
 
 
-@_metric("(u)^2 s", r"\int_0^T u^\top u \, dt")
+@metric_of("(u)^2 s", r"\int_0^T u^\top u \, dt")
 def effort(samples: Samples, block: str | None) -> float:
     """Time integral of u'u."""
     if not samples.labels.actuators:
@@ -120,7 +107,7 @@ def effort(samples: Samples, block: str | None) -> float:
         return integral(samples.time, squares)
 
 
-@_metric("u", r"\max_{t,k} \lvert u_k \rvert")
+@metric_of("u", r"\max_{t,k} \lvert u_k \rvert")
 def peak_u(samples: Samples, block: str | None) -> float:
     """Largest magnitude of any one input."""
     if not samples["u"].size:
@@ -128,7 +115,7 @@ def peak_u(samples: Samples, block: str | None) -> float:
     return float(np.max(samples.over_time(lambda part: np.max(np.abs(part["u"]), axis=1))))
 
 
-@_metric("J", r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt")
+@metric_of("J", r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt")
 def work(samples: Samples, block: str | None) -> float:
     """Work that the inputs exchange, with no credit for what they get back."""
     if "actuator_rate" not in samples or not samples.labels.actuators:
@@ -140,7 +127,7 @@ def work(samples: Samples, block: str | None) -> float:
     return integral(samples.time, samples.over_time(power))
 
 
-@_metric("u/s", r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert")
+@metric_of("u/s", r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert")
 def input_travel(samples: Samples, block: str | None) -> float:
     """How far the inputs move from sample to sample, in total per second: what noise and chattering
     ask of the motors.
@@ -157,14 +144,14 @@ def input_travel(samples: Samples, block: str | None) -> float:
         return float(total(steps, 0, flat.size - inputs) / (time[-1] - time[0]))
 
 
-@_metric("N", r"\max_{t,k} \max(0, -\lambda_{n,k})")
+@metric_of("N", r"\max_{t,k} \max(0, -\lambda_{n,k})")
 def ground_pull(samples: Samples, block: str | None) -> float:
     """Largest force by which a contact would have to pull, which no ground does."""
     pulls = [-float(np.min(force.normal)) for force in ground_forces(samples)]
     return max(0.0, *pulls) if pulls else float("nan")
 
 
-@_metric("1", r"\max_{t,k} \lVert \lambda_{t,k} \rVert / \lambda_{n,k}")
+@metric_of("1", r"\max_{t,k} \lVert \lambda_{t,k} \rVert / \lambda_{n,k}")
 def needed_friction(samples: Samples, block: str | None) -> float:
     """Coefficient of friction that keeps every contact from slipping while it pushes."""
     ratios = [
@@ -175,7 +162,7 @@ def needed_friction(samples: Samples, block: str | None) -> float:
     return max(ratios, default=float("nan"))
 
 
-@_metric("s", r"\sum_k \int_0^T [k \text{ slides}] \, dt")
+@metric_of("s", r"\sum_k \int_0^T [k \text{ slides}] \, dt")
 def sliding_time(samples: Samples, block: str | None) -> float:
     """Time in which contacts slide on ground that has friction, all of them added up."""
     times = [
@@ -193,7 +180,7 @@ PEAK_PASSIVE_PHI = Metric(
 )
 
 
-@_metric("force", r"\max_t \lVert F_p - A_p^\top \lambda - c \rVert", about_controller=False)
+@metric_of("force", r"\max_t \lVert F_p - A_p^\top \lambda - c \rVert", about_controller=False)
 def reaction_residual(samples: Samples, block: str | None) -> float:
     """Largest part of the passive force that the passive rows cannot transmit."""
     if "reaction_residual" not in samples or not len(samples):
@@ -201,7 +188,7 @@ def reaction_residual(samples: Samples, block: str | None) -> float:
     return float(np.max(samples["reaction_residual"]))
 
 
-@_metric("J", r"\int_0^T \lvert \lambda^\top \beta_p \rvert \, dt", about_controller=False)
+@metric_of("J", r"\int_0^T \lvert \lambda^\top \beta_p \rvert \, dt", about_controller=False)
 def reaction_work(samples: Samples, block: str | None) -> float:
     """Energy that the reactions exchange because the passive rows drift."""
     if "reaction_power" not in samples:
@@ -209,7 +196,7 @@ def reaction_work(samples: Samples, block: str | None) -> float:
     return integral(samples.time, np.abs(samples["reaction_power"]))
 
 
-@_metric("J", r"-\int_0^T c^\top v \, dt", about_controller=False)
+@metric_of("J", r"-\int_0^T c^\top v \, dt", about_controller=False)
 def friction_loss(samples: Samples, block: str | None) -> float:
     """Energy that passive constraints take because they are not ideal."""
     if "nonideal_force" not in samples or not len(samples):
@@ -218,7 +205,7 @@ def friction_loss(samples: Samples, block: str | None) -> float:
     return float(running_integral(samples.time, taken)[-1])
 
 
-@_metric(
+@metric_of(
     "J", r"\max_t \left\lvert E(t) - E(0) - \int_0^t P \, ds \right\rvert", about_controller=False
 )
 def energy_drift(samples: Samples, block: str | None) -> float:
@@ -234,7 +221,7 @@ def _estimate_error(samples: Samples, name: str) -> float:
     return _rms(samples.time[:-1], np.linalg.norm(samples[name][:-1], axis=1))
 
 
-@_metric(
+@metric_of(
     "q", r"\sqrt{\frac{1}{T} \int_0^T \lVert q \ominus \hat q \rVert^2 dt}", about_controller=False
 )
 def rms_estimate(samples: Samples, block: str | None) -> float:
@@ -242,19 +229,23 @@ def rms_estimate(samples: Samples, block: str | None) -> float:
     return _estimate_error(samples, "q_estimate_error")
 
 
-@_metric("v", r"\sqrt{\frac{1}{T} \int_0^T \lVert v - \hat v \rVert^2 dt}", about_controller=False)
+@metric_of(
+    "v", r"\sqrt{\frac{1}{T} \int_0^T \lVert v - \hat v \rVert^2 dt}", about_controller=False
+)
 def rms_estimate_v(samples: Samples, block: str | None) -> float:
     """Root mean square over time of the error of the estimated velocity."""
     return _estimate_error(samples, "v_estimate_error")
 
 
-@_metric("d", r"\sqrt{\frac{1}{T} \int_0^T \lVert d - \hat d \rVert^2 dt}", about_controller=False)
+@metric_of(
+    "d", r"\sqrt{\frac{1}{T} \int_0^T \lVert d - \hat d \rVert^2 dt}", about_controller=False
+)
 def rms_disturbance(samples: Samples, block: str | None) -> float:
     """Root mean square over time of the error of the estimated disturbance, a generalised force."""
     return _estimate_error(samples, "disturbance_error")
 
 
-@_metric("1", r"\frac{1}{n N} \sum_k e_k^\top P_k^{-1} e_k", about_controller=False)
+@metric_of("1", r"\frac{1}{n N} \sum_k e_k^\top P_k^{-1} e_k", about_controller=False)
 def mean_nees(samples: Samples, block: str | None) -> float:
     """Square of the estimation error over the covariance that the observer promises, a state: 1
     on average if it is right, more if it is too sure.
@@ -264,7 +255,7 @@ def mean_nees(samples: Samples, block: str | None) -> float:
     return float(np.nanmean(samples["nees"][:-1]))
 
 
-@_metric("1", r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt")
+@metric_of("1", r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt")
 def saturated_fraction(samples: Samples, block: str | None) -> float:
     """Fraction of the time in which some input is at or beyond its limit, or at one that the
     allocation keeps.

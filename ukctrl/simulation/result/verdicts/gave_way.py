@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Flags
 from ukctrl.core.errors import quoted
@@ -13,7 +12,7 @@ from ukctrl.core.number_text import quantity, si
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.record import Record
 
-GIVEN_UP = 1e-6
+ACCELERATION_MISSED = 1e-6
 """A row acceleration below this [m/s^2, rad/s^2] is not missed."""
 
 
@@ -42,13 +41,15 @@ def gave_way(result: Record) -> GaveWay | None:
     kept = missed.any(axis=1)
     named = np.zeros_like(kept)
     for block in result.labels.keep_blocks if kept.any() else ():
-        own = kept & _binds(result, "keep_binding", result.labels.kept_rows(block))
+        binding = result["keep_binding"][:, result.labels.kept_rows(block)]
+        own = kept & (binding != 0.0).any(axis=1)
         named |= own
         limits += [f"'{block}'"] if own.any() else []
     limits += ["the motors' limits"] if (kept & ~named).any() else []
     signals = result.samples.signals
-    if "binding" in signals and "row_miss" in signals and _is_of(result, "binding", "u"):
-        sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > GIVEN_UP
+    of_motors = "binding" in signals and result["binding"].shape == result["u"].shape
+    if of_motors and "row_miss" in signals:
+        sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > ACCELERATION_MISSED
         bound = short.any(axis=1) & sides.any(axis=1)
         at = zip(result.labels.actuators, sides[bound].any(axis=0), strict=True)
         names = [name for name, is_at in at if is_at]
@@ -65,7 +66,7 @@ def given_up(result: Record) -> Flags:
     """Return which servo rows gave something up for what is kept, shape ``(n, m)``."""
     if "keep_given_up" not in result.samples:
         return np.zeros((len(result.samples), len(result.labels.rows)), dtype=np.bool_)
-    return np.asarray(np.abs(result["keep_given_up"]) > GIVEN_UP)
+    return np.asarray(np.abs(result["keep_given_up"]) > ACCELERATION_MISSED)
 
 
 def off_by(result: Record, missed: Flags) -> tuple[str, ...]:
@@ -84,11 +85,3 @@ def off_by(result: Record, missed: Flags) -> tuple[str, ...]:
             unit = labels.row_units[own[0]] if level == "phi" else f"{labels.row_units[own[0]]}/s"
             off.append(f"{si(float(error.max()), unit)} in '{block}'")
     return tuple(off)
-
-
-def _is_of(result: Record, name: str, other: str) -> bool:
-    return result[name].shape == result[other].shape
-
-
-def _binds(result: Record, name: str, columns: NDArray[np.intp]) -> Flags:
-    return np.asarray((result[name][:, columns] != 0.0).any(axis=1))
