@@ -34,20 +34,20 @@ class Class(NamedTuple):
     bases: tuple[str, ...]
 
 
-def classes() -> dict[str, Class]:
+def classes(nodes: dict[Path, list[ast.AST]]) -> dict[str, Class]:
     """Return every class by its name."""
     found = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, every in nodes.items():
+        for node in every:
             if isinstance(node, ast.ClassDef):
                 bases = tuple(ast.unparse(base).rpartition(".")[2] for base in node.bases)
                 found[node.name] = Class(path.parent, bases)
     return found
 
 
-def parts() -> dict[str, Path]:
+def parts(nodes: dict[Path, list[ast.AST]]) -> dict[str, Path]:
     """Return what is derived from a role, with the folder where it lives."""
-    known = classes()
+    known = classes(nodes)
 
     def derived(name: str) -> bool:
         return name in known and any(b in ROLES or derived(b) for b in known[name].bases)
@@ -63,16 +63,16 @@ def names_in(node: ast.AST, tuples: dict[str, set[str]]) -> set[str]:
     return found.union(*(tuples[name] for name in found & tuples.keys()))
 
 
-def asked_classes(tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
+def asked_classes(nodes: list[ast.AST]) -> Iterator[tuple[int, set[str]]]:
     """Yield the classes that a module asks for, with the line."""
     tuples = {
         target.id: names_in(node.value, {})
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple | ast.BinOp)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, asked]):
                 yield node.lineno, names_in(asked, tuples)
@@ -84,10 +84,12 @@ def asked_classes(tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
 
 
 def test_nothing_asks_for_the_class_of_a_part_outside_its_own_folder():
-    known, wrong, used = parts(), [], set()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    files = sorted(PACKAGE.rglob("*.py"))
+    nodes = {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in files}
+    known, wrong, used = parts(nodes), [], set()
+    for path in files:
         where = path.relative_to(PACKAGE).as_posix()
-        for line, asked in asked_classes(ast.parse(path.read_text(encoding="utf-8"))):
+        for line, asked in asked_classes(nodes[path]):
             for name in sorted(asked & known.keys()):
                 if path.is_relative_to(known[name]):
                     continue
