@@ -252,3 +252,13 @@ def test_a_trajectory_needs_samples_and_a_driven_joint(sampled, run):
 )  # fmt: skip
 def test_numbers_are_written_so_that_every_reader_of_yaml_takes_them_for_numbers(value, text):
     assert _number(value) == text
+
+
+def test_states_that_must_not_be_written_are_not_converted(sampled, monkeypatch):
+    """As those of a result: what converts lists and columns would cost more than ten ticks."""
+    runtime, other = Runtime(sampled), Runtime(sampled)
+    q, v = runtime.q.copy(), runtime.v.copy()
+    expected = other.step(runtime.t, q, v)
+    q.flags.writeable = v.flags.writeable = False
+    monkeypatch.setattr(runtime._measured, "_checked", None)
+    np.testing.assert_array_equal(runtime.step(runtime.t, q, v), expected)

@@ -75,6 +75,8 @@ def test_products_of_matrices_that_are_almost_empty():
     A[2], A[:, 5] = 0.0, 0.0
     G = rng.standard_normal((9, 4))
     np.testing.assert_allclose(times(A, G), A @ G, rtol=1e-14, atol=1e-14)
+    scales = rng.standard_normal(9)
+    np.testing.assert_array_equal(times(A, np.diag(scales)), A * scales)
     np.testing.assert_allclose(gram(A), A.T @ A, rtol=1e-14, atol=1e-14)
     for row, (begin, end) in zip(A, spans(A), strict=True):
         filled = np.flatnonzero(row)

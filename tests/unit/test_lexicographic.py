@@ -5,6 +5,8 @@ import pytest
 
 from ukctrl.core.algebra.lexicographic import lexicographic, solve_lexicographic
 from ukctrl.core.algebra.nearest_input import inverse, outside
+from ukctrl.core.algebra.nearest_within import add, leave
+from ukctrl.core.algebra.room import UNKNOWN, Room
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-9}  # of rows and inputs of order one
 
@@ -82,3 +84,42 @@ def test_what_rows_do_not_span_is_orthonormal_and_all_of_it(m, n):
     assert rest.shape == (n, n - m)
     np.testing.assert_allclose(rest.T @ rest, np.eye(n - m), atol=1e-13)
     np.testing.assert_allclose(Q @ rest, 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_row_that_a_level_spans_leaves_what_the_level_does_not_feel_where_it_is(seed):
+    """But for rounding, of which a hundred proximal steps could not make the row's way."""
+    rng = np.random.default_rng(seed)
+    H, u0 = rng.standard_normal((3, 6)), rng.standard_normal(6)
+    across = rng.standard_normal(3)
+    C = (across @ H * (1.0 + 1e-15 * rng.standard_normal(6)))[None]
+    lex = lexicographic(H, H @ u0, np.array([3]), np.ones(3), np.eye(6), u0, C, 1e-9)
+    low = C @ u0 + rng.uniform(0.1, 1.0)
+    found, u = answer(lex, low, np.full(1, np.inf))
+    assert found
+    assert not lex.room.rows[0, 0, 3:].any()
+    np.testing.assert_allclose(C @ u, low, **ROUNDING)
+    free = outside(np.linalg.qr(H.T)[0].T.copy())
+    np.testing.assert_allclose(free.T @ (u - u0), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_are_active_stay_factored_whichever_leave(seed):
+    rng, n, r = np.random.default_rng(seed), 9, 8
+    lex = lexicographic(
+        np.zeros((0, n)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.eye(n), np.zeros(n),
+        rng.standard_normal((r, n)), 1e-9,
+    )  # fmt: skip
+    room = Room(n, n, *lex.room[2:])
+    active = type(lex.active)(*(part[0] for part in lex.active))
+    room.side[:] = rng.choice([-1.0, 1.0], r)
+    rows = lex.room.Ct.T / np.linalg.norm(lex.room.Ct, axis=0)[:, None]
+    room.rows[0], room.lengths[0] = rows, UNKNOWN + 1.0
+    room = room._replace(rows=room.rows[0], lengths=room.lengths[0])
+    assert not any(add(room, active, row) for row in rng.permutation(r))
+    while active.total[0]:
+        assert not leave(room, active, int(rng.integers(active.total[0])))
+        m = active.total[0]
+        L, Q = np.tril(active.L[:m, :m]), active.Q[:m]
+        np.testing.assert_allclose(Q @ Q.T, np.eye(m), atol=1e-13)
+        np.testing.assert_allclose(L @ Q, active.sign[:m, None] * rows[active.row[:m]], atol=1e-13)

@@ -19,7 +19,8 @@ from ukctrl.robot.snapshot import Snapshot, checked
 UNFIT = -3
 """What `tick_at` returns of a state that is not the robot's, or not finite."""
 VECTOR: Any = types.Array(types.float64, 1, "C")
-SIGNATURE = (types.int64, types.float64, VECTOR, VECTOR)
+READ_ONLY: Any = types.Array(types.float64, 1, "C", readonly=True)
+"""As the arrays of a result are: without machine code for it, it would cost ten ticks."""
 
 
 @compiled
@@ -68,7 +69,8 @@ class MeasuredTick:
             return
         kernel: Any = tick_at_block
         if kernel._can_compile:
-            kernel.enter(SIGNATURE)
+            for vector in (VECTOR, READ_ONLY):
+                kernel.enter((types.int64, types.float64, vector, vector))
             kernel.disable_compile()  # for a list or a column of a matrix, which `at` converts
         words: list[int] = []
         laid_out(here, words)

@@ -3,8 +3,9 @@ r"""What shall never happen, whatever the task: inequalities $h(q, v, t) \ge 0$ 
 In order: ``keep``, what such a thing is; ``deceleration``, what joints can brake with;
 ``joint_limits``, ``formula``, ``regions``, ``apart``, ``bodies``, ``balance``, ``dexterity`` and
 ``contact_forces``, the kinds; ``barriers``, what each asks of the acceleration, compiled;
-``program``, which of it gives way; ``kept_input``, the input that gives it and is otherwise as near
-to the law's as can be; ``keeper``, which looks at every tick whether that is needed.
+``program``, which of it gives way; ``prediction``, what is lost of it until the end of a tick;
+``kept_input``, the input that gives it and is otherwise as near to the law's as can be; ``keeper``,
+which looks at every tick whether that is needed.
 """
 
 from __future__ import annotations

@@ -21,15 +21,8 @@ from ukctrl.control.keep.barriers import (
 )
 from ukctrl.control.keep.contact_forces import Loads
 from ukctrl.control.keep.keep import Keep, Kept
-from ukctrl.control.keep.kept_input import (
-    CONTRADICTED,
-    Ahead,
-    Asked,
-    Moved,
-    Place,
-    Served,
-    kept_input,
-)
+from ukctrl.control.keep.kept_input import CONTRADICTED, Served, kept_input
+from ukctrl.control.keep.prediction import Ahead, Asked, Moved, Place
 from ukctrl.control.keep.program import Yielding, conflicting_set
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Tick

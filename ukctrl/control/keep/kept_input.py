@@ -19,17 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.keep.barriers import Account, Barriers
-from ukctrl.control.keep.program import ROOM, Yielding, given_way, terms
-from ukctrl.core.algebra.factorisation import copy_into, dot, long_dot
+from ukctrl.control.keep.prediction import (
+    AT,
+    MIDDLE,
+    Ahead,
+    Asked,
+    Moved,
+    Seen,
+    change,
+    looked_at,
+    losses,
+    predicted,
+)
+from ukctrl.control.keep.program import ROOM, Yielding, given_way
+from ukctrl.core.algebra.factorisation import copy_into, dot, long_dot, multiplied
 from ukctrl.core.algebra.grip import beside, drop_lost
 from ukctrl.core.algebra.lexicographic import Lexicographic, lexicographic, solve_lexicographic
-from ukctrl.core.algebra.products import times
+from ukctrl.core.algebra.products import times, write_times
 from ukctrl.core.algebra.separate import acceleration
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
-from ukctrl.core.program import run
 from ukctrl.mechanics.constraints.constraint import Rows
-from ukctrl.robot.configuration_kernels import integrate
 
 PASSES = 6
 """So often at most the end of a tick is predicted anew, each time with the input found before."""
@@ -38,43 +48,10 @@ SAME = 1e-8
 SURE = 0.1
 """Changes shrink from pass to pass by much the same factor; one that is foreseen to be so far below
 `SAME` is not looked at."""
-AT = 1e-7
-"""A row binds within this part of its terms."""
 CONTRADICTED, UNPREDICTED = -1, -2
 """No input keeps what may not give way; the robot cannot be predicted, and its steps know why."""
-
-
-class Place(NamedTuple):
-    """A state of a robot, where its steps read it."""
-
-    clock: Vector
-    q: Vector
-    v: Vector
-
-
-class Moved(NamedTuple):
-    """A robot's answer to its input at the tick."""
-
-    ties: Indices
-    a_free: Vector
-    G: Matrix
-    L: Matrix
-    motors: Vector
-
-
-class Ahead(NamedTuple):
-    """What predicts the end of a tick."""
-
-    period: float
-    """[s]; zero: nothing is predicted."""
-    here: Place
-    there: Place
-    blocks: Indices
-    """How configurations move."""
-    lines: Indices
-    """What evaluates the robot and the rows there, under the input of the tick."""
-    a: Vector
-    rows: Rows
+CHANGES, PREDICTED = 1, 2
+"""The law's input does not keep everything; or not until the end of the tick, which is known."""
 
 
 class Served(NamedTuple):
@@ -90,82 +67,26 @@ class Served(NamedTuple):
     """Below this, grip counts as lost."""
 
 
-class Asked(NamedTuple):
-    """What inputs must obey: ``low <= C u <= high``."""
+class Turn(NamedTuple):
+    """What is known of the quantities from one prediction to the next, shape ``(k,)`` each."""
 
-    low: Vector
-    """Lowest inputs."""
-    high: Vector
-    """Highest inputs."""
-    C: Matrix
-    """One row for every motor, every row of which quantities are made, and every force; the first
-    are there, and the last."""
-    force: Vector
-    """What forces are without any input."""
-    row: Indices
-    """Of every quantity to keep, which of these rows it is, forces last, shape ``(k,)``."""
-    sign: Vector
-    """And in which direction: 1 or -1."""
-    least: Vector
-    """What it must reach: written, for whoever tells why it cannot."""
-
-
-@allocating
-def losses(
-    ahead: Ahead, barriers: Barriers, robot: Moved, u: Vector, now: Vector, lost: Vector
-) -> bool:
-    """Write what each row loses until the end of the tick, by a prediction of it: on average, or of
-    a row of the acceleration itself at the most; return whether there is one.
-
-    The weights and stages are those of Nyström's method of order 4.
-
-    Args:
-        ahead: What predicts.
-        barriers: The rows.
-        robot: At the tick.
-        u: The input that is held.
-        now: What the rows have under it at the tick.
-        lost: Receives what they lose, zero or more.
-    """
-    n, nv = len(barriers.row), len(robot.a_free)
-    for i in range(len(lost)):
-        lost[i] = 0.0
-    if ahead.period == 0.0:
-        return True
-    first, way, most, then = np.empty(nv), np.empty(nv), np.zeros(n), np.empty(len(ahead.rows.b))
-    acceleration(robot.ties, robot.a_free, robot.G, u, first)
-    copy_into(first, ahead.a)
-    for stage in range(3):
-        step = ahead.period if stage == 2 else 0.5 * ahead.period
-        for c in range(nv):
-            pull = ahead.a[c] if stage == 2 else first[c]
-            way[c] = step * (ahead.here.v[c] + 0.5 * step * pull)
-            ahead.there.v[c] = ahead.here.v[c] + step * ahead.a[c]
-        integrate(ahead.blocks, ahead.here.q, way, ahead.there.q)
-        ahead.there.clock[0] = ahead.here.clock[0] + step
-        if run(ahead.lines) < 0:
-            return False
-        for k in range(len(then)):
-            then[k] = long_dot(ahead.rows.A[k], ahead.a) - ahead.rows.b[k]
-        for i in range(n):
-            less = now[i] - barriers.sign[i] * then[barriers.row[i]]
-            lost[i] += less / (6.0 if stage == 2 else 3.0)
-            most[i] = max(most[i], less)
-    for i in range(n):
-        lost[i] = max(most[i] if barriers.degree[i] == 0 else lost[i], 0.0)
-    return True
+    lost: Vector
+    """What they lose until the end of the tick."""
+    before: Vector
+    """What that was taken to be when the input was looked for."""
+    beside: Vector
+    """By how much it is more than the middle of the tick tells."""
+    missed: Vector
+    """By how much they give way."""
+    reduced: Vector
+    """What their rows are kept to."""
+    free: Vector
+    """What they have without any input."""
+    size: Vector
+    """Terms of what is asked, each without its sign."""
 
 
 @compiled
-def looked_at(asked: Asked, u: Vector, free: Vector, at: Matrix, now: Vector) -> None:
-    """Write ``C u`` and the sums of its terms, and what all quantities have under an input."""
-    for i in range(at.shape[1]):
-        at[0, i], at[1, i] = long_dot(asked.C[i], u), terms(asked.C[i], u)
-    for i in range(len(now)):
-        now[i] = free[i] + asked.sign[i] * at[0, asked.row[i]]
-
-
-@allocating
 def solve_within(
     lex: Lexicographic, asked: Asked, least: Vector, limits: Matrix, u: Vector
 ) -> None:
@@ -192,16 +113,20 @@ def solve_within(
 @allocating
 def program_of(served: Served, robot: Moved, asked: Asked, wanted: Vector) -> Lexicographic:
     """Return what leaves the servo rows what the law gives them, and then its input."""
-    m = len(served.order)
-    A, aim = np.empty((m, len(robot.a_free))), np.empty(m)
-    for i in range(m):
-        copy_into(served.A[served.order[i]], A[i])
+    A, aim = np.empty((len(served.order), len(robot.a_free))), np.empty(len(served.order))
+    copy_rows(served.A, served.order, A)
     H = times(A, robot.G)
     drop_lost(H, beside(robot.L, A, robot.motors), served.rtol)
-    for i in range(m):
-        aim[i] = dot(H[i], wanted)  # as the program adds up, so that nothing is missing
+    multiplied(H, wanted, aim)  # as the program adds up, so that nothing is missing
     given = served.ends, served.scale, served.S, wanted, asked.C, served.rtol
     return lexicographic(H, aim, *given)
+
+
+@compiled
+def copy_rows(X: Matrix, order: Indices, into: Matrix) -> None:
+    """Write rows of a matrix in some order."""
+    for i in range(len(order)):
+        copy_into(X[order[i]], into[i])
 
 
 @allocating
@@ -232,77 +157,166 @@ def kept_input(
     Returns:
         0, `CONTRADICTED` or `UNPREDICTED`.
     """
-    n, k, nu, least = len(barriers.row), len(asked.least), len(u), asked.least
-    wanted, free, size = u.copy(), np.empty(k), np.empty(k)
-    finite, clear = True, True
-    for c in range(nu):
-        finite = finite and np.isfinite(u[c])
-        clear = clear and asked.low[c] <= u[c] <= asked.high[c]
-    if not finite:
+    k, nv, r = len(asked.least), len(robot.a_free), len(asked.C)
+    if not np.isfinite(u).all():
         return 0  # of which the loop complains
-    copy_into(times(rows.A, robot.G), asked.C[nu : nu + len(rows.b)])
-    for i in range(k):
+    wanted, each, ways = u.copy(), np.zeros((10, k)), np.empty((3, max(nv, r)))
+    seen = Seen(np.empty((2, r)), each[0], each[1], each[2], np.zeros((3, k)), ways)
+    turn = Turn(each[3], each[4], each[5], each[6], each[7], each[8], each[9])
+    write_times(rows.A, robot.G, asked.C[len(u) : len(u) + len(rows.b)])
+    code = stays(rows, barriers, account, robot, ahead, asked, u, seen, turn)
+    if code <= 0:
+        return code
+    lex, limits = program_of(served, robot, asked, wanted), np.empty((2, r))
+    given = barriers, account, robot, ahead, yielding, asked, limits, u, seen, turn
+    code = settled(lex, code == PREDICTED, *given)
+    if code == 0:
+        tell(account, robot, served, asked, wanted, u, seen, turn, np.zeros((2, nv)))
+    return code
+
+
+@compiled
+def stays(
+    rows: Rows,
+    barriers: Barriers,
+    account: Account,
+    robot: Moved,
+    ahead: Ahead,
+    asked: Asked,
+    u: Vector,
+    seen: Seen,
+    turn: Turn,
+) -> int:
+    """Return 0 where the law's input keeps everything, else `CHANGES`, or `PREDICTED` where it is
+    only at the end of the tick that it does not; or `UNPREDICTED`.
+    """
+    n, within, least = len(barriers.row), True, account.least
+    for c in range(len(u)):
+        within = within and asked.low[c] <= u[c] <= asked.high[c]
+    for i in range(len(turn.free)):
         if i < n:
             row = barriers.row[i]
-            free[i] = asked.sign[i] * (dot(rows.A[row], robot.a_free) - rows.b[row])
+            turn.free[i] = asked.sign[i] * (long_dot(rows.A[row], robot.a_free) - rows.b[row])
         else:
-            free[i] = asked.force[i - n]
-        size[i] = abs(account.least[i]) + abs(free[i]) + 1e-300
-    now, lost, before, missed = np.empty(k), np.zeros(k), np.empty(k), np.zeros(k)
-    at, limits = np.empty((2, len(asked.C))), np.empty((2, len(asked.C)))
-    looked_at(asked, u, free, at, now)
-    if clear and (now >= account.least).all():
-        if not losses(ahead, barriers, robot, u, now, lost):
-            return UNPREDICTED
-        if (now >= account.least + lost).all():
-            return 0
-    lex = program_of(served, robot, asked, wanted)
-    reduced, change, falls = np.empty(k), 0.0, np.inf
+            turn.free[i] = asked.force[i - n]
+        turn.size[i] = abs(least[i]) + abs(turn.free[i]) + 1e-300
+    looked_at(asked, u, turn.free, seen)
+    if not within or not obeyed(seen.now, least, turn.lost):
+        return CHANGES
+    if ahead.period > 0.0 and not predicted(ahead, barriers, robot, u, 0, 3, seen):
+        return UNPREDICTED
+    losses(barriers, 3, seen.less, turn.beside, turn.lost)
+    return 0 if obeyed(seen.now, least, turn.lost) else PREDICTED
+
+
+@compiled
+def obeyed(now: Vector, least: Vector, lost: Vector) -> bool:
+    """Return whether all quantities have what they must, and what they lose."""
+    every = True
+    for i in range(len(now)):
+        every = every and now[i] >= least[i] + lost[i]
+    return every
+
+
+@compiled
+def settled(
+    lex: Lexicographic,
+    known: bool,
+    barriers: Barriers,
+    account: Account,
+    robot: Moved,
+    ahead: Ahead,
+    yielding: Yielding,
+    asked: Asked,
+    limits: Matrix,
+    u: Vector,
+    seen: Seen,
+    turn: Turn,
+) -> int:
+    """Write the input under which the end of the tick is the one that it heeds.
+
+    Args:
+        lex: What is solved, whatever the bounds.
+        known: Whether all of the tick has been predicted under the law's input.
+        barriers: What is kept by rows.
+        account: What each quantity must reach.
+        robot: At the tick.
+        ahead: What predicts.
+        yielding: In which order quantities give way.
+        asked: What inputs must obey.
+        limits: Scratch, shape ``(2, r)``.
+        u: Receives the input.
+        seen: What the input does.
+        turn: What is known of the prediction.
+
+    Returns:
+        0, `CONTRADICTED` or `UNPREDICTED`.
+    """
+    least, last, foreseen = asked.least, 0.0, np.inf
     for _ in range(PASSES):
-        for i in range(k):
-            least[i] = reduced[i] = account.least[i] - free[i] + lost[i]
-            missed[i], before[i] = 0.0, lost[i]
-        solve_within(lex, asked, reduced, limits, u)
-        looked_at(asked, u, free, at, now)
-        if not all_kept(asked, size, at):
-            give_way(asked, yielding, reduced, missed)
-            for i in range(k):
-                if yielding.firm[i] and missed[i] != 0.0:
+        for i in range(len(least)):
+            least[i] = turn.reduced[i] = account.least[i] - turn.free[i] + turn.lost[i]
+            turn.missed[i], turn.before[i] = 0.0, turn.lost[i]
+        solve_within(lex, asked, turn.reduced, limits, u)
+        looked_at(asked, u, turn.free, seen)
+        if not all_kept(seen, least, turn.size):
+            give_way(asked, yielding, turn.reduced, turn.missed)
+            for i in range(len(least)):
+                if yielding.firm[i] and turn.missed[i] != 0.0:
                     return CONTRADICTED
-            solve_within(lex, asked, reduced, limits, u)
-            looked_at(asked, u, free, at, now)
-        if ahead.period == 0.0 or falls <= SAME:
+            solve_within(lex, asked, turn.reduced, limits, u)
+            looked_at(asked, u, turn.free, seen)
+        if ahead.period == 0.0 or foreseen <= SAME:
             break
-        if not losses(ahead, barriers, robot, u, now, lost):
+        first = 0
+        if known:
+            if not predicted(ahead, barriers, robot, u, 0, 1, seen):
+                return UNPREDICTED
+            losses(barriers, 1, seen.less, turn.beside, turn.lost)
+            first, moved = 1, change(seen, account.least, turn.size, turn.before, turn.lost)
+            if MIDDLE * moved <= SAME:
+                break
+        if not predicted(ahead, barriers, robot, u, first, 3, seen):
             return UNPREDICTED
-        earlier, change = change, 0.0
-        for i in range(k):
-            change = max(change, abs(lost[i] - before[i]) / size[i])
-        if change <= SAME:
+        losses(barriers, 3, seen.less, turn.beside, turn.lost)
+        moved = change(seen, account.least, turn.size, turn.before, turn.lost)
+        if moved <= SAME:
             break
-        falls = change if earlier == 0.0 else change * change / (SURE * earlier)
-    for i in range(k):
-        c = asked.row[i]
-        near = AT * (size[i] + at[1, c])
-        account.binding[i] = 1.0 if asked.sign[i] * at[0, c] - reduced[i] <= near else 0.0
-        account.missed[i] = missed[i]
-    for c in range(nu):
-        wanted[c] -= u[c]
-    gone = np.zeros(len(robot.a_free))
-    acceleration(robot.ties, np.zeros(len(gone)), robot.G, wanted, gone)
-    for i in range(len(account.given_up)):
-        account.given_up[i] = dot(served.A[i], gone)
+        foreseen = moved * moved / (SURE * last) if last > 0.0 else np.inf
+        last, known = moved, True
     return 0
 
 
 @compiled
-def all_kept(asked: Asked, size: Vector, at: Matrix) -> bool:
+def tell(
+    account: Account,
+    robot: Moved,
+    served: Served,
+    asked: Asked,
+    wanted: Vector,
+    u: Vector,
+    seen: Seen,
+    turn: Turn,
+    a: Matrix,
+) -> None:
+    """Write what binds, what gave way, and what that cost the law; ``a`` is zero."""
+    for i in range(len(turn.size)):
+        near = AT * (turn.size[i] + seen.terms[i])
+        account.binding[i] = 1.0 if seen.at[i] - turn.reduced[i] <= near else 0.0
+        account.missed[i] = turn.missed[i]
+    for c in range(len(u)):
+        wanted[c] -= u[c]
+    acceleration(robot.ties, a[0], robot.G, wanted, a[1])
+    for i in range(len(account.given_up)):
+        account.given_up[i] = dot(served.A[i], a[1])
+
+
+@compiled
+def all_kept(seen: Seen, least: Vector, size: Vector) -> bool:
     """Return whether an input obeys all rows, but for rounding."""
     kept = True
-    for i in range(len(asked.least)):
-        c = asked.row[i]
-        room = ROOM * (size[i] + at[1, c])
-        kept = kept and asked.sign[i] * at[0, c] >= asked.least[i] - room
+    for i in range(len(least)):
+        kept = kept and seen.at[i] >= least[i] - ROOM * (size[i] + seen.terms[i])
     return kept
 
 

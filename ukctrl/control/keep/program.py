@@ -36,10 +36,11 @@ class Yielding(NamedTuple):
 @compiled
 def terms(x: Vector, y: Vector) -> float:
     """Return the sum of the terms of ``x' y``, each without its sign."""
-    total = 0.0
-    for i in range(len(x)):
-        total += abs(x[i] * y[i])
-    return total
+    even, odd, n = 0.0, 0.0, len(x)
+    for i in range(0, n - 1, 2):
+        even += abs(x[i] * y[i])
+        odd += abs(x[i + 1] * y[i + 1])
+    return even + odd + (abs(x[n - 1] * y[n - 1]) if n % 2 else 0.0)
 
 
 @allocating

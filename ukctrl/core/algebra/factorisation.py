@@ -81,8 +81,11 @@ def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
     """Write ``y = X' x``."""
     for k in range(len(y)):
         y[k] = 0.0
-        for i in range(len(x)):
-            y[k] += X[i, k] * x[i]
+    for i in range(len(x)):
+        factor, row = x[i], X[i]
+        if factor != 0.0:
+            for k in range(len(y)):
+                y[k] += row[k] * factor
 
 
 @compiled

@@ -13,10 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import dot, factor_rows, long_dot, multiplied_across
+from ukctrl.core.algebra.factorisation import (
+    dot,
+    factor_rows,
+    long_dot,
+    multiplied_across,
+    squared,
+)
 from ukctrl.core.algebra.nearest_input import inverse, least_singular, outside
 from ukctrl.core.algebra.nearest_within import PROXIMAL, Active, least_cost
-from ukctrl.core.algebra.products import column_lengths, times
+from ukctrl.core.algebra.products import column_lengths, times, write_times
 from ukctrl.core.algebra.room import FELT, UNKNOWN, Room
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -45,8 +51,12 @@ class Lexicographic(NamedTuple):
     """Of rows with bounds, at ``u0``."""
     room: Room
     """Rows with bounds; what is of one level has the levels as first axis."""
+    stretch: Vector
+    """Of the ways, shape ``(k,)``."""
     active: Active
     """Which bind in every level, the first axis."""
+    work: Matrix
+    """Scratch, numbers all, shape ``(8, nu + 1)``."""
 
 
 @allocating
@@ -74,40 +84,61 @@ def lexicographic(
     """
     (m, nu), k = H.shape, len(ends) + 1
     lex = _blank(S, u0, C, m, k)
-    X = times(H, S)
-    for i in range(len(C)):
-        lex.at[i] = long_dot(C[i], u0)
-    column_lengths(lex.room.Ct, lex.room.sizes)
-    for i in range(m):
-        lex.missing[i] = (d[i] - dot(H[i], u0)) / scale[i]
-        for c in range(nu):
-            X[i, c] /= scale[i]
-            lex.X[i, c] = X[i, c]
-    for c in range(nu):
-        lex.X[m + c, c] = 1.0
+    _scaled(lex, H, d, scale, C)
     Z, first = np.eye(nu), 0
     for level in range(k):
         last = ends[level] if level < k - 1 else m + nu
         n = Z.shape[1]
         firm, T, P, left = n, np.eye(n), np.ascontiguousarray(Z.T), Z
         if level < k - 1 and n > 0 and last > first:
-            longest = 0.0
-            for i in range(first, last):
-                longest = max(longest, np.sqrt(dot(X[i], X[i])))
-            firm, T, P, left = directions(X[first:last] @ Z, longest, rtol)
-            left = Z @ left
+            X = lex.X[first:last]
+            firm, T, P, left = directions(times(X, Z), longest_of(X), rtol)
+            left = times(Z, left)
         lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2] = last, n, firm
         if firm > 0:
             lex.exact[0] = level
-        for j in range(firm):
-            for i in range(first, last):
-                lex.aims[level, j, i] = P[j, i - first]
-        way = Z @ T
-        for c in range(nu):
-            for j in range(n):
-                lex.room.plain[level, c, j], lex.room.way[level, c, j] = Z[c, j], way[c, j]
+        _keep(lex, level, first, Z, times(Z, T), P)
         Z, first = left, last
     return lex
+
+
+@compiled
+def _scaled(lex: Lexicographic, H: Matrix, d: Vector, scale: Vector, C: Matrix) -> None:
+    """Write what is of rows alone."""
+    (m, nu), u0, X = H.shape, lex.u0, lex.X
+    for i in range(len(C)):
+        lex.at[i] = long_dot(C[i], u0)
+    column_lengths(lex.room.Ct, lex.room.sizes)
+    write_times(H, lex.S, X[:m])
+    for i in range(m):
+        lex.missing[i] = (d[i] - dot(H[i], u0)) / scale[i]
+        for c in range(nu):
+            X[i, c] /= scale[i]
+    for c in range(nu):
+        X[m + c, c] = 1.0
+
+
+@compiled
+def longest_of(X: Matrix) -> float:
+    """Return the length of the longest row."""
+    most = 0.0
+    for i in range(len(X)):
+        most = max(most, squared(X, i))
+    return float(np.sqrt(most))
+
+
+@compiled
+def _keep(lex: Lexicographic, level: int, first: int, Z: Matrix, way: Matrix, P: Matrix) -> None:
+    """Write what is of a level."""
+    for j in range(lex.sizes[level, 2]):
+        for i in range(first, lex.sizes[level, 0]):
+            lex.aims[level, j, i] = P[j, i - first]
+    squares = 0.0
+    for c in range(len(Z)):
+        squares += squared(way, c)
+        for j in range(Z.shape[1]):
+            lex.room.plain[level, c, j], lex.room.way[level, c, j] = Z[c, j], way[c, j]
+    lex.stretch[level] = np.sqrt(squares)
 
 
 @allocating
@@ -120,10 +151,14 @@ def _blank(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> Lexicographic:
     active = Active(total, row, sign[0], sign[1], square, Q)
     ways, rows = np.empty((2, k, nu, nu)), np.empty((k, r, nu))
     Ct, of, lengths = times(C, S).T.copy(), np.empty((5, r)), np.full((k, r), UNKNOWN)
-    room = Room(Ct, of[0], of[1], of[2], of[3], of[4], ways[0], ways[1], rows, lengths)
+    room = Room(0, 0, Ct, of[0], of[1], of[2], of[3], of[4], ways[0], ways[1], 0.0, rows, lengths)
     X, missing, sizes = np.zeros((m + nu, nu)), np.zeros(m + nu), np.zeros((k, 3), dtype=np.int64)
     aims, exact = np.empty((k, nu, m + nu)), np.zeros(1, dtype=np.int64)
-    return Lexicographic(S, u0, X, missing, sizes, aims, exact, np.empty(r), room, active)
+    # Zeros, for sums go over all of a row of Q: what memory held there may be no number.
+    work, far = np.zeros((8, nu + 1)), np.zeros(k)
+    return Lexicographic(
+        S, u0, X, missing, sizes, aims, exact, np.empty(r), room, far, active, work
+    )
 
 
 @allocating
@@ -143,20 +178,24 @@ def directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matrix, Mat
     T, P, clear = np.zeros((n, n)), np.eye(m), longest * max(rtol, CLEAR)
     if m == n:
         T = inverse(Y)
-        if np.sum(T * T) * clear * clear < 1.0:  # a bound of the smallest singular value
+        squares = 0.0
+        for i in range(n):
+            squares += squared(T, i)
+        if squares * clear * clear < 1.0:  # a bound of the smallest singular value
             return m, T, P, T[:, :0].copy()
     elif m < n:
         factor = factor_rows(Y, FELT)
+        L, Q, order = factor.L, factor.Q, factor.order
         if factor.rank == m and least_singular(factor) > clear:
-            left = outside(factor.Q)
+            left = outside(Q)
             for k in range(m - 1, -1, -1):  # T L = Q', column by column
                 for i in range(m):
-                    P[k, i] = 1.0 if i == factor.order[k] else 0.0
+                    P[k, i] = 1.0 if i == order[k] else 0.0
                 for c in range(n):
-                    T[c, k] = factor.Q[k, c]
+                    T[c, k] = Q[k, c]
                     for i in range(k + 1, m):
-                        T[c, k] -= T[c, i] * factor.L[i, k]
-                    T[c, k] /= factor.L[k, k]
+                        T[c, k] -= T[c, i] * L[i, k]
+                    T[c, k] /= L[k, k]
             for j in range(m, n):
                 for c in range(n):
                     T[c, j] = left[c, j - m] / small
@@ -172,7 +211,7 @@ def directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matrix, Mat
     return firm, T, U.T.copy(), np.ascontiguousarray(Qt[rank:].T)
 
 
-@allocating
+@compiled
 def solve_lexicographic(lex: Lexicographic, low: Vector, high: Vector, u: Vector) -> bool:
     """Write the input within bounds ``low <= C u <= high`` that serves the levels in their order.
 
@@ -181,7 +220,7 @@ def solve_lexicographic(lex: Lexicographic, low: Vector, high: Vector, u: Vector
     The first levels are taken to come as near as without bounds: their directions are not solved
     for then. Where that leaves the next level nothing, one fewer is.
     """
-    w, found = np.zeros(len(u)), False
+    w, found = lex.work[7, : len(u)], False
     while not found:
         for c in range(len(w)):
             w[c] = 0.0
@@ -194,15 +233,14 @@ def solve_lexicographic(lex: Lexicographic, low: Vector, high: Vector, u: Vector
     return found
 
 
-@allocating
+@compiled
 def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Vector) -> bool:
     """Write the answer of all levels, the first few of which heed no bounds.
 
     Returns whether there is one.
     """
     nu, room, found, first, strict = len(w), lex.room, True, 0, True
-    # Zeros, for sums go over all of a row of Q: what memory held there may be no number.
-    target, x, work = np.zeros(nu), np.zeros(nu), np.zeros((5, nu + 1))
+    target, x, work = lex.work[5, :nu], lex.work[6, :nu], lex.work
     for level in range(len(lex.sizes)):
         last, n, firm = lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2]
         for j in range(n):
@@ -223,6 +261,8 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
             at = lex.at[i] + room.over[i]
             room.low[i], room.high[i] = low[i] - at, high[i] - at
         here = Room(
+            n,
+            firm,
             room.Ct,
             room.sizes,
             room.over,
@@ -231,6 +271,7 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
             room.high,
             room.plain[level],
             room.way[level],
+            lex.stretch[level],
             room.rows[level],
             room.lengths[level],
         )
@@ -242,7 +283,7 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
             lex.active.L[level],
             lex.active.Q[level],
         )
-        if least_cost(here, target, n, firm, strict, active, work, x):
+        if least_cost(here, target, strict, active, work, x):
             _move(room.way[level], x, n, w)
         else:
             active.total[0] = 0
@@ -257,5 +298,4 @@ def _solve_from(lex: Lexicographic, exact: int, low: Vector, high: Vector, w: Ve
 def _move(way: Matrix, x: Vector, n: int, w: Vector) -> None:
     """Add ``way x``."""
     for c in range(len(w)):
-        for j in range(n):
-            w[c] += way[c, j] * x[j]
+        w[c] += long_dot(way[c, :n], x[:n])

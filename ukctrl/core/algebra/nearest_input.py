@@ -13,11 +13,12 @@ from ukctrl.core.algebra.factorisation import (
     cholesky,
     dot,
     factor_rows,
+    long_dot,
     solve_lower,
     solve_lower_columns,
 )
 from ukctrl.core.algebra.products import column_lengths
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
 SURE = 1e-5
@@ -139,23 +140,30 @@ def outside(Q: Matrix) -> Matrix:
     By Householder's reflections, which take the rows to the first axes, and the other axes back.
     """
     m, n = Q.shape
-    V, free, size = Q.copy(), np.zeros((n - m, n)), np.empty(m)
+    free = np.zeros((n - m, n))
+    _reflected(Q.copy(), free, np.empty(m))
+    return free.T.copy()
+
+
+@compiled
+def _reflected(V: Matrix, free: Matrix, size: Vector) -> None:
+    """Write as rows what `outside` returns, with orthonormal rows ``V``, which are overwritten."""
+    m = len(V)
     for k in range(m):
         V[k, k] += np.copysign(np.sqrt(dot(V[k, k:], V[k, k:])), V[k, k])
         size[k] = dot(V[k, k:], V[k, k:])
         for i in range(k + 1, m):
             reflect(V[k, k:], size[k], V[i, k:])
-    for j in range(n - m):
+    for j in range(len(free)):
         free[j, m + j] = 1.0
         for k in range(m - 1, -1, -1):
             reflect(V[k, k:], size[k], free[j, k:])
-    return free.T.copy()
 
 
 @compiled
 def reflect(v: Vector, size: float, x: Vector) -> None:
     """Overwrite ``x`` with its mirror image, across ``v`` of the squared length ``size``."""
-    along = 2.0 * dot(v, x) / size
+    along = 2.0 * long_dot(v, x) / size
     for c in range(len(x)):
         x[c] -= along * v[c]
 
@@ -166,8 +174,18 @@ def inverse(X: Matrix) -> Matrix:
 
     Gauss-Jordan elimination in place, the largest entry of a column first.
     """
-    n, Y, factors = len(X), X.copy(), np.empty(len(X))
-    order = np.arange(n)
+    n, Y, Z, order = len(X), X.copy(), np.empty(X.shape), np.arange(len(X))
+    _eliminate(Y, order, np.empty(n))
+    for k in range(n):
+        for i in range(n):
+            Z[i, order[k]] = Y[i, k]
+    return Z
+
+
+@compiled
+def _eliminate(Y: Matrix, order: Indices, factors: Vector) -> None:
+    """Overwrite a matrix with the inverse but for the order of its columns, which is written."""
+    n = len(Y)
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
@@ -191,8 +209,3 @@ def inverse(X: Matrix) -> Matrix:
             p, f = Y[i], factors[i]
             for c in range(n):
                 p[c] -= f * row[c]
-    Z = np.empty((n, n))
-    for k in range(n):
-        for i in range(n):
-            Z[i, order[k]] = Y[i, k]
-    return Z

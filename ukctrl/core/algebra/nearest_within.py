@@ -29,6 +29,8 @@ from ukctrl.core.compiled import compiled
 
 DEPENDS = 1e-10
 """A row of unit length depends on others where less than this of it is outside of their span."""
+MOST = 0.7
+"""Where so much of it is outside, taking away what is inside once is accurate."""
 UNMOVED = 1e-11
 """A multiplier that falls by no more than this, per multiplier that grows, does not fall."""
 PROXIMAL, SETTLED = 1e-8, 1e-13
@@ -57,40 +59,72 @@ class Active(NamedTuple):
 
 
 @compiled
-def join(room: Room, n: int, active: Active, k: int) -> bool:
+def drop_parts(L: Matrix, Q: Matrix, i: int, k: int) -> None:
+    """Take from row k its parts along four unit rows from i on, and add to ``L`` how long they are.
+
+    Together they take half as long as one after the other.
+    """
+    x, p, q, r, s = Q[k], Q[i], Q[i + 1], Q[i + 2], Q[i + 3]
+    a, b, c, d = long_dot(p, x), long_dot(q, x), long_dot(r, x), long_dot(s, x)
+    for j in range(len(x)):
+        x[j] -= (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
+    L[k, i] += a
+    L[k, i + 1] += b
+    L[k, i + 2] += c
+    L[k, i + 3] += d
+
+
+@compiled
+def join(room: Room, active: Active, k: int) -> bool:
     """Factor the active row of a place; return whether it depends on those before it."""
-    L, Q, row = active.L, active.Q, active.row[k]
+    L, Q, row, n = active.L, active.Q, active.row[k], room.n
     for c in range(Q.shape[1]):
         Q[k, c] = active.sign[k] * room.rows[row, c] if c < n else 0.0
     for i in range(k + 1):
         L[k, i] = 0.0
     for _ in range(2):
-        for i in range(k):
+        for i in range(0, k - 3, 4):
+            drop_parts(L, Q, i, k)
+        for i in range(k - k % 4, k):
             L[k, i] += drop_part(Q, i, k)
-    L[k, k] = left = np.sqrt(squared(Q, k))
+        L[k, k] = left = np.sqrt(squared(Q, k))
+        if left > MOST:  # of which rounding has no part
+            break
     for c in range(n):
         Q[k, c] /= left
     return not left > DEPENDS
 
 
 @compiled
-def leave(room: Room, n: int, active: Active, place: int) -> bool:
-    """Take the active row of a place away; return whether the last one depends on the others."""
-    count = active.total[0] - 1
-    active.total[0] = count
-    depends = False
-    for k in range(place, count):
+def leave(room: Room, active: Active, place: int) -> bool:
+    """Take the active row of a place away; return whether the last one depends on the others.
+
+    Givens' rotations make the factor of the others triangular again; the last is factored anew, for
+    it may have depended on them.
+    """
+    L, Q, last = active.L, active.Q, active.total[0] - 1
+    active.total[0] = last
+    for k in range(place, last):
         active.row[k], active.sign[k] = active.row[k + 1], active.sign[k + 1]
         active.multiplier[k] = active.multiplier[k + 1]
-        depends = join(room, n, active, k)
-    return depends
+        for j in range(k + 2):
+            L[k, j] = L[k + 1, j]
+    for k in range(place, last - 1):
+        length = np.sqrt(L[k, k] * L[k, k] + L[k, k + 1] * L[k, k + 1])
+        cosine, sine = L[k, k] / length, L[k, k + 1] / length
+        for i in range(k, last - 1):
+            x, y = L[i, k], L[i, k + 1]
+            L[i, k], L[i, k + 1] = cosine * x + sine * y, cosine * y - sine * x
+        for c in range(room.n):
+            x, y = Q[k, c], Q[k + 1, c]
+            Q[k, c], Q[k + 1, c] = cosine * x + sine * y, cosine * y - sine * x
+    return join(room, active, last - 1) if place < last else False
 
 
 @compiled
 def towards(
     room: Room,
     target: Vector,
-    n: int,
     active: Active,
     depends: bool,
     at: Vector,
@@ -126,12 +160,12 @@ def towards(
 
 
 @compiled
-def place(target: Vector, n: int, active: Active, at: Vector, x: Vector) -> None:
+def place(room: Room, target: Vector, active: Active, at: Vector, x: Vector) -> None:
     """Write the point nearest to a target that is somewhere along ``Q``.
 
     What ``Q`` has of the target is taken away twice, which leaves no rounding of one far away.
     """
-    Q = active.Q
+    Q, n = active.Q, room.n
     for c in range(n):
         x[c] = target[c]
     for c in range(n, len(x)):
@@ -144,19 +178,18 @@ def place(target: Vector, n: int, active: Active, at: Vector, x: Vector) -> None
 
 
 @compiled
-def add(room: Room, n: int, active: Active, row: int) -> bool:
+def add(room: Room, active: Active, row: int) -> bool:
     """Let a row be active; return whether it depends on those that are."""
     last = active.total[0]
     active.row[last], active.sign[last], active.multiplier[last] = row, room.side[row], 0.0
     active.total[0] = last + 1
-    return join(room, n, active, last)
+    return join(room, active, last)
 
 
 @compiled
 def nearest_point(
     room: Room,
     target: Vector,
-    n: int,
     strict: bool,
     active: Active,
     work: Matrix,
@@ -167,7 +200,6 @@ def nearest_point(
     Args:
         room: Rows with bounds.
         target: Shape ``(n,)`` or longer; numbers all along, of which those beyond have no part.
-        n: How many coordinates there are.
         strict: Whether rows count that none of them moves.
         active: Rows to begin with; receives those that are active. They change how long it takes.
         work: Scratch, shape ``(3, nu + 1)``, numbers too.
@@ -175,29 +207,31 @@ def nearest_point(
     """
     at, step, w, depends = work[0], work[1], work[2, : len(room.way)], False
     if active.total[0] == 0:  # begin with what the target exceeds, as far as that is independent
-        look(room, n, target, w)
-        for i in range(len(room.over)):
-            if room.over[i] > 0.0 and turn(room, n, i) and add(room, n, active, i):
+        look(room, target, w)
+        for i in range(len(room.over) - 1, -1, -1):
+            if room.over[i] > 0.0 and turn(room, i) and add(room, active, i):
                 active.total[0] -= 1
     for _ in range(TURNS * (len(room.over) + 1)):
-        towards(room, target, n, active, depends, at, step)
-        part, stops = np.inf if depends else 1.0, -1
-        for k in range(active.total[0]):
-            if step[k] < -UNMOVED and active.multiplier[k] + part * step[k] < 0.0:
-                part, stops = -active.multiplier[k] / step[k], k
+        towards(room, target, active, depends, at, step)
+        part, stops, fall = np.inf if depends else 1.0, -1, 0.0
+        for k in range(active.total[0]):  # of those that would be the first, what falls most
+            if step[k] < -UNMOVED and active.multiplier[k] <= -part * step[k]:
+                share = -active.multiplier[k] / step[k]
+                if share < part or step[k] < fall:
+                    part, stops, fall = share, k, step[k]
         if part == np.inf:
             return False
         for k in range(active.total[0]):
             active.multiplier[k] = max(active.multiplier[k] + part * step[k], 0.0)
         if stops >= 0:
-            depends = leave(room, n, active, stops)
+            depends = leave(room, active, stops)
             continue
-        place(target, n, active, at, x)
-        look(room, n, x, w)
-        found = most_exceeded(room, n, strict)
+        place(room, target, active, at, x)
+        look(room, x, w)
+        found = most_exceeded(room, strict)
         if found < 0:
             return found == -1
-        depends = add(room, n, active, found)
+        depends = add(room, active, found)
     return False
 
 
@@ -205,8 +239,6 @@ def nearest_point(
 def least_cost(
     room: Room,
     target: Vector,
-    n: int,
-    firm: int,
     strict: bool,
     active: Active,
     work: Matrix,
@@ -217,13 +249,13 @@ def least_cost(
     The others cost nothing, and come times the root of `PROXIMAL`. ``work`` has five rows; the rest
     as for `nearest_point`. Returns whether there is one.
     """
-    centre, aim = work[3], work[4]
+    n, firm, centre, aim = room.n, room.firm, work[3], work[4]
     for c in range(n):
         centre[c] = 0.0
     for _ in range(STEPS):
         for c in range(n):
             aim[c] = target[c] if c < firm else centre[c]
-        if not nearest_point(room, aim, n, strict, active, work, x):
+        if not nearest_point(room, aim, strict, active, work, x):
             return False
         change, size = 0.0, PROXIMAL
         for c in range(firm, n):

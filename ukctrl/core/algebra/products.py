@@ -56,6 +56,11 @@ def times(A: Matrix, G: Matrix) -> Matrix:
 def write_times(A: Matrix, G: Matrix, H: Matrix) -> None:
     """Write what `times` returns: sums of few columns, or rows of many, four of them at a time."""
     n, count = G.shape
+    if count >= SEVERAL and is_diagonal(G):
+        for i in range(len(H)):
+            for k in range(count):
+                H[i, k] = A[i, k] * G[k, k]
+        return
     for i in range(len(H)):
         if count < SEVERAL:
             for k in range(count):
@@ -78,6 +83,19 @@ def write_times(A: Matrix, G: Matrix, H: Matrix) -> None:
             if p != 0.0:
                 for k in range(count):
                     row[k] += p * d[k]
+
+
+@compiled
+def is_diagonal(X: Matrix) -> bool:
+    """Return whether a matrix is square and has no entry beside its diagonal."""
+    n, last = X.shape
+    if n != last:
+        return False
+    for i in range(n):
+        for k in range(n):
+            if X[i, k] != 0.0 and i != k:
+                return False
+    return True
 
 
 @compiled

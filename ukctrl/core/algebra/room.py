@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import long_dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -24,8 +25,12 @@ UNKNOWN, UNFELT = 0.0, -1.0
 
 
 class Room(NamedTuple):
-    """Rows with bounds, ``low <= C w <= high``, and coordinates, ``w = way x``, ``n`` of them."""
+    """Rows with bounds, ``low <= C w <= high``, and coordinates, ``w = way x``."""
 
+    n: int
+    """How many coordinates there are."""
+    firm: int
+    """How many of them, the first, cost anything."""
     Ct: Matrix
     """The rows as columns, shape ``(nu, r)``."""
     sizes: Vector
@@ -40,6 +45,8 @@ class Room(NamedTuple):
     """Orthonormal columns that span what the coordinates move, shape ``(nu, nu)``."""
     way: Matrix
     """Shape ``(nu, nu)``."""
+    stretch: float
+    """No coordinates go further in the input than so many times their length."""
     rows: Matrix
     """Rows per coordinate, of unit length, where they are known, shape ``(r, nu)``."""
     lengths: Vector
@@ -47,9 +54,9 @@ class Room(NamedTuple):
 
 
 @compiled
-def turned(room: Room, n: int, row: int, way: Matrix) -> float:
+def turned(room: Room, row: int, way: Matrix) -> float:
     """Write a row per coordinate of some way, and return its length."""
-    own, length = room.rows[row], 0.0
+    own, n = room.rows[row], room.n
     for j in range(n):
         own[j] = 0.0
     for c in range(len(way)):
@@ -57,39 +64,54 @@ def turned(room: Room, n: int, row: int, way: Matrix) -> float:
         if factor != 0.0:
             for j in range(n):
                 own[j] += factor * part[j]
-    for j in range(n):
-        length += own[j] * own[j]
-    return float(np.sqrt(length))
+    return float(np.sqrt(squares(own, 0, n)))
 
 
 @compiled
-def turn(room: Room, n: int, row: int) -> bool:
+def squares(x: Vector, first: int, end: int) -> float:
+    """Return the sum of the squares of some entries."""
+    total = 0.0
+    for j in range(first, end):
+        total += x[j] * x[j]
+    return total
+
+
+@compiled
+def turn(room: Room, row: int) -> bool:
     """Write a row per coordinate, where that is not known; return whether it feels any.
 
     Those that only rounding would move do not: the input that took the other directions obeys them,
-    to rounding, and scaled to unit length that rounding would leave no room.
+    to rounding, and scaled to unit length that rounding would leave no room. Nor does a row feel
+    coordinates that cost nothing and move it by rounding: they would go as far as it needs.
     """
     if room.lengths[row] == UNKNOWN:
-        felt = turned(room, n, row, room.plain)
-        length = turned(room, n, row, room.way)
-        felts = length > 0.0 and felt > FELT * room.sizes[row]
+        own, n, firm, least = room.rows[row], room.n, room.firm, FELT * room.sizes[row]
+        felts, length, longest = True, turned(room, row, room.way), 0.0
+        if not length > least * room.stretch:  # else plain coordinates move it by more than that
+            felts = turned(room, row, room.plain) > least
+            length = turned(room, row, room.way)
+        for c in range(len(room.way) if firm < n else 0):
+            longest += room.way[c, firm] * room.way[c, firm]
+        if squares(own, firm, n) <= least * least * longest:
+            for j in range(firm, n):
+                own[j] = 0.0
+            length = np.sqrt(squares(own, 0, firm))
+        felts = felts and length > 0.0
         room.lengths[row] = length if felts else UNFELT
         for j in range(n):
-            room.rows[row, j] /= length if felts else 1.0
+            own[j] /= length if felts else 1.0
     return bool(room.lengths[row] != UNFELT)
 
 
 @compiled
-def look(room: Room, n: int, x: Vector, w: Vector) -> None:
+def look(room: Room, x: Vector, w: Vector) -> None:
     """Write by how much a point exceeds the bounds of all rows, of unit length, and of which side.
 
     Not above zero: both are obeyed but for rounding.
     """
     at, terms = room.over, room.side
     for c in range(len(w)):
-        w[c] = 0.0
-        for j in range(n):
-            w[c] += room.way[c, j] * x[j]
+        w[c] = long_dot(room.way[c, : room.n], x[: room.n])
     for i in range(len(at)):
         at[i] = terms[i] = 0.0
     for c in range(len(w)):
@@ -106,7 +128,7 @@ def look(room: Room, n: int, x: Vector, w: Vector) -> None:
 
 
 @compiled
-def most_exceeded(room: Room, n: int, strict: bool) -> int:
+def most_exceeded(room: Room, strict: bool) -> int:
     """Return the row whose bound is exceeded most; -1: there is none.
 
     -2: it is one that no coordinate moves, which counts where ``strict`` says so.
@@ -116,7 +138,7 @@ def most_exceeded(room: Room, n: int, strict: bool) -> int:
         for i in range(len(room.over)):
             if room.over[i] > worst and (strict or room.lengths[i] != UNFELT):
                 worst, found = room.over[i], i
-        if found < 0 or turn(room, n, found):
+        if found < 0 or turn(room, found):
             return found
         if strict:
             return -2
