@@ -10,12 +10,15 @@ from scipy.linalg import expm
 from scipy.optimize import brentq, fsolve
 
 from ukctrl import Robot
+from ukctrl.control.keep import JointLimits, KeepExpression
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.optimal import Freedoms, Wanted, optimal_motion
 from ukctrl.mechanics.optimal.gauss import gauss
 from ukctrl.mechanics.optimal.program import Program
 from ukctrl.robot import JointMotor, Lagrangian, Options
+from ukctrl.simulation.loop.optimised_rows import quantities
 
 SOLVED = 1e-7
 """Part of a time or an effort by which the solver may be off: ten times its tolerance."""
@@ -74,12 +77,22 @@ def bead():
     )  # fmt: skip
 
 
+EVERY_DEGREE = (
+    KeepExpression(h=("y + 2 + x*sin(3*t)", "x**2 - y"), margin=0.1),
+    KeepExpression(h="1 - v.x*v.y*(1 + x*t)"),
+    JointLimits(joints=("x", "y"), limits=("speeds", "accelerations"), speed=4.0, acceleration=9.0),
+)
+
+
+@pytest.mark.parametrize("keeps", [(), EVERY_DEGREE], ids=["nothing", "kept"])
 @pytest.mark.parametrize("fastest", [False, True])
-def test_derivatives_of_the_program_are_those_of_differences(fastest):
-    """On a closed chain, at a point away from any solution."""
-    free = freedoms(bead(), [0.0, -1.0], ["x"])
+def test_derivatives_of_the_program_are_those_of_differences(fastest, keeps):
+    """On a closed chain, at a point away from any solution, for what is kept of every degree."""
+    robot, q = bead(), np.array([0.0, -1.0])
+    free = freedoms(robot, q, ["x"])
     wanted = Wanted(t=0.0, rate=np.zeros(1), goal=np.array([0.6]), duration=None, fastest=fastest)
-    program = Program(free, gauss(2), 2, wanted, 1.0)
+    kept = quantities(keeps, Task(robot=robot, servo=(), q=q, v=np.zeros(2)))
+    program = Program(free, gauss(2), 2, wanted, 1.0, kept)
     rng = np.random.default_rng(0)
     z = 0.1 * rng.standard_normal(program.count)
     program.split(z).sigma[:] = 1.2 if fastest else 1.0

@@ -28,6 +28,16 @@ class Place(NamedTuple):
     """From rates of the coordinates to velocities, shape ``(nv, n)``."""
 
 
+class Posed(NamedTuple):
+    """All of a robot that moves as its coordinates do."""
+
+    place: Place
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    a: Vector
+    """Acceleration, shape ``(nv,)``."""
+
+
 class Answer(NamedTuple):
     """What a robot does at a place, a rate and an input."""
 
@@ -118,14 +128,7 @@ class Freedoms:
             StartError: The passive rows cannot be kept there.
         """
         n, tangent = self.n, near.tangent
-        q: Vector = self.robot.integrate(near.q, tangent @ (y - near.y))
-        v: Vector = tangent @ rate
-        if len(self._stack):
-            held = self.chosen.tolist()
-            q = solve_positions(self._stack, self._snapshot, q, t, held, self._rank)
-            self._snapshot.move(q, v, t)
-            rows = self._stack.write(self._snapshot)
-            v = v - least_change(rows.A, rows.beta, self._rank, held)
+        q, v = self._moved(t, near, y, rate)
         if not slopes:
             self.dynamics.move(t, q, v)
             a = self.dynamics.acceleration(u)[self.chosen]
@@ -136,6 +139,46 @@ class Freedoms:
         place = Place(y, q, linear.full[:nv, :n])
         by = np.hstack([linear.A[n:], linear.B[n:]])
         return Answer(place, rate, v, linear.a[self.chosen], by, linear.full[nv:])
+
+    def posed(self, t: float, near: Place, y: Vector, rate: Vector, a: Vector) -> Posed:
+        """Return all of the robot near a place, whatever moves it so.
+
+        Args:
+            t: Time [s].
+            near: From where the other joints are followed.
+            y: Coordinates, shape ``(n,)``.
+            rate: Their rates, shape ``(n,)``.
+            a: Their accelerations, shape ``(n,)``.
+
+        Raises:
+            StartError: The passive rows cannot be kept there.
+        """
+        q, v = self._moved(t, near, y, rate)
+        tangent, whole = near.tangent, near.tangent @ a
+        if len(self._stack):
+            self._snapshot.move(q, v, t)
+            A, b = self._stack.write(self._snapshot)[:2]
+            tangent = np.eye(self.robot.nv)[:, self.chosen]
+            tangent -= np.column_stack([self._follow(A, A @ column) for column in tangent.T])
+            whole = tangent @ a
+            whole -= self._follow(A, A @ whole - b)
+        return Posed(Place(y, q, tangent), v, whole)
+
+    def _moved(self, t: float, near: Place, y: Vector, rate: Vector) -> tuple[Vector, Vector]:
+        """Return the configuration and the velocity, on the passive rows."""
+        q: Vector = self.robot.integrate(near.q, near.tangent @ (y - near.y))
+        v: Vector = near.tangent @ rate
+        if len(self._stack):
+            held = self.chosen.tolist()
+            q = solve_positions(self._stack, self._snapshot, q, t, held, self._rank)
+            self._snapshot.move(q, v, t)
+            rows = self._stack.write(self._snapshot)
+            v = v - self._follow(rows.A, rows.beta)
+        return q, v
+
+    def _follow(self, A: Matrix, miss: Vector) -> Vector:
+        """Return the least change of the joints that follow, by which rows gain so much."""
+        return least_change(A, miss, self._rank, self.chosen.tolist())
 
     def input_for(self, answer: Answer, t: float, a: Vector) -> Vector:
         """Return the smallest input that comes nearest to an acceleration of the coordinates."""

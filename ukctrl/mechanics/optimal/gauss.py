@@ -43,15 +43,31 @@ class Gauss(NamedTuple):
         return ahead
 
 
+class Inside(NamedTuple):
+    """What accelerations at the points come to at some parts of a step, shape ``(k, s)`` each."""
+
+    at: Matrix
+    """Accelerations there."""
+    once: Matrix
+    """What they add to the velocity."""
+    twice: Matrix
+    """To the position."""
+
+
 @functools.cache
 def gauss(stages: int) -> Gauss:
     """Return the scheme with so many points a step."""
     at, weights = (np.asarray(part) for part in np.polynomial.legendre.leggauss(stages))
-    nodes, k = 0.5 * (at + 1.0), np.arange(stages)
+    nodes = 0.5 * (at + 1.0)
     powers: Matrix = np.asarray(np.linalg.inv(np.vander(nodes, increasing=True)), dtype=float)
-    once = nodes[:, None] ** (k + 1) / (k + 1)
-    twice = nodes[:, None] ** (k + 2) / ((k + 1) * (k + 2))
-    return Gauss(nodes, 0.5 * weights, once @ powers, twice @ powers, powers)
+    return Gauss(nodes, 0.5 * weights, *inside(powers, nodes)[1:], powers)
+
+
+def inside(powers: Matrix, parts: Vector) -> Inside:
+    """Return what the accelerations of a scheme come to at parts of a step, 0 to 1."""
+    k, c = np.arange(len(powers)), parts[:, None]
+    sums = c**k, c ** (k + 1) / (k + 1), c ** (k + 2) / ((k + 1) * (k + 2))
+    return Inside(*(one @ powers for one in sums))
 
 
 def motion_rows(scheme: Gauss, steps: int, n: int, h: float) -> sp.csr_array:
@@ -80,11 +96,37 @@ def motion_rows(scheme: Gauss, steps: int, n: int, h: float) -> sp.csr_array:
     return sp.block_array(table, format="csr")
 
 
+def inside_rows(scheme: Gauss, parts: Vector, steps: int, n: int, h: float) -> sp.csr_array:
+    """Return what coordinates, rates and accelerations are at parts of every step of a motion.
+
+    Rows are coordinates, rates and accelerations there, step by step; columns are coordinates and
+    rates where steps meet, then accelerations at the points.
+    """
+    one, begin, each = sp.eye_array(n), sp.eye_array(steps, steps + 1), sp.eye_array(steps)
+    if not len(parts):
+        return sp.csr_array((0, n * (2 * (steps + 1) + steps * len(scheme.nodes))))
+    within, ones = inside(scheme.powers, parts), np.ones((len(parts), 1))
+
+    def spread(matrix: Matrix, over: sp.sparray) -> sp.sparray:
+        return sp.kron(sp.kron(over, matrix), one)
+
+    table = [
+        [
+            spread(ones, begin),
+            spread(h * parts[:, None], begin),
+            spread(h * h * within.twice, each),
+        ],
+        [None, spread(ones, begin), spread(h * within.once, each)],
+        [None, None, spread(within.at, each)],
+    ]
+    return sp.block_array(table, format="csr")
+
+
 def input_rows(scheme: Gauss, steps: int, nu: int) -> sp.csr_array:
-    """Return the inputs at both ends of every step, from those at the points; constant ones are
-    those already.
+    """Return the inputs at both ends of every step and between, from those at the points; constant
+    ones are those already.
     """
     s = len(scheme.nodes)
-    ends = np.vander([0.0, 1.0], s, increasing=True) @ scheme.powers
+    between = inside(scheme.powers, np.linspace(0.0, 1.0, s)).at
     each = sp.eye_array(steps if s > 1 else 0, steps)
-    return sp.kron(sp.kron(each, ends), sp.eye_array(nu), format="csr")
+    return sp.kron(sp.kron(each, between), sp.eye_array(nu), format="csr")

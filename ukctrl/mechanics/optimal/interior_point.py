@@ -18,6 +18,17 @@ MISSING = (
     "pip install 'ukctrl[optimise]'."
 )
 MAX_ITERATIONS, TOLERANCE = 500, 1e-8
+FAILS = UkctrlError, ArithmeticError, np.linalg.LinAlgError
+"""What it means that something has no value at a point."""
+CLOSE = {
+    "mu_init": 1e-5,
+    "bound_push": 1e-6,
+    "bound_frac": 1e-6,
+    "slack_bound_push": 1e-6,
+    "slack_bound_frac": 1e-6,
+    "bound_mult_init_method": "mu-based",
+}
+"""Of the solver: from near an optimum it need not go through the middle of what is allowed."""
 BEYOND = (
     "must be a motion within all limits; the solver finds none near the straight way. Give it more "
     "duration, or a pose that the robot can reach and rest in."
@@ -30,22 +41,38 @@ WHY = {
         "least time, give a duration to begin with."
     ),
     "Invalid_Number_Detected": (
-        "must stay where the passive rows can be kept; the search left that. Name other joints, or "
-        "a pose that is nearer."
+        "must stay where the passive rows can be kept and all that is kept has a value; the search "
+        "left that. Name other joints, or a pose that is nearer, or more starts."
     ),
 }
 """What the solver's verdicts mean here."""
 
 
-def solved(program: Program, guess: Vector) -> tuple[Vector, int]:
+class NoOptimum(InputError):
+    """The solver found no optimum.
+
+    Attributes:
+        program: The program.
+        z: Where it gave up.
+        iterations: After how many iterations.
+    """
+
+    def __init__(self, verdict: str, program: Program, z: Vector, iterations: int) -> None:
+        self.program, self.z, self.iterations = program, z, iterations
+        super().__init__(WHY.get(verdict, f"must be found by the solver, which says {verdict}."))
+
+
+def solved(program: Program, guess: Vector, *, close: bool = False) -> tuple[Vector, int]:
     """Return the unknowns at a local optimum, and the number of iterations.
 
     Args:
         program: The program.
         guess: Where to begin, shape ``(count,)``.
+        close: Whether that is close to the optimum.
 
     Raises:
-        InputError: CasADi is missing, or no optimum was found; the message says why.
+        InputError: CasADi is missing.
+        NoOptimum: No optimum was found; the message says why.
     """
     try:
         import casadi
@@ -53,7 +80,10 @@ def solved(program: Program, guess: Vector) -> tuple[Vector, int]:
         raise InputError(MISSING) from None
     low, high = program.bounds()
     row_low, row_high = program.row_bounds()
-    sparse = program.row_slopes(guess), program.hessian(guess, 1.0, np.ones(program.rows))
+    try:
+        sparse = program.row_slopes(guess), program.hessian(guess, 1.0, np.ones(program.rows))
+    except FAILS:
+        raise NoOptimum("Invalid_Number_Detected", program, guess, 0) from None
     slopes, bend = (_sparsity(casadi, matrix) for matrix in sparse)
     count, rows = program.count, program.rows
 
@@ -76,15 +106,14 @@ def solved(program: Program, guess: Vector) -> tuple[Vector, int]:
         "calc_lam_p": False, "print_time": False, "error_on_fail": False,
         "show_eval_warnings": False,
         "ipopt": {"print_level": 0, "sb": "yes", "max_iter": MAX_ITERATIONS, "tol": TOLERANCE,
-                  "bound_relax_factor": 0.0},
+                  "bound_relax_factor": 0.0, **(CLOSE if close else {})},
     }  # fmt: skip
     solver = casadi.nlpsol("optimised", "ipopt", {"x": z, "f": f, "g": g}, options)
     answer = solver(x0=guess, lbx=low, ubx=high, lbg=row_low, ubg=row_high)
-    stats = solver.stats()
+    stats, best = solver.stats(), np.array(answer["x"]).ravel()
     if not stats["success"]:
-        verdict = str(stats["return_status"])
-        raise InputError(WHY.get(verdict, f"must be found by the solver, which says {verdict}."))
-    return np.array(answer["x"]).ravel(), int(stats["iter_count"])
+        raise NoOptimum(str(stats["return_status"]), program, best, int(stats["iter_count"]))
+    return best, int(stats["iter_count"])
 
 
 def _sparsity(casadi: Any, matrix: sp.csc_array) -> Any:
@@ -122,7 +151,7 @@ def _function(
             shapes = [self.get_sparsity_out(i) for i in range(len(outputs))]
             numbers = [np.array(one).ravel() for one, n in zip(given, inputs, strict=True) if n]
             values: Sequence[Any] = [np.nan] * len(outputs)
-            with contextlib.suppress(UkctrlError, np.linalg.LinAlgError):
+            with contextlib.suppress(*FAILS):
                 values = what(*numbers)
             return [casadi.DM(shape, value) for shape, value in zip(shapes, values, strict=True)]
 

@@ -10,19 +10,17 @@ import numpy as np
 
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError, StartError
+from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.optimal.freedoms import Freedoms
-from ukctrl.mechanics.optimal.gauss import Gauss, gauss
-from ukctrl.mechanics.optimal.interior_point import solved
+from ukctrl.mechanics.optimal.gauss import gauss
+from ukctrl.mechanics.optimal.kept_points import Crossing
+from ukctrl.mechanics.optimal.kept_rows import Quantities, nothing
 from ukctrl.mechanics.optimal.program import SHORTEST, Program
+from ukctrl.mechanics.optimal.search import Found, best_of
 from ukctrl.mechanics.optimal.unknowns import Wanted
+from ukctrl.mechanics.optimal.ways import first_way
 from ukctrl.mechanics.reference.compiled_paths import Pieces
-
-GUESSES, NEAR = 12, 0.05
-"""Times that are tried until the straight way uses the limits up, and how nearly it shall."""
-STRIDE = 4.0
-"""One is followed by one of at most so many times it, or this part of it."""
 
 
 @final
@@ -44,7 +42,14 @@ class OptimalMotion:
     """By how much the motion misses the robot's acceleration where steps meet, under the inputs
     continued to there: in parts of the largest acceleration."""
     iterations: int
-    """Of the solver."""
+    """Of the solver, from all ways."""
+    crossings: tuple[Crossing, ...] = ()
+    """What it crosses of what it is to keep by more than a millionth of its unit, on or between
+    points of a grid ten times as dense as that of its program; the worst first."""
+    way: int = 0
+    """With which way the search began that found it; the first is straight."""
+    starts: int | None = None
+    """From how many ways was searched, as was asked for."""
 
     @property
     def duration(self) -> float:
@@ -58,41 +63,55 @@ class OptimalMotion:
 
     def sentence(self) -> str:
         """Return it in words."""
+        from_ways = f", way {self.way + 1} of {self.starts}" if self.starts else ""
+        if self.starts is None and self.way:
+            from_ways = f", bent way {self.way}"
+        crossed = f"; crosses {self.crossings[0]}" if self.crossings else ""
         return (
             f"{self.duration:.4g} s, effort {self.effort:.4g}; misses {self.miss:.0e} of the "
-            f"dynamics where pieces meet; {self.iterations} iterations"
+            f"dynamics where pieces meet; {self.iterations} iterations{from_ways}{crossed}"
         )
 
 
-def optimal_motion(freedoms: Freedoms, wanted: Wanted, steps: int, stages: int) -> OptimalMotion:
-    """Return the motion: a local optimum near the straight way in the coordinates.
+def optimal_motion(
+    freedoms: Freedoms,
+    wanted: Wanted,
+    steps: int,
+    stages: int,
+    kept: Quantities | None = None,
+    starts: int | None = None,
+    seed: int = 0,
+) -> OptimalMotion:
+    """Return the motion: the best local optimum near the straight way in the coordinates, or near
+    some ways.
 
     Args:
         freedoms: The robot in its coordinates, and where it starts.
         wanted: What the motion is to do.
         steps: Number of steps of the collocation.
         stages: Points of each.
+        kept: What it keeps at or above zero.
+        starts: From how many ways is searched; absent: from the straight one, and from others where
+            that leads to none that keeps everything.
+        seed: By which the others are drawn.
 
     Raises:
         InputError: No optimum was found; the message says why.
     """
     with one_blas_thread():
-        try:
-            program, guess = _first_guess(freedoms, gauss(stages), steps, wanted)
-        except StartError as error:
-            raise InputError(
-                f"must be able to begin with the straight way of its joints; on it, {error}"
-            ) from None
-        z, iterations = solved(program, guess)
-        if wanted.fastest and program.split(z).sigma < 2.0 * SHORTEST:
+        given = nothing(freedoms) if kept is None else kept
+        program, straight = first_way(freedoms, gauss(stages), steps, wanted, given)
+        found = best_of(program, straight, starts, seed)
+        if wanted.fastest and found.program.split(found.z).sigma < 2.0 * SHORTEST:
             raise InputError(
                 "must be bounded by limits where its time is least; without one on some motor any "
                 "time is too long. Limit it, or the speeds of the joints."
             )
-        return _motion(program, z, iterations)
+        return _motion(found, starts)
 
 
-def _motion(program: Program, z: Vector, iterations: int) -> OptimalMotion:
+def _motion(found: Found, starts: int | None) -> OptimalMotion:
+    program, z = found.program, found.z
     part, scheme, steps = program.split(z), program.scheme, program.steps
     stages, sigma = len(scheme.nodes), float(part.sigma[0, 0])
     by_powers = np.einsum("pj,kjn->kpn", scheme.powers, part.a.reshape(steps, stages, -1))
@@ -108,7 +127,10 @@ def _motion(program: Program, z: Vector, iterations: int) -> OptimalMotion:
         inputs=part.u.copy(),
         effort=sigma * program.effort(z),
         miss=_miss(program, z),
-        iterations=iterations,
+        iterations=found.iterations,
+        crossings=found.crossings,
+        way=found.way,
+        starts=starts,
     )
 
 
@@ -126,38 +148,3 @@ def _miss(program: Program, z: Vector) -> float:
         a = program.freedoms.at(t, places[stages * k], *state).a
         worst = max(worst, max_abs(sigma**2 * a - onto @ part.a[own]))
     return worst / max(max_abs(part.a), np.finfo(float).tiny)
-
-
-def _first_guess(
-    freedoms: Freedoms, scheme: Gauss, steps: int, wanted: Wanted
-) -> tuple[Program, Vector]:
-    """Return the program, and where its solver begins."""
-    duration = wanted.duration or 1.0
-    for _ in range(GUESSES):
-        program = Program(freedoms, scheme, steps, wanted, duration)
-        guess = _straight(program)
-        used = 1.0 if wanted.duration is not None else program.stretch(guess)
-        if abs(used - 1.0) < NEAR:
-            break
-        duration *= min(max(used, 1.0 / STRIDE), STRIDE)
-    u, (low, high) = program.split(guess).u, (program.split(b).u for b in program.bounds())
-    u[:] = np.clip(u, low, high)
-    return program, guess
-
-
-def _straight(program: Program) -> Vector:
-    """Return the straight way in the coordinates, from rest to rest with least jerk."""
-    free, wanted, T = program.freedoms, program.wanted, program.h * program.steps
-    z: Vector = np.zeros(program.count)
-    part = program.split(z)
-    part.sigma[:] = 1.0
-    way = np.where(np.isfinite(wanted.goal), wanted.goal - free.start.y, 0.0)
-    meet, at = np.linspace(0.0, 1.0, program.steps + 1), (program.times(1.0) - wanted.t) / T
-    least_jerk = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
-    rate, bend = least_jerk.deriv(), least_jerk.deriv(2)
-    part.y[:], part.at[:] = (free.start.y + np.outer(least_jerk(s), way) for s in (meet, at))
-    part.w[:], part.rate[:] = (np.outer(rate(s), way) / T for s in (meet, at))
-    part.a[:] = np.outer(bend(at), way) / T**2
-    for k, (answer, t) in enumerate(zip(program.answers(z), program.times(1.0), strict=True)):
-        part.u[k] = free.input_for(answer, t, part.a[k])
-    return z

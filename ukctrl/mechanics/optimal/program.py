@@ -7,56 +7,35 @@ $\alpha/\sigma^2$. The scheme is linear then; what is not is a row at one point 
 
 $$ \alpha = \sigma^2 a(y, w/\sigma, u), $$
 
-and limits of velocities, of joints that follow, and of motors whose torque falls with the speed.
-The Hessian of the Lagrangian is block-diagonal but for $\sigma$; its blocks are differences of the
-derivatives, which are exact.
+and limits of velocities, of joints that follow, and of motors whose torque falls with the speed;
+and what is to be kept, at points of its own. The Hessian of the Lagrangian is block-diagonal but
+for $\sigma$; its blocks are differences of the derivatives, which are exact.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 import scipy.sparse as sp
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
+from ukctrl.mechanics.optimal.blocks import in_blocks, upper
+from ukctrl.mechanics.optimal.differences import bent
+from ukctrl.mechanics.optimal.falling import Falling
 from ukctrl.mechanics.optimal.freedoms import Answer, Freedoms, Place
 from ukctrl.mechanics.optimal.gauss import Gauss, input_rows, motion_rows
-from ukctrl.mechanics.optimal.unknowns import Layout, Wanted
-from ukctrl.robot import Robot
+from ukctrl.mechanics.optimal.kept_points import KeptPoints, Left, Where
+from ukctrl.mechanics.optimal.kept_rows import KeptRows, Quantities
+from ukctrl.mechanics.optimal.unknowns import Layout, Unknowns, Wanted
 
 SHORTEST = 0.05
 """The time is looked for from this part of its first guess up to as many times it."""
 EASE, LEAST = 3e-3, 1e-9
 """Part of a time that inputs at their limits cost beside it, so that idle motors know what to do;
 and the least limit of one."""
-BESIDE = 1e-6
-"""Step of the differences of the Hessian [rad or m, or their rates]."""
-
-
-class _Fall(NamedTuple):
-    """Torques that fall with the speed: ``u / limit + onto v <= room``, one row a limit."""
-
-    motors: Indices
-    limits: Vector
-    onto: Matrix
-    room: Vector
-
-    @classmethod
-    def of(cls, robot: Robot, q: Vector, share: float) -> _Fall:
-        bounds, B = robot.actuation.bounds, robot.snapshot(q).B
-        rows = [
-            (j, share * limit[j], sign / (bounds.no_load[j] - bounds.corner[j]))
-            for sign, limit in ((1.0, bounds.upper), (-1.0, bounds.lower))
-            for j in np.flatnonzero(np.isfinite(bounds.no_load) & np.isfinite(limit)).tolist()
-            if limit[j]
-        ]
-        motors, limits, slopes = np.array(rows).reshape(-1, 3).T
-        at = motors.astype(np.intp)
-        room = bounds.no_load[at] * np.abs(slopes)
-        return cls(at, limits, slopes[:, None] * B[:, at].T, room)
 
 
 @final
@@ -69,29 +48,36 @@ class Program:
         steps: Number of steps.
         wanted: What the motion is to do.
         duration: How long it takes, or the first guess of it [s].
+        kept: What it keeps.
+        closer: Where it is looked at that; see `KeptPoints`.
 
     Attributes:
         h: Length of a step of that duration [s].
         count: Number of unknowns.
         split: Returns a vector of them by name.
         rows: Number of rows.
+        kept: Where it is looked at what is kept.
     """
 
     def __init__(
-        self, freedoms: Freedoms, scheme: Gauss, steps: int, wanted: Wanted, duration: float
+        self,
+        freedoms: Freedoms,
+        scheme: Gauss,
+        steps: int,
+        wanted: Wanted,
+        duration: float,
+        kept: Quantities,
+        closer: Where | None = None,
     ) -> None:
         self.freedoms, self.scheme, self.steps, self.wanted = freedoms, scheme, steps, wanted
         robot, n, points = freedoms.robot, freedoms.n, steps * len(scheme.nodes)
         self.h = duration / steps
-        layout = Layout(steps, len(scheme.nodes), n, robot.nu)
+        given = freedoms, scheme, steps, self.h, wanted
+        self.kept = KeptPoints(KeptRows(freedoms, kept), *given, closer)
+        layout = Layout(steps, len(scheme.nodes), n, robot.nu, self.kept.count)
         self.count, self.split = layout.count, layout.split
         self.places = self.split(np.arange(self.count))
-        motion, inputs = motion_rows(scheme, steps, n, self.h), input_rows(scheme, steps, robot.nu)
-        self._fixed, before = motion.shape[0], self.count - 1 - inputs.shape[1]
-        motion.resize((self._fixed, self.count))
-        beside = [sp.csr_array((inputs.shape[0], size)) for size in (before, 1)]
-        ends = sp.hstack([beside[0], inputs, beside[1]])
-        self.linear = sp.vstack([motion, ends], "csr")
+        self.linear, self._fixed = self._linear_rows()
         self._fast = np.flatnonzero(np.isfinite(robot.velocity_limit))
         lines = {int(block.iv): int(block.iq) for block in robot.blocks if block.shape == "line"}
         sides = np.column_stack([robot.q_lower, robot.q_upper])
@@ -99,18 +85,37 @@ class Program:
         followers = [i for i in self._sides if i not in freedoms.chosen]
         self._followers = np.array(followers, dtype=np.intp)
         self._coordinates = np.array([lines[i] for i in followers], dtype=np.intp)
-        self._fall = _Fall.of(robot, freedoms.start.q, wanted.share)
+        self._fall = Falling.of(robot, freedoms.start.q, wanted.share)
         self.wide = n + len(followers) + len(self._fast) + len(self._fall.motors)
-        self.rows = self.linear.shape[0] + points * self.wide
+        self._own_rows = self.linear.shape[0] + np.arange(points * self.wide)
+        self.rows = (
+            self.linear.shape[0] + points * self.wide + self.kept.count * len(self.kept.rows)
+        )
         self._weights = np.tile(self.h * scheme.weights, steps)
         self._prices: Vector = np.ones(robot.nu)
         if wanted.fastest:
             most = np.maximum(*np.abs(self._input_bounds()))
             self._prices = EASE / (duration * robot.nu * np.maximum(most, LEAST) ** 2)
         self._near: list[Place] = []
-        self._seen: dict[bool, tuple[bytes, list[Answer]]] = {}
+        self._known: dict[bool, tuple[bytes, list[Answer]]] = {}
         p = self.places
         self._own = np.hstack([p.at, p.rate, p.u, np.broadcast_to(p.sigma, (points, 1))])
+        lasts = np.broadcast_to(p.sigma, (self.kept.count, 1))
+        self._seen_at = np.hstack([*p.seen, lasts])
+
+    def _linear_rows(self) -> tuple[sp.csr_array, int]:
+        """Return the linear rows, and how many of them, the first, are zero along a motion."""
+        n, nu, p = self.freedoms.n, self.freedoms.robot.nu, self.places
+        motion = motion_rows(self.scheme, self.steps, n, self.h)
+        motion.resize((motion.shape[0], self.count))
+        inputs = input_rows(self.scheme, self.steps, nu)
+        ends = sp.csr_array((inputs.shape[0], self.count)).tolil()
+        ends[:, p.u.ravel()] = inputs
+        seen = sp.csr_array((self.kept.seen.shape[0], self.count)).tolil()
+        seen[:, np.concatenate([p.y.ravel(), p.w.ravel(), p.a.ravel()])] = self.kept.seen
+        seen[:, p.seen.ravel()] = -sp.eye_array(p.seen.size)
+        fixed = motion.shape[0] + seen.shape[0]
+        return sp.vstack([motion, seen, ends], format="csr"), fixed
 
     def times(self, sigma: float) -> Vector:
         """Return when the points are, shape ``(k,)`` [s]."""
@@ -159,7 +164,11 @@ class Program:
         fixed, ends = np.zeros(self._fixed), self.linear.shape[0] - self._fixed
         inputs = (np.resize(bound, ends) for bound in self._input_bounds())
         sides = zip(inputs, (low, high), strict=True)
-        bounds = (np.concatenate([fixed, own, np.tile(one, points)]) for own, one in sides)
+        kept = self.kept.bounds()
+        bounds = (
+            np.concatenate([fixed, own, np.tile(one, points), last])
+            for (own, one), last in zip(sides, kept, strict=True)
+        )
         return next(bounds), next(bounds)
 
     def effort(self, z: Vector) -> float:
@@ -209,38 +218,67 @@ class Program:
             rows = self._rows_at(answer, part.u[k], sigma)
             rows[: self.freedoms.n] += part.a[k]
             own.append(rows)
-        return np.concatenate([self.linear @ z, *own])
+        return np.concatenate([self.linear @ z, *own, self.kept.values(part.seen, sigma)])
 
     def row_slopes(self, z: Vector) -> sp.csc_array:
         """Return how the rows change with the unknowns, shape ``(rows, count)``."""
-        n, sigma, top = self.freedoms.n, float(self.split(z).sigma[0, 0]), self.linear.shape[0]
-        answers = self.answers(z, slopes=True)
-        points = np.arange(len(answers))
-        rows = top + (self.wide * points)[:, None, None] + np.arange(self.wide)[:, None]
+        part = self.split(z)
+        sigma, n = float(part.sigma[0, 0]), self.freedoms.n
+        answers, linear = self.answers(z, slopes=True), self.linear.tocoo()
         blocks = np.array([self._slopes_at(answer, sigma) for answer in answers])
-        columns = np.broadcast_to(self._own[:, None, :], blocks.shape)
-        rows = np.broadcast_to(rows, blocks.shape)
-        own = np.ones(self.places.a.size), (rows[:, :n, 0].ravel(), self.places.a.ravel())
-        linear = self.linear.tocoo()
-        values = np.concatenate([linear.data, blocks.ravel(), own[0]])
-        at = (
-            np.concatenate([linear.row, rows.ravel(), own[1][0]]),
-            np.concatenate([linear.col, columns.ravel(), own[1][1]]),
+        kept = self.kept.slopes(part.seen, sigma)
+        last = np.arange(self._own_rows[-1] + 1, self.rows).reshape(kept.shape[:2])
+        own = self._own_rows.reshape(blocks.shape[:2])
+        at = self.places.a.ravel()
+        every = (
+            (linear.data, linear.row, linear.col),
+            in_blocks(blocks, own, self._own),
+            in_blocks(kept, last, self._seen_at),
+            (np.ones(at.size), own[:, :n].ravel(), at),
         )
-        return sp.coo_array((values, at), shape=(self.rows, self.count)).tocsc()
+        values, rows, columns = (np.concatenate(parts) for parts in zip(*every, strict=True))
+        return sp.coo_array((values, (rows, columns)), shape=(self.rows, self.count)).tocsc()
 
     def hessian(self, z: Vector, of_cost: float, of_rows: Vector) -> sp.csc_array:
         """Return the upper triangle of the Hessian of the Lagrangian, ``(count, count)``."""
-        size = self._own.shape[1]
-        forces = of_rows[self.linear.shape[0] :].reshape(-1, self.wide)
+        part, last = self.split(z), self._own_rows[-1] + 1
+        forces = of_rows[self._own_rows].reshape(-1, self.wide)
         blocks = np.array([self._bend_at(z, k, force) for k, force in enumerate(forces)])
-        up = np.triu_indices(size)
-        rows, columns = self._own[:, up[0]], self._own[:, up[1]]
+        given = part.seen, float(part.sigma[0, 0]), of_rows[last:].reshape(self.kept.shape)
+        kept = self.kept.bend(*given, lasting=self.wanted.fastest)
         u = self.places.u.ravel()
         weights = 2.0 * of_cost * np.outer(self._weights, self._prices).ravel()
-        values = np.concatenate([blocks[:, up[0], up[1]].ravel(), weights])
-        at = np.concatenate([rows.ravel(), u]), np.concatenate([columns.ravel(), u])
-        return sp.coo_array((values, at), shape=(self.count, self.count)).tocsc()
+        every = upper(blocks, self._own), upper(kept, self._seen_at), (weights, u, u)
+        values, rows, columns = (np.concatenate(parts) for parts in zip(*every, strict=True))
+        return sp.coo_array((values, (rows, columns)), shape=(self.count, self.count)).tocsc()
+
+    def looked_at(self, z: Vector, closer: Where) -> tuple[Program, Vector]:
+        """Return the program that looks at what is kept elsewhere, and its unknowns there."""
+        given = self.freedoms, self.scheme, self.steps, self.wanted, self.h * self.steps
+        program = Program(*given, self.kept.rows.kept, closer)
+        own: Vector = np.zeros(program.count)
+        before, part = self.split(z), program.split(own)
+        for name in Unknowns._fields:
+            if name != "seen":
+                getattr(part, name)[:] = getattr(before, name)
+        part.seen[:] = (program.kept.seen @ program.motion(own)).reshape(part.seen.shape)
+        return program, own
+
+    def motion(self, z: Vector) -> Vector:
+        """Return what determines a motion: coordinates and rates where steps meet, accelerations
+        at the points.
+        """
+        part = self.split(z)
+        return np.concatenate([part.y.ravel(), part.w.ravel(), part.a.ravel()])
+
+    def on_grid(self, z: Vector) -> Left:
+        """Return what is left of what is kept all along; see `KeptPoints.on_grid`."""
+        return self.kept.on_grid(self.motion(z), float(self.split(z).sigma[0, 0]))
+
+    def forget(self) -> None:
+        """Follow the joints that are no coordinates from the start again."""
+        self._near, self._known = [], {}
+        self.kept.forget()
 
     def answers(self, z: Vector, *, slopes: bool = False) -> list[Answer]:
         """Return the robot's answer at every point.
@@ -250,8 +288,8 @@ class Program:
         """
         key = z.tobytes()
         for known in (slopes, True):
-            if known in self._seen and self._seen[known][0] == key:
-                return self._seen[known][1]
+            if known in self._known and self._known[known][0] == key:
+                return self._known[known][1]
         part = self.split(z)
         sigma = float(part.sigma[0, 0])
         found, near = list[Answer](), self.freedoms.start
@@ -263,7 +301,7 @@ class Program:
             near = answer.place
         if slopes:
             self._near = [answer.place for answer in found]
-        self._seen[slopes] = key, found
+        self._known[slopes] = key, found
         return found
 
     def _rows_at(self, answer: Answer, u: Vector, sigma: float) -> Vector:
@@ -290,20 +328,12 @@ class Program:
     def _bend_at(self, z: Vector, k: int, forces: Vector) -> Matrix:
         """Return the Hessian of the rows at a point, weighed, in its own unknowns."""
         n, own, near = self.freedoms.n, z[self._own[k]], self._near[k]
-        size, t = len(own), float(self.times(own[-1])[k])
-        bend: Matrix = np.zeros((size, size))
+        t = float(self.times(own[-1])[k])
 
         def slope(at: Vector) -> Vector:
             y, w, u, sigma = at[:n], at[n : 2 * n], at[2 * n : -1], float(at[-1])
             answer = self.freedoms.at(t, near, y, w / sigma, u, slopes=True)
-            return forces @ self._slopes_at(answer, sigma)
+            return np.asarray(forces @ self._slopes_at(answer, sigma))
 
-        here = slope(own)
-        moved = [*range(2 * n), *([size - 1] if self.wanted.fastest else [])]
-        for i in moved:
-            there = own.copy()
-            there[i] += BESIDE
-            bend[i] = (slope(there) - here) / (there[i] - own[i])
-        rest = np.setdiff1d(np.arange(size), moved)  # the robot's answer is affine in the inputs
-        bend[np.ix_(rest, moved)] = bend[np.ix_(moved, rest)].T
-        return 0.5 * (bend + bend.T)
+        # The robot's answer is affine in the inputs.
+        return bent(slope, own, [*range(2 * n), *([len(own) - 1] if self.wanted.fastest else [])])

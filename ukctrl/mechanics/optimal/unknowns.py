@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,9 @@ class Unknowns(NamedTuple):
     """Shape ``(k, n)``."""
     u: NDArray[Any]
     """Shape ``(k, nu)``."""
+    seen: NDArray[Any]
+    """Coordinates, rates and accelerations where it is looked at what is kept, shape
+    ``(3, m, n)``."""
     sigma: NDArray[Any]
     """Shape ``(1, 1)``."""
 
@@ -56,15 +60,16 @@ class Layout:
         stages: Points of each.
         n: Number of coordinates.
         nu: Number of inputs.
+        seen: Number of points where it is looked at what is kept.
 
     Attributes:
         count: Number of unknowns.
     """
 
-    def __init__(self, steps: int, stages: int, n: int, nu: int) -> None:
-        meet, points = (steps + 1, n), (steps * stages, n)
-        self._shapes = (meet, meet, points, points, points, (steps * stages, nu), (1, 1))
-        self._ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)])
+    def __init__(self, steps: int, stages: int, n: int, nu: int, seen: int) -> None:
+        meet, points, inputs = (steps + 1, n), (steps * stages, n), (steps * stages, nu)
+        self._shapes = (meet, meet, points, points, points, inputs, (3, seen, n), (1, 1))
+        self._ends = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)])
         self.count = int(self._ends[-1])
 
     def split(self, z: Vector | Indices) -> Unknowns:

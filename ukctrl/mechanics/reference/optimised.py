@@ -16,7 +16,7 @@ UNWORKED = (
     "within another path. It is worked out from the scenario's robot and start."
 )
 """Why an optimised path has no value of its own."""
-MOST_STEPS, MOST_STAGES = 1000, 9
+MOST_STEPS, MOST_STAGES, MOST_STARTS = 1000, 9, 100
 """A motion of more steps is a typing error, and more points a step gain nothing."""
 
 
@@ -38,12 +38,17 @@ class OptimalWish:
     stages: Count | None = None
     """Points of each at which it obeys the robot's dynamics, 1 to 9; absent: 5, and 2 of least
     time, whose inputs jump."""
+    starts: Count | None = None
+    """From how many ways is searched, the straight one and some that are bent, which the scenario's
+    seed draws; the best motion is taken, at most 100. Absent: from the straight one, and from four
+    others where that leads to no motion that keeps everything."""
 
     @model_validator(mode="after")
     def _some(self) -> Self:
         for name, value, most in (
             ("steps", self.steps, MOST_STEPS),
             ("stages", self.stages, MOST_STAGES),
+            ("starts", self.starts, MOST_STARTS),
         ):
             if value is not None and value > most:
                 raise InputError(f"{name} must be at most {most}; got {value}.")

@@ -1,6 +1,7 @@
 """The rows of a scenario with its optimised paths worked out.
 
-As a timing, the motion belongs to the task: it is that of the robot as the scenario names it.
+As a timing, the motion belongs to the task: it is that of the robot as the scenario names it, and
+keeps what the scenario keeps.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ukctrl.control.keep import Keep
+from ukctrl.control.keep.keeper import Keeper
+from ukctrl.control.task import Task
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.remembered import Remembered
-from ukctrl.mechanics.constraints import Constraint
+from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.reference.compiled_paths import GivenPieces
@@ -26,7 +31,7 @@ from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
-    from ukctrl.mechanics.optimal import OptimalMotion
+    from ukctrl.mechanics.optimal import OptimalMotion, Quantities
 
 STEPS = {"effort": 12, "time": 30}
 STAGES = {"effort": 5, "time": 2}
@@ -58,7 +63,7 @@ def optimum_of(scenario: Scenario, robot: Robot | None = None) -> OptimalMotion 
     if not _paths(scenario.servo):
         return None
     robot = known_robot(scenario.robot, robot)
-    asked = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
+    asked = robot, scenario.servo, scenario.keep, scenario.start, scenario.seed, scenario.rank
     return _MOTION.get(asked, lambda: _worked_out(scenario, robot))
 
 
@@ -116,4 +121,36 @@ def _worked_out(scenario: Scenario, robot: Robot) -> OptimalMotion:
             share=1.0 if said.share is None else said.share,
         )
         steps, stages = said.steps or STEPS[cost], said.stages or STAGES[cost]
-        return optimal_motion(freedoms, wanted, steps, stages)
+        kept = _kept(scenario, robot, q, v)
+        given = steps, stages, kept, said.starts, scenario.seed
+        return optimal_motion(freedoms, wanted, *given)
+
+
+def _kept(scenario: Scenario, robot: Robot, q: Vector, v: Vector) -> Quantities | None:
+    """Return what a motion of a scenario is to keep; None where that is nothing."""
+    if not scenario.keep:
+        return None
+    timing = scenario.timing
+    task = Task(
+        robot=robot,
+        servo=scenario.servo,
+        q=q,
+        v=v,
+        start=scenario.start.t,
+        duration=timing.duration,
+        period=timing.control,
+        rank=scenario.rank,
+    )
+    return quantities(scenario.keep, task)
+
+
+def quantities(keeps: Sequence[Keep], task: Task) -> Quantities:
+    """Return what of things to keep goes by the motion: forces of contacts and rates of inputs do
+    not.
+    """
+    from ukctrl.mechanics.optimal import Quantities
+
+    keeper = Keeper(keeps, task, Stack((), task.robot))
+    of = keeper.barriers
+    names, units = keeper.names[: len(of.row)], keeper.units[: len(of.row)]
+    return Quantities(keeper.stack, names, units, of.row, of.sign, of.shift, of.margin, of.degree)
