@@ -95,6 +95,12 @@ def test_a_wall_that_moves_away_is_followed_until_there_is_room_to_brake():
     assert found.duration == pytest.approx(8.25, rel=1e-5)  # the input is a line over each step
 
 
+def test_a_limit_that_has_no_value_later_is_no_obstacle_before():
+    keep = KeepExpression(h="sqrt(1.5 - t) - 0.1*x")
+    found = motion(particle("x"), [0.0], [1.0], keep, duration=1.0, steps=3, stages=2)
+    assert found.effort == pytest.approx(12.0, rel=SOLVED)
+
+
 @pytest.mark.parametrize(("below", "way"), [(0.1, 0), (0.0, 1)])
 def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
     """To a height and back within T costs 192 height^2/T^3 beside the straight way's 48/T^3. The

@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.optimal.freedoms import Freedoms, Place, Posed
 
@@ -20,6 +21,8 @@ BESIDE = 3e-5
 """Step of central differences of what moves with the velocity [rad or m, or s]."""
 TRIED = (0.0, 0.37, 1.71)
 """Times at which it is looked whether a quantity changes with the time [s]."""
+UNCHANGED = 1e-9
+"""Quantities that change less with it do not [unit/s]."""
 INSIDE = 1e-9
 """A quantity above minus this [unit] is kept."""
 
@@ -86,11 +89,15 @@ class KeptRows:
 
     def _goes_by_time(self) -> Flags:
         start, still = self._freedoms.start, np.zeros(self._freedoms.n)
-        slopes = [
-            self.slopes(start, Moving(t, start.y, still, still))[0][:, -1]
-            for t in TRIED * bool(self)
-        ]
-        return np.any(slopes, axis=0) if slopes else np.zeros(0, dtype=bool)
+        timed: Flags = np.zeros(len(self), dtype=bool)
+        for t in TRIED if len(self) else ():
+            try:
+                by = self.slopes(start, Moving(t, start.y, still, still))[0]
+            except (UkctrlError, ArithmeticError):  # it has no value at that time
+                timed[:] = True
+                break
+            timed |= np.abs(by[:, -1]) > UNCHANGED
+        return timed
 
     def left(self, near: Place, at: Moving) -> tuple[Vector, Place]:
         """Return what is left above the margins near a place, shape ``(k,)``, and where that is.
