@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.shared.platform_on_legs import platform_text
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import ComputedTorque
 from ukctrl.control.keep import JointLimits, KeepCylinder, KeepExpression
@@ -151,20 +152,7 @@ def test_an_arm_goes_around_a_post_that_it_would_go_through(margin):
     assert around.effort > free.effort
 
 
-PLATFORM = """
-title = "A platform on three legs goes around a post, and a leg of it turns slowly"
-[robot]
-use = "three_rrr"
-[[robot.linkage.repeat.leg.motor]]
-name = "foot{i}"
-bodies = ["ground", "upper{i}"]
-rotor_inertia = 0.02
-limit = 3.0
-[start]
-solve = true
-[[servo]]
-kind = "joint_follows"
-joints = ["platform_x", "platform_y", "platform_angle"]
+AROUND = platform_text("""
 path = { kind = "optimised", to = [0.06, 0.05, "20*deg"], duration = 0.5, steps = 4 }
 [[keep]]
 kind = "cylinder"
@@ -183,7 +171,7 @@ use = "servo-exact"
 [timing]
 duration = 0.5
 sample = 0.001
-"""
+""")
 
 
 @pytest.mark.slow
@@ -195,9 +183,9 @@ def test_a_closed_chain_keeps_away_with_its_platform_and_slow_with_a_leg_that_fo
         turn = result["v"][:, robot.dofs.index("upper0_angle")]
         return np.hypot(x - 0.03, y - 0.02).min() - 0.015, 0.27 - turn.max()
 
-    head, tail = PLATFORM.index("[[keep]]"), PLATFORM.index("[controller]")
-    free = least(PLATFORM[:head] + PLATFORM[tail:])
-    kept = least(PLATFORM)
+    head, tail = AROUND.index("[[keep]]"), AROUND.index("[controller]")
+    free = least(AROUND[:head] + AROUND[tail:])
+    kept = least(AROUND)
     assert free[0] < -0.01
     assert free[1] < -0.01
     assert min(kept) > -1e-5
