@@ -10,12 +10,14 @@ from scipy.spatial.transform import Rotation
 from tests.shared.free_bodies import completed, free, inertial, run_of
 from ukctrl import Robot, Runtime, Scenario, control, simulate
 from ukctrl.core.errors import InputError
-from ukctrl.mechanics.constraints import Contact
+from ukctrl.mechanics import reference
+from ukctrl.mechanics.constraints import ComFollows, Contact
 from ukctrl.mechanics.constraints.contact import IN_FORCE
 from ukctrl.robot import Options
-from ukctrl.robot.schema.push_tables import GivenForce
+from ukctrl.robot.schema.push_tables import GivenForce, JointMotor
 from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.handover.hand_over import hand_over
+from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
 pytestmark = pytest.mark.portable
@@ -201,6 +203,28 @@ def test_a_leg_that_lands_loses_the_energy_of_the_velocity_that_is_projected_out
     assert lost > 0.1
     np.testing.assert_allclose(run.provenance["contacts"]["impact_loss"], lost, rtol=1e-7)
     assert run.metric("energy_drift") < 1e-7
+
+
+def test_a_task_that_asks_a_foot_to_pull_is_told_that_it_is_open():
+    """Not that its rows be dropped, nor of reactions, for there are none."""
+    foot = ExtraFrame(name="foot", parent="shank", position=(0.0, 0.0, -0.2))
+    motors = [JointMotor(joint="hip_joint"), JointMotor(joint="knee")]
+    leg = Robot.build(LEG, Options(actuator=motors, frame=[foot]))
+    leg = dc.replace(leg, passive=({"kind": "contact", "frame": "foot", "mu": 0.7},))
+    law = control.Servo(feedback=control.Baumgarte(alpha=20.0, beta=100.0))
+    hip = 0.2 * np.cos(0.5) + 0.2 * np.cos(0.4)  # the foot stands at z = 0
+    falls = reference.Expression(components=("0.3 - 15*t**2",))
+    run = simulate(
+        Scenario(
+            title="down", robot=leg, controller=law,
+            servo=(ComFollows(axes="z", path=falls),), start=StartState(q=(hip, 0.5, -0.9)),
+            timing=Timing(duration=0.1, sample=0.01, control=0.001),
+        )
+    )  # fmt: skip
+    assert run.status == "infeasible", run.message
+    assert "no motor pushes off there: 'foot_contact'. Slow the motion down" in run.message
+    told = next(each for each in judge(run) if each.subject == "reactions")
+    assert told.level == "good", told.text
 
 
 def test_a_foot_that_lands_askew_on_ice_slides():

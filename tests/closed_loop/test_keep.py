@@ -1,6 +1,7 @@
 """Runs that keep limits: closed forms, many random ones, and what is told of them."""
 
 import dataclasses as dc
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import tomli_w
 
 from ukctrl import Robot, Runtime, Scenario, check, replay, simulate
 from ukctrl.control.keep import KeepExpression
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.number_text import quantity
 from ukctrl.core.program import Steps
 from ukctrl.simulation.handover.hand_over import hand_over
@@ -175,6 +176,74 @@ def test_check_names_what_no_motor_accelerates_at_once():
     found = check(Scenario.load("four-mass-chain", {"keep": far}))
     (text,) = [text for text in found.warnings if "at once at the start" in text]
     assert "accelerates 'mass_4' at once" in text
+
+
+@pytest.mark.parametrize(
+    "feedback",
+    [
+        {"kind": "pid", "kp": 75.0, "ki": 125.0, "kd": 15.0},
+        {"kind": "integral_sliding", "alpha": 10.0, "beta": 25.0, "rate": 5.0, "push": 3.0},
+    ],
+    ids=lambda each: each["kind"],
+)
+def test_an_integral_does_not_hold_the_robot_at_a_limit_once_the_task_is_back(feedback):
+    """The task is beyond the wall for two seconds, and comes back within a quarter of one."""
+    there = "0.8 + 0.5*(tanh(8*(t - 1)) - tanh(8*(t - 3)))"
+    away = {"kind": "expression", "components": [there, "0"]}
+    servo = [{"kind": "joint_follows", "name": "place", "joints": ["x", "y"], "path": away}]
+    law, start = {"kind": "servo", "feedback": feedback}, {"q": [0.8, 0.0], "v": [0.0, 0.0]}
+    held = {"control": 2e-3, "sample": 2e-3, "duration": 7.0}
+    run = simulate(mass([WALL], **held, servo=servo, controller=law, start=start))
+    bound = run["keep_binding"][:, 0] > 0.0
+    assert 2.8 < run.time[bound].max() < 3.5
+    assert np.abs(run["phi"][run.time > 6.9]).max() < 2e-3
+    assert run["keep"].min() > -1e-6
+
+
+def test_check_names_positions_that_leave_no_room_between_them():
+    """Whatever the task asks: wherever the mass is, it is beyond one of them."""
+    left, right = {**WALL, "name": "left", "h": "-0.1 - x"}, {**WALL, "name": "right", "h": "x"}
+    texts = [text for text in check(mass([left, right])).warnings if "no room" in text]
+    assert texts == [
+        "'left', 'right' contradict each other at the start, whatever the task asks: they leave "
+        "no room, but lack 0.1 m of it."
+    ]
+    beside = {**right, "h": "x + 0.1001"}
+    assert not [text for text in check(mass([left, beside])).warnings if "no room" in text]
+
+
+def test_a_formula_without_a_value_on_the_way_does_not_end_a_check():
+    found = check(mass([{**WALL, "h": "sqrt(0.5 - x)"}]))
+    (text,) = [text for text in found.warnings if "is not known" in text]
+    assert "all along the exact task: in 'sqrt(0.5 - x)': there is no finite real value" in text
+
+
+@pytest.mark.parametrize(
+    ("h", "message"),
+    [
+        ("z", "keep[0]: h: in 'z': no variable named 'z'"),
+        ("t", "keep[0]: h: in 't': must contain a coordinate"),
+        (["x", "v.x"], "keep[0]: h must be formulas that all have a velocity such as v.q1, or"),
+    ],
+)
+def test_a_formula_to_keep_is_refused_by_its_own_key(h, message):
+    with pytest.raises(UkctrlError, match=re.escape(message)):
+        simulate(mass([{**WALL, "h": h}]))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"kind": "half_space", "frame": "p", "point": [0, 0, 0], "normal": [1, 0, 0],
+         "margin": "5*deg"},
+        {"kind": "tilt", "frame": "p", "at_most": 0.1, "margin": "1*m"},
+        {"kind": "joint_limits", "margin": "1*N"},
+        {"kind": "contact_forces", "mu": "1*m"},
+    ],
+)  # fmt: skip
+def test_margins_have_the_unit_of_what_is_kept(table):
+    with pytest.raises(InputError, match=r"keep\[0\]\.(margin|mu): must be "):
+        mass([table])
 
 
 def test_keep_needs_motors_and_its_own_names():

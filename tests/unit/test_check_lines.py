@@ -94,6 +94,11 @@ def test_a_timing_is_told_as_it_is_and_at_best():
     )
     alone = facts(motion=motion(timing=dc.replace(TIMED, least=None)))
     assert "at best" not in alone
+    retimed = facts(motion=motion(timing=dc.replace(TIMED, clock_ends=0.8)))
+    assert "at best" not in retimed
+    assert retimed["retimed"] == (
+        "the paths end at t = 0.8 s; by motor 'a' 75 %, speed of 'b' 25 %"
+    )
 
 
 def test_an_optimised_motion_is_told_in_its_own_words():

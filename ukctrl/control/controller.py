@@ -121,9 +121,21 @@ class Law:
 
     def _new_tick(self, dynamics: Dynamics) -> Tick:
         tick = Tick(self.memory, self.task.robot.nu, len(self.stack))
-        kept = () if self.keeper is None else self.keeper.steps(dynamics, tick)
-        tick.steps = Steps((*self.steps(dynamics, tick), *kept))
+        steps = [*self.steps(dynamics, tick)]
+        if self.keeper is not None:
+            steps += self.keeper.steps(dynamics, tick)
+            steps += self.unwinding_steps(self.keeper.account.given_up, tick)
+        tick.steps = Steps(tuple(steps))
         return tick
+
+    def unwinding_steps(self, given_up: Vector, tick: Tick) -> Iterable[Step]:
+        """Return what keeps memory from asking ever more of rows that give way to what is kept.
+
+        Args:
+            given_up: What each servo row gets less than the law gave it, shape ``(m,)``.
+            tick: The law's answer.
+        """
+        return ()
 
     def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
         """Return how ``(u, memory_rate)`` changes with ``(dq, v, memory)``, where that is known.

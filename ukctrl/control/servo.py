@@ -164,6 +164,10 @@ class _ServoLaw(Law):
             yield from self._observer.memory_steps(dynamics, observed, tick.u, rate)
         tick.asks[0] = 1.0
 
+    def unwinding_steps(self, given_up: Vector, tick: Tick) -> Iterator[Step]:
+        if self._feedback.integrates:
+            yield Call(unwound, given_up, tick.memory_rate[: len(given_up)])
+
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
         rows = self.stack.write(dynamics.snapshot)
@@ -171,6 +175,18 @@ class _ServoLaw(Law):
         observed = memory[self._own : self._seen]
         seen = self._observer.signals(dynamics, observed) if self._observer else {}
         return {**told, **seen, **self.allocator.signals()}
+
+
+GIVEN_UP = 1e-6
+"""Less than this is nothing that a row gives up [m/s^2, rad/s^2]."""
+
+
+@compiled
+def unwound(given_up: Vector, rate: Vector) -> None:
+    """Stop integrals that would ask for more of what their rows give up already."""
+    for i in range(len(rate)):
+        if abs(given_up[i]) > GIVEN_UP and rate[i] * given_up[i] < 0.0:
+            rate[i] = 0.0
 
 
 @compiled

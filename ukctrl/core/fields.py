@@ -98,6 +98,10 @@ Meters = Annotated[float, Quantity("m")]
 """Position along a line [m]; may be negative."""
 Length = Annotated[float, Quantity("m", minimum=0.0, open_minimum=True)]
 """Length above zero [m]."""
+Distance = Annotated[float, Quantity("m", minimum=0.0)]
+"""Zero or positive [m]."""
+Ratio = Annotated[float, Quantity("1", minimum=0.0)]
+"""Zero or positive, without a unit."""
 Radians = Annotated[float, Quantity("rad")]
 """Angle [rad]."""
 Speed = Annotated[float, Quantity("m/s")]

@@ -87,6 +87,16 @@ def test_the_ground_pushes_on_feet_and_wheels():
     np.testing.assert_allclose(foot.tail[0], place, **EXACT)
     assert (foot.unit, foot.group) == ("N", "reactions")
 
+    slope = {"ground": {"normal": ["-sin(30*deg)", 0.0, "cos(30*deg)"]}}
+    tables = [{"kind": "contact", "frame": "FR_foot", "mu": "1/2", **slope}]
+    rows = tuple(f"FR_foot_contact.{axis}" for axis in ("height", "slip_x", "slip_y"))
+    found = arrows_of(
+        Robot.load("a1", override={"passive": tables}), robot.home, np.zeros(robot.nu),
+        [2.0, 0.0, 0.0], passive_rows=rows, passive_row_units=("m",) * 3,
+    )  # fmt: skip
+    push = found["FR_foot_contact"].vector[0]
+    np.testing.assert_allclose(push, [-1.0, 0.0, np.sqrt(3.0)], **EXACT)
+
     vehicle = Robot.load("mobile_ur5")
     rows = ("left_wheel_rolling.along", "left_wheel_rolling.across")
     found = arrows_of(

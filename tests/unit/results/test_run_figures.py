@@ -657,3 +657,18 @@ def test_what_is_kept_is_drawn_with_its_zero_its_margin_and_the_time_at_it():
     flat = [float(line.get_ydata()[0]) for line in wall.lines if len(line.get_xdata()) == 2]
     assert flat == [0.0, 0.25]
     assert [len(axes.collections) for axes in (wall, ends)] == [1, 0]  # the shade
+
+
+def test_of_many_limits_those_are_drawn_that_bound_longest_or_came_nearest():
+    count = 15
+    left = 1.0 + np.arange(float(count)) + 0.0 * T[:, None]
+    binding = (np.arange(count) == 14) & (T[:, None] > 1.0)
+    names = tuple(f"wall_{k}" for k in range(count))
+    made = run(
+        {"keep": left, "keep_binding": binding.astype(float)}, keep_rows=names,
+        keep_row_units=("m",) * count, keep_row_blocks=names, keep_row_margins=(0.0,) * count,
+        keep_row_missed_units=("m/s^2",) * count,
+    )  # fmt: skip
+    titles = [heading(axes) for axes in plot.kept(made).axes]
+    assert titles[0] == "wall_0, 12 of 15 limits"
+    assert titles[1:] == [f"wall_{k}" for k in (*range(1, 11), 14)]

@@ -261,9 +261,25 @@ def test_an_error_that_grows_where_no_limit_binds_is_the_controllers_all_the_sam
     late = (T >= 9.0).astype(float)
     assert told(led_away(1e-3 * (1.0 + T), late), "task") == Verdict(
         "warning", "task",
-        "The error keeps growing, from 1 mm to 11 mm, also while no limit changes the input: the "
-        "controller does not hold it.",
+        "The error keeps growing, from 1 mm to 11 mm, by 8.9 mm while no limit changes the input: "
+        "the controller does not hold it.",
     )  # fmt: skip
+
+
+def test_what_is_left_of_an_error_that_a_limit_made_is_no_growth_elsewhere():
+    """It is small before a limit binds and large after it, and falls there."""
+    bound = ((T >= 2.0) & (T < 7.0)).astype(float)
+    made = np.where(T < 2.0, 1e-9 * (1.0 + T), np.where(T < 7.0, 0.01 * (T - 2.0), 0.12 - 0.01 * T))
+    left = told(led_away(made, bound), "task")
+    assert (left.level, left.text.split(",")[0]) == ("note", "Error 1 nm at the start")
+
+
+def test_a_run_that_ends_before_its_first_sample_says_nothing_of_limits(tmp_path):
+    none = {name: np.zeros((0, 1)) for name in ("keep", "keep_binding", "keep_missed")}
+    early = run(WALL | {"keep_row_missed_units": ("m/s^2",)}, time=[], status="infeasible", **none)
+    assert told(early, "keep") is None
+    assert told(early, "outcome").level == "bad"
+    assert result_lines(early, tmp_path)
 
 
 def test_a_task_that_gives_way_to_motors_says_to_which():

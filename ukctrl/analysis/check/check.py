@@ -245,9 +245,12 @@ def _along_motion(
         approach=None if approach is None else approach.over,
         lost=approach.why if approach is not None else "",
     )
-    kept, left = None, None
+    kept, left, unknown = None, None, ""
     if loads is not None:
-        kept, left = kept_along(loop, motion, loads.needed, (loads.low, loads.high), lifts)
+        try:
+            kept, left = kept_along(loop, motion, loads.needed, (loads.low, loads.high), lifts)
+        except UkctrlError as error:
+            unknown = str(error)
     return AlongMotion(
         way=way,
         ranks=ranks,
@@ -258,6 +261,7 @@ def _along_motion(
         weak_grip=weakest_grip(loop, motion, loads, inputs, lifts),
         kept=kept,
         left=left,
+        kept_unknown=unknown,
         curves=curves,
         loads=loads,
     )

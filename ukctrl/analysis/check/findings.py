@@ -140,6 +140,8 @@ class AlongMotion:
     not known."""
     left: Left | None = None
     """What it leaves of what is kept, for figures."""
+    kept_unknown: str = ""
+    """Why that has no answer along it, such as a formula without a value there; else empty."""
     curves: Curves | None = None
     """Singular values along the motion, for figures."""
     loads: Loads | None = None

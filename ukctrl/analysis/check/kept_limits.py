@@ -14,10 +14,13 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError, quoted
 from ukctrl.core.number_text import si
 from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints.constraint import Rows
 from ukctrl.simulation.loop import Loop
 
 LOST = 1e-9
 """A row of which motors accelerate a smaller part is out of their reach."""
+OPPOSED = 1e-9
+"""Two rows are opposed when their directions differ from that by less than this."""
 MOST_NAMED = 3
 """Of more quantities the others are counted."""
 
@@ -36,10 +39,14 @@ def kept_limits(loop: Loop, along: AlongMotion, lifts: Lifts) -> Iterator[Judgem
         yield from _out_of_reach(keeper, loop, stack, lifts)
         q, v, _ = loop.state
         loop.truth.snapshot.move(q, v, loop.t0)
-        yield from _start(keeper, *keeper.state_of(stack.write(loop.truth.snapshot)))
+        rows = stack.write(loop.truth.snapshot)
+        yield from _start(keeper, *keeper.state_of(rows))
+        yield from _without_room(keeper, rows)
     except UkctrlError as error:
-        yield Judgement("warning", "keep", f"what is to be kept is not known: {error}")
+        yield _unknown("at the start", str(error))
         return
+    if along.kept_unknown:
+        yield _unknown("all along the exact task", along.kept_unknown)
     if along.left is not None and along.curves is not None:
         yield from _along(along.left, along.curves.t)
     for stretch in along.kept.stretches if along.kept is not None else ():
@@ -47,13 +54,40 @@ def kept_limits(loop: Loop, along: AlongMotion, lifts: Lifts) -> Iterator[Judgem
             yield _without_input(stretch)
 
 
+def _unknown(where: str, why: str) -> Judgement:
+    text = f"what is to be kept is not known {where}: {why}"
+    cure = "Keep what has a value wherever the robot may be."
+    return Judgement("warning", "keep", text, None, cure)
+
+
+def _without_room(keeper: Keeper, rows: Rows) -> Iterator[Judgement]:
+    """Yield which positions pull against each other at the start, with no room in between."""
+    b, of = keeper.barriers, np.flatnonzero(keeper.barriers.degree == 2)
+    inward = (b.sign[:, None] * rows.A[b.row])[of]
+    size = np.linalg.norm(inward, axis=1)
+    free = (b.sign * rows.phi[b.row] + b.shift - b.margin)[of]
+    along = inward @ inward.T + size * size[:, None]
+    gap = -(free * size[:, None] + free[:, None] * size)
+    lacks = np.triu((along < OPPOSED * size * size[:, None]) & (gap > INSIDE * size), 1)
+    for i, k in list(zip(*np.nonzero(lacks), strict=True))[:MOST_NAMED]:
+        names, unit = [keeper.names[of[i]], keeper.names[of[k]]], keeper.units[of[i]]
+        text = (
+            f"{quoted(names)} contradict each other at the start, whatever the task asks: they "
+            f"leave no room, but lack {si(float(gap[i, k] / size[k]), unit)} of it."
+        )
+        cure = "Move one of them; or say by order which gives way first."
+        yield Judgement("warning", "keep", text, None, cure)
+
+
 def _without_input(stretch: Stretch) -> Judgement:
     """Say of a stretch that is not only beyond a limit that no input keeps all."""
     when = f"from t = {stretch.start:.4g} s to {stretch.stop:.4g} s"
     if stretch.conflict:
+        several = len(stretch.limits) + len(stretch.motors) != 1
+        why = "they contradict each other at" if several else "the worst is"
         text = (
-            f"{when} no input keeps all limits, whatever the task asks: they contradict each "
-            f"other at t = {stretch.worst_at:.4g} s{stretch.by}."
+            f"{when} no input keeps all limits, whatever the task asks: {why} t = "
+            f"{stretch.worst_at:.4g} s{stretch.by}."
         )
         cure = "Move a limit, or the path; or say by order which gives way first."
         return Judgement("warning", "keep", text, stretch.start, cure)

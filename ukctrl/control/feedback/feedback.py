@@ -79,6 +79,9 @@ class Asking:
     """The rows that it asks for; none: those of the task."""
     asks_otherwise: bool = True
     """Whether it may ask for other rows than those of the task, or for a share of a demand."""
+    integrates: bool = False
+    """Whether its memory begins with the integral of each row's error, a larger one of which asks
+    for less."""
     _by_robot: Kept[Dynamics, _Answer] | None = None
 
     def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:

@@ -88,6 +88,8 @@ class IntegralSliding(Feedback):
 class _IntegralSliding(BoundFeedback):
     """Its memory: the integral of each row's error, and what ``s`` starts from, a constant."""
 
+    integrates = True
+
     def __init__(self, spec: IntegralSliding, stack: Stack) -> None:
         gains = (spread(getattr(spec, name), stack, name) for name in ("alpha", "beta", "rate"))
         self._alpha, beta, self._rate = gains

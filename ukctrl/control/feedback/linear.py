@@ -35,6 +35,7 @@ class LinearFeedback(BoundFeedback):
         self.memory = np.zeros(len(stack) if k_memory.any() else 0)
         self._holonomic = stack.holonomic
         self._exact = not self._gains.any()
+        self.integrates = bool(len(self.memory))
 
     def demand(self, rows: Rows, memory: Vector) -> Vector:
         """Return the row acceleration to ask for, shape ``(m,)``."""

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from ukctrl.control.keep.keep import Keep, Kept, Sight, Solid, only
+from ukctrl.control.keep.keep import KeepLength, Kept, Sight, Solid, only
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Length, spec
@@ -16,7 +16,7 @@ from ukctrl.robot.look import meshes
 
 
 @spec
-class KeepDistance(Keep):
+class KeepDistance(KeepLength):
     r"""Two frames stay at least, or at most, so far apart: $h = |p_b - p_a| - d$ [m], or below it.
 
     At most $d$ is $h = (d^2 - |p_b - p_a|^2) / (2 d)$, which is smooth where the frames meet and

@@ -8,12 +8,12 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control.keep.keep import MASS, WORLD, Keep, Kept, Side, Sight, Solid, only
+from ukctrl.control.keep.keep import MASS, WORLD, Keep, KeepLength, Kept, Side, Sight, Solid, only
 from ukctrl.control.keep.regions import THIN, Direction
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Listed, Number, Radians, Text, spec
+from ukctrl.core.fields import Listed, Number, Quantity, Radians, Text, spec
 from ukctrl.mechanics.constraints.constraint import FrameProbe
 from ukctrl.mechanics.constraints.regions import BesidePlanes
 from ukctrl.mechanics.constraints.tilt import Leaning
@@ -26,7 +26,7 @@ FLAT = 1e-9
 
 
 @spec
-class KeepSupport(Keep):
+class KeepSupport(KeepLength):
     r"""The centre of mass stays over a polygon: $h_i = n_i \cdot (c - p_i)$ [m] of every edge, seen
     from above.
 
@@ -48,6 +48,7 @@ class KeepSupport(Keep):
         return self
 
     def keeps(self, task: Task) -> Kept:
+        task.robot.snapshot(task.q, task.v, task.start).com()  # or it says why it has none
         corners = hull(self._corners(task))
         along = np.roll(corners, -1, axis=0) - corners
         inward = np.column_stack([-along[:, 1], along[:, 0]])
@@ -125,6 +126,8 @@ class KeepTilt(Keep):
     """Direction in the world from which the angle is counted."""
     at_most: Radians
     r"""Largest angle $\theta$ [rad], below half a turn."""
+    margin: Annotated[float, Quantity("rad", minimum=0.0)] = 0.0
+    """How far from it to stay [rad]."""
 
     @model_validator(mode="after")
     def _turned(self) -> Self:

@@ -7,17 +7,17 @@ from typing import Literal
 
 import numpy as np
 
-from ukctrl.control.keep.keep import WORLD, Keep, Kept, Side, Sight, Solid
+from ukctrl.control.keep.keep import WORLD, KeepLength, Kept, Side, Sight, Solid
 from ukctrl.control.keep.regions import THIN
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import NonNegative, spec
+from ukctrl.core.fields import Distance, spec
 from ukctrl.mechanics.constraints.capsules import BetweenCapsules, Capsule
 from ukctrl.robot.look import meshes
 
 
 @spec
-class KeepClearance(Keep):
+class KeepClearance(KeepLength):
     r"""Two capsules stay apart: $h = \min |p_b - p_a| - r_a - r_b - d$ [m] over their axes.
 
     Where both have a length, the distances of the ends are kept too, between which the nearest
@@ -28,7 +28,7 @@ class KeepClearance(Keep):
     kind: Literal["clearance"] = "clearance"
     capsules: tuple[Capsule, Capsule]
     """The two, on different bodies; either may be fixed in the world."""
-    at_least: NonNegative = 0.0
+    at_least: Distance = 0.0
     """Shortest distance of their surfaces [m]."""
 
     def keeps(self, task: Task) -> Kept:

@@ -26,7 +26,7 @@ from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.fields import Count, Listed, NonNegative, Quantity, Text, at_least, spec
+from ukctrl.core.fields import Count, Listed, Quantity, Ratio, Text, at_least, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Touch
@@ -230,7 +230,7 @@ class ContactForces(Keep):
     kind: Literal["contact_forces"] = "contact_forces"
     contacts: Annotated[tuple[Text, ...], Listed()] | None = None
     """Names of passive contacts with ``mu``; absent: all of them."""
-    mu: NonNegative | None = None
+    mu: Ratio | None = None
     """Coefficient of friction that is counted on; absent: that of each contact."""
     faces: Annotated[Count, at_least(3)] = 8
     """Sides of the pyramid of a point; that of a sole has four, along its edges."""

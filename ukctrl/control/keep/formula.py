@@ -7,11 +7,16 @@ from typing import Literal
 
 from ukctrl.control.keep.keep import Degree, Keep, Kept, Side
 from ukctrl.control.task import Task
+from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints.joints import Expression, Text
 
 OF_VELOCITIES = re.compile(r"\bv\s*\.")
 """How a formula names a velocity."""
+
+
+class _Kept(Expression):
+    SAID_AS = "h"
 
 
 @spec
@@ -29,11 +34,15 @@ class KeepExpression(Keep):
 
     def keeps(self, task: Task) -> Kept:
         texts = (self.h,) if isinstance(self.h, str) else self.h
-        block, fast = self.name or "expression", any(map(OF_VELOCITIES.search, texts))
+        of_velocities = [bool(OF_VELOCITIES.search(text)) for text in texts]
+        block, fast = self.name or "expression", any(of_velocities)
+        if fast and not all(of_velocities):
+            raise InputError(
+                "h must be formulas that all have a velocity such as v.q1, or none of them; got "
+                f"'{texts[of_velocities.index(False)]}' among others. Write two blocks."
+            )
         unit = self.unit.removesuffix("/s") if fast else self.unit
-        row = Expression(
-            name=block, unit=unit, psi=texts if fast else None, phi=None if fast else texts
-        )
+        row = _Kept(name=block, unit=unit, psi=texts if fast else None, phi=None if fast else texts)
         degree: Degree = 1 if fast else 2
         names = ("",) if len(texts) == 1 else tuple(str(i + 1) for i in range(len(texts)))
         sides = (

@@ -69,6 +69,8 @@ class JointLimits(Keep):
     """Largest accelerations, for all or by joint [rad/s^2 or m/s^2]."""
     input_rate: Rates | None = None
     """Fastest changes of inputs, for all or by motor [N m/s or N/s]; absent: the robot's."""
+    margin: Annotated[float, Quantity("rad or m", minimum=0.0)] = 0.0
+    """How far from the ends of their ranges to stay [rad or m]."""
 
     @model_validator(mode="after")
     def _asked_for(self) -> Self:

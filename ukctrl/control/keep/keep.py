@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Index, NonNegative, Seconds, spec
+from ukctrl.core.fields import Distance, Index, NonNegative, Seconds, spec
 from ukctrl.mechanics.constraints.constraint import Constraint
 from ukctrl.robot.look.meshes import Mesh
 
@@ -152,6 +152,14 @@ class Keep(abc.ABC):
         Raises:
             InputError: It does not fit the robot.
         """
+
+
+@spec
+class KeepLength(Keep):
+    """Something of which what is left is a length."""
+
+    margin: Distance = 0.0
+    """How far from the limit to stay [m]."""
 
 
 def only(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.keep.keep import WORLD, Keep, Kept, Side, Sight, Solid, only
+from ukctrl.control.keep.keep import WORLD, KeepLength, Kept, Side, Sight, Solid, only
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
@@ -46,7 +46,7 @@ def _three(matrix: Matrix) -> Vectors:
 
 
 @spec
-class KeepHalfSpace(Keep):
+class KeepHalfSpace(KeepLength):
     r"""A frame stays on one side of a plane: $h = n \cdot (p - c)$ [m]."""
 
     kind: Literal["half_space"] = "half_space"
@@ -70,7 +70,7 @@ class KeepHalfSpace(Keep):
 
 
 @spec
-class KeepSphere(Keep):
+class KeepSphere(KeepLength):
     r"""A frame stays outside of a sphere, $h = |p - c| - r$ [m], or inside.
 
     Inside it is $h = (r^2 - |p - c|^2) / (2 r)$, which is smooth at the centre and never more than
@@ -98,7 +98,7 @@ class KeepSphere(Keep):
 
 
 @spec
-class KeepCylinder(Keep):
+class KeepCylinder(KeepLength):
     """A frame stays outside of a cylinder without ends, or inside; see the sphere, which has the
     same formulas.
     """
@@ -132,7 +132,7 @@ class KeepCylinder(Keep):
 
 
 @spec
-class KeepBox(Keep):
+class KeepBox(KeepLength):
     r"""A frame stays in a box, six planes, or outside of it, where $h$ is the distance [m]."""
 
     kind: Literal["box"] = "box"

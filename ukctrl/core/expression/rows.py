@@ -198,7 +198,7 @@ def _holonomic(text: str, motion: _Motion) -> _Row:
     phi = parse(text, dc.replace(motion.words, velocities=()))
     gradient = motion.gradient(phi)
     if not gradient:
-        raise fault(text, "phi must contain a coordinate; no motion could change it.")
+        raise fault(text, "must contain a coordinate; no motion could change it.")
     partials = list(gradient.items())
     A = tuple(
         sympy.Add(*(partial * motion.rate_gradients[symbol][j] for symbol, partial in partials))

@@ -22,7 +22,7 @@ from pydantic import model_validator
 
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Length, NonNegative, Position, spec
+from ukctrl.core.fields import Distance, Length, Position, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
 from ukctrl.mechanics.constraints.regions import Apart, write_length
@@ -49,7 +49,7 @@ class Capsule:
     """Where its axis begins, in the frame [m]."""
     end: Position | None = None
     """Where it ends, in the frame [m]; absent: where it begins."""
-    radius: NonNegative | None = None
+    radius: Distance | None = None
     """Radius [m]; absent, with ``start`` and ``end``: the smallest capsule around the link of that
     name in the robot's model file."""
     around: ShapeKind = "visual"

@@ -12,7 +12,7 @@ from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Length, Listed, NonNegative, Seconds, Time, spec
+from ukctrl.core.fields import Length, Listed, Ratio, Seconds, Time, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import (
     Attached,
@@ -192,7 +192,7 @@ class Contact(Constraint):
     """What of it touches: its origin, or its xy plane."""
     sticks: bool = False
     """Whether it does not slide (nor, flat, turn) on the ground; left out with ``mu``."""
-    mu: NonNegative | None = None
+    mu: Ratio | None = None
     r"""Coefficient of friction of a ground that only pushes; absent: it holds both ways."""
     sole: Sides | None = None
     """Length and width of a flat contact along the frame's x and y axes, about its origin [m];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -245,6 +245,8 @@ class Expression(Constraint):
     - ``pfaffian``: $\sum_i a_i(q, t)\, dq_i + a_0\, dt = 0$, with ``d.q1`` and ``d.t``.
     """
 
+    SAID_AS: ClassVar[str] = ""
+    """Key under which a user writes the formulas; empty: their own."""
     kind: Literal["expression"] = "expression"
     phi: Text | None = None
     """Holonomic constraint."""
@@ -337,7 +339,7 @@ def derived_rows(spec: Expression, robot: Robot) -> DerivedRows:
         "pfaffian": ("pfaffian", spec.pfaffian),
     }
     key, form, text = next((k, f, text) for k, (f, text) in given.items() if text is not None)
-    with blaming(key):
+    with blaming(spec.SAID_AS or key):
         return derive_rows(
             (text,) if isinstance(text, str) else text,
             form=form,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PANELS = 12
+"""Panels of a figure, chosen as the quantities of one are."""
 SHOWN = 5
 """Quantities of one panel: those that bound longest, then those that came nearest."""
 
@@ -47,12 +49,20 @@ def kept(result: Result) -> Figure:
 @style.styled
 def quantities_figure(quantities: Quantities, result: Result | None = None) -> Figure:
     """Draw what is left of every block, a panel of each unit; of a run with its switches."""
-    drawn, units = [], np.array(quantities.units)
-    for block in dict.fromkeys(quantities.blocks):
-        own = np.array(quantities.blocks) == block
-        for unit in dict.fromkeys(units[own].tolist()):
-            rows = np.flatnonzero(own & (units == unit)).tolist()
-            drawn.append(_panel(quantities, block, unit, rows, result))
+    every = dict[tuple[str, str], list[int]]()
+    for row, panel in enumerate(zip(quantities.blocks, quantities.units, strict=True)):
+        every.setdefault(panel, []).append(row)
+    bound = quantities.shaded.sum(axis=0)
+    least = np.fmin.reduce(quantities.left, axis=0)
+    nearest = sorted(every, key=lambda k: (-bound[every[k]].max(), np.fmin.reduce(least[every[k]])))
+    drawn = [
+        _panel(quantities, block, unit, rows, result)
+        for (block, unit), rows in every.items()
+        if (block, unit) in nearest[:PANELS]
+    ]
+    if len(drawn) < len(every):
+        first = drawn[0]
+        drawn[0] = first._replace(title=f"{first.title}, {PANELS} of {len(every)} limits")
     return panels.grid(panels.alone_wide(drawn), height=2.2)
 
 

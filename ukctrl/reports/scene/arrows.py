@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices, Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.mechanics.constraints.ground import tangents
+from ukctrl.mechanics.constraints.ground import tangents, unit
+from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.reports.scene.stage import Arrow
 from ukctrl.robot import Robot, Site
 from ukctrl.robot.actuators import TorqueColumn, WrenchColumn
@@ -158,12 +159,13 @@ def _in_frame(frame: str, numbers: Array) -> Aim:
 def _reactions(robot: Robot, samples: Samples, lam: Array) -> list[tuple[Named, Aim]]:
     """Return the forces that closures transmit, on their first frames, and those of the ground."""
     rows, aims = samples.labels.passive_rows, []
-    for table in robot.passive:
-        kind, frames = table.get("kind"), table.get("frames") or [table.get("frame")]
+    for spec in passive_constraints(robot):
+        kind = getattr(spec, "kind", "")  # a constraint of one's own need not have one
+        frames = getattr(spec, "frames", None) or (getattr(spec, "frame", ""),)
         if kind not in _ROWS:
             continue
-        between = "_at_".join(map(str, frames))
-        name = table.get("name") or (between if kind == "closure" else f"{between}_{kind}")
+        between = "_at_".join(frames)
+        name = spec.name or (between if kind == "closure" else f"{between}_{kind}")
         every = [f"{name}.{axis}" for axis in _ROWS[kind]]
         columns = {axis: rows.index(row) for axis, row in enumerate(every) if row in rows}
         if columns:
@@ -171,7 +173,7 @@ def _reactions(robot: Robot, samples: Samples, lam: Array) -> list[tuple[Named, 
             if kind == "closure":
                 aim = _at_closure(frames, axes, lam[:, places])
             else:
-                aim = _at_ground(table, axes, lam[:, places])
+                aim = _at_ground(spec, axes, lam[:, places])
             aims.append(((name, "N", True), aim))
     return aims
 
@@ -184,23 +186,22 @@ _ROWS = {
 """Rows of passive constraints whose multipliers are forces, along three axes."""
 
 
-def _at_ground(table: Mapping[str, Any], axes: list[int], force: Array) -> Aim:
+def _at_ground(spec: Any, axes: list[int], force: Array) -> Aim:
     """Return the force of the ground on what stands or rolls on it."""
-    normal = np.array(dict(table.get("ground") or {}).get("normal", (0.0, 0.0, 1.0)), dtype=float)
-    normal /= np.linalg.norm(normal)
-    axle = np.array(table.get("axle", (0.0, 1.0, 0.0)), dtype=float)
+    normal = unit(spec.ground.normal)
 
     def aim(s: Snapshot, k: int) -> tuple[Vector, Vector]:
-        frame = s.frame(table["frame"])
-        if table.get("on") is not None:
-            return frame.position, s.frame(table["on"]).rotation[:, axes] @ force[k]
-        if table["kind"] == "contact":
+        frame = s.frame(spec.frame)
+        if spec.kind == "contact":
+            if spec.on is not None:
+                return frame.position, s.frame(spec.on).rotation[:, axes] @ force[k]
             return frame.position, np.vstack([tangents(normal), normal])[axes].T @ force[k]
-        heading = np.cross(frame.rotation @ axle, normal)
+        axle = frame.rotation @ np.array(spec.axle)
+        heading = np.cross(axle, normal)
         heading /= np.linalg.norm(heading)
         across = np.cross(normal, heading)
-        down = np.cross(heading, frame.rotation @ axle)  # from the ground to the wheel's centre
-        at = frame.position - table["radius"] * down / np.linalg.norm(down)
+        down = np.cross(heading, axle)  # from the ground to the wheel's centre
+        at = frame.position - spec.radius * down / np.linalg.norm(down)
         return at, np.stack([heading, across, normal])[axes].T @ force[k]
 
     return aim

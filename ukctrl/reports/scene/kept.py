@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
@@ -17,6 +18,7 @@ from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.toml import read_spec
 from ukctrl.mechanics.constraints.ground import unit
+from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene.stage import Actor
 from ukctrl.robot import Robot
@@ -82,6 +84,7 @@ def limits(
     """
     task = Task(robot=robot, servo=(), q=q[0], v=np.zeros(robot.nv), start=float(t[0]))
 
+    @functools.cache
     def middle(frame: str) -> Vector:
         way = _ways(robot, [(frame, WORLD)], q, t).position[:, 0]
         return np.asarray(0.5 * (way.min(axis=0) + way.max(axis=0)))
@@ -152,16 +155,15 @@ def _ways(robot: Robot, carried: Sequence[Carrier], q: Matrix, t: Vector) -> Pos
 
 def _cones(robot: Robot, size: float) -> Iterator[Solid]:
     """Yield the friction cones of contacts that only push, on what they touch."""
-    for table in robot.passive:
-        mu = table.get("mu")
-        if table.get("kind") != "contact" or not mu:
+    specs: tuple[Any, ...] = passive_constraints(robot)
+    for spec in specs:
+        if getattr(spec, "kind", "") != "contact" or not spec.mu:
             continue
-        height = CONE * size / math.hypot(1.0, mu)
-        cone, on = meshes.turned([(0.0, 0.0), (mu * height, height)]), table.get("on")
-        if on is None:
-            normal = dict(table.get("ground") or {}).get("normal", (0.0, 0.0, 1.0))
-            cone = cone.moved(towards(unit(normal)), np.zeros(3))
-        yield Solid(str(table["frame"]), cone, "free", axes=WORLD if on is None else str(on))
+        height = CONE * size / math.hypot(1.0, spec.mu)
+        cone = meshes.turned([(0.0, 0.0), (spec.mu * height, height)])
+        if spec.on is None:
+            cone = cone.moved(towards(unit(spec.ground.normal)), np.zeros(3))
+        yield Solid(spec.frame, cone, "free", axes=spec.on or WORLD)
 
 
 def _lift(poses: Poses, look: Shapes, result: Result, robot: Robot, at: Indices) -> None:

@@ -17,7 +17,6 @@ from ukctrl.control.controller import Law
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -118,17 +117,16 @@ class Loop:
         self._answers = Answers(scenario.controller, self.law, self.robot.nu)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, timing.sample)
-        with blaming("monitor.frames"):
-            self.recorder = Recorder(
-                self.truth,
-                servo,
-                self.law,
-                len(self.outputs),
-                scenario.monitor,
-                met,
-                self.belief,
-                self.estimator,
-            )
+        self.recorder = Recorder(
+            self.truth,
+            servo,
+            self.law,
+            len(self.outputs),
+            scenario.monitor,
+            met,
+            self.belief,
+            self.estimator,
+        )
         self.switches: list[float] = []
         """When the law switched [s]."""
         self.held: Vector = np.zeros(self.robot.nu)

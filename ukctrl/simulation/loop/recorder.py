@@ -17,6 +17,7 @@ from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest
+from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -116,10 +117,11 @@ class Recorder:
             self._limits.append(("passive_phi", float(monitor.max_passive_phi)))
             self._limits.append(("passive_beta", float(monitor.max_passive_beta)))
         held, watched = dict.fromkeys(t.frame for t in servo.traces()), monitor.frames
-        self._watched = tuple(
-            (len(held) + k, robot.site(name))
-            for k, name in enumerate(name for name in dict.fromkeys(watched) if name not in held)
-        )
+        with blaming("monitor.frames"):
+            self._watched = tuple(
+                (len(held) + k, robot.site(name))
+                for k, name in enumerate(one for one in dict.fromkeys(watched) if one not in held)
+            )
         self.frames = tuple(dict.fromkeys((*held, *watched)))
         self._shapes: dict[str, tuple[int, ...]] = {
             "time": (),

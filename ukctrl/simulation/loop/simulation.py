@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.core.errors import InfeasibleConstraint, UkctrlError, quoted
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.core.program import Call, Steps, run
+from ukctrl.mechanics.constraints.contact import MODE, OPEN
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.rates import asked
@@ -120,9 +121,16 @@ class Simulation(Running):
         )
 
     def _why(self, error: InfeasibleConstraint) -> str:
-        """Return what the relative degree says about the rows, where it says something."""
+        """Return what open contacts or the relative degree say about the rows, if anything."""
         if not error.rows:
             return ""
+        states = {} if self.truth.contacts is None else self.truth.contacts.states
+        loose = [name for name, state in states.items() if state[MODE] == OPEN]
+        if loose:
+            return (
+                f" Open then, so that no motor pushes off there: {quoted(loose)}. Slow the motion "
+                "down, or keep the forces of contacts, [[keep]] kind = 'contact_forces'."
+            )
         s = self.belief.snapshot  # where the law was asked last
         t, q, v = s.t, s.q, s.v
         if not (np.isfinite(q).all() and np.isfinite(v).all()):

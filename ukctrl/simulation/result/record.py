@@ -48,6 +48,10 @@ class Record:
         """Return one variable as a read-only array, time first."""
         return self.samples[name]
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a variable."""
+        return name in self.samples
+
     @property
     def stopped(self) -> bool:
         """Whether the user has stopped it, and with it what would have followed."""

@@ -18,7 +18,7 @@ from ukctrl.simulation.result.verdicts.gave_way import given_up, off_by
 
 def kept(result: Record) -> Iterator[Verdict]:
     """Yield a verdict on every block of what the law keeps."""
-    if "keep" not in result.samples:
+    if "keep" not in result.samples or not len(result.samples):
         return
     for block in result.labels.keep_blocks:
         rows = result.labels.kept_rows(block)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Flags, Vector
 from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity, sentence, si
@@ -115,6 +116,8 @@ def effects(result: Record) -> Verdict | None:
 
 GROWTH = 2.0
 """An error grows when its maximum rises from quarter to quarter of the run, by this in all."""
+OWN = 0.1
+"""Growth while no limit changes the input counts from this fraction of the largest error on."""
 
 
 def error(result: Record) -> Verdict | None:
@@ -129,11 +132,12 @@ def error(result: Record) -> Verdict | None:
         return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at {at}).")
     first, last = (si(float(value), unit) for value in norm[[0, -1]])
     gave = gave_way(result)
-    free = norm if gave is None else norm[~gave.during]
-    if _grows(free):
-        also = "" if gave is None else ", also while no limit changes the input"
+    free = norm if gave is None else _elsewhere(norm, gave.during)
+    grown = float(free[-1] - free[0])
+    if _grows(free) and (gave is None or grown > OWN * peak):
+        own = "" if gave is None else f", by {si(grown, unit)} while no limit changes the input"
         why = _why_it_grows(result)
-        text = f"The error keeps growing, from {first} to {last}{also}: {why}"
+        text = f"The error keeps growing, from {first} to {last}{own}: {why}"
         return Verdict("warning", "task", text)
     text = f"Error {first} at the start, {si(peak, unit)} at most ({at}), {last} at the end; "
     text += "" if gave is None else f"the task {gave.words}; "
@@ -141,6 +145,12 @@ def error(result: Record) -> Verdict | None:
     if np.isfinite(settled):
         return Verdict("good", "task", f"{text}settled after {quantity(settled, 's')}.")
     return Verdict("note", "task", f"{text}it does not settle within the run.")
+
+
+def _elsewhere(norm: Vector, during: Flags) -> Vector:
+    """Return an error with what it changed by at some samples left out."""
+    steps = np.diff(norm)[~(during[1:] | during[:-1])]
+    return np.cumsum(np.concatenate([norm[:1], steps]))
 
 
 def _why_it_grows(result: Record) -> str:

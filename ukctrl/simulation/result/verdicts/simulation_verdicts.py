@@ -20,6 +20,8 @@ STEP_SHARES = {"RK4": (1e-4, 1e-3, 1e-2), "semi_implicit_euler": (1e-2, 3e-2, 1e
 """Of all that velocities change, what halved steps change otherwise: fine, noted, warned of.
 The error of RK4 adds up from turn to turn of a motion, that of the other is a shift by half a
 step."""
+FORCE_FLOOR = 1e-9
+"""Passive forces below this are rounding [N, N m], such as of contacts that are all open."""
 ENERGY_FLOOR = 1e-12
 """Less energy than this is none [J]."""
 
@@ -68,7 +70,7 @@ def reactions(result: Record) -> Verdict | None:
         return None
     forces = result.samples.over_time(lambda x: np.linalg.norm(x["passive_force"], axis=1))
     force = float(forces.max())
-    share = residual / force if force > 0.0 else 0.0
+    share = residual / force if force > FORCE_FLOOR else 0.0
     moved = float(np.ptp(result["energy"])) + _exchanged(result)
     fed = work / moved if moved > ENERGY_FLOOR else 0.0
     level = graded(max(share, fed), ENERGY_RTOL, ENERGY_LOOSE)
