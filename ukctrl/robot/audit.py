@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
@@ -162,11 +162,28 @@ def _limit_findings(
             )
 
 
-def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[Finding]:
-    """Name the velocities on which no input acts directly, all of them in one remark."""
+def _reached(actuation: Actuation) -> Flags:
+    """Return on which velocities some input acts directly, shape ``(nv,)``."""
     reached = np.array(actuation.constant.any(axis=1))
     for _, column in actuation.moving:
         reached |= column.reached
+    return reached
+
+
+def of_motors(
+    findings: Iterable[Finding], structure: Structure, actuation: Actuation
+) -> Iterator[Finding]:
+    """Yield the findings without those of the effort of joints that no input moves."""
+    reached = _reached(actuation)
+    idle = {b.name for b in structure.blocks if not reached[b.iv : b.iv + b.nv].any()}
+    for finding in findings:
+        if finding.code != "zero_effort_limit" or finding.subject not in idle:
+            yield finding
+
+
+def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[Finding]:
+    """Name the velocities on which no input acts directly, all of them in one remark."""
+    reached = _reached(actuation)
     names = []
     for block in structure.blocks:
         free = [block.dofs[i] for i in range(block.nv) if not reached[block.iv + i]]

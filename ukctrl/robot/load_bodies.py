@@ -153,6 +153,7 @@ def _assemble(
         "Give the links beyond it a mass and an inertia, or make the joint fixed.",
     )
     _stop_at_error(findings, source)
+    findings = list(audit.of_motors(findings, structure, inputs))
     if options.actuator != ():  # who asks for no motor need not be told
         findings += audit.actuation_findings(structure, inputs)
     return dc.replace(robot, actuation=folded(robot, probes), audit=tuple(findings))

@@ -222,6 +222,14 @@ def test_a_zero_effort_limit_counts_as_none(load):
     np.testing.assert_array_equal(robot.effort_limit, [np.inf, 7.0])
 
 
+def test_of_a_joint_without_a_motor_no_effort_is_asked(load):
+    """URDF requires a number all the same."""
+    motors = [{"kind": "joint", "joint": "k"}]
+    change = replaced('effort="7"', 'effort="0"', 2)
+    codes = [(each.code, each.subject) for each in load(change, actuator=motors).audit]
+    assert codes == [("zero_effort_limit", "k"), ("no_actuator", "j")]
+
+
 LIMITS = "the lower limit of joint 'j' must not exceed the upper; got 3 and 2.5."
 REFUSED = {
     "light": (
