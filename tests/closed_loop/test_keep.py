@@ -9,6 +9,7 @@ import tomli_w
 
 from ukctrl import Robot, Runtime, Scenario, check, replay, simulate
 from ukctrl.control.keep import KeepExpression
+from ukctrl.control.keep.kept_input import Seen, falls_short
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.number_text import quantity
 from ukctrl.core.program import Steps
@@ -316,6 +317,35 @@ def test_the_robots_own_speeds_are_kept_with_stiff_gains_and_the_deceleration_of
     assert not run["keep_missed"].any()
     free, _, _ = random_run(robot, seed, False, OWN[robot], STIFF)
     assert (np.abs(free["v"]) - Robot.load(robot).velocity_limit).max() > 1.0  # rad/s
+
+
+@pytest.mark.parametrize("law", ["servo-damped", "servo-baumgarte"])
+def test_rows_that_nearly_depend_on_each_other_are_kept(law):
+    """A stretched arm at its own speeds and at a distance: rounding alone tells which rows bind."""
+    robot = Robot.load("panda")
+    run = simulate(Scenario.from_toml(tomli_w.dumps({
+        "title": "an arm drawn beyond its reach", "robot": "panda",
+        "servo": [{"kind": "point_follows", "frame": "tool",
+                   "path": {"kind": "constant", "value": [1.1, 0.0, 0.4]}}],
+        "keep": [{"kind": "joint_limits", "margin": "2*deg"},
+                 {"kind": "distance", "frames": ["tool", "world"], "at_most": 0.7}],
+        "controller": {
+            "use": law, "allocation": {"null_space": {"kind": "damping", "gain": 5.0}}},
+        "timing": {"duration": 1.0, "control": 0.002, "sample": 0.002},
+    })))  # fmt: skip
+    assert run.status == "completed"
+    assert run["keep_binding"].any(axis=1).mean() > 0.9
+    assert not run["keep_missed"].any()
+    assert run["keep"].min() > -1e-9
+    assert (np.abs(run["v"]) < robot.velocity_limit).all()
+
+
+def test_an_input_that_falls_short_is_told_whoever_found_it():
+    at = np.array([1.0, 1.0 - 1e-12, 0.2])
+    seen = Seen(*([np.zeros((2, 3)), at] + [np.ones(3)] * 2 + [np.zeros((3, 3))] * 2))
+    missed = np.zeros(3)
+    falls_short(seen, np.ones(3), np.ones(3), missed)
+    np.testing.assert_allclose(missed, [0.0, 0.0, 0.8])
 
 
 def test_accelerations_are_kept_between_the_ticks_too():

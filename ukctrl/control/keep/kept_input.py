@@ -89,8 +89,9 @@ class Turn(NamedTuple):
 @compiled
 def solve_within(
     lex: Lexicographic, asked: Asked, least: Vector, limits: Matrix, u: Vector
-) -> None:
-    """Write the input within limits that obeys all rows with bounds and serves the levels.
+) -> bool:
+    """Write the input within limits that obeys all rows with bounds and serves the levels; return
+    whether one was found.
 
     Quantities of one row are one row with a lowest and a highest value, in ``limits``.
     """
@@ -105,9 +106,10 @@ def solve_within(
             limits[0, c] = max(limits[0, c], least[i])
         else:
             limits[1, c] = min(limits[1, c], -least[i])
-    solve_lexicographic(lex, limits[0], limits[1], u)
+    found = solve_lexicographic(lex, limits[0], limits[1], u)
     for c in range(nu):
         u[c] = min(max(u[c], asked.low[c]), asked.high[c])
+    return bool(found)
 
 
 @allocating
@@ -260,12 +262,14 @@ def settled(
         solve_within(lex, asked, turn.reduced, limits, u)
         looked_at(asked, u, turn.free, seen)
         if not all_kept(seen, least, turn.size):
-            give_way(asked, yielding, turn.reduced, turn.missed)
+            spare = give_way(asked, yielding, turn.reduced, turn.missed)
             for i in range(len(least)):
                 if yielding.firm[i] and turn.missed[i] != 0.0:
                     return CONTRADICTED
-            solve_within(lex, asked, turn.reduced, limits, u)
+            if not solve_within(lex, asked, turn.reduced, limits, u):
+                copy_into(spare, u)
             looked_at(asked, u, turn.free, seen)
+            falls_short(seen, least, turn.size, turn.missed)
         if ahead.period == 0.0 or foreseen <= SAME:
             break
         first = 0
@@ -320,11 +324,20 @@ def all_kept(seen: Seen, least: Vector, size: Vector) -> bool:
     return kept
 
 
+@compiled
+def falls_short(seen: Seen, least: Vector, size: Vector, missed: Vector) -> None:
+    """Let quantities miss no less than an input does."""
+    for i in range(len(least)):
+        less = least[i] - seen.at[i]
+        if less > 2.0 * ROOM * (size[i] + seen.terms[i] + 1.0):
+            missed[i] = max(missed[i], less)
+
+
 @allocating
-def give_way(asked: Asked, yielding: Yielding, reduced: Vector, missed: Vector) -> None:
-    """Write what quantities can be kept to, and what they miss."""
+def give_way(asked: Asked, yielding: Yielding, reduced: Vector, missed: Vector) -> Vector:
+    """Write what quantities can be kept to, and what they miss; return an input that does."""
     C = np.empty((len(reduced), len(asked.low)))
     for i in range(len(C)):
         for c in range(C.shape[1]):
             C[i, c] = asked.sign[i] * asked.C[asked.row[i], c]
-    given_way(asked.low, asked.high, C, asked.least, yielding, reduced, missed)
+    return given_way(asked.low, asked.high, C, asked.least, yielding, reduced, missed)

@@ -52,8 +52,8 @@ def given_way(
     yielding: Yielding,
     reduced: Vector,
     missed: Vector,
-) -> None:
-    """Write bounds ``C u >= reduced`` that some input obeys, and how much less they are.
+) -> Vector:
+    """Write bounds ``C u >= reduced`` that some input obeys, and how much less they are; return it.
 
     What a row misses is one more unknown, which a lexicographic program makes least.
 
@@ -87,6 +87,7 @@ def given_way(
         size = ROOM * (abs(least[i]) + terms(C[i], u) + 1.0)
         missed[i] = less if less > size else 0.0
         reduced[i] = min(least[i] - less - size, at)
+    return u
 
 
 def is_empty(box: Box) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import drop_part, long_dot, squared
-from ukctrl.core.algebra.room import Room, look, most_exceeded, turn
+from ukctrl.core.algebra.room import FEASIBLE, Room, look, most_exceeded, turn
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -39,6 +39,9 @@ STEPS = 100
 """After so many of them the answer is taken as it is: each obeys the rows."""
 TURNS = 20
 """So often on average a row may join before it is given up."""
+CYCLES, ROUNDS = 3, 100.0
+"""After so many turns rows come and go by rounding, of which they have more than `FEASIBLE` where
+others nearly depend on each other: twice as much with every turn, up to so many times."""
 
 
 class Active(NamedTuple):
@@ -211,7 +214,10 @@ def nearest_point(
         for i in range(len(room.over) - 1, -1, -1):
             if room.over[i] > 0.0 and turn(room, i) and add(room, active, i):
                 active.total[0] -= 1
-    for _ in range(TURNS * (len(room.over) + 1)):
+    count, grace = len(room.over) + 1, 0.0
+    for turns in range(TURNS * count):
+        if turns >= CYCLES * count and turns % count == 0:
+            grace = min(2.0 * grace + FEASIBLE, ROUNDS * FEASIBLE)
         towards(room, target, active, depends, at, step)
         part, stops, fall = np.inf if depends else 1.0, -1, 0.0
         for k in range(active.total[0]):  # of those that would be the first, what falls most
@@ -228,7 +234,7 @@ def nearest_point(
             continue
         place(room, target, active, at, x)
         look(room, x, w)
-        found = most_exceeded(room, strict)
+        found = most_exceeded(room, strict, grace)
         if found < 0:
             return found == -1
         depends = add(room, active, found)

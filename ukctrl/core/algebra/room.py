@@ -128,13 +128,13 @@ def look(room: Room, x: Vector, w: Vector) -> None:
 
 
 @compiled
-def most_exceeded(room: Room, strict: bool) -> int:
-    """Return the row whose bound is exceeded most; -1: there is none.
+def most_exceeded(room: Room, strict: bool, grace: float) -> int:
+    """Return the row whose bound is exceeded most, by more than ``grace``; -1: there is none.
 
     -2: it is one that no coordinate moves, which counts where ``strict`` says so.
     """
     while True:
-        worst, found = 0.0, -1
+        worst, found = grace, -1
         for i in range(len(room.over)):
             if room.over[i] > worst and (strict or room.lengths[i] != UNFELT):
                 worst, found = room.over[i], i
