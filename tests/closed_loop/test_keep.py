@@ -390,6 +390,17 @@ def test_a_handed_over_controller_keeps_the_same(tmp_path):
     assert replay(Runtime.load(tmp_path), tmp_path / "motion.csv").identical
 
 
+def test_a_thing_to_keep_of_ones_own_that_keeps_nothing_is_told_so():
+    class Idle(KeepExpression):
+        def keeps(self, task):
+            return None
+
+    scenario = mass([WALL])
+    own = dc.replace(scenario, keep=(Idle(name="mine", h="1.0 - x"),))
+    with pytest.raises(InputError, match=r"^keep\[0\]: keeps must return a Kept; got NoneType"):
+        simulate(own)
+
+
 def test_a_thing_to_keep_of_ones_own_needs_trust(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from ukctrl.control.keep import KeepExpression\n\n\nclass Mine(KeepExpression):\n"

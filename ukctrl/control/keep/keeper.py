@@ -139,7 +139,9 @@ class Keeper:
                         f"decay must be at least the control period, {task.period:g} s; got "
                         f"{keep.decay:g} s. No input holds for less."
                     )
-                kept = keep.keeps(task)
+                kept: object = keep.keeps(task)
+                if not isinstance(kept, Kept):
+                    raise InputError(f"keeps must return a Kept; got {type(kept).__name__}.")
             taken[kept.block] = taken.get(kept.block, 0) + 1
             if taken[kept.block] > 1 and keep.name:
                 raise InputError(f"keep[{number}]: name '{keep.name}' is another block's already.")
