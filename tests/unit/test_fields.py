@@ -141,6 +141,7 @@ QUANTITIES = {
     "Kilograms": (ZERO, "kg"), "JointEffort": (ZERO, "N m or N"),
     "JointStiffness": (ZERO, "N m/rad or N/m"), "JointDamping": (ZERO, "N m s/rad or N s/m"),
     "JointPosition": (ANY, "rad or m"), "JointSpeed": (POSITIVE, "rad/s or m/s"),
+    "Distance": (ZERO, "m"), "Ratio": (ZERO, "1"),
 }  # fmt: skip
 
 
