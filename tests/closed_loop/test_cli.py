@@ -20,6 +20,7 @@ import pytest
 import xarray as xr
 
 from tests.shared.command import CLI
+from tests.shared.slow import slow_but
 from ukctrl import Result
 from ukctrl.cli import main
 from ukctrl.cli.terminal.stop import stoppable
@@ -386,9 +387,7 @@ def test_runs_in_other_processes_hand_over_what_they_have_when_stopped(endless, 
         assert result.time[-1] > 0.0
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
-)
+@pytest.mark.parametrize("seed", slow_but(range(2), range(20)))
 def test_a_signal_at_any_moment_leaves_no_broken_file(tmp_path, seed):
     process = start("run", "scara-helix", *BRIEF, "--out", "out", cwd=tmp_path)
     wait_for("out", tmp_path, process)  # made when signals are heard, before the loop starts

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tomli_w
 
+from tests.shared.slow import slow_but
 from ukctrl import Robot, Runtime, Scenario, check, replay, simulate
 from ukctrl.control.keep import KeepExpression
 from ukctrl.control.keep.kept_input import Seen, falls_short
@@ -286,9 +287,7 @@ def random_run(robot, seed, keep, own=None, gains=(8.0, 16.0)):
 
 
 @pytest.mark.parametrize("robot", RANGES)
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 34))]
-)
+@pytest.mark.parametrize("seed", slow_but(range(2), range(34)))
 def test_a_robot_that_is_asked_to_leave_its_range_stays_within_it(robot, seed):
     run, low, high = random_run(robot, seed, True, RANGES[robot])
     assert run.status == "completed", run.message
@@ -305,9 +304,7 @@ STIFF = (40.0, 400.0)
 
 
 @pytest.mark.parametrize("robot", OWN)
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 17))]
-)
+@pytest.mark.parametrize("seed", slow_but([1], range(1, 17)))
 def test_the_robots_own_speeds_are_kept_with_stiff_gains_and_the_deceleration_of_its_motors(
     robot, seed
 ):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from tests.shared.slow import slow_but
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.papers import parallelogram
 from ukctrl.papers.recursive import three_rrr
@@ -67,7 +68,7 @@ def test_without_stabilisation_the_closures_open_exponentially():
     assert opened[-1] > 1e6 * simulate(Scenario.load("five-bar")).metric("peak_passive_phi")
 
 
-@pytest.mark.parametrize("loops", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 5))])
+@pytest.mark.parametrize("loops", slow_but([1], [1, 2, 5]))
 def test_n_four_bar_loops_pass_their_singular_positions_as_one_pendulum(loops):
     changes = {"robot.linkage.repeat.loop.count": loops}
     run = simulate(Scenario.load("n-four-bar", changes))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize, nnls
 
+from tests.shared.slow import slow_but
 from ukctrl.control.allocation.within_limits import Box, Problem, nearest, relaxed, stacked
 from ukctrl.control.keep.program import (
     Yielding,
@@ -21,7 +22,7 @@ from ukctrl.control.keep.program import (
 from ukctrl.core.algebra.rank_policy import RANK
 
 CHUNK = 100
-SEVERAL = [0, 1, 2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, 100))]
+SEVERAL = slow_but(range(3), range(100))
 KINDS = 9
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 

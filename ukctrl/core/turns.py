@@ -34,6 +34,7 @@ class Turns:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._handle: int | None = None
+        self._taken: set[str] = set()
 
     def take(self, name: str, waiting: Callable[[], None]) -> bool:
         """Wait for the turn; return whether there is one, which file systems without locks lack.
@@ -56,14 +57,16 @@ class Turns:
                     if error.errno not in (errno.EACCES, errno.EAGAIN):
                         raise
                 else:
+                    self._taken.add(name)
                     return True
                 waiting()
                 time.sleep(LOOK_SECONDS)
         return False
 
     def leave(self, name: str) -> None:
-        """Let the next process have its turn."""
-        if sys.platform != "win32" and self._handle is not None:
+        """Let the next process have its turn, where this one has it."""
+        if sys.platform != "win32" and self._handle is not None and name in self._taken:
+            self._taken.remove(name)
             with contextlib.suppress(OSError):
                 fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, _place(name))
 

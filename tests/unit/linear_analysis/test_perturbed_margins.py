@@ -12,6 +12,7 @@ import pytest
 from scipy.linalg import block_diag, expm, solve_discrete_are
 from scipy.optimize import minimize
 
+from tests.shared.slow import slow_but
 from ukctrl import Scenario
 from ukctrl.analysis.linear import (
     LinearLoop,
@@ -245,7 +246,7 @@ def draw_loop(rng, held_loop=True):
             return loop
 
 
-SEEDS = [k if k < 20 else pytest.param(k, marks=pytest.mark.slow) for k in range(200)]
+SEEDS = slow_but(range(20), range(200))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

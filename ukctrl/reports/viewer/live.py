@@ -11,7 +11,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.mechanics.at_rest import home
+from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.from_robot import of_robot
@@ -53,12 +53,15 @@ class Live:
         self._rows: dict[str, Array] = {}
         self._poses: list[Poses] = []
         robot = true_robot(scenario.robot)
-        scene = dc.replace(of_robot(robot), title=scenario.title)
+        q = closed(robot, home(robot))
+        scene = dc.replace(of_robot(robot, q), title=scenario.title)
         with contextlib.suppress(UkctrlError):  # the run itself will say what is wrong with them
-            q, size = home(robot)[None], float((scene.high - scene.low).max())
-            look = limits(scenario.to_table(), robot, q, scene.time, size)
+            size = float((scene.high - scene.low).max())
+            look = limits(scenario.to_table(), robot, q[None], scene.time, size)
             if look is not None:
-                kept = Actor(name="limits", look=look, poses=look.poses(q, scene.time), group=GROUP)
+                kept = Actor(
+                    name="limits", look=look, poses=look.poses(q[None], scene.time), group=GROUP
+                )
                 scene = dc.replace(scene, actors=(*scene.actors, kept))
         self._display, self._timeline = self._begun(scene)
         self.spent = 0.0
