@@ -40,8 +40,9 @@ def kept_limits(loop: Loop, along: AlongMotion, lifts: Lifts) -> Iterator[Judgem
         q, v, _ = loop.state
         loop.truth.snapshot.move(q, v, loop.t0)
         rows = stack.write(loop.truth.snapshot)
-        yield from _start(keeper, *keeper.state_of(rows))
-        yield from _without_room(keeper, rows)
+        h, inward = keeper.state_of(rows)
+        yield from _start(keeper, h, inward)
+        yield from _without_room(keeper, rows, h)
     except UkctrlError as error:
         yield _unknown("at the start", str(error))
         return
@@ -60,12 +61,12 @@ def _unknown(where: str, why: str) -> Judgement:
     return Judgement("warning", "keep", text, None, cure)
 
 
-def _without_room(keeper: Keeper, rows: Rows) -> Iterator[Judgement]:
+def _without_room(keeper: Keeper, rows: Rows, h: Vector) -> Iterator[Judgement]:
     """Yield which positions pull against each other at the start, with no room in between."""
     b, of = keeper.barriers, np.flatnonzero(keeper.barriers.degree == 2)
     inward = (b.sign[:, None] * rows.A[b.row])[of]
     size = np.linalg.norm(inward, axis=1)
-    free = (b.sign * rows.phi[b.row] + b.shift - b.margin)[of]
+    free = (h[: len(b.row)] - b.margin)[of]
     along = inward @ inward.T + size * size[:, None]
     gap = -(free * size[:, None] + free[:, None] * size)
     lacks = np.triu((along < OPPOSED * size * size[:, None]) & (gap > INSIDE * size), 1)
