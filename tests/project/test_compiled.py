@@ -12,8 +12,8 @@ import pytest
 
 import ukctrl
 from ukctrl.core.algebra import factorisation
-from ukctrl.core.compiled import allocating, compiled, config, for_python
-from ukctrl.core.turns import Turns
+from ukctrl.core.compiled import allocating, compiled, config, deferred, for_python
+from ukctrl.core.jit.compile_lock import FileLocks
 
 ASK = """
 import numpy as np
@@ -62,14 +62,14 @@ def asked(code, folder):
 
 
 MADE = f"""
-from ukctrl.core.kernel import KERNELS
+from ukctrl.core.jit.machine_code import Compiling
 {ASK}
-print(sum(sum(kernel._cache_misses.values()) for kernel in KERNELS.values()))
+print(Compiling.functions)
 """
 """Tells how many functions it has compiled."""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processes there take no turns")
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no file locks")
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 def test_of_processes_that_start_together_one_compiles_and_all_find_it(tmp_path):
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
@@ -80,41 +80,43 @@ def test_of_processes_that_start_together_one_compiles_and_all_find_it(tmp_path)
 
     told = [process.communicate()[0].split() for process in [started(), started(), started()]]
     assert {answer for answer, _ in told} == {"2.0"}
-    kept = [file.name for file in tmp_path.rglob("*.nbc")]
+    kept = [file.name for file in tmp_path.rglob("*.code")]
     assert sum(int(made) for _, made in told) == len(kept) > 5
     assert started().communicate()[0].split() == ["2.0", "0"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processes there take no turns")
-def test_a_turn_ends_with_its_process_and_nobody_waits_for_ever(tmp_path, monkeypatch):
-    file = tmp_path / "of" / "turns"
-    holding = "from ukctrl.core.turns import Turns; from pathlib import Path; import sys, time; "
-    holding += f"print(Turns(Path({str(file)!r})).take('a', print), flush=True); time.sleep(600)"
-    holder = subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE, text=True)
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no file locks")
+def test_a_lock_ends_with_its_process_and_nobody_waits_for_ever(tmp_path, monkeypatch):
+    file = tmp_path / "of" / "locks"
+    module = "ukctrl.core.jit.compile_lock"
+    holding = f"from {module} import FileLocks; from pathlib import Path; import time; "
+    holding += f"print(FileLocks(Path({str(file)!r})).acquire('a', print), flush=True); "
+    command = [sys.executable, "-c", f"{holding} time.sleep(600)"]
+    holder = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert holder.stdout.readline() == "True\n"
-    turns, waited = Turns(file), []
-    assert turns.take("b", lambda: waited.append("b"))
-    monkeypatch.setattr("ukctrl.core.turns.PATIENT_SECONDS", 0.05)
-    assert not turns.take("a", lambda: waited.append("a"))
+    locks, waited = FileLocks(file), []
+    assert locks.acquire("b", lambda: waited.append("b"))
+    monkeypatch.setattr(f"{module}.TIMEOUT_SECONDS", 0.05)
+    assert not locks.acquire("a", lambda: waited.append("a"))
     assert set(waited) == {"a"}
-    monkeypatch.setattr("ukctrl.core.turns.PATIENT_SECONDS", 60.0)
-    assert turns.take("a", holder.kill)
+    monkeypatch.setattr(f"{module}.TIMEOUT_SECONDS", 60.0)
+    assert locks.acquire("a", holder.kill)
     holder.wait()
-    assert not Turns(tmp_path).take("a", print)  # a folder cannot be shared so
+    assert not FileLocks(tmp_path).acquire("a", print)  # a folder cannot be shared so
 
 
 @pytest.mark.slow
 def test_any_part_of_the_machine_code_may_be_missing(tmp_path):
     first = asked(["-c", ASK], tmp_path)
-    kept = sorted((tmp_path / "store").rglob("*.nbc"))
+    kept = sorted((tmp_path / "store").rglob("*.code"))
     assert len(kept) > 5
     for file in kept:
         file.unlink()  # made again where it is called, and not where it is part of its caller
         assert asked(["-c", ASK], tmp_path) == first, file.name
-    for file in (tmp_path / "store").rglob("*.nb?"):
+    for file in (tmp_path / "store").rglob("*.code"):
         file.unlink()
     assert asked(["-c", ASK], tmp_path) == first
-    assert sorted((tmp_path / "store").rglob("*.nbc")) == kept
+    assert sorted((tmp_path / "store").rglob("*.code")) == kept
 
 
 @pytest.mark.slow
@@ -173,3 +175,54 @@ def test_a_long_kernel_is_not_copied_into_what_calls_it(monkeypatch, tmp_path):
     assert factored(-np.eye(3), np.empty((3, 3))) != 0
     (made,) = factored.overloads.values()
     assert [needed.name.rpartition(":")[2] for needed in made.reload_init] == ["cholesky_by_rows"]
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_deferred_kernel_is_compiled_when_machine_code_first_calls_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    @deferred
+    def summed(x: np.ndarray, more: float) -> float:
+        total = more
+        for k in range(len(x)):
+            total += x[k]
+        return total
+
+    @compiled
+    def cautious(x: np.ndarray) -> float:
+        return summed(x, 0.5) if x[0] < 0.0 else x[0]
+
+    assert cautious(np.array([2.0, 3.0])) == 2.0
+    assert not summed.overloads
+    assert cautious(np.array([-2.0, 3.0])) == 1.5
+    assert cautious(np.array([-4.0, 3.0, 1.0])) == 0.5
+    assert len(summed.overloads) == 1
+    assert summed(np.array([1.0]), 1.0) == 2.0
+
+
+@pytest.mark.parametrize("value", [None, True, False, -(2**40), -2.5, float("inf")])
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_python_gets_what_a_kernel_returns_with_and_without_an_entry(value, monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    @compiled
+    def doubled(x: np.ndarray, several: bool) -> None:
+        for k in range(len(x)):
+            x[k] *= 2.0
+            if not several:
+                break
+
+    @compiled
+    def returned() -> object:
+        return value
+
+    x = np.array([1.0, 2.0, 3.0])
+    for kernel in (doubled, returned):
+        kernel.is_often_called = False
+    answers = [(doubled(x, True), returned())]
+    for kernel in (doubled, returned):
+        kernel.is_often_called = True
+    answers.append((doubled(x, False), returned()))
+    assert answers == [(None, value)] * 2
+    assert [type(answer) for _, answer in answers] == [type(value)] * 2
+    np.testing.assert_array_equal(x, [4.0, 4.0, 6.0])

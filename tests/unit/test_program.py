@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ukctrl.core.compiled import compiled, config
+from ukctrl.core.jit.argument_block import RAISED
 from ukctrl.core.program import Call, Steps, run
-from ukctrl.core.program.call import RAISED
 from ukctrl.core.program.program import FAULT, STOP
 
 

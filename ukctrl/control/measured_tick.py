@@ -11,9 +11,9 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled, config, for_python
+from ukctrl.core.compiled import compiled, config, for_python, is_tried
+from ukctrl.core.jit.block_layout import laid_out
 from ukctrl.core.program import Steps, run
-from ukctrl.core.program.call import arguments_at, laid_out
 from ukctrl.robot.snapshot import Snapshot, checked
 
 UNFIT = -3
@@ -44,7 +44,10 @@ def tick_at(
     return run(lines) if zero == 0.0 else UNFIT
 
 
-here_at: Any = arguments_at((types.Array(types.int64, 2, "C"), VECTOR, VECTOR, VECTOR))
+if is_tried:
+    from ukctrl.core.jit.argument_block import arguments_at
+
+    here_at: Any = arguments_at((types.Array(types.int64, 2, "C"), VECTOR, VECTOR, VECTOR))
 
 
 @for_python
@@ -64,7 +67,7 @@ class MeasuredTick:
     def __init__(self, snapshot: Snapshot, steps: Steps) -> None:
         self._snapshot, self._steps = snapshot, steps
         here = steps.lines, snapshot.clock, snapshot.q, snapshot.v
-        if config.DISABLE_JIT:
+        if config.DISABLE_JIT or not is_tried:
             self._run: Any = partial(tick_at, *here)
             return
         kernel: Any = tick_at_block

@@ -6,7 +6,8 @@ In order:
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``shown`` (in a notebook); ``remembered`` (what was worked out last);
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
-``turns`` (of processes), ``kernel`` and ``compiled`` (how functions are compiled);
+``cache_folder`` (what is stored between processes), ``jit`` and ``compiled`` (how functions are
+compiled);
 ``program`` (kernels that run one after the other);
 ``expression`` (formulas in text);
 ``field_checks`` and ``fields`` (what a file may say, with units and bounds);

@@ -1,52 +1,45 @@
-"""How functions are compiled for the loop, and where the machine code is kept.
+"""How functions are compiled for the loop.
 
-Numba's cache notices when a function's own file changes, but not when a function that it calls
-from another file does: the old and the new code then meet in one process, and crash. So the
-machine code of all of ukctrl's compiled functions lies in one folder that is named after the
-contents of all their files. Changed or upgraded sources get a new folder.
+Machine code is stored (`ukctrl.core.jit.machine_code`) in one folder that is named after the
+contents of all files of compiled functions, so that changed or upgraded sources get a new one:
+Numba's own cache notices that a function's file has changed, but not that of a function that it
+calls, and old and new code would meet in one process, and crash.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import getpass
-import hashlib
 import os
-import stat
-import sys
-import tempfile
 import threading
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ukctrl.core.own_processes import out_of_the_folder, tells_of_its_work
-from ukctrl.core.turns import Turns
+from ukctrl.core import cache_folder
+from ukctrl.core.jit.block_layout import laid_out
+from ukctrl.core.own_processes import out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
-    from numba.core import caching, runtime
 
-    from ukctrl.core.kernel import Kernel
+    try:
+        from ukctrl.core.jit import kernel as jit
+
+        is_tried = numba.__version__.startswith(jit.TRIED)
+    except (ImportError, AttributeError, TypeError):  # Numba is another inside
+        is_tried = False
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
 config._config_fname = os.devnull  # or it would look there again whenever it compiles
-NumbaCache: Any = vars(caching)["FunctionCache"]
-RUNTIME: Any = vars(runtime)["rtsys"]
-PACKAGE = Path(__file__).resolve().parents[1]
-OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
-"""How Numba compiles: no Python, no check of indices, and what is no number is no error."""
-NOTICED_SECONDS = 0.5
-"""For so long a command compiles and says nothing [s]."""
-_CHANGING = threading.RLock()
-"""Held while Numba's own settings are others."""
+OPTIONS: Any = {"boundscheck": None, "error_model": "numpy", "nogil": True}
+"""How Numba compiles: no check of indices, what is no number is no error, other threads go on."""
+
+
+_COMPILING = threading.RLock()
+"""Held while machine code is made or loaded, so that two threads do not both."""
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
@@ -58,6 +51,13 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     finite number.
     """
     return _njit(function, _nrt=False)
+
+
+def deferred(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile as `allocating` does when it is first called, by machine code too: for what most
+    runs never come to. It is annotated to return None, a bool, an int or a float.
+    """
+    return _njit(function, deferred=True, _nrt=True)
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
@@ -73,131 +73,73 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
     return _njit(function, _nrt=True)
 
 
+def also_for_python(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile as `compiled` does what Python calls often, too: it has an entry from the start."""
+    kernel: Any = compiled(function)
+    kernel.is_often_called = True
+    return kernel  # type: ignore[no-any-return]
+
+
 def for_python(function: Callable[P, T]) -> Callable[P, T]:
     """Compile as `compiled` does a function that Python calls often, and no kernel.
 
     It calls other kernels through a second function, which takes 0.1 µs.
     """
-    return _njit(function, True, _nrt=False)
+    return _njit(function, for_python=True, _nrt=False)
 
 
-def _njit(function: Callable[P, T], for_python: bool = False, **options: bool) -> Callable[P, T]:
+def _njit(
+    function: Callable[P, T],
+    *,
+    for_python: bool = False,
+    deferred: bool = False,
+    forceinline: bool = False,
+    _nrt: bool,
+) -> Callable[P, T]:
     if config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)
-    kernel: Any = Kernel(function, {**OPTIONS, "nogil": True, **options}, kept, for_python)
+    if not is_tried:
+        return _plainly(function, forceinline)
+    options = {"nopython": True, **OPTIONS, "_nrt": _nrt, "forceinline": forceinline}
+    kernel: Any = jit.Kernel(function, options, for_python, deferred)
     return kernel  # type: ignore[no-any-return]
 
 
-def kept(function: Callable[..., Any]) -> Any:
-    """Return what keeps the machine code of a function on disk, in our folder."""
-    with _CHANGING:
+def _plainly(function: Callable[P, T], forceinline: bool) -> Callable[P, T]:
+    """Compile by Numba's own decorator, with its own cache: slower, with the same numbers."""
+    with _COMPILING:
         before = config.CACHE_DIR
-        config.CACHE_DIR = str(cache_folder(before))
+        folder = cache_folder.writable_folder(before)
+        config.CACHE_DIR = str(folder or "")
         try:
-            return _OnDisk(function)
+            plain: Callable[P, T] = numba.njit(
+                forceinline=forceinline, cache=folder is not None, **OPTIONS
+            )(function)
+            return plain
         finally:
             config.CACHE_DIR = before
 
 
-class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
-    """Machine code on a disk; what no disk takes or gives is made anew, not an error.
+_ADDRESSES: dict[tuple[Any, tuple[Any, ...]], tuple[int, int]] = {}
+"""By kernel and kinds of arguments: the addresses of an entrance, and of the kernel."""
 
-    Of processes that want the same, one makes it. Else each would make all, and what one has made
-    would not fit what another has; and of two signatures that are kept at once, Numba may find one
-    where the other is asked for.
+
+def call_addresses(kernel: Any, arguments: Sequence[Any], words: list[int]) -> tuple[int, int]:
+    """Lay out arguments for machine code; return what calls a kernel with them.
+
+    Args:
+        kernel: A compiled function that returns nothing, a truth or a number.
+        arguments: Contiguous arrays, numbers, and tuples of these.
+        words: Receives their words.
+
+    Returns:
+        The address of the entrance that takes the words apart, and that of the kernel; 0 where
+        Python calls it, because nothing is compiled or this Numba was not tried.
     """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return machine code, or None where there is none.
-
-        Numba would first import all that compiling needs, which takes longer than to load all of
-        ours; where it does compile, it imports that still.
-        """
-        RUNTIME.initialize(target_context)
-        made = self._loaded(sig, target_context)
-        if made is None:
-            name, turns = self._impl.filename_base, _turns(self._cache_path)
-            if turns.take(name, _Compiling.tell):  # another process may have had its turn
-                made = self._loaded(sig, target_context)
-        if made is None:
-            _Compiling.tell()
-        return made
-
-    def leave(self) -> None:
-        """Let other processes load what was made, or make what could not be."""
-        _turns(self._cache_path).leave(self._impl.filename_base)
-
-    def _loaded(self, sig: Any, target_context: Any) -> Any:
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-    def _guard_against_spurious_io_errors(self) -> Any:
-        return contextlib.suppress(OSError)
-
-
-@functools.cache
-def _turns(folder: str) -> Turns:
-    return Turns(Path(folder) / "turns")
-
-
-class _Compiling:
-    """What a command says, once, when it compiles for longer than one would notice."""
-
-    began: ClassVar[float | None] = None
-    is_told: ClassVar[bool] = False
-
-    @classmethod
-    def tell(cls) -> None:
-        """Note that something is compiled; say so unless that is said, or all that there is."""
-        now = time.perf_counter()
-        cls.began = cls.began or now
-        late = now - cls.began > NOTICED_SECONDS
-        if late and tells_of_its_work() and not cls.is_told and sys.stderr is not None:
-            cls.is_told = True
-            print("ukctrl: compiling, once on this machine ...", file=sys.stderr, flush=True)
-
-
-@functools.cache
-def cache_folder(chosen: str) -> Path:
-    """Return the folder for machine code: inside ``chosen`` (``NUMBA_CACHE_DIR``) when the user
-    gave one, else beside the sources, else in the user's cache.
-    """
-    name = f"ukctrl-{source_hash(b'core.compiled')[:16]}"
-    if chosen:
-        return Path(chosen) / name
-    for parent in (PACKAGE / "__pycache__", Path.home() / ".cache" / "ukctrl"):
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=parent):
-                return parent / name
-        except OSError:
-            continue
-    return _private(Path(tempfile.gettempdir()) / f"ukctrl-{getpass.getuser()}") / name
-
-
-def _private(folder: Path) -> Path:
-    """Return the folder if nobody else can have put anything into it, else a new one.
-
-    What is read from it runs, and where all users may write its name could be taken.
-    """
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        state = folder.lstat()
-        ours = not hasattr(os, "getuid") or state.st_uid == os.getuid()
-        if stat.S_ISDIR(state.st_mode) and ours and not state.st_mode & 0o077:
-            return folder
-    return Path(tempfile.mkdtemp(prefix="ukctrl-"))
-
-
-def source_hash(marker: bytes = b"") -> str:
-    """Return a digest of the contents of all our files, or of those that have a marker."""
-    digest = hashlib.sha256()
-    for source in _sources():
-        if marker in source:
-            digest.update(source)
-    return digest.hexdigest()
-
-
-@functools.cache
-def _sources() -> tuple[bytes, ...]:
-    return tuple(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
+    kinds = laid_out(arguments, words)
+    if config.DISABLE_JIT or not is_tried:
+        return 0, 0
+    if (kernel, kinds) not in _ADDRESSES:
+        with _COMPILING:
+            _ADDRESSES[kernel, kinds] = kernel.call_addresses(arguments)
+    return _ADDRESSES[kernel, kinds]

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, deferred
 from ukctrl.robot.twist_kernels import (
     Quaternion,
     Twist,
@@ -101,24 +101,31 @@ def integrate(blocks: Indices, q: Vector, dv: Vector, out: Vector) -> None:
                 out[iq + i] = q[iq + i] + dv[iv + i]
         elif kind == CIRCLE:
             write_angle(q[iq], q[iq + 1], dv[iv], iq, out)
-        elif kind == PLANAR:
-            x, y, _ = moved_along(twist(kind, iv, dv))
-            c, s = q[iq + 2], q[iq + 3]
-            out[iq], out[iq + 1] = c * x - s * y + q[iq], s * x + c * y + q[iq + 1]
-            write_angle(c, s, dv[iv + 2], iq + 2, out)
         else:
-            at = iq + 3 if kind == FREE else iq
-            step, before = twist(kind, iv, dv), quaternion(at, q)
-            if kind == FREE:
-                moved = turned(before, moved_along(step))
-                for i in range(3):
-                    out[iq + i] = moved[i] + q[iq + i]
-            x, y, z, w = product(before, turn_by(step[1]))
-            scale = (3.0 - (x * x + y * y + z * z + w * w)) / 2.0  # keeps them unit
-            if kind == FREE and x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
-                scale = -scale
-            out[at], out[at + 1], out[at + 2] = x * scale, y * scale, z * scale
-            out[at + 3] = w * scale
+            integrate_group(kind, iq, iv, q, dv, out)
+
+
+@deferred
+def integrate_group(kind: int, iq: int, iv: int, q: Vector, dv: Vector, out: Vector) -> None:
+    """Do what `integrate` does for a planar, spherical or free block."""
+    if kind == PLANAR:
+        x, y, _ = moved_along(twist(kind, iv, dv))
+        c, s = q[iq + 2], q[iq + 3]
+        out[iq], out[iq + 1] = c * x - s * y + q[iq], s * x + c * y + q[iq + 1]
+        write_angle(c, s, dv[iv + 2], iq + 2, out)
+        return
+    at = iq + 3 if kind == FREE else iq
+    step, before = twist(kind, iv, dv), quaternion(at, q)
+    if kind == FREE:
+        moved = turned(before, moved_along(step))
+        for i in range(3):
+            out[iq + i] = moved[i] + q[iq + i]
+    x, y, z, w = product(before, turn_by(step[1]))
+    scale = (3.0 - (x * x + y * y + z * z + w * w)) / 2.0  # keeps them unit
+    if kind == FREE and x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
+        scale = -scale
+    out[at], out[at + 1], out[at + 2] = x * scale, y * scale, z * scale
+    out[at + 3] = w * scale
 
 
 @compiled
@@ -131,20 +138,27 @@ def difference(blocks: Indices, q0: Vector, q1: Vector, out: Vector) -> None:
                 out[iv + i] = q1[iq + i] - q0[iq + i]
         elif kind == CIRCLE:
             out[iv] = angle_between(q0[iq], q0[iq + 1], q1[iq], q1[iq + 1])
-        elif kind == PLANAR:
-            c, s = q0[iq + 2], q0[iq + 3]
-            x, y = q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1]
-            turn = (0.0, 0.0, angle_between(c, s, q1[iq + 2], q1[iq + 3]))
-            place = (c * x + s * y, c * y - s * x, 0.0)
-            write_twist(kind, iv, (linear_step(place, turn), turn), out)
         else:
-            at = iq + 3 if kind == FREE else iq
-            before, place = quaternion(at, q0), (0.0, 0.0, 0.0)
-            turn = turn_from(before, quaternion(at, q1))
-            if kind == FREE:
-                way = (q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1], q1[iq + 2] - q0[iq + 2])
-                place = linear_step(turned(conjugate(before), way), turn)
-            write_twist(kind, iv, (place, turn), out)
+            difference_in_group(kind, iq, iv, q0, q1, out)
+
+
+@deferred
+def difference_in_group(kind: int, iq: int, iv: int, q0: Vector, q1: Vector, out: Vector) -> None:
+    """Do what `difference` does for a planar, spherical or free block."""
+    if kind == PLANAR:
+        c, s = q0[iq + 2], q0[iq + 3]
+        x, y = q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1]
+        turn = (0.0, 0.0, angle_between(c, s, q1[iq + 2], q1[iq + 3]))
+        place = (c * x + s * y, c * y - s * x, 0.0)
+        write_twist(kind, iv, (linear_step(place, turn), turn), out)
+        return
+    at = iq + 3 if kind == FREE else iq
+    before, place = quaternion(at, q0), (0.0, 0.0, 0.0)
+    turn = turn_from(before, quaternion(at, q1))
+    if kind == FREE:
+        way = (q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1], q1[iq + 2] - q0[iq + 2])
+        place = linear_step(turned(conjugate(before), way), turn)
+    write_twist(kind, iv, (place, turn), out)
 
 
 @compiled
@@ -157,20 +171,29 @@ def coordinate_rate(blocks: Indices, q: Vector, v: Vector, out: Vector) -> None:
                 out[iq + i] = v[iv + i]
         elif kind == CIRCLE:
             out[iq], out[iq + 1] = -q[iq + 1] * v[iv], q[iq] * v[iv]
-        elif kind == PLANAR:
-            c, s, w = q[iq + 2], q[iq + 3], v[iv + 2]
-            out[iq], out[iq + 1] = c * v[iv] - s * v[iv + 1], s * v[iv] + c * v[iv + 1]
-            out[iq + 2], out[iq + 3] = -s * w, c * w
         else:
-            at = iq + 3 if kind == FREE else iq
-            (linear, w), here = twist(kind, iv, v), quaternion(at, q)
-            if kind == FREE:
-                moved = turned(here, linear)
-                for i in range(3):
-                    out[iq + i] = moved[i]
-            rate = product(here, (0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 0.0))
-            for i in range(4):
-                out[at + i] = rate[i]
+            coordinate_rate_of_group(kind, iq, iv, q, v, out)
+
+
+@deferred
+def coordinate_rate_of_group(
+    kind: int, iq: int, iv: int, q: Vector, v: Vector, out: Vector
+) -> None:
+    """Do what `coordinate_rate` does for a planar, spherical or free block."""
+    if kind == PLANAR:
+        c, s, w = q[iq + 2], q[iq + 3], v[iv + 2]
+        out[iq], out[iq + 1] = c * v[iv] - s * v[iv + 1], s * v[iv] + c * v[iv + 1]
+        out[iq + 2], out[iq + 3] = -s * w, c * w
+        return
+    at = iq + 3 if kind == FREE else iq
+    (linear, w), here = twist(kind, iv, v), quaternion(at, q)
+    if kind == FREE:
+        moved = turned(here, linear)
+        for i in range(3):
+            out[iq + i] = moved[i]
+    rate = product(here, (0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 0.0))
+    for i in range(4):
+        out[at + i] = rate[i]
 
 
 @compiled

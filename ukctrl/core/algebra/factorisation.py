@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled, inlined
+from ukctrl.core.compiled import allocating, compiled, deferred, inlined
 from ukctrl.core.extremes import EQUAL_RTOL
 
 SEVERAL = 8
@@ -140,7 +140,7 @@ def cholesky(M: Matrix, L: Matrix) -> int:
     return 0
 
 
-@allocating
+@deferred
 def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
     """Do what `cholesky` does, along the rows of memory, four of them at a time.
 

@@ -33,7 +33,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.products import column_lengths, times, weighted_columns, write_gram
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, deferred
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 
 Hold = Literal["held", "weak", "lost"]
@@ -135,7 +135,7 @@ def row_grip(H: Matrix, length: Lengths, i: int) -> float:
     return float(np.sqrt(total))
 
 
-@compiled
+@deferred
 def drop_lost(H: Matrix, length: Lengths, rtol: float) -> None:
     """Set the rows of ``H`` to zero whose grip is not above ``rtol``: they are rounding."""
     for i in range(H.shape[0]):

@@ -43,7 +43,7 @@ from ukctrl.core.algebra.products import (
 )
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, deferred
 
 UNSURE, LOST = -2, -3
 """Says that an answer must be found with care; or that rows have lost the motors' grip."""
@@ -130,7 +130,7 @@ def input_on(desk: Desk, demand: Demand, u: Vector, miss: Vector) -> int:
     return code
 
 
-@compiled
+@deferred
 def pivoted_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> int:
     """Do what `clear_input` does for any rows, by orthonormal ones; return as `input_on` does."""
     H, rows, root, each, order = desk.H, desk.rows, desk.root, desk.each, desk.order
@@ -157,7 +157,7 @@ def pivoted_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> int:
     return rank if sure else UNSURE - rank
 
 
-@allocating
+@deferred
 def held_or_unsure(rank: int, desk: Desk, demand: Demand) -> int:
     """Return the rank where grip holds the same rows, else `UNSURE`."""
     A, _, _, G, L, motors, _, _, rtol = demand

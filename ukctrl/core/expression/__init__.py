@@ -4,6 +4,6 @@ Files hold formulas such as ``"30*deg"`` or ``"q1 + q2 + q3"``. In order: they a
 whitelist (``syntax``; ``suggest`` says what was meant), never by ``eval`` or ``sympify``; evaluated
 at once when they are constant (``units``); else turned into sympy expressions (``symbolic``). One
 compiled loop (``machine``) runs the tables of operations (``formula``) that are made of them
-(``codegen``) and kept on disk (``kept``), when constraint rows (``rows``) and equations of motion
-(``lagrange``) have differentiated them. sympy is imported only for what is not kept.
+(``codegen``) and stored on disk (``formula_cache``), when constraint rows (``rows``) and equations
+of motion (``lagrange``) have differentiated them. sympy is imported only for what is not stored.
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ukctrl.core.errors import ExpressionError, ShapeError, quoted
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import Formula
-from ukctrl.core.expression.kept import kept
+from ukctrl.core.expression.formula_cache import cached_formula
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.expression.syntax import fault
 
@@ -126,7 +126,7 @@ def _derive(
 
     told = ("rows", texts, form, words, rates)
     # with parameters of a plant, each sample of a study would leave a file
-    formula = evaluate() if words.constants else kept(told, evaluate)
+    formula = evaluate() if words.constants else cached_formula(told, evaluate)
     return DerivedRows(form, texts, words, rates, formula)
 
 

@@ -20,14 +20,14 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled, config
+from ukctrl.core.compiled import also_for_python, compiled, config
 from ukctrl.core.program.call import Call
 
 ENTRANCE, BLOCK, ANSWER = range(3)
 """Columns of a table's lines: two addresses, and what the kernel returned last. The first line has
 the address of `_come_back`, the number of the table, and whether all must stop."""
 NO_KERNEL = 0
-"""Instead of an entrance: the step is a function of Python."""
+"""Instead of an entrance: the step is a function of Python, or a kernel that Python calls."""
 FAULT, STOP = -1, -2
 """What Python answers where it cannot help: the state is to blame, or the run must end."""
 LINES = 2**32
@@ -81,7 +81,7 @@ def _run_in_python(lines: Indices) -> int:
     return 0
 
 
-run: Callable[[Indices], int] = _run_in_python if config.DISABLE_JIT else compiled(_run)
+run: Callable[[Indices], int] = _run_in_python if config.DISABLE_JIT else also_for_python(_run)
 
 
 @compiled
@@ -174,7 +174,12 @@ class Steps:
     def help_with(self, line: int) -> int:
         """Do what a kernel could not, or keep the error; return 0, `FAULT` or `STOP`."""
         try:
-            self._help_with(self.every[line - 1], int(self.lines[line, ANSWER]))
+            step = self.every[line - 1]
+            if isinstance(step, Call) and step.entrance == NO_KERNEL and not config.DISABLE_JIT:
+                self.lines[line, ANSWER] = code = step.in_python()
+                if code >= 0:
+                    return 0
+            self._help_with(step, int(self.lines[line, ANSWER]))
         except Exception as fault:  # machine code could not pass it on
             self.fault = self.fault or fault
             return FAULT

@@ -11,7 +11,7 @@ from pydantic import model_validator
 from ukctrl.core.errors import ExpressionError, InputError
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import Formula as Compiled
-from ukctrl.core.expression.kept import kept
+from ukctrl.core.expression.formula_cache import cached_formula
 from ukctrl.core.expression.symbolic import check, parse
 from ukctrl.core.fields import Formula, Listed, spec
 from ukctrl.mechanics.reference.reference import Path, Smooth
@@ -77,7 +77,7 @@ class Expression(Smooth):
 
 @functools.lru_cache(maxsize=128)  # a study compiles the same path for every run
 def _compiled(texts: tuple[str, ...], order: int) -> Path:
-    return kept(("path", texts, order), lambda: _derived(texts, order))
+    return cached_formula(("path", texts, order), lambda: _derived(texts, order))
 
 
 def _derived(texts: tuple[str, ...], order: int) -> Compiled:

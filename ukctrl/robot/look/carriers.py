@@ -13,7 +13,7 @@ from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import DomainError, Formula
-from ukctrl.core.expression.kept import kept
+from ukctrl.core.expression.formula_cache import cached_formula
 from ukctrl.core.expression.symbolic import Vocabulary, parse
 from ukctrl.robot.look import rotations
 from ukctrl.robot.look.parts import Look, Poses
@@ -93,7 +93,7 @@ class Numbers:
                 formulas.setdefault(text, []).append(k)
         self._texts, self._where = tuple(formulas), list(formulas.values())
         of = "picture", self._texts, words
-        self._formula = kept(of, self._derived) if formulas else None
+        self._formula = cached_formula(of, self._derived) if formulas else None
 
     def _derived(self) -> Formula:
         exprs = [parse(text, self._words) for text in self._texts]

@@ -13,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from ukctrl.core.compiled import source_hash
+from ukctrl.core.cache_folder import source_hash
 from ukctrl.core.files import catalog
 from ukctrl.simulation.loop.provenance import origin, versions_of
 

@@ -10,9 +10,9 @@ import pytest
 
 from ukctrl.core.compiled import config
 from ukctrl.core.errors import ExpressionError
-from ukctrl.core.expression import kept as keeping
+from ukctrl.core.expression import formula_cache
 from ukctrl.core.expression.formula import Formula
-from ukctrl.core.expression.kept import kept
+from ukctrl.core.expression.formula_cache import cached_formula
 
 DERIVE = """
 import sys
@@ -62,31 +62,31 @@ def test_another_process_computes_the_same_without_sympy(tmp_path):
 
 def test_a_formula_is_derived_once_for_all_that_it_follows_from(folder):
     calls = []
-    first, again = (kept(("path", ("t",), 2), derivation(calls)) for _ in range(2))
+    first, again = (cached_formula(("path", ("t",), 2), derivation(calls)) for _ in range(2))
     assert len(calls) == 1
     assert (again.parameters, again.lines) == (first.parameters, first.lines)
     assert (again.label, again.time, again.parts) == (first.label, first.time, first.parts)
-    kept(("path", ("t",), 3), derivation(calls))
+    cached_formula(("path", ("t",), 3), derivation(calls))
     assert len(calls) == 2
 
 
 def test_other_sources_derive_anew(folder, monkeypatch):
     calls = []
-    kept("text", derivation(calls))
-    monkeypatch.setattr(keeping, "_deriving", lambda: "another version")
-    kept("text", derivation(calls))
+    cached_formula("text", derivation(calls))
+    monkeypatch.setattr(formula_cache, "_deriving", lambda: "another version")
+    cached_formula("text", derivation(calls))
     assert len(calls) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b'{"parameters": ["p0"', b"\xff\xfe"])
 def test_a_damaged_file_is_derived_anew(folder, content):
     calls = []
-    kept("text", derivation(calls))
+    cached_formula("text", derivation(calls))
     [file] = files(folder)
     file.write_bytes(content)
-    kept("text", derivation(calls))
+    cached_formula("text", derivation(calls))
     assert len(calls) == 2
-    kept("text", derivation(calls))  # and is whole again
+    cached_formula("text", derivation(calls))  # and is whole again
     assert len(calls) == 2
 
 
@@ -96,24 +96,24 @@ def test_what_a_derivation_raises_is_raised_each_time(folder):
 
     for _ in range(2):
         with pytest.raises(ExpressionError, match="no"):
-            kept("text", refuse)
+            cached_formula("text", refuse)
     assert files(folder) == []
 
 
 def test_many_make_room(folder, monkeypatch):
-    monkeypatch.setattr(keeping, "MOST", 3)
+    monkeypatch.setattr(formula_cache, "MOST", 3)
     for number in range(7):
-        kept(number, derivation([]))
+        cached_formula(number, derivation([]))
         assert 1 <= len(files(folder)) <= 3
     calls = []
-    kept(6, derivation(calls))
+    cached_formula(6, derivation(calls))
     assert calls == []
 
 
-def test_a_folder_that_takes_nothing_is_no_error(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "file"))
+def test_formulas_are_derived_each_time_where_nothing_can_be_stored(monkeypatch):
+    monkeypatch.setattr(formula_cache, "writable_folder", lambda chosen: None)
+    monkeypatch.setattr(formula_cache, "readable_folders", lambda chosen: ())
     calls = []
     for _ in range(2):
-        assert kept("text", derivation(calls)).label == "some text"
+        assert cached_formula("text", derivation(calls)).label == "some text"
     assert len(calls) == 2

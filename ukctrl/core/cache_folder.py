@@ -1,0 +1,151 @@
+"""Cache folder: where machine code and derived formulas are stored between processes.
+
+Stored files are valid for the contents of our sources alone, whose digest names the folder. They
+are read wherever they are found, and written to the first place that can be written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SHIPPED = PACKAGE / "_machine_code.zip"
+"""What a wheel for one platform brings along: machine code and formulas of the catalogue."""
+MANIFEST = "manifest.json"
+"""In it: the sources that its files are of, and what they were made with."""
+
+
+def folder_name() -> str:
+    """Return the name of the folder: files of other sources lie in other folders."""
+    return f"ukctrl-{source_hash(b'core.compiled')[:16]}"
+
+
+@functools.cache
+def readable_folders(chosen: str) -> tuple[Path, ...]:
+    """Return where stored files may lie: in the folder that the user chose, beside the sources and
+    in the user's cache; where none of these can be written to, in the temporary folder.
+
+    Args:
+        chosen: ``NUMBA_CACHE_DIR``, or empty.
+    """
+    return tuple(parent / folder_name() for parent in _parents(chosen))
+
+
+@functools.cache
+def writable_folder(chosen: str) -> Path | None:
+    """Return the first of `readable_folders` that can be written to, or None."""
+    return next((place for place in readable_folders(chosen) if _takes_files(place.parent)), None)
+
+
+def _parents(chosen: str) -> Iterator[Path]:
+    usual = [PACKAGE / "__pycache__"]
+    if chosen:
+        usual.insert(0, Path(chosen))
+    with contextlib.suppress(RuntimeError):  # no HOME, and no entry in the password file
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        usual += [home / "ukctrl"] if home.is_absolute() else []
+    yield from usual
+    if not any(map(_takes_files, usual)):
+        private = _private_temporary()
+        if private is not None:
+            yield private
+
+
+def _takes_files(parent: Path) -> bool:
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=parent):
+            return True
+    except OSError:
+        return False
+
+
+def _private_temporary() -> Path | None:
+    """Return a temporary folder that nobody else can have put anything into, or None.
+
+    What is read from it runs, and where all users may write its name could be taken.
+    """
+    parent = temporary_folder()
+    if parent is None:
+        return None
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = parent / f"ukctrl-{user}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        state = folder.lstat()
+        ours = not hasattr(os, "getuid") or state.st_uid == os.getuid()
+        if stat.S_ISDIR(state.st_mode) and ours and not state.st_mode & 0o077:
+            return folder
+    try:
+        return Path(tempfile.mkdtemp(prefix="ukctrl-", dir=parent))
+    except OSError:
+        return None
+
+
+def temporary_folder() -> Path | None:
+    """Return the system's temporary folder, or None where Python could offer only the working
+    folder, in which nothing must be left.
+    """
+    with contextlib.suppress(OSError):
+        folder = Path(tempfile.gettempdir())
+        return None if folder == Path.cwd() else folder
+    return None
+
+
+def source_hash(marker: bytes = b"") -> str:
+    """Return a digest of the contents of all our files, or of those that contain a marker."""
+    digest = hashlib.sha256()
+    for source in _sources():
+        if marker in source:
+            digest.update(source)
+    return digest.hexdigest()
+
+
+@functools.cache
+def _sources() -> tuple[bytes, ...]:
+    return tuple(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
+
+
+@functools.cache
+def _shipped() -> zipfile.ZipFile | None:
+    """Return what a wheel brought along for these sources; a checkout has nothing."""
+    with contextlib.suppress(OSError, zipfile.BadZipFile, KeyError, ValueError):
+        archive = zipfile.ZipFile(SHIPPED)
+        if json.loads(archive.read(MANIFEST))["folder"] == folder_name():
+            return archive
+    return None
+
+
+def shipped_manifest() -> dict[str, str]:
+    """Return what the shipped files were made with; nothing where there are none."""
+    archive = _shipped()
+    return dict(json.loads(archive.read(MANIFEST))) if archive is not None else {}
+
+
+def shipped_file(name: str) -> bytes | None:
+    """Return a stored file that the wheel brought along, or None."""
+    archive = _shipped()
+    if archive is None:
+        return None
+    try:
+        return archive.read(name)
+    except KeyError:
+        return None
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a stored file so that no other process ever reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(dir=path.parent)
+    with open(handle, "wb") as file:
+        file.write(content)
+    os.replace(unfinished, path)

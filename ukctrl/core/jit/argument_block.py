@@ -1,0 +1,156 @@
+"""Argument block: what a kernel is called with, as words of memory that machine code takes apart.
+
+Numba calls a function of fixed argument types. Here every call has one type: the address of a
+block, which holds the address of the kernel and then its arguments, an array as its address and
+shape, a number as itself. What takes a block apart, an entrance, is compiled once for the types of
+its arguments, whatever the kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import ccallback
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from ukctrl.core.jit.machine_code import MachineCode
+
+BaseTuple: Any = types.BaseTuple
+tuple_of: Any = types.Tuple
+arrays: Any = arrayobj  # of all three, type checkers know nothing
+OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
+"""How Numba compiles: no Python, no check of indices, and what is no number is no error."""
+NUMBERS = {"f": types.float64, "i": types.int64, "b": types.boolean}
+"""What an array may hold, by NumPy's letter."""
+ENTRANCE = (types.int64,), types.int64
+"""What an entrance takes and returns."""
+RAISED = -(2**62)
+"""What an entrance returns of a kernel that raised: kernels must not."""
+RETURNS = types.none, types.boolean, types.int64
+"""What a kernel in a table may return: below zero, or False, is for whoever runs the table."""
+
+
+def type_of(value: Any) -> Any:
+    """Return the type by which Numba knows an argument."""
+    if isinstance(value, tuple):
+        kinds = [type_of(part) for part in value]
+        return BaseTuple.from_types(kinds, None if type(value) is tuple else type(value))
+    if isinstance(value, np.ndarray):
+        return types.Array(NUMBERS[value.dtype.kind], value.ndim, "C")
+    if isinstance(value, bool | np.bool_):
+        return types.boolean
+    return types.float64 if isinstance(value, float) else types.int64
+
+
+def arguments_at(kinds: Sequence[Any]) -> Any:
+    """Return a compiled function from the address of arguments, as `laid_out`, to their tuple."""
+
+    @intrinsic
+    def take(typing: Any, block: Any) -> Any:
+        signature = tuple_of(kinds)(types.int64)
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            word = context.get_value_type(types.int64)
+            words = _Words(context, builder, builder.inttoptr(values[0], word.as_pointer()))
+            return words.value(signature.return_type)
+
+        return signature, generate
+
+    return take
+
+
+_ENTRANCES: dict[str, Any] = {}
+"""By what they return and take apart: entrances, which different kernels share."""
+
+
+def entrance(returning: Any, kinds: tuple[Any, ...]) -> Any:
+    """Return what takes a block of such arguments apart, and calls the kernel in it.
+
+    It returns what the kernel does: 0 for nothing, 0 and -1 for True and False, the bits of a
+    float; `RAISED` where the kernel raised.
+    """
+    text = f"{returning} {kinds}"
+    if text not in _ENTRANCES:
+        name = f"enter_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        known = {"enter": _calling(returning, kinds), "__name__": __name__}
+        exec(compile(f"def {name}(block):\n    return enter(block)\n", __file__, "exec"), known)
+        function: Any = ccallback.CFunc(known[name], ENTRANCE, {}, OPTIONS)
+        function._cache = MachineCode(known[name])
+        try:
+            function.compile()
+        finally:
+            function._cache.release()
+        _ENTRANCES[text] = function
+    return _ENTRANCES[text]
+
+
+def _calling(returning: Any, kinds: Sequence[Any]) -> Any:
+    """Return a compiled function that calls the kernel in a block, with the arguments there."""
+
+    @intrinsic
+    def enter(typing: Any, block: Any) -> Any:
+        signature = types.int64(types.int64)
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            convention, word = context.call_conv, context.get_value_type(types.int64)
+            words = _Words(context, builder, builder.inttoptr(values[0], word.as_pointer()))
+            kind = convention.get_function_type(returning, kinds)
+            kernel = builder.inttoptr(words.next(), kind.as_pointer())
+            arguments = [words.value(one) for one in kinds]
+            status, answer = convention.call_function(builder, kernel, returning, kinds, arguments)
+            if isinstance(returning, types.NoneType):
+                code = word(0)
+            elif isinstance(returning, types.Boolean):  # True is 0, and False is -1
+                code = builder.sub(builder.zext(answer, word), word(1))
+            elif isinstance(returning, types.Float):
+                code = builder.bitcast(answer, word)
+            else:
+                code = context.cast(builder, answer, returning, types.int64)
+            return builder.select(status.is_error, word(RAISED), code)
+
+        return signature, generate
+
+    return enter
+
+
+class _Words:
+    """The words of a block, one after the other, as a compiled function reads them."""
+
+    def __init__(self, context: Any, builder: Any, place: Any) -> None:
+        self._context, self._builder, self._place, self._at = context, builder, place, 0
+
+    def next(self) -> Any:
+        """Return the next word."""
+        at = self._context.get_constant(types.intp, self._at)
+        self._at += 1
+        return self._builder.load(self._builder.gep(self._place, [at]))
+
+    def value(self, kind: Any) -> Any:
+        """Return an argument of a type."""
+        context, builder = self._context, self._builder
+        if isinstance(kind, BaseTuple):
+            return context.make_tuple(builder, kind, [self.value(part) for part in kind])
+        if isinstance(kind, types.Array):
+            return self._array(kind)
+        word = self.next()
+        if kind == types.boolean:
+            return builder.icmp_signed("!=", word, word.type(0))
+        return word if kind == types.int64 else builder.bitcast(word, context.get_value_type(kind))
+
+    def _array(self, kind: Any) -> Any:
+        context, builder = self._context, self._builder
+        size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        array = arrays.make_array(kind)(context, builder)
+        data = builder.inttoptr(self.next(), array.data.type)
+        shape = [self.next() for _ in range(kind.ndim)]
+        itemsize = context.get_constant(types.intp, size)
+        strides = [itemsize]
+        for length in shape[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], length))
+        arrays.populate_array(array, data, shape, strides[: kind.ndim], itemsize, meminfo=None)
+        return array._getvalue()

@@ -1,0 +1,472 @@
+"""Kernels: compiled functions that stand beside each other, and not inside of each other.
+
+Numba copies what a function calls into the function's own module, where LLVM optimises it and emits
+its machine code again, caller by caller; and it makes two wrappers of every function, by which
+Python and C may call it. Kernels need neither:
+
+- Machine code finds a kernel by its symbol, as it finds the functions of any library. Short ones
+  are still copied, since LLVM may make them part of what calls them; a kernel that is only ever
+  copied has no machine code of its own.
+- A *deferred* kernel is not even compiled before it is first called: its callers read its address
+  from a cell, which is filled in then.
+- Python calls a kernel through an argument block (`ukctrl.core.jit.argument_block`) until it has
+  called it so often that an entry of its own is worth compiling.
+
+All of this stands on Numba's private classes, as those of `TRIED` are. With another version
+`ukctrl.core.compiled` falls back to Numba's own decorator.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import ctypes
+import importlib
+import threading
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, final
+
+import llvmlite.binding
+from llvmlite import ir
+from llvmlite.binding import parse_bitcode
+from numba import types
+from numba.core import codegen, registry
+from numba.core import typing as numba_typing
+from numba.core.caching import NullCache
+
+from ukctrl.core.jit.argument_block import RETURNS, entrance, type_of
+from ukctrl.core.jit.block_layout import laid_out
+from ukctrl.core.jit.machine_code import MachineCode
+
+TRIED = ("0.68.",)
+"""Beginnings of the versions of Numba whose private classes are as this file takes them."""
+Dispatcher: Any = registry.CPUDispatcher
+Library: Any = codegen.JITCodeLibrary
+typing: Any = numba_typing
+CODEGEN: Any = registry.cpu_target.target_context.codegen()
+ENGINE: Any = CODEGEN._engine
+SHORT = 150
+"""So many lines of LLVM's language it may copy: three times what it does for speed."""
+OFTEN = 100
+"""A kernel that Python has called so often gets an entry: 0.1 s of compiling for 5 µs a call."""
+STORED = "kernel"
+"""How what is stored of a library differs from what Numba stores."""
+KERNELS: dict[str, Kernel] = {}
+"""By module and name."""
+DECLARED = {"None": types.none, "bool": types.boolean, "int": types.int64, "float": types.float64}
+"""What a deferred kernel may be annotated to return."""
+
+
+@final
+class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numba's classes
+    """A compiled function, for machine code to call, and for Python.
+
+    Args:
+        function: What is compiled.
+        options: How, as Numba's decorators take it.
+        for_python: Whether it is its own entry: no other kernel calls it.
+        deferred: Whether it is compiled when machine code first calls it.
+    """
+
+    _cache: Any
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        for_python: bool = False,
+        deferred: bool = False,
+    ) -> None:
+        every = {**options, "no_cpython_wrapper": not for_python, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=every)
+        self._options, self._for_python, self._deferred = options, for_python, deferred
+        self._entry: Kernel | None = None
+        self._calls = 0
+        self.is_often_called = False
+        if deferred and self._declared() is None:
+            raise TypeError(f"{function.__qualname__} must be annotated: None, bool, int or float.")
+        self._cells: dict[Any, Cell] = {}
+        self._entrances: dict[Any, tuple[Any, int, Any]] = {}
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        KERNELS.setdefault(self.name, self)
+
+    def add_overload(self, compiled: Any) -> None:
+        """Register machine code."""
+        arguments = tuple(compiled.signature.args)
+        library = compiled.library
+        library.needed = Needed(self.name, arguments, compiled.fndesc.llvm_func_name)
+        library._reload_init.update(compiled.reload_init)  # which loaded machine code forgets
+        if self._for_python:
+            super().add_overload(compiled)
+        else:  # Python must not find what has no wrapper
+            self.overloads[arguments] = compiled
+
+    def compile(self, arguments: Any) -> Any:
+        """Compile for arguments of such types, or load the machine code."""
+        if isinstance(self._cache, NullCache):  # for few functions it is ever asked
+            self._cache = MachineCode(self.py_func)
+        try:
+            return super().compile(arguments)
+        finally:
+            self._cache.release()
+
+    def address(self, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+        """Return where its machine code for such arguments lies, and the type that it returns."""
+        self.compile(arguments)
+        compiled = self.overloads[arguments]
+        was_emitted = compiled.library.is_emitted
+        address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        if not was_emitted:  # it was stored as what is only copied
+            self._cache.save_overload(compiled.signature, compiled)
+        return int(address), compiled.signature.return_type
+
+    def call_addresses(self, arguments: Sequence[Any]) -> tuple[int, int]:
+        """Return where the entrance for such arguments lies, and where the machine code."""
+        kinds = tuple(type_of(value) for value in arguments)
+        address, returned = self.address(kinds)
+        if returned not in RETURNS:
+            raise TypeError(f"kernel '{self.name}' must return nothing, a truth or a number.")
+        return int(entrance(returned, kinds).address), address
+
+    # How machine code calls it
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return by which types machine code may call it; only a deferred one is not compiled."""
+        if not self._deferred:
+            return super().get_call_template(args, kws)
+        signature, args = self._compiler.fold_argument_types(args, kws)
+        args, name = tuple(map(types.unliteral, args)), self.py_func.__name__
+        returned = self._declared()
+        template = typing.make_concrete_template(f"Deferred({name})", name, [returned(*args)])
+        return template, signature, args, {}
+
+    def get_overload(self, arguments: Any) -> Any:
+        """Return what stands for the kernel where machine code calls it."""
+        if not self._deferred:
+            return super().get_overload(arguments)
+        cell = self.cell(tuple(arguments))
+        if not cell.is_known:
+            cell.is_known = True
+            self.targetctx._defns[cell].append(cell.generate, tuple(arguments))
+        return cell
+
+    def _declared(self) -> Any:
+        returned = self.py_func.__annotations__.get("return", "")
+        return DECLARED.get(getattr(returned, "__name__", str(returned)))
+
+    def cell(self, arguments: tuple[Any, ...]) -> Cell:
+        """Return where machine code reads the address of a deferred kernel."""
+        if arguments not in self._cells:
+            self._cells[arguments] = Cell(self, arguments)
+        return self._cells[arguments]
+
+    # How Python calls it
+
+    def enter(self, arguments: tuple[Any, ...]) -> Any:
+        """Return what Python calls with arguments of such types, which it finds from now on."""
+        if self._for_python:
+            return self.compile(arguments)
+        if self._entry is None:
+            self._entry = Kernel(self._calling(), self._options, for_python=True)
+        call = self._entry.compile(arguments)
+        self._insert([kind._code for kind in arguments], call, False)
+        return call
+
+    def _calling(self) -> Any:
+        """Return a function of Python that calls the kernel."""
+        function = self.py_func
+        code = function.__code__
+        names = ", ".join(code.co_varnames[: code.co_argcount])
+        name = f"enter_{function.__name__}_{code.co_firstlineno}"
+        known = {"kernel": self, "__name__": function.__module__}
+        source = f"def {name}({names}):\n    return kernel({names})\n"
+        exec(compile(source, code.co_filename, "exec"), known)
+        return known[name]
+
+    def _compile_for_args(self, *arguments: Any) -> Any:
+        """Return what Python calls with arguments that it has no entry for."""
+        if self._for_python:
+            return super()._compile_for_args(*arguments)
+        self._compilation_chain_init_hook()
+        self._calls += 1
+        is_whole = len(arguments) == self.py_func.__code__.co_argcount
+        if is_whole and self._calls < OFTEN and not self.is_often_called:
+            with contextlib.suppress(TypeError):  # what no block can hold
+                words = [0]
+                kinds = laid_out(arguments, words)
+                if kinds not in self._entrances:
+                    self._entrances[kinds] = self._entrance(tuple(map(type_of, arguments)))
+                enter, words[0], returned = self._entrances[kinds]
+                if enter is not None:
+                    return _Entered(enter, words, returned)
+        return self.enter(tuple(self.typeof_pyval(value) for value in arguments))
+
+    def _entrance(self, arguments: tuple[Any, ...]) -> tuple[Any, int, Any]:
+        """Return what calls the kernel with a block, its address, and the type that it returns."""
+        address, returned = self.address(arguments)
+        if returned not in RETURNS and returned != types.float64:
+            return None, 0, returned
+        return _FROM_PYTHON(entrance(returned, arguments).address), address, returned
+
+    def __reduce__(self) -> Any:
+        return kernel_of, (self.name,)
+
+
+def kernel_of(name: str) -> Kernel:
+    """Return a kernel by its module and name."""
+    importlib.import_module(name.partition(":")[0])
+    return KERNELS[name]
+
+
+_FROM_PYTHON = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+class _Entered(NamedTuple):
+    """A call of a kernel by Python, with its arguments laid out."""
+
+    entrance: Callable[[int], int]
+    words: list[int]
+    returned: Any
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel; the arguments are only kept alive here."""
+        block = array("q", self.words)
+        code = self.entrance(block.buffer_info()[0])
+        if self.returned == types.none:
+            return None
+        if self.returned == types.boolean:
+            return code == 0
+        if self.returned == types.int64:
+            return code
+        return ctypes.c_double.from_buffer(ctypes.c_int64(code)).value
+
+
+class Needed(NamedTuple):
+    """Machine code that other machine code calls by its symbol, so that it is loaded before."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    symbol: str
+
+    def __call__(self) -> None:
+        """Load it; an error where it was compiled anew since: its symbol is another one then."""
+        kernel = kernel_of(self.name)
+        kernel.compile(self.arguments)
+        compiled = kernel.overloads[self.arguments]
+        if compiled.fndesc.llvm_func_name != self.symbol:
+            raise FileNotFoundError(f"what called {self.name} was compiled before it.")
+        compiled.library.emit()
+
+
+class NeededCell(NamedTuple):
+    """The cell of a deferred kernel, which machine code reads, so that it is there before."""
+
+    name: str
+    arguments: tuple[Any, ...]
+
+    def __call__(self) -> None:
+        """Have the linker know it."""
+        kernel_of(self.name).cell(self.arguments)
+
+
+@final
+class Cell:
+    """Where machine code reads the address of a deferred kernel: 0 until it is compiled."""
+
+    def __init__(self, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+        self._kernel, self._arguments = kernel, arguments
+        self.is_known = False
+        self._word = ctypes.c_int64(0)
+        self.symbol = f"ukctrl.cell.{kernel.name}.{arguments}"
+        address = ctypes.addressof(self._word)
+        _CELLS[address] = self
+        llvmlite.binding.add_symbol(self.symbol, address)
+
+    def fill(self) -> int:
+        """Compile the kernel; return its address, which callers find in the cell from now on."""
+        address, returned = self._kernel.address(self._arguments)
+        if returned != self._kernel._declared():
+            raise TypeError(f"kernel {self._kernel.name} returns {returned}, not as annotated.")
+        self._word.value = address
+        return address
+
+    def generate(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Write in LLVM's language: read the cell, have it filled where it is empty, and call."""
+        context.active_code_library._reload_init.add(NeededCell(self._kernel.name, self._arguments))
+        module, word = builder.module, ir.IntType(64)
+        cell = module.globals.get(self.symbol) or ir.GlobalVariable(module, word, self.symbol)
+        fill = module.globals.get(FILL) or ir.Function(module, ir.FunctionType(word, [word]), FILL)
+        address = builder.alloca(word)
+        builder.store(builder.load(cell), address)
+        is_empty = builder.icmp_unsigned("==", builder.load(address), word(0))
+        with builder.if_then(is_empty, likely=False):
+            builder.store(builder.call(fill, [builder.ptrtoint(cell, word)]), address)
+        returned, kinds = signature.return_type, signature.args
+        kind = context.call_conv.get_function_type(returned, kinds)
+        kernel = builder.inttoptr(builder.load(address), kind.as_pointer())
+        _, answer = context.call_conv.call_function(builder, kernel, returned, kinds, arguments)
+        return answer
+
+
+FILL = "ukctrl.fill"
+_CELLS: dict[int, Cell] = {}
+"""By the address of their word."""
+
+
+def _fill(address: int) -> int:
+    """Fill a cell for machine code, to which no error can be handed back."""
+    while True:
+        try:
+            return _CELLS[address].fill()
+        except KeyboardInterrupt:  # for Python, where machine code comes back to it
+            threading.Timer(0.05, _thread.interrupt_main).start()
+
+
+_fill_callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_fill)
+llvmlite.binding.add_symbol(FILL, ctypes.cast(_fill_callback, ctypes.c_void_p).value)
+
+
+class Beside(Library):  # type: ignore[misc]
+    """A function's machine code, which finds the kernels that it calls by their symbols."""
+
+    needed: Needed | None = None
+    is_emitted = False
+    _is_optimised = False
+    _bitcode = b""
+    _shared_module: Any
+
+    def add_linking_library(self, library: Any) -> None:
+        """Take in what the function calls, or have it loaded before."""
+        needed: Needed | None = getattr(library, "needed", None)
+        if needed is None or library.is_copied():
+            super().add_linking_library(library)
+        else:
+            library.emit()
+            self._reload_init.add(needed)
+
+    def is_copied(self) -> bool:
+        """Return whether LLVM may copy the function into what calls it."""
+        assert self.needed is not None
+        function = self._get_module_for_linking().get_function(self.needed.symbol)
+        return _is_inlined(function) or str(function).count("\n") < SHORT
+
+    def _optimize_functions(self, module: Any) -> None:
+        super()._optimize_functions(Definitions(module))
+
+    def _optimize_final_module(self) -> None:
+        """Optimise the function; what is always inlined is optimised as part of its callers."""
+        defined = (one for one in self._final_module.functions if not one.is_declaration)
+        if not any(_is_inlined(one) and one.linkage.name == "external" for one in defined):
+            super()._optimize_final_module()
+            self._is_optimised = True
+
+    def _finalize_final_module(self) -> None:
+        """Leave it at LLVM's language: many functions are only ever copied into others."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def emit(self) -> None:
+        """Have machine code, so that others may call it by its symbol."""
+        if self.is_emitted:
+            return
+        self.is_emitted = True
+        if self._bitcode:
+            self._final_module = parse_bitcode(self._bitcode)
+            assert self.needed is not None
+            self._final_module.get_function(self.needed.symbol).linkage = "external"
+        elif not self._is_optimised:
+            super()._optimize_final_module()
+        super()._finalize_final_module()
+        _set_pending_environments(self._final_module)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of a function, or 0 where there is none of this name."""
+        self._ensure_finalized()
+        if not self.is_emitted:
+            with contextlib.suppress(NameError):
+                self._module_in_hand().get_function(name)
+                self.emit()
+        return int(super().get_pointer_to_function(name))
+
+    def _module_in_hand(self) -> Any:
+        return self._get_module_for_linking() if self._bitcode else self._final_module
+
+    def serialize_using_object_code(self) -> Any:
+        """Return what is stored: LLVM's form for callers that copy it, and the machine code."""
+        self._ensure_finalized()
+        if self.needed is None or not self.is_copied():
+            self.emit()
+        bitcode = self._get_module_for_linking().as_bitcode()
+        if not self.is_emitted:
+            return self.name, STORED, (b"", bitcode, [])
+        symbols = (*self._final_module.functions, *self._final_module.global_variables)
+        defined = [one.name for one in symbols if not one.is_declaration]
+        return self.name, STORED, (self._get_compiled_object(), bitcode, defined)
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        """Load machine code; what callers may copy is read when there is one."""
+        name, kind, stored = state
+        if kind != STORED:
+            return super()._unserialize(codegen, state)
+        self = cls(codegen, name)
+        self.enable_object_caching()
+        machine_code, self._bitcode, symbols = stored
+        if machine_code:
+            self.is_emitted = True
+            self._set_compiled_object(machine_code)
+            super(Beside, self)._finalize_final_module()
+            ENGINE._defined_symbols.update(symbols)
+        else:
+            self._finalized = True
+        return self
+
+    def _get_module_for_linking(self) -> Any:
+        if self._bitcode and self._shared_module is None:
+            self._shared_module = parse_bitcode(self._bitcode)
+        return super()._get_module_for_linking()
+
+
+def _is_inlined(function: Any) -> bool:
+    return any(b"alwaysinline" in attributes for attributes in function.attributes)
+
+
+class Definitions:
+    """A module of LLVM without the functions that it only declares: nothing is in them."""
+
+    def __init__(self, module: Any) -> None:
+        vars(self)["module"] = module
+
+    @property
+    def functions(self) -> list[Any]:
+        """Those that have a body."""
+        return [function for function in self.module.functions if not function.is_declaration]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.module, name, value)
+
+
+_PENDING: dict[str, Any] = {}
+"""By their names in machine code that is not emitted: the environments of functions."""
+_set_env = CODEGEN.set_env
+
+
+def _set_environment(name: str, environment: Any) -> None:
+    if ENGINE.is_symbol_defined(name):
+        _set_env(name, environment)
+    else:
+        _PENDING[name] = environment
+
+
+def _set_pending_environments(module: Any) -> None:
+    for variable in module.global_variables:
+        if variable.name in _PENDING:
+            _set_env(variable.name, _PENDING[variable.name])
+
+
+CODEGEN.set_env = _set_environment
+CODEGEN._library_class = Beside
