@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -209,15 +210,18 @@ def check(folder: Path, say: Callable[[str], None]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Check, and say what was done."""
+    """Check, say what was done, and hand over what has passed."""
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(arguments[0] if arguments else place).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(place).resolve()
         try:
             check(folder, lambda line: print(f"release-check: {line}", flush=True))
         except Failed as why:
             print(f"release-check: {why}", file=sys.stderr)
             return 1
+        for kept in arguments[:1]:
+            Path(kept).mkdir(parents=True, exist_ok=True)
+            for archive in (*folder.glob("*.tar.gz"), *folder.glob("*.whl")):
+                shutil.copy(archive, kept)
     print("release-check: passed")
     return 0
 

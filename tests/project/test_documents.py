@@ -51,9 +51,16 @@ def places() -> set[str]:
 
 
 @functools.cache
+def scripts() -> list[Path]:
+    """Return the files of the library and of the tests."""
+    return [path for top in ("ukctrl", "tests") for path in (ROOT / top).rglob("*.py")]
+
+
+@functools.cache
 def code() -> str:
     """Return all Python of the library."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "ukctrl").rglob("*.py"))
+    files = [path for path in scripts() if path.is_relative_to(ROOT / "ukctrl")]
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
 
 
 @functools.cache
@@ -95,7 +102,7 @@ def unknown_definitions(page: Path) -> set[str]:
     """Return what a page says to be in a file that does not know it."""
     unknown = set()
     for names, place in IN_A_FILE.findall(sentences(page)):
-        files = [path for path in (ROOT / "ukctrl").rglob("*.py") if path.match(f"*/{place}")]
+        files = [path for path in scripts() if path.match(f"*/{place}")]
         texts = [path.read_text(encoding="utf-8") for path in files]
         for name in re.findall(r"`(\w+)`", names):
             word = re.compile(rf"\b{name}\b")
@@ -201,6 +208,54 @@ def test_what_documents_count_is_as_many_as_they_say(pattern):
 def _plain(page: Path) -> str:
     """Return a page as one line, without the comments that fill in its numbers."""
     return re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8")))
+
+
+REFERENCE = DOCS / "reference"
+LISTS = {
+    "allocation": "scenarios.md",
+    "constraint": "scenarios.md",
+    "controller": "scenarios.md",
+    "disturbance": "scenarios.md",
+    "effect": "effects.md",
+    "feedback": "scenarios.md",
+    "keep": "scenarios.md",
+    "metric": "results.md",
+    "null_space": "scenarios.md",
+    "observer": "sensing.md",
+    "orientation": "paths.md",
+    "reference": "paths.md",
+}
+"""For each sort of parts, the page that tells of every one."""
+TABLES = {
+    (
+        "constraint",
+        "scenarios.md",
+    ): r"^\| \[`(\w+)`\]\(#\w+\) \| [^|]+ \| (?:[\d]+|one a \w+)[^|]* \|$",
+    ("observer", "sensing.md"): r"^\| `(\w+)` \| [^|]+ \| (?:all )?positions",
+    ("reference", "paths.md"): r"^\| \[`(\w+)`\]\(#\w+\) \|",
+    ("keep", "../howto/keep-limits.md"): r"^\| (?!`kind`)((?:`\w+`(?:, )?)+) \| ",
+}
+"""Tables that have a row for every part of a sort, and for nothing else."""
+
+
+def test_every_sort_of_parts_has_a_page():
+    assert LISTS.keys() == ukctrl.part_kinds().keys()
+
+
+@pytest.mark.parametrize("sort", LISTS)
+def test_every_part_is_told_of_on_the_page_of_its_sort(sort):
+    page = (REFERENCE / LISTS[sort]).read_text(encoding="utf-8")
+    parts = ukctrl.part_kinds()[sort]
+    told = set(re.findall(r"[`\"](\w+)[`\"]|^### (\w+)$", page, re.MULTILINE))
+    assert not parts.keys() - {name or heading for name, heading in told}
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table[0])
+def test_a_table_of_parts_has_each_once_and_no_other(table):
+    sort, page = table
+    rows = re.findall(TABLES[table], (REFERENCE / page).read_text(encoding="utf-8"), re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"\w+", row)]
+    assert sorted(listed) == sorted(ukctrl.part_kinds()[sort])
 
 
 # --- the README -----------------------------------------------------------------------------------
