@@ -23,10 +23,10 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: browser help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers clean
+.PHONY: browser help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers release-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## run the SCARA helix and compare three controllers on it
 	$(BIN)/ukctrl run scara-helix --out $(OUT)/scara-helix
@@ -90,6 +90,10 @@ bench: $(STAMP) ## time ukctrl beside the script a user would write
 
 peers: $(STAMP) ## install TSID, MuJoCo, Drake and C++ headers in out/peers; time ukctrl beside them, into the page
 	$(BIN)/python benchmarks/peers.py --install --page
+
+# Further: make release-check KEEP=dist.
+release-check: $(STAMP) ## build what is published, and follow the README with it in an empty environment
+	$(BIN)/python -m tests.project.release_check $(KEEP)
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) $(OUT) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -99,6 +99,9 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.tuned import Tuned
     from ukctrl.studies.tuning.tuning_page import write_tuned
 
+__version__: str
+"""The version that is installed, such as ``0.1.0``."""
+
 __all__ = [
     "Allocation",
     "Allocator",
@@ -225,6 +228,10 @@ def _homes() -> dict[str, tuple[str, str]]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from ukctrl.core.version import installed_version
+
+        return installed_version()
     if name not in __all__:
         raise AttributeError(f"module 'ukctrl' has no attribute '{name}'")
     module, own = _homes()[name]
@@ -234,4 +241,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return [*__all__, "__version__"]

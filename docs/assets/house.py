@@ -113,7 +113,8 @@ def drawn() -> str:
         f'<path class="arrow" d="M16 {top + 6} V{y - 8} m-5 -8 l5 8 l5 -8"/>'
         f'<text class="small" x="2" y="{y + 16}">Imports go down, never up or along a floor.</text>'
     )
-    label = "The ten packages of ukctrl on eight floors; the page lists them"
+    packages, top_floor = len(floors()) - 1, max(floors().values())  # `uk` is a file
+    label = f"ukctrl: {packages} packages on {top_floor} floors; the page lists them"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 24}" '
         f'viewBox="0 0 {WIDTH} {y + 24}" role="img" aria-label="{label}">\n'

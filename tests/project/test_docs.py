@@ -7,12 +7,10 @@ tells; a language without a rule is an error, so nothing is skipped silently.
 from __future__ import annotations
 
 import contextlib
-import dataclasses as dc
 import importlib
 import io
 import json
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -25,47 +23,14 @@ import pytest
 
 import ukctrl
 from tests.shared.command import CLI
+from tests.shared.documents import DOCS, PAGES, ROOT, Block, Command, blocks, commands, not_printed
 from ukctrl.cli import main
 from ukctrl.reports import plot
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-
-FENCE = re.compile(
-    r"^(?P<indent>[ ]*)(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=ticks)[ ]*$",
-    re.MULTILINE | re.DOTALL,
-)
 APART = (DOCS / "index.md",)
 """Pages whose commands get processes of their own; those of the others run in this one."""
 NOT_RUN = ("cd", "git clone", "pip install", "pipx install", "python -m venv", "source")
 """Shell commands that a page may show and that these tests do not run."""
-
-
-@dc.dataclass(frozen=True)
-class Block:
-    """One fenced block of a page."""
-
-    page: Path
-    line: int
-    language: str
-    title: str
-    body: str
-
-    def where(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
-
-
-def blocks(page: Path) -> Iterator[Block]:
-    """Yield the fenced blocks of a page in their order."""
-    text = page.read_text(encoding="utf-8")
-    for match in FENCE.finditer(text):
-        info = match["info"].strip()
-        title = re.search(r'title="([^"]+)"', info)
-        body = re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE)
-        line = text.count("\n", 0, match.start()) + 1
-        language = info.split()[0] if info else ""
-        yield Block(page, line, language, title[1] if title else "", body)
 
 
 def run_python(block: Block, namespace: dict[str, object]) -> None:
@@ -92,39 +57,34 @@ def check_toml(block: Block, _: dict[str, object]) -> None:
 
 def run_console(block: Block, _: dict[str, object]) -> None:
     """Run each ``$ ukctrl`` line and look for the output shown below it."""
-    text = block.body.replace("\\\n", " ")
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        command, _, shown = part.partition("\n")
-        if command.startswith("make"):
+    for command in commands(block):
+        line = " ".join(command.words)
+        if command.words[0] == "make":
             check_make(command, block)
-        elif command.startswith("ukctrl"):
-            run_ukctrl(command, shown, block)
+        elif command.words[0] == "ukctrl":
+            run_ukctrl(command, block)
         else:
-            assert command.startswith(NOT_RUN), f"{block.where()}: no rule for '$ {command}'"
+            assert line.startswith(NOT_RUN), f"{block.where()}: no rule for '$ {line}'"
 
 
-def check_make(command: str, block: Block) -> None:
+def check_make(command: Command, block: Block) -> None:
     """A ``make`` line names targets that exist; what they do has its own tests."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in shlex.split(command, comments=True)[1:]:
+    for target in command.words[1:]:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE) or "=" in target, (
             f"{block.where()}: the Makefile has no target '{target}'"
         )
 
 
-def run_ukctrl(command: str, shown: str, block: Block) -> None:
+def run_ukctrl(command: Command, block: Block) -> None:
     """The command ends with the code it states, and prints the lines shown, in their order."""
-    stated = re.search(r"#.*\bexit (\d)", command)
-    arguments = shlex.split(command, comments=True)[1:]
     run = run_apart if block.page in APART else run_here
-    code, printed = run(arguments)
-    assert code == (int(stated[1]) if stated else 0), f"{block.where()}:\n{printed}"
-    rest = iter([" ".join(line.split()) for line in printed.splitlines()])
-    for line in filter(None, (" ".join(line.split()) for line in shown.splitlines())):
-        pattern = ".*".join(re.escape(piece) for piece in line.split("..."))
-        assert any(re.fullmatch(pattern, candidate) for candidate in rest), (
-            f"{block.where()}: '{line}' is not printed, or not in this order:\n{printed}"
-        )
+    code, printed = run(command.words[1:])
+    assert code == command.code, f"{block.where()}:\n{printed}"
+    missing = not_printed(command.shown, printed)
+    assert missing is None, (
+        f"{block.where()}: '{missing}' is not printed, or not in this order:\n{printed}"
+    )
 
 
 def run_here(arguments: list[str]) -> tuple[int, str]:

@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,12 @@ def test_every_public_name_can_be_imported_and_is_documented(name):
     value = getattr(ukctrl, name)
     assert value is getattr(ukctrl, name)
     assert (value.__doc__ or "").strip() or name in ("Matrix", "NonNegative", "Positive", "Vector")
+
+
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert ukctrl.__version__ == project["version"]
+    assert {*ukctrl.__all__, "__version__"} == set(dir(ukctrl))
 
 
 def test_a_name_that_does_not_exist_is_refused():

@@ -1,16 +1,23 @@
-"""What a user installs: the wheel holds the library and the catalogue, and both work from it."""
+"""What is published: the wheel holds the library and the catalogue, and both work from it.
+
+`make release-check` goes on from here: what an index asks for, and the README in an empty place.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.project import release_check
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = {"robots": "*/robot.toml", "controllers": "*.toml", "scenarios": "*.toml"}
@@ -38,13 +45,15 @@ def catalogue_names(kind: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Build the wheel with the build tools of this environment."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
-    run(*build, "--outdir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
+def built(tmp_path_factory):
+    """Build both with the build tools of this environment; the wheel from what is published."""
+    return release_check.built(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    """Return the wheel, which the checkout gives as well."""
+    return built[1]
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +96,64 @@ def test_the_wheel_holds_nothing_else(wheel):
     assert tops == {"ukctrl", next(top for top in tops if top.endswith(".dist-info"))}
     assert not [name for name in names if name.endswith((".pyc", ".nbc", ".nbi"))]
     assert [name for name in names if name.endswith("licenses/LICENSE")]
+
+
+def test_the_source_distribution_holds_what_the_wheel_is_built_from_and_no_pages(built):
+    held = release_check.contents(built[0])
+    tops = {name.split("/")[0] for name in held}
+    assert {"LICENSE", "README.md", "pyproject.toml", "ukctrl", *CATALOGUE} <= tops
+    assert not tops & {"docs", "tests", "benchmarks", "out", "site"}
+
+
+def test_both_are_small_and_bring_the_licence_of_all_that_others_have_made(built):
+    for archive in built:
+        assert release_check.too_large(archive) is None
+        assert release_check.without_licence(release_check.contents(archive)) == []
+
+
+def test_every_licence_of_others_is_there_and_says_whose_it_is():
+    for folder, licence in release_check.VENDORED.items():
+        text = (ROOT / licence).read_text(encoding="utf-8")
+        assert "Copyright" in text
+        assert licence.startswith(folder)
+
+
+def test_what_lacks_its_licence_or_is_listed_nowhere_is_named(tmp_path):
+    three = "ukctrl/reports/templates/three/"
+    held = {f"{three}three.min.js": b"", "ukctrl/taken.py": b"# Copyright (c) 2020 Somebody Else"}
+    missing = release_check.without_licence(held)
+    assert missing == [
+        f"{three}three.min.js without {three}LICENSE",
+        "ukctrl/taken.py, of others and not listed: b'# Copyright (c) 2020 Somebody Else'",
+    ]
+    held[f"{three}LICENSE"] = b"another text"
+    assert release_check.without_licence(held) == missing
+    held[f"{three}LICENSE"] = (ROOT / three / "LICENSE").read_bytes()
+    assert release_check.without_licence(held) == missing[1:]
+
+
+def test_an_archive_that_is_too_large_is_refused(tmp_path):
+    large = tmp_path / "large.tar.gz"
+    with tarfile.open(large, "w:gz") as archive:
+        file = tarfile.TarInfo("large-0.1/film.mp4")
+        noise = os.urandom(3_000_000)
+        file.size = len(noise)
+        archive.addfile(file, io.BytesIO(noise))
+    assert "large.tar.gz has 3.0" in release_check.too_large(large)
+    assert list(release_check.contents(large)) == ["film.mp4"]
+
+
+def test_a_page_that_shows_what_is_not_printed_is_not_followed(tmp_path):
+    bin_folder, page = Path(sys.executable).parent, ROOT / "CHANGELOG.md"
+    made = tmp_path / "page.md"
+    shown = "$ ukctrl --version\nukctrl {}\n$ ukctrl run nothing  # exit {}\n"
+    for version, code, word in [("9.9", 2, "'ukctrl 9.9' is not there"), ("...", 0, "code 2")]:
+        made.write_text(f"```console\n{shown.format(version, code)}```\n", encoding="utf-8")
+        with pytest.raises(release_check.Failed, match=word):
+            list(release_check.follow(made, bin_folder, tmp_path))
+    made.write_text(f"```console\n{shown.format('...', 2)}```\n", encoding="utf-8")
+    assert len(list(release_check.follow(made, bin_folder, tmp_path))) == 2
+    assert list(release_check.follow(page, bin_folder, tmp_path)) == []
 
 
 @pytest.mark.parametrize("kind", CATALOGUE)

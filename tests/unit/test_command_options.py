@@ -5,6 +5,7 @@ What would simulate is replaced by a record of what it is given.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -23,6 +24,7 @@ from ukctrl.cli.arguments import folder_of, scenario_of
 from ukctrl.cli.main import app, main
 from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
+from ukctrl.core.version import installed_version
 from ukctrl.reports.web_page import write_page
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.learning.update import Learning
@@ -454,13 +456,29 @@ def test_what_an_option_does_is_said(command, name, said):
     assert next(given.help for given in COMMANDS[command].params if given.name == name) == said
 
 
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_shows_every_word_units_in_brackets_too(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    asked = COMMANDS[command] if command else typer.main.get_command(app)
+    with contextlib.suppress(SystemExit):
+        main([*filter(None, [command]), "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    texts = [given.help.replace(r"\[", "[") for given in asked.params]
+    assert [text for text in texts if " ".join(text.split()) not in shown] == []
+    if command in ("check", "compare", "view"):
+        assert any("[" in text for text in texts)
+    assert "\\[" not in shown
+
+
 def test_a_checkout_that_is_not_installed_has_no_version(capsys, monkeypatch):
     def version(name):
         raise PackageNotFoundError
 
     monkeypatch.setattr("importlib.metadata.version", version)
+    installed_version.cache_clear()
     app(["--version"], standalone_mode=False)
-    assert capsys.readouterr().out == "ukctrl (not installed)\n"
+    installed_version.cache_clear()
+    assert capsys.readouterr().out == "ukctrl 0+unknown\n"
 
 
 def test_a_broken_file_does_not_hide_the_others_of_its_kind(capsys, tmp_path, monkeypatch):

@@ -35,6 +35,7 @@ from ukctrl.core.own_processes import (
     end_command,
     out_of_the_folder,
 )
+from ukctrl.core.version import installed_version
 
 app = typer.Typer(
     name="ukctrl",
@@ -67,7 +68,7 @@ def _global(
 ) -> None:
     """Servo-constraint control of robots: define, compare and design controllers."""
     if version:
-        write(f"ukctrl {_version()}\n")
+        write(f"ukctrl {installed_version()}\n")
         raise typer.Exit
     if install_completion or show_completion:
         _completion(shell, install=install_completion)
@@ -107,15 +108,6 @@ def _completion(name: str | None, *, install: bool) -> None:
     changed = shells.install(name)
     show([[f"  {clean(str(path))}"] for path in changed])
     show([[f"{name} completes ukctrl from the next terminal on."]])
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("ukctrl")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "(not installed)"
 
 
 INTERRUPTED = 130

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ukctrl.cli.completion import names
 from ukctrl.cli.completion.names import Completion, choices
@@ -87,16 +87,22 @@ OF_COMMAND: dict[str, dict[str, Completion]] = {
 
 
 def arranged(name: str, command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose parameters have their heads and completions."""
+    """Return a command whose parameters have their heads, their completions and plain help.
+
+    In a help text Rich takes what stands in brackets, such as a unit, for a style, and drops it.
+    """
     panels = dict.fromkeys(OUTPUTS.split(), OUTPUT)
     for panel, keys in PANELS.get(name, {}).items():
         panels |= dict.fromkeys(keys.split(), panel)
     completed = {**COMPLETED, **OF_COMMAND.get(name, {})}
     hints = get_type_hints(command, include_extras=True)
-    for key in hints.keys() & (panels.keys() | completed.keys()):
-        kind, given = get_args(hints[key])
+    for key, hint in hints.items():
+        if get_origin(hint) is not Annotated:
+            continue  # the context, and what is returned
+        kind, given = get_args(hint)
         info: Any = copy.copy(given)  # several commands share it
         info.rich_help_panel, info.autocompletion = panels.get(key), completed.get(key)
+        info.help = info.help and info.help.replace("[", r"\[")
         hints[key] = Annotated[kind, info]
     command.__annotations__ = hints
     return command

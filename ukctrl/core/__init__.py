@@ -2,7 +2,7 @@
 
 In order:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
-``own_processes`` (their modules, their memory), ``quiet`` (without warnings);
+``own_processes`` (their modules, their memory), ``quiet`` (without warnings), ``version``;
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``shown`` (in a notebook); ``remembered`` (what was worked out last);
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;

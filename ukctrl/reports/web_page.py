@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ukctrl.core.number_text import first_sentence
+from ukctrl.core.version import installed_version
 from ukctrl.reports.plot import files
 from ukctrl.reports.table import better
 from ukctrl.simulation.result.plain_files import folder_for, write_atomically
@@ -153,19 +154,9 @@ def render(template: str, context: Mapping[str, object], scene: Stage | None = N
             scripts=codes,
             scene=scene,
             policy=policy,
-            version=_version(),
+            version=installed_version(),
         )
     )
-
-
-@functools.cache
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("ukctrl")
-    except metadata.PackageNotFoundError:  # used from a source tree that is not installed
-        return ""
 
 
 @functools.cache

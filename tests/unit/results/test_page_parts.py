@@ -14,6 +14,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.version import installed_version
 from ukctrl.reports import run_page, web_page
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import Labels
@@ -146,7 +147,7 @@ def test_a_page_may_run_its_own_scripts_and_no_others(moves):
     assert ('<p class="caption">&lt;b&gt;</p>' in page) == moves
     assert page.count("<script>") == len(codes)
     assert (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8").strip()[:40] in page
-    assert web_page._version() in page
+    assert installed_version() in page
     with pytest.raises(Exception, match="has no attribute 'robot'"):
         web_page.render("report.html.j2", {**context, "names": {}})
 

@@ -63,7 +63,7 @@ def candidates(app: typer.Typer, words: list[str], word: str) -> list[tuple[str,
     found = BashComplete(command, {}, "ukctrl", VARIABLE).get_completions(before, asked)
     option, equals, _ = word.partition("=")
     prefix = f"{option}=" if equals and option.startswith("--") else ""
-    return [(f"{prefix}{each.value}", each.help or "") for each in found]
+    return [(f"{prefix}{each.value}", (each.help or "").replace(r"\[", "[")) for each in found]
 
 
 def split(line: str) -> tuple[list[str], bool]:
