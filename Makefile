@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.built
 OUT    := out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
-CODE   := ukctrl tests benchmarks
+CODE   := ukctrl tests benchmarks tools hatch_build.py
 JOBS   ?= 2
 PYTEST := $(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
 
@@ -23,7 +23,7 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: browser help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers release-check clean
+.PHONY: browser help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,11 @@ bench: $(STAMP) ## time ukctrl beside the script a user would write
 
 peers: $(STAMP) ## install TSID, MuJoCo, Drake and C++ headers in out/peers; time ukctrl beside them, into the page
 	$(BIN)/python benchmarks/peers.py --install --page
+
+# Numba compiles the catalogue for a generic processor; it takes some ten minutes.
+wheel: $(STAMP) ## build a wheel for this Python and platform that compiles nothing
+	$(BIN)/python tools/ship_machine_code.py build/machine_code.zip
+	UKCTRL_MACHINE_CODE=build/machine_code.zip $(BIN)/python -m build --wheel --no-isolation --outdir dist
 
 # Further: make release-check KEEP=dist.
 release-check: $(STAMP) ## build what is published, and follow the README with it in an empty environment

@@ -1,20 +1,26 @@
 """Machine code is made once on a machine, and what is kept of it follows the sources."""
 
+import importlib.util
+import json
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
 import ukctrl
+from ukctrl.core import cache_folder
 from ukctrl.core.algebra import factorisation
 from ukctrl.core.compiled import allocating, compiled, config, deferred, for_python
 from ukctrl.core.jit.compile_lock import FileLocks
 
+ROOT = Path(__file__).parents[2]
 ASK = """
 import numpy as np
 from ukctrl import uk
@@ -226,3 +232,75 @@ def test_python_gets_what_a_kernel_returns_with_and_without_an_entry(value, monk
     assert answers == [(None, value)] * 2
     assert [type(answer) for _, answer in answers] == [type(value)] * 2
     np.testing.assert_array_equal(x, [4.0, 4.0, 6.0])
+
+
+@pytest.fixture(name="elsewhere")
+def _elsewhere(tmp_path):
+    """Copy the package to another place, with machine code that was compiled in this one."""
+    spec = importlib.util.spec_from_file_location("ship", ROOT / "tools" / "ship_machine_code.py")
+    ship = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ship)
+    store = tmp_path / "store"
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(store), "NUMBA_CPU_NAME": "generic"}
+    subprocess.run([sys.executable, "-c", MADE], env=env, check=True, capture_output=True)
+    package = tmp_path / "elsewhere" / "ukctrl"
+    ignored = shutil.ignore_patterns("__pycache__", "_catalog")
+    shutil.copytree(Path(ukctrl.__file__).parent, package, ignore=ignored)
+    ship.pack(store, package / cache_folder.SHIPPED.name)
+    return package
+
+
+def counted(package, **environment):
+    """Return what `MADE` prints with the package of another place, and what it leaves."""
+    empty = package.parents[1] / "empty"
+    env = {**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(empty)}
+    command = [sys.executable, "-P", "-c", f"import ukctrl; print(ukctrl.__file__){MADE}"]
+    done = subprocess.run(command, env={**env, **environment}, capture_output=True, text=True)
+    file, answer, compiled = done.stdout.split()
+    assert Path(file).parent == package, done.stderr
+    return answer, int(compiled), len(list(empty.rglob("*.code")))
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_what_a_wheel_ships_is_loaded_at_another_place_and_nothing_is_compiled(elsewhere):
+    assert counted(elsewhere) == ("2.0", 0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_what_is_shipped_is_of_no_use_to_other_sources_or_another_numba(elsewhere):
+    archive = elsewhere / cache_folder.SHIPPED.name
+    with zipfile.ZipFile(archive) as shipped:
+        held = {name: shipped.read(name) for name in shipped.namelist()}
+    note = json.loads(held[cache_folder.MANIFEST])
+    for key in note:
+        held[cache_folder.MANIFEST] = json.dumps({**note, key: "another"})
+        with zipfile.ZipFile(archive, "w") as shipped:
+            for name, content in held.items():
+                shipped.writestr(name, content)
+        shutil.rmtree(elsewhere.parents[1] / "empty", ignore_errors=True)
+        answer, compiled, stored = counted(elsewhere)
+        assert answer == "2.0", key
+        assert compiled == stored > 5, key
+
+
+RUN = """
+import sys, numba
+numba.__version__ = {version!r}
+from ukctrl import Scenario, simulate
+from ukctrl.core.compiled import is_tried
+result = simulate(Scenario.load("scara-helix").replace({{"timing.duration": 0.05}}))
+print(is_tried, result.status, *(float(x).hex() for x in result["q"].ravel()))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_numba_that_was_not_tried_computes_the_same_bits(tmp_path):
+    answers = [
+        asked(["-c", RUN.format(version=version)], tmp_path)[0].split()
+        for version in (numba.__version__, "99.0.0")
+    ]
+    assert [answer[0] for answer in answers] == ["True", "False"]
+    assert answers[0][1] == "completed"
+    assert answers[0][1:] == answers[1][1:]

@@ -28,6 +28,7 @@ from ukctrl.cli.sweep import sweep
 from ukctrl.cli.terminal.lines import clean, is_plain, notice, show, write
 from ukctrl.cli.tune import tune
 from ukctrl.cli.view import view
+from ukctrl.core.cache_folder import settle_matplotlib
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.own_processes import (
     begin_command,
@@ -134,6 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(0)
     if arguments is None:
         begin_command()
+        settle_matplotlib()
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")

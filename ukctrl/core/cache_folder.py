@@ -24,6 +24,20 @@ MANIFEST = "manifest.json"
 """In it: the sources that its files are of, and what they were made with."""
 
 
+def settle_matplotlib() -> None:
+    """Give Matplotlib a folder for its list of fonts, where its own cannot be written to.
+
+    It would make a temporary one each time, look through all fonts anew, and say so.
+    """
+    if "MPLCONFIGDIR" in os.environ:
+        return
+    home = _user_cache()
+    if home is None or not _takes_files(home / "matplotlib"):
+        place = next(filter(_takes_files, _parents("")), None)
+        if place is not None:
+            os.environ["MPLCONFIGDIR"] = str(place / "matplotlib")
+
+
 def folder_name() -> str:
     """Return the name of the folder: files of other sources lie in other folders."""
     return f"ukctrl-{source_hash(b'core.compiled')[:16]}"
@@ -50,14 +64,21 @@ def _parents(chosen: str) -> Iterator[Path]:
     usual = [PACKAGE / "__pycache__"]
     if chosen:
         usual.insert(0, Path(chosen))
-    with contextlib.suppress(RuntimeError):  # no HOME, and no entry in the password file
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        usual += [home / "ukctrl"] if home.is_absolute() else []
+    home = _user_cache()
+    usual += [home / "ukctrl"] if home is not None else []
     yield from usual
     if not any(map(_takes_files, usual)):
         private = _private_temporary()
         if private is not None:
             yield private
+
+
+def _user_cache() -> Path | None:
+    """Return the user's folder for caches; None without HOME and entry in the password file."""
+    with contextlib.suppress(RuntimeError):
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return home if home.is_absolute() else None
+    return None
 
 
 def _takes_files(parent: Path) -> bool:

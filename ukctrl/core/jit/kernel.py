@@ -283,6 +283,11 @@ class Cell:
         _CELLS[address] = self
         llvmlite.binding.add_symbol(self.symbol, address)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the kernel is not compiled yet."""
+        return self._word.value == 0
+
     def fill(self) -> int:
         """Compile the kernel; return its address, which callers find in the cell from now on."""
         address, returned = self._kernel.address(self._arguments)
@@ -312,6 +317,13 @@ class Cell:
 FILL = "ukctrl.fill"
 _CELLS: dict[int, Cell] = {}
 """By the address of their word."""
+
+
+def fill_cells() -> None:
+    """Compile every deferred kernel that loaded machine code may come to: for a store to ship."""
+    while empty := [cell for cell in _CELLS.values() if cell.is_empty]:
+        for cell in empty:
+            cell.fill()
 
 
 def _fill(address: int) -> int:
