@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -65,9 +66,13 @@ class Unavailable(Exception):
 
 def measured(environment: Mapping[str, str]) -> dict[str, list[str] | str]:
     """Return what the libraries of a new process compute with."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE], env=environment, capture_output=True, text=True
-    )
+    return _measured(tuple(environment.items()))
+
+
+@functools.cache
+def _measured(environment: tuple[tuple[str, str], ...]) -> dict[str, list[str] | str]:
+    words = [sys.executable, "-c", MEASURE]
+    done = subprocess.run(words, env=dict(environment), capture_output=True, text=True)
     if done.returncode:
         raise Unavailable(f"its process ends with {done.returncode}: {done.stderr.strip()[-300:]}")
     found: dict[str, list[str] | str] = json.loads(done.stdout)

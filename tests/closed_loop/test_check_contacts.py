@@ -106,7 +106,8 @@ def test_a_foot_that_is_counted_on_in_the_air_is_warned_of():
 
 @pytest.mark.parametrize(
     ("z", "level", "text"),
-    [(0.32, "notes", "start above the ground, by up to 40 mm"),
+    [pytest.param(0.32, "notes", "start above the ground, by up to 40 mm",
+                  marks=pytest.mark.slow),
      (0.2, "problems", "start below the ground, by up to 80 mm")],
 )  # fmt: skip
 def test_a_start_off_the_ground(z, level, text):

@@ -104,7 +104,7 @@ def test_motors_that_are_too_weak_have_a_part_in_it():
 
 def test_another_input_than_the_smallest_may_keep_everything():
     """The least torques push the feet apart; on ice the cones choose among those that serve."""
-    found = check(Scenario.load("a1-ice", {"timing.duration": 0.3}))
+    found = check(Scenario.load("a1-ice", {"timing.duration": 0.1}))
     assert found.verdict == "ready"
     assert found.motion.kept.share == 1.0
     assert "contact_forces" in " ".join(found.motion.left.blocks)

@@ -322,9 +322,7 @@ def endless(own_law, tmp_path):
     return begin
 
 
-@pytest.mark.parametrize(
-    "name", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", slow_but(["SIGTERM"], ["SIGINT", "SIGTERM", "SIGHUP"]))
 def test_a_run_that_is_stopped_keeps_what_it_has(endless, tmp_path, name):
     process = endless("run", "-c", "hold")
     wait_for("begun-*", tmp_path, process)
@@ -387,7 +385,7 @@ def test_runs_in_other_processes_hand_over_what_they_have_when_stopped(endless, 
         assert result.time[-1] > 0.0
 
 
-@pytest.mark.parametrize("seed", slow_but(range(2), range(20)))
+@pytest.mark.parametrize("seed", slow_but(range(1), range(20)))
 def test_a_signal_at_any_moment_leaves_no_broken_file(tmp_path, seed):
     process = start("run", "scara-helix", *BRIEF, "--out", "out", cwd=tmp_path)
     wait_for("out", tmp_path, process)  # made when signals are heard, before the loop starts
@@ -437,7 +435,10 @@ main(sys.argv[2:])
 """Sends itself a Ctrl-C when it begins to import the module that its first argument names."""
 
 
-@pytest.mark.parametrize("module", ["numpy", "pydantic", "ukctrl.simulation.simulate"])
+@pytest.mark.parametrize(
+    "module",
+    slow_but(["ukctrl.simulation.simulate"], ["numpy", "pydantic", "ukctrl.simulation.simulate"]),
+)
 def test_a_signal_before_the_run_is_one_line(tmp_path, module):
     done = subprocess.run(
         [sys.executable, "-c", STRUCK, module, "run", "scara-helix", "--out", "out"],

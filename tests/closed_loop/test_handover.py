@@ -158,10 +158,12 @@ def needed(folder):
 @pytest.mark.parametrize(
     ("name", "changes", "more"),
     [
-        ("panda-pose", {"believed.mass_scale": 0.9}, set()),
+        pytest.param("panda-pose", {"believed.mass_scale": 0.9}, set(), marks=pytest.mark.slow),
         ("panda-pose", {"controller.use": "servo-bounded"}, {"daqp"}),
-        ("quadrotor-hover", {}, {"pin", "control", "matplotlib"}),
-        ("coordinated-arms", {}, {"sympy", "mpmath"}),
+        pytest.param(
+            "quadrotor-hover", {}, {"pin", "control", "matplotlib"}, marks=pytest.mark.slow
+        ),
+        pytest.param("coordinated-arms", {}, {"sympy", "mpmath"}, marks=pytest.mark.slow),
     ],
 )
 def test_the_folder_says_what_it_needs(tmp_path, name, changes, more):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.shared.platform_on_legs import platform_text
+from tests.shared.slow import slow_but
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import ComputedTorque
 from ukctrl.control.keep import JointLimits, KeepCylinder, KeepExpression
@@ -55,7 +56,7 @@ def test_a_position_wall_costs_the_effort_of_its_closed_form():
     """The first half of the problem of Bryson & Denham, 1963: a mass at 1 m/s stops at a wall that
     is 0.1 m away with u = -2/(3 l) (1 - t/(3 l)), and rests there.
     """
-    free = motion(particle("x"), [0.0], [0.1], v=[1.0], duration=1.0, steps=10)
+    free = motion(particle("x"), [0.0], [0.1], v=[1.0], duration=1.0, steps=3)
     assert along(free).max() > 0.15
     wall = KeepExpression(h="0.1 - x")
     found = motion(particle("x"), [0.0], [0.1], wall, v=[1.0], duration=1.0, steps=10)
@@ -108,7 +109,7 @@ def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
     straight way through the middle has no side, and a bent one is taken.
     """
     keep = KeepExpression(name="post", h=f"sqrt(x**2 + (y + {below})**2) - 0.4")
-    found = motion(particle("xy"), [-1.0, 0.0], [1.0, 0.0], keep, duration=2.0)
+    found = motion(particle("xy"), [-1.0, 0.0], [1.0, 0.0], keep, duration=2.0, steps=8)
     assert found.effort == pytest.approx((48.0 + 192.0 * (0.4 - below) ** 2) / 8.0, rel=SOLVED)
     x, y = along(found).T
     assert (np.hypot(x, y + below) - 0.4).min() > INSIDE
@@ -136,7 +137,7 @@ def test_least_time_at_a_kept_speed_goes_along_tangents_and_an_arc():
 CENTER = (-0.04, 0.0, 0.234)
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.02])
+@pytest.mark.parametrize("margin", slow_but([0.02], [0.0, 0.02]))
 def test_an_arm_goes_around_a_post_that_it_would_go_through(margin):
     robot, across = Robot.load("two_link"), (0.0, 1.0, 0.0)
     keep = KeepCylinder(frame="tool", center=CENTER, axis=across, radius=0.1, margin=margin)
@@ -146,7 +147,7 @@ def test_an_arm_goes_around_a_post_that_it_would_go_through(margin):
         places = [robot.snapshot(q).frame("tool").position for q in along(found)]
         return np.linalg.norm((np.array(places) - CENTER)[:, [0, 2]], axis=1).min() - 0.1
 
-    free, around = motion(*given, duration=1.0), motion(*given, keep, duration=1.0)
+    free, around = (motion(*given, *kept, duration=1.0, steps=6) for kept in ((), (keep,)))
     assert least(free) < -0.05
     assert margin + INSIDE < least(around) < margin + 1e-4
     assert around.effort > free.effort

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from tests.shared.slow import slow_but
 from ukctrl.cli.main import main
 
 HEAD = """
@@ -93,9 +94,12 @@ def checked(tmp_path, monkeypatch, capfd):
 MINE = 'kind="MINE"'
 
 
-@pytest.mark.parametrize("scenario", BEYOND)
-@pytest.mark.parametrize("built", ALLOCATIONS)
-def test_an_allocation_under_another_name_is_checked_the_same(checked, scenario, built):
+@pytest.mark.parametrize(
+    ("built", "scenario"),
+    slow_but(list(zip(ALLOCATIONS, itertools.cycle(BEYOND))),
+             list(itertools.product(ALLOCATIONS, BEYOND))),
+)  # fmt: skip
+def test_an_allocation_under_another_name_is_checked_the_same(checked, built, scenario):
     copy = ALLOCATION.format(built=ALLOCATIONS[built])
     assert checked(scenario, STIFF, MINE, copy) == checked(scenario, STIFF, built)
 
@@ -106,7 +110,7 @@ def test_a_formula_written_anew_is_checked_as_the_built_in_one(checked, scenario
     assert ours == checked(scenario, STIFF, 'kind="least_norm"')
 
 
-@pytest.mark.parametrize("built", FEEDBACKS)
+@pytest.mark.parametrize("built", slow_but(list(FEEDBACKS)[1::2], FEEDBACKS))
 def test_a_feedback_under_another_name_is_checked_the_same(checked, built):
     copy, least = FEEDBACK.format(built=FEEDBACKS[built]), 'kind="least_norm"'
     held = ("--set", "timing.control=0.05", "--set", "timing.duration=1.0")

@@ -120,7 +120,7 @@ def test_no_command_shows_an_escape_code(tmp_path, long, terminal, settings):
 
 
 def test_a_terminal_gets_colours(tmp_path):
-    text = shown(tmp_path, QUICK, terminal=True).replace("\r\n", "\n")
+    text = shown(tmp_path, [("run", "--help"), *SOME], terminal=True).replace("\r\n", "\n")
     coloured = {command for command, piece in by_command(text).items() if "\x1b[" in piece}
     assert {"run --help", "list robots arm --long", "check two_link"} <= coloured
     assert "nonsense" not in coloured

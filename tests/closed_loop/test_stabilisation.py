@@ -131,11 +131,9 @@ def test_so_it_does_from_every_start(bodies, degrees, rate):
 @pytest.mark.parametrize(
     ("bodies", "degrees", "rate"),
     [
-        (UNEQUAL, -90, 10),
         (UNEQUAL, -90, 11),
-        (PARALLEL, -90, 10),
-        pytest.param(UNEQUAL, -90, 9, marks=pytest.mark.slow),
-        pytest.param(UNEQUAL, -90, 12, marks=pytest.mark.slow),
+        *(pytest.param(UNEQUAL, -90, rate, marks=pytest.mark.slow) for rate in (9, 10, 12)),
+        pytest.param(PARALLEL, -90, 10, marks=pytest.mark.slow),
     ],
 )
 def test_true_rows_are_never_called_contradictory_at_the_default_tolerance(bodies, degrees, rate):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import json
 import os
 import shutil
 import signal
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.shared.command import CLI
+from tests.shared.command import NO_COMPILING
 from ukctrl.cli import main
 
 BAD = Path(__file__).parent / "bad"
@@ -308,18 +309,46 @@ def test_is_refused_in_one_line(case, workspace, capfd):
     check_refusal(case, workspace, ended.value.code, out, err)
 
 
-@pytest.mark.parametrize("name", PROCESSES)
-def test_is_refused_by_a_process_of_its_own(name, workspace):
-    case = named(name)
-    case.spoil(workspace)
+FORKS = f"""
+import gc, json, os, sys
+{NO_COMPILING}
+from ukctrl.cli import main
+try:
+    main(["check", "task"])
+except SystemExit:
+    sys.stdout.flush()
+gc.freeze()  # or every process would look at all of it when it ends
+for folder, argv in json.loads(sys.argv[1]):
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        for number, end in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{{folder}}.{{end}}", os.O_CREAT | os.O_WRONLY), number)
+        main(argv)
+    print("ended with", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Checks a good task, which loads all that the cases need, and then gives each its own process."""
+
+
+def test_is_refused_by_a_process_of_its_own(workspace, tmp_path_factory):
+    cases, folders = [named(name) for name in PROCESSES], tmp_path_factory.mktemp("spoilt")
+    asked = []
+    for k, case in enumerate(cases):
+        shutil.copytree(BAD / "base", folders / str(k))
+        case.spoil(folders / str(k))
+        asked.append((str(folders / str(k)), case.argv))
     done = subprocess.run(
-        [sys.executable, "-c", CLI, *case.argv],
+        [sys.executable, "-c", FORKS, json.dumps(asked)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
-    check_refusal(case, workspace, done.returncode, done.stdout, done.stderr)
+    codes = [int(line.split()[-1]) for line in done.stdout.splitlines() if "ended with" in line]
+    assert len(codes) == len(cases), done.stderr
+    for case, code, (folder, _) in zip(cases, codes, asked, strict=True):
+        out, err = (Path(f"{folder}.{end}").read_text() for end in ("out", "err"))
+        check_refusal(case, Path(folder), code, out, err)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may read everything")

@@ -1,4 +1,4 @@
-"""Half a minute of `make fuzz`, with inputs of its own: none runs, crashes or hangs."""
+"""A few seconds of `make fuzz`, with inputs of its own: none runs, crashes or hangs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FUZZ = Path(__file__).with_name("fuzz.py")
 
 
 def test_strange_input_is_answered_in_one_line_and_runs_nothing():
-    words = [sys.executable, FUZZ, "--count", "16", "--seed", "2026", "--jobs", "1"]
+    words = [sys.executable, FUZZ, "--count", "6", "--seed", "2026", "--jobs", "1"]
     kept = os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder("").parent)
     env = {**os.environ, "NUMBA_CACHE_DIR": kept}  # or it would compile everything once more
     done = subprocess.run(words, capture_output=True, text=True, timeout=1500, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     kinds = done.stdout.splitlines()[1:]
-    assert sum(int(line[14:].split()[0]) for line in kinds) == 16
+    assert sum(int(line[14:].split()[0]) for line in kinds) == 6

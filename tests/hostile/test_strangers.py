@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import yaml
 
+from tests.shared.slow import slow_but
 from ukctrl import Result, Scenario, simulate
 from ukctrl.cli import main
 from ukctrl.core import compiled
@@ -180,7 +181,7 @@ def warm(tmp_path_factory):
     return arguments
 
 
-@pytest.mark.parametrize("kilobytes", [4, 40, 100])
+@pytest.mark.parametrize("kilobytes", slow_but([40], [4, 40, 100]))
 def test_a_file_that_cannot_be_written_whole_is_told_in_one_line(warm, kilobytes, tmp_path):
     most = 1024 * kilobytes
     done = command(

@@ -53,9 +53,17 @@ def test_pages_of_the_gallery_are_the_same_on_another_processor(another):
     run(ROOT / "docs" / "gallery" / "make.py", "--check", *PAGES, env=another)
 
 
-def test_what_check_tells_first_is_the_same_on_another_processor(another):
-    tests = ROOT / "tests" / "project" / "test_docs.py"
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", "check-first", env=another)
+def pytest_in(another, *words):
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *words, env=another)
+
+
+def test_what_check_tells_is_the_same_on_another_processor(another):
+    pytest_in(another, ROOT / "tests" / "project" / "test_check_page.py", "-k", "fresh and far")
+
+
+@pytest.mark.slow
+def test_what_the_page_shows_first_is_the_same_on_another_processor(another):
+    pytest_in(another, ROOT / "tests" / "project" / "test_docs.py", "-k", "check-first")
 
 
 def test_an_arithmetic_that_does_not_take_effect_is_no_kind(arithmetic, monkeypatch):

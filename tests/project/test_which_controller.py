@@ -20,7 +20,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def scripts():
     """The page's scripts by name, forgotten afterwards: other pages use the same names."""
     places = [str(SCRIPTS), str(SCRIPTS.parent / "shared")]

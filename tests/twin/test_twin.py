@@ -18,15 +18,14 @@ from ukctrl.simulation.scenario.part_kinds import part_kinds
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 QUICK = (
-    "coordinated-arms-squeeze", "five-bar-relative", "log-spiral-particle-polar", "n-four-bar",
-    "panda-pose-sampled", "scara-helix", "scara-helix-bench", "scara-weak-motors",
-    "stretched-arm", "two-mass-spring-far", "ur5-pose",
+    "five-bar-relative", "log-spiral-particle-polar", "scara-helix", "scara-weak-motors",
+    "two-mass-spring-far",
 )  # fmt: skip
-"""Scenarios that take Python a second or two."""
+"""Scenarios that take Python a second or less."""
 PARTS = 4
 """How many slow tests share the others."""
 SEED, MANY, GROUPS = 1, 500, 10
-DRAWS = (0, 1, 2, 7, 8, 11)
+DRAWS = (0, 1, 2, 7)
 """Random scenarios that are as quick."""
 
 
@@ -61,7 +60,7 @@ def quick(twin):
 def test_scenarios_of_the_catalogue_are_the_same_to_the_last_bit(twin, quick):
     verdicts = faultless(twin, quick[: len(QUICK)])
     plain = [one for one in verdicts if not one.libraries]
-    assert len(plain) >= 4  # of which `agree` wants every bit
+    assert len(plain) >= 2  # of which `agree` wants every bit
     assert {"completed", "infeasible"} == {one.status for one in verdicts}
 
 

@@ -121,6 +121,18 @@ def collected(tasks, progress=None, **options):
     return finished, found
 
 
+@pytest.fixture(scope="module")
+def crews():
+    """Crews of one and of two, whose processes start once; no test here ends one of them."""
+    with Crew(1) as alone, Crew(2) as two:
+        yield {1: alone, 2: two}
+
+
+def done(crew, tasks):
+    found = {}
+    return crew.gather(tasks, found.__setitem__), found
+
+
 def test_a_process_that_has_grown_goes_on():
     """What it has loaded, another would have to load again; and nothing is said of a leak."""
     pytest.importorskip("psutil")  # without it nobody looks
@@ -134,8 +146,8 @@ def test_a_process_that_has_grown_goes_on():
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_task_that_raises_has_no_value_and_costs_no_other(jobs):
-    finished, found = collected([Square(0), Square(1, "raises"), Square(2, "exits")], jobs=jobs)
+def test_a_task_that_raises_has_no_value_and_costs_no_other(crews, jobs):
+    finished, found = done(crews[jobs], [Square(0), Square(1, "raises"), Square(2, "exits")])
     assert finished
     assert found[0] == 0
     assert found[1] == Lost("ZeroDivisionError: no number is left")
@@ -165,10 +177,10 @@ def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tm
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("fault", ["lacks memory", "lacks disk"])
-def test_a_machine_that_lacks_something_is_no_value_of_a_task(jobs, fault):
+def test_a_machine_that_lacks_something_is_no_value_of_a_task(crews, jobs, fault):
     found = {}
-    with Crew(jobs) as crew, pytest.raises(MachineFailure, match=f"{fault}.*nothing beside it"):
-        crew.gather([Square(0, fault), Square(1), Square(2)], found.__setitem__)
+    with pytest.raises(MachineFailure, match=f"{fault}.*nothing beside it"):
+        crews[jobs].gather([Square(0, fault), Square(1), Square(2)], found.__setitem__)
     assert found == {1: 1, 2: 4}
 
 
@@ -217,15 +229,15 @@ def test_what_tasks_share_is_made_once_in_each_process():
     assert len({where for _, where in found.values()}) <= 2  # one object a process
 
 
-def test_tasks_that_no_other_process_can_have_are_done_here():
+def test_tasks_that_no_other_process_can_have_are_done_here(crews):
     tasks = [lambda watch, k=k: k for k in range(3)]
-    assert collected(tasks, jobs=2) == (True, {0: 0, 1: 1, 2: 2})
+    assert done(crews[2], tasks) == (True, {0: 0, 1: 1, 2: 2})
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_input_error_of_a_task_ends_it_all(jobs):
+def test_an_input_error_of_a_task_ends_it_all(crews, jobs):
     with pytest.raises(InputError, match="the task does not fit"):
-        collected([Square(0), Square(1, "refuses"), Square(2)], jobs=jobs)
+        done(crews[jobs], [Square(0), Square(1, "refuses"), Square(2)])
 
 
 def test_stopping_keeps_what_is_done_and_does_not_wait_for_the_rest():
@@ -268,14 +280,14 @@ def test_jobs_must_be_positive_and_go_without_an_executor():
         collected([Square(0)], jobs=2, executor=executor)
 
 
-def test_runs_in_other_processes_give_the_same_bits():
+def test_runs_in_other_processes_give_the_same_bits(crews):
     scenario = Scenario.load("scara-helix", {"timing.duration": 0.5, "start.spread": 0.01})
     runs = [
         Run(scenario=scenario.replace({"seed": seed}), entry=str(seed), keep=True)
         for seed in range(3)
     ]
-    _, alone = collected(runs, jobs=1)
-    _, shared = collected(runs, jobs=2)
+    _, alone = done(crews[1], runs)
+    _, shared = done(crews[2], runs)
     for k, outcome in alone.items():
         assert isinstance(shared[k], Outcome)
         assert shared[k].result.identical(outcome.result)

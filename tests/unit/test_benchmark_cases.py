@@ -33,7 +33,10 @@ def cases(load, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("contestant", ["with_ukctrl", "with_script", "with_jitted"])
+@pytest.mark.parametrize(
+    "contestant",
+    ["with_ukctrl", "with_script", pytest.param("with_jitted", marks=pytest.mark.slow)],
+)
 def test_torques_are_those_of_a_dense_system_in_all_unknowns(load, cases, name, contestant):
     case = load("protocol").Case(cases[name])
     tick = load(contestant).prepare(case).tick

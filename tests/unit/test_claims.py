@@ -100,11 +100,8 @@ def stated(first):
 
 OF_SCATTER, OF_LUCK = stated("a law's own scatter"), stated("luck of a search")
 QUICK = {
-    (0.05, (6,)),
     (0.1, (10,)),
-    (0.1, (20,)),
     (0.02, (5, 10)),
-    (0.02, (5, 20)),
     (0.05, (1, 20)),
 }
 """Cells that are looked at with every change."""

@@ -15,7 +15,10 @@ KEPT = list(kept())
 LONG = (
     "scara.motion.stabilised",
     "recursive.clearance.gaps",
+    "recursive.three_rrr_routes.accelerations",
     "recursive.three_rrr_routes.structure",
+    "review.classification.claims",
+    "scara.motion.drift",
 )
 """Parts that take some seconds each; of their papers there are others."""
 

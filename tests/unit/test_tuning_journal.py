@@ -217,7 +217,7 @@ def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, job
 
 def test_the_number_of_workers_changes_nothing(laws):
     budgets = [
-        Budget(simulations=14, method=method, plants=Plants(count=2, mismatch=0.1))
+        Budget(simulations=8, method=method, plants=Plants(count=2, mismatch=0.1))
         for method in METHODS
     ]
     alone = [tune_all(laws, budget) for budget in budgets]

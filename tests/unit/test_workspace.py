@@ -27,6 +27,9 @@ def read(path: Path) -> dict[str, object]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
+json_schema = functools.cache(json_schema)  # which nobody here changes
+
+
 @functools.cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
     """Return what an editor checks files of a kind with."""

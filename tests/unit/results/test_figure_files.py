@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from tests.shared.slow import slow_but
 from ukctrl import plot
 from ukctrl.core.errors import UnknownName
 from ukctrl.papers.canvas import canvas
@@ -39,8 +40,13 @@ def test_nobody_asks_and_a_figure_is_drawn_once_for_the_page_and_a_png(helix):
     assert 'viewBox="0 0 691.2' in picture.svg  # that of the page stays as wide as the page
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["path", "errors", "inputs", "motion"])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    slow_but(
+        [("path", "column"), ("errors", "page"), ("motion", "column")],
+        list(itertools.product(["path", "errors", "inputs", "motion"], WIDTHS)),
+    ),
+)
 def test_files_for_papers_have_the_width_and_letters_of_a_readable_size(
     helix, tmp_path, name, width
 ):

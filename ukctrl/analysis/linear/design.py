@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -40,6 +41,8 @@ SURELY = 1e-3
 """What is further off was no crossing but the end of what has a value."""
 FIRST_STEP, LONGEST_STEP = 0.05, 1.2
 """Steps of the logarithm in the search for it."""
+ALIKE = 1e-2
+"""Part by which two values of the search differ that confirm each other."""
 
 
 class NoDesign(InputError):
@@ -162,7 +165,7 @@ class Designer:
 
         x = crossing(miss, math.log(MOST))
         if x is None:
-            best = max(found.values())
+            best = confirmed(list(found.values()))
             if best <= 0.0 and refused:
                 raise InputError(
                     f"no gains of '{law_name(law)}' are found for {terms}: {refused[0]}"
@@ -176,6 +179,15 @@ class Designer:
                 f"{wanted:.3g} {unit} is asked. Ask for {instead}."
             )
         return gains(x)
+
+
+def confirmed(values: list[float]) -> float:
+    """Return the largest value that one beside it confirms, or else the largest.
+
+    Gains beyond what numbers bear give values that scatter, of which the largest is luck.
+    """
+    twins = [one for one, other in itertools.pairwise(values) if abs(other - one) <= ALIKE * one]
+    return max((one for one in twins if one > 0.0), default=max(values))
 
 
 def crossing(miss: Callable[[float], float], furthest: float) -> float | None:
