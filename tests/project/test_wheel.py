@@ -40,6 +40,7 @@ def catalogue_names(kind: str) -> list[str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """Build the wheel with the build tools of this environment."""
+    pytest.importorskip("build")
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
     run(*build, "--outdir", folder, ROOT, cwd=folder)

@@ -56,12 +56,8 @@ def test_a_study_on_disk_is_the_study_in_memory(helix, tmp_path):
     assert study.finished
     assert list(study.columns["start.t"]) == [0.0, 0.0, 1.0, 1.0] * 2
     assert_same(Study.load(tmp_path).columns, study.columns)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "journal.jsonl",
-        "study.csv",
-        "study.json",
-        "study.parquet",
-    ]
+    names = {"journal.jsonl", "study.csv", "study.json"}
+    assert {path.name for path in tmp_path.iterdir()} - {"study.parquet"} == names
 
 
 def test_a_sample_replayed_gives_the_same_numbers(helix):
