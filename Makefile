@@ -6,9 +6,10 @@ SHELL := /bin/sh
 
 VENV   := .venv
 BIN    := $(VENV)/bin
+CORE   := $(VENV)/.core
 STAMP  := $(VENV)/.built
 OUT    := out
-PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet install --no-compile --constraint constraints.txt
 CODE   := ukctrl tests benchmarks tools hatch_build.py
 JOBS   ?= 2
 PYTEST := $(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
@@ -23,12 +24,12 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: browser help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers wheel release-check clean
+.PHONY: browser help demo test lint type fast pages slow portable bounds truth twin fuzz kill mutants docs bench peers wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## run the SCARA helix and compare three controllers on it
+demo: $(CORE) ## run the SCARA helix and compare three controllers on it
 	$(BIN)/ukctrl run scara-helix --out $(OUT)/scara-helix
 	$(BIN)/ukctrl compare scara-helix -c servo-baumgarte -c computed-torque -c pd-gravity --out $(OUT)/compare
 	@echo
@@ -60,6 +61,10 @@ browser: $(STAMP) ## open every kind of page and ten of the documentation in Chr
 # Further: make portable KINDS="--kind plain", make portable SLOW=1.
 portable: $(STAMP) ## every stated number, under the arithmetic of several processors
 	$(BIN)/python tests/arithmetic.py --jobs $(JOBS) $(if $(SLOW),--slow) $(KINDS)
+
+# Further: make bounds BOUNDS="--python python3.13 --only newest --count 100".
+bounds: ## a sample of the tests with the oldest packages that pyproject.toml allows, and with the newest
+	$(PYTHON) tests/bounds.py --jobs $(JOBS) $(BOUNDS)
 
 # Further: make fuzz COUNT=400 SEED=7.
 fuzz: $(STAMP) ## thousands of strange inputs, none of which may run, crash, hang or show anything
@@ -104,14 +109,20 @@ clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) $(OUT) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment, built once. The build tools come first, at their pinned versions, and the project is then
-# installed with them instead of in an isolated build environment, which would ignore the pins.
-$(STAMP): pyproject.toml constraints.txt
+# The environment, built once: what a user installs, and with the first target for developers what they need. The build
+# tools come first, at their pinned versions, and the project is then installed with them instead of in an isolated build
+# environment, which would ignore the pins. Python compiles what it imports, a fifth of what there is.
+$(CORE): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "ukctrl needs Python 3.11 or newer with its venv module; found none of" \
 		"python3.11, python3.12, python3.13, python3.14. Install one (on Debian and Ubuntu also the package" \
 		"python3-venv), or name yours: make PYTHON=/path/to/python" >&2; exit 1; }
 	@echo "Building the environment in $(VENV) with $$($(PYTHON) --version) (a minute or two, once) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --constraint constraints.txt hatchling editables
-	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@$(PIP) hatchling editables
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP): $(CORE)
+	@echo "Adding to $(VENV) what tests and documentation need (another minute, once) ..."
+	@$(PIP) --no-build-isolation --editable '.[dev]'
 	@touch $@

@@ -63,6 +63,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; a broken link, anchor, reference or navigation entry is an error."""
+    pytest.importorskip("mkdocs")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],

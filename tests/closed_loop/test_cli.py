@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import xarray as xr
+from extras import needs
 
 from tests.shared.command import CLI
 from tests.shared.slow import slow_but
@@ -203,7 +203,10 @@ def test_a_run_leaves_its_files(ukctrl, tmp_path):
     assert "report  results/first/report.html\n" in ended.out
 
 
+@needs("xarray")
 def test_every_variable_of_a_result_has_its_dimensions_a_unit_and_a_name(ukctrl):
+    import xarray as xr
+
     ukctrl("run", "scara-helix", *SHORT, "--out", "out")
     wanted = {
         "q": ("time", "coordinate"),

@@ -32,6 +32,7 @@ from ukctrl.simulation.effects import (
     RateLimit,
     Saturation,
 )
+from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.scenario import Timing
 
 pytestmark = pytest.mark.portable
@@ -467,8 +468,9 @@ def test_the_bench_of_the_catalogue_completes_and_its_report_shows_what_was_in_b
     assert plot.draw(run, "measured").axes
     said = {verdict.subject: verdict.text for verdict in verdicts.judge(run)}
     assert "'payload' never acts: it begins at 2 s, after the run." in said["effects"]
-    assert run.data["friction.force"].attrs["units"] == "N, N m"
-    assert run.data["u_commanded"].attrs["long_name"] == "input that the law commanded"
+    kept = variables(run.samples)
+    assert kept["friction.force"].attributes["units"] == "N, N m"
+    assert kept["u_commanded"].attributes["long_name"] == "input that the law commanded"
     assert type(run).load(run.save(tmp_path)).identical(run)
 
 

@@ -137,7 +137,7 @@ def compared(name, times, q, u):
 def test_the_scenario_is_solved_as_the_closed_form_has_it(name):
     run = simulate(Scenario.load(name))
     assert run.status == "completed", run.message
-    compared(name, run.data["time"].values, run.data["q"].values, run.data["u"].values)
+    compared(name, run.time, run["q"], run["u"])
 
 
 def task_of(scenario):
@@ -328,10 +328,10 @@ def test_an_error_decays_as_the_polynomial_says():
         {"start": {"q": {"x1": 0.05, "x2": 0.55}}, "timing": {"duration": 1.0, "sample": 0.05}}
     )
     run = simulate(scenario)
-    t = run.data["time"].values
+    t = run.time
     # y(0) = 0.05 and no derivative: y = 0.05 e^(-5t) (1 + 5t + (5t)^2/2 + (5t)^3/6).
     decay = 0.05 * np.exp(-5 * t) * (1 + 5 * t + (5 * t) ** 2 / 2 + (5 * t) ** 3 / 6)
-    np.testing.assert_allclose(run.data["phi"].values[:, 0], decay, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run["phi"][:, 0], decay, rtol=0.0, atol=1e-8)
 
 
 def three_masses(*rows, path=None):

@@ -15,6 +15,7 @@ from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.number_text import quantity
 from ukctrl.core.program import Steps
 from ukctrl.simulation.handover.hand_over import hand_over
+from ukctrl.simulation.result.storage import variables
 
 WALL = {"kind": "expression", "name": "wall", "h": "1.0 - x", "unit": "m", "decay": 0.2}
 SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 6.0, "beta": 9.0}}
@@ -160,7 +161,7 @@ def test_the_file_of_a_run_has_what_was_kept(stopped, tmp_path):
     np.testing.assert_array_equal(again["keep"], stopped["keep"])
     assert again.labels.keep_rows == ("wall",)
     assert again.labels.keep_row_margins == (0.0,)
-    assert again.data["keep"].attrs["units"] == "m"
+    assert variables(again.samples)["keep"].attributes["units"] == "m"
 
 
 def test_check_says_where_the_exact_task_goes_beyond():

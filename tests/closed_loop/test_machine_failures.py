@@ -73,7 +73,7 @@ def test_a_sweep_records_nothing_of_it_and_goes_on(task, kills, tmp_path, fault,
     factors = [f"effect.0.what=nothing,{fault},diverges"]
     options = {"beside": task, "trust": True, "jobs": jobs}
     whole = sweep(scenario, factors, folder=tmp_path / "whole", **options)
-    assert list(whole.table["status"]) == ["completed", "completed", "diverged"]
+    assert list(whole.columns["status"]) == ["completed", "completed", "diverged"]
     kills(9)
     with pytest.raises(MachineFailure, match=f"sample 1, and again.*: {why}.* go on by --resume"):
         sweep(scenario, factors, folder=out, **options)

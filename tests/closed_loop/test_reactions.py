@@ -10,6 +10,7 @@ from ukctrl.control import NoControl
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Options
+from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.scenario import StartState, Timing
 
@@ -152,7 +153,7 @@ def test_a_run_records_reactions_with_units_and_checks_their_power(tmp_path):
     run = simulate(run_of(pendulum(HINGE)))
     assert run.status == "completed", run.message
     assert run["reaction"].shape == (201, 2)
-    assert run.data["reaction"].attrs["units"] == "N"
+    assert variables(run.samples)["reaction"].attributes["units"] == "N"
     force = np.einsum("kr,kri->ki", run["reaction"], rows_of(pendulum(HINGE), run))
     np.testing.assert_allclose(force, run["passive_force"], rtol=0.0, atol=1e-8)
     assert run.metric("reaction_residual") < 1e-10

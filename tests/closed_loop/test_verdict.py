@@ -213,10 +213,10 @@ def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
         integrator="{ method = 'RK4', step = 1e-3 }",
     )
     study = sweep(base, ["integrator.step=1e-5,1e-3"], folder=tmp_path / "study")
-    assert list(study.table["status"]) == ["completed", "completed"]
-    assert list(study.table["verdict"]) == ["ok", WRONG]
+    assert list(study.columns["status"]) == ["completed", "completed"]
+    assert list(study.columns["verdict"]) == ["ok", WRONG]
     again = Study.load(tmp_path / "study")
-    assert list(again.table["verdict"]) == ["ok", WRONG]
+    assert list(again.columns["verdict"]) == ["ok", WRONG]
     journal = (tmp_path / "study" / "journal.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["verdict"] for line in journal] == ["ok", WRONG]
     insight = Insight.of(study)
@@ -228,7 +228,7 @@ def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
     )
     looks = styles(study_lines(insight, tmp_path, None))
     assert looks["2 of 2 samples completed"] == "bold yellow"
-    older = study.table.drop(columns="verdict")
+    older = {name: column for name, column in study.columns.items() if name != "verdict"}
     assert [row.verdict for row in rows_of(study.factors, older)] == ["", ""]
     assert not Runs.of(older, ["integrator.step"], "grid").unbelievable
 

@@ -302,6 +302,8 @@ def test_the_workspace_itself_is_good(workspace, capfd):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_is_refused_in_one_line(case, workspace, capfd):
+    if "--cluster" in case.argv:
+        pytest.importorskip("distributed")
     case.spoil(workspace)
     with impatience(), pytest.raises(SystemExit) as ended:
         main(list(case.argv))

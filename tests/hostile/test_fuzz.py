@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from extras import needs
+
 from ukctrl.core.compiled import cache_folder
 
 FUZZ = Path(__file__).with_name("fuzz.py")
 
 
+@needs("psutil")
 def test_strange_input_is_answered_in_one_line_and_runs_nothing():
     words = [sys.executable, FUZZ, "--count", "6", "--seed", "2026", "--jobs", "1"]
     kept = os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder("").parent)

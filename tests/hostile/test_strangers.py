@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import yaml
+from extras import needs
 
 from tests.shared.slow import slow_but
 from ukctrl import Result, Scenario, simulate
@@ -146,8 +146,11 @@ def test_names_are_data_in_everything_that_is_exported(tmp_path):
     assert not list(tmp_path.rglob(FLAG))
 
 
+@needs("yaml")
 @pytest.mark.parametrize("name", SLY[:-1])
 def test_names_of_joints_are_data_in_a_trajectory(name):
+    import yaml
+
     from ukctrl.simulation.handover.ros import _text
 
     assert yaml.safe_load(f"[{_text(name)}]") == [name]
@@ -260,6 +263,7 @@ def test_a_result_that_does_not_hold_its_numbers_is_refused(spoil, says, good, t
     refused(tmp_path, says)
 
 
+@needs("xarray")
 def test_a_result_that_another_tool_has_compressed_is_read(good, tmp_path):
     import xarray as xr
 

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,10 +124,9 @@ def test_only_the_robot_package_imports_pinocchio():
 def test_every_library_that_is_imported_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    asked = [
-        *project["dependencies"],
-        *(need for name in ("view", "film", "optimise", "cluster", "zoo") for need in extras[name]),
-    ]
+    asked = list(project["dependencies"])
+    for name in ("view", "film", "optimise", "tables", "cluster", "zoo"):
+        asked += extras[name]
     declared = {re.split(r"[^\w.-]", name)[0].lower().replace("_", "-") for name in asked}
     installs = {**importlib.metadata.packages_distributions(), **INSTALLED_BY}
     for path in FILES:
@@ -139,6 +138,42 @@ def test_every_library_that_is_imported_is_declared():
             assert known_as & declared, (
                 f"{path.name}:{found.line} imports '{library}', which pyproject.toml does not name"
             )
+
+
+def test_what_an_extra_brings_is_imported_where_its_absence_is_told():
+    """In a file that says in a `try` what is missing without it, or for types alone."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {re.split(r"[^\w-]", need)[0] for need in project["dependencies"]}
+    brought = {"av", "casadi", "dask", "distributed", "pandas", "pyarrow", "viser", "websockets",
+               "xarray"}  # fmt: skip
+    assert not brought & core
+    told = set()
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        types = {id(part) for node in ast.walk(tree) if of_types(node) for part in ast.walk(node)}
+        run = libraries(node for node in ast.walk(tree) if id(node) not in types)
+        here = {lib for node in ast.walk(tree) if tells(node) for lib in libraries(ast.walk(node))}
+        assert run & brought <= here, path
+        told |= here & brought
+    assert told >= {"av", "casadi", "distributed", "pandas", "pyarrow", "viser", "xarray"}
+
+
+def libraries(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the libraries that some of the nodes of a file import."""
+    names = []
+    for node in nodes:
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+    return {name.partition(".")[0] for name in names}
+
+
+def of_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def tells(node: ast.AST) -> bool:
+    caught = node.handlers if isinstance(node, ast.Try) else []
+    return any(ast.unparse(handler.type or node) == "ImportError" for handler in caught)
 
 
 def place(name: str) -> tuple[int, str]:

@@ -14,8 +14,8 @@ LARGEST = 50_000
 
 @pytest.mark.pages
 def test_the_notebook_runs_and_shows_cards(tmp_path):
-    import nbformat
-    from nbclient import NotebookClient
+    nbformat = pytest.importorskip("nbformat")
+    NotebookClient = pytest.importorskip("nbclient").NotebookClient
 
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     options = {
@@ -44,7 +44,7 @@ def test_the_notebook_runs_and_shows_cards(tmp_path):
 
 
 def test_no_outputs_are_kept():
-    import nbformat
+    nbformat = pytest.importorskip("nbformat")
 
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells)
@@ -52,7 +52,7 @@ def test_no_outputs_are_kept():
 
 
 def test_its_page_has_every_cell():
-    import nbformat
+    nbformat = pytest.importorskip("nbformat")
 
     path = NOTEBOOK.parent / "notebook_pages.py"
     spec = importlib.util.spec_from_file_location("notebook_pages", path)

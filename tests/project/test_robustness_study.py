@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from extras import needs
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "robustness_study" / "study.py"
 
@@ -18,12 +19,14 @@ def check(count):
     )
 
 
+@needs("pandas")
 @pytest.mark.portable
 def test_a_few_samples_of_the_study_come_out_as_stored():
     done = check(4)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@needs("pandas")
 @pytest.mark.portable
 @pytest.mark.slow
 def test_many_samples_of_the_study_come_out_as_stored():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.insight import Insight
@@ -24,6 +23,28 @@ METRICS = {
     "rms_phi.gap": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
     "settling_time": [math.nan] * 6,
 }
+
+
+def columns_of(given):
+    """Return columns of one length, as of a study: a single value stands in every row."""
+    single = str | int | float | None
+    (count,) = {len(each) for each in given.values() if not isinstance(each, single)}
+    every = {name: [each] * count if isinstance(each, single) else list(each)
+             for name, each in given.items()}  # fmt: skip
+    texts = {name for name, each in every.items() if any(isinstance(x, str | None) for x in each)}
+    return {name: np.array(x, dtype=object if name in texts else None) for name, x in every.items()}
+
+
+def rows(columns, which):
+    """Return some rows of a study's columns: a slice, places, or for each whether it is meant."""
+    return {name: column[which] for name, column in columns.items()}
+
+
+def assert_same(columns, others):
+    """Hold two tables to the same columns, names and numbers alike."""
+    assert list(columns) == list(others)
+    for name, column in columns.items():
+        np.testing.assert_array_equal(column, others[name], name)
 
 
 def plan_of(*texts, **options):
@@ -46,7 +67,7 @@ def study_of(factors, metrics, status, scenario=SCENARIO, **design):
         "message": ["" if good else "it left at 0.25 s." for good in done],
         "reached": np.where(done, 0.4, 0.25), **metrics,
     }  # fmt: skip
-    return Study(about=About.of(scenario, plan), table=pd.DataFrame(given))
+    return Study(about=About.of(scenario, plan), columns=columns_of(given))
 
 
 def insight_of(**given):

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from extras import needs
 from scipy.linalg import expm
 from scipy.optimize import brentq, fsolve
 
@@ -119,6 +120,7 @@ def test_derivatives_of_the_program_are_those_of_differences(fastest, keeps):
     )  # a quadratic form, or a line and a little
 
 
+@needs("casadi")
 @pytest.mark.parametrize(("way", "duration"), [(1.0, 2.0), (-0.3, 0.5)])
 def test_a_double_integrator_moves_by_a_cubic_with_least_effort(way, duration):
     found = motion(cart(), [0.2], [0.2 + way], duration, steps=3, stages=2)
@@ -131,6 +133,7 @@ def test_a_double_integrator_moves_by_a_cubic_with_least_effort(way, duration):
     assert found.miss < SOLVED
 
 
+@needs("casadi")
 @pytest.mark.parametrize(("way", "guess"), [(1.0, None), (1.0, 7.0), (40.0, None), (1e-3, 1e-2)])
 def test_a_double_integrator_moves_by_full_force_both_ways_in_least_time(way, guess):
     found = motion(cart(limit=3.0), [0.0], [way], guess, steps=10, stages=1, fastest=True)
@@ -139,6 +142,7 @@ def test_a_double_integrator_moves_by_full_force_both_ways_in_least_time(way, gu
     assert (np.diff(np.sign(found.inputs[:, 0])) != 0).sum() == 1
 
 
+@needs("casadi")
 def test_a_motor_that_tires_takes_the_time_of_its_closed_form():
     """m v' = F (1 - v/V) speeding up, and m v' = -F down: it brakes with all of its force."""
     m, F, V, way = 2.0, 3.0, 2.0, 4.0
@@ -169,6 +173,7 @@ def two_masses(x, T):
     return missing @ costate, lambda t: (B.T @ expm((T - t) * A.T) @ costate)[0]
 
 
+@needs("casadi")
 def test_masses_on_a_spring_move_with_the_effort_of_their_gramian_to_the_order_of_the_scheme():
     robot, T = Robot.load("two_mass_spring"), 1.5
     begin, end = np.array([0.0, 0.1, 0.5, -0.2]), np.array([1.0, 1.0, 0.0, 0.0])
@@ -204,6 +209,7 @@ def swung():
     return motion(robot, [0.0, 0.0], [1.0, np.pi], 2.0, steps=16, stages=5)
 
 
+@needs("casadi")
 def test_a_pole_is_swung_up_with_the_effort_that_another_implementation_prints():
     """58.8839 N^2 s in the tests of Dymos, by 40 Hermite-Simpson intervals; these also ask for no
     force at the very end, which takes a little more.
@@ -214,6 +220,7 @@ def test_a_pole_is_swung_up_with_the_effort_that_another_implementation_prints()
     assert np.abs(found.inputs).max() < 20.0
 
 
+@needs("casadi")
 def test_masses_on_a_spring_are_as_fast_as_their_switches_allow():
     """The benchmark of Liu & Wie, "Robust time-optimal control of uncertain flexible spacecraft",
     J. Guidance 15(3), 1992: unit masses, spring, force and way, switches at 1.003, 2.109, 3.215
@@ -240,6 +247,7 @@ def test_masses_on_a_spring_are_as_fast_as_their_switches_allow():
     np.testing.assert_allclose(force[clear], sign[clear], rtol=0.0, atol=1e-3)
 
 
+@needs("casadi")
 def test_ranges_and_speeds_of_all_joints_are_kept_at_the_points():
     robot = Robot.load("two_link")
     found = motion(robot, [-3.0, 0.5], [3.0, -0.5], 1.4, steps=12, stages=4, share=0.9)
@@ -250,6 +258,7 @@ def test_ranges_and_speeds_of_all_joints_are_kept_at_the_points():
     assert (q <= robot.q_upper + 1e-9).all()
 
 
+@needs("casadi")
 def test_a_bead_stays_on_its_ring_and_its_inputs_are_those_of_its_motion():
     robot = bead()
     found = motion(robot, [-0.6, -0.8], [0.6], 0.8, steps=6, stages=4, joints=["x"])
@@ -278,6 +287,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@needs("casadi")
 @pytest.mark.parametrize(("ask", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_has_no_optimum_is_refused_with_the_reason(ask, said):
     with pytest.raises(InputError, match=said):

@@ -10,7 +10,6 @@ import signal
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 import typer
 
@@ -145,10 +144,9 @@ def test_how_a_gain_in_closed_form_is_chosen(ends, monkeypatch):
 
 
 def study(count, finished):
-    table = pd.DataFrame({"sample": range(count)})
     plan = SimpleNamespace(count=finished)
     return SimpleNamespace(
-        about=SimpleNamespace(plan=plan), table=table, finished=count == finished,
+        about=SimpleNamespace(plan=plan), done=count, finished=count == finished,
         scenario={"name": MASSES},
     )  # fmt: skip
 

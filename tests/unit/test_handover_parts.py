@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -214,7 +215,9 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
     sampled, run, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(hand_over_module, "driven_joints", lambda robot: ())
-    (tmp_path / "trajectory.yaml").write_text("of an earlier one")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for name in ("trajectory.yaml", "motion.parquet"):
+        (tmp_path / name).write_text("of an earlier one")
     handed = hand_over(sampled, run, tmp_path)
     assert handed.notes == ("no trajectory.yaml: no motor acts on a joint of one freedom.",)
     assert handed.files == {
@@ -223,8 +226,7 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
         "belief.toml": "the robot that it believes in, and what it needs",
         "controller.py": "the class for your own loop, and its self-check",
         "motion.csv": "states and inputs, 5 rows of 0.005 s",
-        "motion.parquet": "the same, with units",
-    }
+    }  # and no Parquet file where nothing can write it
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(handed.files)
     assert (
         "    u = loop.step(t, q, v)          # every 0.005 s; reads no file\n"

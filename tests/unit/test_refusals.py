@@ -7,8 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
+from studies import columns_of
 
 from ukctrl import Robot, Scenario, UkctrlError, classify, plot, simulate
 from ukctrl.analysis.linear import linear_loop, linear_plant
@@ -43,7 +43,7 @@ NONE = dict.fromkeys(GIVEN, Fuzzy.crisp(0.0))
 
 def table(**columns):
     plain = {"sample": [0, 1], "seed": 0, "status": "completed", "message": "", "reached": 1.0}
-    return pd.DataFrame(plain | {"a": [1.0, 2.0], "rms_phi": [1.0, 2.0]} | columns)
+    return columns_of(plain | {"a": [1.0, 2.0], "rms_phi": [1.0, 2.0]} | columns)
 
 
 @pytest.fixture(name="run", scope="module")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
 import pytest
+from studies import columns_of, rows
 
 from ukctrl import Scenario, UkctrlError, sweep, tune
 from ukctrl.studies.sweep import Factor, Levels, Log, Normal, Uniform, Whole
@@ -334,7 +334,7 @@ def test_a_study_that_cannot_begin_is_refused_and_leaves_no_folder(
 
 def test_a_study_of_which_some_sample_can_begin_is_run(scenario):
     study = sweep(scenario.replace({"timing.duration": 0.01}), ["servo.0.frame=tool,tol"], jobs=1)
-    assert study.table["status"].tolist() == ["completed", "failed"]
+    assert study.columns["status"].tolist() == ["completed", "failed"]
 
 
 NO_STUDIES = [
@@ -373,7 +373,7 @@ def test_a_sample_that_a_study_has_not_is_refused(scenario, tmp_path):
 
 def test_the_worst_are_those_that_failed_first_then_the_largest():
     status = ["completed", "diverged", "failed", "completed", "completed", "diverged"]
-    table = pd.DataFrame(
+    table = columns_of(
         {
             "sample": range(6), "status": status, "rms_phi": [1.0, 0.0, 9.0, 3.0, 3.0, 0.0],
             "reached": [1.0, 0.8, 0.0, 1.0, 1.0, 0.2],
@@ -381,7 +381,7 @@ def test_the_worst_are_those_that_failed_first_then_the_largest():
     )  # fmt: skip
     assert Keep("worst", 4, "rms_phi").worst(table) == [5, 1, 3, 4]
     assert Keep("all").worst(table) == []
-    assert Keep("worst", 4, "rms_phi").worst(table[table["status"] == "failed"]) == []
+    assert Keep("worst", 4, "rms_phi").worst(rows(table, [2])) == []
     with pytest.raises(UkctrlError) as caught:
         Keep("worst", 2, "rms_beta").worst(table)
     assert str(caught.value) == (

@@ -12,7 +12,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.stats import norm, qmc
-from studies import ALPHA, BASE, base_of, plan_of
+from studies import ALPHA, BASE, assert_same, base_of, plan_of
 
 from ukctrl.core.files import catalog
 from ukctrl.studies.batch.crew import Crew
@@ -294,13 +294,13 @@ def test_a_sweep_records_what_comes_and_tells_how_far_it_is(come, tmp_path, monk
     monkeypatch.setattr(SWEEP, "rehearse", lambda base, crew, watch: watch(1, 2))
     told = []
     study = run_sweep(BASE, [f"{ALPHA}=1,2,3,4"], folder=tmp_path, progress=told.append)
-    assert study.table["status"].tolist() == ["completed"] * 2 + ["diverged"] * 2
+    assert study.columns["status"].tolist() == ["completed"] * 2 + ["diverged"] * 2
     assert study.folder == tmp_path
     assert told[0] == Tally(0.0, 4, 0, 0)
     assert told[-1] == Tally(4, 4, 4, 2)
     assert study.scenario == About.read(tmp_path).scenario
     assert run_sweep(BASE, [f"{ALPHA}=1,2"]).folder is None
-    assert Study.load(tmp_path).table.equals(study.table)
+    assert_same(Study.load(tmp_path).columns, study.columns)
     told.clear()
     run_sweep(BASE, [f"{ALPHA}=1,2,3,4"], folder=tmp_path, resume=True, progress=told.append)
     assert told == []  # nothing is run again
@@ -319,7 +319,7 @@ def test_what_was_lost_is_a_failure_or_overdue(come, monkeypatch, tmp_path):
     monkeypatch.setattr(SWEEP, "rehearse", lambda *given: None)
     monkeypatch.setattr(Crew, "gather", gather)
     monkeypatch.setattr(SWEEP, "suits_threads", lambda *given: True)
-    table = run_sweep(BASE, [f"{ALPHA}=1,2"], timeout=0.5, isolated=True).table
+    table = run_sweep(BASE, [f"{ALPHA}=1,2"], timeout=0.5, isolated=True).columns
     assert table["status"].tolist() == ["failed", "timed_out"]
     assert table["message"].tolist() == ["its process died", "it took longer than 0.5 s."]
     ((care, count),) = asked

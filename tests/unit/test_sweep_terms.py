@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from studies import rows
 
 from ukctrl import Scenario, Terms, designed, simulate
 from ukctrl.core.errors import InputError
@@ -31,13 +32,13 @@ def study(helix):
 
 
 def test_a_sample_has_the_gains_that_are_designed_for_its_law_and_bandwidth(helix, study):
-    table = study.table.set_index("sample")
     for sample in (2, 6):  # each law at 90 rad/s, and at 20
-        law, bandwidth = table.loc[sample, ["controller.use", "bandwidth"]]
-        alone = helix.replace({"controller.use": law, "seed": int(table.loc[sample, "seed"])})
+        of = {name: column[sample] for name, column in study.columns.items()}
+        law, bandwidth = of["controller.use"], of["bandwidth"]
+        alone = helix.replace({"controller.use": law, "seed": int(of["seed"])})
         gains = designed(alone, Terms(bandwidth=bandwidth)).gains
         result = simulate(alone.replace(gains))
-        assert result.metrics["rms_phi"] == table.loc[sample, "rms_phi"]
+        assert result.metrics["rms_phi"] == of["rms_phi"]
 
 
 def test_repeats_of_a_point_differ_in_their_seed_alone(study):
@@ -47,9 +48,9 @@ def test_repeats_of_a_point_differ_in_their_seed_alone(study):
 
 
 def test_a_law_without_such_gains_is_a_failed_sample_that_says_so(study):
-    failed = study.table[study.table["controller.use"] == "servo-exact"]
+    failed = rows(study.columns, study.columns["controller.use"] == "servo-exact")
     assert set(failed["status"]) == {"failed"}
-    assert failed["message"].str.contains("gains follow from a bandwidth").all()
+    assert all("gains follow from a bandwidth" in told for told in failed["message"])
 
 
 def test_a_saved_study_gives_the_same_scenarios(study, tmp_path):

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from extras import needs
 from PIL import Image
 
 from tests.shared.command import CLI
@@ -34,6 +35,7 @@ from ukctrl.robot.look import meshes
 
 @pytest.fixture
 def server():
+    pytest.importorskip("viser")
     opened = open_server("a test", port=0)
     yield opened
     stop(opened)
@@ -69,6 +71,7 @@ def test_only_its_own_pages_may_talk_to_it(server, origin, answer):
         assert talk.recv(64).split()[1] == answer
 
 
+@needs("viser")
 def test_it_says_nothing_and_opens_no_tunnel(capsys):
     opened = open_server("quiet", port=0)
     assert opened.request_share_url() is None
@@ -77,6 +80,7 @@ def test_it_says_nothing_and_opens_no_tunnel(capsys):
     assert said.out == said.err == ""
 
 
+@needs("viser")
 def test_a_port_that_is_taken_is_told():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -84,6 +88,7 @@ def test_a_port_that_is_taken_is_told():
             open_server("x", port=port)
 
 
+@needs("viser")
 @pytest.mark.parametrize(
     ("host", "port", "words"),
     [
@@ -249,6 +254,7 @@ def test_colours_that_are_none_are_the_bodys():
     assert rgb("url(http://example.org)") == rgb("")
 
 
+@needs("viser")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -296,6 +302,7 @@ def test_the_command_records_pictures_and_films(capsys, tmp_path, monkeypatch):
             assert (picture.size, getattr(picture, "n_frames", 1)) == ((96, 64), count)
 
 
+@needs("viser")
 def test_the_command_serves_until_it_is_stopped(tmp_path):
     command = [sys.executable, "-c", CLI, "view", "two_link", "--no-open", "--port", "0"]
     started = subprocess.Popen(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
+from extras import needs
 
 from ukctrl import Robot, Scenario
 from ukctrl.cli.workspace import FILES, _only_used, create, json_schema
@@ -15,6 +16,9 @@ from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.files import catalog
 from ukctrl.mechanics import reference
 from ukctrl.simulation import effects
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 FORMATS = {
     "scenario": "scenarios/*.toml",
@@ -31,8 +35,9 @@ json_schema = functools.cache(json_schema)  # which nobody here changes
 
 
 @functools.cache
-def validator(kind: str) -> jsonschema.Draft202012Validator:
+def validator(kind: str) -> Draft202012Validator:
     """Return what an editor checks files of a kind with."""
+    jsonschema = pytest.importorskip("jsonschema")
     return jsonschema.Draft202012Validator(json_schema(kind))
 
 
@@ -59,8 +64,11 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@needs("jsonschema")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_schema_is_one(kind):
+    import jsonschema
+
     schema = json_schema(kind)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["title"] == f"ukctrl {kind}"

@@ -122,7 +122,7 @@ def sweep(
                 progress=stop.watch(progress),
                 **place,
             )
-        if study.table.empty:
+        if not study.done:
             nothing = {"planned": study.about.plan.count, "finished": 0}
             data = {"finished": False, "samples": nothing}
             answer(quiet, as_json, lambda: data, lambda: unstarted_lines(study))

@@ -26,6 +26,7 @@ from ukctrl.reports.table import Table
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.result.verdicts import headline
 
 if TYPE_CHECKING:
@@ -147,13 +148,12 @@ def _figure_of(result: Result, name: str) -> Figure:
 def _quantity(result: Result, name: str) -> Figure:
     values = np.asarray(result[name], dtype=float)
     flat = values.reshape(len(values), -1)
-    array = result.data[name]
+    table = variables(result.samples)
     signal = result.samples.signals.get(name)
-    dims = [str(dim) for dim in array.dims[1:]]
     names = [""]
-    for dim in dims:
-        own = [str(one) for one in array[dim].values] if dim in array.coords else []
-        own = own or [str(k) for k in range(array.sizes[dim])]
+    for dim, size in zip(table[name].dims[1:], values.shape[1:], strict=True):
+        own = [str(one) for one in table[dim].values] if dim in table else []
+        own = own or [str(k) for k in range(size)]
         names = [f"{before} {one}".strip() for before in names for one in own]
     units = signal.units if signal is not None else ""
     each = [units] * len(names)
@@ -170,7 +170,7 @@ def _quantity(result: Result, name: str) -> Figure:
             axes.set_ylabel(f"{name} [{unit_text(unit)}]" if unit else name)
             panels.fit(axes, flat[:, at])
 
-        drawn.append(panels.Panel(str(array.attrs.get("long_name", name)), draw))
+        drawn.append(panels.Panel(table[name].attributes["long_name"], draw))
     return panels.grid(panels.alone_wide(drawn))
 
 

@@ -67,7 +67,7 @@ def store(study: Study) -> None:
     study.about.write(HOME)
     left_out = [
         name
-        for name in study.table.columns
+        for name in study.columns
         if name.partition(".")[0] in metrics.METRICS and name not in KEPT
     ]
     table = study.table.drop(columns=left_out)
@@ -83,7 +83,9 @@ def load() -> Study:
         shutil.copy(HOME / "study.json", folder)
         (Path(folder) / "journal.jsonl").touch()
         study = Study.load(folder)
-    return dc.replace(study, table=table.fillna({"message": ""}), folder=None)
+    whole = table.fillna({"message": ""})
+    columns = {str(name): column.to_numpy() for name, column in whole.items()}
+    return dc.replace(study, columns=columns, folder=None)
 
 
 def insight() -> Insight:
@@ -118,8 +120,8 @@ def main() -> int:
         store(run(options.jobs))
         return 0
     study = load()
-    places = np.linspace(0, len(study.table) - 1, options.check).astype(int)
-    told = differences(study, [int(study.table["sample"].iloc[place]) for place in places])
+    places = np.linspace(0, study.done - 1, options.check).astype(int)
+    told = differences(study, [int(study.columns["sample"][place]) for place in places])
     print("\n".join(told) or f"{options.check} samples are as stored")
     return int(bool(told))
 

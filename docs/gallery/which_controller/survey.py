@@ -185,7 +185,7 @@ def survey(
                 stale = {(robot, trouble, law) for law in laws}
                 kept = {key: one for key, one in every.items() if key[:3] not in stale}
                 store({**kept, **fresh})
-                count = sum(len(study.table) for study in studies.values())
+                count = sum(study.done for study in studies.values())
                 print(
                     f"{time.perf_counter() - since:7.1f} s  {count:5d} runs  {robot}, {trouble}",
                     flush=True,

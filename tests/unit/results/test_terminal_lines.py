@@ -260,6 +260,7 @@ def test_what_is_printed_of_a_study(given, head, style, replays, monkeypatch):
     assert "  merit     Good." in text
     assert ("report  out/report.html" in text) is (replays is not None)
     assert ("table   out/study.csv" in text) is True
+    assert not any("parquet" in line for line in text)
     assert (RESUME in text) is not insight.study.finished
     monkeypatch.setattr(f"{insights}.insight_record.to_dict", lambda *given: {"given": given[1:]})
     assert study_data(insight, Path("out"), replays) == {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import qmc
+from studies import columns_of
 
 from ukctrl.studies.insight.study_runs import Runs
 
@@ -18,7 +18,7 @@ def _table_of():
         count = len(next(iter(metrics.values())))
         columns = {"sample": np.arange(count), **factors, "seed": seed}
         columns |= {"status": "completed" if status is None else status, "message": message}
-        return pd.DataFrame(columns | {"reached": 1.0, **metrics})
+        return columns_of(columns | {"reached": 1.0, **metrics})
 
     return build
 

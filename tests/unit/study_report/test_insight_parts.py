@@ -6,9 +6,9 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import norm, spearmanr
+from studies import columns_of, rows
 
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.statistics import wilson
@@ -46,7 +46,7 @@ EXACT = {"rtol": 1e-12, "atol": 1e-14}
     ],
 )
 def test_whatever_is_no_number_becomes_a_name(values, names, numbers):
-    axis = Axis.of(pd.Series(values, name="k", dtype=object), log=True)
+    axis = Axis.of("k", values, log=True)
     assert (axis.path, axis.names) == ("k", names)
     np.testing.assert_array_equal(axis.values, numbers)
     assert axis.log is not bool(names)
@@ -90,7 +90,7 @@ def test_labels_have_the_digits_in_which_values_differ():
 def table_of(count, **columns):
     fixed = {"sample": np.arange(count)[::-1], "seed": 7, "status": "completed", "message": None,
              "reached": 1.0}  # fmt: skip
-    return pd.DataFrame(fixed | columns)
+    return columns_of(fixed | columns)
 
 
 def test_a_table_is_read_in_the_order_of_its_samples():
@@ -178,7 +178,7 @@ def test_percentiles_have_intervals_where_samples_were_drawn(table_of):
     chosen = summarise(Runs.of(table, ["k"], "grid"), "y").percentile(0.5)
     assert math.isnan(chosen.low)
     assert math.isnan(chosen.high)
-    one = summarise(Runs.of(table[:1], ["k"], "random"), "y").percentile(0.5)
+    one = summarise(Runs.of(rows(table, slice(1)), ["k"], "random"), "y").percentile(0.5)
     assert (one.value, math.isnan(one.low)) == (0.0, True)
 
 
@@ -250,7 +250,7 @@ def test_half_widths_are_those_of_a_normal_distribution():
 
 
 def test_shares_of_ranges_are_those_without_what_chance_gives(runs_of):
-    """With eta^2 of m ranges of n samples, 1 - (1 - eta^2)(n - 1)/(n - m), by pandas."""
+    """With eta^2 of m ranges of n samples, 1 - (1 - eta^2)(n - 1)/(n - m), from its definition."""
     rng = np.random.default_rng(5)
     x = np.stack([rng.integers(0, 3, 60), rng.integers(0, 2, 60)], axis=1).astype(float)
     y = x[:, 0] + 0.5 * rng.normal(size=60)
@@ -259,9 +259,9 @@ def test_shares_of_ranges_are_those_without_what_chance_gives(runs_of):
     assert (found.method, found.used, found.of) == ("binned", 60, "value")
     assert found.total == {}
     for i, path in enumerate(("x1", "x2")):
-        groups = pd.Series(y).groupby(x[:, i])
-        between = float((groups.size() * (groups.mean() - y.mean()) ** 2).sum())
-        m = groups.ngroups
+        groups = [y[x[:, i] == level] for level in np.unique(x[:, i])]
+        between = sum(len(group) * (group.mean() - y.mean()) ** 2 for group in groups)
+        m = len(groups)
         expected = 1.0 - (1.0 - between / (60 * y.var())) * 59 / (60 - m)
         at = found.first[path]
         assert at.value == pytest.approx(expected, rel=1e-12)
@@ -398,10 +398,10 @@ def insight_of(metrics, *, status=None, factors=(f"{ALPHA}=1:9", f"{BETA}=0.1:0.
     n = len(next(iter(metrics.values())))
     plan = Plan.of([Factor.parse(each) for each in factors], design="random", n=n, seed=1)
     values = [plan.values(k) for k in range(n)]
+    ended = {} if status is None else {"status": status}
     columns = {path: [each[path] for each in values] for path in values[0]}
-    table = table_of(n, **{"sample": np.arange(n), **columns, **metrics})
-    table["status"] = "completed" if status is None else status
-    return Insight.of(Study(about=About.of(SCENARIO, plan), table=table), **given)
+    table = table_of(n, **{"sample": np.arange(n), **columns, **metrics, **ended})
+    return Insight.of(Study(about=About.of(SCENARIO, plan), columns=table), **given)
 
 
 def test_success_is_to_complete_within_every_requirement():

@@ -8,9 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
-from studies import ALPHA, SCENARIO, USE, insight_of, study_of
+from studies import ALPHA, SCENARIO, USE, columns_of, insight_of, study_of
 
 from ukctrl.studies.insight import Insight, study_page
 from ukctrl.studies.insight.sample_replay import Replay, command_of
@@ -101,7 +100,7 @@ def test_a_study_without_a_name_is_called_one(insight):
     for given, title in (({}, "A study"), ({"name": "mine"}, "mine"), ({"title": "T"}, "T")):
         made = Study(
             about=About(scenario=table | given, plan=about.plan, versions=about.versions),
-            table=insight.study.table,
+            columns=insight.study.columns,
         )
         assert f"<h1>{title}</h1>" in html(Insight.of(made), (), (), Path("here"))
 
@@ -123,10 +122,10 @@ def test_which_samples_are_run_again(insight, tmp_path, monkeypatch):
     told = []
     study = insight.study
     status = ["failed", "completed", "completed", "completed", "timed_out", "diverged"]
-    table = study.table.assign(status=status)
-    table.loc[0, "rms_phi"] = NAN
+    columns = columns_of({**study.columns, "status": status})
+    columns["rms_phi"][0] = NAN
     found = write_study_report(
-        Study(about=study.about, table=table), tmp_path, trust=True,
+        Study(about=study.about, columns=columns), tmp_path, trust=True,
         progress=lambda *done: told.append(done),
     )  # fmt: skip
     assert asked == [(3, "worst", tmp_path, True), (5, "failed", tmp_path, True)]
@@ -137,8 +136,8 @@ def test_which_samples_are_run_again(insight, tmp_path, monkeypatch):
     names = {path.name for path in tmp_path.iterdir()} - folders
     assert names == {"report.html", "scenario.toml", "summary.json"}
     asked.clear()
-    lost = study.table.assign(status=["timed_out"] * 5 + ["failed"])
-    write_study_report(Study(about=study.about, table=lost), tmp_path)
+    lost = columns_of({**study.columns, "status": ["timed_out"] * 5 + ["failed"]})
+    write_study_report(Study(about=study.about, columns=lost), tmp_path)
     assert asked == [(0, "failed", tmp_path, False)]
     asked.clear()
     assert write_study_report(study, tmp_path, again=False).replays == ()
@@ -155,7 +154,7 @@ def test_the_command_of_a_sample_names_files_where_a_name_would_not_do(tmp_path,
     beside.write_text("")
     plan = Plan.of([Factor.parse(f"{USE}=mine,servo-pid,nowhere")], seed=1)
     about = About.of(SCENARIO, plan, beside)
-    study = Study(about=about, table=pd.DataFrame())
+    study = Study(about=about, columns={})
     monkeypatch.chdir(home)
 
     def use(sample, folder):

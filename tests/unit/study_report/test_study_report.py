@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from studies import columns_of, rows
 
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError, UnknownName
@@ -40,13 +41,11 @@ def _study_of():
     """Build a study whose samples were never run, from what is said to have come of them."""
 
     def build(factors, metrics, *, status=None, n=None, design="random", scenario=SCENARIO):
-        import pandas as pd
-
         plan = Plan.of([Factor.parse(text) for text in factors], design=design, n=n, seed=1)
         values = [plan.values(k) for k in range(plan.count)]
         columns = {path: [value[path] for value in values] for path in values[0]}
         ended = ["completed"] * plan.count if status is None else list(status)
-        table = pd.DataFrame(
+        columns = columns_of(
             {
                 "sample": np.arange(plan.count),
                 **columns,
@@ -57,7 +56,7 @@ def _study_of():
             }
             | {name: made(values) for name, made in metrics.items()}
         )
-        return Study(about=About.of(scenario, plan), table=table)
+        return Study(about=About.of(scenario, plan), columns=columns)
 
     return build
 
@@ -123,9 +122,9 @@ def test_the_worst_and_the_first_failed_run_again_give_the_same_bits(reported):
 
 
 def test_a_table_that_was_changed_is_found_out(swept, tmp_path):
-    table = swept.table.copy()
-    table.loc[table["rms_phi"].where(table["status"] == "completed").idxmax(), "rms_phi"] *= 1.5
-    changed = Study(about=swept.about, table=table)
+    size = swept.columns["rms_phi"].copy()
+    size[np.nanargmax(np.where(swept.columns["status"] == "completed", size, np.nan))] *= 1.5
+    changed = Study(about=swept.about, columns={**swept.columns, "rms_phi": size})
     found = write_study_report(changed, tmp_path).replays[0]
     assert not found.exact
     assert "rms_phi is" in found.text
@@ -151,7 +150,7 @@ def test_requirements_say_what_success_is(swept, tmp_path):
     strict = float(np.nanmedian(Insight.of(swept).values))
     report = write_study_report(swept, tmp_path, require={"rms_phi": strict}, again=False)
     samples = only_summary(tmp_path)["samples"]
-    within = (swept.table["status"] == "completed") & (swept.table["rms_phi"] <= strict)
+    within = (swept.columns["status"] == "completed") & (swept.columns["rms_phi"] <= strict)
     assert samples["succeeded"] == within.sum() < samples["completed"]
     assert report.insight.separations
     assert "rms_phi ≤" in page_of(tmp_path)
@@ -235,7 +234,7 @@ def test_names_from_strangers_stay_text(study_of, tmp_path):
 
 
 def test_an_unfinished_study_is_told_as_far_as_it_is(swept, tmp_path):
-    part = Study(about=swept.about, table=swept.table[::2])
+    part = Study(about=swept.about, columns=rows(swept.columns, slice(None, None, 2)))
     write_study_report(part, tmp_path, again=False)
     assert "20 of 40 samples are finished" in page_of(tmp_path)
 
@@ -243,8 +242,9 @@ def test_an_unfinished_study_is_told_as_far_as_it_is(swept, tmp_path):
 def test_files_of_an_earlier_report_do_not_outlive_it(reported, swept, tmp_path):
     shutil.copytree(reported[0], tmp_path, dirs_exist_ok=True)
     first = {path.name for path in tmp_path.iterdir()}
-    kept = swept.table[swept.table["status"] == "completed"].nsmallest(12, "rms_phi")
-    write_study_report(Study(about=swept.about, table=kept), tmp_path)
+    completed = np.flatnonzero(swept.columns["status"] == "completed")
+    least = completed[np.argsort(swept.columns["rms_phi"][completed])[:12]]
+    write_study_report(Study(about=swept.about, columns=rows(swept.columns, least)), tmp_path)
     second = {path.name for path in tmp_path.iterdir()}
     assert "study_success.png" in first - second
     assert len([name for name in second if name.startswith("failed-")]) == 0
@@ -265,7 +265,7 @@ def test_wrong_names_are_refused_with_the_near_miss(swept):
     with pytest.raises(InputError, match="must be a number"):
         Insight.of(swept, require={"rms_phi": math.inf})
     with pytest.raises(InputError, match="at least one finished sample"):
-        Insight.of(Study(about=swept.about, table=swept.table[:0]))
+        Insight.of(Study(about=swept.about, columns=rows(swept.columns, slice(0))))
 
 
 def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sound_tables import sound
-from studies import ALPHA, SCENARIO, USE, insight_of, study_of
+from studies import ALPHA, SCENARIO, USE, columns_of, insight_of, study_of
 
 from ukctrl.core.statistics import Estimate, wilson
 from ukctrl.reports.table import Cell
@@ -62,7 +62,7 @@ def test_a_cost_of_several_metrics_stands_first_and_of_several_blocks_each(insig
     assert table.meanings[0] == "The cost."
     assert table.rows[0][0].aside == ""
     study = insight.study
-    both = Study(about=study.about, table=study.table.assign(**{"rms_phi.tilt": 1.0}))
+    both = Study(about=study.about, columns=columns_of({**study.columns, "rms_phi.tilt": 1.0}))
     names = [row[0].text for row in tables.metric_table(Insight.of(both)).rows]
     assert names == ["rms_phi", "peak_u", "rms_phi.gap", "rms_phi.tilt"]
 

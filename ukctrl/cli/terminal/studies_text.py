@@ -148,6 +148,8 @@ def study_lines(insight: Insight, folder: Path, replays: Sequence[Replay] | None
     if replays is not None:
         lines += files(folder, ("report", "report.html"))
     lines += files(folder, ("table", "study.csv"))
+    if (folder / "study.parquet").exists():
+        lines += files(folder, ("parquet", "study.parquet"))
     if not study.finished:
         lines.append([RESUME])
     return lines

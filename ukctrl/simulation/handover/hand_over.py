@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,39 +17,25 @@ from ukctrl.simulation.handover.belief import FILE, Belief, write_belief
 from ukctrl.simulation.handover.fresh_process import replay_afresh
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
 from ukctrl.simulation.handover.runtime import Replay, Runtime, replay
-from ukctrl.simulation.result.plain_files import (
-    card_text,
-    folder_for,
-    replacing,
-    toml_text,
-    write_atomically,
-)
+from ukctrl.simulation.result.columns import Columns, write_csv, write_parquet
+from ukctrl.simulation.result.plain_files import card_text, folder_for, toml_text, write_atomically
 from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 QUANTITIES = ("q", "v", "a", "u", "q_measured", "v_measured", "u_commanded")
 """What the table has columns of; the last three only where what the law sees or says is not what
 is."""
 
 
-def motion_table(result: Result) -> pd.DataFrame:
-    """Return the motion and the inputs of a run: ``time``, ``q.<coordinate>``, ``u.<motor>``, ...
-
-    A text of the table by `DataFrame.to_csv` holds every number to its last bit.
-    """
-    import pandas as pd
-
+def motion_table(result: Result) -> Columns:
+    """Return the motion and inputs of a run: ``time``, ``q.<coordinate>``, ``u.<motor>``, ..."""
     columns = {"time": np.array(result.time)}
     for name in QUANTITIES:
         if name in result.samples.arrays:
             names = result.labels.names[FIELDS[name].dims[0]]
             columns |= {f"{name}.{entry}": result[name][:, k] for k, entry in enumerate(names)}
-    return pd.DataFrame(columns | _contacts(result))
+    return columns | _contacts(result)
 
 
 def _contacts(result: Result) -> dict[str, Array]:
@@ -78,19 +63,6 @@ def column_units(labels: Labels) -> dict[str, str]:
         names, known = labels.names[FIELDS[name].dims[0]], FIELDS[name].units(labels)
         units |= {f"{name}.{entry}": unit for entry, unit in zip(names, known, strict=True)}
     return units
-
-
-def write_parquet(table: pd.DataFrame, units: dict[str, str], path: Path) -> None:
-    """Write a table as Parquet, with the unit of each column in its metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    arrow = pa.Table.from_pandas(table, preserve_index=False)
-    fields = [field.with_metadata({"units": units.get(field.name, "")}) for field in arrow.schema]
-    known = {**(arrow.schema.metadata or {}), b"units": json.dumps(units).encode()}
-    arrow = arrow.cast(pa.schema(fields, metadata=known))
-    with replacing(path) as temporary:
-        pq.write_table(arrow, temporary)
 
 
 POINT_SECONDS = 0.01
@@ -125,7 +97,8 @@ def hand_over(
     | ``scenario.toml`` | what it was designed on, fully resolved |
     | ``belief.toml`` | the robot that it believes in, as arrays, and the packages that it needs |
     | ``controller.py`` | the class to call in one's own loop, and its self-check |
-    | ``motion.csv``, ``motion.parquet`` | states, accelerations and inputs, a row a sample |
+    | ``motion.csv`` | states, accelerations and inputs, a row a sample |
+    | ``motion.parquet`` | the same with units, where PyArrow is installed |
     | ``trajectory.yaml`` | the motion of the driven joints for ROS 2 |
 
     Args:
@@ -166,23 +139,21 @@ def hand_over(
             "has none."
         )
     folder, table = Path(folder), motion_table(result)
-    units = column_units(result.labels)
     every = max(1, round(points / timing.sample))
     files = {
         "controller.toml": "the controller and its gains, for --controller",
         "scenario.toml": "what it was designed on",
         FILE: "the robot that it believes in, and what it needs",
         "controller.py": "the class for your own loop, and its self-check",
-        "motion.csv": f"states and inputs, {len(table)} rows of {timing.sample:g} s",
-        "motion.parquet": "the same, with units",
+        "motion.csv": f"states and inputs, {len(result.time)} rows of {timing.sample:g} s",
     }
     with folder_for("the controller", folder):
         write_atomically(folder / "controller.toml", _card(scenario).encode())
         write_atomically(folder / "scenario.toml", toml_text(scenario.to_table()).encode())
         write_atomically(folder / "controller.py", _script(scenario, runtime, trust).encode())
-        csv = table.to_csv(index=False, lineterminator="\n")  # every number with all its digits
-        write_atomically(folder / "motion.csv", csv.encode())
-        write_parquet(table, units, folder / "motion.parquet")
+        write_csv(table, folder / "motion.csv")
+        if write_parquet(table, folder / "motion.parquet", column_units(result.labels)):
+            files["motion.parquet"] = "the same, with units"
         found, notes = _proven(runtime, folder, trust)
         if driven_joints(runtime.robot):
             text = joint_trajectory(result, runtime.robot, every)

@@ -109,7 +109,11 @@ class Result(Record, Shown):
 
     @functools.cached_property
     def data(self) -> xr.Dataset:
-        """The labelled dataset, as in `result.nc`."""
+        """The labelled dataset, as in `result.nc`.
+
+        Raises:
+            InputError: xarray is not installed.
+        """
         return storage.dataset(self)
 
     @functools.cached_property

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, ShapeError, UkctrlError
 from ukctrl.core.files.toml import parse_toml
+from ukctrl.simulation.result.columns import not_installed
 from ukctrl.simulation.result.foreign_hdf5 import foreign_file, numbers, text_attribute, texts_along
 from ukctrl.simulation.result.hdf5_files import new_file
 from ukctrl.simulation.result.plain_files import (
@@ -98,9 +99,15 @@ def attributes(record: Record) -> dict[str, Any]:
 
 
 def dataset(record: Record) -> xr.Dataset:
-    """Return the labelled dataset of a run."""
-    import xarray as xr
+    """Return the labelled dataset of a run.
 
+    Raises:
+        InputError: xarray is not installed.
+    """
+    try:
+        import xarray as xr
+    except ImportError:
+        raise not_installed("Result.data", "xarray") from None
     parts: dict[bool, dict[str, Any]] = {True: {}, False: {}}
     for name, entry in variables(record.samples).items():
         values = entry.values

@@ -89,7 +89,7 @@ class Insight:
         """
         log = {factor.path for factor in study.factors if isinstance(factor.spread, Log)}
         paths = [factor.path for factor in study.factors]
-        runs = Runs.of(study.table, paths, study.design, log=log, repeats=study.repeats)
+        runs = Runs.of(study.columns, paths, study.design, log=log, repeats=study.repeats)
         for name, most in require.items():
             runs.metric(name)
             if not np.isfinite(most):
@@ -275,10 +275,12 @@ def _labels(study: Study, trust: bool) -> Labels | None:
 
     Asked is a sample that has run: one that took its process along would take this one, too.
     """
-    table = study.table[study.table["status"].isin(STATUSES)]
-    if not len(table):
+    columns = study.columns
+    ran = [k for k, status in enumerate(columns["status"]) if status in STATUSES]
+    if not ran:
         return None
-    sample = int(table.sort_values("reached", ascending=False, kind="stable")["sample"].iloc[0])
+    farthest = max(ran, key=np.nan_to_num(columns["reached"], nan=-np.inf).__getitem__)
+    sample = int(columns["sample"][farthest])
     try:
         return Loop(study.scenario_of(sample, trust=trust)).recorder.labels
     except Exception:  # such as in a user's code that the folder does not bring along

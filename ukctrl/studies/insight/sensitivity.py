@@ -131,9 +131,8 @@ def ranks(merit: Array) -> Array:
 
 def _average_ranks(values: Array) -> Array:
     """Return the ranks of values from 1 on; equal ones share the average of theirs."""
-    import pandas as pd
-
-    ranks: Array = pd.Series(values).rank().to_numpy()
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Array = (np.cumsum(count) - 0.5 * (count - 1))[place]
     return ranks
 
 

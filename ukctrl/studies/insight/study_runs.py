@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.number_text import number
+from ukctrl.simulation.result.columns import Columns
 from ukctrl.simulation.result.metrics import less_is_better
 from ukctrl.studies.sweep.plan import DESIGNS, Design
 from ukctrl.studies.sweep.study_table import FIXED, VERDICT
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
-
 
 FEW_LEVELS = 8
 """A factor with no more values than this is looked at value by value."""
@@ -41,11 +38,9 @@ class Axis:
     """Whether it was spread over decades."""
 
     @staticmethod
-    def of(column: Series[Any], *, log: bool = False) -> Axis:
+    def of(path: str, raw: Sequence[object], *, log: bool = False) -> Axis:
         """Read a column of a study's table; whatever is no number becomes a name."""
-        raw = column.tolist()
         numbers = [_number(value) for value in raw]
-        path = str(column.name)
         if all(value is not None for value in numbers):
             return Axis(path, np.array(numbers, dtype=np.float64), log=log)
         texts = [str(value) for value in raw]
@@ -99,7 +94,7 @@ class Runs:
 
     @staticmethod
     def of(
-        table: DataFrame,
+        table: Columns,
         factors: Sequence[str],
         design: str,
         *,
@@ -109,7 +104,7 @@ class Runs:
         """Read a study's table.
 
         Args:
-            table: One row a sample, with the columns of `Study.table`.
+            table: One entry a sample, with the columns of a study.
             factors: The columns that are factors.
             design: How the samples were placed: grid, random, sobol or saltelli.
             log: Which factors are spread over decades.
@@ -121,24 +116,25 @@ class Runs:
         known = {str(name): name for name in DESIGNS}
         if design not in known:
             raise unknown_name("design", design, known)
-        missing = [name for name in (*FIXED, *factors) if name not in table.columns]
+        missing = [name for name in (*FIXED, *factors) if name not in table]
         if missing:
             raise InputError(f"the table of a study must have a column '{missing[0]}'.")
-        if not len(table):
+        if not len(table["sample"]):
             raise InputError("a study must have at least one finished sample; it has none.")
-        ordered = table.sort_values("sample", kind="stable")
+        order = np.argsort(table["sample"], kind="stable")
+        ordered = {name: column[order] for name, column in table.items()}
         skipped = {*FIXED, VERDICT, *factors}
         return Runs(
             design=known[design],
-            axes=tuple(Axis.of(ordered[path], log=path in log) for path in factors),
-            number=ordered["sample"].to_numpy(dtype=np.intp),
+            axes=tuple(Axis.of(path, ordered[path].tolist(), log=path in log) for path in factors),
+            number=ordered["sample"].astype(np.intp),
             seed=tuple(int(seed) for seed in ordered["seed"]),
             status=tuple(str(status) for status in ordered["status"]),
             message=tuple(m if isinstance(m, str) else "" for m in ordered["message"]),
-            reached=ordered["reached"].to_numpy(dtype=np.float64),
+            reached=ordered["reached"].astype(np.float64),
             metrics={
-                str(name): ordered[name].to_numpy(dtype=np.float64)
-                for name in ordered.columns
+                name: values.astype(np.float64)
+                for name, values in ordered.items()
                 if name not in skipped
             },
             verdict=tuple(map(str, ordered[VERDICT])) if VERDICT in ordered else (),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from typing import TYPE_CHECKING, Literal, final
+from typing import Literal, final
+
+import numpy as np
 
 from ukctrl.core.errors import InputError, near_miss, unknown_name
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.columns import Columns
 from ukctrl.studies.sweep.journal import FAILED, TIMED_OUT
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WHAT = ("none", "failed", "all", "worst")
 MOST_WORST = 1000
@@ -50,7 +50,7 @@ class Keep:
             f"{MOST_WORST}; got '{text}'{near_miss(what, WHAT) if what not in WHAT else '.'}"
         )
 
-    def worst(self, table: pd.DataFrame) -> list[int]:
+    def worst(self, table: Columns) -> list[int]:
         """Return the samples of a table that are to be run again and kept.
 
         Raises:
@@ -58,16 +58,15 @@ class Keep:
         """
         if self.what != "worst":
             return []
-        ran = table[~table["status"].isin((FAILED, TIMED_OUT))]
-        if not len(ran):
+        ran = [k for k, status in enumerate(table["status"]) if status not in (FAILED, TIMED_OUT)]
+        if not ran:
             return []
-        if self.metric not in ran:
-            raise unknown_name(
-                "metric (in keep)", self.metric, ran.columns[ran.columns != "sample"]
-            )
-        failed = ran["status"] != "completed"
-        ranked = ran.assign(_failed=failed, _reached=ran["reached"].where(failed, 0.0))
-        by = ["_failed", "_reached", self.metric, "sample"]
-        rising = [False, True, not metrics.less_is_better(self.metric), True]
-        ranked = ranked.sort_values(by, ascending=rising, na_position="last")
-        return [int(sample) for sample in ranked["sample"][: self.count]]
+        if self.metric not in table:
+            names = [name for name in table if name != "sample"]
+            raise unknown_name("metric (in keep)", self.metric, names)
+        completed = table["status"][ran] == "completed"
+        reached = np.where(completed, 0.0, table["reached"][ran])
+        badness = table[self.metric][ran] * (-1.0 if metrics.less_is_better(self.metric) else 1.0)
+        sample = table["sample"][ran]
+        order = np.lexsort((sample, badness, reached, completed))  # by the last first; NaN last
+        return [int(worst) for worst in sample[order[: self.count]]]

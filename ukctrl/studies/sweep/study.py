@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.shown import Shown
 from ukctrl.simulation.loop.provenance import origin
+from ukctrl.simulation.result.columns import Columns, not_installed
 from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.users_files import named_files, users_own
@@ -135,16 +137,29 @@ class Study(Shown):
 
     about: About
     """What it is of."""
-    table: pd.DataFrame
-    """One row a finished sample, in order of their numbers. Columns: `sample`; one a factor, under
-    its path; `seed`, `status`, `message`, `reached` [s]; then the metrics by name, NaN where a run
-    has none."""
+    columns: Columns
+    """Arrays with an entry for each finished sample, in order of their numbers: `sample`; one a
+    factor, under its path; `seed`, `status`, `message`, `reached` [s], `verdict`; then the metrics
+    by name, NaN where a run has none."""
     folder: Path | None = None
     """Where it was read from or written to."""
 
     def __repr__(self) -> str:
         varied = ", ".join(factor.path for factor in self.factors) or "the seed"
-        return f"<Study of {varied}: {len(self.table)} of {self.about.plan.count} samples>"
+        return f"<Study of {varied}: {self.done} of {self.about.plan.count} samples>"
+
+    @functools.cached_property
+    def table(self) -> pd.DataFrame:
+        """The columns as a table of pandas, one row a finished sample.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise not_installed("Study.table", "pandas") from None
+        return pd.DataFrame(self.columns)
 
     @property
     def scenario(self) -> Mapping[str, Any]:
@@ -177,9 +192,14 @@ class Study(Shown):
         return self.about.plan.seed
 
     @property
+    def done(self) -> int:
+        """How many samples are there."""
+        return len(self.columns["sample"])
+
+    @property
     def finished(self) -> bool:
         """Whether all samples are there."""
-        return len(self.table) == self.about.plan.count
+        return self.done == self.about.plan.count
 
     def scenario_of(self, sample: int, *, trust: bool = False) -> Scenario:
         """Return the scenario of a sample, which run again gives the same numbers.
@@ -218,11 +238,11 @@ class Study(Shown):
             rows = read_rows(folder / JOURNAL, about.plan.count)
         except OSError as error:
             raise InputError(f"cannot read the study in '{folder}': {error}.") from error
-        table = table_of(about.plan.factors, rows.values(), len(rows))
-        return Study(about=about, table=table, folder=folder)
+        columns = table_of(about.plan.factors, rows.values(), len(rows))
+        return Study(about=about, columns=columns, folder=folder)
 
     def save(self, folder: AnyPath) -> Path:
-        """Write `study.json`, `journal.jsonl`, `study.csv` and `study.parquet`.
+        """Write `study.json`, `journal.jsonl`, `study.csv`, and with PyArrow `study.parquet`.
 
         Returns:
             The folder, which is made when it does not exist.
@@ -235,10 +255,10 @@ class Study(Shown):
             self.about.write(folder)
             lines = "".join(f"{row.to_line()}\n" for row in self._rows())
             write_atomically(folder / JOURNAL, lines.encode())
-            write_tables(folder, self.table)
+            write_tables(folder, self.columns)
         return folder
 
     def _rows(self) -> list[Row]:
         plan = self.about.plan
-        rows = rows_of(plan.factors, self.table)
+        rows = rows_of(plan.factors, self.columns)
         return [row._replace(values=plan.values(row.sample)) for row in rows]

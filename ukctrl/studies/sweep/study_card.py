@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+
+import numpy as np
+
 from ukctrl.core.number_text import number
 from ukctrl.reports.notebook import card
 from ukctrl.reports.table import Column, Table
@@ -15,18 +19,18 @@ METRICS = ("rms_phi", "rms_beta", "effort", "peak_u")
 def html(study: Study) -> str:
     """Return the card."""
     factors = [factor.path for factor in study.factors]
-    metrics = [name for name in METRICS if name in study.table and study.table[name].notna().any()]
-    columns = ["sample", *factors, "status", *metrics]
-    rows = study.table[[name for name in columns if name in study.table]].head(MOST)
+    columns = study.columns
+    metrics = [name for name in METRICS if name in columns and not np.isnan(columns[name]).all()]
+    shown = [name for name in ("sample", *factors, "status", *metrics) if name in columns]
     table = Table.of(
-        [Column(name, "number" if name in metrics else "text") for name in rows.columns],
-        ([_text(value) for value in row] for row in rows.itertuples(index=False)),
+        [Column(name, "number" if name in metrics else "text") for name in shown],
+        zip(*(map(_text, columns[name][:MOST].tolist()) for name in shown), strict=True),
     )
-    counts = study.table["status"].value_counts()
-    ended = ", ".join(f"{count} {status}" for status, count in counts.items())
+    counts = collections.Counter(columns["status"].tolist()).most_common()
+    ended = ", ".join(f"{count} {status}" for status, count in counts)
     return card(
         str(study.scenario.get("title") or "A study"),
-        f"{len(study.table)} of {study.about.plan.count} samples of "
+        f"{study.done} of {study.about.plan.count} samples of "
         f"{', '.join(factors) or 'the seed'}: {ended or 'none yet'}.",
         table=table,
     )

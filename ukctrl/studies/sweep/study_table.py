@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.simulation.result.columns import Columns, write_csv, write_parquet
 from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.result.plain_files import replacing
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Row
 from ukctrl.studies.sweep.plan import SEED
 from ukctrl.studies.sweep.spread import Column
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIXED = ("sample", SEED, "status", "message", "reached")
 """Columns that every study has, beside its factors and metrics."""
@@ -26,12 +23,10 @@ VERDICT = "verdict"
 """A column that studies of earlier versions lack."""
 UNTIMED = tuple(name for name, metric in METRICS.items() if metric.function is not None)
 """Metrics that do not depend on wall time."""
-CHUNK = 1000
-"""Rows that are turned into text at a time."""
 TYPES: dict[Column, str] = {"bool": "bool", "int": "int64", "float": "float64", "text": "object"}
 
 
-def table_of(factors: Iterable[Factor], rows: Iterable[Row], count: int) -> pd.DataFrame:
+def table_of(factors: Iterable[Factor], rows: Iterable[Row], count: int) -> Columns:
     """Return the table of a study.
 
     Args:
@@ -39,35 +34,32 @@ def table_of(factors: Iterable[Factor], rows: Iterable[Row], count: int) -> pd.D
         rows: What is recorded, in order of the samples' numbers.
         count: How many rows there are.
     """
-    import pandas as pd
-
     given = {factor.path: factor.spread.column() for factor in factors if factor.path != SEED}
     metrics: dict[str, NDArray[np.float64]] = {}
     columns: dict[str, Any] = {"sample": np.zeros(count, dtype=np.int64)}
     columns |= {path: np.zeros(count, dtype=TYPES[kind]) for path, kind in given.items()}
-    columns |= {SEED: np.zeros(count, dtype=np.int64), "status": [], "message": []}
-    columns |= {"reached": np.zeros(count), VERDICT: []}
+    columns |= {SEED: np.zeros(count, dtype=np.int64)}
+    columns |= {name: np.zeros(count, dtype=object) for name in ("status", "message")}
+    columns |= {"reached": np.zeros(count), VERDICT: np.zeros(count, dtype=object)}
     for k, row in enumerate(rows):
-        for name in ("sample", SEED, "reached"):
+        for name in (*FIXED, VERDICT):
             columns[name][k] = getattr(row, name)
         for path, kind in given.items():
             value = row.values[path]
             columns[path][k] = _text(value) if kind == "text" else value
-        columns["status"].append(row.status)
-        columns["message"].append(row.message)
-        columns[VERDICT].append(row.verdict)
         for name, number in row.metrics.items():
             if name not in metrics:
                 metrics[name] = np.full(count, np.nan)
             metrics[name][k] = number
-    return pd.DataFrame(columns | {name: metrics[name] for name in _ordered(metrics)})
+    return columns | {name: metrics[name] for name in _ordered(metrics)}
 
 
-def rows_of(factors: Iterable[Factor], table: pd.DataFrame) -> Iterator[Row]:
+def rows_of(factors: Iterable[Factor], table: Columns) -> Iterator[Row]:
     """Yield the rows of a table again."""
     paths = [factor.path for factor in factors if factor.path != SEED]
-    metrics = [name for name in table.columns if name not in (*FIXED, VERDICT, *paths)]
-    for entry in table.to_dict("records"):
+    metrics = [name for name in table if name not in (*FIXED, VERDICT, *paths)]
+    for values in zip(*(column.tolist() for column in table.values()), strict=True):
+        entry = dict(zip(table, values, strict=True))
         yield Row(
             sample=int(entry["sample"]),
             values={path: entry[path] for path in paths},
@@ -75,17 +67,15 @@ def rows_of(factors: Iterable[Factor], table: pd.DataFrame) -> Iterator[Row]:
             status=str(entry["status"]),
             message=str(entry["message"]),
             reached=float(entry["reached"]),
-            metrics={str(name): float(entry[name]) for name in metrics},
+            metrics={name: float(entry[name]) for name in metrics},
             verdict=str(entry.get(VERDICT, "")),
         )
 
 
-def write_tables(folder: Path, table: pd.DataFrame) -> None:
-    """Write `study.csv`, every number to its last bit, and `study.parquet`, each atomically."""
-    with replacing(folder / "study.csv") as path, path.open("wb") as target:
-        table.to_csv(target, index=False, lineterminator="\n", chunksize=CHUNK)
-    with replacing(folder / "study.parquet") as path, path.open("wb") as target:
-        table.to_parquet(target, engine="pyarrow", index=False)
+def write_tables(folder: Path, table: Columns) -> None:
+    """Write `study.csv`, and `study.parquet` where PyArrow is installed, each atomically."""
+    write_csv(table, folder / "study.csv")
+    write_parquet(table, folder / "study.parquet")
 
 
 def _ordered(names: Iterable[str]) -> list[str]:

@@ -196,10 +196,10 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
         try:
             crew.gather(tasks, take, report)
         finally:  # also where the machine failed, for all the rest
-            table = table_of(plan.factors, journal.rows(), journal.done)
+            columns = table_of(plan.factors, journal.rows(), journal.done)
             with _writing(folder):
-                write_tables(folder, table)
-    return Study(about=about, table=table, folder=folder)
+                write_tables(folder, columns)
+    return Study(about=about, columns=columns, folder=folder)
 
 
 @contextlib.contextmanager
@@ -222,7 +222,7 @@ def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
     """Run the worst samples again, which gives the same numbers, and keep all of them."""
     assert study.folder is not None
     results = study.folder / RESULTS
-    missing = [k for k in keep.worst(study.table) if not (results / str(k) / LAST_SAVED).exists()]
+    missing = [k for k in keep.worst(study.columns) if not (results / str(k) / LAST_SAVED).exists()]
     again = dc.replace(base, keep_all=True, timeout=None)
 
     def take(k: int, value: Finished | Lost) -> None:
