@@ -304,3 +304,18 @@ def test_a_numba_that_was_not_tried_computes_the_same_bits(tmp_path):
     assert [answer[0] for answer in answers] == ["True", "False"]
     assert answers[0][1] == "completed"
     assert answers[0][1:] == answers[1][1:]
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_arrays_of_short_numbers_are_written_as_what_they_are(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    @compiled
+    def count_up(out: np.ndarray) -> None:
+        for k in range(len(out)):
+            out[k] = k
+
+    for dtype in (np.float32, np.int32, np.uint8, np.float64):
+        room = np.full(12, 7, dtype)
+        count_up(room[:4])
+        np.testing.assert_array_equal(room, [0, 1, 2, 3, *[7] * 8])

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+NUMBERS = {np.dtype(np.float64): "f", np.dtype(np.int64): "i", np.dtype(np.bool_): "b"}
+"""What an array may hold: machine code that took others for these would write beyond them."""
+
 
 def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     """Append to a block what its kernel is called with; return the kinds of all that is in it.
@@ -17,8 +20,8 @@ def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     kinds: list[Any] = []
     for value in arguments:
         if isinstance(value, np.ndarray):
-            numbers, shape = value.dtype.kind, value.shape
-            if not value.flags.c_contiguous or numbers not in "fib":
+            numbers, shape = NUMBERS.get(value.dtype), value.shape
+            if not value.flags.c_contiguous or numbers is None:
                 raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
             words += (_address(value), *shape)
             kinds.append((numbers, len(shape)))
