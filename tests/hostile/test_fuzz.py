@@ -9,7 +9,7 @@ from pathlib import Path
 
 from extras import needs
 
-from ukctrl.core.compiled import cache_folder
+from ukctrl.core.cache_folder import writable_folder
 
 FUZZ = Path(__file__).with_name("fuzz.py")
 
@@ -17,8 +17,8 @@ FUZZ = Path(__file__).with_name("fuzz.py")
 @needs("psutil")
 def test_strange_input_is_answered_in_one_line_and_runs_nothing():
     words = [sys.executable, FUZZ, "--count", "6", "--seed", "2026", "--jobs", "1"]
-    kept = os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder("").parent)
-    env = {**os.environ, "NUMBA_CACHE_DIR": kept}  # or it would compile everything once more
+    stored = os.environ.get("NUMBA_CACHE_DIR") or str(writable_folder("").parent)
+    env = {**os.environ, "NUMBA_CACHE_DIR": stored}  # or it would compile everything once more
     done = subprocess.run(words, capture_output=True, text=True, timeout=1500, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     kinds = done.stdout.splitlines()[1:]

@@ -20,7 +20,7 @@ from extras import needs
 from tests.shared.slow import slow_but
 from ukctrl import Result, Scenario, simulate
 from ukctrl.cli import main
-from ukctrl.core import compiled
+from ukctrl.core import cache_folder
 from ukctrl.simulation.result import foreign_hdf5, hdf5_files
 
 GOOD = Path(__file__).resolve().parents[1] / "conformance" / "bad" / "base"
@@ -158,8 +158,8 @@ def test_names_of_joints_are_data_in_a_trajectory(name):
 
 def test_machine_code_is_read_from_no_folder_that_others_could_have_filled(tmp_path):
     own = tmp_path / "own"
-    assert compiled._private(own) == own
-    assert compiled._private(own) == own  # a second time it is there already
+    assert cache_folder._private(own) == own
+    assert cache_folder._private(own) == own  # a second time it is there already
     assert own.stat().st_mode & 0o777 == 0o700
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -167,7 +167,7 @@ def test_machine_code_is_read_from_no_folder_that_others_could_have_filled(tmp_p
     link = tmp_path / "link"
     link.symlink_to(own)
     for place in (shared, link, tmp_path / "no" / "parent"):
-        chosen = compiled._private(place)
+        chosen = cache_folder._private(place)
         assert chosen != place
         assert chosen.stat().st_mode & 0o777 == 0o700
         chosen.rmdir()

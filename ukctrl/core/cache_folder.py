@@ -45,8 +45,9 @@ def folder_name() -> str:
 
 @functools.cache
 def readable_folders(chosen: str) -> tuple[Path, ...]:
-    """Return where stored files may lie: in the folder that the user chose, beside the sources and
-    in the user's cache; where none of these can be written to, in the temporary folder.
+    """Return where stored files may lie: in the folder that the user chose; where there is none,
+    or it cannot be written to, beside the sources and in the user's cache as well; and where none
+    of these can be written to, in the temporary folder.
 
     Args:
         chosen: ``NUMBA_CACHE_DIR``, or empty.
@@ -61,9 +62,10 @@ def writable_folder(chosen: str) -> Path | None:
 
 
 def _parents(chosen: str) -> Iterator[Path]:
-    usual = [PACKAGE / "__pycache__"]
-    if chosen:
-        usual.insert(0, Path(chosen))
+    if chosen and _takes_files(Path(chosen)):
+        yield Path(chosen)
+        return
+    usual = [*([Path(chosen)] if chosen else []), PACKAGE / "__pycache__"]
     home = _user_cache()
     usual += [home / "ukctrl"] if home is not None else []
     yield from usual
@@ -91,25 +93,26 @@ def _takes_files(parent: Path) -> bool:
 
 
 def _private_temporary() -> Path | None:
-    """Return a temporary folder that nobody else can have put anything into, or None.
+    """Return a temporary folder of this user, or None where there is none."""
+    parent = temporary_folder()
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    return None if parent is None else _private(parent / f"ukctrl-{user}")
+
+
+def _private(folder: Path) -> Path | None:
+    """Return the folder if nobody else can have put anything into it, else a new one, or None.
 
     What is read from it runs, and where all users may write its name could be taken.
     """
-    parent = temporary_folder()
-    if parent is None:
-        return None
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = parent / f"ukctrl-{user}"
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.lstat()
         ours = not hasattr(os, "getuid") or state.st_uid == os.getuid()
         if stat.S_ISDIR(state.st_mode) and ours and not state.st_mode & 0o077:
             return folder
-    try:
-        return Path(tempfile.mkdtemp(prefix="ukctrl-", dir=parent))
-    except OSError:
-        return None
+    with contextlib.suppress(OSError):
+        return Path(tempfile.mkdtemp(prefix="ukctrl-"))
+    return None
 
 
 def temporary_folder() -> Path | None:
