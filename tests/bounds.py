@@ -140,11 +140,11 @@ def outcome(home: Path, count: int, jobs: str) -> str:
     words += ["--numprocesses", jobs, "--junit-xml", str(report)]
     # Machine code of its own, made by the packages in it; the package alone is what is tried.
     own = {SIZE: str(count), "NUMBA_CACHE_DIR": str(home / "machine-code"), "MPLBACKEND": "Agg"}
-    subprocess.run(
-        [*words, *(f"tests/{folder}" for folder in FOLDERS)], cwd=ROOT, env={**os.environ, **own}
-    )
+    words += [f"tests/{folder}" for folder in FOLDERS]
+    report.unlink(missing_ok=True)
+    code = subprocess.run(words, cwd=ROOT, env={**os.environ, **own}).returncode
     if not report.exists():
-        return "NO TEST WAS RUN"
+        return f"BROKE OFF: pytest ended with {code}"
     (suite,) = ElementTree.parse(report).getroot()
     ran, failed, erred, skipped = (
         int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from extras import needs
 
 import ukctrl
 from ukctrl import Budget, Scenario, compare, sweep, tune
@@ -78,6 +79,7 @@ def test_a_file_that_is_another_on_a_worker_is_no_property_of_the_sample(tmp_pat
     assert sweep(scenario, ["seed=1,2"], resume=True, **options).finished
 
 
+@needs("distributed")
 @pytest.mark.parametrize(
     ("address", "why"),
     [
@@ -94,6 +96,7 @@ def test_what_is_no_address_is_refused(address, why):
         pass
 
 
+@needs("distributed")
 @pytest.mark.parametrize(
     ("greeting", "why"),
     [(b"", "timed out"), (b"SSH-2.0-Open", "who answers there is no Dask scheduler")],
@@ -136,6 +139,7 @@ class Client:
 @pytest.fixture
 def watched(monkeypatch):
     """An executor of a cluster with one worker, the client behind it, and what the user is told."""
+    pytest.importorskip("distributed")
     module = sys.modules[cluster.__module__]
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(module, "TOLD_SECONDS", 0.02)
@@ -296,6 +300,7 @@ class Dask:
 
 @pytest.fixture
 def dask(tmp_path):
+    pytest.importorskip("distributed")
     there = Dask(tmp_path)
     yield there
     there.end()

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from extras import needs
 from scipy.integrate import simpson
 
 from tests.shared.platform_on_legs import platform_text
@@ -48,6 +49,7 @@ ROUND = '[-0.1, 0.1, "-40*deg"]'
 """A pose to which the straight way leads past a singular one."""
 
 
+@needs("casadi")
 @pytest.mark.parametrize(
     ("pose", "duration", "cubic", "quintic"),
     [
@@ -77,6 +79,7 @@ def run(steps):
     return simulate(scenario), optimum_of(scenario)
 
 
+@needs("casadi")
 def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by_the_order():
     fine = platform(steps=8, stages=5)
     exact = simulate(fine)
@@ -95,6 +98,7 @@ def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by
     assert missed[0] / missed[1] > 10.0
 
 
+@needs("casadi")
 def test_a_run_needs_the_inputs_of_the_collocation_at_its_points():
     scenario = platform(steps=6, stages=3)
     found, loop = optimum_of(scenario), Loop(scenario)
@@ -136,6 +140,7 @@ def test_a_pole_is_swung_up_along_the_motion_by_a_regulator_also_when_pushed():
     assert motion.miss < 1e-2
 
 
+@needs("casadi")
 def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
     first = optimum_of(platform(steps=3))
     monkeypatch.setattr(optimised_rows, "_MOTION", optimised_rows.Remembered())
@@ -145,6 +150,7 @@ def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
     np.testing.assert_array_equal(again.inputs, first.inputs)
 
 
+@needs("casadi")
 def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
     scenario = platform(steps=3)
     robot = Loop(scenario).robot
@@ -156,6 +162,7 @@ def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
     assert one == other
 
 
+@needs("casadi")
 def test_a_scenario_with_an_optimised_path_is_written_read_and_sent_to_other_processes():
     scenario = platform(steps=3, share=0.9)
     assert Scenario.from_toml(scenario.to_toml()).servo == scenario.servo
@@ -186,6 +193,7 @@ def arms(said=""):
     return Scenario.from_toml(ARMS.replace("SAID", said))
 
 
+@needs("casadi")
 def test_several_rows_share_one_motion_and_check_says_when_it_ends():
     shoulder, elbow = timed_servo(arms())[::-1]
     motion = optimum_of(arms())
@@ -199,6 +207,7 @@ def test_several_rows_share_one_motion_and_check_says_when_it_ends():
         optimum_of(arms(', cost = "effort", duration = 1.0'))
 
 
+@needs("casadi")
 def test_a_joint_that_no_row_names_ends_where_it_likes():
     whole = Scenario.from_toml(ARMS.replace("SAID", "")).replace(
         {"servo.0.path.cost": "effort", "servo.0.path.duration": 0.5}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from extras import needs
 
 from tests.shared.platform_on_legs import platform_text
 from tests.shared.slow import slow_but
@@ -52,6 +53,7 @@ def along(found, order=0, count=5001):
     return np.array([found.pieces.series(t, order)[order] for t in times.tolist()])
 
 
+@needs("casadi")
 def test_a_position_wall_costs_the_effort_of_its_closed_form():
     """The first half of the problem of Bryson & Denham, 1963: a mass at 1 m/s stops at a wall that
     is 0.1 m away with u = -2/(3 l) (1 - t/(3 l)), and rests there.
@@ -71,6 +73,7 @@ FAST = (
 )
 
 
+@needs("casadi")
 @pytest.mark.parametrize("keep", FAST, ids=["joint_limits", "formula", "square"])
 def test_a_kept_speed_makes_full_force_wait_in_between(keep):
     found = motion(particle("x", 1.0), [0.0], [4.0], keep, cost="time", steps=10)
@@ -78,18 +81,21 @@ def test_a_kept_speed_makes_full_force_wait_in_between(keep):
     assert along(found, 1).max() < 1.0 - INSIDE
 
 
+@needs("casadi")
 def test_a_margin_is_kept_as_well():
     keep = KeepExpression(h="1 - v.x", margin=0.5)
     found = motion(particle("x", 1.0), [0.0], [4.0], keep, cost="time", steps=17)
     assert found.duration == pytest.approx(4.0 / 0.5 + 0.5, rel=SOLVED)
 
 
+@needs("casadi")
 def test_a_kept_acceleration_is_the_limit_where_the_motor_has_more():
     keep = JointLimits(limits=("accelerations",), acceleration=0.25)
     found = motion(particle("x", 1.0), [0.0], [4.0], keep, cost="time", steps=10)
     assert found.duration == pytest.approx(2.0 * np.sqrt(4.0 / 0.25), rel=SOLVED)
 
 
+@needs("casadi")
 def test_a_wall_that_moves_away_is_followed_until_there_is_room_to_brake():
     """With x <= t/2 and braking at 1 m/s^2, 4 - s^2/2 <= (T - s)/2 a time s before the end."""
     keep = KeepExpression(h="t/2 - x")
@@ -97,12 +103,14 @@ def test_a_wall_that_moves_away_is_followed_until_there_is_room_to_brake():
     assert found.duration == pytest.approx(8.25, rel=1e-5)  # the input is a line over each step
 
 
+@needs("casadi")
 def test_a_limit_that_has_no_value_later_is_no_obstacle_before():
     keep = KeepExpression(h="sqrt(1.5 - t) - 0.1*x")
     found = motion(particle("x"), [0.0], [1.0], keep, duration=1.0, steps=3, stages=2)
     assert found.effort == pytest.approx(12.0, rel=SOLVED)
 
 
+@needs("casadi")
 @pytest.mark.parametrize(("below", "way"), [(0.1, 0), (0.0, 1)])
 def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
     """To a height and back within T costs 192 height^2/T^3 beside the straight way's 48/T^3. The
@@ -137,6 +145,7 @@ def test_least_time_at_a_kept_speed_goes_along_tangents_and_an_arc():
 CENTER = (-0.04, 0.0, 0.234)
 
 
+@needs("casadi")
 @pytest.mark.parametrize("margin", slow_but([0.02], [0.0, 0.02]))
 def test_an_arm_goes_around_a_post_that_it_would_go_through(margin):
     robot, across = Robot.load("two_link"), (0.0, 1.0, 0.0)
@@ -217,6 +226,7 @@ def refused(said, *given, **path):
     return pytest.param(given, path, said, id=said[:24])
 
 
+@needs("casadi")
 @pytest.mark.parametrize(
     ("given", "path", "said"),
     [

@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from extras import needs
 from studies import assert_same
 
 from ukctrl import Scenario
@@ -331,6 +332,7 @@ def test_python_of_ones_own_and_what_the_user_wants_apart_run_in_processes(task,
         sweeping.wait()
 
 
+@needs("distributed")
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_table(study, tmp_path):
     from distributed import LocalCluster
