@@ -86,9 +86,10 @@ def told(command: list[str]) -> tuple[int, str]:
 
 def run(share: int, jobs: int, only: list[str]) -> None:
     """Run a share of the commands; print how many functions each compiled, as JSON lines."""
-    from ukctrl.core.jit.kernel import fill_cells
+    from ukctrl.core.jit import kernel
     from ukctrl.core.jit.machine_code import Compiling
 
+    kernel.WORTH = -1.0  # else what takes Python no time would not be compiled, nor shipped
     for number, command in enumerate(work(only)):
         if command[1].startswith("work"):
             mine = share == 0  # one process makes the workspace and uses it
@@ -98,7 +99,7 @@ def run(share: int, jobs: int, only: list[str]) -> None:
             continue
         before = Compiling.functions
         code, said = told(command)
-        fill_cells()
+        kernel.fill_cells()
         compiled = Compiling.functions - before
         print(json.dumps([" ".join(command), code, compiled, said if code else ""]), flush=True)
 

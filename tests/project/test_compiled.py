@@ -2,13 +2,16 @@
 
 import importlib.util
 import json
+import math
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -18,6 +21,7 @@ import ukctrl
 from ukctrl.core import cache_folder
 from ukctrl.core.algebra import factorisation
 from ukctrl.core.compiled import allocating, compiled, config, deferred, for_python
+from ukctrl.core.jit import kernel as jit
 from ukctrl.core.jit.compile_lock import FileLocks
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +29,15 @@ ASK = """
 import numpy as np
 from ukctrl import uk
 print(uk.affine_answer(np.diag([4.0]), [8.0], np.eye(1)).a_free[0])
+"""
+DEFERRED = """
+import numpy as np
+from ukctrl.core.algebra import products
+from ukctrl.core.jit import kernel as jit
+from ukctrl.core.jit.machine_code import Compiling
+kernel.WORTH = float("{worth}")
+products.is_diagonal(np.eye(3))
+print(bool(products.is_diagonal.overloads), Compiling.functions > 0)
 """
 
 
@@ -183,27 +196,113 @@ def test_a_long_kernel_is_not_copied_into_what_calls_it(monkeypatch, tmp_path):
     assert [needed.name.rpartition(":")[2] for needed in made.reload_init] == ["cholesky_by_rows"]
 
 
+class Parts(NamedTuple):
+    """What a deferred kernel takes in one argument."""
+
+    columns: np.ndarray
+    several: tuple[int, bool]
+
+
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
-def test_a_deferred_kernel_is_compiled_when_machine_code_first_calls_it(monkeypatch, tmp_path):
+@pytest.mark.parametrize("returned", [float, int, bool, None])
+def test_a_deferred_kernel_is_the_same_by_python_and_by_machine_code(
+    returned, monkeypatch, tmp_path
+):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
-    @deferred
-    def summed(x: np.ndarray, more: float) -> float:
-        total = more
-        for k in range(len(x)):
-            total += x[k]
-        return total
+    def summed(parts: Parts, more: float, out: np.ndarray):
+        total, (first, signed) = more, parts.several
+        for k in range(first, len(parts.columns)):
+            total += -parts.columns[k] if signed else parts.columns[k]
+        out[0, 1] = total
+        return total if returned is float else len(out) if returned is int else total > 1.0
+
+    def written(parts: Parts, more: float, out: np.ndarray) -> None:
+        summed_for_none(parts, more, out)
+
+    summed_for_none = compiled(summed)
+    summed.__annotations__["return"] = returned
+    late = deferred(written if returned is None else summed)
 
     @compiled
-    def cautious(x: np.ndarray) -> float:
-        return summed(x, 0.5) if x[0] < 0.0 else x[0]
+    def cautious(A: np.ndarray, more: float, signed: bool, out: np.ndarray) -> object:
+        return late(Parts(A[:, 1], (1, signed)), more, out[1:])
 
-    assert cautious(np.array([2.0, 3.0])) == 2.0
-    assert not summed.overloads
-    assert cautious(np.array([-2.0, 3.0])) == 1.5
-    assert cautious(np.array([-4.0, 3.0, 1.0])) == 0.5
-    assert len(summed.overloads) == 1
-    assert summed(np.array([1.0]), 1.0) == 2.0
+    A, answers = np.array([[1.0, 2.0], [-3.0, 0.3], [5.0, 0.7]]), []
+    for worth, is_made in ((np.inf, False), (-1.0, True)):
+        monkeypatch.setattr(jit, "WORTH", worth)
+        for signed in (False, True):
+            out = np.zeros((2, 2))
+            answer = cautious(A, 0.1, signed, out)
+            answers.append((answer, type(answer), out.tobytes()))
+        assert bool(late.overloads) == is_made
+    assert answers[:2] == answers[2:]
+    assert answers[0] != answers[1]
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_what_raises_in_python_is_left_to_machine_code_with_arrays_as_before(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "WORTH", np.inf)
+
+    @deferred
+    def scaled(x: np.ndarray, by: float) -> float:
+        x[0] += 1.0
+        return math.exp(x[0]) / by
+
+    @compiled
+    def calls(x: np.ndarray, by: float) -> float:
+        return scaled(x, by)
+
+    x = np.zeros(1)
+    assert calls(x, 1.0) == math.exp(1.0)
+    assert not scaled.overloads
+    assert calls(x, 0.0) == np.inf  # Python raises ZeroDivisionError
+    assert scaled.overloads
+    assert scaled(x, 0.0) == np.inf
+    assert x[0] == 3.0
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_deferred_kernel_that_is_stored_is_loaded_at_once(monkeypatch, tmp_path):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    outputs = []
+    for worth in (-1.0, np.inf):
+        script = DEFERRED.format(worth=worth)
+        done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True)
+        assert not done.stderr
+        outputs.append(done.stdout.split())
+    assert outputs == [[b"True", b"True"], [b"True", b"False"]]
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_an_interrupted_deferred_kernel_ends_and_python_is_interrupted_behind_it(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "WORTH", np.inf)
+
+    @deferred
+    def counted(x: np.ndarray) -> None:
+        x[0] += 1.0
+
+    def interrupted(x):
+        counted.py_func(x)
+        if interrupts:
+            raise interrupts.pop()
+
+    interrupts = [KeyboardInterrupt()]
+    monkeypatch.setattr(counted, "_in_python", interrupted)
+
+    @compiled
+    def calls(x: np.ndarray) -> float:
+        counted(x)
+        return x[0]
+
+    x = np.zeros(1)
+    with pytest.raises(KeyboardInterrupt):
+        _ = calls(x), time.sleep(30.0)
+    assert x[0] == 1.0
 
 
 @pytest.mark.parametrize("value", [None, True, False, -(2**40), -2.5, float("inf")])

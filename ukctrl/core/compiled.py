@@ -54,8 +54,10 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def deferred(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile as `allocating` does when it is first called, by machine code too: for what most
-    runs never come to. It is annotated to return None, a bool, an int or a float.
+    """Compile as `allocating` does once it has run as Python's function for a tenth of a second.
+
+    For what most runs come to seldom or never. Machine code compiles it at once where it calls it
+    and its annotated return is not None, a bool, an int or a float.
     """
     return _njit(function, deferred=True, _nrt=True)
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled, deferred
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.robot.twist_kernels import (
     Quaternion,
     Twist,
@@ -67,7 +67,7 @@ def quaternion(at: int, q: Vector) -> Quaternion:
 @compiled
 def write_angle(c: float, s: float, angle: float, at: int, out: Vector) -> None:
     """Write cosine and sine after a turn from those before; the last factor keeps them unit."""
-    co, si = np.cos(angle), np.sin(angle)
+    co, si = math.cos(angle), math.sin(angle)
     x, y = co * c - si * s, si * c + co * s
     scale = (3.0 - (x * x + y * y)) / 2.0
     out[at], out[at + 1] = x * scale, y * scale
@@ -85,13 +85,13 @@ def from_angles(blocks: Indices, angles: Vector, out: Vector) -> None:
     for k in range(len(blocks)):
         kind, iq, iv = blocks[k, KIND], blocks[k, IQ], blocks[k, IV]
         if kind == CIRCLE:
-            out[iq], out[iq + 1] = np.cos(angles[iv]), np.sin(angles[iv])
+            out[iq], out[iq + 1] = math.cos(angles[iv]), math.sin(angles[iv])
         else:
             for i in range(blocks[k, NV]):
                 out[iq + i] = angles[iv + i]
 
 
-@compiled
+@deferred
 def integrate(blocks: Indices, q: Vector, dv: Vector, out: Vector) -> None:
     """Write the configuration reached from ``q`` by a tangent step; ``out`` may be ``q``."""
     for k in range(len(blocks)):
@@ -128,7 +128,7 @@ def integrate_group(kind: int, iq: int, iv: int, q: Vector, dv: Vector, out: Vec
     out[at + 3] = w * scale
 
 
-@compiled
+@deferred
 def difference(blocks: Indices, q0: Vector, q1: Vector, out: Vector) -> None:
     """Write the tangent step from one configuration to another, of at most half a turn each."""
     for k in range(len(blocks)):
@@ -223,7 +223,7 @@ def normalize(blocks: Indices, q: Vector, out: Vector) -> None:
             out[i] = q[i] / length
 
 
-@compiled
+@deferred
 def chart_rate(blocks: Indices, xi: Vector, v: Vector, out: Vector) -> None:
     r"""Write $\dot\xi = J_r(\xi)^{-1} v$, by which the step $\xi$ changes at a velocity."""
     for k in range(len(blocks)):
@@ -236,7 +236,7 @@ def chart_rate(blocks: Indices, xi: Vector, v: Vector, out: Vector) -> None:
         write_twist(kind, iv, rate, out)
 
 
-@allocating
+@deferred
 def write_columns(blocks: Indices, x: Vector, brackets: bool, out: Matrix) -> None:
     r"""Write the matrix of $J_r(x)$ or that of the bracket $[x, \cdot]$ into zeros.
 

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.fields import NUMBER, JointSpeed, Quantity, spec
 from ukctrl.core.program import Call, Step
@@ -120,7 +120,7 @@ def curve(w: float, corner: float, no_load: float) -> float:
     return 1.0 if left > 1.0 else left
 
 
-@compiled
+@deferred
 def bounds_at(
     lower: Vector,
     upper: Vector,

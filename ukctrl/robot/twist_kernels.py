@@ -58,8 +58,8 @@ def turning(s: float) -> Quaternion:
         c, c_slope = series(C_SERIES, s)
         return b, c, b_slope, c_slope
     theta = np.sqrt(s)
-    half = np.sin(0.5 * theta)
-    mean, cosine = 2.0 * half * np.cos(0.5 * theta) / theta, 1.0 - 2.0 * half * half
+    half = math.sin(0.5 * theta)
+    mean, cosine = 2.0 * half * math.cos(0.5 * theta) / theta, 1.0 - 2.0 * half * half
     b, c = 2.0 * half * half / s, (1.0 - mean) / s
     return b, c, (0.5 * mean - b) / s, (0.5 * (mean - cosine) / s - c) / s
 
@@ -70,8 +70,8 @@ def returning(s: float) -> tuple[float, float]:
     if s < NEAR:
         return series(BETA_SERIES, s)
     half = 0.5 * np.sqrt(s)
-    sine = np.sin(half)
-    along, across = half * np.cos(half) / sine, half * half / (sine * sine)
+    sine = math.sin(half)
+    along, across = half * math.cos(half) / sine, half * half / (sine * sine)
     beta = (1.0 - along) / s
     return beta, (0.5 * (across - along) / s - beta) / s
 
@@ -153,8 +153,8 @@ def turned(a: Quaternion, x: Three) -> Three:
 def turn_by(angular: Three) -> Quaternion:
     """Return the quaternion of a rotation vector."""
     theta = np.sqrt(square(angular))
-    share = np.sin(0.5 * theta) / theta if theta > 0.0 else 0.5
-    return share * angular[0], share * angular[1], share * angular[2], np.cos(0.5 * theta)
+    share = math.sin(0.5 * theta) / theta if theta > 0.0 else 0.5
+    return share * angular[0], share * angular[1], share * angular[2], math.cos(0.5 * theta)
 
 
 @compiled

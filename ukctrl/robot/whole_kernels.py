@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.robot.spatial_kernels import (
     body,
     dot,
@@ -22,7 +22,7 @@ from ukctrl.robot.tree_kernels import IV, NV, PARENT, Room, Tree
 from ukctrl.robot.twist_kernels import bracket, plus, twist_sum
 
 
-@compiled
+@deferred
 def as_one_mass(
     tree: Tree,
     room: Room,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from pictures import area, heading, labels, legend, limits, line, marks, shows, ticks
+from scipy.optimize import isotonic_regression
 
 from ukctrl.reports.plot import naming, overlay, panels, style
 from ukctrl.reports.plot.overlay import Band
@@ -126,6 +127,15 @@ def test_places_stay_where_they_are_or_move_apart_by_the_least():
     np.testing.assert_allclose(naming.apart([0.5, 0.5], 0.1), [0.45, 0.55])
     np.testing.assert_allclose(naming.apart([1.0, 1.0, 0.0], 0.2), [0.8, 1.0, 0.0])
     assert naming.apart([], 0.1).size == 0
+
+
+def test_names_are_as_near_to_their_lines_as_least_squares_allow():
+    rng = np.random.default_rng(0)
+    for size in range(1, 9):
+        wanted = np.sort(rng.uniform(0.3, 0.7, size))
+        steps = 0.03 * np.arange(size)
+        nearest = isotonic_regression(wanted - steps).x + steps
+        np.testing.assert_allclose(naming.apart(wanted, 0.03), nearest, rtol=0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Array, Flags, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import deferred
 from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
@@ -194,7 +194,7 @@ def missed(A: Matrix, b: Vector, a_free: Vector, miss: Vector, rank: RankPolicy)
     return over
 
 
-@compiled
+@deferred
 def allowed_miss(row: Vector, b: float, a_free: Vector, reach: float) -> float:
     """Return how far a servo row may be missed: relative to its own terms, so that units cancel.
 
@@ -206,7 +206,7 @@ def allowed_miss(row: Vector, b: float, a_free: Vector, reach: float) -> float:
     return reach * allowed
 
 
-@compiled
+@deferred
 def all_met(A: Matrix, b: Vector, a_free: Vector, miss: Vector, reach: float) -> bool:
     """Return whether no servo row, of those that have a miss, is missed by more than allowed."""
     met = True

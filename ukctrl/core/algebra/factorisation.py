@@ -437,7 +437,7 @@ def unit_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
                 H[i, c] /= norm
 
 
-@allocating
+@deferred
 def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
     rows, right = H.copy(), d.copy()
@@ -447,7 +447,7 @@ def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     return factor.rank
 
 
-@allocating
+@deferred
 def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     """Write a row order whose first ``rank`` rows are independent; return the rank.
 

@@ -106,7 +106,7 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     return beside(L, A, motors)
 
 
-@allocating
+@deferred
 def beside(L: Matrix, A: Matrix, motors: Vector) -> Lengths:
     """Return the lengths of rows beside those of motors' pushes, which are known."""
     rows = np.empty(A.shape[0])
@@ -114,7 +114,7 @@ def beside(L: Matrix, A: Matrix, motors: Vector) -> Lengths:
     return Lengths(rows, motors)
 
 
-@allocating
+@deferred
 def row_grips(H: Matrix, length: Lengths) -> Vector:
     """Return the grip of every row of ``H = A G`` alone, shape ``(m,)``."""
     grips = np.empty(H.shape[0])
@@ -144,7 +144,7 @@ def drop_lost(H: Matrix, length: Lengths, rtol: float) -> None:
                 H[i, k] = 0.0
 
 
-@allocating
+@deferred
 def held_rows(
     L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float, order: NDArray[np.int64]
 ) -> int:
@@ -233,7 +233,7 @@ def along_rows(
     return rows, Q, pushed
 
 
-@allocating
+@deferred
 def together(
     L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float
 ) -> tuple[float, Vector, int]:

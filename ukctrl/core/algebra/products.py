@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import SEVERAL, dot, solve_lower_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled, inlined
+from ukctrl.core.compiled import allocating, compiled, deferred, inlined
 
 
 @allocating
@@ -85,7 +85,7 @@ def write_times(A: Matrix, G: Matrix, H: Matrix) -> None:
                     row[k] += p * d[k]
 
 
-@compiled
+@deferred
 def is_diagonal(X: Matrix) -> bool:
     """Return whether a matrix is square and has no entry beside its diagonal."""
     n, last = X.shape

@@ -20,7 +20,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.products import column_lengths, transposed, weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, deferred
 
 GRADUAL = 10.0
 """A direction counts fully from this multiple of the rank threshold on, and below it in part."""
@@ -227,7 +227,7 @@ def drop_taken_up(lengths: Vector, X: Matrix) -> None:
                 X[r, k] = 0.0
 
 
-@allocating
+@deferred
 def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
 

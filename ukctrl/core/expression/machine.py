@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled, config
+from ukctrl.core.compiled import also_for_python, compiled, config
 
 (
     MULTIPLY_ADD, DIVIDE, POWER, MODULO, FLOOR, COPY, LOAD, SEARCH, LESS, JUMP, CALL,
@@ -141,7 +141,7 @@ def _function_in_python(op: int, x: float, y: float) -> float:
 
 
 function: Callable[[int, float, float], float] = (
-    _function_in_python if config.DISABLE_JIT else compiled(_function)
+    _function_in_python if config.DISABLE_JIT else also_for_python(_function)
 )
 
 

@@ -8,13 +8,18 @@ its arguments, whatever the kernel.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import ccallback
+from numba.core import cgutils as numba_cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -22,13 +27,16 @@ from ukctrl.core.jit.machine_code import MachineCode
 
 BaseTuple: Any = types.BaseTuple
 tuple_of: Any = types.Tuple
-arrays: Any = arrayobj  # of all three, type checkers know nothing
+arrays: Any = arrayobj
+cgutils: Any = numba_cgutils  # of all these, type checkers know nothing
 OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
 """How Numba compiles: no Python, no check of indices, and what is no number is no error."""
 NUMBERS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 """What an array may hold, by NumPy's letter."""
 ENTRANCE = (types.int64,), types.int64
 """What an entrance takes and returns."""
+WORD = ir.IntType(64)
+WORD_BYTES = 8
 RAISED = -(2**62)
 """What an entrance returns of a kernel that raised: kernels must not."""
 RETURNS = types.none, types.boolean, types.int64
@@ -45,6 +53,97 @@ def type_of(value: Any) -> Any:
     if isinstance(value, bool | np.bool_):
         return types.boolean
     return types.float64 if isinstance(value, float) else types.int64
+
+
+def written(context: Any, builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> Any:
+    """Return a block of machine code's arguments, with room for an answer before them.
+
+    Unlike `laid_out`, it has the strides of arrays, behind their shapes.
+    """
+    words = [
+        word
+        for kind, value in zip(kinds, values, strict=True)
+        for word in _words_of(context, builder, kind, value)
+    ]
+    block = cgutils.alloca_once(builder, WORD, size=1 + len(words))
+    for k, word in enumerate(words, 1):
+        builder.store(word, builder.gep(block, [context.get_constant(types.intp, k)]))
+    return block
+
+
+def _words_of(context: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
+    if isinstance(kind, BaseTuple):
+        for k, part in enumerate(kind):
+            yield from _words_of(context, builder, part, builder.extract_value(value, k))
+    elif isinstance(kind, types.Array):
+        array = arrays.make_array(kind)(context, builder, value)
+        yield builder.ptrtoint(array.data, WORD)
+        yield from cgutils.unpack_tuple(builder, array.shape)
+        yield from cgutils.unpack_tuple(builder, array.strides)
+    elif kind == types.boolean:
+        yield builder.zext(value, WORD)
+    else:
+        yield value if kind == types.int64 else builder.bitcast(value, WORD)
+
+
+def arguments_in(block: int, kinds: Sequence[Any]) -> list[Any]:
+    """Return the arguments in a block that machine code has `written`; arrays share its memory."""
+    words = _words_at(block + WORD_BYTES)
+    return [_read(kind, words) for kind in kinds]
+
+
+def _words_at(place: int) -> Iterator[int]:
+    for at in itertools.count(place, WORD_BYTES):
+        yield ctypes.c_int64.from_address(at).value
+
+
+def _read(kind: Any, words: Iterator[int]) -> Any:
+    if isinstance(kind, BaseTuple):
+        parts = [_read(part, words) for part in kind]
+        of = getattr(kind, "instance_class", None)
+        return tuple(parts) if of is None else of(*parts)
+    word = next(words)
+    if isinstance(kind, types.Array):
+        shape, strides = list(islice(words, kind.ndim)), list(islice(words, kind.ndim))
+        dtype: Any = np.dtype(str(kind.dtype))
+        size = dtype.itemsize + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        if 0 in shape:
+            return np.zeros(shape, dtype)
+        return np.ndarray(shape, dtype, (ctypes.c_char * size).from_address(word), 0, strides)
+    if kind == types.boolean:
+        return bool(word)
+    return word if kind == types.int64 else float(np.int64(word).view(np.float64))
+
+
+def arrays_in(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Return the arrays that may be written to, from tuples of tuples."""
+    for value in arguments:
+        if isinstance(value, tuple):
+            yield from arrays_in(value)
+        elif isinstance(value, np.ndarray) and value.flags.writeable:
+            yield value
+
+
+def returned(answer: Any) -> Any:
+    """Return what a function of Python returned as machine code does: numbers are Python's."""
+    if isinstance(answer, tuple):
+        parts = map(returned, answer)
+        return tuple(parts) if type(answer) is tuple else type(answer)(*parts)
+    return answer.item() if isinstance(answer, np.generic) else answer
+
+
+def word_of(answer: Any) -> int:
+    """Return what a kernel returned as a word of a block."""
+    return int(np.float64(answer).view(np.int64)) if isinstance(answer, float) else int(answer or 0)
+
+
+def of_word(context: Any, builder: Any, kind: Any, word: Any) -> Any:
+    """Return in LLVM's language what a word of a block is, as a kernel returns it."""
+    if kind == types.none:
+        return context.get_dummy_value()
+    if kind == types.boolean:
+        return builder.trunc(word, context.get_value_type(kind))
+    return word if kind == types.int64 else builder.bitcast(word, context.get_value_type(kind))
 
 
 def arguments_at(kinds: Sequence[Any]) -> Any:

@@ -7,8 +7,9 @@ Python and C may call it. Kernels need neither:
 - Machine code finds a kernel by its symbol, as it finds the functions of any library. Short ones
   are still copied, since LLVM may make them part of what calls them; a kernel that is only ever
   copied has no machine code of its own.
-- A *deferred* kernel is not even compiled before it is first called: its callers read its address
-  from a cell, which is filled in then.
+- A *deferred* kernel runs as the function of Python that it is, until that has taken about as long
+  as compiling it would, or until its machine code is found stored: its callers read its address
+  from a cell, which is filled in then. Both give the same bits.
 - Python calls a kernel through an argument block (`ukctrl.core.jit.argument_block`) until it has
   called it so often that an entry of its own is worth compiling.
 
@@ -23,11 +24,13 @@ import contextlib
 import ctypes
 import importlib
 import threading
+import time
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 import llvmlite.binding
+import numpy as np
 from llvmlite import ir
 from llvmlite.binding import parse_bitcode
 from numba import types
@@ -35,9 +38,21 @@ from numba.core import codegen, registry
 from numba.core import typing as numba_typing
 from numba.core.caching import NullCache
 
-from ukctrl.core.jit.argument_block import RETURNS, entrance, type_of
+from ukctrl.core.jit.argument_block import (
+    RETURNS,
+    arguments_in,
+    arrays_in,
+    cgutils,
+    entrance,
+    of_word,
+    returned,
+    type_of,
+    word_of,
+    written,
+)
 from ukctrl.core.jit.block_layout import laid_out
 from ukctrl.core.jit.machine_code import MachineCode
+from ukctrl.core.jit.pipeline import Pipeline
 
 TRIED = ("0.68.",)
 """Beginnings of the versions of Numba whose private classes are as this file takes them."""
@@ -52,10 +67,12 @@ OFTEN = 100
 """A kernel that Python has called so often gets an entry: 0.1 s of compiling for 5 µs a call."""
 STORED = "kernel"
 """How what is stored of a library differs from what Numba stores."""
+WORTH = 0.1
+"""A deferred kernel is compiled when Python's function has taken so long [s]."""
 KERNELS: dict[str, Kernel] = {}
 """By module and name."""
 DECLARED = {"None": types.none, "bool": types.boolean, "int": types.int64, "float": types.float64}
-"""What a deferred kernel may be annotated to return."""
+"""What a kernel is annotated to return that machine code may defer."""
 
 
 @final
@@ -66,7 +83,7 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         function: What is compiled.
         options: How, as Numba's decorators take it.
         for_python: Whether it is its own entry: no other kernel calls it.
-        deferred: Whether it is compiled when machine code first calls it.
+        deferred: Whether it first runs as Python's function, until compiling is worth it.
     """
 
     _cache: Any
@@ -79,13 +96,14 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         deferred: bool = False,
     ) -> None:
         every = {**options, "no_cpython_wrapper": not for_python, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=every)
+        super().__init__(function, targetoptions=every, pipeline_class=Pipeline)
         self._options, self._for_python, self._deferred = options, for_python, deferred
         self._entry: Kernel | None = None
         self._calls = 0
         self.is_often_called = False
-        if deferred and self._declared() is None:
-            raise TypeError(f"{function.__qualname__} must be annotated: None, bool, int or float.")
+        self._in_python = np.errstate(all="ignore")(function)
+        self._seconds = 0.0
+        self._is_stored: dict[Any, bool] = {}
         self._cells: dict[Any, Cell] = {}
         self._entrances: dict[Any, tuple[Any, int, Any]] = {}
         self.name = f"{function.__module__}:{function.__qualname__}"
@@ -129,11 +147,34 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
             raise TypeError(f"kernel '{self.name}' must return nothing, a truth or a number.")
         return int(entrance(returned, kinds).address), address
 
+    def is_worth_compiling(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether Python's function has taken long enough, or machine code is there."""
+        if self._seconds > WORTH:
+            return True
+        if arguments not in self._is_stored:
+            machine_code = MachineCode(self.py_func)
+            self._is_stored[arguments] = machine_code.is_stored(arguments, self.targetctx)
+        return self._is_stored[arguments] or arguments in self.overloads
+
+    def in_python(self, *arguments: Any) -> Any:
+        """Run as Python's function; where that raises, all arrays are as they were before."""
+        before = [(array, array.copy()) for array in arrays_in(arguments)]
+        began, _interpreting.depth = time.perf_counter(), _interpreting.depth + 1
+        try:
+            return self._in_python(*arguments)
+        except BaseException:
+            for array, content in before:
+                array[...] = content
+            raise
+        finally:
+            _interpreting.depth -= 1
+            self._seconds += time.perf_counter() - began
+
     # How machine code calls it
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return by which types machine code may call it; only a deferred one is not compiled."""
-        if not self._deferred:
+        if not (self._deferred and self._declared()):
             return super().get_call_template(args, kws)
         signature, args = self._compiler.fold_argument_types(args, kws)
         args, name = tuple(map(types.unliteral, args)), self.py_func.__name__
@@ -143,7 +184,7 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
 
     def get_overload(self, arguments: Any) -> Any:
         """Return what stands for the kernel where machine code calls it."""
-        if not self._deferred:
+        if not (self._deferred and self._declared()):
             return super().get_overload(arguments)
         cell = self.cell(tuple(arguments))
         if not cell.is_known:
@@ -188,6 +229,10 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         """Return what Python calls with arguments that it has no entry for."""
         if self._for_python:
             return super()._compile_for_args(*arguments)
+        if _interpreting.depth and not self.is_often_called:
+            return self.py_func
+        if self._deferred and not self.is_worth_compiling(tuple(map(type_of, arguments))):
+            return self._in_python_first
         self._compilation_chain_init_hook()
         self._calls += 1
         is_whole = len(arguments) == self.py_func.__code__.co_argcount
@@ -208,6 +253,13 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         if returned not in RETURNS and returned != types.float64:
             return None, 0, returned
         return _FROM_PYTHON(entrance(returned, arguments).address), address, returned
+
+    def _in_python_first(self, *arguments: Any) -> Any:
+        try:
+            return returned(self.in_python(*arguments))
+        except Exception:  # of what machine code takes for infinite, or for no number
+            self._seconds = np.inf
+            return self(*arguments)
 
     def __reduce__(self) -> Any:
         return kernel_of, (self.name,)
@@ -297,24 +349,47 @@ class Cell:
         return address
 
     def generate(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Write in LLVM's language: read the cell, have it filled where it is empty, and call."""
+        """Write in LLVM's language: call what the cell holds, or hand the call over to Python."""
         context.active_code_library._reload_init.add(NeededCell(self._kernel.name, self._arguments))
-        module, word = builder.module, ir.IntType(64)
+        module, word, returned = builder.module, ir.IntType(64), signature.return_type
         cell = module.globals.get(self.symbol) or ir.GlobalVariable(module, word, self.symbol)
-        fill = module.globals.get(FILL) or ir.Function(module, ir.FunctionType(word, [word]), FILL)
-        address = builder.alloca(word)
-        builder.store(builder.load(cell), address)
-        is_empty = builder.icmp_unsigned("==", builder.load(address), word(0))
-        with builder.if_then(is_empty, likely=False):
-            builder.store(builder.call(fill, [builder.ptrtoint(cell, word)]), address)
-        returned, kinds = signature.return_type, signature.args
-        kind = context.call_conv.get_function_type(returned, kinds)
-        kernel = builder.inttoptr(builder.load(address), kind.as_pointer())
-        _, answer = context.call_conv.call_function(builder, kernel, returned, kinds, arguments)
-        return answer
+        asked = ir.FunctionType(word, [word, word])
+        ask = module.globals.get(ASK) or ir.Function(module, asked, ASK)
+        block = written(context, builder, signature.args, arguments)
+        address = cgutils.alloca_once_value(builder, builder.load(cell))
+        with builder.if_then(is_zero(builder, address), likely=False):
+            place = builder.ptrtoint(block, word)
+            builder.store(builder.call(ask, [builder.ptrtoint(cell, word), place]), address)
+        kind = context.call_conv.get_function_type(returned, signature.args)
+        with builder.if_else(is_zero(builder, address)) as (by_python, by_machine_code):
+            with by_python:
+                answer = of_word(context, builder, returned, builder.load(block))
+                python = builder.block
+            with by_machine_code:
+                kernel = builder.inttoptr(builder.load(address), kind.as_pointer())
+                call = context.call_conv.call_function
+                _, same = call(builder, kernel, returned, signature.args, arguments)
+                machine_code = builder.block
+        either = builder.phi(same.type)
+        either.add_incoming(answer, python)
+        either.add_incoming(same, machine_code)
+        return either
+
+    def answer(self, block: int) -> int:
+        """Run as Python's function with the arguments in a block, whose first word is its answer.
+
+        Returns 0, or the address of the machine code, which is to be called instead.
+        """
+        if not self._kernel.is_worth_compiling(self._arguments):
+            with contextlib.suppress(Exception):
+                given = arguments_in(block, self._arguments)
+                returned = self._kernel.in_python(*given)
+                ctypes.c_int64.from_address(block).value = word_of(returned)
+                return 0
+        return self.fill()
 
 
-FILL = "ukctrl.fill"
+ASK = "ukctrl.ask"
 _CELLS: dict[int, Cell] = {}
 """By the address of their word."""
 
@@ -326,17 +401,31 @@ def fill_cells() -> None:
             cell.fill()
 
 
-def _fill(address: int) -> int:
-    """Fill a cell for machine code, to which no error can be handed back."""
+def is_zero(builder: Any, address: Any) -> Any:
+    """Write in LLVM's language: whether there is no machine code yet."""
+    return builder.icmp_unsigned("==", builder.load(address), ir.IntType(64)(0))
+
+
+def _ask(address: int, block: int) -> int:
+    """Answer a call of machine code, to which no error can be handed back."""
     while True:
         try:
-            return _CELLS[address].fill()
+            return _CELLS[address].answer(block)
         except KeyboardInterrupt:  # for Python, where machine code comes back to it
             threading.Timer(0.05, _thread.interrupt_main).start()
 
 
-_fill_callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_fill)
-llvmlite.binding.add_symbol(FILL, ctypes.cast(_fill_callback, ctypes.c_void_p).value)
+_ask_callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(_ask)
+llvmlite.binding.add_symbol(ASK, ctypes.cast(_ask_callback, ctypes.c_void_p).value)
+
+
+class _Interpreting(threading.local):
+    """Whether this thread runs kernels as functions of Python: those that they call, too."""
+
+    depth = 0
+
+
+_interpreting = _Interpreting()
 
 
 class Beside(Library):  # type: ignore[misc]
@@ -482,3 +571,21 @@ def _set_pending_environments(module: Any) -> None:
 
 CODEGEN.set_env = _set_environment
 CODEGEN._library_class = Beside
+
+
+_SIGNATURES: dict[Any, Any] = {}
+"""By Numba's function and the types of its arguments: the signature that it chose."""
+_choose = types.BaseFunction.get_call_type
+
+
+def _signature(self: Any, context: Any, arguments: Any, keywords: Any) -> Any:
+    """Return what Numba chooses, which tries dozens of its templates each time, once a process."""
+    if keywords:
+        return _choose(self, context, arguments, keywords)
+    key = self, arguments
+    if key not in _SIGNATURES:
+        _SIGNATURES[key] = _choose(self, context, arguments, keywords)
+    return _SIGNATURES[key]
+
+
+types.BaseFunction.get_call_type = _signature

@@ -83,6 +83,16 @@ class MachineCode:
             Compiling.tell()
         return loaded
 
+    def is_stored(self, arguments: Any, target: Any) -> bool:
+        """Return whether there is machine code for arguments of such types."""
+        triple, *processor = target.codegen().magic_tuple()
+        named = self._name(_text_of(arguments), triple, processor)
+        folders = cache_folder.readable_folders(str(config.CACHE_DIR))
+        if any((folder / named).exists() for folder in folders):
+            return True
+        generic = self._name(_text_of(arguments), triple, GENERIC)
+        return not _why_not_shipped() and shipped_file(generic) is not None
+
     def save_overload(self, signature: Any, result: Any) -> None:
         """Store what was compiled."""
         folder = _writable()

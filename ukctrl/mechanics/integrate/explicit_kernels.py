@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, deferred
 from ukctrl.core.program.program import STOP
 from ukctrl.mechanics.integrate.system import Port, rates
 
@@ -123,7 +123,7 @@ def step(
     return ACCEPTED
 
 
-@allocating
+@deferred
 def first_step(
     port: Port, method: Method, trial: Trial, stop: float, longest: float, rtol: float, atol: float
 ) -> int:

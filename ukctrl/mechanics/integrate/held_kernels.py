@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.core.program import run
 from ukctrl.core.program.program import FAULT, STOP
 from ukctrl.mechanics.integrate.explicit_kernels import (
@@ -209,7 +209,7 @@ def by_chosen_steps(
     return go_on(port, tables, chosen, stop, outputs, moving, NEVER)
 
 
-@compiled
+@deferred
 def begin(port: Port, chosen: Chosen, stop: float, moving: Moving) -> int:
     """Choose the first step of a span, from where the loop is."""
     method, trial, t = chosen.method, chosen.trial, moving.t[0]
@@ -282,7 +282,7 @@ def go_on(
     return 0
 
 
-@compiled
+@deferred
 def crawls(recent: Recent, trial: Trial) -> bool:
     """Remember the step that was taken last; return whether it is the last of a crawl."""
     if len(recent.steps) == 0:

@@ -132,11 +132,27 @@ def _end(axes: Axes, line: Any) -> float:
 
 def apart(places: ArrayLike, gap: float) -> Array:
     """Return the nearest places between 0 and 1 that are that far apart, in the same order."""
-    from scipy.optimize import isotonic_regression
-
     wanted = np.asarray(places, dtype=np.float64)
     order, steps = np.argsort(wanted, kind="stable"), gap * np.arange(wanted.size)
-    near = isotonic_regression(wanted[order] - steps).x
+    near = _ascending(wanted[order] - steps)
     found = np.empty_like(wanted)
     found[order] = np.clip(near, 0.0, max(0.0, 1.0 - steps.max(initial=0.0))) + steps
     return found
+
+
+def _ascending(y: Array) -> Array:
+    """Return the nearest numbers in the sense of least squares that never fall.
+
+    Neighbours that fall become their mean, as in `scipy.optimize.isotonic_regression`, whose
+    import takes a tenth of a run.
+    """
+    means: list[float] = []
+    sizes: list[int] = []
+    for value in y:
+        means.append(float(value))
+        sizes.append(1)
+        while len(means) > 1 and means[-2] >= means[-1]:
+            mean, size = means.pop(), sizes.pop()
+            means[-1] += (mean - means[-1]) * size / (size + sizes[-1])
+            sizes[-1] += size
+    return np.repeat(means, sizes)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled, inlined
+from ukctrl.core.compiled import compiled, deferred, inlined
 from ukctrl.core.expression.machine import operate
 from ukctrl.robot.spatial_kernels import (
     Turn,
@@ -53,7 +53,7 @@ def quaternion_of(R: Turn) -> Four:
     return w
 
 
-@compiled
+@deferred
 def write_places(
     tree: Tree,
     shown: Indices,
@@ -163,7 +163,7 @@ def follow(along: Matrix, quaternion: Matrix, stretch: Vector) -> None:
             quaternion[i, c + 1] = turn[c]
 
 
-@compiled
+@deferred
 def make_continuous(quaternion: NDArray[np.float64]) -> None:
     """Choose the sign of every quaternion, one after the other, that is nearer to the last one."""
     for i in range(1, len(quaternion)):

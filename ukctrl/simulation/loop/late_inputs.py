@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.core.program import Call, Step
 
 SENT, ARRIVED = range(2)
@@ -26,7 +26,7 @@ def send(u: Vector, waiting: Matrix, counts: Indices) -> bool:
     return bool(room)
 
 
-@compiled
+@deferred
 def arrive(waiting: Matrix, counts: Indices, u: Vector) -> bool:
     """Write the input that waits longest; return whether there was one."""
     some = counts[ARRIVED] < counts[SENT]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.mechanics.integrate.held_kernels import ARRIVALS, BEYOND, FIRST, LAST, START, TICKS
 
 Times: TypeAlias = "array[float] | memoryview[Any]"
@@ -131,7 +131,7 @@ class Schedule:
             yield from part.spans()
 
 
-@compiled
+@deferred
 def gather(moments: Moments, cursor: Cursor, before: float, near: float) -> None:
     """Take all that happens with the moment of the cursor; a tick says when exactly."""
     behind, counts = cursor.behind, cursor.counts
@@ -160,7 +160,7 @@ def next_moment(moments: Moments, behind: Indices) -> tuple[int, float]:
     return kind, t
 
 
-@compiled
+@deferred
 def next_spans(
     moments: Moments, cursor: Cursor, stop: float, near: float, times: Matrix, events: Indices
 ) -> int:
