@@ -35,7 +35,7 @@ import numpy as np
 from ukctrl.core.algebra import products
 from ukctrl.core.jit import kernel as jit
 from ukctrl.core.jit.machine_code import Compiling
-kernel.WORTH = float("{worth}")
+jit.WORTH = float("{worth}")
 products.is_diagonal(np.eye(3))
 print(bool(products.is_diagonal.overloads), Compiling.functions > 0)
 """

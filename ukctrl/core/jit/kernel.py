@@ -453,14 +453,20 @@ class Beside(Library):  # type: ignore[misc]
         return _is_inlined(function) or str(function).count("\n") < SHORT
 
     def _optimize_functions(self, module: Any) -> None:
-        super()._optimize_functions(Definitions(module))
+        """Leave all to the passes over the whole module, which find the same to do."""
+        module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
         """Optimise the function; what is always inlined is optimised as part of its callers."""
         defined = (one for one in self._final_module.functions if not one.is_declaration)
         if not any(_is_inlined(one) and one.linkage.name == "external" for one in defined):
-            super()._optimize_final_module()
-            self._is_optimised = True
+            self._optimise()
+
+    def _optimise(self) -> None:
+        """Run LLVM's passes once; Numba would before prepare for pruning counts of references."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+        self._is_optimised = True
 
     def _finalize_final_module(self) -> None:
         """Leave it at LLVM's language: many functions are only ever copied into others."""
@@ -477,7 +483,7 @@ class Beside(Library):  # type: ignore[misc]
             assert self.needed is not None
             self._final_module.get_function(self.needed.symbol).linkage = "external"
         elif not self._is_optimised:
-            super()._optimize_final_module()
+            self._optimise()
         super()._finalize_final_module()
         _set_pending_environments(self._final_module)
 
@@ -533,24 +539,6 @@ def _is_inlined(function: Any) -> bool:
     return any(b"alwaysinline" in attributes for attributes in function.attributes)
 
 
-class Definitions:
-    """A module of LLVM without the functions that it only declares: nothing is in them."""
-
-    def __init__(self, module: Any) -> None:
-        vars(self)["module"] = module
-
-    @property
-    def functions(self) -> list[Any]:
-        """Those that have a body."""
-        return [function for function in self.module.functions if not function.is_declaration]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.module, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.module, name, value)
-
-
 _PENDING: dict[str, Any] = {}
 """By their names in machine code that is not emitted: the environments of functions."""
 _set_env = CODEGEN.set_env
@@ -575,7 +563,8 @@ CODEGEN._library_class = Beside
 
 _SIGNATURES: dict[Any, Any] = {}
 """By Numba's function and the types of its arguments: the signature that it chose."""
-_choose = types.BaseFunction.get_call_type
+Function: Any = types.BaseFunction
+_choose = Function.get_call_type
 
 
 def _signature(self: Any, context: Any, arguments: Any, keywords: Any) -> Any:
@@ -588,4 +577,4 @@ def _signature(self: Any, context: Any, arguments: Any, keywords: Any) -> Any:
     return _SIGNATURES[key]
 
 
-types.BaseFunction.get_call_type = _signature
+Function.get_call_type = _signature

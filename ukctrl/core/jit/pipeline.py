@@ -34,7 +34,8 @@ PASSES = (
 
 class Pipeline(Base):  # type: ignore[misc]
     """A fifth less time than all of Numba's passes, which look for closures, literals and dead
-    branches one after the other and number all values anew behind each."""
+    branches one after the other and number all values anew behind each.
+    """
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes; all of Numba's where functions are made inside of the function."""
