@@ -54,6 +54,19 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Take the mark `slow` from the cases of a test that are quick: ``slow(only=...)`` names the
+    slow ones, ``slow(but=...)`` the others.
+    """
+    for item in items:
+        case = getattr(getattr(item, "callspec", None), "id", "")
+        for mark in [mark for mark in item.own_markers if mark.name == "slow"]:
+            only, but = mark.kwargs.get("only", (case,)), mark.kwargs.get("but", ())
+            if case not in only or case in but:
+                item.own_markers.remove(mark)
+
+
 def pytest_collection_finish() -> None:
     """Leave the tests themselves, a million objects that stay, out of every later collection."""
     gc.collect()

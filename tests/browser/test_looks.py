@@ -12,6 +12,7 @@ ALL_DRAWN = ".drawing { content-visibility: visible !important; }"
 """Figures out of sight are drawn later; here all are looked at."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", slow_but(FAST, KINDS))
 def test_nothing_overflows_overprints_or_fades_away(once, look, kind):
     shown = once(kind)
@@ -64,6 +65,7 @@ def test_a_meaning_stands_below_its_number_on_a_phone(once):
     assert meaning["x"] + meaning["width"] <= PHONE[0]
 
 
+@pytest.mark.slow
 def test_all_that_folds_unfolds_by_the_keyboard(once):
     page = once("refused").page
     page.reload()
@@ -76,6 +78,7 @@ def test_all_that_folds_unfolds_by_the_keyboard(once):
     assert page.locator("details[open]").count() == count
 
 
+@pytest.mark.slow
 def test_paper_shows_what_is_folded(once):
     page = once("refused").page
     page.reload()

@@ -75,6 +75,7 @@ def stage(once):
         shown.judge()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", slow_but(FAST, MOVING))
 def test_the_canvas_shows_the_robot_in_both_schemes(stage, kind):
     at = stage(kind)
@@ -88,6 +89,7 @@ def test_the_canvas_shows_the_robot_in_both_schemes(stage, kind):
     assert changed(*seen) > 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", slow_but(FAST, PLAYING))
 def test_it_moves_while_it_plays_and_stands_still_when_paused(stage, kind):
     at = stage(kind)
@@ -146,6 +148,7 @@ def test_it_ends_at_the_end_and_begins_again(stage):
     assert at.time() < end
 
 
+@pytest.mark.slow
 def test_the_time_runs_through_every_figure_and_a_click_sets_it(stage):
     at = stage()
     at.set(0.4)
@@ -173,6 +176,7 @@ FOCUSED = """(() => {
 })()"""
 
 
+@pytest.mark.slow
 def test_every_control_is_reached_by_tab_and_the_focus_is_seen(stage):
     at = stage()
     at.frame.locator("nav a").last.focus()
@@ -289,6 +293,7 @@ def test_a_finger_that_moves_upwards_scrolls_the_page(in_hand):
     until(lambda: at.page.evaluate("scrollY") > 50)
 
 
+@pytest.mark.slow
 def test_where_less_motion_is_asked_for_nothing_moves_by_itself(once):
     at = Stage(once("run", size=SMALL, reduced_motion="reduce"))
     at.settle()
@@ -300,6 +305,7 @@ def test_where_less_motion_is_asked_for_nothing_moves_by_itself(once):
     assert at.page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
 
 
+@pytest.mark.slow
 def test_without_webgl_a_still_picture_stands_there_and_the_time_still_runs(launch, made):
     flat = launch(*FLAT)
     with chromium.opened(flat, made.page("run"), size=SMALL, quiet=("WebGL",)) as shown:

@@ -47,6 +47,7 @@ def differ(a, b):
     return (np.abs(a - b).max(axis=-1) > 12).mean()
 
 
+@pytest.mark.slow
 def test_a_robot_is_seen_and_its_slider_moves_it(look_at):
     with opened("panda", HERE, 0) as server:
         rest = AtRest(server, Robot.load("panda"))

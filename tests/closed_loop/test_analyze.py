@@ -25,6 +25,7 @@ def ukctrl(tmp_path, monkeypatch, capfd):
     return run
 
 
+@pytest.mark.slow
 def test_gains_for_a_settling_time_are_printed_and_written_as_a_card(ukctrl, tmp_path):
     code, out, _ = ukctrl(
         "analyze", "scara-helix", "--settling", "0.5", "--card", "mine.toml", "--json"
@@ -36,6 +37,7 @@ def test_gains_for_a_settling_time_are_printed_and_written_as_a_card(ukctrl, tmp
     assert written.controller.feedback.beta == design["gains"]["controller.feedback.beta"]
 
 
+@pytest.mark.slow
 def test_the_longest_hold_is_told(ukctrl):
     code, out, _ = ukctrl("analyze", "stretched-arm", "--keep", "0")
     assert code == 0

@@ -464,6 +464,7 @@ def quick():
         seen.add(kind)
 
 
+@pytest.mark.slow(only=["a period too long for velocities"])
 @pytest.mark.parametrize("name", list(quick()))
 def test_what_is_broken_is_found_and_named(name):
     case = CASES[name]

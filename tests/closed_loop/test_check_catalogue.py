@@ -135,6 +135,7 @@ def seen(found):
     )  # fmt: skip
 
 
+@pytest.mark.slow(only=["cart-pole-swing-up", "panda-elastic", "swarm", "two-arms-carry"])
 @pytest.mark.parametrize("name", sorted(QUICK))
 def test_check_says_what_was_worked_out_by_hand(name):
     assert seen(check(Scenario.load(name))) == EXPECTED[name]

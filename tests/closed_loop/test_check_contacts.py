@@ -53,6 +53,7 @@ def found():
     return check(scenario())
 
 
+@pytest.mark.slow
 def test_a_foot_that_is_lifted_later_stands_in_nobodys_way(found):
     assert found.ok, found.problems
     (warning,) = found.warnings  # true: the centre of mass is on the edge of the three others
@@ -89,12 +90,14 @@ def test_three_feet_carry_what_four_carried():
     np.testing.assert_allclose(max(heights) - heights[0], 0.03, rtol=0.0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_law_that_stops_at_the_ground_is_told_what_to_do():
     found = check(scenario(**{"controller.allocation.on_infeasible": "raise"}))
     assert not found.ok
     assert any("least_squares" in text for text in found.problems)
 
 
+@pytest.mark.slow
 def test_a_foot_that_is_counted_on_in_the_air_is_warned_of():
     high = "[[0.1805, 0.1308, 0.0], [0.1805, 0.1308, 0.03], [0.1805, 0.1308, 0.03]]"
     found = check(scenario(high))

@@ -50,6 +50,7 @@ def expected(wall, decay, t):
     return (h >= 0.0) & (-x_ddot - 2.0 * p * x_dot + p * p * h >= 0.0), h
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wall", "decay"), [(0.8, 0.1), (0.71, 0.1), (0.71, 0.02), (0.65, 0.1), (0.65, 0.3)]
 )
@@ -65,6 +66,7 @@ def test_a_path_towards_a_wall_is_feasible_where_its_barrier_says(wall, decay):
     assert named == (set() if feasible.all() else {"wall"})
 
 
+@pytest.mark.slow
 def test_what_it_costs_is_told_where_no_limit_is_crossed():
     """The row gives up what its acceleration is beyond the barrier's, here along x alone."""
     found = check(scenario(("wall", 0.71, -1.0, 0.1)))
@@ -122,6 +124,7 @@ def test_the_page_draws_what_is_left_and_the_data_have_it(tmp_path):
     assert len(data["curves"]["kept"]) == len(data["curves"]["kept_feasible"])
 
 
+@pytest.mark.slow
 def test_without_anything_to_keep_nothing_is_said():
     found = check(scenario())
     assert found.motion.kept is None

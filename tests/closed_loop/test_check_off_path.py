@@ -35,6 +35,7 @@ def peaks_of(scenario):
     return told, np.abs(np.hstack([result["u"], moved])).max(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

@@ -8,6 +8,7 @@ from ukctrl import Scenario, compare
 pytestmark = pytest.mark.portable
 
 
+@pytest.mark.slow
 def test_every_classical_law_runs_beside_the_servo_law():
     """With 30 % too little mass: what an integral or an estimate adds, and what it adds it to."""
     classical = [

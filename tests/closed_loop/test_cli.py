@@ -130,6 +130,7 @@ def test_list_names_everything_of_the_catalogue(ukctrl):
     assert list(json.loads(ukctrl("list", "robots", "--json").out)) == ["robots"]
 
 
+@pytest.mark.slow(only=["check", "compare"])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -153,6 +154,7 @@ def test_what_is_printed_fits_into_80_columns(ukctrl, arguments):
     assert not re.search(r"[ \t]$", ended.out, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_check_says_what_stands_in_the_way(ukctrl, tmp_path):
     (tmp_path / "lame.toml").write_text(LAME, encoding="utf-8")
     ended = ukctrl("check", "lame.toml")
@@ -203,6 +205,7 @@ def test_a_run_leaves_its_files(ukctrl, tmp_path):
     assert "report  results/first/report.html\n" in ended.out
 
 
+@pytest.mark.slow
 @needs("xarray")
 def test_every_variable_of_a_result_has_its_dimensions_a_unit_and_a_name(ukctrl):
     import xarray as xr
@@ -242,6 +245,7 @@ def test_json_is_all_that_is_printed_for_programs(ukctrl, tmp_path):
     assert [entry["name"] for entry in json.loads(ended.out)["controllers"]] == ["servo-pid"]
 
 
+@pytest.mark.slow
 def test_quiet_prints_nothing_at_all(ukctrl, tmp_path):
     assert ukctrl("run", "scara-helix", *SHORT, "--quiet") == (0, "", "")
     check_files(tmp_path / "out" / "scara-helix")
@@ -249,6 +253,7 @@ def test_quiet_prints_nothing_at_all(ukctrl, tmp_path):
     assert (tmp_path / "out" / "scara-helix-compare" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_comparison_leaves_a_page_and_every_result(ukctrl, tmp_path):
     ended = ukctrl(
         "compare", "scara-helix", *SHORT, "-c", "servo-pid", "-c", "pd-gravity", "--out", "c"
@@ -263,6 +268,7 @@ def test_a_comparison_leaves_a_page_and_every_result(ukctrl, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_scenario_cannot_choose_where_its_results_go(ukctrl, tmp_path):
     text = LAME.replace('title = "', 'name = "../../../outside"\ntitle = "')
     (tmp_path / "sly.toml").write_text(text, encoding="utf-8")
@@ -325,6 +331,7 @@ def endless(own_law, tmp_path):
     return begin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(["SIGTERM"], ["SIGINT", "SIGTERM", "SIGHUP"]))
 def test_a_run_that_is_stopped_keeps_what_it_has(endless, tmp_path, name):
     process = endless("run", "-c", "hold")
@@ -340,6 +347,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has(endless, tmp_path, name):
     assert np.isfinite(result["u"]).all()
 
 
+@pytest.mark.slow
 def test_a_comparison_that_is_stopped_keeps_what_it_has(endless, tmp_path):
     process = endless("compare", "-c", "hold", "-c", "still")
     wait_for("begun-*", tmp_path, process)
@@ -351,6 +359,7 @@ def test_a_comparison_that_is_stopped_keeps_what_it_has(endless, tmp_path):
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").rstrip().endswith("html>")
 
 
+@pytest.mark.slow
 def test_a_search_that_is_stopped_keeps_what_was_tried_and_is_gone_on_with(tmp_path):
     command = (
         "compare", "scara-helix", "-c", "servo-baumgarte", "--tune", "200", "--jobs", "1",
@@ -388,6 +397,7 @@ def test_runs_in_other_processes_hand_over_what_they_have_when_stopped(endless, 
         assert result.time[-1] > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", slow_but(range(1), range(20)))
 def test_a_signal_at_any_moment_leaves_no_broken_file(tmp_path, seed):
     process = start("run", "scara-helix", *BRIEF, "--out", "out", cwd=tmp_path)
@@ -438,6 +448,7 @@ main(sys.argv[2:])
 """Sends itself a Ctrl-C when it begins to import the module that its first argument names."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     slow_but(["ukctrl.simulation.simulate"], ["numpy", "pydantic", "ukctrl.simulation.simulate"]),
@@ -455,6 +466,7 @@ def test_a_signal_before_the_run_is_one_line(tmp_path, module):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_signal_while_the_robot_is_loaded_ends_the_run_at_its_first_sample(tmp_path):
     line = ["pinocchio", "run", "scara-helix", "--out", "out"]
     done = subprocess.run(
@@ -468,6 +480,7 @@ def test_a_signal_while_the_robot_is_loaded_ends_the_run_at_its_first_sample(tmp
     assert "scara-helix: interrupted\n  stopped by the user at t = 0" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_signal_that_the_parent_ignores_stays_ignored(tmp_path):
     command = [sys.executable, "-c", RUN, "run", "scara-helix", "--out", "out", "--quiet"]
     script = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
@@ -486,6 +499,7 @@ def test_a_signal_that_the_parent_ignores_stays_ignored(tmp_path):
 # Pipes and terminals
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_failure(tmp_path):
     process = start("run", "scara-helix", *SHORT, "--json", "--out", "out", cwd=tmp_path)
     assert process.stdout is not None
@@ -496,6 +510,7 @@ def test_a_reader_that_leaves_is_no_failure(tmp_path):
     check_files(tmp_path / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_an_output_that_cannot_be_written_is_one_line(tmp_path):
     with open("/dev/full", "w") as full:
@@ -510,6 +525,7 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path):
     assert (done.returncode, done.stderr) == (2, "ukctrl: No space left on device.\n")
 
 
+@pytest.mark.slow
 def test_a_narrow_encoding_is_no_failure(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", RUN, "run", "scara-helix", *SHORT, "--set", "title=Ελιξ"],
@@ -529,6 +545,7 @@ SOON = (
 """Lets a short run show its progress as a long one would."""
 
 
+@pytest.mark.slow
 def test_no_progress_reaches_a_pipe(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", SOON + RUN, "run", "scara-helix", *SHORT],
@@ -542,6 +559,7 @@ def test_no_progress_reaches_a_pipe(tmp_path):
     assert b"\r" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_progress_but_no_control_characters_from_files(tmp_path):
     title = "title='''[red]sly[/nope]\\u001b]0;title\\u0007'''".replace("'''", '"""')
     arguments = ["run", "scara-helix", *SHORT, "--set", title]
@@ -624,6 +642,7 @@ def own_law(ukctrl, tmp_path):
     return ukctrl
 
 
+@pytest.mark.slow
 def test_a_law_of_ones_own_runs_when_it_is_trusted(own_law, tmp_path):
     command = ("my-scenario", *SHORT, "-c", "hold")
     refused = own_law("run", *command)
@@ -706,6 +725,7 @@ def prepare_model(_: Path) -> tuple[str, ...]:
     return ("my-scenario", "--set", "robot=../robots/my-arm/my-arm.urdf")
 
 
+@pytest.mark.slow(only=["catalogue"])
 @pytest.mark.parametrize(
     "prepare",
     [prepare_catalogue, prepare_workspace, prepare_table, prepare_law, prepare_model],
@@ -752,6 +772,7 @@ def test_a_new_workspace_works_at_once(ukctrl, tmp_path, monkeypatch):
     assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_check_of_a_large_swarm_fits_on_a_screen(ukctrl):
     swarm = ("check", "swarm-many", "--set", "robot.particles.count=60")
     done = ukctrl(*swarm)
@@ -764,6 +785,7 @@ def test_the_check_of_a_large_swarm_fits_on_a_screen(ukctrl):
     assert len(found["rows"]) == len(found["inputs"]) == 120
 
 
+@pytest.mark.slow
 def test_a_solved_start_says_whether_and_how_far_it_moved(ukctrl):
     assert "start on the constraints as given" in " ".join(ukctrl("check", "five-bar").out.split())
     moved = ukctrl("check", "three-rrr")

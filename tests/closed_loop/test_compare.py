@@ -24,6 +24,7 @@ def helix():
     return Scenario.load("scara-helix", {"timing.duration": 2.0})
 
 
+@pytest.mark.slow
 def test_every_controller_runs_on_the_same_start_and_times(helix):
     compared = compare(helix, CARDS)
     assert list(compared.results) == CARDS
@@ -34,6 +35,7 @@ def test_every_controller_runs_on_the_same_start_and_times(helix):
         np.testing.assert_array_equal(result["q"][0], first["q"][0])
 
 
+@pytest.mark.slow
 def test_with_a_true_model_the_joint_space_baseline_does_what_servo_control_does(helix):
     compared = compare(helix, CARDS)
     servo, joint = (compared.results[name] for name in CARDS[:2])
@@ -41,6 +43,7 @@ def test_with_a_true_model_the_joint_space_baseline_does_what_servo_control_does
     assert compared.results["pd-gravity"].metric("peak_phi") > 1e-4
 
 
+@pytest.mark.slow
 def test_a_wrong_belief_costs_the_model_based_controllers_their_accuracy(helix):
     wrong = helix.replace({"believed": {"mass_scale": 0.8}})
     errors = {name: run.metric("peak_phi") for name, run in compare(wrong, CARDS).results.items()}
@@ -99,6 +102,7 @@ def repeated(noisy):
     return compare(noisy, ["servo-pid", light, stiff], repeats=6, mismatch=[0.0, 0.3])
 
 
+@pytest.mark.slow
 def test_every_controller_meets_the_same_seeds_and_the_first_is_the_scenarios(repeated, noisy):
     seeds = {name: [run.seed for run in runs] for name, runs in repeated.runs.items()}
     assert len(set(map(tuple, seeds.values()))) == 1
@@ -169,6 +173,7 @@ def test_a_mismatch_moves_the_truth_and_not_the_belief(repeated, noisy):
     assert outcome.metrics["rms_phi"] == again.metric("rms_phi")
 
 
+@pytest.mark.slow
 def test_the_results_do_not_depend_on_the_number_of_jobs(repeated, noisy):
     stiff = "stiff=pd-gravity{controller.kd=300}"
     light = "light=servo-pid{believed.mass_scale=0.8}"
@@ -205,6 +210,7 @@ def told_of_repeats(compared):
     return next(fact.text for fact in compared.facts if fact.subject == "repeats")
 
 
+@pytest.mark.slow
 def test_where_nothing_is_random_repeats_change_nothing_and_are_not_run(helix):
     short = helix.replace({"timing.duration": 0.2})
     compared = compare(short, CARDS[:2], repeats=20)
@@ -245,6 +251,7 @@ def test_what_does_not_fit_is_an_input_error_that_names_the_entry(helix):
         compare(helix, ["shaky=servo-baumgarte{controller.feedback.alpha=[1, 2]}"])
 
 
+@pytest.mark.slow
 def test_tuned_gains_are_told_kept_as_cards_and_better_than_the_card(noisy, tmp_path):
     laws = ["servo-baumgarte", "servo-exact"]
     compared = compare(noisy, laws, repeats=3, tuning=Budget(simulations=10, cost="rms_beta"))
@@ -280,6 +287,7 @@ def test_bad_numbers_are_refused(helix, options, says):
         compare(helix, CARDS[:2], **options)
 
 
+@pytest.mark.slow
 def test_stopping_keeps_whole_repeats_of_all(noisy):
     done = []
 

@@ -294,12 +294,14 @@ def test_forces_are_kept_of_contacts_that_push_alone():
         simulate(Scenario.load("a1-squat", {"keep": [{"kind": "contact_forces"}]}))
 
 
+@pytest.mark.slow
 def test_what_keeps_forces_is_handed_over_bit_for_bit(tmp_path):
     scenario = Scenario.load("a1-ice", {"timing.duration": 0.1, "timing.sample": 0.002})
     told = hand_over(scenario, completed(simulate(scenario)), tmp_path)
     assert told.replay.identical, str(told.replay)
 
 
+@pytest.mark.slow
 def test_a_floating_robots_controller_answers_as_in_a_run_that_steps_adaptively(tmp_path):
     changes = {"timing.duration": 1.0, "timing.sample": 0.002}
     scenario = Scenario.load("a1-push", changes)
@@ -458,6 +460,7 @@ def test_a_block_that_a_hand_has_left_slides_as_far_as_friction_lets_it():
     assert run["v"][-1, at] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_quadruped_lifts_a_foot_when_its_law_counts_on_it_no_more():
     run = completed(simulate(Scenario.load(PAGE / "a1-lift.toml", {"timing.duration": 1.7})))
     ((t, foot, _),) = changes(run, "opens")
@@ -482,6 +485,7 @@ def test_a_quadruped_trots_in_place():
     np.testing.assert_allclose(*last, atol=2e-4)
 
 
+@pytest.mark.slow
 def test_a_push_that_makes_feet_slip_does_not_where_the_law_stays_in_their_cones():
     kept = completed(simulate(Scenario.load("a1-push", {"timing.duration": 1.0})))
     assert kept["passive_holds"].min() == 1.0
@@ -490,6 +494,7 @@ def test_a_push_that_makes_feet_slip_does_not_where_the_law_stays_in_their_cones
     assert free["passive_holds"].min() == 0.0
 
 
+@pytest.mark.slow
 def test_on_ice_the_same_squat_goes_without_friction_along_the_ground():
     changed = {"timing.duration": 0.5}
     kept = completed(simulate(Scenario.load("a1-ice", changed)))

@@ -112,6 +112,7 @@ BENCH = {
 }
 
 
+@pytest.mark.slow
 def test_all_laws_search_the_same_box_in_the_same_terms():
     budget = Budget(simulations=6, over={"bandwidth": (5.0, 200.0), "damping": (1.0, 2.0)})
     laws = ["servo-baumgarte", "servo-pid", "pd-gravity"]

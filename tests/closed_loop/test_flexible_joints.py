@@ -95,6 +95,7 @@ def test_the_start_of_the_motors_is_exact_by_hand():
     np.testing.assert_allclose(loop.state.v[2:], rate[:2], rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_motors_that_start_elsewhere_come_to_the_plan_and_the_links_with_them():
     stiff = {
         f"robot.elastic.{key}": {"q2": value, "q4": value}
@@ -116,6 +117,7 @@ def test_the_links_follow_through_a_sampled_controller_too(links):
     assert np.abs(run["q"][:, :2] - links["q"][:101]).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_check_says_why_no_servo_law_could_do_it():
     report = check(Scenario.load("flexible-joint-arm-motor"))
     assert report.ok

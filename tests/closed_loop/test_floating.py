@@ -86,6 +86,7 @@ def late_error(run) -> float:
     return float(np.linalg.norm(run["phi"][run.time > 3.0], axis=1).max())
 
 
+@pytest.mark.slow
 def test_the_quadrotor_obeys_newton_and_euler(eight):
     """With mass, inertias and propellers typed in anew."""
     m, inertia, arm, drag = 0.5, np.diag([3.65e-3, 3.68e-3, 7.03e-3]), 0.120208153, 0.0244
@@ -126,6 +127,7 @@ def test_without_the_turning_acceleration_the_error_is_that_of_two_linear_loops(
     np.testing.assert_allclose(found, expected, rtol=0.01)
 
 
+@pytest.mark.slow
 def test_where_propellers_cannot_pull_the_heading_waits_and_the_path_does_not():
     fast = {PERIOD: 3.0, "timing.duration": 6.0, "timing.sample": 0.02}
     wanted = simulate(
@@ -160,6 +162,7 @@ def test_the_quadrotor_flies_under_a_hold_too():
     assert late_error(held) < 0.05
 
 
+@pytest.mark.slow
 def test_the_heading_is_followed():
     heading = {"kind": "constant", "value": ["60*deg"]}
     run = simulate(Scenario.load("quadrotor-lemniscate", {**EIGHT, "controller.heading": heading}))
@@ -242,6 +245,7 @@ def test_the_feet_need_no_friction_where_the_motors_are_told_so(squat):
     assert run.metric("effort") > 1.1 * squat.metric("effort")
 
 
+@pytest.mark.slow
 def test_a_quadruped_on_three_feet_waves_the_fourth_and_its_reactions_are_newtons():
     run = simulate(Scenario.load("a1-three-feet", {"timing.sample": 0.05}))
     assert run.status == "completed"
@@ -294,12 +298,14 @@ def test_the_quadrotor_hovers_by_lqr_with_the_poles_of_four_separate_chains():
     assert run.metric("final_phi") < 1e-4
 
 
+@pytest.mark.slow
 def test_attitude_and_height_are_within_reach_of_the_plain_servo_law():
     run = simulate(Scenario.load("quadrotor-attitude", {"timing.duration": 2.0}))
     assert run.metric("peak_phi") < 1e-8
     assert check(Scenario.load("quadrotor-attitude")).ok
 
 
+@pytest.mark.slow
 def test_check_names_the_rows_that_propellers_do_not_reach_and_what_they_cannot_give():
     plain = Scenario.load("quadrotor-lemniscate", {"controller": {"use": "servo-baumgarte"}})
     found = check(plain)

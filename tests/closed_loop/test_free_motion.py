@@ -93,6 +93,7 @@ path = { kind = "constant", value = [0.4, 0.0, 0.5] }
 FALLS = "3 of 7 freedoms are held; the other 4 move freely under gravity"
 
 
+@pytest.mark.slow
 def test_check_tells_that_joints_beyond_the_task_fall_and_what_holds_them():
     plain = Scenario.from_toml(POINT)
     assert sum(FALLS in note for note in check(plain).notes) == 1
@@ -117,6 +118,7 @@ def test_check_is_silent_where_nothing_falls(line, instead):
     assert not any("under gravity" in note for note in found.notes)
 
 
+@pytest.mark.slow(only=["panda-pose"])
 @pytest.mark.parametrize("name", ["coordinated-arms", "acrobot-swing-up", "panda-pose"])
 def test_check_is_silent_where_the_task_and_the_rows_of_physics_hold_all(name):
     found = check(Scenario.load(name))

@@ -27,6 +27,7 @@ def _found(noisy):
     return compare(noisy, LAWS, repeats=3, mismatch=[0.1], front=FRONT)
 
 
+@pytest.mark.slow
 def test_every_law_has_the_same_settings_and_one_without_a_design_its_own(found):
     laws = found.fronts.laws
     assert [p.gains for p in laws["again"].points] == [

@@ -114,6 +114,7 @@ def exported(tmp_path_factory):
     return scenario, result, hand_over(scenario, result, folder)
 
 
+@pytest.mark.slow
 def test_every_file_of_the_folder_holds_the_run(exported):
     scenario, result, done = exported
     assert (done.replay.ticks, done.replay.worst) == (60, 0.0)
@@ -146,6 +147,7 @@ WITHOUT = "import runpy, sys; sys.modules['pinocchio'] = None; runpy.run_path(sy
 WITHOUT += "run_name='__main__')"
 
 
+@pytest.mark.slow
 def test_the_script_of_the_folder_checks_itself_where_there_is_no_pinocchio(exported):
     done = exported[2]
     run = subprocess.run(
@@ -163,6 +165,7 @@ def needed(folder):
     return [need.partition("==")[0] for need in read_toml(folder / "belief.toml")["needs"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "changes", "more"),
     [

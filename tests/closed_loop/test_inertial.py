@@ -129,6 +129,7 @@ def test_a_filter_expects_what_is_read_and_how_it_changes(name, frame, changes):
         np.testing.assert_allclose((ends[0] - ends[1]) / (2.0 * step), slope, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_push_that_is_felt_hangs_together_with_the_state(monkeypatch):
     """Against a Kalman filter in its first form, with noise of model and reading correlated."""
     heard = told(monkeypatch)
@@ -185,6 +186,7 @@ def consistent(kind, runs):
     assert np.all((found.mean(axis=0) > low) & (found.mean(axis=0) < high))
 
 
+@pytest.mark.slow
 def test_a_quadrotor_is_as_sure_as_it_may_be_of_its_state_and_its_biases():
     consistent("ekf", 30)
 
@@ -198,6 +200,7 @@ def test_over_two_hundred_runs_it_is_so_too(kind):
 WIND = {"kind": "push", "frame": "body", "force": [1.5, 0.0, 0.0], "start": 0.1, "duration": 1.0}
 
 
+@pytest.mark.slow
 def test_what_the_model_does_not_explain_is_felt():
     """A gust is an acceleration that no model has: felt, it is followed; unfelt, found out late."""
     sure = {"start_std": 1e-3, "start_v_std": 1e-3, "acceleration_std": 5.0}
@@ -238,6 +241,7 @@ def test_an_axis_at_its_end_tells_nothing_and_the_others_all_they_know():
     assert np.abs(ended["q_estimated"] - deaf["q_estimated"]).max() > 1e-6
 
 
+@pytest.mark.slow
 def test_a_bias_is_drawn_once_and_walks():
     imu = {"gyroscope": {"density": 1e-9, "bias": 0.1, "walk": 0.2}}
     inertials = [Loop(hover(imu=imu).replace({"seed": seed})).estimator._instruments[1]

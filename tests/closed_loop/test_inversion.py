@@ -76,6 +76,7 @@ def test_on_a_level_rail_without_damper_the_motion_is_the_closed_form_of_the_fla
     assert_agree((q[:, 1], v[:, 1], u[:, 0]), (s, s_dot, force))
 
 
+@pytest.mark.slow(only=["-10.0-0.05"])
 @pytest.mark.parametrize(
     ("degrees", "step"),
     [
@@ -120,12 +121,14 @@ def middle():
     return by_hand.Arm((1.0, 1.0), (1.0, 1.0), 20.0, 0.5, 0.4, (1,))
 
 
+@pytest.mark.slow
 def test_the_minimum_phase_arm_moves_as_its_spring_does_integrated_forwards():
     t = np.linspace(0.0, 4.0, 81)
     hand = middle().forwards(by_hand.rest_to_rest([-0.98], [0.98], 2.0), t, 2.0)
     assert_agree(planned(Scenario.load("elastic-arm-middle"), t), hand)
 
 
+@pytest.mark.slow
 def test_where_the_inner_motion_is_stable_the_horizon_gives_the_same_as_marching():
     t = np.linspace(0.0, 4.0, 41)
     scenario = Scenario.load("elastic-arm-middle")
@@ -133,6 +136,7 @@ def test_where_the_inner_motion_is_stable_the_horizon_gives_the_same_as_marching
     assert_agree(planned(scenario.replace(whole), t), planned(scenario, t))
 
 
+@pytest.mark.slow
 def test_the_bounded_motion_of_the_tip_is_that_of_another_boundary_value_solver():
     t = np.linspace(-1.5, 4.0, 111)
     arm = by_hand.Arm((1.0, 1.0), (1.0, 1.0), 20.0, 0.5, 1.0, (1,))
@@ -161,6 +165,7 @@ def test_the_plain_law_and_marching_run_away_where_the_inner_motion_is_unstable(
 ORDERS = [(1, 1.0), (2, 3.0), (3, 5.0), (4, 7.0)]
 
 
+@pytest.mark.slow(only=["3-5.0"])
 @pytest.mark.parametrize(("stages", "order"), slow_but([(1, 1.0), (3, 5.0)], ORDERS))
 def test_the_inner_motion_converges_with_the_order_of_the_scheme(stages, order):
     """2 s - 1, of the spring on a rail of 30 degrees, whose equation is integrated by hand."""
@@ -191,6 +196,7 @@ def test_a_start_off_the_hidden_constraints_is_moved_to_where_the_row_can_be_kep
     np.testing.assert_allclose(found.u[0], 2.0 * y[2] + y[4] / 5.0, rtol=0.0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_linkage_with_a_spring_keeps_its_loops_while_the_row_is_kept():
     """Passive rows take part through the robot's answer; the run itself confirms the input."""
     robot = Robot.load(

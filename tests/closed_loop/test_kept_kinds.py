@@ -98,6 +98,7 @@ def scenario(robot, keep, servo, start, duration=1.2, **more):
     return Scenario.from_toml(tomli_w.dumps(table))
 
 
+@pytest.mark.slow(only=["ur5, beside a singularity", "a1, over its feet"])
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_kept_holds_between_the_ticks_and_is_crossed_without(name):
     robot, keep, servo, start = CASES[name]
@@ -166,6 +167,7 @@ def test_self_motion_to_the_middle_of_the_ranges_leaves_joints_more_room():
     assert named.metric("peak_phi.task") < 1e-3
 
 
+@pytest.mark.slow
 def test_check_tells_of_a_body_on_the_way():
     robot, keep, servo, start = CASES["ur5, forearm beside a post"]
     path = {"kind": "rest_to_rest", "points": [HERE, servo[0]["path"]["value"]], "duration": 1.0}

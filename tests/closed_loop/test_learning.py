@@ -103,6 +103,7 @@ def arm(*effect):
     )
 
 
+@pytest.mark.slow
 def test_errors_of_a_slow_motion_fall_by_the_gain_whatever_the_masses(tmp_path):
     practice = learn(arm(), Learning(trials=4, gain=0.6), folder=tmp_path)
     shares = np.divide(practice.errors[1:], practice.errors[:-1])
@@ -110,6 +111,7 @@ def test_errors_of_a_slow_motion_fall_by_the_gain_whatever_the_masses(tmp_path):
     np.testing.assert_allclose(shares, 0.4, rtol=0.0, atol=0.02)
 
 
+@pytest.mark.slow
 def test_under_an_untold_payload_they_fall_at_least_as_the_lightest_row_says(tmp_path):
     """The lift of 0.5 kg carries 1 kg more."""
     load = {"kind": "payload", "frame": "tool", "mass": 1.0}
@@ -197,6 +199,7 @@ def test_a_lead_or_a_lower_cutoff_cures_it(how, tmp_path):
     assert good.errors[-1] <= 1.05 * min(good.errors)
 
 
+@pytest.mark.slow
 def test_the_card_goes_on_practising_and_a_comparison_says_that_it_has(tmp_path):
     practice = learn(particle(), Learning(trials=2), folder=tmp_path)
     card = write_practice(practice, tmp_path)

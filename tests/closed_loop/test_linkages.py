@@ -26,6 +26,7 @@ def relative_energy_drift(run):
     return np.ptp(run["energy"]) / run["kinetic_energy"].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("degrees", "rate"), [*STARTS[:2], *SLOW])
 def test_the_five_bar_linkage_is_a_pendulum_for_20_s_from_every_start(degrees, rate):
     """Jacobi's elliptic functions; the last four starts pass positions of lower rank."""
@@ -54,6 +55,7 @@ def test_maximal_and_relative_coordinates_agree(duration):
     assert check(Scenario.load("five-bar-relative")).start.passive.rank == 3
 
 
+@pytest.mark.slow
 def test_without_stabilisation_the_closures_open_exponentially():
     """A factor of 3.5 a second, once that has outgrown what the integration adds.
 
@@ -86,6 +88,7 @@ def platform():
     return simulate(Scenario.load("three-rrr"))
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_of_the_3rrr_robot_are_those_of_its_platform(platform):
     """The Lagrangian in platform coordinates, its geometry in closed form."""
     needed = []
@@ -145,6 +148,7 @@ def test_six_motors_do_what_three_do_with_less(platform):
         np.testing.assert_allclose(run["u"][k], shortest.reshape(2, 3).T.ravel(), **ROUTES_AGREE)
 
 
+@pytest.mark.slow
 def test_check_says_how_the_platform_is_driven():
     three, six = (check(Scenario.load(f"three-rrr{s}")) for s in ("", "-redundant"))
     assert (three.start.freedoms, three.start.mobility, three.start.motors) == (21, 3, 3)

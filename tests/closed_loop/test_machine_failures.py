@@ -85,6 +85,7 @@ def test_a_sweep_records_nothing_of_it_and_goes_on(task, kills, tmp_path, fault,
     assert (out / "study.csv").read_bytes() == (tmp_path / "whole/study.csv").read_bytes()
 
 
+@pytest.mark.slow
 @WAYS
 def test_a_search_is_the_same_as_if_nothing_had_happened(task, kills, tmp_path, fault, jobs, why):
     scenario = spread(task, kills, fault)
@@ -101,6 +102,7 @@ def test_a_search_is_the_same_as_if_nothing_had_happened(task, kills, tmp_path, 
     assert len({tuple(sorted(text.splitlines())) for text in texts}) == 1
 
 
+@pytest.mark.slow
 @WAYS
 def test_a_comparison_is_of_what_the_machine_could_do(task, kills, fault, jobs, why):
     scenario = spread(task, kills, fault)
@@ -120,6 +122,7 @@ def test_a_comparison_is_of_what_the_machine_could_do(task, kills, fault, jobs, 
         compare(scenario, CARDS, **options)
 
 
+@pytest.mark.slow(only=["sweep"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -141,6 +144,7 @@ def test_a_command_says_so_in_one_line_and_exits_with_2(task, kills, tmp_path, c
     assert "the machine failed at " in complaint[0]
 
 
+@pytest.mark.slow
 def test_repeats_are_paired_by_their_number_where_some_are_missing(task, kills, monkeypatch):
     scenario, simulated = spread(task, kills, "nothing"), Run.__call__
 

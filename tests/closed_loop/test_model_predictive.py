@@ -121,6 +121,7 @@ def riccati():
 BOXES = [(None, None), (None, 0.7), ((-0.02, 1.0), 0.7)]
 
 
+@pytest.mark.slow(only=["None-None-state0-True"])
 @pytest.mark.parametrize(("state", "binds"), [((0.9, 0.0), True), ((0.02, 0.01), False)])
 @pytest.mark.parametrize(("place", "speed"), BOXES)
 def test_the_inputs_of_a_horizon_are_those_of_a_dense_program(state, binds, place, speed):
@@ -429,6 +430,7 @@ def test_an_arm_beyond_its_limit_is_brought_back_or_stops_the_run():
     assert 'on_conflict = "soften"' in hard.message
 
 
+@pytest.mark.slow
 def test_along_a_motion_the_joints_keep_their_speed_where_the_plan_is_at_its_limits():
     """A SCARA on its helix, begun beside it; on it the first joint goes with 0.16 rad/s."""
     limit = [{"joint": "q1", "velocity": 0.3}]

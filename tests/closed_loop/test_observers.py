@@ -220,6 +220,7 @@ def consistent(found, states):
     assert np.all((mean > low) & (mean < high))
 
 
+@pytest.mark.slow
 def test_a_filter_is_as_sure_as_it_may_be():
     found, result = errors({}, "ekf", 30)
     assert result.provenance["observer"]["states"] == 8
@@ -259,6 +260,7 @@ def test_speeds_that_are_measured_make_the_speeds_better():
     assert both.provenance["observer"]["measured"][-1] == "v.q4"
 
 
+@pytest.mark.slow
 def test_an_encoder_that_is_missing_is_made_up_for_by_the_model():
     """Of two masses with a spring the force of the spring tells where the other one is."""
     given = {"kind": "ekf", "acceleration_std": 1e-3, "start_std": 1e-2, "start_v_std": 1e-2}

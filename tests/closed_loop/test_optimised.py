@@ -49,6 +49,7 @@ ROUND = '[-0.1, 0.1, "-40*deg"]'
 """A pose to which the straight way leads past a singular one."""
 
 
+@pytest.mark.slow
 @needs("casadi")
 @pytest.mark.parametrize(
     ("pose", "duration", "cubic", "quintic"),
@@ -79,6 +80,7 @@ def run(steps):
     return simulate(scenario), optimum_of(scenario)
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by_the_order():
     fine = platform(steps=8, stages=5)
@@ -98,6 +100,7 @@ def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by
     assert missed[0] / missed[1] > 10.0
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_run_needs_the_inputs_of_the_collocation_at_its_points():
     scenario = platform(steps=6, stages=3)
@@ -140,6 +143,7 @@ def test_a_pole_is_swung_up_along_the_motion_by_a_regulator_also_when_pushed():
     assert motion.miss < 1e-2
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
     first = optimum_of(platform(steps=3))
@@ -150,6 +154,7 @@ def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
     np.testing.assert_array_equal(again.inputs, first.inputs)
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
     scenario = platform(steps=3)
@@ -207,6 +212,7 @@ def test_several_rows_share_one_motion_and_check_says_when_it_ends():
         optimum_of(arms(', cost = "effort", duration = 1.0'))
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_joint_that_no_row_names_ends_where_it_likes():
     whole = Scenario.from_toml(ARMS.replace("SAID", "")).replace(

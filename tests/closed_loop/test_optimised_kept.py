@@ -53,6 +53,7 @@ def along(found, order=0, count=5001):
     return np.array([found.pieces.series(t, order)[order] for t in times.tolist()])
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_position_wall_costs_the_effort_of_its_closed_form():
     """The first half of the problem of Bryson & Denham, 1963: a mass at 1 m/s stops at a wall that
@@ -73,6 +74,7 @@ FAST = (
 )
 
 
+@pytest.mark.slow
 @needs("casadi")
 @pytest.mark.parametrize("keep", FAST, ids=["joint_limits", "formula", "square"])
 def test_a_kept_speed_makes_full_force_wait_in_between(keep):
@@ -81,6 +83,7 @@ def test_a_kept_speed_makes_full_force_wait_in_between(keep):
     assert along(found, 1).max() < 1.0 - INSIDE
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_margin_is_kept_as_well():
     keep = KeepExpression(h="1 - v.x", margin=0.5)
@@ -88,6 +91,7 @@ def test_a_margin_is_kept_as_well():
     assert found.duration == pytest.approx(4.0 / 0.5 + 0.5, rel=SOLVED)
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_kept_acceleration_is_the_limit_where_the_motor_has_more():
     keep = JointLimits(limits=("accelerations",), acceleration=0.25)
@@ -95,6 +99,7 @@ def test_a_kept_acceleration_is_the_limit_where_the_motor_has_more():
     assert found.duration == pytest.approx(2.0 * np.sqrt(4.0 / 0.25), rel=SOLVED)
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_wall_that_moves_away_is_followed_until_there_is_room_to_brake():
     """With x <= t/2 and braking at 1 m/s^2, 4 - s^2/2 <= (T - s)/2 a time s before the end."""
@@ -110,6 +115,7 @@ def test_a_limit_that_has_no_value_later_is_no_obstacle_before():
     assert found.effort == pytest.approx(12.0, rel=SOLVED)
 
 
+@pytest.mark.slow(only=["0.1-0"])
 @needs("casadi")
 @pytest.mark.parametrize(("below", "way"), [(0.1, 0), (0.0, 1)])
 def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
@@ -145,6 +151,7 @@ def test_least_time_at_a_kept_speed_goes_along_tangents_and_an_arc():
 CENTER = (-0.04, 0.0, 0.234)
 
 
+@pytest.mark.slow
 @needs("casadi")
 @pytest.mark.parametrize("margin", slow_but([0.02], [0.0, 0.02]))
 def test_an_arm_goes_around_a_post_that_it_would_go_through(margin):
@@ -226,6 +233,7 @@ def refused(said, *given, **path):
     return pytest.param(given, path, said, id=said[:24])
 
 
+@pytest.mark.slow(only=["must be a motion that ke1"])
 @needs("casadi")
 @pytest.mark.parametrize(
     ("given", "path", "said"),

@@ -120,6 +120,7 @@ def test_masses_are_one_for_all_or_one_each():
         Robot.load("swarm", override={"particles": {"count": 5, "mass": [1.0, 3.0]}})
 
 
+@pytest.mark.slow
 def test_a_task_with_a_row_for_every_coordinate_integrates_by_counting():
     found = check(Scenario.load("swarm")).start.velocity_rows
     assert found is not None

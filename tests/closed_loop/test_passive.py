@@ -37,6 +37,7 @@ def run_of(robot, **changes):
     )
 
 
+@pytest.mark.slow
 def test_the_closure_and_the_task_hold_together():
     run = simulate(run_of(held_arm(ROD)))
     assert run.status == "completed"
@@ -64,6 +65,7 @@ def test_a_redundant_passive_row_changes_nothing():
     )
 
 
+@pytest.mark.slow
 def test_check_counts_the_mobility_that_is_left_and_the_motors_that_are_too_many():
     found = check(run_of(held_arm(ROD)))
     assert (found.start.freedoms, found.start.mobility, found.start.motors) == (2, 1, 2)

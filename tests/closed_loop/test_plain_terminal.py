@@ -98,6 +98,7 @@ def by_command(text: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("terminal", "settings"),
@@ -119,6 +120,7 @@ def test_no_command_shows_an_escape_code(tmp_path, long, terminal, settings):
     assert ("of 0.2 s" in text) is terminal  # how far a run is
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colours(tmp_path):
     text = shown(tmp_path, [("run", "--help"), *SOME], terminal=True).replace("\r\n", "\n")
     coloured = {command for command, piece in by_command(text).items() if "\x1b[" in piece}

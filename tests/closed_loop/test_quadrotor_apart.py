@@ -137,6 +137,7 @@ def differences(ahead, monkeypatch):
     return np.array([np.abs(ours - theirs).max() for ours, theirs in pairs])
 
 
+@pytest.mark.slow
 def test_a_law_coded_apart_flies_the_same_but_for_how_it_differentiates(monkeypatch):
     coarse, fine = (differences(ahead, monkeypatch) for ahead in (2e-4, 1e-4))
     np.testing.assert_array_less(coarse, [2e-5, 1e-4, 1e-3])  # [m], of the matrix, [N]

@@ -65,6 +65,7 @@ def points(found):
     return x, z, words
 
 
+@pytest.mark.slow
 def test_an_arm_without_limits_reaches_its_disc():
     found = reach_map(scenario(), "tool", OVER, points=17)
     x, z, words = points(found)
@@ -84,6 +85,7 @@ def test_an_arm_without_limits_reaches_its_disc():
     np.testing.assert_allclose(found.path[[0, -1]], [[0.5, 0.0], [0.7, 0.0]], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_wall_ends_the_map_where_it_stands():
     found = reach_map(scenario(WALL), "tool", OVER, points=17)
     x, _, words = points(found)
@@ -110,6 +112,7 @@ def test_motors_hold_the_arm_where_statics_say():
     assert {"motor 'shoulder' too weak", "motor 'elbow' too weak"} & set(found.reasons)
 
 
+@pytest.mark.slow
 def test_ranges_of_joints_leave_a_ring():
     found = reach_map(scenario(robot=RANGE), "tool", OVER, points=19)
     x, z, words = points(found)

@@ -92,6 +92,7 @@ def test_the_reaction_is_seen_in_the_axes_of_the_frame_that_holds():
     np.testing.assert_allclose(seen, -world, **EXACT)
 
 
+@pytest.mark.slow(only=["revolute"])
 @pytest.mark.parametrize("kind", ["weld", "revolute"])
 def test_torques_of_a_closure_are_those_that_hold_it(kind):
     """A bar welded at its foot, at rest: the weld carries m g and the moment m g l."""

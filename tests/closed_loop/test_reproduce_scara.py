@@ -105,6 +105,7 @@ def test_stabilised_errors_shrink_with_exp_of_minus_a_quarter_t(claims):
     np.testing.assert_allclose(late.ours, 4.64e-4, **THREE_DIGITS)
 
 
+@pytest.mark.slow
 def test_a_reproduction_that_is_stopped_keeps_what_it_has(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", CLI, "reproduce", "scara", "--out", "out"],

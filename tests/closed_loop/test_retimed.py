@@ -68,6 +68,7 @@ def test_a_line_takes_as_long_as_another_implementation_says():
     assert 0.98 * timing.duration < fine < timing.duration
 
 
+@pytest.mark.slow
 def test_a_run_uses_the_limits_up_and_keeps_them():
     scenario = arm(smoothing=0.0)
     result, timing = simulate(scenario), timing_of(scenario)
@@ -82,6 +83,7 @@ def test_a_run_uses_the_limits_up_and_keeps_them():
     np.testing.assert_allclose(result["v"][-1], 0.0, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.005, 0.02, 0.1])
 def test_a_smoothed_run_keeps_the_limits_with_an_input_that_does_not_jump(smoothing):
     scenario = arm(smoothing=smoothing)
@@ -143,6 +145,7 @@ def test_what_one_path_says_of_the_timing_holds_for_all_and_may_not_be_contradic
         timing_of(Scenario.from_toml(other))
 
 
+@pytest.mark.slow
 def test_all_controllers_are_asked_for_the_same_whatever_they_believe():
     scenario = arm()
     light = scenario.replace({"believed.mass_scale": 0.7})
@@ -150,6 +153,7 @@ def test_all_controllers_are_asked_for_the_same_whatever_they_believe():
     np.testing.assert_array_equal(a.clock.times, b.clock.times)
 
 
+@pytest.mark.slow
 def test_a_scenario_with_retimed_paths_is_written_read_and_sent_to_other_processes():
     scenario = arm(share=0.8, acceleration="{ elbow = 100.0 }")
     again = Scenario.from_toml(scenario.to_toml())
@@ -196,6 +200,7 @@ def test_a_closed_chain_always_has_as_many_motors_at_their_limits_as_it_can_do_w
     assert timing.used.max() <= 1.0 + 1e-9
 
 
+@pytest.mark.slow
 def test_motors_at_the_elbows_make_the_platform_faster():
     assert timing_of(platform(ELBOWS)).duration < 0.9 * timing_of(platform()).duration
 
@@ -274,6 +279,7 @@ def test_a_retimed_path_on_a_clock_of_its_own_is_refused():
         Loop(arm(inside))
 
 
+@pytest.mark.slow
 def test_a_robot_whose_file_has_changed_is_timed_anew_by_whoever_asks(tmp_path):
     """A file that is written again within a process, as from a notebook, without any other load."""
     folder = tmp_path / "robots" / "arm"
@@ -285,6 +291,7 @@ def test_a_robot_whose_file_has_changed_is_timed_anew_by_whoever_asks(tmp_path):
     assert timing_of(scenario).duration > 2.0 * before.duration
 
 
+@pytest.mark.slow
 def test_a_robot_that_has_changed_under_its_name_has_a_timing_of_its_own():
     scenario = arm()
     before, slower = Robot.load("two_link"), Believed(mass_scale=2.0).apply(Robot.load("two_link"))

@@ -64,6 +64,7 @@ def radius(alpha, beta):
     return np.abs(np.linalg.eigvals(held)).max()
 
 
+@pytest.mark.slow
 def test_the_map_of_a_held_double_integrator_is_its_stability_region(mass):
     grid = {ALPHA: "2.3:23.3:8", BETA: "21:470:8"}
     study = sweep(mass, [f"{path}={values}" for path, values in grid.items()])

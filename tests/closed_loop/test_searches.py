@@ -40,6 +40,7 @@ def _found(bench):
     return compare(bench, laws, repeats=4, mismatch=[0.1], tuning=budget(searches=3))
 
 
+@pytest.mark.slow
 def test_no_seed_and_no_payload_is_both_tuned_on_and_judged_on(found, bench):
     plants = budget().plants
     tuned_on = [plant for k in range(3) for plant in plants.training(bench, k)]
@@ -120,6 +121,7 @@ def test_a_controller_is_tuned_several_times_and_its_luck_is_told(bench):
     assert "on plants that none was tuned on, at " in luck
 
 
+@pytest.mark.slow
 def test_one_law_tuned_by_the_same_searches_under_another_name_is_the_same(bench):
     laws = ["servo-baumgarte", "dummy=servo-baumgarte"]
     found = compare(bench, laws, repeats=3, tuning=budget(searches=2))

@@ -98,6 +98,7 @@ class Typist:
         os.close(self.terminal)
 
 
+@pytest.mark.slow(only=["bash"])
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_tab_completes_what_is_typed(shell, home):
     if shutil.which(shell) is None:

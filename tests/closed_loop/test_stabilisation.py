@@ -103,6 +103,7 @@ def pendulum(run, masses, inertias):
     return motion.y[0, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bodies", "degrees", "rate"),
     [(PARALLEL, -45, 0), (PARALLEL, 30, 0), (PARALLEL, -90, 8), (UNEQUAL, 60, 0)],
@@ -128,6 +129,7 @@ def test_so_it_does_from_every_start(bodies, degrees, rate):
     test_the_linkage_keeps_its_energy_for_20_s_through_singular_positions(bodies, degrees, rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bodies", "degrees", "rate"),
     [
@@ -213,6 +215,7 @@ def test_projection_keeps_position_and_velocity_to_rounding(integrator):
     np.testing.assert_allclose(run["q"][-1, 2], expected, rtol=0.0, atol=atol)
 
 
+@pytest.mark.slow
 def test_projection_passes_singular_positions_too():
     run = simulate(fall(-90, 8, stabilisation=Stabilisation(kind="projection")))
     assert run.status == "completed", run.message

@@ -107,6 +107,7 @@ def scara_without_its_third_motor():
     return Robot.load("scara", override={"actuator": kept})
 
 
+@pytest.mark.slow
 def test_a_task_beyond_the_motors_is_infeasible_and_names_its_rows():
     robot = scara_without_its_third_motor()
     turn = JointFollows(joints=("q1", "q2", "q3"), path=Constant(value=(0.1, 0.5, 0.3)))
@@ -122,6 +123,7 @@ def test_a_task_beyond_the_motors_is_infeasible_and_names_its_rows():
     assert not found.ok
 
 
+@pytest.mark.slow
 def test_least_squares_goes_on_where_the_task_is_infeasible():
     robot = scara_without_its_third_motor()
     turn = JointFollows(joints=("q1", "q2", "q3"), path=Constant(value=(0.1, 0.5, 0.3)))
@@ -174,6 +176,7 @@ class BrokenLaw(Law):
         return Command(u, memory)
 
 
+@pytest.mark.slow(only=["raises-statuses2-RuntimeError: sensor lost-continuous"])
 @pytest.mark.parametrize("control", [None, 0.05], ids=["continuous", "sampled"])
 @pytest.mark.parametrize(
     ("fault", "statuses", "said"),

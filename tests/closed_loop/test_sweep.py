@@ -121,6 +121,7 @@ def outcomes(task, out, *faults, options=()):
     return [(row["status"], row["message"]) for row in table(out)]
 
 
+@pytest.mark.slow
 def test_a_sample_that_goes_wrong_costs_no_other_and_says_why(task, tmp_path):
     found = outcomes(task, tmp_path / "out", "exits", "refuses", "nothing")
     assert found == [
@@ -130,6 +131,7 @@ def test_a_sample_that_goes_wrong_costs_no_other_and_says_why(task, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_sample_that_never_ends_is_ended_and_the_sweep_goes_on(task, tmp_path):
     # Nothing but samples that hang: on a busy machine any other may need longer than its second.
     found = outcomes(task, tmp_path / "out", "hangs", "hangs", options=("--timeout", "1"))
@@ -168,6 +170,7 @@ def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(task, tmp_path):
     assert (out / "study.csv").read_bytes() == (whole / "study.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(task, tmp_path):
     out = tmp_path / "out"
     sweeping = subprocess.Popen(
@@ -259,6 +262,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "changes", "factors"),
     [
@@ -313,6 +317,7 @@ def test_threads_start_no_process_and_are_stopped_killed_and_gone_on_with(tmp_pa
     assert (out / "study.csv").read_bytes() == (tmp_path / "whole/study.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_sample_that_takes_too_long_is_ended_where_threads_compute(tmp_path):
     scenario = Scenario.load("panda-pose-sampled", {"timing.duration": 3600.0})
     study = sweep(scenario, [], repeats=2, jobs=2, timeout=0.5, folder=tmp_path / "out")
@@ -320,6 +325,7 @@ def test_a_sample_that_takes_too_long_is_ended_where_threads_compute(tmp_path):
     assert list(study.columns["message"]) == ["it took longer than 0.5 s."] * 2
 
 
+@pytest.mark.slow
 def test_python_of_ones_own_and_what_the_user_wants_apart_run_in_processes(task, tmp_path):
     apart = ["panda-pose-sampled", "--repeats", "40", "--isolated"]
     own = [str(task), "--trust", "--set", "effect.0.what=waits", "--repeats", "40"]

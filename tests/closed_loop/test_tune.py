@@ -66,6 +66,7 @@ def test_the_costs_are_those_of_the_runs_on_these_plants(helix, tuned):
         assert trial.cost == max(trial.each)
 
 
+@pytest.mark.slow
 def test_the_files_hold_the_card_its_history_and_the_page(helix, tuned, tmp_path):
     write_tuned(tuned, tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
@@ -158,6 +159,7 @@ def test_the_command_tells_before_and_after_within_80_columns(tmp_path, capsys, 
     assert any(line.startswith("next    ukctrl run scara-helix -c ") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_with_its_journal_when_told_to(tmp_path, capsys):
     code, first, _ = run(command("--json", out=tmp_path), capsys)
     assert code == 0

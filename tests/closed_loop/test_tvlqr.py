@@ -121,6 +121,7 @@ def test_the_exact_model_is_followed_to_rounding_of_the_plan():
     assert result.metric("peak_phi") < 1e-7
 
 
+@pytest.mark.slow
 def test_a_pole_that_no_motor_drives_is_brought_to_the_swing_that_was_planned():
     law = Tvlqr(Q=10.0, R=0.1, along=SERVO)
     robot = cart_pole()

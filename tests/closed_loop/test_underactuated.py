@@ -288,6 +288,7 @@ def check_swing_up(name, changes):
     assert (np.abs(run["u"]) <= limit).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cart-pole-swing-up", "acrobot-swing-up"])
 def test_a_plain_simulation_with_textbook_equations_gives_the_same_motion(name):
     """Other equations, other integrator (Radau against DOP853), angles instead of (cos, sin)."""

@@ -294,12 +294,22 @@ def test_the_cases_have_names_of_their_own():
     assert len(names) >= 80
 
 
+@pytest.mark.slow
 def test_the_workspace_itself_is_good(workspace, capfd):
     with pytest.raises(SystemExit) as ended:
         main(["check", "task"])
     assert ended.value.code == 0, capfd.readouterr().err
 
 
+@pytest.mark.slow(
+    only=[
+        "more bodies than any machine has memory for",
+        "a factor of a joint that does not exist",
+        "a factor in a unit that the robot does not have there",
+        "1 MB of unknown keys",
+        "a model of 30 MB",
+    ]
+)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_is_refused_in_one_line(case, workspace, capfd):
     if "--cluster" in case.argv:
@@ -332,6 +342,7 @@ for folder, argv in json.loads(sys.argv[1]):
 """Checks a good task, which loads all that the cases need, and then gives each its own process."""
 
 
+@pytest.mark.slow
 def test_is_refused_by_a_process_of_its_own(workspace, tmp_path_factory):
     cases, folders = [named(name) for name in PROCESSES], tmp_path_factory.mktemp("spoilt")
     asked = []

@@ -135,6 +135,7 @@ def test_every_effect_conforms(kind, settings):
     conformance.EFFECT.examine(read_effect(kind, settings, USUAL), kind).confirm()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "settings"), ELASTIC_EFFECTS.items(), ids=ELASTIC_EFFECTS)
 def test_every_effect_on_springs_conforms(kind, settings):
     exposed = read_effect(kind, settings, "flexible-joint-arm-motor")
@@ -157,6 +158,7 @@ def members(union: object) -> tuple[type, ...]:
     return typing.get_args(typing.get_args(union)[0])
 
 
+@pytest.mark.slow(only=["mpc-along", "pole-placement"])
 @pytest.mark.parametrize("name", catalog.names("controllers"))
 def test_every_controller_conforms(name):
     on = SERVED.get(name, USUAL)
@@ -169,6 +171,7 @@ def test_every_robot_conforms(name):
     conformance.ROBOT.examine(Robot.load(name), name).confirm()
 
 
+@pytest.mark.slow(only=["three-rrr-fastest"])
 @pytest.mark.parametrize("name", [n for n in catalog.names("scenarios") if n not in REFUSED])
 def test_every_scenario_conforms(name):
     conformance.SCENARIO.examine(Scenario.load(name, SMALLER.get(name, {})), name).confirm()

@@ -104,6 +104,12 @@ def one_text_in_a_thousand_attributes(file):
     file.attrs.create("message", np.array(["x"] * 4000, dtype=object), dtype=text)
 
 
+@pytest.mark.slow(
+    only=[
+        "a_chunk_that_inflates_beyond_its_size-'energy' must be compressed by deflate alone",
+        "compressed_twice-'energy' must be compressed by deflate alone",
+    ]
+)
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
@@ -152,6 +158,7 @@ def test_a_table_that_never_ends_is_refused(tmp_path, capfd):
     assert "must be a file that exists; '/dev/zero' is not one" in err
 
 
+@pytest.mark.slow
 def test_a_table_takes_no_more_memory_than_its_file(tmp_path):
     rows = 100_000
     (tmp_path / "path.csv").write_text("t,x\n" + "".join(f"{k},0\n" for k in range(rows)))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from extras import needs
 
 from ukctrl.core.cache_folder import writable_folder
@@ -14,6 +15,7 @@ from ukctrl.core.cache_folder import writable_folder
 FUZZ = Path(__file__).with_name("fuzz.py")
 
 
+@pytest.mark.slow
 @needs("psutil")
 def test_strange_input_is_answered_in_one_line_and_runs_nothing():
     words = [sys.executable, FUZZ, "--count", "6", "--seed", "2026", "--jobs", "1"]

@@ -27,6 +27,7 @@ def _results():
     return simulate(scenario), simulate(scenario)
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_scenario_have_two_ids_and_each_file_bears_its_own(results, tmp_path):
     borne = set()
     for k, result in enumerate(results):
@@ -40,6 +41,7 @@ def test_two_runs_of_one_scenario_have_two_ids_and_each_file_bears_its_own(resul
     assert len(borne) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stale", DATA)
 def test_files_of_two_runs_are_not_loaded_as_one(results, tmp_path, capsys, stale):
     one, other = (result.save(tmp_path / str(k)) for k, result in enumerate(results))
@@ -62,6 +64,7 @@ def test_a_result_from_before_there_were_ids_is_loaded(results, tmp_path):
         Result.load(tmp_path / "new")
 
 
+@pytest.mark.slow
 def test_an_id_that_is_none_is_not_written_into_a_page(results, tmp_path):
     sly = dc.replace(results[0], provenance={"run_id": "--><script>x</script>"})
     write_report(sly, tmp_path)
@@ -76,6 +79,7 @@ def test_the_page_of_an_earlier_run_goes_with_its_numbers(results, tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted([*DATA, "mine.png"])
 
 
+@pytest.mark.slow
 def test_the_page_and_the_figures_of_a_comparison_bear_one_id(tmp_path):
     cards = ["servo-baumgarte", "computed-torque"]
     write_comparison(compare(Scenario.load("scara-helix", SHORT), cards), tmp_path)

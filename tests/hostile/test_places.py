@@ -80,6 +80,7 @@ PLACES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [*PLACES])
 def test_nobody_computes_in_any_place_and_leaves_nothing_in_the_working_folder(
     place, folder, package

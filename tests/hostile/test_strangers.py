@@ -105,6 +105,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_no_module_beside_a_scenario_is_imported_by_the_process_of_computer_algebra(folder):
     done = command("check", "task.toml", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -112,6 +113,7 @@ def test_no_module_beside_a_scenario_is_imported_by_the_process_of_computer_alge
     assert not (folder / FLAG).exists()
 
 
+@pytest.mark.slow
 def test_no_module_beside_a_scenario_is_imported_by_workers(folder):
     varied = ("--vary", "controller.feedback.alpha=10,20", "--no-report")
     done = command("sweep", "task.toml", *varied, "--jobs", "2", "--out", "out", cwd=folder)
@@ -119,6 +121,7 @@ def test_no_module_beside_a_scenario_is_imported_by_workers(folder):
     assert not (folder / FLAG).exists()
 
 
+@pytest.mark.slow
 def test_names_are_data_in_everything_that_is_exported(tmp_path):
     robot = tmp_path / "robots" / "r"
     robot.mkdir(parents=True)
@@ -184,6 +187,7 @@ def warm(tmp_path_factory):
     return arguments
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", slow_but([40], [4, 40, 100]))
 def test_a_file_that_cannot_be_written_whole_is_told_in_one_line(warm, kilobytes, tmp_path):
     most = 1024 * kilobytes
@@ -263,6 +267,7 @@ def test_a_result_that_does_not_hold_its_numbers_is_refused(spoil, says, good, t
     refused(tmp_path, says)
 
 
+@pytest.mark.slow
 @needs("xarray")
 def test_a_result_that_another_tool_has_compressed_is_read(good, tmp_path):
     import xarray as xr
@@ -283,6 +288,7 @@ SETTINGS = {
 """What libraries read in the working folder: code that a cache holds runs when it is loaded."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [("run", "task"), pytest.param(("tune", "task", "--method", "cma"), marks=pytest.mark.slow)],
@@ -305,6 +311,7 @@ def test_no_library_takes_settings_from_the_working_folder(tmp_path, words):
     assert budget == () or plain == strange
 
 
+@pytest.mark.slow
 def test_machine_code_that_no_disk_takes_is_used_without_being_kept(tmp_path):
     (tmp_path / "own.py").write_text(
         "import resource\nfrom ukctrl.core.compiled import compiled\n"
@@ -318,6 +325,7 @@ def test_machine_code_that_no_disk_takes_is_used_without_being_kept(tmp_path):
     assert (done.stdout, done.stderr) == ("8.0", "")
 
 
+@pytest.mark.slow(only=["while True: pass-get to its end"])
 @pytest.mark.parametrize(
     ("does", "told"), [("while True: pass", "get to its end"), ("import os; os.abort()", "crashes")]
 )

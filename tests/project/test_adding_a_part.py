@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 PAGE = ROOT / "docs" / "adding-a-part.md"
@@ -79,6 +81,7 @@ def test_the_page_has_a_part_of_every_kind():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     copy = tmp_path / "ukctrl"
     shutil.copytree(ROOT / "ukctrl", copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -57,6 +57,7 @@ def pytest_in(another, *words):
     run("-m", "pytest", "-q", "-p", "no:cacheprovider", *words, env=another)
 
 
+@pytest.mark.slow
 def test_what_check_tells_is_the_same_on_another_processor(another):
     pytest_in(another, ROOT / "tests" / "project" / "test_check_page.py", "-k", "fresh and far")
 
@@ -66,6 +67,7 @@ def test_what_the_page_shows_first_is_the_same_on_another_processor(another):
     pytest_in(another, ROOT / "tests" / "project" / "test_docs.py", "-k", "check-first")
 
 
+@pytest.mark.slow
 def test_an_arithmetic_that_does_not_take_effect_is_no_kind(arithmetic, monkeypatch):
     nowhere = arithmetic.Arithmetic("Haswell", ("another processor",))
     monkeypatch.setattr(arithmetic, "KINDS", {"nowhere": nowhere})

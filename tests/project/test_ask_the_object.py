@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 PACKAGE = Path(__file__).parents[2] / "ukctrl"
 
 ROLES = {
@@ -83,6 +85,7 @@ def asked_classes(nodes: list[ast.AST]) -> Iterator[tuple[int, set[str]]]:
                 yield asked.lineno, names_in(asked, tuples)
 
 
+@pytest.mark.slow
 def test_nothing_asks_for_the_class_of_a_part_outside_its_own_folder():
     files = sorted(PACKAGE.rglob("*.py"))
     nodes = {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in files}

@@ -140,6 +140,7 @@ def test_every_library_that_is_imported_is_declared():
             )
 
 
+@pytest.mark.slow
 def test_what_an_extra_brings_is_imported_where_its_absence_is_told():
     """In a file that says in a `try` what is missing without it, or for types alone."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -229,6 +230,7 @@ UNUSED = {
 }
 
 
+@pytest.mark.slow
 def test_a_library_that_is_not_used_is_not_loaded(tmp_path):
     for _ in range(2):  # the first may compile, and derive what the second reads
         run = subprocess.run(

@@ -19,6 +19,7 @@ def check(count):
     )
 
 
+@pytest.mark.slow
 @needs("pandas")
 @pytest.mark.portable
 def test_a_few_samples_of_the_study_come_out_as_stored():

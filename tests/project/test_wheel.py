@@ -76,6 +76,7 @@ def installed(wheel, tmp_path_factory):
     return bin_folder
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_library_and_the_catalogue(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     library = [path for path in (ROOT / "ukctrl").rglob("*") if path.is_file()]
@@ -106,6 +107,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_built_from_and_no_pages
     assert not tops & {"docs", "tests", "benchmarks", "out", "site"}
 
 
+@pytest.mark.slow
 def test_both_are_small_and_bring_the_licence_of_all_that_others_have_made(built):
     for archive in built:
         assert release_check.too_large(archive) is None
@@ -144,6 +146,7 @@ def test_an_archive_that_is_too_large_is_refused(tmp_path):
     assert list(release_check.contents(large)) == ["film.mp4"]
 
 
+@pytest.mark.slow
 def test_a_page_that_shows_what_is_not_printed_is_not_followed(tmp_path):
     bin_folder, page = Path(sys.executable).parent, ROOT / "CHANGELOG.md"
     made = tmp_path / "page.md"
@@ -157,6 +160,7 @@ def test_a_page_that_shows_what_is_not_printed_is_not_followed(tmp_path):
     assert list(release_check.follow(page, bin_folder, tmp_path)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CATALOGUE)
 def test_the_installed_command_lists_the_catalogue(installed, kind, tmp_path):
     where = run(installed / "python", "-c", "import ukctrl; print(ukctrl.__file__)", cwd=tmp_path)

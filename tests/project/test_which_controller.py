@@ -43,6 +43,7 @@ def check(*arguments, script="study.py"):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.portable
 def test_a_sample_of_the_study_comes_out_as_stored():
     done = check("far", "weak")
@@ -84,6 +85,7 @@ def test_a_changed_number_and_a_changed_end_are_told(scripts):
     assert told == ["a: 'one' was completed, and is diverged."]
 
 
+@pytest.mark.slow
 def test_advice_that_the_study_does_not_support_is_refused(scripts):
     stored = scripts["study"].load()
     assert "servo-bounded" in scripts["verdicts"].decide(stored)

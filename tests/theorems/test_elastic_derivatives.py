@@ -108,6 +108,7 @@ TIP = Expression(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_fourth_derivative_of_curved_rows_is_the_one_that_was_designed(seed):
     """By the Taylor series of the paper's own equations, in 40 digits."""

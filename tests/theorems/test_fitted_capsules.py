@@ -133,6 +133,7 @@ def led(robot, **more):
     }))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_body_as_its_file_shows_it_does_not_touch_a_post(tmp_path):
     (tmp_path / "arm.urdf").write_text(arm("visual"), encoding="utf-8")
     robot = tmp_path / "robot.toml"

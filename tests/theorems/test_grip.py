@@ -47,6 +47,7 @@ def never_quieter(sweep, name, leaks):
 SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ROBOTS[2:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*ROBOTS[:2], *SLOWER])
 def test_nobody_grows_quieter_as_a_grip_shrinks(sweep, name):
     never_quieter(sweep, name, QUICK)
@@ -166,6 +167,7 @@ SPRING = (
 FAR = '[[servo]]\nkind = "expression"\nname = "far"\nphi = "x2 - 0.05*sin(t)**2"\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", slow_but([1e-4], [1e-4, 1e-6]))
 def test_a_leak_is_told_with_its_price_and_a_way_out_that_works(tmp_path, leak):
     robot = SPRING.replace("LEAK", repr(leak))

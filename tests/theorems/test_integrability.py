@@ -78,6 +78,7 @@ def test_every_trailer_of_a_car_needs_one_bracket_more(trailers):
     assert found.degree == trailers + 2
 
 
+@pytest.mark.slow
 def test_the_textbook_form_of_eq_16_is_two_and_not_one():
     # eq (11) in the paper's order is minus d omega ^ omega along dx ^ dy ^ dz
     found = classify(["v.x + 2*z*v.y + v.z"], ["x", "y", "z"])
@@ -125,6 +126,7 @@ INTEGRABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", slow_but(["rheonomic"], INTEGRABLE))
 def test_the_integral_found_is_constant_along_every_allowed_motion(case):
     names = ["x", "y", "z"]
@@ -142,6 +144,7 @@ def test_the_integral_found_is_constant_along_every_allowed_motion(case):
         np.testing.assert_allclose(factor(q, t)[0] * beta, rate, **EXACT)
 
 
+@pytest.mark.slow
 def test_directions_of_a_floating_body_turn_with_it():
     robot = Robot.load("floating_arm")
 
@@ -164,6 +167,7 @@ def test_rows_that_are_not_text_get_numerical_evidence():
     assert "numerical evidence" in found.sentence()
 
 
+@pytest.mark.slow
 def test_floating_point_sees_three_levels_of_brackets():
     robot = Robot.load("swarm", override={"particles": {"count": 3}})
     path = {"kind": "constant", "value": (0.2,)}
@@ -176,6 +180,7 @@ def test_floating_point_sees_three_levels_of_brackets():
     assert [row.kind for row in found.rows] == ["holonomic", "nonholonomic", "nonholonomic"]
 
 
+@pytest.mark.slow
 def test_closures_among_the_rows_count():
     robot = Robot.load("floating_arm")
     weld = Closure(frames=("base", "world"), type="weld").attach(robot)
@@ -186,6 +191,7 @@ def test_closures_among_the_rows_count():
     assert (held.rows[-1].kind, held.evidence) == ("holonomic", "floating point")
 
 
+@pytest.mark.slow
 def test_parameters_of_a_plant_are_numbers():
     robot = Robot.load("flexible_arm_links", override={"lagrangian": {"parameters": {"l1": 2.0}}})
     row = Expression(psi="l1*v.q2 + v.q4").attach(robot)
@@ -193,6 +199,7 @@ def test_parameters_of_a_plant_are_numbers():
     assert found.rows[0].integral == "2*q2 + q4"
 
 
+@pytest.mark.slow
 def test_closures_are_redundant_on_the_linkage_only():
     # a parallelogram of three links: 12 closure rows of rank 11 where it is closed, 12 elsewhere
     robot = Robot.load("five_bar")
@@ -204,6 +211,7 @@ def test_closures_are_redundant_on_the_linkage_only():
     assert alone.growth == (robot.nv - 1,)
 
 
+@pytest.mark.slow
 def test_a_leaning_disc_that_rolls_reaches_every_place_and_lean():
     disc = Robot.build(
         '<robot name="disc"><link name="wheel"><inertial><mass value="3"/>'
@@ -219,6 +227,7 @@ def test_a_leaning_disc_that_rolls_reaches_every_place_and_lean():
     assert [row.kind for row in found.rows] == ["nonholonomic", "nonholonomic", "holonomic"]
 
 
+@pytest.mark.slow
 def test_a_differential_drive_keeps_one_combination_of_its_angles():
     r, half = 0.1, 0.3  # wheels that roll with (v.left, v.right) = speed -+ half track times yaw
     drive = [
@@ -305,6 +314,7 @@ def test_coordinates_of_one_name_are_refused(names):
         classify(["d.x"], names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", slow_but(["1e-12*", "1e200*"], ["1e-200*", "1e-12*", "1e12*", "1e200*"])
 )
@@ -313,6 +323,7 @@ def test_the_unit_of_a_row_says_nothing(size):
     assert (found.kind, found.growth) == ("nonholonomic", (2, 3))
 
 
+@pytest.mark.slow
 def test_a_small_coefficient_is_not_taken_for_none():
     assert classify(["d.x + 1e-11*y*d.z"], ["x", "y", "z"]).kind == "nonholonomic"
 

@@ -168,6 +168,7 @@ def test_a_double_pendulum_of_formulas_moves_as_the_one_of_bodies(believed):
     np.testing.assert_allclose(other["lyapunov"], one["lyapunov"], rtol=0.0, atol=1e-6)
 
 
+@pytest.mark.slow(only=["functions"])
 @pytest.mark.parametrize("name", ["functions", "moving"])
 def test_lyapunovs_function_falls_on_any_plant_with_the_structure(name):
     robot = PLANTS[name]
@@ -238,6 +239,7 @@ def test_the_adaptive_function_falls_whatever_the_bodies_are(robot, believed):
     np.testing.assert_allclose(V[:-2:2] - V[2::2], simpson(taken, 0.002), **QUADRATURE)
 
 
+@pytest.mark.slow
 def test_the_estimate_removes_the_error_that_wrong_masses_leave():
     fixed = run(SlotineLi(kappa=KAPPA, kd=KD, path=PATH), 12.0, WRONG)
     gamma = {"mass": 20.0, "first_moment": 20.0, "inertia": 5.0}

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.portable
 PARTS = {f"{part.__module__.rpartition('.')[2]}.{part.__name__}": part for part in PAPER.claims}
 
 
+@pytest.mark.slow(only=["flexible.claims"])
 @pytest.mark.parametrize("part", PARTS)
 def test_every_difference_is_explained(part):
     found = list(PARTS[part]())
@@ -19,6 +20,7 @@ def test_every_difference_is_explained(part):
     assert all(claim.note for claim in found if claim.verdict != "agrees")
 
 
+@pytest.mark.slow
 def test_what_does_not_hold_is_three_claims():
     verdicts = Counter(claim.verdict for part in PAPER.claims for claim in part())
     assert verdicts["differs: claim does not hold"] == 3

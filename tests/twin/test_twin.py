@@ -57,6 +57,7 @@ def quick(twin):
     return twin.judge(tasks)
 
 
+@pytest.mark.slow
 def test_scenarios_of_the_catalogue_are_the_same_to_the_last_bit(twin, quick):
     verdicts = faultless(twin, quick[: len(QUICK)])
     plain = [one for one in verdicts if not one.libraries]

@@ -58,6 +58,7 @@ def test_the_actuation_is_classified_by_rank(motors, actuation):
     assert check(scenario_of(chain(*motors), hold("x1"))).start.actuation == actuation
 
 
+@pytest.mark.slow
 def test_a_row_that_no_motor_reaches_is_a_problem_that_names_it():
     found = check(scenario_of(chain("x1"), hold("x1"), hold("x2")))
     assert not found.ok
@@ -68,6 +69,7 @@ def test_a_row_that_no_motor_reaches_is_a_problem_that_names_it():
     assert any("'x2.x2'" in problem for problem in found.problems)
 
 
+@pytest.mark.slow
 def test_a_redundant_row_is_a_note_and_a_conflicting_one_a_problem():
     robot = chain("x1", "x2")
     same = check(scenario_of(robot, hold("x1"), Expression(phi="2*x1 - 0.6", name="twice")))
@@ -84,12 +86,14 @@ def test_a_start_off_the_constraints_is_a_note_with_the_worst_row():
     assert any("'x2.x2': phi = -0.7" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_an_input_above_its_limit_is_a_note():
     found = check(scenario_of(chain("x1", "x2"), hold("x1", 3.0)))
     assert found.start.over_limit == ("m0",)
     assert found.start.inputs["m0"] == pytest.approx(300.0)  # beta * phi, with a mass of 1 kg
 
 
+@pytest.mark.slow
 def test_rows_without_grip_are_no_problem_for_a_regulator():
     changes = {"controller.use": "lqr", "start.q": {"pole": "170*deg"}}
     found = check(Scenario.load("cart-pole-swing-up", changes))
@@ -116,6 +120,7 @@ def test_velocity_rows_are_told_apart_by_whether_they_integrate():
     assert any("do not all integrate" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_a_velocity_row_in_disguise_is_integrable():
     row = Expression(psi="cos(x2)*v.x1 + v.x2", name="speed")
     found = check(scenario_of(chain("x1", "x2"), row))

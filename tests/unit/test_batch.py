@@ -133,6 +133,7 @@ def done(crew, tasks):
     return crew.gather(tasks, found.__setitem__), found
 
 
+@pytest.mark.slow
 def test_a_process_that_has_grown_goes_on():
     """What it has loaded, another would have to load again; and nothing is said of a leak."""
     pytest.importorskip("psutil")  # without it nobody looks
@@ -145,6 +146,7 @@ def test_a_process_that_has_grown_goes_on():
     assert os.getpid() not in found.values()
 
 
+@pytest.mark.slow(only=["2"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_task_that_raises_has_no_value_and_costs_no_other(crews, jobs):
     finished, found = done(crews[jobs], [Square(0), Square(1, "raises"), Square(2, "exits")])
@@ -154,6 +156,7 @@ def test_a_task_that_raises_has_no_value_and_costs_no_other(crews, jobs):
     assert found[2] == Lost("SystemExit: 7")
 
 
+@pytest.mark.slow
 def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tmp_path):
     for name in ("once", "twice"):
         (tmp_path / name).mkdir()
@@ -219,6 +222,7 @@ def test_a_task_that_never_ends_is_ended_and_no_other():
     assert found == {0: 0, 2: 4, 3: 9}
 
 
+@pytest.mark.slow
 def test_what_tasks_share_is_made_once_in_each_process():
     shared = Common(7)
     tasks = [Pair(shared, k) for k in range(6)]
@@ -240,6 +244,7 @@ def test_an_input_error_of_a_task_ends_it_all(crews, jobs):
         done(crews[jobs], [Square(0), Square(1, "refuses"), Square(2)])
 
 
+@pytest.mark.slow
 def test_stopping_keeps_what_is_done_and_does_not_wait_for_the_rest():
     tasks, found = [Square(0), Square(1, "waits"), Square(2, "waits")], {}
     seen = []
@@ -280,6 +285,7 @@ def test_jobs_must_be_positive_and_go_without_an_executor():
         collected([Square(0)], jobs=2, executor=executor)
 
 
+@pytest.mark.slow
 def test_runs_in_other_processes_give_the_same_bits(crews):
     scenario = Scenario.load("scara-helix", {"timing.duration": 0.5, "start.spread": 0.01})
     runs = [

@@ -66,6 +66,7 @@ def test_a_row_that_no_motor_reaches_is_one_problem_with_its_cure(checked):
     assert "the motors hold 0 of 1" not in out
 
 
+@pytest.mark.slow
 def test_all_shows_what_follows_and_json_keeps_everything(checked):
     out = checked("two-mass-spring-far", "--all")
     assert "so problem: the motors hold 0 of 1 independent servo rows" in out
@@ -76,6 +77,7 @@ def test_all_shows_what_follows_and_json_keeps_everything(checked):
     assert [each["text"] for each in first["follows"]] == found["problems"][1:]
 
 
+@pytest.mark.slow
 def test_what_a_free_joint_runs_into_follows_from_its_running_away(checked):
     out = checked("arm.toml", "--set", "start.solve=true", "--all")
     lines = [line for line in out.splitlines() if line.startswith(("problem", "warning"))]
@@ -84,6 +86,7 @@ def test_what_a_free_joint_runs_into_follows_from_its_running_away(checked):
     assert "so warning: joint 'j3' must move at" in out
 
 
+@pytest.mark.slow
 def test_what_a_start_off_the_path_takes_follows_from_the_start(checked):
     damped = '--set=controller.allocation.null_space={kind="damping",gain=1.0}'
     out = checked("arm.toml", damped, "--all")

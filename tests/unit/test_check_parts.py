@@ -163,6 +163,7 @@ def test_what_check_prints_fits_into_eighty_columns(capsys, monkeypatch):
     assert out.startswith("scara-weak-motors: ready, with warnings\nwarning: motor 'u2' needs")
 
 
+@pytest.mark.slow
 def test_out_writes_the_figure_and_everything_as_json(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["check", "stretched-arm", "--out", str(tmp_path), "--json"])

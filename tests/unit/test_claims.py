@@ -68,6 +68,7 @@ def claims(runs):
 COMPARISONS = 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [4, 10])
 def test_a_law_under_another_name_is_told_apart_no_more_often_than_the_level(rng, repeats):
     false = sum(bool(claims(drawn(rng, repeats=repeats))[0]) for _ in range(COMPARISONS))
@@ -131,12 +132,14 @@ def test_the_page_says_how_often_a_law_that_is_a_fifth_better_is_found():
     assert set(OF_SCATTER) | set(OF_LUCK) >= QUICK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("own", "repeats", "power"), cells(OF_SCATTER))
 def test_a_law_that_is_a_fifth_better_is_found_as_often_as_the_page_says(rng, own, repeats, power):
     found = told(rng, lambda _, better: "rms_phi" in better, repeats=repeats[0], own=own)
     assert agrees(found, power), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("luck", "design", "part"), cells(OF_LUCK))
 def test_with_searches_too_and_luck_is_claimed_as_often_as_the_page_says(rng, luck, design, part):
     """One search: how often luck is taken for a difference. Several: how often a better law is

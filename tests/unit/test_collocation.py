@@ -85,6 +85,7 @@ EVERY_DEGREE = (
 )
 
 
+@pytest.mark.slow(only=["False-kept"])
 @pytest.mark.parametrize("keeps", [(), EVERY_DEGREE], ids=["nothing", "kept"])
 @pytest.mark.parametrize("fastest", [False, True])
 def test_derivatives_of_the_program_are_those_of_differences(fastest, keeps):
@@ -142,6 +143,7 @@ def test_a_double_integrator_moves_by_full_force_both_ways_in_least_time(way, gu
     assert (np.diff(np.sign(found.inputs[:, 0])) != 0).sum() == 1
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_motor_that_tires_takes_the_time_of_its_closed_form():
     """m v' = F (1 - v/V) speeding up, and m v' = -F down: it brakes with all of its force."""
@@ -173,6 +175,7 @@ def two_masses(x, T):
     return missing @ costate, lambda t: (B.T @ expm((T - t) * A.T) @ costate)[0]
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_masses_on_a_spring_move_with_the_effort_of_their_gramian_to_the_order_of_the_scheme():
     robot, T = Robot.load("two_mass_spring"), 1.5
@@ -209,6 +212,7 @@ def swung():
     return motion(robot, [0.0, 0.0], [1.0, np.pi], 2.0, steps=16, stages=5)
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_pole_is_swung_up_with_the_effort_that_another_implementation_prints():
     """58.8839 N^2 s in the tests of Dymos, by 40 Hermite-Simpson intervals; these also ask for no
@@ -220,6 +224,7 @@ def test_a_pole_is_swung_up_with_the_effort_that_another_implementation_prints()
     assert np.abs(found.inputs).max() < 20.0
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_masses_on_a_spring_are_as_fast_as_their_switches_allow():
     """The benchmark of Liu & Wie, "Robust time-optimal control of uncertain flexible spacecraft",
@@ -247,6 +252,7 @@ def test_masses_on_a_spring_are_as_fast_as_their_switches_allow():
     np.testing.assert_allclose(force[clear], sign[clear], rtol=0.0, atol=1e-3)
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_ranges_and_speeds_of_all_joints_are_kept_at_the_points():
     robot = Robot.load("two_link")
@@ -258,6 +264,7 @@ def test_ranges_and_speeds_of_all_joints_are_kept_at_the_points():
     assert (q <= robot.q_upper + 1e-9).all()
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_bead_stays_on_its_ring_and_its_inputs_are_those_of_its_motion():
     robot = bead()

@@ -278,6 +278,7 @@ def test_what_is_nobodys_fault_but_ours_is_a_defect_and_a_failing_disk_is_not(en
         assert said.err == "ukctrl: stopped by the user before there was anything to keep.\n"
 
 
+@pytest.mark.slow
 def test_long_names_and_long_messages_are_cut(ends, monkeypatch):
     def says(text):
         def fail(*given, **named):

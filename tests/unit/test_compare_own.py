@@ -36,6 +36,7 @@ def test_own_takes_changes_as_a_card_does():
     assert variant.controller.allocation.null_space.gain == 2.0
 
 
+@pytest.mark.slow
 def test_what_an_entry_drops_is_told_entry_by_entry():
     found = compare(squeezed(), ["own", "servo-baumgarte", "servo-pid", "computed-torque"])
     told = {v.text.split("'")[1]: v.text for v in found.verdicts if v.subject == "own settings"}
@@ -58,6 +59,7 @@ def test_what_an_entry_has_beyond_the_scenario_is_not_dropped():
     assert not any("disturbance" in text or "learned" in text for text in told)
 
 
+@pytest.mark.slow(only=["coordinated-arms"])
 @pytest.mark.parametrize("name", ["scara-helix", "two-mass-spring-far-solved", "coordinated-arms"])
 def test_without_controllers_own_is_compared_with_cards_that_suit(name):
     scenario = Scenario.load(name)
@@ -68,6 +70,7 @@ def test_without_controllers_own_is_compared_with_cards_that_suit(name):
         assert check(scenario.replace({"controller": {"use": card}, **SHORT})).start.inputs
 
 
+@pytest.mark.slow
 def test_the_page_and_the_terminal_tell_what_was_dropped(tmp_path, capsys):
     null_space = "controller.allocation.null_space={kind='damping', gain=2.0}"
     with pytest.raises(SystemExit) as ended:

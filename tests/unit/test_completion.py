@@ -54,6 +54,7 @@ def test_the_index_is_what_the_schemas_say():
     assert kept == index.text(index.made()), how
 
 
+@pytest.mark.slow
 def test_every_command_is_completed_with_its_options(after):
     assert after("ukctrl ") == [name for job in JOBS.values() for name in job]
     for name in (name for job in JOBS.values() for name in job):
@@ -143,6 +144,7 @@ def test_every_key_that_is_offered_can_be_set(after):
         Scenario.load("scara-helix", {change[:-1]: 3})
 
 
+@pytest.mark.slow
 def test_every_scenario_offers_its_own_keys(after):
     for name in catalog.names("scenarios"):
         keys = after(f"ukctrl run {name} --set ")
@@ -218,6 +220,7 @@ def test_bash_keeps_what_stands_before_its_own_word(tmp_path, monkeypatch, line,
     assert answer(app) == f"{told}\n"
 
 
+@pytest.mark.slow
 def test_a_tab_imports_nothing_that_takes_long(tmp_path):
     asked = ASK + f"import sys; print([m for m in {HEAVY} if m in sys.modules])"
     for line in ("ukctrl ru", "ukctrl view ", "ukctrl run scara-helix --set controller.",

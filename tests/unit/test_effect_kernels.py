@@ -414,6 +414,7 @@ def test_no_effect_of_the_catalogue_puts_python_into_a_loop(effects):
     assert isinstance(loop.arrive, Call)
 
 
+@pytest.mark.slow
 @COMPILED
 def test_all_of_it_holds_where_nothing_is_compiled():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]

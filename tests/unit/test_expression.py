@@ -385,6 +385,7 @@ def test_a_symbol_without_an_argument_is_refused():
         compile_function([sympy.Symbol("y")], ["x"])
 
 
+@pytest.mark.slow
 def test_the_generated_source_does_not_depend_on_the_hash_seed(tmp_path):
     code = (
         "from ukctrl.core.expression.rows import derive_rows\n"

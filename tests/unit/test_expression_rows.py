@@ -184,6 +184,7 @@ def formulas():
     return st.recursive(leaves, extend, max_leaves=6).map("q1 + {}".format)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(formulas())
 def test_any_smooth_formula_is_differentiated_exactly(text):

@@ -67,6 +67,7 @@ def drawn(shown):
     return (shown.astype(int).sum(axis=2)) < 3 * 255 - 6
 
 
+@pytest.mark.slow
 def test_a_ball_has_its_silhouette_where_projection_says():
     shown = scene(actor([0.3, 0.0, 0.4], radius=0.3))
     camera = Camera(azimuth=0.0, elevation=0.0, target=(0.0, 0.0, 0.0), zoom=0.5)
@@ -184,6 +185,7 @@ def curve(kind, n=21):
     )
 
 
+@pytest.mark.slow
 def test_a_trail_grows_and_a_reference_is_there_from_the_start():
     times = np.linspace(0.0, 2.0, 21)
     early, late = (

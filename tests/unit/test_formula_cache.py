@@ -45,6 +45,7 @@ def derivation(calls):
     return derive
 
 
+@pytest.mark.slow
 def test_another_process_computes_the_same_without_sympy(tmp_path):
     told = [
         subprocess.run(

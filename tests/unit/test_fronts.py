@@ -152,6 +152,7 @@ def test_a_law_under_another_name_is_found_out(rng):
     assert fronts(a=rounding, b=law(2e-13 * draws)).same == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [16, 9], ids=["the same points", "other points"])
 def test_equal_laws_are_told_apart_on_no_more_fronts_than_the_level(rng, points):
     """Each has noise of its own, as laws that are equal only in what they can do."""

@@ -208,6 +208,7 @@ def test_a_held_near_mass_leaves_the_far_one_to_swing():
     assert "undamped at 5 rad/s" in found.verdict
 
 
+@pytest.mark.slow
 def test_a_damper_makes_the_far_mass_settle():
     found = of(masses("3*(v.x2 - v.x1)**2"), Expression(phi="x1", unit="m"))
     assert_poles(found.rests[0], np.roots([2.0, 6.0, 50.0]))

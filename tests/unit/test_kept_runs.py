@@ -64,6 +64,7 @@ def table(comparison, folder):
         ]
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_run_again_and_the_tables_are_the_same(helix, tmp_path, ran):
     whole = compare(helix, CARDS, **MANY)
     assert len(ran) == COUNT
@@ -104,6 +105,7 @@ def test_runs_of_other_files_are_not_believed(helix, tmp_path, ran):
     assert table(again, tmp_path / "a") == table(whole, tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_repeats_whose_first_is_damaged_are_run_again(helix, tmp_path, ran):
     path = tmp_path / "runs.jsonl"
     with Journal(path) as journal:

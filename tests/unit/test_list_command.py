@@ -63,6 +63,7 @@ def test_every_word_must_occur(listed, arguments, names):
     assert [line.split()[0] for line in out.splitlines()[1:]] == (list(found) or ["none"])
 
 
+@pytest.mark.slow
 def test_robots_are_loaded_for_what_only_they_can_tell():
     found = entries("robots", ["underactuated"])
     assert {"acrobot", "pendubot", "furuta", "cart_pole", "quadrotor", "crane_spatial"} <= set(

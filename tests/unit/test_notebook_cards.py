@@ -34,6 +34,7 @@ def inside(card):
     return html.unescape(found[1])
 
 
+@pytest.mark.slow
 def test_cards_are_one_frame_that_fetches_nothing(result, scenario):
     made = (result, Robot.load("panda"), check(scenario), Comparison.of({"own": result}))
     for shown in made:
@@ -47,6 +48,7 @@ def test_cards_are_one_frame_that_fetches_nothing(result, scenario):
         assert ("scene-block" in page) == (type(shown).__name__ != "Check")
 
 
+@pytest.mark.slow
 def test_names_of_strangers_are_escaped(result):
     bad = '"><script>alert(1)</script>'
     card = dc.replace(result, scenario={**result.scenario, "title": bad})._repr_html_()

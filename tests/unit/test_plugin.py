@@ -56,6 +56,7 @@ def test_another_process_can_run_the_files_that_this_one_has_run(tmp_path):
     assert sys.modules[module.__name__].value == 3
 
 
+@pytest.mark.slow
 def test_a_law_of_a_users_file_runs_in_other_processes(tmp_path):
     (tmp_path / "law.py").write_text(LAW, encoding="utf-8")
     (tmp_path / "mine.toml").write_text(

@@ -157,6 +157,7 @@ def test_many_motors_are_tried_in_mixtures():
     assert degrees(robot, "load", "stage", q=[0.0, 0.1], v=[0.1, 0.0]) == ["4", "2"]
 
 
+@pytest.mark.slow
 def test_the_centre_of_mass_of_a_floating_robot_is_moved_by_no_motor():
     robot = Robot.load("floating_arm")
     rng = np.random.default_rng(0)
@@ -167,6 +168,7 @@ def test_the_centre_of_mass_of_a_floating_robot_is_moved_by_no_motor():
     assert all("no input was seen to move it" in one.note for one in found)
 
 
+@pytest.mark.slow
 def test_a_robot_too_large_to_try_out_gets_a_bound():
     robot = chain([1.0] * 101, [10.0] * 100)
     stack = Stack([Expression(phi="x101")], robot)
@@ -182,6 +184,7 @@ def test_a_velocity_row_counts_from_one():
     assert found == ["1", "3"]
 
 
+@pytest.mark.slow
 def test_a_degree_that_changes_at_the_very_state_is_not_given_a_number():
     """Straight below the trolley the load cannot be pushed sideways; elsewhere it can."""
     assert degrees(crane(), "s + 2*sin(swing)", q=[0.0, 0.3], v=[0.0, 0.0]) == ["2"]

@@ -500,6 +500,7 @@ def test_every_note_on_a_degree_is_said_where_it_is_true(case):
     assert (row.value, row.at_least, row.note) == expected
 
 
+@pytest.mark.slow
 def test_grip_below_what_is_asked_for_counts_as_none():
     """The force on x1 moves a hundredth of the row at once, and all of it through the spring."""
     robot = masses(1.0, 1.0, springs=[5.0])

@@ -55,6 +55,7 @@ def test_with_mild_stabilisation_every_method_follows_the_closed_form(method, in
     assert outcome.psi_squared < 1e-13
 
 
+@pytest.mark.slow
 def test_a_threshold_at_the_tolerance_stalls_a_run_that_a_larger_one_lets_pass():
     # At TOL = 1e-8 rounding decides whether the violation ever meets the threshold, and when.
     how = {"tolerance": 1e-10, "alpha": 1000.0, "beta": 100.0, "horizon": 3.0}
@@ -77,6 +78,7 @@ def test_without_stabilisation_the_violation_grows_and_the_motion_goes_wrong():
     assert outcome.words.startswith("Correct up to")
 
 
+@pytest.mark.slow
 def test_a_start_above_the_ground_line_passes_aligned_states_and_goes_wrong():
     outcome = run(Case(start=-rerun.START, alpha=10.0, beta=10.0, threshold=1e-3, horizon=12.0))
     assert outcome.words != "Correct"

@@ -59,6 +59,7 @@ def first_of(name):
     return found, scenario
 
 
+@pytest.mark.slow(but=["five_bar"])
 @pytest.mark.parametrize("name", QUICK)
 def test_the_scenario_to_write_next_is_ready(name):
     first_of(name)

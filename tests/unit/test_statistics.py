@@ -96,6 +96,7 @@ def test_holm_multiplies_by_what_is_left_and_never_falls():
     assert holm([float("nan"), 0.02])[1] == 0.02
 
 
+@pytest.mark.slow
 def test_with_holm_a_study_of_five_equals_makes_any_false_claim_in_5_of_100(rng):
     count = 0
     for x in rng.normal(size=(800, 5, 8)):

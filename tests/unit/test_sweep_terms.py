@@ -31,6 +31,7 @@ def study(helix):
     return sweep(helix, [f"controller.use={','.join(LAWS)}", "bandwidth=20,90"], repeats=2)
 
 
+@pytest.mark.slow
 def test_a_sample_has_the_gains_that_are_designed_for_its_law_and_bandwidth(helix, study):
     for sample in (2, 6):  # each law at 90 rad/s, and at 20
         of = {name: column[sample] for name, column in study.columns.items()}
@@ -41,6 +42,7 @@ def test_a_sample_has_the_gains_that_are_designed_for_its_law_and_bandwidth(heli
         assert result.metrics["rms_phi"] == of["rms_phi"]
 
 
+@pytest.mark.slow
 def test_repeats_of_a_point_differ_in_their_seed_alone(study):
     one, other = (study.scenario_of(k).to_table() for k in (4, 5))
     assert one.pop("seed") != other.pop("seed")

@@ -56,6 +56,7 @@ def collected(tasks, progress=None, jobs=2, **care):
     return finished, found
 
 
+@pytest.mark.slow
 def test_tasks_of_machine_code_are_done_by_threads_of_this_process():
     before = threading.active_count()
     tasks = [Waits(k, seconds=0.1) for k in range(4)]
@@ -102,6 +103,7 @@ def helix(changes=None):
     return Scenario.load("scara-helix", {"timing.duration": 0.3, **(changes or {})})
 
 
+@pytest.mark.slow
 def test_results_of_threads_have_the_bits_of_a_run_by_itself():
     scenarios = [helix({"start.spread": 0.01, "seed": k}) for k in range(3)]
     scenarios += [
@@ -232,6 +234,7 @@ def no_process(monkeypatch):
     monkeypatch.setattr(places, "_process", start)
 
 
+@pytest.mark.slow
 def test_a_comparison_and_a_search_by_threads_are_those_of_one_run_after_another(no_process):
     scenario = helix({"timing.duration": 0.05, "start.spread": 0.01})
     cards = ("servo-baumgarte", "computed-torque")

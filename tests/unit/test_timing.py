@@ -70,6 +70,7 @@ def rail(distance, reaction, passive=({"kind": "expression", "name": "rail", "ph
     return PathLimits(path, lambda at: dynamics, Kept(reaction=reaction))
 
 
+@pytest.mark.slow(only=["reaction1"])
 @pytest.mark.parametrize("reaction", [8.0, {"rail": 8.0}])
 def test_a_largest_reaction_bounds_the_speed_in_a_curve(reaction):
     """m v^2 = 8 N: from rest to 2 m/s at 1.5 m/s^2, on, and back to rest."""
@@ -92,6 +93,7 @@ def test_without_limits_there_is_no_timing():
         time_optimal(cart(1.0, 20, motors=False))
 
 
+@pytest.mark.slow
 def test_viscous_friction_is_kept_as_its_closed_form_has_it():
     """m v' = F - d v: forward and backward arcs meet where their ways add up to the distance."""
     m, F, d, distance = 2.0, 3.0, 1.5, 4.0
@@ -171,6 +173,7 @@ def arm(points, q_0=(0.2, 0.9), way=(0.25, -0.3)):
     return robot, path
 
 
+@pytest.mark.slow
 def test_an_arm_is_as_fast_as_its_phase_plane_integrated_apart():
     """Forward with the largest acceleration, backward with the least; they meet once."""
     robot, path = arm(800)
@@ -196,6 +199,7 @@ def test_an_arm_is_as_fast_as_its_phase_plane_integrated_apart():
     assert timed.duration >= spent * (1.0 - 1e-5)
 
 
+@pytest.mark.slow
 def test_a_published_arm_takes_the_time_that_another_method_prints():
     """The straight line of Debrouwere's two-link arm, from 1 m/s on, under 30 and 15 N m.
 
@@ -259,6 +263,7 @@ def with_blends(points, deviation, step):
     return (np.concatenate(part) for part in zip(*every, strict=True))
 
 
+@pytest.mark.slow
 def test_a_published_path_takes_the_time_that_its_authors_print():
     """Kunz & Stilman, "Time-optimal trajectory generation for path following with bounded
     acceleration and velocity", RSS 2012; 1919.5598 s by steps of a millisecond in their own test.
@@ -351,6 +356,7 @@ def test_a_rounded_clock_is_the_mean_over_its_window(width):
         assert states(smooth, np.array([t]))[0, 0] == pytest.approx(mean / width, rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.005, 0.02, 0.1])
 def test_a_rounded_timing_keeps_the_limits_too(width):
     robot, path = arm(200)

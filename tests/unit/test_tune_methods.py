@@ -242,6 +242,7 @@ def _regulator():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "simulations"),
     [("simplex", 30), pytest.param("evolution", 60, marks=pytest.mark.slow)],

@@ -120,6 +120,7 @@ def _tuned(laws):
     return tune_all(laws, Budget(simulations=24, cost="rms_phi"))
 
 
+@pytest.mark.slow
 def test_every_law_gets_the_same_number_of_simulations(tuned):
     assert [len(found.trials) for found in tuned.values()] == [24, 24, 1]
     assert [found.finished for found in tuned.values()] == [True] * 3

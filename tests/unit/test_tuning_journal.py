@@ -58,6 +58,7 @@ def stop_after(count):
     return progress
 
 
+@pytest.mark.slow(but=["cma"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path, method, ran):
     budget = Budget(simulations=16, method=method, plants=Plants(count=2, mismatch=0.1))
@@ -78,6 +79,7 @@ def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path
     assert len(ran) == made - kept + len(laws)  # the cards anew, to see that they are the same
 
 
+@pytest.mark.slow
 def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
     path = tmp_path / "journal.jsonl"
     whole = compare(helix, CARDS, tuning=BUDGET)
@@ -89,6 +91,7 @@ def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
     assert resumed.tunings == whole.tunings
 
 
+@pytest.mark.slow
 def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_path, ran):
     path = tmp_path / "journal.jsonl"
     with Journal(path) as journal:
@@ -109,6 +112,7 @@ def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_pa
     assert len(ran) == 24 + 2
 
 
+@pytest.mark.slow
 def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
     budget = Budget(simulations=6, cost="rms_phi")  # the card and the Sobol points alone
     with Journal(tmp_path / "journal.jsonl") as journal:
@@ -119,6 +123,7 @@ def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
     assert other[CARDS[0]].cost == "effort"
 
 
+@pytest.mark.slow
 def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
     path = tmp_path / "journal.jsonl"
     with Journal(path) as journal:
@@ -134,6 +139,7 @@ def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
         assert len(journal) == 24
 
 
+@pytest.mark.slow
 def test_a_machine_that_fails_twice_is_no_property_of_the_candidate(laws, tmp_path, monkeypatch):
     path = tmp_path / "journal.jsonl"
     simulated, asked = Run.__call__, []
@@ -215,6 +221,7 @@ def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, job
         assert tune_all({"law": scenario}, budget, journal=journal) == whole
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(laws):
     budgets = [
         Budget(simulations=8, method=method, plants=Plants(count=2, mismatch=0.1))

@@ -302,6 +302,7 @@ def test_the_command_records_pictures_and_films(capsys, tmp_path, monkeypatch):
             assert (picture.size, getattr(picture, "n_frames", 1)) == ((96, 64), count)
 
 
+@pytest.mark.slow
 @needs("viser")
 def test_the_command_serves_until_it_is_stopped(tmp_path):
     command = [sys.executable, "-c", CLI, "view", "two_link", "--no-open", "--port", "0"]

@@ -64,6 +64,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 @needs("jsonschema")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_schema_is_one(kind):

@@ -186,6 +186,7 @@ def wanted(t, pole):
     return (1.3 * bend(t) + COUPLED * a) / PUSH
 
 
+@pytest.mark.slow(only=["plain", "few stages"])
 @pytest.mark.parametrize(
     "given",
     [
@@ -207,6 +208,7 @@ def test_stable_inversion_finds_the_bounded_motion(given):
         np.testing.assert_allclose(found.input(t), [wanted(t, pole)], rtol=0.0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_horizon_is_as_long_as_was_asked_for():
     """Before the run and after the path; at least to the end of the run."""
     task = started(cart())
@@ -299,6 +301,7 @@ def test_what_has_no_bounded_motion_is_refused_by_its_sentence(robot, along, giv
     assert str(caught.value) == says
 
 
+@pytest.mark.slow
 def test_a_run_must_begin_on_the_motion_or_at_rest_on_the_path():
     law = StableInversion(until=1.0, step=0.1)
     beside = dc.replace(started(cart()), q=np.array([0.1, 0.02]))

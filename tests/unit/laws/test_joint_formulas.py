@@ -157,6 +157,7 @@ def test_joint_pid_is_its_formula(robot, seed):
     np.testing.assert_allclose(push, -np.array(KI) * memory, **CLOSED)
 
 
+@pytest.mark.slow(only=["0-one a joint", "0-turning"])
 @every
 @seeds
 def test_slotine_and_lis_law_is_its_formula(robot, seed):
@@ -172,6 +173,7 @@ def test_slotine_and_lis_law_is_its_formula(robot, seed):
     assert energy.units == "J"
 
 
+@pytest.mark.slow(only=["0"])
 @seeds
 def test_the_adaptive_law_is_its_formula(seed):
     at, s = Place(TURNING, seed), Place(TURNING, seed).s
@@ -304,6 +306,7 @@ METRICS = [(name, "effort") for name in NULL_ROBOTS]
 METRICS += [(name, "gauss") for name in NULL_ROBOTS if name != "more motors"]
 
 
+@pytest.mark.slow(only=["self_motion0-fewer motors-effort"])
 @pytest.mark.parametrize(("name", "metric"), METRICS)
 @pytest.mark.parametrize("null_space", NULL, ids=lambda one: one.kind)
 def test_the_input_is_the_nearest_to_what_the_null_space_prefers(name, null_space, metric):

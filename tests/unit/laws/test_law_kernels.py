@@ -185,6 +185,7 @@ def test_gravity_is_the_slope_of_the_potential_energy(name):
 # Sliding.
 
 
+@pytest.mark.slow
 def test_a_nominal_error_of_long_ago_is_gone_and_no_number_overflows():
     alpha, beta = np.array([20.0, 50.0, 8.0, 0.0]), np.array([100.0, 1.0, 0.0, 0.0])
     nominal = NominalError(alpha, beta, np.array([True, True, False, True]))
@@ -266,6 +267,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow(only=["chen robust", "lyapunov", "chen"])
 @pytest.mark.parametrize("name", LAWS)
 def test_no_servo_law_of_the_catalogue_asks_python_in_between(name, monkeypatch):
     scenario, changes = LAWS[name]
@@ -313,6 +315,7 @@ def test_an_allocation_of_ones_own_looks_back_by_its_functions():
     np.testing.assert_array_equal(command.memory_rate, memory + 2.0)
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_bounded_law_becomes_its_input_within_one_tick():
     changes = {"timing.control": 0.01, "controller.allocation.limit": 60.0}
     robot = {"use": "scara", "actuator": [

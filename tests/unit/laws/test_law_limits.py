@@ -210,6 +210,7 @@ def unit(x):
     return np.array(x) / np.linalg.norm(x)
 
 
+@pytest.mark.slow(only=["d0-0.7"])
 @pytest.mark.parametrize(
     ("d", "heading"),
     [
@@ -268,6 +269,7 @@ def flying(robot, servo=(PLACE,), law=THRUST):
     return law.start(task)
 
 
+@pytest.mark.slow
 def test_the_angle_between_thrust_and_what_is_wanted_of_it_is_recorded():
     robot, rng = hull(), np.random.default_rng(2)
     law, q, v = flying(robot), robot.random(rng), rng.standard_normal(6)

@@ -270,6 +270,7 @@ def backwards(S, period, after):
 FINAL = (9.0, 4.0, 2.0, 6.0)
 
 
+@pytest.mark.slow(only=["inverse kinematics-0.2-None-final0"])
 @pytest.mark.parametrize(
     ("t", "period", "final"),
     [(0.2, None, FINAL), (0.4, None, None), (0.5, 0.1, FINAL), (0.7, 0.1, None)],

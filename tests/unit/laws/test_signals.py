@@ -69,6 +69,7 @@ def told(scenario):
     return {name: (one.units, one.long_name) for name, one in signals.items()}
 
 
+@pytest.mark.slow(only=["flexible-joint-arm-motor", "four-mass-chain", "panda-elastic"])
 @pytest.mark.parametrize("name", TOLD)
 def test_a_law_says_what_it_records(name):
     assert told(Scenario.load(name)) == TOLD[name]

@@ -82,6 +82,7 @@ def test_the_inertia_that_is_taken_is_the_largest_below_the_robot_s(name):
         np.testing.assert_allclose(least, 0.0, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow(only=["three-rrr"])
 @pytest.mark.parametrize("name", ["scara-helix", "ur5-pose", "three-rrr"])
 def test_arms_and_closed_chains_follow_without_a_model(name):
     base = Scenario.load(name, {"timing.duration": 1.0, "timing.control": 0.001})

@@ -59,6 +59,7 @@ def test_a_row_on_the_difference_of_two_masses_does_not_show_where_they_are():
     assert (hidden.pole, hidden.number, found.unreached) == (0.0, 2, ())
 
 
+@pytest.mark.slow
 def test_a_platform_that_stands_cannot_be_moved_aside():
     found = analyze(Scenario.load("mobile-manipulator"))
     (hidden,) = found.unreached
@@ -97,6 +98,7 @@ def test_zeros_that_rounding_has_scattered_neither_grow_nor_decay():
     assert growth_of(np.array([0.005, -0.005, -1.0], dtype=complex)) == 0.005
 
 
+@pytest.mark.slow(but=["five-bar-drift"])
 @pytest.mark.painted
 @pytest.mark.parametrize("name", ["scara-helix", "panda-elastic", "five-bar-drift"])
 def test_data_and_page_hold_what_was_found(name, tmp_path):

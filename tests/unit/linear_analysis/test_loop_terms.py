@@ -173,6 +173,7 @@ ELASTIC = (
 )
 
 
+@pytest.mark.slow(only=["two-elastic_tracking-0", "one-elastic_tracking-0"])
 @pytest.mark.parametrize("law", ELASTIC, ids=lambda law: f"{law['kind']}-{law.get('order', 0)}")
 @pytest.mark.parametrize("feedback", [BAUMGARTE, control.FirstOrder(kappa=1.0)], ids=["two", "one"])
 def test_links_behind_springs_get_the_bandwidth_that_was_asked_for(law, feedback):

@@ -281,6 +281,7 @@ def test_a_quick_drive_before_a_slow_loop_does_not_hide_its_margins(quick):
     assert growth(loop) < 0.0
 
 
+@pytest.mark.slow
 def test_modes_that_no_motor_moves_do_not_hide_how_little_gain_is_enough():
     loop = linear_loop(Scenario.load("mobile-manipulator"))
     for name in ("arm_shoulder_lift", "left_drive"):
@@ -296,6 +297,7 @@ def test_a_motor_at_which_a_loop_is_neutral_has_no_margin(name):
     assert (found.stability, found.disk) == ("neutral", 0.0)
 
 
+@pytest.mark.slow(only=["panda-elastic"])
 @pytest.mark.parametrize("name", ["coordinated-arms", "panda-elastic", "scara-helix-bench"])
 def test_all_motors_at_once_stand_every_factor_of_their_disk_and_not_much_more(name):
     loop = linear_loop(Scenario.load(name))
@@ -323,6 +325,7 @@ def test_all_motors_at_once_stand_every_factor_of_their_disk_and_not_much_more(n
     assert not grows(LESS * lost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [HELD[0], pytest.param(HELD[1], marks=pytest.mark.slow), HELD[2]])
 def test_held_scenarios_are_stable_just_before_each_margin_and_lost_just_after(name):
     loop = linear_loop(Scenario.load(name))

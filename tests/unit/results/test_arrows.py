@@ -40,6 +40,7 @@ def test_inputs_of_a_plant_of_formulas_act_where_its_file_says():
     np.testing.assert_allclose(found["winch"].vector[0], -900.0 * rope, **EXACT)
 
 
+@pytest.mark.slow
 def test_forces_of_a_plant_that_are_said_do_the_work_of_its_inputs():
     """A force times the velocity of where it acts is the power of the input."""
     for name in ("crane_planar", "crane_spatial", "mass_on_car", "four_mass_chain"):

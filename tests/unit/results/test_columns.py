@@ -47,6 +47,7 @@ def test_every_number_comes_back_with_its_bits_and_every_text_with_its_letters(c
             assert cells == [str(x) for x in column.tolist()], name
 
 
+@pytest.mark.slow
 @needs("pandas")
 def test_it_is_what_pandas_writes(tmp_path):
     import pandas as pd

@@ -214,6 +214,7 @@ def test_the_csv_gives_back_every_number(three):
         assert line["peak_passive_phi"] == ""
 
 
+@pytest.mark.slow
 def test_saving_writes_the_page_the_tables_and_every_run(three, tmp_path):
     write_comparison(three, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -224,6 +225,7 @@ def test_saving_writes_the_page_the_tables_and_every_run(three, tmp_path):
     assert Result.load(tmp_path / "pd").identical(three.results["pd"])
 
 
+@pytest.mark.slow
 def test_names_that_are_no_folder_names_get_one(helix, tmp_path):
     names = ["./law.py:Mine", "..", "law.py_Mine", "a/b"]
     write_comparison(Comparison.of({name: helix(2) for name in names}), tmp_path)
@@ -232,6 +234,7 @@ def test_names_that_are_no_folder_names_get_one(helix, tmp_path):
     assert all((tmp_path / name / "result.nc").is_file() for name in folders)
 
 
+@pytest.mark.slow
 def test_the_page_of_single_runs_marks_nobody_and_brackets_the_unranked(helix):
     comparison = Comparison.of(
         {"a": helix(error=0.02), "b": helix(error=0.04), "c": helix(50, status="infeasible")}
@@ -243,6 +246,7 @@ def test_the_page_of_single_runs_marks_nobody_and_brackets_the_unranked(helix):
     assert "not ranked" in text
 
 
+@pytest.mark.slow
 def test_the_page_escapes_what_strangers_wrote(helix):
     attack = "<script>alert(1)</script>"
     plain = helix(3)

@@ -21,6 +21,7 @@ WIDTHS = {"column": 85.0, "page": 178.0}
 """[mm]"""
 
 
+@pytest.mark.slow
 def test_nobody_asks_and_a_figure_is_drawn_once_for_the_page_and_a_png(helix):
     calls = []
 
@@ -40,6 +41,7 @@ def test_nobody_asks_and_a_figure_is_drawn_once_for_the_page_and_a_png(helix):
     assert 'viewBox="0 0 691.2' in picture.svg  # that of the page stays as wide as the page
 
 
+@pytest.mark.slow(but=["path-column"])
 @pytest.mark.parametrize(
     ("name", "width"),
     slow_but(
@@ -69,6 +71,7 @@ def test_files_for_papers_have_the_width_and_letters_of_a_readable_size(
     assert imread(png).shape[1] == pytest.approx(300.0 * wanted, abs=1.0)
 
 
+@pytest.mark.slow
 def test_a_report_has_the_files_that_are_asked_for_and_none_of_before(helix, tmp_path):
     run_page.write_report(helix(), tmp_path)
     before = {path.stem for path in tmp_path.glob("*.png")}

@@ -61,7 +61,8 @@ def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, 
 
 
 @pytest.mark.parametrize("held", [{}, {"timing.control": 0.001}], ids=["continuous", "held"])
-def test_memory_does_not_grow_with_a_long_run(little, held):
+def test_memory_does_not_grow_with_a_long_run(little, held, monkeypatch):
+    monkeypatch.setattr("ukctrl.core.jit.kernel.WORTH", -1.0)  # compile before memory is watched
     peaks = []
     for duration in (1.0, 4.0):
         scenario = Scenario.load("two-mass-spring", {**SHORT, **held, "timing.duration": duration})
@@ -95,6 +96,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_during_the_run_ends_it_in_one_line(little, tmp_path):
     settings = [f"--set={name}={value}" for name, value in SHORT.items()]
     done = subprocess.run(

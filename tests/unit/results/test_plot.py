@@ -31,6 +31,7 @@ def test_closures_and_lost_rank_bring_their_own_figures(humanoid):
     assert set(plot.available(humanoid)) >= {"passive", "grip"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 401])
 def test_every_figure_of_a_run_is_drawn_from_few_samples_or_many(helix, n):
     result = helix(n)
@@ -49,6 +50,7 @@ def _laid_out(helix, humanoid):
     return drawn
 
 
+@pytest.mark.slow
 def test_no_legend_names_more_than_a_few_of_many_lines(laid_out):
     assert len(laid_out) >= 12
     for _, figure in laid_out:
@@ -64,6 +66,7 @@ def test_no_legend_reaches_into_the_title_of_its_panel(laid_out):
                 assert axes.get_legend().get_window_extent().x0 > title.x1, (name, axes)
 
 
+@pytest.mark.slow
 def test_no_text_is_cut_off_at_the_edges_of_a_figure(laid_out):
     for name, figure in laid_out:
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
@@ -82,6 +85,7 @@ def test_a_run_that_recorded_nothing_has_no_figure():
     assert plot.available(empty) == ()
 
 
+@pytest.mark.slow
 def test_what_is_not_finite_or_enormous_is_left_out(helix):
     result = helix(status="diverged")
     arrays = {name: array.copy() for name, array in result.samples.arrays.items()}
@@ -99,6 +103,7 @@ def test_drawing_leaves_the_users_own_settings_alone(helix):
         assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.slow
 def test_drawing_needs_no_pyplot():
     script = (
         "import sys\n"

@@ -158,6 +158,7 @@ def differing(ours, alone):
     return (np.abs(pixels(ours) - pixels(alone)).max(axis=2) > 0.02).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.painted
 def test_one_drawing_gives_the_svg_of_its_own_and_pixels_where_only_texts_move(helix):
     result = helix()

@@ -53,6 +53,7 @@ def text(helix):
     return html(helix())
 
 
+@pytest.mark.slow
 def test_the_page_asks_nothing_of_anybody(text):
     for tag, attributes in Elements(text).found:
         for name in ("src", "srcset", "data", "poster", "action", "background"):
@@ -148,12 +149,14 @@ def assert_harmless(text):
     assert "{{7*7}}" in text  # not worked out by the template either
 
 
+@pytest.mark.slow
 def test_no_text_of_a_stranger_becomes_part_of_the_page():
     text = html(hostile())
     assert_harmless(text)
     assert "&lt;script&gt;alert(1)" in text
 
 
+@pytest.mark.slow
 def test_texts_inside_the_script_data_stay_data():
     result = hostile()
     text = html(result)
@@ -161,11 +164,13 @@ def test_texts_inside_the_script_data_stay_data():
     assert json.loads(data)["curves"][0]["name"] == result.labels.frames[0]
 
 
+@pytest.mark.slow
 def test_the_page_is_made_again_from_the_saved_files(text, helix, tmp_path):
     helix().save(tmp_path)
     assert html(Result.load(tmp_path)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.painted
 def test_the_files_beside_the_page_are_its_figures(helix, tmp_path):
     result = helix()
@@ -175,6 +180,7 @@ def test_the_files_beside_the_page_are_its_figures(helix, tmp_path):
     assert all((target.parent / name).stat().st_size > 1000 for name in names)
 
 
+@pytest.mark.slow(but=["0"])
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_a_run_of_few_samples_has_a_report(helix, n):
     text = html(helix(n, status="interrupted", message="stopped by the user."))
@@ -189,6 +195,7 @@ def test_a_run_of_nothing_has_a_report():
     assert "Nothing was recorded that could be drawn" in text
 
 
+@pytest.mark.slow
 def test_a_large_robot_has_a_report(humanoid):
     text = html(humanoid)
     assert len(text) < 3_000_000
@@ -220,6 +227,7 @@ def test_units_stand_beside_the_values(text):
     assert ">(N·m, N)²·s<" in text
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_an_input_error(helix, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="cannot write the report to"):

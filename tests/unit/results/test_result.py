@@ -204,6 +204,7 @@ def test_entries_without_a_value_are_left_out_and_arrays_become_lists(helix):
     assert kept == {"b": [1.0, 2.0], "c": "x", "d": [1, 2.0]}
 
 
+@pytest.mark.slow
 def test_a_metric_costs_neither_xarray_nor_pandas(tmp_path):
     script = (
         "import sys\n"

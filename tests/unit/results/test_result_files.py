@@ -44,6 +44,7 @@ def test_a_result_of_nothing_survives(tmp_path):
     assert result.identical(Result.load(result.save(tmp_path)))
 
 
+@pytest.mark.slow
 @needs("xarray")
 @pytest.mark.parametrize("n", [0, 1, 401])
 def test_the_file_opened_with_xarray_is_the_dataset(helix, tmp_path, n):
@@ -79,6 +80,7 @@ def test_the_scenario_file_holds_the_same_numbers(helix, tmp_path):
     assert tomllib.loads((tmp_path / "scenario.toml").read_text("utf-8")) == result.scenario
 
 
+@pytest.mark.slow
 def test_a_scenario_larger_than_an_hdf5_attribute_used_to_allow_is_kept(helix, tmp_path):
     waypoints = [[0.1 * i, -1.0 / (i + 1)] for i in range(20_000)]
     result = helix(2, scenario={"waypoints": waypoints})

@@ -114,6 +114,7 @@ def test_the_quaternion_of_a_floating_base_stays_on_its_side_as_that_of_pinocchi
         close(moved, pin.integrate(model, pin.neutral(model), step), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_right_jacobian_is_the_integral_of_the_adjoint(seed):
     rng = np.random.default_rng(seed)

@@ -85,6 +85,7 @@ def test_ranges_of_random_samples_estimate_the_first_order_alone(runs_of):
     np.testing.assert_allclose(middles(found.first), ISHIGAMI_FIRST, rtol=0.0, atol=0.04)
 
 
+@pytest.mark.slow
 def test_intervals_of_ranges_cover_the_truth_as_often_as_they_say(runs_of):
     rng = np.random.default_rng(5)
     truth, count = np.array([1.0, 4.0, 0.0]) / 5.0, 0

@@ -89,6 +89,7 @@ def page_of(folder):
     return text
 
 
+@pytest.mark.slow
 def test_a_study_gets_a_page_its_figures_and_numbers_for_programs(reported):
     folder, report = reported
     text, summary = page_of(folder), only_summary(folder)
@@ -121,6 +122,7 @@ def test_the_worst_and_the_first_failed_run_again_give_the_same_bits(reported):
         assert (folder / entry.folder / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_table_that_was_changed_is_found_out(swept, tmp_path):
     size = swept.columns["rms_phi"].copy()
     size[np.nanargmax(np.where(swept.columns["status"] == "completed", size, np.nan))] *= 1.5
@@ -146,6 +148,7 @@ def test_values_survive_the_command_line():
         assert parse_value(written(value)) == value
 
 
+@pytest.mark.slow
 def test_requirements_say_what_success_is(swept, tmp_path):
     strict = float(np.nanmedian(Insight.of(swept).values))
     report = write_study_report(swept, tmp_path, require={"rms_phi": strict}, again=False)
@@ -208,6 +211,7 @@ def test_constant_factors_and_names_have_their_place(study_of, tmp_path):
     assert "confidence" not in text.partition("Metrics</h2>")[0].partition("grid")[0]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_samples_make_a_page_of_ordinary_size(study_of, tmp_path):
     def metric(values):
         rng = np.random.default_rng(0)
@@ -233,12 +237,14 @@ def test_names_from_strangers_stay_text(study_of, tmp_path):
     assert "<script>alert" not in page_of(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_unfinished_study_is_told_as_far_as_it_is(swept, tmp_path):
     part = Study(about=swept.about, columns=rows(swept.columns, slice(None, None, 2)))
     write_study_report(part, tmp_path, again=False)
     assert "20 of 40 samples are finished" in page_of(tmp_path)
 
 
+@pytest.mark.slow
 def test_files_of_an_earlier_report_do_not_outlive_it(reported, swept, tmp_path):
     shutil.copytree(reported[0], tmp_path, dirs_exist_ok=True)
     first = {path.name for path in tmp_path.iterdir()}
@@ -289,6 +295,7 @@ def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
     assert (single / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     from ukctrl.cli.terminal.lines import show, write_json
@@ -302,6 +309,7 @@ def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["finished"] is True
 
 
+@pytest.mark.slow
 def test_a_card_of_ones_own_is_found_again(tmp_path, monkeypatch, capsys):
     from ukctrl.cli.workspace import create
 
