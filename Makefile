@@ -43,7 +43,7 @@ lint: $(STAMP) ## ruff: mistakes and layout
 	$(BIN)/ruff format --check $(CODE)
 
 type: $(STAMP) ## mypy --strict on the library
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers $(JOBS)
 
 fast: $(STAMP)
 	$(PYTEST) -m "not slow and not pages"
@@ -58,9 +58,9 @@ browser: $(STAMP) ## open every kind of page and ten of the documentation in Chr
 	@$(BIN)/python tests/browser/chromium.py
 	$(PYTEST) tests/browser
 
-# Further: make portable KINDS="--kind plain", make portable SLOW=1.
-portable: $(STAMP) ## every stated number, under the arithmetic of several processors
-	$(BIN)/python tests/arithmetic.py --jobs $(JOBS) $(if $(SLOW),--slow) $(KINDS)
+# Further: make portable KINDS="--kind plain", make portable SLOW=1, make portable PAGES=1.
+portable: $(STAMP) ## the fast tests under the arithmetic of several processors
+	$(BIN)/python tests/arithmetic.py --jobs $(JOBS) $(if $(SLOW),--slow) $(if $(PAGES),--pages) $(KINDS)
 
 # Further: make bounds BOUNDS="--python python3.13 --only newest --count 100".
 bounds: ## a sample of the tests with the oldest packages that pyproject.toml allows, and with the newest

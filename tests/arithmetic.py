@@ -1,7 +1,8 @@
-"""The kinds of arithmetic that a processor can be made to use, and the stated numbers under each.
+"""The kinds of arithmetic that a processor can be made to use, and the tests under each.
 
-    python tests/arithmetic.py                     # the quick tests marked `portable`, every kind
-    python tests/arithmetic.py --slow              # also the slow ones
+    python tests/arithmetic.py                     # the fast tests, every kind
+    python tests/arithmetic.py --slow              # the slow ones
+    python tests/arithmetic.py --pages             # what the documentation shows
     python tests/arithmetic.py --kind skylakex -- -k pseudoinverses
     python tests/arithmetic.py --list              # what this processor can do
 
@@ -19,9 +20,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -120,35 +124,80 @@ def another() -> dict[str, str]:
     raise Unavailable(f"this processor computes as {own} and in no other way")
 
 
+class Tried(NamedTuple):
+    """What came of the tests under one kind."""
+
+    outcomes: Mapping[str, str]
+    """``passed``, ``skipped`` or ``failed`` by test."""
+    code: int
+    """That pytest ended with."""
+    minutes: float
+
+    def count(self, outcome: str) -> int:
+        """Return of how many tests this came."""
+        return list(self.outcomes.values()).count(outcome)
+
+
+def tried(how: Mapping[str, str], words: Sequence[str]) -> Tried:
+    """Run tests in a certain way; pytest tells its progress."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, began = Path(folder, "junit.xml"), time.monotonic()
+        command = [sys.executable, "-m", "pytest", "--quiet", f"--junitxml={report}", *words]
+        done = subprocess.run(command, cwd=ROOT, env=dict(how))
+        minutes = (time.monotonic() - began) / 60.0
+        cases = ElementTree.parse(report).iter("testcase") if report.exists() else ()
+        outcomes = {
+            f"{case.get('classname')}::{case.get('name')}": _outcome(case) for case in cases
+        }
+    return Tried(outcomes, done.returncode, minutes)
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    of = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+    return next((of[part.tag] for part in case if part.tag in of), "passed")
+
+
+def differing(kinds: Mapping[str, Tried]) -> list[str]:
+    """Return a line for every test that does not end alike under all kinds."""
+    names = sorted({name for kind in kinds.values() for name in kind.outcomes})
+    lines = []
+    for name in names:
+        ends = {kind: what.outcomes.get(name, "absent") for kind, what in kinds.items()}
+        if len(set(ends.values())) > 1:
+            lines.append(f"{name}: " + ", ".join(f"{kind} {end}" for kind, end in ends.items()))
+    return lines
+
+
 def main() -> int:
-    """Run the tests under every kind that takes effect; fail if one fails, or too few do."""
+    """Run the tests under every kind that takes effect; fail if one fails, or none does."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kind", action="append", choices=KINDS, help="only this one; repeatable")
-    parser.add_argument("--slow", action="store_true", help="the slow tests too")
+    parser.add_argument("--slow", action="store_true", help="the slow tests")
+    parser.add_argument("--pages", action="store_true", help="the documentation's pages")
     parser.add_argument("--list", action="store_true", help="only say what takes effect here")
     parser.add_argument("--jobs", default="2", help="processes at a time")
     parser.add_argument("pytest", nargs="*", help="further arguments of pytest, after --")
     options = parser.parse_args()
-    marked = "portable" if options.slow else "portable and not slow"
-    tests = ["-m", "pytest", "--quiet", "--numprocesses", options.jobs, "--dist", "worksteal"]
-    outcomes = {}
+    marks = f"{'' if options.slow else 'not '}slow and {'' if options.pages else 'not '}pages"
+    words = ["--numprocesses", options.jobs, "--dist", "worksteal", "-m", marks, *options.pytest]
+    kinds, missing = {}, {}
     for kind in options.kind or KINDS:
         try:
             how = environment(kind)
         except Unavailable as error:
-            outcomes[kind] = f"not here: {error}"
+            missing[kind] = str(error)
             continue
-        outcomes[kind] = "takes effect"
-        if not options.list:
-            print(f"== {kind}", flush=True)
-            done = subprocess.run(
-                [sys.executable, *tests, "-m", marked, *options.pytest], cwd=ROOT, env=how
-            )
-            outcomes[kind] = "passed" if done.returncode == 0 else "FAILED"
-    for kind, outcome in outcomes.items():
-        print(f"{kind:12s} {outcome}")
-    ran = [outcome for outcome in outcomes.values() if not outcome.startswith("not here")]
-    return int("FAILED" in ran or not ran)
+        print(f"== {kind}", flush=True)
+        kinds[kind] = Tried({}, 0, 0.0) if options.list else tried(how, words)
+    differences = differing(kinds)
+    print(*differences, f"{'kind':12s} passed failed skipped minutes", sep="\n")
+    for kind, what in kinds.items():
+        counts = [what.count(outcome) for outcome in ("passed", "failed", "skipped")]
+        print("{:12s} {:6d} {:6d} {:7d} {:7.1f}".format(kind, *counts, what.minutes))
+    for kind, why in missing.items():
+        print(f"{kind:12s} not here: {why}")
+    print(f"{len(differences)} tests differ")
+    return int(not kinds or bool(differences) or any(what.code for what in kinds.values()))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ def pytest_configure() -> None:
     for number, handler in heard.items():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+    gc.disable()  # until the tests are there: all that is made meanwhile stays
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -71,6 +72,7 @@ def pytest_collection_finish() -> None:
     """Leave the tests themselves, a million objects that stay, out of every later collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,6 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.cli import main
 
-pytestmark = pytest.mark.portable
-
 
 @pytest.fixture
 def ukctrl(tmp_path, monkeypatch, capfd):

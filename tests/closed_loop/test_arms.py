@@ -5,8 +5,6 @@ import pytest
 
 from ukctrl import Scenario, simulate
 
-pytestmark = pytest.mark.portable
-
 CONTROLLER = {
     "kind": "servo",
     "feedback": {"kind": "baumgarte", "alpha": 20.0, "beta": 100.0},

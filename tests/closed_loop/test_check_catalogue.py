@@ -11,8 +11,6 @@ import pytest
 from ukctrl import Scenario, check, simulate
 from ukctrl.core.files import catalog
 
-pytestmark = pytest.mark.portable
-
 READY, WARNED, NOT_READY = "ready", "warnings", "not ready"
 IDEAL, MIXED, TANGENTIAL, NO_TASK = "orthogonal", "mixed", "tangential", None
 HIGH = None

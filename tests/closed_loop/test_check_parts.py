@@ -10,8 +10,6 @@ import pytest
 from ukctrl import Scenario, simulate
 from ukctrl.cli import main
 
-pytestmark = pytest.mark.portable
-
 PARTS = """
 import numpy as np
 from ukctrl import Command, Controller, Law

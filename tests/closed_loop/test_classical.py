@@ -5,8 +5,6 @@ import pytest
 
 from ukctrl import Scenario, compare
 
-pytestmark = pytest.mark.portable
-
 
 @pytest.mark.slow
 def test_every_classical_law_runs_beside_the_servo_law():

@@ -14,8 +14,6 @@ from ukctrl.core.fields import spec
 from ukctrl.studies.comparison.entries import variants_of
 from ukctrl.studies.tuning import Budget
 
-pytestmark = pytest.mark.portable
-
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]
 
 

@@ -20,8 +20,6 @@ from ukctrl.simulation.handover.hand_over import hand_over
 from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 PAGE = Path(__file__).parents[2] / "docs" / "gallery" / "contacts_that_push"
 G = 9.81
 MASS = 2.0

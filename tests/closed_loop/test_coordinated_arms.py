@@ -6,8 +6,6 @@ import pytest
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.papers.servo import arms
 
-pytestmark = pytest.mark.portable
-
 HELD = {"rtol": 0.0, "atol": 1e-8}  # what the issue demands over a period
 SAME = {"rtol": 0.0, "atol": 1e-12}
 CARDS = {

@@ -6,8 +6,6 @@ import pytest
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.mechanics.dynamics import Dynamics
 
-pytestmark = pytest.mark.portable
-
 KINDS = ("momentum_observer", "acceleration_observer")
 every = pytest.mark.parametrize("kind", KINDS)
 STEADY = 1e-7

@@ -35,8 +35,6 @@ from ukctrl.simulation.effects import (
 from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.scenario import Timing
 
-pytestmark = pytest.mark.portable
-
 INTEGRATED = {"rtol": 0.0, "atol": 1e-8}  # DOP853 at rtol 1e-9
 BALANCED = 1e-9
 """Energy that may be unaccounted for [J]."""

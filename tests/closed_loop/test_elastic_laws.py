@@ -15,8 +15,6 @@ from ukctrl.robot import Elastic, Lagrangian, Options, Wrench, links_alone
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
 CARDS = (
     "elastic-cascade",

@@ -9,8 +9,6 @@ from ukctrl import Scenario, simulate
 from ukctrl.control import Baumgarte, Feedforward, JointMotion, Servo, Tvlqr
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 PLANNED = 1e-7
 """What cubic pieces over 10 ms leave of the planned motion [rad or m]."""
 

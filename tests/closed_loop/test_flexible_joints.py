@@ -11,8 +11,6 @@ from ukctrl.analysis.check import check
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.loop import Loop
 
-pytestmark = pytest.mark.portable
-
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}  # what the issue asks for over the paper's horizon
 P, G = 0.4, 9.81
 STEP = 2e-3  # of the differences along the flow

@@ -11,8 +11,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.reference.rotations import from_quaternion
 from ukctrl.simulation.result.verdicts import judge
 
-pytestmark = pytest.mark.portable
-
 BALANCE = {"rtol": 0.0, "atol": 1e-7}
 """Of forces and moments, whose reactions are known to the integrator's tolerance [N, N m]."""
 EXACT = {"rtol": 0.0, "atol": 1e-9}

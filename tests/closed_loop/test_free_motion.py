@@ -11,8 +11,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.reports.run_page import html, pictures
 from ukctrl.simulation.result.verdicts import headline, judge
 
-pytestmark = pytest.mark.portable
-
 SWING = """
 title = "The two-link arm swings freely"
 robot = "two_link"

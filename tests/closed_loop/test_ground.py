@@ -18,8 +18,6 @@ from ukctrl.robot.schema.push_tables import GivenForce
 from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import Stabilisation, StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 G = 9.81
 MASS, RADIUS = 3.0, 0.4
 ACROSS, ALONG = 0.25 * MASS * RADIUS**2, 0.5 * MASS * RADIUS**2  # of a thin disc, axle along y

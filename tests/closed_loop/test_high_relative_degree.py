@@ -29,8 +29,6 @@ from ukctrl.mechanics.reference import MinJerk, RestToRest
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.loop import Loop
 
-pytestmark = pytest.mark.portable
-
 SOLVED = {"rtol": 1e-6, "atol": 1e-6}
 """What a scenario must show against the independent solution; inputs in units of their peak."""
 CRANES, CHAINS = (

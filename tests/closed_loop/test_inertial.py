@@ -11,8 +11,6 @@ from ukctrl.simulation.effects.effect import generator
 from ukctrl.simulation.observers.instruments import Inertial, TrueMotion
 from ukctrl.simulation.observers.measurements import Moment
 
-pytestmark = pytest.mark.portable
-
 T = 2e-3
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 """Rounding of accelerations of some 10 m/s^2, and differences good to nine digits."""

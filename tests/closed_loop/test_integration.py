@@ -10,8 +10,6 @@ from ukctrl.mechanics.constraints import JointFollows, PointFollows
 from ukctrl.mechanics.reference import Constant, Expression
 from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 TIGHT = Integrator(method="DOP853", rtol=1e-12, atol=1e-13)
 
 

@@ -22,8 +22,6 @@ from ukctrl.robot import Options, Robot, Wrench
 from ukctrl.simulation.loop import Loop
 from ukctrl.uk import servo_matrix
 
-pytestmark = pytest.mark.portable
-
 
 @pytest.fixture(autouse=True)
 def _small_matrices():

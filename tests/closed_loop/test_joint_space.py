@@ -10,8 +10,6 @@ from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import Expression as Path
 from ukctrl.robot import JointDamper, JointSpring, Lagrangian, Options
 
-pytestmark = pytest.mark.portable
-
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}  # the spline and the integrator
 
 FOUR_BAR = {"actuator": [{"kind": "joint", "joint": "rod0_angle"}]}

@@ -10,8 +10,6 @@ from scipy.signal import butter, filtfilt, freqz
 from ukctrl import InputError, Learning, Result, Scenario, compare, learn, simulate, write_practice
 from ukctrl.studies.learning.practice_page import commands
 
-pytestmark = pytest.mark.portable
-
 ALPHA, BETA, G = 20.0, 150.0, 9.81
 PERIOD, TICKS, SHARE = 0.01, 120, 0.7
 ROUNDING = 1e-9

@@ -9,8 +9,6 @@ from ukctrl import Scenario, simulate
 from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.result.verdicts.law_verdicts import concessions, spells
 
-pytestmark = pytest.mark.portable
-
 SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 20.0, "beta": 100.0}}
 COARSE = {"integrator": {"method": "DOP853", "rtol": 1e-7, "atol": 1e-9}}
 

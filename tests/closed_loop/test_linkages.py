@@ -9,8 +9,6 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.papers import parallelogram
 from ukctrl.papers.recursive import three_rrr
 
-pytestmark = pytest.mark.portable
-
 ROUTES_AGREE = {"rtol": 0.0, "atol": 1e-8}
 STARTS = [(-45, 0.0), (30, 0.0), (-80, 0.0), (-10, 0.0), (60, 0.0), (-90, 8.0)]
 SLOW = [pytest.param(*start, marks=pytest.mark.slow) for start in STARTS[2:]]

@@ -19,8 +19,6 @@ from ukctrl import Loop, Scenario, simulate
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 
-pytestmark = pytest.mark.portable
-
 ROUNDING = {"rtol": 0.0, "atol": 1e-11}
 """The same steps of the same dynamics, by other formulas [m, rad, 1/s]: a rounding of 1e-15 in each
 of two hundred steps, a hundred times over for what a law and an acceleration make of it."""

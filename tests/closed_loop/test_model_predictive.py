@@ -18,7 +18,6 @@ from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Lagrangian, Options
 
-pytestmark = pytest.mark.portable
 SAME = {"rtol": 1e-8, "atol": 1e-8}
 H, MASS, STIFF = 0.1, 2.0, 3.0
 

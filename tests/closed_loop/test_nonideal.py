@@ -15,8 +15,6 @@ from ukctrl.robot import Options
 from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 G, MASS, INERTIA, HALF = 9.81, 2.0, 0.3, 0.5
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 INTEGRATED = {"rtol": 0.0, "atol": 2e-8}  # rtol 1e-9 over some seconds

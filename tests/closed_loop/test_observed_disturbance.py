@@ -9,8 +9,6 @@ from ukctrl import Entry, InputError, Loop, Scenario, compare, simulate
 from ukctrl.analysis.conformance.examine import examine_file
 from ukctrl.analysis.linear.linear_loop import linear_loop
 
-pytestmark = pytest.mark.portable
-
 T = 1e-3
 NOISE = {"kind": "noise", "std": 1e-5}
 TORQUE = [3.0, -1.5, 0.4, 5.0]

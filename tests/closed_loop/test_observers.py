@@ -11,8 +11,6 @@ from ukctrl import InputError, Loop, Scenario, check, judge, simulate
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 
-pytestmark = pytest.mark.portable
-
 APART = {"rtol": 0.0, "atol": 1e-9}
 """The same filter by other formulas, over a hundred ticks: far above rounding, and far below the
 noise of the readings, 1e-4."""

@@ -9,8 +9,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import DomainError
 from ukctrl.mechanics.constraints import Aggregation
 
-pytestmark = pytest.mark.portable
-
 WITHIN = {"rtol": 0.0, "atol": 1e-8}  # what the issue of every system asks for
 G = 9.81
 

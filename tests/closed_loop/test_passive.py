@@ -9,8 +9,6 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Expression
 
-pytestmark = pytest.mark.portable
-
 REACH = 0.6
 ROD = {
     "kind": "distance",

@@ -14,8 +14,6 @@ from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.scenario import StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 G = 9.81
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 BODY = """

@@ -6,8 +6,6 @@ import pytest
 
 from ukctrl.papers import papers, recompute, write_reproduction
 
-pytestmark = pytest.mark.portable
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", papers())

@@ -17,8 +17,6 @@ from tests.shared.command import CLI
 from tests.unit.paper_claims import kept, number
 from ukctrl.papers.scara import screws
 
-pytestmark = pytest.mark.portable
-
 THREE_DIGITS = {"rtol": 5e-3}
 """The numbers below are rounded to three digits."""
 

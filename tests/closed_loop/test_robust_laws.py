@@ -7,8 +7,6 @@ from ukctrl import Scenario, simulate
 from ukctrl.reports import plot
 from ukctrl.simulation.result.verdicts.law_verdicts import concessions
 
-pytestmark = pytest.mark.portable
-
 ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
 SIGNALS = ("surface_error", "surface_bound", "position_error", "position_bound")
 

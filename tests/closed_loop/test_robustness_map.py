@@ -9,8 +9,6 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.insight import Insight
 from ukctrl.studies.sweep import sweep
 
-pytestmark = pytest.mark.portable
-
 ALPHA, BETA = "controller.feedback.alpha", "controller.feedback.beta"
 PERIOD, TICKS = 0.1, 400
 CLEAR = 0.01

@@ -10,8 +10,6 @@ from ukctrl.mechanics.constraints import Expression, PointFollows
 from ukctrl.mechanics.reference import Expression as PathExpression
 from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 OMEGA = 0.4 * np.pi
 L1, L2 = 0.2, 0.25
 

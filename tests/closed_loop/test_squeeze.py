@@ -6,8 +6,6 @@ import pytest
 from ukctrl import Scenario, simulate
 from ukctrl.papers.servo.newton import bar_forces
 
-pytestmark = pytest.mark.portable
-
 SQUEEZE = "coordinated-arms-squeeze"
 HELD = {"rtol": 0.0, "atol": 1e-9}
 

@@ -20,8 +20,6 @@ from ukctrl.robot import Options
 from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 G = 9.81
 KEPT = 1e-6  # relative energy drift over 20 s that a run must keep to
 PARALLEL = ((1.0, 1.0, 1.0, 2.0), (0.1, 0.1, 0.1, 0.2))  # masses, inertias: links, coupler

@@ -14,8 +14,6 @@ from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Lagrangian
 
-pytestmark = pytest.mark.portable
-
 MASS, FORCE, HALF = 2.0, 3.0, 0.4
 TURN = np.sqrt(2.0 * HALF * MASS / FORCE)
 """When a mass at rest, pushed by the force, has gone half of the way."""

@@ -16,8 +16,6 @@ from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.studies.tuning import Plants
 
-pytestmark = pytest.mark.portable
-
 SMALL = {
     "timing": {"duration": 0.3, "control": 0.01, "sample": 0.01},
     "integrator": {"method": "RK4", "step": 0.01},

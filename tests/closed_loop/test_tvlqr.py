@@ -18,8 +18,6 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import ConstantOrientation, Expression
 from ukctrl.robot import Lagrangian, Options, Wrench
 
-pytestmark = pytest.mark.portable
-
 
 @pytest.fixture(autouse=True)
 def _small_matrices():

@@ -5,8 +5,6 @@ import pytest
 
 from ukctrl import Robot, Scenario, simulate
 
-pytestmark = pytest.mark.portable
-
 M1, M2, K, L = 1.0, 2.0, 50.0, 0.5
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 

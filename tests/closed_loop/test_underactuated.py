@@ -14,8 +14,6 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 from ukctrl.simulation.result.verdicts import judge
 
-pytestmark = pytest.mark.portable
-
 ROUNDING = {"rtol": 0.0, "atol": 1e-11}
 NAMES = ("cart_pole", "acrobot", "pendubot", "furuta")
 G = 9.81

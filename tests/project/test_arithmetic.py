@@ -1,4 +1,4 @@
-"""What is stated holds on other processors: the quick part of `make portable`."""
+"""What is stated holds on other processors: a part of `make portable`."""
 
 from __future__ import annotations
 
@@ -81,6 +81,16 @@ def test_machine_code_of_one_arithmetic_is_not_handed_to_another(arithmetic, tmp
     counts = []
     for env in (kept, kept, {**kept, "NUMBA_CPU_NAME": "generic"}):
         run("-c", COMPILE, env=env)
-        counts.append(len(list(tmp_path.rglob("*.nbc"))))
+        counts.append(len(list(tmp_path.rglob("*.code"))))
     assert counts[0] == counts[1] > 0
     assert counts[2] == 2 * counts[0]
+
+
+def test_tests_that_end_otherwise_under_one_kind_are_told(arithmetic, tmp_path):
+    file = tmp_path / "test_one.py"
+    file.write_text("import os\ndef test_a(): assert os.environ['X'] == '1'\ndef test_b(): pass\n")
+    words = [str(file), "-p", "no:cacheprovider", "--override-ini=addopts="]
+    kinds = {x: arithmetic.tried({**os.environ, "X": x}, words) for x in "12"}
+    assert [(kind.count("passed"), kind.code) for kind in kinds.values()] == [(2, 0), (1, 1)]
+    (line,) = arithmetic.differing(kinds)
+    assert line.endswith("test_one::test_a: 1 passed, 2 failed")

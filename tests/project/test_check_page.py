@@ -23,13 +23,11 @@ def test_every_scenario_of_the_catalogue_is_in_the_table(table):
     assert list(table.rows_on_page()) == list(catalog.names("scenarios"))
 
 
-@pytest.mark.portable
 @pytest.mark.parametrize("name", QUICK)
 def test_rows_of_the_table_are_fresh(table, name):
     assert table.rows_on_page()[name] == table.rows_of([name])[name]
 
 
-@pytest.mark.portable
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(catalog.names("scenarios")) - set(QUICK)))
 def test_all_other_rows_are_fresh_too(table, name):

@@ -134,7 +134,6 @@ def _page(page: Path) -> object:
 
 
 @pytest.mark.pages
-@pytest.mark.portable
 @pytest.mark.parametrize("page", [_page(page) for page in PAGES])
 def test_every_block_of_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
     """Reports of runs have one figure: drawing takes longest, and has its own tests."""

@@ -29,7 +29,6 @@ def make():
 
 
 @pytest.mark.pages
-@pytest.mark.portable
 @pytest.mark.parametrize("page", [_page(tables) for tables in TABLES])
 def test_the_numbers_of_a_page_are_up_to_date(make, page, capsys):
     assert make.make(page, check=True), capsys.readouterr().out

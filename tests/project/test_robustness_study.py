@@ -21,14 +21,12 @@ def check(count):
 
 @pytest.mark.slow
 @needs("pandas")
-@pytest.mark.portable
 def test_a_few_samples_of_the_study_come_out_as_stored():
     done = check(4)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @needs("pandas")
-@pytest.mark.portable
 @pytest.mark.slow
 def test_many_samples_of_the_study_come_out_as_stored():
     done = check(150)

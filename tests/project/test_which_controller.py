@@ -44,20 +44,17 @@ def check(*arguments, script="study.py"):
 
 
 @pytest.mark.slow
-@pytest.mark.portable
 def test_a_sample_of_the_study_comes_out_as_stored():
     done = check("far", "weak")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.portable
 @pytest.mark.slow
 def test_every_short_comparison_comes_out_as_stored():
     done = check("--quick")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.portable
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["singular", "hanging", "elastic-1", "elastic-10", "noise-given"])
 def test_a_sample_of_the_long_comparisons_comes_out_as_stored(name):
@@ -109,7 +106,6 @@ def test_each_command_on_the_page_asks_for_the_same_comparison(scripts):
         assert asked == meant, name
 
 
-@pytest.mark.portable
 @pytest.mark.slow
 def test_a_sample_of_the_survey_comes_out_as_stored():
     done = check("40", script="survey.py")

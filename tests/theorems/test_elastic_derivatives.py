@@ -12,8 +12,6 @@ from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 
-pytestmark = pytest.mark.portable
-
 H = 3e-3
 TEN_DIGITS = {"rtol": 1e-9, "atol": 1e-9}
 

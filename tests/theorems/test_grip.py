@@ -15,8 +15,6 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.verdicts.weak_grip import cost
 
-pytestmark = pytest.mark.portable
-
 SCRIPT = Path(__file__).parents[2] / "docs" / "reference" / "grip_table.py"
 EXACT = {"rtol": 1e-9, "atol": 0.0}
 QUICK = (1e-2, 1e-6, 1e-16)

@@ -9,8 +9,6 @@ from ukctrl.control import ComputedTorque, Exact, Servo
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Expression
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 
 

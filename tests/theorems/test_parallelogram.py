@@ -5,8 +5,6 @@ import pytest
 
 from ukctrl.papers import parallelogram as bar
 
-pytestmark = pytest.mark.portable
-
 STEP = 1e-6
 DIFFERENCED = {"rtol": 0.0, "atol": 1e-8}  # central differences of smooth functions of order one
 

@@ -21,8 +21,6 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import relative_degrees, whole_degree
 from ukctrl.simulation.loop import Loop
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 1e-8, "atol": 0.0}
 DECADES = 6.0
 

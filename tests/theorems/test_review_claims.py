@@ -6,8 +6,6 @@ import pytest
 
 from ukctrl.papers.review import PAPER
 
-pytestmark = pytest.mark.portable
-
 PARTS = {f"{part.__module__.rpartition('.')[2]}.{part.__name__}": part for part in PAPER.claims}
 
 

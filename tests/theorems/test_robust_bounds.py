@@ -26,8 +26,6 @@ from ukctrl.control import (
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.robot import Perturbation
 
-pytestmark = pytest.mark.portable
-
 PLANTS = Path(__file__).parents[2] / "docs" / "gallery" / "robust_laws" / "plants.py"
 SETTLED = {"rtol": 1e-4}  # what is left of transients at the end of a run
 ROUNDING = 1e-9  # of bounds that are reached, by integration to a relative 1e-9

@@ -5,8 +5,6 @@ import pytest
 
 from ukctrl.robot import Robot
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # the tolerance, with numbers of order 1 to 50
 
 m1, m2, m3, m4 = 20.0, 15.0, 15.0, 0.5

@@ -10,8 +10,6 @@ from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import JointMotor, Options
 
-pytestmark = pytest.mark.portable
-
 CHAIN = """<robot name="chain"><link name="world"/>
 <link name="near"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>

@@ -33,8 +33,6 @@ from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.uk import RankReport
 
-pytestmark = pytest.mark.portable
-
 
 def masses(count, *, motors=(), k=0.0, passive=()):
     """Return masses of 1 kg on a line, each tied to the next, with motors at some of them."""

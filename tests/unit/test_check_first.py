@@ -23,9 +23,6 @@ from ukctrl.robot import JointMotor, Lagrangian, Options
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 
-pytestmark = pytest.mark.portable
-
-
 # The weakest grip
 
 

@@ -26,8 +26,6 @@ from ukctrl.robot import Elastic, JointMotor, JointSpring, Lagrangian, Options
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 G = 9.81
 T = np.linspace(0.0, 1.0, 101)

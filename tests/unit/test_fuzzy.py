@@ -14,8 +14,6 @@ from ukctrl.control.feedback.chen_robust import ChenRobust
 from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, positive_root
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 1e-12, "atol": 0.0}
 MINIMISED = {"rtol": 1e-6, "atol": 0.0}  # a minimum is flat: half the digits of the cost
 

@@ -27,8 +27,6 @@ from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of
 from ukctrl.analysis.internal_dynamics.states_of_rest import _damped, one_sided, spread
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 ROBOT = Robot.load("two_link")
 Q = np.array([0.1, 0.2])
 

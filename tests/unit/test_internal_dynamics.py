@@ -23,8 +23,6 @@ from ukctrl.mechanics.reference import Expression as Formula
 from ukctrl.robot import Lagrangian, Options
 from ukctrl.simulation.scenario import StartState, Timing
 
-pytestmark = pytest.mark.portable
-
 POLES = {"rtol": 0.0, "atol": 1e-8}  # differences of accelerations, as a fraction of the quickest
 ROUTES = 1e-8  # between the constrained motion and the zeros of the linear plant
 G = 9.81

@@ -23,8 +23,6 @@ from ukctrl.robot import (
 )
 from ukctrl.simulation.loop import Loop
 
-pytestmark = pytest.mark.portable
-
 CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1e-12 of the forces
 ONCE = {"rtol": 0.0, "atol": 1e-9}  # beside differences of accelerations
 TWICE = {"rtol": 0.0, "atol": 2e-8}  # beside differences in time of differences of flows

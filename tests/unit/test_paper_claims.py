@@ -6,8 +6,6 @@ import pytest
 
 from tests.unit.paper_claims import FIELDS, ROUNDING, kept, number, parts, place, row
 
-pytestmark = pytest.mark.portable
-
 NUMBERS = ("printed", "ours", "within")
 KEPT = list(kept())
 

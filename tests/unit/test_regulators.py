@@ -15,8 +15,6 @@ from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Lagrangian, Options, Wrench
 
-pytestmark = pytest.mark.portable
-
 CLOSED = {"rtol": 0.0, "atol": 1e-8}  # closed forms, through SciPy's Riccati solver
 QUADRATURE = {"rtol": 1e-8, "atol": 1e-12}
 

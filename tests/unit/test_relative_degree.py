@@ -10,8 +10,6 @@ from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import explain, relative_degrees, together
 from ukctrl.robot import Lagrangian, Options
 
-pytestmark = pytest.mark.portable
-
 
 def chain(masses, springs, *, damping=0.0):
     """Masses on a line with springs between neighbours and a force on the first."""

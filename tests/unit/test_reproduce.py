@@ -24,8 +24,6 @@ from ukctrl.papers import (
     write_reproduction,
 )
 
-pytestmark = pytest.mark.portable
-
 
 def claim(**changes):
     """Return a claim that agrees, changed."""

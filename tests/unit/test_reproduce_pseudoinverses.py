@@ -9,8 +9,6 @@ from ukctrl.papers.pseudoinverses import PAPER, flops, formulas, rerun, runs
 from ukctrl.papers.pseudoinverses.printed import TABLE_1
 from ukctrl.papers.pseudoinverses.rerun import Case, run
 
-pytestmark = pytest.mark.portable
-
 QUICK = [*flops.claims(), *formulas.claims()]
 
 

@@ -5,8 +5,6 @@ import pytest
 
 from ukctrl.papers.servo import arms, literal, runs
 
-pytestmark = pytest.mark.portable
-
 
 @pytest.mark.parametrize("reading", ["minimum norm", "consistent", "stacked"])
 @pytest.mark.parametrize("t", [0.0, 0.9, 2.5, 4.0])

@@ -16,8 +16,6 @@ from ukctrl.studies.tuning.methods import run_method
 from ukctrl.studies.tuning.search_space import Ended, Explored, height
 from ukctrl.studies.tuning.term_ranges import term_gains
 
-pytestmark = pytest.mark.portable
-
 GAINS = (Gain("a", 1.0, 0.1, 10.0), Gain("b", 5.0, -10.0, 10.0, "uniform"))
 FOUND = {"rtol": 0.0, "atol": 0.05}  # of a range, by 200 candidates
 

@@ -16,8 +16,6 @@ from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
 from ukctrl.cli.terminal.lines import show
 from ukctrl.robot import Lagrangian
 
-pytestmark = pytest.mark.portable
-
 
 def test_a_motor_in_the_middle_does_not_move_what_swings_against_it(plants):
     # Two equal masses on equal springs, pulled by one force that acts on both alike.

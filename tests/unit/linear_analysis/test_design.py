@@ -17,8 +17,6 @@ from ukctrl.analysis.linear.design import confirmed
 from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 BAUMGARTE = {"kind": "baumgarte", "alpha": 1.0, "beta": 1.0}
 PID = {"kind": "pid", "kp": 3.0, "ki": 1.0, "kd": 3.0}
 

@@ -8,8 +8,6 @@ from ukctrl.analysis.linear import equilibria, linear_plant
 from ukctrl.core.errors import InputError
 from ukctrl.robot import Lagrangian
 
-pytestmark = pytest.mark.portable
-
 MET = {"rtol": 0.0, "atol": 1e-9}
 
 

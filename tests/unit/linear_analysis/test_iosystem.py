@@ -8,8 +8,6 @@ from ukctrl import Scenario, simulate
 from ukctrl.analysis.linear import linear_loop, linear_plant, loop_system, plant_system, start_of
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 SOLVER = {"solve_ivp_method": "DOP853", "solve_ivp_kwargs": {"rtol": 1e-9, "atol": 1e-11}}
 SAME = {"rtol": 0.0, "atol": 1e-7}  # two integrations, each to 1e-9
 

@@ -9,8 +9,6 @@ from ukctrl.analysis.linear.linear_loop import linear_loop
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.observers.measurements import Moment
 
-pytestmark = pytest.mark.portable
-
 T = 1e-3
 POLES = {"rtol": 0.0, "atol": 1e-6}
 """Of poles that are double: the root of rounding [1]."""

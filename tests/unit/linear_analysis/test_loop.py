@@ -8,8 +8,6 @@ from ukctrl.analysis.linear import linear_loop
 from ukctrl.analysis.linear.sampling import sampled_plant
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 CLOSED = {"rtol": 0.0, "atol": 1e-8}
 SMALL = 1e-5
 """Deviations of the simulations; their squares are what the linear system leaves out."""

@@ -16,7 +16,6 @@ from ukctrl.robot import Elastic, Lagrangian, Options
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Timing
 
-pytestmark = pytest.mark.portable
 HALF_POWER = np.sqrt(0.5)
 BAUMGARTE = control.Baumgarte(alpha=1.0, beta=1.0)
 

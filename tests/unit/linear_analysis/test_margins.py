@@ -15,8 +15,6 @@ from ukctrl.analysis.linear.margins import (
 )
 from ukctrl.analysis.linear.response import frequencies
 
-pytestmark = pytest.mark.portable
-
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 
 

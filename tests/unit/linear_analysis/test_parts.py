@@ -42,8 +42,6 @@ from ukctrl.analysis.linear.sampling import (
 from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 1e-10, "atol": 1e-12}
 
 

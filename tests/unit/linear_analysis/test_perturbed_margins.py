@@ -26,8 +26,6 @@ from ukctrl.analysis.linear.linear_loop import growth, idle
 from ukctrl.analysis.linear.sampling import Block
 from ukctrl.core.files import catalog
 
-pytestmark = pytest.mark.portable
-
 LESS, MORE = 0.99, 1.01
 SHARES = np.append(np.linspace(0.0, LESS, 25), LESS)
 """Of a margin, at which a loop must be stable."""

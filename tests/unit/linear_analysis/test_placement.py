@@ -11,8 +11,6 @@ from ukctrl.core.errors import GainError, InputError
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FRACTION
 
-pytestmark = pytest.mark.portable
-
 
 def law(settling, damping, **more):
     return {"kind": "pole_placement", "settling": settling, "damping": damping, **more}

@@ -8,8 +8,6 @@ from ukctrl import Scenario, simulate
 from ukctrl.analysis.linear import OperatingPoint, invariant_zeros, linear_plant, operating_point
 from ukctrl.core.errors import InputError, UnknownName
 
-pytestmark = pytest.mark.portable
-
 CLOSED = {"rtol": 0.0, "atol": 1e-9}
 
 

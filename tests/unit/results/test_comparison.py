@@ -19,8 +19,6 @@ from ukctrl.studies.comparison import Comparison, comparison_page
 from ukctrl.studies.comparison.comparison_figures import Point, pareto_front
 from ukctrl.studies.comparison.comparison_page import write_comparison
 
-pytestmark = pytest.mark.portable
-
 
 def row(comparison, metric):
     return next(entry for entry in comparison.rows if entry.metric == metric)

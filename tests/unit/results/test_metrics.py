@@ -18,8 +18,6 @@ from ukctrl.simulation.result.samples import Signal
 from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.result.verdicts import judge
 
-pytestmark = pytest.mark.portable
-
 EXACT = {"rtol": 1e-13, "atol": 0.0}
 QUADRATURE = {"rtol": 2e-5}  # 2001 samples, trapezoidal rule
 CROSSING = {"rtol": 1e-5}  # linear interpolation between samples

@@ -13,8 +13,6 @@ from ukctrl.simulation.result.result import Result, Signal
 from ukctrl.simulation.result.verdicts import Verdict, belief, headline, judge
 from ukctrl.simulation.result.verdicts.scales import graded
 
-pytestmark = pytest.mark.portable
-
 T = np.linspace(0.0, 10.0, 101)
 ONE = np.ones_like(T)
 TWO_ROWS = {

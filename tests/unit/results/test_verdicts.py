@@ -12,8 +12,6 @@ from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 from ukctrl.simulation.result.verdicts import headline, judge
 
-pytestmark = pytest.mark.portable
-
 T = np.linspace(0.0, 10.0, 501)
 
 
