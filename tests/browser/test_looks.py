@@ -36,6 +36,7 @@ def test_nothing_overflows_overprints_or_fades_away(once, look, kind):
     shown.judge()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", slow_but(FAST, ["run", "compare", "check", "sweep"]))
 def test_a_phone_shows_the_verdict_first_and_lets_wide_things_scroll(once, kind):
     shown = once(kind)
@@ -56,6 +57,7 @@ def test_a_phone_shows_the_verdict_first_and_lets_wide_things_scroll(once, kind)
     assert min(letters) > 8.0  # [px]
 
 
+@pytest.mark.slow
 def test_a_meaning_stands_below_its_number_on_a_phone(once):
     shown = once("run")
     shown.resize(PHONE)

@@ -37,6 +37,7 @@ def turned(degrees):
     )
 
 
+@pytest.mark.slow(only=["90.0"])
 @pytest.mark.parametrize("degrees", [90.0, 179.0, 179.99, 180.0])
 def test_a_turn_of_half_a_circle_asks_for_no_more_than_one_of_a_quarter(degrees):
     # With twice the vector part of the quaternion as the error: 79 N m at 179 and 9e15 at 180.
@@ -78,6 +79,7 @@ def test_at_a_singular_position_the_motors_are_not_blamed():
     assert "singular position" in result.message
 
 
+@pytest.mark.slow(but=["ur5-pose"])
 @pytest.mark.parametrize("name", REAL)
 def test_the_arms_do_their_work_within_the_limits_of_their_joints_and_motors(name):
     result = simulate(Scenario.load(name, {"timing.sample": 0.02}))

@@ -41,6 +41,7 @@ QUICK = (
 OTHERS = [name for name in catalog.names("scenarios") if name not in QUICK]
 
 
+@pytest.mark.slow(but=["five-bar", "panda-pose", "scara-helix-bench"])
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=SLOW) for n in OTHERS)])
 def test_every_scenario_of_the_catalogue_that_runs_again(name):
     scenario = shortened(name)
@@ -54,6 +55,7 @@ def test_every_scenario_of_the_catalogue_that_runs_again(name):
     assert run(loop) == run(ready(scenario.replace({"seed": 5}), robot))
 
 
+@pytest.mark.slow(only=["panda-pose-sampled", "five-bar"])
 @pytest.mark.parametrize("name", ["panda-pose-sampled", "scara-helix", "ur5-pose", "five-bar"])
 def test_other_masses_are_those_of_a_new_loop(name):
     scenario = shortened(name).replace({"effect": [MISMATCH]})

@@ -149,6 +149,7 @@ def test_something_is_expected_of_every_scenario():
     assert set(EXPECTED) == set(catalog.names("scenarios"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scara-helix", "three-rrr"])
 def test_ranks_stay_along_the_motion(name):
     ranks = check(Scenario.load(name)).motion.ranks

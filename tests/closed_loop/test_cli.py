@@ -188,6 +188,7 @@ duration = 1.0
 # What a run leaves behind
 
 
+@pytest.mark.slow
 def test_a_run_leaves_its_files(ukctrl, tmp_path):
     ended = ukctrl("run", "scara-helix", *SHORT, "--out", "results/first")
     assert (ended.code, ended.err) == (0, "")
@@ -290,6 +291,7 @@ BAD_ENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", BAD_ENDS)
 def test_a_run_that_ends_badly_returns_1_and_leaves_its_files(ukctrl, tmp_path, status):
     (tmp_path / "lame.toml").write_text(LAME, encoding="utf-8")
@@ -658,6 +660,7 @@ def test_a_law_of_ones_own_runs_when_it_is_trusted(own_law, tmp_path):
     assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "status", "says"),
     [

@@ -61,6 +61,7 @@ def test_a_study_ends_where_an_executor_computes_other_numbers(monkeypatch):
         crew.gather([seven], lambda k, value: None)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_another_on_a_worker_is_no_property_of_the_sample(tmp_path, monkeypatch):
     source = (Path(__file__).parent / "sweep" / "task.toml").read_text()
     (tmp_path / "task.toml").write_text(source)

@@ -50,6 +50,7 @@ def test_a_wrong_belief_costs_the_model_based_controllers_their_accuracy(helix):
         assert errors[name] > 1e-4 > 1e-8 > exact[name]
 
 
+@pytest.mark.slow
 def test_controllers_may_be_objects_and_must_have_different_names(helix):
     soft, stiff = (
         PdGravity(name="soft", kp=100.0, kd=20.0),
@@ -110,6 +111,7 @@ def test_every_controller_meets_the_same_seeds_and_the_first_is_the_scenarios(re
     assert levels == {(name, level) for name in repeated.results for level in (None, 0.3)}
 
 
+@pytest.mark.slow
 def test_a_repeat_is_the_run_of_its_seed(repeated, noisy):
     again = simulate(noisy.replace({"controller": {"use": "servo-pid"}, "seed": repeated.seeds[3]}))
     outcome = repeated.runs["servo-pid"][3]
@@ -227,6 +229,7 @@ def test_where_nothing_is_random_repeats_change_nothing_and_are_not_run(helix):
     assert len(compare(moved, CARDS[:2], repeats=3).outcomes) == 6
 
 
+@pytest.mark.slow
 def test_a_law_that_fails_does_not_stop_the_others(helix):
     @spec
     class Faulty(ComputedTorque):
@@ -304,6 +307,7 @@ def test_stopping_keeps_whole_repeats_of_all(noisy):
     assert len(done) > 7
 
 
+@pytest.mark.slow
 def test_a_stop_tells_what_there_is_of_every_level_of_mismatch(noisy):
     def progress(at, total):
         if at > 11.4:  # within the second run at 20 % of the second repeat

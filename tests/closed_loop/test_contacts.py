@@ -241,6 +241,7 @@ def test_a_ground_that_holds_both_ways_is_what_it_was():
     assert "contacts" not in run.provenance
 
 
+@pytest.mark.slow
 def test_a_plank_rocks_on_two_feet_and_comes_to_rest():
     feet = [
         ExtraFrame(name=name, parent="box", position=(x, 0.0, -0.1))

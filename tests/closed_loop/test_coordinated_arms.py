@@ -49,6 +49,7 @@ def test_the_constraints_are_those_of_eqs_63_and_68(state):
     np.testing.assert_allclose(np.concatenate([rows.b for rows in servo]), b, **SAME)
 
 
+@pytest.mark.slow(only=["minimum norm"])
 @pytest.mark.parametrize("reading", ["minimum norm", "consistent", "stacked"])
 def test_the_exact_readings_keep_task_and_closure_over_a_period(runs, reading):
     run = runs[reading]

@@ -52,6 +52,7 @@ def test_along_its_path_the_robot_keeps_to_it(kind):
     assert with_it.metric("final_phi") < 1e-3 * without.metric("final_phi")
 
 
+@pytest.mark.slow
 @every
 def test_on_a_closed_chain_it_finds_what_the_reactions_leave_of_a_force(kind):
     still = {
@@ -132,6 +133,7 @@ def test_held_and_noisy_it_stays_within_what_noise_times_bandwidth_gives():
     assert 1.5 < ratio < 6.0
 
 
+@pytest.mark.slow
 def test_a_mode_that_takes_over_begins_its_observer_where_the_robot_is():
     law = {
         "kind": "servo",

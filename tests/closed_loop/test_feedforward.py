@@ -17,6 +17,7 @@ def helix(changes):
     return Scenario.load("scara-helix").replace({"timing.duration": 1.0, **changes})
 
 
+@pytest.mark.slow(only=["None"])
 @pytest.mark.parametrize(
     "along", [None, JointMotion(), Servo(feedback=Baumgarte(alpha=0.5, beta=200.0))]
 )
@@ -28,6 +29,7 @@ def test_the_input_of_the_motion_alone_keeps_an_exact_model_on_it(along):
     np.testing.assert_array_equal(result["u"], result["u_planned"])
 
 
+@pytest.mark.slow
 def test_a_start_on_the_motion_is_where_inverse_kinematics_puts_it():
     off = {"start.q": {"q1": 0.6, "q2": -1.0, "q3": 0.3, "q4": 0.1}}
     result = simulate(helix({"controller": Tvlqr(), "start.planned": True, **off}))

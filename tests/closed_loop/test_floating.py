@@ -103,6 +103,7 @@ def test_the_quadrotor_obeys_newton_and_euler(eight):
         np.testing.assert_allclose(acceleration, push, rtol=0.0, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_quadrotor_flies_the_path(eight):
     assert eight.status == "completed"
     assert eight.metric("peak_phi") < 5e-5
@@ -142,6 +143,7 @@ def test_where_propellers_cannot_pull_the_heading_waits_and_the_path_does_not():
     assert missed[3] > 1.0
 
 
+@pytest.mark.slow
 def test_a_quadrotor_on_its_head_turns_over_without_a_propeller_that_pulls():
     run = simulate(Scenario.load("quadrotor-upside-down"))
     assert run.status == "completed"

@@ -26,6 +26,7 @@ def run():
     return simulate(Scenario.from_toml(SWING))
 
 
+@pytest.mark.slow
 def test_the_motion_is_that_of_the_robot_alone(run):
     robot = Robot.load("two_link")
 
@@ -102,6 +103,7 @@ def test_check_tells_that_joints_beyond_the_task_fall_and_what_holds_them():
     assert np.abs(simulate(held)["v"]).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "instead"),
     [
@@ -116,7 +118,7 @@ def test_check_is_silent_where_nothing_falls(line, instead):
     assert not any("under gravity" in note for note in found.notes)
 
 
-@pytest.mark.slow(only=["panda-pose"])
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["coordinated-arms", "acrobot-swing-up", "panda-pose"])
 def test_check_is_silent_where_the_task_and_the_rows_of_physics_hold_all(name):
     found = check(Scenario.load(name))

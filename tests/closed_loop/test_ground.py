@@ -161,6 +161,7 @@ def test_a_differential_drive_moves_as_a_unicycle():
 BOX = f'<robot name="box"><link name="box">{inertial(2.0, 0.1, 0.2, 0.3)}</link></robot>'
 
 
+@pytest.mark.slow
 def test_a_box_slides_down_a_slope_and_its_contact_rubs():
     slope = np.radians(30.0)
     turned = Rotation.from_euler("y", slope)

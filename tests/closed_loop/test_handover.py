@@ -129,6 +129,7 @@ def test_every_file_of_the_folder_holds_the_run(exported):
     assert card.controller.feedback == scenario.controller.feedback
 
 
+@pytest.mark.slow
 @needs("pyarrow")
 def test_its_parquet_file_holds_the_same_numbers_with_units(exported):
     import pyarrow.parquet as pq
@@ -265,6 +266,7 @@ def test_the_joint_trajectory_is_a_message_that_yaml_reads_back(exported):
         assert at["sec"] * 10**9 + at["nanosec"] == 10_000_000 * k
 
 
+@pytest.mark.slow
 @needs("yaml")
 def test_a_continuous_joint_counts_its_turns():
     import yaml

@@ -67,6 +67,7 @@ def check(name, changes=None):
     return known
 
 
+@pytest.mark.slow(only=["elastic-two-link-True"])
 @pytest.mark.parametrize(
     ("name", "known"),
     [

@@ -67,6 +67,7 @@ def assert_agree(ours, theirs):
     np.testing.assert_allclose(ours[2], theirs[2], rtol=0.0, atol=ACCURATE * size)
 
 
+@pytest.mark.slow
 def test_on_a_level_rail_without_damper_the_motion_is_the_closed_form_of_the_flat_output():
     t = np.linspace(0.0, 3.0, 61)
     q, v, u = planned(inclined(0.0, c=0.0), t)
@@ -74,7 +75,7 @@ def test_on_a_level_rail_without_damper_the_motion_is_the_closed_form_of_the_fla
     assert_agree((q[:, 1], v[:, 1], u[:, 0]), (s, s_dot, force))
 
 
-@pytest.mark.slow(only=["-10.0-0.05"])
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("degrees", "step"),
     [
@@ -151,6 +152,7 @@ def test_the_bounded_motion_of_two_motors_and_a_spring_is_that_of_another_solver
     assert_agree(planned(Scenario.load("elastic-two-link"), t), hand)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["elastic-arm-tip", "elastic-two-link"])
 def test_the_plain_law_and_marching_run_away_where_the_inner_motion_is_unstable(name):
     scenario = Scenario.load(name)
@@ -163,7 +165,7 @@ def test_the_plain_law_and_marching_run_away_where_the_inner_motion_is_unstable(
 ORDERS = [(1, 1.0), (2, 3.0), (3, 5.0), (4, 7.0)]
 
 
-@pytest.mark.slow(only=["3-5.0"])
+@pytest.mark.slow
 @pytest.mark.parametrize(("stages", "order"), slow_but([(1, 1.0), (3, 5.0)], ORDERS))
 def test_the_inner_motion_converges_with_the_order_of_the_scheme(stages, order):
     """2 s - 1, of the spring on a rail of 30 degrees, whose equation is integrated by hand."""
@@ -289,6 +291,7 @@ def test_a_run_may_begin_on_the_motion_that_is_under_way():
     assert result.metric("peak_phi") < ACCURATE
 
 
+@pytest.mark.slow
 def test_the_input_acts_before_the_path_moves():
     t = np.linspace(-1.5, 4.0, 111)
     _, _, u = planned(tip(), t)

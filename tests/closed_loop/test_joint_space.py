@@ -68,6 +68,7 @@ def test_pd_carries_a_linkage_where_it_stands(motors):
     np.testing.assert_allclose(result["u"][-1], load / robot.nu, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_computed_torque_moves_a_linkage_by_its_free_joint():
     robot = Robot.load("n_four_bar", override=FOUR_BAR)
     servo = (Expression(phi="rod0_angle - pi/2 - 0.4*sin(t)", unit="rad"),)
@@ -92,6 +93,7 @@ def test_the_integral_carries_gravity_without_a_model():
     assert np.abs(without["phi"][-1]).max() > 1e-2
 
 
+@pytest.mark.slow
 def test_a_joint_without_limits_follows_beyond_a_turn():
     urdf = """<robot name="wheel"><link name="base"/><link name="disc"><inertial>
       <origin xyz="0.1 0 0"/><mass value="1"/>

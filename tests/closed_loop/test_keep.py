@@ -164,6 +164,7 @@ def test_the_file_of_a_run_has_what_was_kept(stopped, tmp_path):
     assert variables(again.samples)["keep"].attributes["units"] == "m"
 
 
+@pytest.mark.slow
 def test_check_says_where_the_exact_task_goes_beyond():
     found = check(mass([WALL], control=0.01))
     (text,) = [text for text in found.warnings if "wall" in text]
@@ -317,6 +318,7 @@ def test_the_robots_own_speeds_are_kept_with_stiff_gains_and_the_deceleration_of
     assert (np.abs(free["v"]) - Robot.load(robot).velocity_limit).max() > 1.0  # rad/s
 
 
+@pytest.mark.slow(only=["servo-damped"])
 @pytest.mark.parametrize("law", ["servo-damped", "servo-baumgarte"])
 def test_rows_that_nearly_depend_on_each_other_are_kept(law):
     """A stretched arm at its own speeds and at a distance: rounding alone tells which rows bind."""
@@ -379,6 +381,7 @@ def test_check_doubts_a_deceleration_that_the_motors_have_not():
     assert "motor 'x' would need 1.2 times what it has" in text
 
 
+@pytest.mark.slow
 def test_a_handed_over_controller_keeps_the_same(tmp_path):
     scenario = mass([WALL], control=0.01, duration=1.0).replace({"timing.sample": 0.01})
     run = simulate(scenario)

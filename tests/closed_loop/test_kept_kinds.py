@@ -98,7 +98,15 @@ def scenario(robot, keep, servo, start, duration=1.2, **more):
     return Scenario.from_toml(tomli_w.dumps(table))
 
 
-@pytest.mark.slow(only=["ur5, beside a singularity", "a1, over its feet"])
+@pytest.mark.slow(
+    only=[
+        "ur5, beside a singularity",
+        "a1, over its feet",
+        "a1, leaning",
+        "a1, knees",
+        "3RRR, a platform in its frame",
+    ]
+)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_kept_holds_between_the_ticks_and_is_crossed_without(name):
     robot, keep, servo, start = CASES[name]

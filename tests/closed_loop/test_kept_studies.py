@@ -70,6 +70,7 @@ def test_a_task_beside_the_limit_is_given_up_by_nobody(before_a_wall):
     assert "limits" not in free.verdicts[0].text
 
 
+@pytest.mark.slow
 def test_gains_are_tuned_within_a_margin_on_every_plant(before_a_wall, tmp_path):
     budget = {"simulations": 16, "over": {ALPHA: (1.0, 20.0)}, "only": True}
     plants = Plants(count=2, mismatch=0.3)

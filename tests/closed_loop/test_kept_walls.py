@@ -21,6 +21,7 @@ def seeds(fast, arms, loops):
     ]
 
 
+@pytest.mark.slow(only=["two_pandas-0", "a1-0"])
 @pytest.mark.parametrize(("robot", "seed"), seeds(dict.fromkeys(ROBOTS, 1), 12, 40))
 def test_what_is_led_through_a_wall_stays_before_it(robot, seed):
     kept, way = through_a_wall(robot, seed)
@@ -31,6 +32,7 @@ def test_what_is_led_through_a_wall_stays_before_it(robot, seed):
     assert lowest(kept, simulate(dc.replace(kept, keep=()))) < -0.05 * way  # without it, through
 
 
+@pytest.mark.slow(only=["scara-0-0.9"])
 @pytest.mark.parametrize("scale", [0.9, 1.1])
 @pytest.mark.parametrize(("robot", "seed"), seeds({"scara": 1, "ur5": 1}, 12, 6))
 def test_wrong_masses_and_noise_cost_no_more_than_their_bound_and_a_margin_of_it_nothing(

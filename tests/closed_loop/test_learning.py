@@ -58,6 +58,7 @@ def lifted(row):
     return free.ravel(), np.column_stack(columns)
 
 
+@pytest.mark.slow
 def test_trials_of_a_mass_are_the_lifted_recursion(tmp_path):
     how = Learning(trials=3, gain=0.4, cutoff=12.0, lead=2)
     practice = learn(particle(), how, folder=tmp_path)
@@ -132,6 +133,7 @@ def test_an_integral_of_the_feedback_and_a_right_model_leave_nothing_to_learn(tm
     assert np.abs(c).max() < ends_of_holds
 
 
+@pytest.mark.slow
 def test_noise_does_not_pile_up(tmp_path):
     noisy = particle(believed=None, effect=({"kind": "noise", "v_std": 1e-3},)).replace(
         {
@@ -186,6 +188,7 @@ def test_what_comes_late_makes_trials_diverge_where_too_much_is_learnt(tmp_path)
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [{"gain": 1.4, "cutoff": 45.0, "lead": 2}, {"gain": 0.5, "cutoff": 10.0}]
 )

@@ -68,6 +68,7 @@ def test_without_stabilisation_the_closures_open_exponentially():
     assert opened[-1] > 1e6 * simulate(Scenario.load("five-bar")).metric("peak_passive_phi")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loops", slow_but([1], [1, 2, 5]))
 def test_n_four_bar_loops_pass_their_singular_positions_as_one_pendulum(loops):
     changes = {"robot.linkage.repeat.loop.count": loops}
@@ -98,6 +99,7 @@ def test_inverse_dynamics_of_the_3rrr_robot_are_those_of_its_platform(platform):
     assert platform.metric("peak_passive_phi") < 1e-10
 
 
+@pytest.mark.slow
 def test_forward_dynamics_of_the_3rrr_robot_are_those_of_its_platform():
     names = ("platform_x", "platform_y", "platform_angle")
     start = [0.02, -0.01, 0.1, 0.06, 0.04, -0.5]
@@ -123,6 +125,7 @@ def test_forward_dynamics_of_the_3rrr_robot_are_those_of_its_platform():
     np.testing.assert_allclose(found, alone.y[:3], **ROUTES_AGREE)
 
 
+@pytest.mark.slow
 def test_six_motors_do_what_three_do_with_less(platform):
     """Virtual work: elbow motors push the lower link on and the upper one back."""
     run = simulate(Scenario.load("three-rrr-redundant"))

@@ -122,7 +122,7 @@ def test_a_comparison_is_of_what_the_machine_could_do(task, kills, fault, jobs, 
         compare(scenario, CARDS, **options)
 
 
-@pytest.mark.slow(only=["sweep"])
+@pytest.mark.slow(only=["sweep", "compare"])
 @pytest.mark.parametrize(
     "command",
     [

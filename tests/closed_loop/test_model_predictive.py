@@ -120,7 +120,7 @@ def riccati():
 BOXES = [(None, None), (None, 0.7), ((-0.02, 1.0), 0.7)]
 
 
-@pytest.mark.slow(only=["None-None-state0-True"])
+@pytest.mark.slow(only=["None-None-state0-True", "None-None-state1-False"])
 @pytest.mark.parametrize(("state", "binds"), [((0.9, 0.0), True), ((0.02, 0.01), False)])
 @pytest.mark.parametrize(("place", "speed"), BOXES)
 def test_the_inputs_of_a_horizon_are_those_of_a_dense_program(state, binds, place, speed):
@@ -296,6 +296,7 @@ def test_a_closed_chain_is_lqr_until_a_joint_that_its_loops_move_is_as_fast_as_i
     assert np.abs(kept["v"][:, rod]).max() < 0.201
 
 
+@pytest.mark.slow
 def test_where_no_limit_is_in_the_way_it_is_the_regulator_along_the_motion():
     helix = Scenario.load("scara-helix", {"timing": {"duration": 1.0, "sample": 0.05}})
     weights = {"Q": {"q": 1e4, "v": 100.0}}

@@ -35,6 +35,7 @@ def run(*given, **changes):
     return result
 
 
+@pytest.mark.slow(only=["three-rrr-bare"])
 @pytest.mark.parametrize("cutoff", [{}, {"cutoff": 80.0}], ids=["bare", "low-pass"])
 @pytest.mark.parametrize("name", ["scara-helix", "three-rrr", "quadrotor-hover"])
 def test_differences_are_those_of_the_effect(name, cutoff):
@@ -109,6 +110,7 @@ def test_it_is_the_momentum_observer_of_the_book():
     assert np.abs(found).max() > 1.0
 
 
+@pytest.mark.slow
 def test_a_wrong_mass_is_a_disturbance_on_a_closed_chain_too():
     """The reactions are left out of it: what remains moves the robot along its freedoms."""
     given = {"kind": "ekf", "acceleration_std": 20.0, "disturbance": MOMENTUM}

@@ -97,6 +97,7 @@ def textbook(result, P, x):
     return np.array(estimates) + np.concatenate([rest, np.zeros(2)])
 
 
+@pytest.mark.slow(but=["ekf"])
 @pytest.mark.parametrize("observer", [
     {"kind": "ekf"}, {"kind": "ukf"}, {"kind": "ukf", "spread": 0.5}], ids=["ekf", "ukf", "near"],
 )  # fmt: skip

@@ -167,6 +167,7 @@ def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
     assert one == other
 
 
+@pytest.mark.slow
 @needs("casadi")
 def test_a_scenario_with_an_optimised_path_is_written_read_and_sent_to_other_processes():
     scenario = platform(steps=3, share=0.9)
@@ -238,6 +239,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(only=["far"])
 @pytest.mark.parametrize(("path", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_an_optimised_path_that_means_nothing_is_refused_with_the_reason(path, said):
     with pytest.raises(UkctrlError, match=said):

@@ -32,6 +32,7 @@ def cart(path, duration, limit=3.0, weight=0.0):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duration", [1.0, 3.0, 10.0])
 def test_a_least_jerk_motion_is_compared_with_its_closed_forms(duration):
     path = Line(start=0.0, end=1.0, duration=duration)
@@ -45,12 +46,14 @@ def test_a_least_jerk_motion_is_compared_with_its_closed_forms(duration):
     assert len(too_fast) == (timing.rate < 0.99)
 
 
+@pytest.mark.slow
 def test_a_motion_with_a_stop_on_the_way_keeps_the_stop():
     path = MinJerk(points=(0.0, 1.0, 0.0), duration=8.0)
     timing = check(cart(path, 8.0)).motion.timing
     assert timing.least == pytest.approx(4.0 * np.sqrt(1.0 / 1.5), **CLOSE)
 
 
+@pytest.mark.slow
 def test_a_robot_that_its_motors_cannot_hold_has_no_timing():
     timing = check(cart(Line(start=0.0, end=1.0, duration=2.0), 2.0, weight=4.0)).motion.timing
     assert timing.rate == 0.0
@@ -60,11 +63,13 @@ def test_a_robot_that_its_motors_cannot_hold_has_no_timing():
     assert text.startswith("no speed keeps the limits (motor 'F', t =")
 
 
+@pytest.mark.slow
 def test_without_limits_nothing_is_said_of_the_timing():
     found = check(cart(Line(start=0.0, end=1.0, duration=2.0), 2.0, limit=None))
     assert found.motion.timing is None
 
 
+@pytest.mark.slow
 def test_a_retimed_path_is_at_its_best_and_must_end_before_the_run():
     line = Line(start=0.0, end=1.0, duration=1.0, profile="uniform")
     path = Retimed(of=line, smoothing=0.0)

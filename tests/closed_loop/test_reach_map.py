@@ -95,6 +95,7 @@ def test_a_wall_ends_the_map_where_it_stands():
     assert (x[words == "reached"] < 0.6 + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_motors_hold_the_arm_where_statics_say():
     """With the elbow at $x_e$, $\\tau_1 = g (m_1 x_e + m_2 (x_e + x))/2$."""
     found = reach_map(scenario(robot=WEAK), "tool", OVER, points=19)
@@ -133,6 +134,7 @@ def test_feet_that_stand_are_left_where_they_are():
     assert (words == "reached").any()
 
 
+@pytest.mark.slow
 def test_the_plane_is_the_one_asked_for():
     short = scenario()
     found = reach_map(short, "tool", {"y": (0.0, 0.0), "x": (0.2, 0.8)}, points=5)

@@ -188,6 +188,7 @@ def platform(motors=""):
     return Scenario.from_toml(platform_text(REST, motors))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("motors", "at_limit"), [("", 1), (ELBOWS, 4)], ids=["three", "six"])
 def test_a_closed_chain_always_has_as_many_motors_at_their_limits_as_it_can_do_without(
     motors, at_limit

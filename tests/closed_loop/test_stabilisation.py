@@ -177,6 +177,7 @@ def test_passing_an_aligned_position_lowers_the_rank_for_a_moment():
     )
 
 
+@pytest.mark.slow
 def test_without_stabilisation_the_closures_drift_apart():
     drifting = simulate(fall(-45, duration=8.0, stabilisation=Stabilisation(kind="none")))
     held = simulate(fall(-45, duration=8.0))
@@ -185,6 +186,7 @@ def test_without_stabilisation_the_closures_drift_apart():
     assert drifting.provenance["stabilisation"] == {"kind": "none", "alpha": 0.0, "beta": 0.0}
 
 
+@pytest.mark.slow(only=["semi_implicit_euler"])
 @pytest.mark.parametrize(
     "integrator",
     [

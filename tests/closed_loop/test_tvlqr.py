@@ -154,6 +154,7 @@ def hull(names):
     return Robot.build(urdf, Options(floating_base=True, actuator=pushes))
 
 
+@pytest.mark.slow
 def test_a_floating_body_is_brought_to_its_motion_on_the_manifold():
     """Planned with six pushes by a servo law, and started 0.7 rad and 0.2 m beside it."""
     robot = hull("xyz")

@@ -308,6 +308,13 @@ def test_the_workspace_itself_is_good(workspace, capfd):
         "a factor in a unit that the robot does not have there",
         "1 MB of unknown keys",
         "a model of 30 MB",
+        "passive that is a number",
+        "a metric of the feedback that does not exist",
+        "a contact of no type",
+        "a path of 1 MB",
+        "a formula of 1 MB",
+        "a model that is an endless chain",
+        "searches of nothing",
     ]
 )
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -385,6 +392,7 @@ def test_a_folder_that_may_not_be_written_is_refused(workspace, capfd):
     check_refusal(Case("", put("", ""), ("--out 'out'",)), workspace, ended.value.code, out, err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"),
     [

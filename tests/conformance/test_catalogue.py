@@ -109,6 +109,7 @@ def test_every_feedback_conforms(feedback):
     conformance.FEEDBACK.examine(feedback, feedback.kind).confirm()
 
 
+@pytest.mark.slow(only=["servo-momentum-observer"])
 @pytest.mark.parametrize("observer", OBSERVERS.values(), ids=OBSERVERS)
 def test_every_disturbance_observer_conforms(observer):
     conformance.DISTURBANCE.examine(observer, observer.kind).confirm()
@@ -158,7 +159,18 @@ def members(union: object) -> tuple[type, ...]:
     return typing.get_args(typing.get_args(union)[0])
 
 
-@pytest.mark.slow(only=["mpc-along", "pole-placement"])
+@pytest.mark.slow(
+    only=[
+        "mpc-along",
+        "pole-placement",
+        "lqi",
+        "mpc",
+        "servo-acceleration-observer",
+        "swing-up",
+        "tvlqr",
+        "tvlqr-flat",
+    ]
+)
 @pytest.mark.parametrize("name", catalog.names("controllers"))
 def test_every_controller_conforms(name):
     on = SERVED.get(name, USUAL)
@@ -171,7 +183,20 @@ def test_every_robot_conforms(name):
     conformance.ROBOT.examine(Robot.load(name), name).confirm()
 
 
-@pytest.mark.slow(only=["three-rrr-fastest"])
+@pytest.mark.slow(
+    only=[
+        "three-rrr-fastest",
+        "a1-push",
+        "a1-three-feet",
+        "acrobot-swing-up",
+        "cart-pole-swing-up",
+        "crane-spatial",
+        "elastic-arm-tip",
+        "elastic-two-link",
+        "pendubot-swing-up",
+        "quadrotor-upside-down",
+    ]
+)
 @pytest.mark.parametrize("name", [n for n in catalog.names("scenarios") if n not in REFUSED])
 def test_every_scenario_conforms(name):
     conformance.SCENARIO.examine(Scenario.load(name, SMALLER.get(name, {})), name).confirm()

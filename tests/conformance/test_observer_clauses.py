@@ -27,6 +27,15 @@ def test_no_observer_of_the_catalogue_is_left_out():
     assert MADE.keys() == KINDS.keys()
 
 
+@pytest.mark.slow(
+    only=[
+        "differences-three-rrr",
+        "luenberger-three-rrr",
+        "kalman-three-rrr",
+        "ekf-three-rrr",
+        "ukf-three-rrr",
+    ]
+)
 @pytest.mark.parametrize("on", ON)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_observer_conforms(kind, on):

@@ -247,6 +247,7 @@ def group(file, name, folder):
     file.create_group(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [

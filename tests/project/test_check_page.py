@@ -23,6 +23,7 @@ def test_every_scenario_of_the_catalogue_is_in_the_table(table):
     assert list(table.rows_on_page()) == list(catalog.names("scenarios"))
 
 
+@pytest.mark.slow(but=["five-bar-relative"])
 @pytest.mark.parametrize("name", QUICK)
 def test_rows_of_the_table_are_fresh(table, name):
     assert table.rows_on_page()[name] == table.rows_of([name])[name]

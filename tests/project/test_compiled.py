@@ -264,6 +264,7 @@ def test_what_raises_in_python_is_left_to_machine_code_with_arrays_as_before(mon
     assert x[0] == 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_deferred_kernel_that_is_stored_is_loaded_at_once(monkeypatch, tmp_path):
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
@@ -407,6 +408,7 @@ def test_a_numba_that_was_not_tried_computes_the_same_bits(tmp_path):
     assert answers[0][1:] == answers[1][1:]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 def test_arrays_of_short_numbers_are_written_as_what_they_are(monkeypatch, tmp_path):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))

@@ -144,6 +144,7 @@ def test_what_a_document_names_is_there(page):
     assert not unknown_definitions(page)
 
 
+@pytest.mark.slow
 def test_a_name_that_does_not_exist_is_found(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     monkeypatch.setattr(f"{unknown_names.__module__}.ROOT", ROOT)

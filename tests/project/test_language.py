@@ -48,7 +48,7 @@ def text_of(path: Path) -> str:
         return ""
 
 
-@pytest.mark.slow(only=["a package registry's address"])
+@pytest.mark.slow(only=["a package registry's address", "a path of one machine"])
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_no_file_mentions(what):
     pattern = re.compile(FORBIDDEN[what])

@@ -92,6 +92,7 @@ def test_the_wheel_holds_every_file_of_the_library_and_the_catalogue(wheel):
     assert "ukctrl/py.typed" in names
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}

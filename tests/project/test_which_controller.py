@@ -91,6 +91,7 @@ def test_advice_that_the_study_does_not_support_is_refused(scripts):
         scripts["verdicts"].decide(stored)
 
 
+@pytest.mark.slow
 def test_each_command_on_the_page_asks_for_the_same_comparison(scripts):
     for name, case in scripts["cases"].CASES.items():
         try:
@@ -183,6 +184,7 @@ def test_nobody_is_best_where_the_best_choice_is_an_end_of_the_range(scripts):
     assert "**" not in scripts["survey_tables"].cell(found, "one")
 
 
+@pytest.mark.slow
 def test_a_sentence_that_the_counts_do_not_carry_is_not_made(scripts, monkeypatch):
     findings, outcomes = scripts["findings"], scripts["outcomes"]
     said = findings.findings()

@@ -195,6 +195,7 @@ def by_hand(levels, limit, nu):
     return misses
 
 
+@pytest.mark.slow(only=["0-0.5", "6-0.5"])
 @pytest.mark.parametrize("limit", [0.1, 0.5, 2.0])
 @pytest.mark.parametrize("seed", range(8))
 def test_relaxing_gives_every_level_the_least_miss_that_higher_ones_leave(seed, limit):

@@ -109,6 +109,7 @@ def errors(robot, s, q):
     }
 
 
+@pytest.mark.slow(only=["relative pose-scara", "surface-scara"])
 @pytest.mark.parametrize("name", ["scara", "two_link", "floating_arm"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_error_of_a_constraint_is_its_formula(name, kind):

@@ -69,6 +69,7 @@ def test_what_collides_of_an_mjcf_is_what_may_touch_anything():
         np.testing.assert_allclose(made.radius, radius, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_no_body_reaches_beyond_its_capsule():
     """At random postures, what is kept is never more than the distance of the bodies."""
     text = arm("collision")
@@ -105,6 +106,7 @@ def test_no_body_reaches_beyond_its_capsule():
     assert closest < 2e-3  # and it touches the body
 
 
+@pytest.mark.slow(only=["0", "4"])
 @pytest.mark.parametrize("seed", range(5))
 def test_points_lie_within_their_smallest_capsule(seed):
     rng = np.random.default_rng(seed)

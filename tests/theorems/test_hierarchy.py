@@ -153,7 +153,7 @@ def test_a_level_that_contradicts_the_lower_ones_is_refused_by_row():
         below.enforce(Level("more", [[2.0, 0.0], [0.0, 1.0]], [3.0, 0.0], rows=("x again", "y")))
 
 
-@pytest.mark.slow(only=["0.0"])
+@pytest.mark.slow(only=["0.0", "1.0"])
 @pytest.mark.parametrize("t", np.linspace(0.0, 6.0, 7))
 def test_the_3rrr_robot_is_the_same_by_levels_at_one_stroke_and_in_three_coordinates(t):
     s, s_dot, s_ddot = three_rrr.path(t)

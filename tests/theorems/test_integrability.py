@@ -91,6 +91,7 @@ def test_rows_are_told_apart_alone_and_together():
     assert [row.kind for row in found.rows] == ["holonomic", "holonomic"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", slow_but(range(3), range(6)))
 def test_multiplying_and_mixing_exact_forms_hides_nothing(seed):
     rng = np.random.default_rng(seed)

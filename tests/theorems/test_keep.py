@@ -81,6 +81,7 @@ def left(keeper, stack, snapshot, t, q, v):
     return h
 
 
+@pytest.mark.slow(only=["0-sphere0", "0-box1", "0-manipulability0"])
 @pytest.mark.parametrize("keep", REGIONS, ids=lambda keep: f"{keep.kind}")
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):

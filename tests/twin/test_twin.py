@@ -72,6 +72,7 @@ def test_all_others_are_too(twin, part):
     agree(twin, [twin.of_the_catalogue(name) for name in names[part::PARTS]])
 
 
+@pytest.mark.slow
 def test_random_scenarios_are_the_same(twin, quick):
     verdicts = faultless(twin, quick[len(QUICK) :])
     assert {"completed", "refused"} <= {one.status for one in verdicts}

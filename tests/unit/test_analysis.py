@@ -48,6 +48,7 @@ def test_the_scara_helix_is_ready():
     assert json.loads(json.dumps(found.to_dict()))["ok"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("motors", "actuation"),
     [(("x1",), "under"), (("x1", "x2"), "fully"), (("x1", "x2", "x2"), "redundantly")],
@@ -128,5 +129,6 @@ def test_a_velocity_row_in_disguise_is_integrable():
     assert any("stays constant; written as phi" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_positions_alone_have_no_velocity_rows():
     assert check(Scenario.load("scara-helix")).start.velocity_rows is None

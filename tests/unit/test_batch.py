@@ -178,6 +178,7 @@ def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tm
     assert found[1] == 25
 
 
+@pytest.mark.slow(only=["lacks memory-2"])
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("fault", ["lacks memory", "lacks disk"])
 def test_a_machine_that_lacks_something_is_no_value_of_a_task(crews, jobs, fault):

@@ -32,7 +32,7 @@ def cases(load, tmp_path_factory):
     return {name: load("export").export(name, folder) for name in CASES}
 
 
-@pytest.mark.slow(only=["with_ukctrl-scara", "with_ukctrl-humanoid"])
+@pytest.mark.slow(only=["with_ukctrl-scara", "with_ukctrl-humanoid", "with_ukctrl-panda"])
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(
     "contestant",

@@ -104,6 +104,7 @@ def test_a_place_that_the_path_asks_for_is_no_effect_of_weak_motors():
     assert "missed" not in CAUSED_BY["place"]
 
 
+@pytest.mark.slow
 def test_what_happens_before_the_motion_ends_is_no_effect_of_its_end():
     """The arm is out of reach at 1.38 s; at 0.3 s it was not."""
     along = check(Scenario.load("stretched-arm")).motion
@@ -114,6 +115,7 @@ def test_what_happens_before_the_motion_ends_is_no_effect_of_its_end():
     assert found[0].follows == (late,)
 
 
+@pytest.mark.slow
 def test_a_cause_is_as_grave_as_what_follows_from_it():
     along = check(Scenario.load("stretched-arm")).motion
     note = Judgement("note", "off", "the start is off", None)

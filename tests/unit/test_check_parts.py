@@ -77,6 +77,7 @@ def test_the_realisation_goes_by_the_ranks_of_grip_and_rows(grip, servo, called)
     assert realisation(grip, servo) == called
 
 
+@pytest.mark.slow
 def test_ranks_do_not_depend_on_the_units_of_rows():
     """A row in millimetres and one in degrees have the singular values of the same in SI units."""
     loop = Loop(Scenario.load("scara-helix", {"timing.duration": 1.0}))
@@ -153,6 +154,7 @@ def test_joint_limits_that_make_no_sense_are_refused(robot, limits, complaint):
         Robot.load(robot, override={"limit": limits})
 
 
+@pytest.mark.slow
 def test_what_check_prints_fits_into_eighty_columns(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as left:

@@ -127,6 +127,7 @@ def test_a_plant_accelerates_as_its_equation_says(rng, n):
     assert kernels.plain_acceleration(M, nle, f, room, a) == -1 - n // 2
 
 
+@pytest.mark.slow(only=["0-1"])
 @pytest.mark.parametrize("power", [1, 2])
 def test_the_metric_of_a_robot_without_passive_rows_is_the_one_of_all(rng, power):
     M, B = positive(rng, N), rng.standard_normal((N, 4))

@@ -134,6 +134,7 @@ def test_a_double_integrator_moves_by_a_cubic_with_least_effort(way, duration):
     assert found.miss < SOLVED
 
 
+@pytest.mark.slow(but=["1.0-None"])
 @needs("casadi")
 @pytest.mark.parametrize(("way", "guess"), [(1.0, None), (1.0, 7.0), (40.0, None), (1e-3, 1e-2)])
 def test_a_double_integrator_moves_by_full_force_both_ways_in_least_time(way, guess):

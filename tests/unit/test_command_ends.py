@@ -225,6 +225,7 @@ def test_a_time_step_is_positive(option, text, ends):
     assert " ".join(said.err.split()) == f"ukctrl: {wanted}"
 
 
+@pytest.mark.slow(only=["oks0-0"])
 @pytest.mark.parametrize(("oks", "code"), [((True, True), 0), ((True, False), 1)])
 def test_how_the_check_of_a_part_ends(oks, code, ends, monkeypatch, tmp_path):
     (tmp_path / "law.py").write_text("x = 1\n", encoding="utf-8")

@@ -456,6 +456,7 @@ def test_what_an_option_does_is_said(command, name, said):
     assert next(given.help for given in COMMANDS[command].params if given.name == name) == said
 
 
+@pytest.mark.slow(only=["analyze"])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_shows_every_word_units_in_brackets_too(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")

@@ -52,6 +52,7 @@ def test_what_no_entry_drops_is_not_told():
     assert not [verdict for verdict in found.verdicts if verdict.subject == "own settings"]
 
 
+@pytest.mark.slow
 def test_what_an_entry_has_beyond_the_scenario_is_not_dropped():
     own = Scenario.load("scara-helix", {**SHORT, "controller": {"use": "servo-baumgarte"}})
     found = compare(own, ["own", "servo-momentum-observer"])

@@ -86,6 +86,7 @@ def test_a_ball_has_its_silhouette_where_projection_says():
     np.testing.assert_allclose(mask.sum(), np.pi * radius**2, rtol=0.1)
 
 
+@pytest.mark.slow
 def test_what_is_nearer_hides_what_is_behind_whichever_comes_first():
     near = actor([0.0, -0.5, 0.0], color="#ff0000")
     far = actor([0.0, 0.5, 0.0], color="#0000ff")
@@ -198,6 +199,7 @@ def test_a_trail_grows_and_a_reference_is_there_from_the_start():
     assert drawn(start)[ROW].sum() > 60
 
 
+@pytest.mark.slow
 def test_a_curve_behind_a_body_is_hidden_and_one_before_it_is_not():
     ball = actor(np.zeros((21, 3)), radius=0.5, color="#ffffff")
     line, behind = curve("reference"), np.array([0.0, 0.7, 0.0])
@@ -284,6 +286,7 @@ def test_a_moment_beside_a_gap_is_still_there():
     np.testing.assert_array_equal(mixed(values, before, share), [2.0, np.nan, 4.0])
 
 
+@pytest.mark.slow(but=["log-spiral-particle-1"])
 @pytest.mark.parametrize(
     ("name", "trails"), [("log-spiral-particle", 1), ("swarm-decay", 5), ("scara-weak-motors", 1)]
 )

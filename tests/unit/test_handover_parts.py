@@ -84,7 +84,7 @@ def with_input(value):
     return change
 
 
-@pytest.mark.slow(only=["nan-inf"])
+@pytest.mark.slow(only=["nan-inf", "inf-inf"])
 @pytest.mark.parametrize(("value", "worst"), [("nan", math.inf), ("inf", math.inf), ("1e9", 1e9)])
 def test_inputs_that_are_no_numbers_are_never_called_the_same(
     sampled, table, tmp_path, value, worst

@@ -320,6 +320,7 @@ TIP = (
 BENT = {"q1": 1.2, "q2": 0.2, "q3": -0.8}
 
 
+@pytest.mark.slow
 def test_what_a_redundant_arm_has_left_is_free_for_the_null_space():
     found = of(planar_arm(), *TIP, start=BENT)
     assert (found.dimension, found.free) == (2, 2)

@@ -71,6 +71,7 @@ def test_what_an_input_reaches_at_once_is_measured_without_a_motion(monkeypatch)
 PATH = RestToRest(points=((0.0,), (1.0,)), duration=2.0, still=6)
 
 
+@pytest.mark.slow
 def test_the_measured_derivatives_are_those_of_the_formulas():
     robot = furuta()
     stack = rows(robot, PATH)

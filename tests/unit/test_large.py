@@ -35,6 +35,7 @@ def mass(rng, bodies, size=SIZE):
 BODIES = ("one", "three freedoms each", "particles")
 
 
+@pytest.mark.slow(only=["51-particles"])
 @pytest.mark.parametrize("bodies", BODIES)
 @pytest.mark.parametrize("size", [LONG - 1, LONG, LONG + 1, LONG + 2, LONG + 3])
 def test_the_factor_is_lapacks_on_both_sides_of_the_size_where_loops_change(bodies, size):

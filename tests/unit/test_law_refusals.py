@@ -191,6 +191,7 @@ def test_a_rate_limit_without_the_last_input_is_refused():
     )
 
 
+@pytest.mark.slow
 def test_an_allocation_that_looks_too_narrowly_names_the_one_that_does_not():
     """The motor pushes the other mass: it moves this one by the tie alone."""
     said = refused(lambda: asked(Chen(), TIED))

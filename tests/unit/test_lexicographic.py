@@ -103,6 +103,7 @@ def test_a_row_that_a_level_spans_leaves_what_the_level_does_not_feel_where_it_i
     np.testing.assert_allclose(free.T @ (u - u0), 0.0, atol=1e-12)
 
 
+@pytest.mark.slow(only=["0", "12"])
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_that_are_active_stay_factored_whichever_leave(seed):
     rng, n, r = np.random.default_rng(seed), 9, 8

@@ -258,6 +258,7 @@ def test_a_linear_system_measures_deviations_on_the_manifold():
     np.testing.assert_allclose(x, np.concatenate([step, step]), **CLOSED)
 
 
+@pytest.mark.slow
 def test_feet_that_stick_hold_positions_as_the_trunks_coordinates_tell():
     """Legs from the trunk's pose by inverse kinematics of the feet, nowhere by the rows."""
     robot = Robot.load("a1")

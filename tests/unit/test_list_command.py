@@ -39,6 +39,7 @@ def test_everything_of_the_catalogue_says_in_a_line_what_it_is_and_is_of_a_kind(
     assert len({entry.title for entry in found.values()}) == len(found)
 
 
+@pytest.mark.slow(only=["arguments4-names4"])
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [

@@ -100,6 +100,7 @@ def test_a_robot_at_rest_has_no_time_to_play(result):
     assert '<div><div class="controls"' in inside(result._repr_html_())
 
 
+@pytest.mark.slow
 def test_a_card_is_as_high_as_its_figure(result):
     heights = [
         int(re.search(r"height:(\d+)px", notebook.card("A", "", figure=figure))[1])

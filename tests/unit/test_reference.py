@@ -136,6 +136,7 @@ def derivative(function, t):
     return (a - 8.0 * b + 8.0 * d - e) / (12.0 * STEP)
 
 
+@pytest.mark.slow(only=["repeated"])
 def test_the_derivatives_equal_finite_differences(spec):
     path = load(spec)
     for t in TIMES:

@@ -241,6 +241,7 @@ def test_a_run_that_asks_for_the_far_mass_is_refused_with_the_reason():
     assert 'along.kind = "flat"' in run.message
 
 
+@pytest.mark.slow
 def test_check_tells_the_degree_before_the_run():
     found = check(Scenario.load("two-mass-spring-far"))
     assert [row.relative_degree for row in found.start.rows] == [4]

@@ -508,6 +508,7 @@ def test_grip_below_what_is_asked_for_counts_as_none():
     assert degrees(robot, "x2 + 0.01*x1", q=[0, 0], least=0.1)[0].value == 4
 
 
+@pytest.mark.slow
 def test_a_row_above_two_is_explained_with_what_serves_it():
     robot = masses(1.0, 2.0, springs=[50.0])
     servo = stack(robot, "x2")
@@ -566,6 +567,7 @@ def test_how_rows_reach_the_inputs_together_is_no_question():
     )
 
 
+@pytest.mark.slow(only=["24"])
 @pytest.mark.parametrize("count", [24, 25])
 def test_robots_of_more_velocities_are_not_looked_at(count):
     robot = masses(*[1.0] * count, springs=[1.0] * (count - 1))

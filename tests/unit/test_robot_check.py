@@ -131,6 +131,7 @@ def test_one_inertia_for_bodies_of_different_mass_is_told(model):
     assert "same_inertia" in [finding.code for finding in found.findings]
 
 
+@pytest.mark.slow(but=["robots/two/robot.toml"])
 @pytest.mark.parametrize("name", ["two.urdf", "robots/two", "robots/two/robot.toml", "ur5"])
 def test_the_command_takes_model_files_folders_and_names(name, model, tmp_path, capsys):
     model(urdf())

@@ -68,6 +68,7 @@ def test_an_input_is_answered_without_the_answer_to_each(robot):
     assert not answer_to(L, B, places, held, a_free, u, a)
 
 
+@pytest.mark.slow(only=["free-1"])
 @pytest.mark.parametrize("count", [1, SOME - 1, SOME, 12])
 def test_the_input_of_rows_first_is_the_least_that_meets_them(robot, count):
     rng, L, B, held, a_free, G, motors = robot

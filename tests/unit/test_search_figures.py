@@ -347,6 +347,7 @@ def test_errors_and_efforts_over_decades_are_all_where_they_are():
     assert points == {"o": [1e-3, 1.0], "s": [1.0, 1e-9], "^": [2.0, 2.0], "D": [2.0, 1e-12]}
 
 
+@pytest.mark.slow(only=["effort2-x2"])
 @pytest.mark.parametrize(
     ("effort", "x"),
     [

@@ -57,6 +57,7 @@ def test_bodies_whose_blocks_do_not_follow_each_other_hang_together(robots, chan
     np.testing.assert_array_equal(separate.ties_of(trees, B != 0.0), separate.all_tied(*B.shape))
 
 
+@pytest.mark.slow
 def test_the_answer_body_by_body_is_that_of_all_together(robots):
     rng, ties, M, B = robots
     nle = rng.standard_normal(SIZE)
@@ -68,6 +69,7 @@ def test_the_answer_body_by_body_is_that_of_all_together(robots):
     assert answers(lambda *given: separate.separate_answer(ties, *given), M, nle, B)[0] == -41
 
 
+@pytest.mark.slow(only=["0.0-False-each of one body"])
 @pytest.mark.parametrize("rows", ["each of one body", "one ties two", "one is zero"])
 @pytest.mark.parametrize("weak", [False, True])
 @pytest.mark.parametrize("reach", [0.0, 1e-6])

@@ -72,6 +72,7 @@ def reach(length):
     return Distance(frames=("world", "tool"), path=Constant(value=length), name="rod")
 
 
+@pytest.mark.slow
 def test_an_impossible_position_is_refused_with_its_worst_row():
     arm = Robot.load("two_link")
     with pytest.raises(StartError, match=r"no position .* worst row 'rod' is off by .* m\. Start"):

@@ -255,6 +255,7 @@ def test_a_study_that_grows_runs_the_new_samples_alone(helix, tmp_path):
     assert_same(many.columns, sweep(helix, ["start.t=0:1"], n=4).columns)
 
 
+@pytest.mark.slow
 def test_results_are_kept_whole_on_request(helix, tmp_path):
     study = sweep(helix, ["start.spread=0.001:0.01"], n=5, folder=tmp_path, keep="worst:2")
     kept = {int(path.name) for path in (tmp_path / "results").iterdir()}

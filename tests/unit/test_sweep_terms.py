@@ -49,6 +49,7 @@ def test_repeats_of_a_point_differ_in_their_seed_alone(study):
     assert one == other
 
 
+@pytest.mark.slow
 def test_a_law_without_such_gains_is_a_failed_sample_that_says_so(study):
     failed = rows(study.columns, study.columns["controller.use"] == "servo-exact")
     assert set(failed["status"]) == {"failed"}

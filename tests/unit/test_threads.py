@@ -193,6 +193,7 @@ def test_filters_of_warnings_are_as_before_where_threads_were_quiet_at_a_time():
     assert warnings.filters == before
 
 
+@pytest.mark.slow
 def test_how_long_a_law_takes_does_not_count_what_others_do():
     def tick_us():
         return min(simulate(helix()).metric("mean_tick_us") for _ in range(3))

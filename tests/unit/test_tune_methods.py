@@ -362,6 +362,7 @@ def test_a_range_goes_on_by_a_decade_on_the_side_of_the_best_and_no_farther_than
     assert (gain.low, gain.high) == ends
 
 
+@pytest.mark.slow
 def test_ranges_that_nobody_gave_are_of_bandwidth_and_damping_about_the_card(regulator):
     """Two poles at -w have a bandwidth of 1.55 w."""
     law = regulator.replace({"controller.feedback": {"kind": "baumgarte", "alpha": 8, "beta": 16}})

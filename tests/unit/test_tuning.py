@@ -126,6 +126,7 @@ def test_every_law_gets_the_same_number_of_simulations(tuned):
     assert [found.finished for found in tuned.values()] == [True] * 3
 
 
+@pytest.mark.slow
 def test_the_card_comes_first_then_the_sequence_then_the_simplex(tuned):
     stages = [trial.stage for trial in tuned["servo-baumgarte"].trials]
     assert stages == ["card", *["sobol"] * 11, *["simplex"] * 12]

@@ -126,6 +126,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow(only=["posture-damped-gauss-open"])
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)

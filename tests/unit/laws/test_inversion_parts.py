@@ -342,6 +342,7 @@ CHAIN = Robot.build(
 )
 
 
+@pytest.mark.slow(but=["Flat(kind='flat', step=0.02)"])
 @pytest.mark.parametrize("along", [Flat(), Flat(step=0.05), ServoDae(step=0.05)], ids=str)
 def test_a_flat_motion_is_its_closed_form(along):
     row = (Expression(phi="far - 0.2*sin(3*t)", unit="m"),)

@@ -53,6 +53,7 @@ BENT = "x0 + x1**2"
 IO = IoLinearisation(alpha=4.0, beta=4.0)
 
 
+@pytest.mark.slow(only=["dae", "stable"])
 @pytest.mark.parametrize(
     ("law", "given", "says"),
     [

@@ -125,6 +125,7 @@ class Place:
         return law.signals(dynamics, memory)
 
 
+@pytest.mark.slow(only=["0-one a joint"])
 @every
 @seeds
 def test_computed_torque_is_its_formula(robot, seed):
@@ -134,6 +135,7 @@ def test_computed_torque_is_its_formula(robot, seed):
     np.testing.assert_allclose(command.u, at.input(at.s.M @ a + at.s.nle - at.s.f), **CLOSED)
 
 
+@pytest.mark.slow(only=["0-one a joint"])
 @every
 @seeds
 def test_pd_with_gravity_is_its_formula(robot, seed):
@@ -157,7 +159,7 @@ def test_joint_pid_is_its_formula(robot, seed):
     np.testing.assert_allclose(push, -np.array(KI) * memory, **CLOSED)
 
 
-@pytest.mark.slow(only=["0-one a joint", "0-turning"])
+@pytest.mark.slow(only=["0-one a joint", "0-turning", "0-more motors", "1-turning"])
 @every
 @seeds
 def test_slotine_and_lis_law_is_its_formula(robot, seed):
@@ -173,7 +175,7 @@ def test_slotine_and_lis_law_is_its_formula(robot, seed):
     assert energy.units == "J"
 
 
-@pytest.mark.slow(only=["0"])
+@pytest.mark.slow(only=["0", "1"])
 @seeds
 def test_the_adaptive_law_is_its_formula(seed):
     at, s = Place(TURNING, seed), Place(TURNING, seed).s
@@ -306,7 +308,13 @@ METRICS = [(name, "effort") for name in NULL_ROBOTS]
 METRICS += [(name, "gauss") for name in NULL_ROBOTS if name != "more motors"]
 
 
-@pytest.mark.slow(only=["self_motion0-fewer motors-effort"])
+@pytest.mark.slow(
+    only=[
+        "self_motion0-fewer motors-effort",
+        "damping0-one a joint-gauss",
+        "self_motion0-fewer motors-gauss",
+    ]
+)
 @pytest.mark.parametrize(("name", "metric"), METRICS)
 @pytest.mark.parametrize("null_space", NULL, ids=lambda one: one.kind)
 def test_the_input_is_the_nearest_to_what_the_null_space_prefers(name, null_space, metric):

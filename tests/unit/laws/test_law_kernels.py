@@ -68,6 +68,7 @@ class Chain:
         return self.u + np.linalg.solve(both, right)[:nu]
 
 
+@pytest.mark.slow(only=["False-at0-0"])
 @seeds
 @pytest.mark.parametrize("at", [(0,), (1,), (1, 0)])
 @pytest.mark.parametrize("weighed", [False, True])
@@ -267,7 +268,9 @@ LAWS = {
 }
 
 
-@pytest.mark.slow(only=["chen robust", "lyapunov", "chen"])
+@pytest.mark.slow(
+    only=["chen robust", "lyapunov", "chen", "adaptive", "squeeze", "posture", "self motion"]
+)
 @pytest.mark.parametrize("name", LAWS)
 def test_no_servo_law_of_the_catalogue_asks_python_in_between(name, monkeypatch):
     scenario, changes = LAWS[name]

@@ -75,6 +75,7 @@ def push(demand):
     return np.array([1.7, 0.6]) * a
 
 
+@pytest.mark.slow(only=["relax"])
 @pytest.mark.parametrize("on_limit", ["scale", "relax"])
 def test_what_limits_cost_is_recorded_motor_by_motor_and_row_by_row(on_limit):
     """The second motor gives 5 of 12: by scaling the first gives as little of its own."""
@@ -210,7 +211,7 @@ def unit(x):
     return np.array(x) / np.linalg.norm(x)
 
 
-@pytest.mark.slow(only=["d0-0.7"])
+@pytest.mark.slow(only=["d0-0.7", "d1-0.7"])
 @pytest.mark.parametrize(
     ("d", "heading"),
     [
@@ -287,6 +288,7 @@ def test_the_angle_between_thrust_and_what_is_wanted_of_it_is_recorded():
     np.testing.assert_allclose(command.u[0] / 1.2, unit(lift) @ wanted, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_body_at_rest_is_turned_by_the_gains_of_its_attitude():
     robot = hull()
     law = flying(robot, law=dc.replace(THRUST, heading=Constant(value=(0.3,))))

@@ -194,7 +194,7 @@ ROWS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow(only=["degrees0", "degrees7"])
+@pytest.mark.slow(only=["degrees0", "degrees7", "degrees1"])
 @pytest.mark.parametrize("degrees", [(1,), (2,), (3,), (4,), (1, 3), (2, 4), (4, 1), (3, 2)])
 def test_rows_of_any_degree_obey_their_polynomials_with_the_least_input(degrees):
     rng = np.random.default_rng(len(degrees))

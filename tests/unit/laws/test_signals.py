@@ -75,6 +75,7 @@ def test_a_law_says_what_it_records(name):
     assert told(Scenario.load(name)) == TOLD[name]
 
 
+@pytest.mark.slow
 def test_a_law_that_promises_a_bound_records_it_beside_the_error():
     helix = Scenario.load("scara-helix")
     adaptive = AdaptiveRobust(kappa=6.0, rate=9.0, growth=50.0, leak=0.7, epsilon=0.3)

@@ -10,6 +10,7 @@ from ukctrl.control.special.switching import _Switching
 SHORT = {"timing.duration": 6.0, "timing.sample": 0.05}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{}, {"timing.control": 0.005}, {"integrator": {"method": "RK4", "step": 0.002}}],

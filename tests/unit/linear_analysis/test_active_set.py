@@ -46,6 +46,7 @@ def at_a_wall(**more):
     return Scenario.from_toml(text).replace(more)
 
 
+@pytest.mark.slow
 def test_a_loop_at_a_wall_has_the_poles_of_the_barrier_and_of_the_rows_that_are_left():
     found = analyze(at_a_wall(), 4.0)
     assert found.loop.active == ActiveSet(kept=("wall",))
@@ -62,6 +63,7 @@ def test_before_a_limit_binds_nothing_is_active():
     assert not any("active" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_a_motor_at_the_limit_of_its_law_has_no_gain():
     weak = {"timing.duration": 0.7, "controller": {"use": "servo-bounded"}}
     loop = linear_loop(Scenario.load("scara-weak-motors", weak), 0.65)
@@ -94,6 +96,7 @@ def mode(mode):
     return state
 
 
+@pytest.mark.slow(only=["sticks"])
 @pytest.mark.parametrize(
     ("does", "states"), [(STICKS, 0), (SLIDES, 6), (OPEN, 12)], ids=["sticks", "slides", "open"]
 )

@@ -113,6 +113,7 @@ def test_data_and_page_hold_what_was_found(name, tmp_path):
     assert (dotted in page) == (found.loop is not None)
 
 
+@pytest.mark.slow
 def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     show(analysis_lines(analyze(Scenario.load("scara-helix-bench")), tmp_path))

@@ -42,6 +42,7 @@ def test_critical_damping_settles_after_5_834_times_its_time_constant():
     np.testing.assert_allclose((1.0 + x) * np.exp(-x), 0.02, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_laws_in_joint_space_get_the_same_error_dynamics():
     helix = Scenario.load("scara-helix", {"controller": {"use": "computed-torque"}})
     loop = linear_loop(helix.replace(designed(helix, Terms(settling=0.5)).gains))
@@ -106,6 +107,7 @@ def test_the_longest_hold_of_a_double_integrator_is_jury_s(plants, alpha, beta):
     np.testing.assert_allclose(found.period, limit, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_hold_below_the_limit_settles_and_one_above_it_swings_up(plants):
     regulator = {"kind": "servo", "feedback": {"kind": "pid", "kp": 6.0, "ki": 4.0, "kd": 4.0}}
     task = plants.scenario(

@@ -49,6 +49,7 @@ def moments(poles):
     return np.array([np.sum(poles**k).real for k in range(1, 7)])
 
 
+@pytest.mark.slow(only=["ekf"])
 @pytest.mark.parametrize("observer", KINDS.values(), ids=KINDS)
 def test_with_a_right_model_observer_and_law_have_their_poles_apart(observer):
     """The separation principle: those of the state feedback, and those of the observer's error."""

@@ -32,6 +32,7 @@ def test_a_bandwidth_is_where_the_sensitivity_first_comes_up_to_half_its_power(d
     assert sizes[:-1].max() < HALF_POWER
 
 
+@pytest.mark.slow(but=["2-0.1", "2-3.0", "3-3.0"])
 @pytest.mark.parametrize("damping", [0.1, 0.7, 1.0, 3.0])
 @pytest.mark.parametrize("poles", [2, 3])
 def test_a_rejection_is_how_far_a_step_of_the_acceleration_brings_an_error(damping, poles):
@@ -83,6 +84,7 @@ def test_every_feedback_has_the_bandwidth_that_was_asked_for(plants, feedback, d
     assert all(s.real < 0.0 for s in found.decaying)
 
 
+@pytest.mark.slow
 def test_a_loop_with_an_observer_has_it_with_the_pole_of_that(plants):
     task = plants.scenario(plants.mass(2.0), controller=WITH_OBSERVER)
     found = loop_terms(task.replace(designed(task, Terms(bandwidth=40.0)).gains))
@@ -98,6 +100,7 @@ def test_laws_on_a_surface_have_real_poles_alone(plants, name):
         designed(task, Terms(bandwidth=40.0, damping=0.7))
 
 
+@pytest.mark.slow
 def test_joint_laws_have_it_on_the_inertia_of_their_joint(plants):
     for law in (
         control.ComputedTorque(kp=1.0, kd=1.0),
@@ -141,6 +144,7 @@ def test_under_a_hold_it_is_that_of_the_sampled_loop(plants, period):
     assert found == pytest.approx(brentq(size, 0.1, 0.9 * np.pi / T), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_row_behind_springs_is_pushed_itself():
     """Four masses whose last a force accelerates; one input gives eight poles at -5 in one way."""
     m, k = np.array([1.0, 1.5, 2.0, 1.0]), np.diag([60.0, 50.0, 40.0])
@@ -172,7 +176,16 @@ ELASTIC = (
 )
 
 
-@pytest.mark.slow(only=["two-elastic_tracking-0", "one-elastic_tracking-0"])
+@pytest.mark.slow(
+    only=[
+        "two-elastic_tracking-0",
+        "one-elastic_tracking-0",
+        "two-elastic_linearisation-0",
+        "two-elastic_cascade-0",
+        "two-elastic_singular_perturbation-0",
+        "one-elastic_singular_perturbation-0",
+    ]
+)
 @pytest.mark.parametrize("law", ELASTIC, ids=lambda law: f"{law['kind']}-{law.get('order', 0)}")
 @pytest.mark.parametrize("feedback", [BAUMGARTE, control.FirstOrder(kappa=1.0)], ids=["two", "one"])
 def test_links_behind_springs_get_the_bandwidth_that_was_asked_for(law, feedback):

@@ -569,6 +569,7 @@ def test_a_search_for_rest_moves_nothing_that_is_held(plants):
     assert len({guess[1] for guess in others}) == 5
 
 
+@pytest.mark.slow(only=["scara-helix-pd-gravity-True"])
 @pytest.mark.parametrize(
     ("name", "controller", "looped"),
     [

@@ -27,6 +27,7 @@ def arrows_of(robot, q, u, reaction=(), **labels):
     return {arrow.name: arrow for arrow in arrows(robot, result.samples, np.arange(2))}
 
 
+@pytest.mark.slow
 def test_inputs_of_a_plant_of_formulas_act_where_its_file_says():
     crane = Robot.load("crane_planar")
     found = arrows_of(crane, [0.5, 2.0, 0.3], [7.0, 900.0])

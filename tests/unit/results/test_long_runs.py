@@ -32,6 +32,7 @@ def little(monkeypatch, tmp_path):
     return folder
 
 
+@pytest.mark.slow(only=["elastic-arm-middle"])
 @pytest.mark.parametrize(
     "name",
     [

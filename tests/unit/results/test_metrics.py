@@ -211,6 +211,7 @@ UNDERFLOW = 1e-150
 """Squares of smaller errors are zero in double precision."""
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(-1e3, 1e3), min_size=6, max_size=6),
     st.permutations(range(3)),

@@ -58,6 +58,7 @@ def test_no_legend_names_more_than_a_few_of_many_lines(laid_out):
             assert len(legend.get_texts()) <= naming.FULL_LEGEND + 1
 
 
+@pytest.mark.slow
 def test_no_legend_reaches_into_the_title_of_its_panel(laid_out):
     for name, figure in laid_out:
         for axes in figure.axes:
@@ -96,6 +97,7 @@ def test_what_is_not_finite_or_enormous_is_left_out(helix):
         style.svg(plot.draw(broken, name))
 
 
+@pytest.mark.slow
 def test_drawing_leaves_the_users_own_settings_alone(helix):
     with matplotlib.rc_context({"lines.linewidth": 7.0}):
         before = dict(matplotlib.rcParams)
@@ -128,6 +130,7 @@ def test_an_unknown_figure_is_answered_with_the_nearest_one(helix):
         plot.draw(helix(2), "paths")
 
 
+@pytest.mark.slow
 def test_the_same_result_gives_the_same_picture(helix):
     assert style.svg(plot.errors(helix())) == style.svg(plot.errors(helix()))
 
@@ -170,6 +173,7 @@ def test_numbers_on_the_axes_of_an_svg_are_not_shortened(rows):
     assert ">0.0125<" in style.svg(plot.errors(result))
 
 
+@pytest.mark.slow
 def test_colours_of_the_page_replace_those_of_the_figure(helix):
     svg = style.svg(plot.errors(helix()))
     assert "var(--series-0)" in svg

@@ -69,6 +69,7 @@ def test_the_style_of_the_page_fetches_nothing():
     assert "url(" not in text
 
 
+@pytest.mark.slow
 def test_the_page_allows_no_script_but_its_own(text):
     elements = Elements(text)
     policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)

@@ -30,6 +30,7 @@ CONTRACT = {
 }
 
 
+@pytest.mark.slow
 @needs("xarray")
 def test_the_dataset_has_the_variables_and_dimensions_of_the_contract(helix):
     data = helix().data

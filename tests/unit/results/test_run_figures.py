@@ -333,6 +333,7 @@ def test_a_shade_of_one_sample_among_many_is_where_that_sample_is(motors, place)
     assert right - left <= 2.0 * beside
 
 
+@pytest.mark.slow
 def test_a_long_shade_has_as_many_points_as_a_curve(motors):
     time = np.linspace(0.0, 1.0, 12_001)
     (axes,) = plot.inputs(motors(time, np.ones(12_001), limits=[1.0])).axes

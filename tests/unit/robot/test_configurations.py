@@ -59,6 +59,7 @@ def test_every_kind_of_joint_moves_as_pinocchio_moves_it(seed):
         close(left, 0.0, np.abs(back).max() + np.abs(q).max())
 
 
+@pytest.mark.slow(only=["crane_spatial"])
 @pytest.mark.parametrize("name", catalog.names("robots"))
 def test_every_robot_of_the_catalogue_moves_as_pinocchio_moves_it(name):
     structure = Robot.load(name).structure

@@ -144,6 +144,7 @@ def changed(table, path, value):
     return copied
 
 
+@pytest.mark.slow(only=["panda_elastic", "five_bar"])
 @pytest.mark.parametrize("name", ["scara", "panda_elastic", "quadrotor", "five_bar"])
 def test_no_number_may_point_beyond_an_array(name):
     table = plain(robot_table(Robot.load(name)), "robot")

@@ -196,6 +196,7 @@ def test_a_snapshot_keeps_its_own_state(robot, state):
     assert np.abs(s.q).max() > 0.0
 
 
+@pytest.mark.slow(only=["scara-0"])
 def test_arrays_outlive_the_snapshot_they_came_from(robot, state):
     q, v = state
     s = robot.snapshot(q, v)

@@ -133,6 +133,7 @@ def test_a_table_that_was_changed_is_found_out(swept, tmp_path):
     assert "run again differs" in page_of(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_of_a_sample_runs_it_again(reported, tmp_path, capsys):
     entry = only_summary(reported[0])["worst"][0]
     program, *arguments = shlex.split(entry["command"])
@@ -195,6 +196,7 @@ def test_without_positions_the_velocity_error_is_the_cost(study_of, tmp_path):
     page_of(tmp_path)  # a metric that is the same everywhere
 
 
+@pytest.mark.slow
 def test_constant_factors_and_names_have_their_place(study_of, tmp_path):
     names = "servo-baumgarte,servo-pid,servo-exact"
     study = study_of(

@@ -76,6 +76,7 @@ def test_points_of_a_grid_have_no_confidence(runs_of):
     assert all(math.isnan(entry.at.low) for entry in found.percentiles)
 
 
+@pytest.mark.slow
 def test_intervals_of_a_saltelli_design_cover_although_its_rows_share_values(runs_of):
     # Random matrices, not Sobol points, so that the rows are as uneven as they may be.
     rng, covered, level = np.random.default_rng(4), 0, 0.75
