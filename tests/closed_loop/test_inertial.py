@@ -243,13 +243,13 @@ def test_an_axis_at_its_end_tells_nothing_and_the_others_all_they_know():
 def test_a_bias_is_drawn_once_and_walks():
     imu = {"gyroscope": {"density": 1e-9, "bias": 0.1, "walk": 0.2}}
     inertials = [Loop(hover(imu=imu).replace({"seed": seed})).estimator._instruments[1]
-                 for seed in range(100)]  # fmt: skip
+                 for seed in range(300)]  # fmt: skip
     still = TrueMotion(0.0, np.array([0.0, 0, 0, 0, 0, 0, 1]), np.zeros(6), np.zeros(6))
     first = np.array([each.arrived(0, still) for each in inertials])
-    last = [[each.arrived(k, still) for k in range(1, 51)][-1] for each in inertials]
+    last = [[each.arrived(k, still) for k in range(1, 101)][-1] for each in inertials]
     luck = 4.0 / np.sqrt(2 * first.size)
     assert np.std(first) == pytest.approx(0.1, rel=luck)
-    assert np.std(last - first) == pytest.approx(0.2 * np.sqrt(50 * T), rel=luck)
+    assert np.std(last - first) == pytest.approx(0.2 * np.sqrt(100 * T), rel=luck)
 
 
 def test_readings_that_come_late_count_when_they_were_taken():

@@ -52,11 +52,7 @@ ROUND = '[-0.1, 0.1, "-40*deg"]'
 @pytest.mark.slow
 @needs("casadi")
 @pytest.mark.parametrize(
-    ("pose", "duration", "cubic", "quintic"),
-    [
-        (POSE, 0.5, 1.002, 1.4),
-        pytest.param(ROUND, 0.8, 5.0, 4.0, marks=pytest.mark.slow),
-    ],
+    ("pose", "duration", "cubic", "quintic"), [(POSE, 0.5, 1.002, 1.4), (ROUND, 0.8, 5.0, 4.0)]
 )
 def test_a_closed_chain_takes_less_effort_than_by_polynomials_between_the_same_poses(
     pose, duration, cubic, quintic
@@ -83,11 +79,10 @@ def run(steps):
 @pytest.mark.slow
 @needs("casadi")
 def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by_the_order():
-    fine = platform(steps=8, stages=5)
-    exact = simulate(fine)
+    exact = simulate(platform(steps=12, stages=6))
     moving = slice(2, -2)
     off, cost = [], []
-    for steps in (5, 10):
+    for steps in (5, 10, 20):
         result, found = run(steps)
         assert result.metric("peak_phi") < 1e-7
         assert result.metric("peak_passive_phi") < 1e-9
@@ -95,9 +90,11 @@ def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by
         cost.append(found.effort)
     # Accelerations are lines on each step: of second order; efforts are of the fourth.
     assert off[0] / off[1] > 3.0
-    assert off[1] < 0.2
-    missed = np.abs(np.array(cost) - optimum_of(fine).effort)
-    assert missed[0] / missed[1] > 10.0
+    assert off[1] / off[2] > 3.0
+    assert off[2] < 0.05
+    best = optimum_of(platform(steps=12, stages=6)).effort
+    missed = np.abs(np.array(cost) - best)
+    assert missed[1] / missed[2] > 10.0
 
 
 @pytest.mark.slow

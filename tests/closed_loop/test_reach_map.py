@@ -67,7 +67,7 @@ def points(found):
 
 @pytest.mark.slow
 def test_an_arm_without_limits_reaches_its_disc():
-    found = reach_map(scenario(), "tool", OVER, points=17)
+    found = reach_map(scenario(), "tool", OVER, points=25)
     x, z, words = points(found)
     r = np.hypot(x, z)
     clear = (np.abs(r - 2.0 * LENGTH) > NEAR) & (r > NEAR)
@@ -87,7 +87,7 @@ def test_an_arm_without_limits_reaches_its_disc():
 
 @pytest.mark.slow
 def test_a_wall_ends_the_map_where_it_stands():
-    found = reach_map(scenario(WALL), "tool", OVER, points=17)
+    found = reach_map(scenario(WALL), "tool", OVER, points=25)
     x, _, words = points(found)
     kept = words == "kept 'wall'"
     assert kept.any()
@@ -98,7 +98,7 @@ def test_a_wall_ends_the_map_where_it_stands():
 @pytest.mark.slow
 def test_motors_hold_the_arm_where_statics_say():
     """With the elbow at $x_e$, $\\tau_1 = g (m_1 x_e + m_2 (x_e + x))/2$."""
-    found = reach_map(scenario(robot=WEAK), "tool", OVER, points=19)
+    found = reach_map(scenario(robot=WEAK), "tool", OVER, points=31)
     x, z, words = points(found)
     (elbows, _), r = solutions(x, z), np.hypot(x, z)
     x_e = elbows[:, 0]
@@ -115,7 +115,7 @@ def test_motors_hold_the_arm_where_statics_say():
 
 @pytest.mark.slow
 def test_ranges_of_joints_leave_a_ring():
-    found = reach_map(scenario(robot=RANGE), "tool", OVER, points=19)
+    found = reach_map(scenario(robot=RANGE), "tool", OVER, points=31)
     x, z, words = points(found)
     (_, bend), r = solutions(x, z), np.hypot(x, z)
     clear = (r < 2.0 * LENGTH - NEAR) & (r > NEAR) & (np.abs(bend - 1.0) > NEAR) & (x > 0.0)

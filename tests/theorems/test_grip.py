@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.shared.slow import slow_but
 from ukctrl import Scenario, check, simulate, uk
 from ukctrl.core.algebra.answer_checks import missed
 from ukctrl.core.algebra.rank_policy import RANK
@@ -17,7 +16,7 @@ from ukctrl.simulation.result.verdicts.weak_grip import cost
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "reference" / "grip_table.py"
 EXACT = {"rtol": 1e-9, "atol": 0.0}
-QUICK = (1e-2, 1e-6, 1e-16)
+QUICK = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-16)
 ROBOTS = ("leak", "rigid", "alike", "coupled")
 
 
@@ -166,7 +165,7 @@ FAR = '[[servo]]\nkind = "expression"\nname = "far"\nphi = "x2 - 0.05*sin(t)**2"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("leak", slow_but([1e-4], [1e-4, 1e-6]))
+@pytest.mark.parametrize("leak", [1e-4, 1e-6])
 def test_a_leak_is_told_with_its_price_and_a_way_out_that_works(tmp_path, leak):
     robot = SPRING.replace("LEAK", repr(leak))
     law = '[controller]\nuse = "servo-baumgarte"\n'
