@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import ccallback
 from numba.core import cgutils as numba_cgutils
+from numba.core import compiler_lock, registry
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -28,13 +28,11 @@ from ukctrl.core.jit.machine_code import MachineCode
 BaseTuple: Any = types.BaseTuple
 tuple_of: Any = types.Tuple
 arrays: Any = arrayobj
+global_compiler_lock: Any = compiler_lock.global_compiler_lock
 cgutils: Any = numba_cgutils  # of all these, type checkers know nothing
-OPTIONS: Any = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
-"""How Numba compiles: no Python, no check of indices, and what is no number is no error."""
+TARGET: Any = registry.cpu_target.target_context
 NUMBERS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 """What an array may hold, by NumPy's letter."""
-ENTRANCE = (types.int64,), types.int64
-"""What an entrance takes and returns."""
 WORD = ir.IntType(64)
 WORD_BYTES = 8
 RAISED = -(2**62)
@@ -151,70 +149,71 @@ def arguments_at(kinds: Sequence[Any]) -> Any:
 
     @intrinsic
     def take(typing: Any, block: Any) -> Any:
-        signature = tuple_of(kinds)(types.int64)
-
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            word = context.get_value_type(types.int64)
-            words = _Words(context, builder, builder.inttoptr(values[0], word.as_pointer()))
+            words = _Words(context, builder, builder.inttoptr(values[0], WORD.as_pointer()))
             return words.value(signature.return_type)
 
-        return signature, generate
+        return tuple_of(kinds)(types.int64), generate
 
     return take
 
 
 _ENTRANCES: dict[str, Any] = {}
-"""By what they return and take apart: entrances, which different kernels share."""
+"""By what they return and take apart: libraries of entrances, which different kernels share."""
+NAME = "ukctrl.enter"
 
 
-def entrance(returning: Any, kinds: tuple[Any, ...]) -> Any:
-    """Return what takes a block of such arguments apart, and calls the kernel in it.
+def entrance(returning: Any, kinds: tuple[Any, ...]) -> int:
+    """Return the address of what takes a block of such arguments apart, and calls its kernel.
 
-    It returns what the kernel does: 0 for nothing, 0 and -1 for True and False, the bits of a
-    float; `RAISED` where the kernel raised.
+    It takes the address of the block, and returns what the kernel does: 0 for nothing, 0 and -1
+    for True and False, the bits of a float; `RAISED` where the kernel raised.
     """
     text = f"{returning} {kinds}"
     if text not in _ENTRANCES:
-        name = f"enter_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        known = {"enter": _calling(returning, kinds), "__name__": __name__}
-        exec(compile(f"def {name}(block):\n    return enter(block)\n", __file__, "exec"), known)
-        function: Any = ccallback.CFunc(known[name], ENTRANCE, {}, OPTIONS)
-        function._cache = MachineCode(known[name])
+        codegen, stored = TARGET.codegen(), MachineCode(NAME, str(returning))
         try:
-            function.compile()
+            library = stored.load(kinds, TARGET, codegen.unserialize_library)
+            if library is None:
+                TARGET.refresh()
+                library = codegen.create_library(NAME)
+                library.enable_object_caching()
+                with global_compiler_lock:
+                    library.add_ir_module(_module(codegen, returning, kinds))
+                    library.finalize()
+                stored.save(kinds, TARGET, library.serialize_using_object_code)
         finally:
-            function._cache.release()
-        _ENTRANCES[text] = function
-    return _ENTRANCES[text]
+            stored.release()
+        _ENTRANCES[text] = library
+    address: int = _ENTRANCES[text].get_pointer_to_function(_symbol(returning, kinds))
+    return address
 
 
-def _calling(returning: Any, kinds: Sequence[Any]) -> Any:
-    """Return a compiled function that calls the kernel in a block, with the arguments there."""
+def _symbol(returning: Any, kinds: Any) -> str:
+    return f"{NAME}.{hashlib.sha256(f'{returning} {kinds}'.encode()).hexdigest()[:16]}"
 
-    @intrinsic
-    def enter(typing: Any, block: Any) -> Any:
-        signature = types.int64(types.int64)
 
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            convention, word = context.call_conv, context.get_value_type(types.int64)
-            words = _Words(context, builder, builder.inttoptr(values[0], word.as_pointer()))
-            kind = convention.get_function_type(returning, kinds)
-            kernel = builder.inttoptr(words.next(), kind.as_pointer())
-            arguments = [words.value(one) for one in kinds]
-            status, answer = convention.call_function(builder, kernel, returning, kinds, arguments)
-            if isinstance(returning, types.NoneType):
-                code = word(0)
-            elif isinstance(returning, types.Boolean):  # True is 0, and False is -1
-                code = builder.sub(builder.zext(answer, word), word(1))
-            elif isinstance(returning, types.Float):
-                code = builder.bitcast(answer, word)
-            else:
-                code = context.cast(builder, answer, returning, types.int64)
-            return builder.select(status.is_error, word(RAISED), code)
-
-        return signature, generate
-
-    return enter
+def _module(codegen: Any, returning: Any, kinds: Sequence[Any]) -> Any:
+    """Write an entrance in LLVM's language."""
+    module = codegen._create_empty_module(NAME)
+    function = ir.Function(module, ir.FunctionType(WORD, [WORD]), _symbol(returning, kinds))
+    builder = ir.IRBuilder(function.append_basic_block())
+    words = _Words(TARGET, builder, builder.inttoptr(function.args[0], WORD.as_pointer()))
+    convention = TARGET.call_conv
+    kind = convention.get_function_type(returning, kinds)
+    kernel = builder.inttoptr(words.next(), kind.as_pointer())
+    arguments = [words.value(one) for one in kinds]
+    status, answer = convention.call_function(builder, kernel, returning, kinds, arguments)
+    if isinstance(returning, types.NoneType):
+        code = WORD(0)
+    elif isinstance(returning, types.Boolean):  # True is 0, and False is -1
+        code = builder.sub(builder.zext(answer, WORD), WORD(1))
+    elif isinstance(returning, types.Float):
+        code = builder.bitcast(answer, WORD)
+    else:
+        code = answer
+    builder.ret(builder.select(status.is_error, WORD(RAISED), code))
+    return module
 
 
 class _Words:

@@ -123,7 +123,7 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
     def compile(self, arguments: Any) -> Any:
         """Compile for arguments of such types, or load the machine code."""
         if isinstance(self._cache, NullCache):  # for few functions it is ever asked
-            self._cache = MachineCode(self.py_func)
+            self._cache = MachineCode.of(self.py_func)
         try:
             return super().compile(arguments)
         finally:
@@ -145,14 +145,14 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         address, returned = self.address(kinds)
         if returned not in RETURNS:
             raise TypeError(f"kernel '{self.name}' must return nothing, a truth or a number.")
-        return int(entrance(returned, kinds).address), address
+        return entrance(returned, kinds), address
 
     def is_worth_compiling(self, arguments: tuple[Any, ...]) -> bool:
         """Return whether Python's function has taken long enough, or machine code is there."""
         if self._seconds > WORTH:
             return True
         if arguments not in self._is_stored:
-            machine_code = MachineCode(self.py_func)
+            machine_code = MachineCode.of(self.py_func)
             self._is_stored[arguments] = machine_code.is_stored(arguments, self.targetctx)
         return self._is_stored[arguments] or arguments in self.overloads
 
@@ -252,7 +252,7 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         address, returned = self.address(arguments)
         if returned not in RETURNS and returned != types.float64:
             return None, 0, returned
-        return _FROM_PYTHON(entrance(returned, arguments).address), address, returned
+        return _FROM_PYTHON(entrance(returned, arguments)), address, returned
 
     def _in_python_first(self, *arguments: Any) -> Any:
         try:

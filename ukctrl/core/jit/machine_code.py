@@ -16,6 +16,7 @@ import os
 import pickle
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar, final
@@ -51,12 +52,17 @@ class MachineCode:
     What no disk takes or gives is compiled, and is no error.
     """
 
-    def __init__(self, function: FunctionType) -> None:
-        self._label = f"{function.__module__}.{function.__qualname__}".translate(_PLAIN)
-        self._content = f"{MADE_WITH} {function.__code__.co_firstlineno} {_closure(function)}"
-        if not _is_ours(function):
-            self._content += _file_digest(function.__code__.co_filename)
+    def __init__(self, label: str, content: str) -> None:
+        self._label, self._content = label.translate(_PLAIN), f"{MADE_WITH} {content}"
         self._locked: str | None = None
+
+    @staticmethod
+    def of(function: FunctionType) -> MachineCode:
+        """Return that of a function of Python."""
+        content = f"{function.__code__.co_firstlineno} {_closure(function)}"
+        if not _is_ours(function):
+            content += _file_digest(function.__code__.co_filename)
+        return MachineCode(f"{function.__module__}.{function.__qualname__}", content)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return machine code, or None where there is none; this process then has the lock on it.
@@ -65,19 +71,23 @@ class MachineCode:
         ours; where it does compile, it imports that still.
         """
         RUNTIME.initialize(target)
+        return self.load(signature, target, lambda state: CompileResult._rebuild(target, *state))
+
+    def load(self, signature: Any, target: Any, rebuild: Callable[[Any], Any]) -> Any:
+        """Return what is rebuilt of machine code, or None as `load_overload`."""
         arguments = _text_of(signature)
         triple, *processor = target.codegen().magic_tuple()
         if not _why_not_shipped():
             stored = shipped_file(self._name(arguments, triple, GENERIC))
-            if stored is not None and (loaded := _rebuilt(stored, target)) is not None:
+            if stored is not None and (loaded := _rebuilt(stored, rebuild)) is not None:
                 return loaded
         name = self._name(arguments, triple, processor)
-        loaded = self._loaded(name, target)
+        loaded = _loaded(name, rebuild)
         folder = _writable()
         if loaded is None and folder is not None:
             self._locked = name
             if _locks(folder).acquire(name, Compiling.tell):  # another process may have had it
-                loaded = self._loaded(name, target)
+                loaded = _loaded(name, rebuild)
         if loaded is None:
             Compiling.functions += 1
             Compiling.tell()
@@ -95,13 +105,18 @@ class MachineCode:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Store what was compiled."""
+        if not result.library.has_dynamic_globals:
+            self.save(signature, result.target_context, result._reduce)
+
+    def save(self, signature: Any, target: Any, reduced: Callable[[], Any]) -> None:
+        """Store machine code, in a form that can be rebuilt."""
         folder = _writable()
-        if folder is None or result.library.has_dynamic_globals:
+        if folder is None:
             return
-        triple, *processor = result.target_context.codegen().magic_tuple()
+        triple, *processor = target.codegen().magic_tuple()
         name = self._name(_text_of(signature), triple, processor)
         with contextlib.suppress(OSError):
-            write_atomically(folder / name, serialize.dumps(result._reduce()))
+            write_atomically(folder / name, serialize.dumps(reduced()))
 
     def release(self) -> None:
         """Let other processes load what was compiled, or compile what could not be."""
@@ -115,23 +130,24 @@ class MachineCode:
         digest = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
         return f"{self._label[-80:]}-{digest[:32]}.code"
 
-    def _loaded(self, name: str, target: Any) -> Any:
-        for folder in cache_folder.readable_folders(str(config.CACHE_DIR)):
-            with contextlib.suppress(OSError):
-                loaded = _rebuilt((folder / name).read_bytes(), target)
-                if loaded is not None:
-                    return loaded
-        return None
-
 
 _PLAIN = str.maketrans("<>:", "___")
 """What file names on some systems must not have."""
 
 
-def _rebuilt(stored: bytes, target: Any) -> Any:
-    """Return a result of the compiler, or None where what it calls was compiled anew since."""
+def _loaded(name: str, rebuild: Callable[[Any], Any]) -> Any:
+    for folder in cache_folder.readable_folders(str(config.CACHE_DIR)):
+        with contextlib.suppress(OSError):
+            loaded = _rebuilt((folder / name).read_bytes(), rebuild)
+            if loaded is not None:
+                return loaded
+    return None
+
+
+def _rebuilt(stored: bytes, rebuild: Callable[[Any], Any]) -> Any:
+    """Return what was stored, or None where what it calls was compiled anew since."""
     try:
-        return CompileResult._rebuild(target, *pickle.loads(stored))
+        return rebuild(pickle.loads(stored))
     except (FileNotFoundError, EOFError, pickle.UnpicklingError):
         return None
 
