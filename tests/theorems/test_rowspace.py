@@ -43,7 +43,9 @@ def test_the_solution_is_the_pseudoinverse_whether_rows_are_redundant_or_not(rng
     np.testing.assert_allclose(space.Q @ space.Q.T, np.eye(rank), **EXACT)
     sigma = np.linalg.svd(H, compute_uv=False)
     assert space.rank == rank
-    np.testing.assert_allclose(space.kept, sigma[rank - 1], rtol=0.2)  # to some percent
+    # An estimate from above by three steps, from a start that rounding chooses: the first row
+    # among rows of equal lengths. `CLEAR` leaves a factor of four for it.
+    assert 1.0 - 1e-9 <= space.kept / sigma[rank - 1] <= 2.0
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 1e-6, 5e-6])
