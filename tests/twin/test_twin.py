@@ -47,7 +47,7 @@ def test_scenarios_of_the_catalogue_are_the_same_to_the_last_bit(twin, part):
     names = [*catalog.names("scenarios")][part::PARTS]
     verdicts = agree(twin, [twin.of_the_catalogue(name) for name in names])
     plain = [one for one in verdicts if not one.libraries]
-    assert len(plain) > len(verdicts) / 2  # of which every bit is wanted
+    assert len(plain) >= 4  # of which every bit is wanted
     assert "completed" in {one.status for one in verdicts}
 
 
