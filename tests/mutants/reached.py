@@ -33,8 +33,8 @@ disable_warnings = no-data-collected, module-not-measured, module-not-imported
 
 FEW = 300
 """So few tests are joined by their neighbours."""
-KERNELS = ("compiled", "inlined", "allocating", "for_python")
-"""Decorators of functions that are compiled."""
+KERNELS = ("compiled", "inlined", "allocating", "deferred", "for_python")
+"""Decorators of functions that are compiled, deferred ones once they have taken some time."""
 
 
 class Function(NamedTuple):
@@ -116,7 +116,8 @@ class Reached:
                 files = {test.partition("::")[0] for test in found}
                 found |= {test for test in self.seconds if test.partition("::")[0] in files}
         elif function.compiled:
-            found = self._through(function)
+            lines = self._of(file)
+            found = self._through(function).union(*(lines.get(n, ()) for n in _body(function)))
         else:
             lines, spread = self._of(file), self._statement(file, line)
             found = {test for n in spread for test in lines.get(n, ())}
