@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.algebra import kernels, stabilisation
-from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, gradual, mass_weighted, row_space
+from ukctrl.core.algebra.row_space import GRADUAL, gradual, mass_weighted, row_space
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 RTOL = 1e-4
@@ -43,9 +43,7 @@ def test_the_solution_is_the_pseudoinverse_whether_rows_are_redundant_or_not(rng
     np.testing.assert_allclose(space.Q @ space.Q.T, np.eye(rank), **EXACT)
     sigma = np.linalg.svd(H, compute_uv=False)
     assert space.rank == rank
-    # An estimate from above by three steps, from a start that rounding chooses: which comes first
-    # of rows of equal lengths.
-    assert 1.0 - 1e-9 <= space.kept / sigma[rank - 1] <= CLEAR
+    assert 1.0 - 1e-9 <= space.kept / sigma[rank - 1] <= 1.2  # an iteration, from above
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 1e-6, 5e-6])
