@@ -171,9 +171,9 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
 def _smallest_singular_value(T: Matrix) -> float:
     """Return an estimate of the smallest singular value of a lower triangle, from above.
 
-    Inverse iteration until it stays, within 1.2 % for 999 of 1,000 random rows. The start is ``T^-1 e`` with signs ``e`` that let it grow
-    (Cline, Moler, Stewart and Wilkinson 1979): whichever rows rounding has picked among equal
-    ones, it leans on the direction that is looked for.
+    Inverse iteration until it stays: within 1.2 % for 999 of 1,000 random rows. The start is
+    ``T^-1 e`` with signs ``e`` that let it grow (Cline, Moler, Stewart and Wilkinson 1979):
+    whichever rows rounding has picked among equal ones, it leans on the direction looked for.
     """
     n = T.shape[0]
     x = np.empty(n)
