@@ -422,3 +422,24 @@ def test_arrays_of_short_numbers_are_written_as_what_they_are(monkeypatch, tmp_p
         room = np.full(12, 7, dtype)
         count_up(room[:4])
         np.testing.assert_array_equal(room, [0, 1, 2, 3, *[7] * 8])
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_elements_are_those_of_python_whatever_the_array_and_the_place():
+    def swap(x, A, B, i, j):
+        x[i], A[i, j] = A[i, j], x[i]
+        B[i, j, -1] = not B[i, -j, 0]
+        A[-1, 0] += x[-1] + A[1][0]
+
+    machine_code = numba.njit(boundscheck=False)(swap)
+    for layout in (np.ascontiguousarray, np.asfortranarray, lambda array: array[..., ::-1]):
+        for i, j in [(0, 0), (2, 1), (-3, 2), (1, -1), (np.uint8(2), np.int8(-2))]:
+            x, A = np.arange(3.0), layout(np.arange(9.0).reshape(3, 3) ** 2)
+            B = layout(np.arange(36).reshape(3, 3, 4) % 5 == 0)
+            ours, theirs = (x, A, B), (x.copy(), A.copy(), B.copy())
+            machine_code(*ours, i, j)
+            swap(*theirs, i, j)
+            for one, other in zip(ours, theirs, strict=True):
+                np.testing.assert_array_equal(one, other)
+    with pytest.raises(IndexError):
+        numba.njit(boundscheck=True)(swap)(np.zeros(3), np.zeros((3, 3)), np.ones((3, 3, 4)), 3, 0)

@@ -159,7 +159,7 @@ def arguments_at(kinds: Sequence[Any]) -> Any:
 
 
 _ENTRANCES: dict[str, Any] = {}
-"""By what they return and take apart: libraries of entrances, which different kernels share."""
+"""By their symbols: libraries of entrances, which different kernels share."""
 NAME = "ukctrl.enter"
 
 
@@ -169,8 +169,8 @@ def entrance(returning: Any, kinds: tuple[Any, ...]) -> int:
     It takes the address of the block, and returns what the kernel does: 0 for nothing, 0 and -1
     for True and False, the bits of a float; `RAISED` where the kernel raised.
     """
-    text = f"{returning} {kinds}"
-    if text not in _ENTRANCES:
+    symbol = f"{NAME}.{hashlib.sha256(f'{returning} {kinds}'.encode()).hexdigest()[:16]}"
+    if symbol not in _ENTRANCES:
         codegen, stored = TARGET.codegen(), MachineCode(NAME, str(returning))
         try:
             library = stored.load(kinds, TARGET, codegen.unserialize_library)
@@ -179,24 +179,20 @@ def entrance(returning: Any, kinds: tuple[Any, ...]) -> int:
                 library = codegen.create_library(NAME)
                 library.enable_object_caching()
                 with global_compiler_lock:
-                    library.add_ir_module(_module(codegen, returning, kinds))
+                    library.add_ir_module(_module(codegen, symbol, returning, kinds))
                     library.finalize()
                 stored.save(kinds, TARGET, library.serialize_using_object_code)
         finally:
             stored.release()
-        _ENTRANCES[text] = library
-    address: int = _ENTRANCES[text].get_pointer_to_function(_symbol(returning, kinds))
+        _ENTRANCES[symbol] = library
+    address: int = _ENTRANCES[symbol].get_pointer_to_function(symbol)
     return address
 
 
-def _symbol(returning: Any, kinds: Any) -> str:
-    return f"{NAME}.{hashlib.sha256(f'{returning} {kinds}'.encode()).hexdigest()[:16]}"
-
-
-def _module(codegen: Any, returning: Any, kinds: Sequence[Any]) -> Any:
+def _module(codegen: Any, symbol: str, returning: Any, kinds: Sequence[Any]) -> Any:
     """Write an entrance in LLVM's language."""
     module = codegen._create_empty_module(NAME)
-    function = ir.Function(module, ir.FunctionType(WORD, [WORD]), _symbol(returning, kinds))
+    function = ir.Function(module, ir.FunctionType(WORD, [WORD]), symbol)
     builder = ir.IRBuilder(function.append_basic_block())
     words = _Words(TARGET, builder, builder.inttoptr(function.args[0], WORD.as_pointer()))
     convention = TARGET.call_conv

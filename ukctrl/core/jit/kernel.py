@@ -38,6 +38,7 @@ from numba.core import codegen, registry
 from numba.core import typing as numba_typing
 from numba.core.caching import NullCache
 
+from ukctrl.core.jit import elements as elements
 from ukctrl.core.jit.argument_block import (
     RETURNS,
     arguments_in,
