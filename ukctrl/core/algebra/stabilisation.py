@@ -17,7 +17,7 @@ from ukctrl.core.algebra.row_space import (
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
-DRIFT_FACTOR = 5.0
+DRIFT_FACTOR = 4.0
 """How many times its estimate the drift of passive rows may explain of a miss."""
 SMALL_ACCELERATION = 1e-3
 """An acceleration this small is rounding beside those that robots have [rad/s^2 or m/s^2]."""
