@@ -47,7 +47,7 @@ WORDS = {
 """What turns a sentence into a wrong one."""
 LOOKS = {
     "dpi", "figsize", "fontsize", "layout", "linewidth", "linewidths", "loc", "markeredgewidth",
-    "markersize", "ncols", "zorder",
+    "markersize", "ncols", "text_style", "zorder",
 }  # fmt: skip
 """Arguments of drawings that the eye judges, and no test."""
 FOR_OTHERS = {"strict", "check", "repr", "bound", "lwork"}

@@ -4,6 +4,7 @@ import dataclasses as dc
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from ukctrl import Robot, Task
 from ukctrl.control.keep import (
@@ -20,7 +21,7 @@ from ukctrl.control.keep import (
     KeepTilt,
 )
 from ukctrl.control.keep.barriers import held_share, least_of, look_back
-from ukctrl.control.keep.deceleration import Ends, brakes
+from ukctrl.control.keep.deceleration import Ends, _states, brakes
 from ukctrl.control.keep.keeper import Keeper, after
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.mechanics.constraints import Stack
@@ -110,6 +111,34 @@ def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):
     h, _ = keeper.state_of(rows, a)
     np.testing.assert_allclose(h[degree == 0] - shift, top[degree == 0], atol=1e-12)
     np.testing.assert_allclose(top[degree == 2], second[degree == 2], rtol=1e-4, atol=1e-3)
+
+
+def distances(keep, p):
+    """Return how far a place is from the border of a region, by vectors alone."""
+    if keep.kind == "half_space":
+        normal = np.array(keep.normal)
+        return [(p - keep.point) @ normal / np.linalg.norm(normal)]
+    at, r = p - np.array(keep.center), getattr(keep, "radius", 0.0)
+    if keep.kind == "cylinder":
+        at = np.cross(at, np.array(keep.axis) / np.linalg.norm(keep.axis))
+    if keep.kind != "box":  # inside it is smooth in the middle, too
+        return [np.linalg.norm(at) - r if keep.stay == "outside" else (r * r - at @ at) / (2.0 * r)]
+    roll, pitch, yaw = keep.rpy
+    turn = Rotation.from_euler("ZYX", [yaw, pitch, roll])
+    x, half = turn.inv().apply(at), 0.5 * np.array(keep.size)
+    if keep.stay == "inside":
+        return np.column_stack([half + x, half - x]).ravel()
+    beyond = np.abs(x) - half
+    return [np.linalg.norm(np.maximum(beyond, 0.0)) + min(beyond.max(), 0.0)]
+
+
+@pytest.mark.parametrize("keep", REGIONS[:8], ids=lambda keep: f"{keep.kind}")
+def test_what_is_left_of_a_region_is_the_distance_from_its_border(keep):
+    for seed in range(5):
+        task = task_of(UR5, seed)
+        keeper, s = keeper_of([keep], task), UR5.snapshot(task.q, task.v)
+        h = left(keeper, keeper.stack_on(UR5), s, 0.0, task.q, task.v)
+        np.testing.assert_allclose(h, distances(keep, s.frame("tool").position), atol=1e-12)
 
 
 def bound(degree, h, rate, pole, brake, period):
@@ -215,6 +244,23 @@ def test_joints_have_their_deceleration_all_at_once_within_their_ranges_and_spee
         u = np.linalg.solve(dynamics.G, a - dynamics.a_free)
         most = max(most, float(np.max(np.abs(u) / robot.effort_limit)))
     assert 0.5 < most < 1.0
+
+
+def test_decelerations_are_looked_at_all_around_within_ranges_and_speeds():
+    ends = Ends({"elbow": -0.5}, {"elbow": 0.25}, {"elbow": 2.0, "wrist_1": 3.0})
+    task = task_of(UR5)
+    (q, v), *drawn = _states(task, ends)
+    assert q is task.q
+    assert v is task.v
+    q, v = map(np.array, zip(*drawn, strict=True))
+    names, low, high = list(UR5.coordinates), q.min(axis=0), q.max(axis=0)
+    elbow, wrist, pan = (names.index(name) for name in ("elbow", "wrist_1", "shoulder_pan"))
+    assert -0.5 <= low[elbow] < -0.4
+    assert 0.2 < high[elbow] <= 0.25
+    assert -np.pi <= low[pan] - task.q[pan] < -0.9 * np.pi
+    assert 0.9 * np.pi < high[pan] - task.q[pan] <= np.pi
+    np.testing.assert_allclose(np.abs(v[:, [elbow, wrist]]).max(axis=0), [2.0, 3.0], rtol=0.05)
+    assert (v[:, pan] == task.v[pan]).all()
 
 
 def test_a_deceleration_that_motors_have_not_everywhere_is_told():

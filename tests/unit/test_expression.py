@@ -135,6 +135,7 @@ def test_hostile_text_ends_in_one_line_and_soon(text, reader):
         ("sin(q1)(2)", "only a function's name may stand before '('."),
         ("d.q1", "'d.q1' is a differential; none may stand here."),
         ("sin(q1, q2)", "sin takes 1 argument; got 2."),
+        ("q1 + 1/0", "a constant part of it has no finite real value."),
         ("9**9**9", "a constant exponent must be at most 100 in magnitude; got 3.8742e+08."),
     ],
 )

@@ -44,7 +44,9 @@ def test_ties_say_where_the_block_of_each_freedom_is(robots):
     np.testing.assert_array_equal(ties[5], [3, 6, 2, 4])
 
 
-@pytest.mark.parametrize("change", ["a motor pushes two", "motors in another order", "few"])
+@pytest.mark.parametrize(
+    "change", ["a motor pushes two", "motors in another order", "trees in another order", "few"]
+)
 def test_bodies_whose_blocks_do_not_follow_each_other_hang_together(robots, change):
     _, _, _, B = robots
     trees = np.repeat(np.arange(BODIES), APART)
@@ -52,6 +54,9 @@ def test_bodies_whose_blocks_do_not_follow_each_other_hang_together(robots, chan
         B[0, -1] = 1.0
     elif change == "motors in another order":
         B = B[:, ::-1]
+    elif change == "trees in another order":
+        order = np.r_[APART : 2 * APART, :APART, 2 * APART : len(B)]
+        B, trees = B[order], trees[order]
     else:
         B, trees = B[:6, :4], trees[:6]
     np.testing.assert_array_equal(separate.ties_of(trees, B != 0.0), separate.all_tied(*B.shape))

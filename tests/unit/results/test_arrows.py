@@ -121,3 +121,18 @@ def test_a_reaction_that_is_said_has_the_unit_of_its_row(unit):
     assert found["hinge_y"].unit == ("N" if unit == "m" else "N m")
     np.testing.assert_allclose(found["hinge_y"].vector[0], [0.0, 0.0, -3.0], **EXACT)
     np.testing.assert_allclose(found["hinge_y"].tail[0], [3.0, 0.0, 0.0], **EXACT)
+
+
+def test_a_closure_pulls_on_its_first_frame_along_the_axes_of_its_second():
+    robot = Robot.load("five_bar_relative")
+    q = np.random.default_rng(1).standard_normal(robot.nq)  # where its frames are apart
+    name = "coupler.right_at_link3.head"
+    found = arrows_of(
+        robot, q, np.zeros(robot.nu), [2.0, 3.0], passive_rows=(f"{name}.x", f"{name}.y"),
+        passive_row_units=("m", "m"),
+    )[name]  # fmt: skip
+    s = robot.snapshot(q)
+    turn = s.frame("link3.head").rotation
+    np.testing.assert_allclose(found.tail[0], s.frame("coupler.right").position, **EXACT)
+    np.testing.assert_allclose(found.vector[0], turn @ [2.0, 3.0, 0.0], **EXACT)
+    assert np.abs(turn - np.eye(3)).max() > 0.1

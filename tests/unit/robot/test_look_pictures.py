@@ -8,7 +8,7 @@ import pytest
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.expression.formula import DomainError
 from ukctrl.robot import Robot
-from ukctrl.robot.look import rotations
+from ukctrl.robot.look import meshes, rotations
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 PLANT = """
@@ -225,3 +225,21 @@ def test_what_no_picture_can_say_is_refused_in_one_line(plant, text):
         plant(text)
     assert "\n" not in str(refusal.value)
     assert "plant.toml" in str(refusal.value)
+
+
+def test_a_tube_is_of_its_radius_and_seen_from_outside():
+    rng = np.random.default_rng(0)
+    points = np.cumsum(rng.uniform(-0.2, 1.0, (9, 3)), axis=0)
+    points[4] = np.nan  # a gap
+    tube = meshes.tube(points, 0.01)
+    place = np.repeat(points, 8, axis=0)
+    there = np.isfinite(place[:, 0])
+    out = tube.vertices - place
+    np.testing.assert_allclose(np.linalg.norm(out[there], axis=1), 0.01, rtol=1e-9)
+    assert len(tube.faces) == 6 * 8 * 2
+    for (
+        face
+    ) in tube.faces:  # of eight edges around: a corner turns its face by less than 45 degrees
+        a, b, c = tube.vertices[face]
+        normal = np.cross(b - a, c - a)
+        assert normal @ out[face].sum(axis=0) > 0.0

@@ -60,6 +60,10 @@ def asked(formats: Sequence[str] | None = None, width: str | None = None) -> Ite
         _now = before
 
 
+NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
+"""What an SVG tells of itself."""
+
+
 def drawn(draw: Callable[[], Figure]) -> tuple[str, dict[str, bytes]]:
     """Return a figure for a page, an `<svg>` element, and its files by their endings."""
     figure = draw()
@@ -90,7 +94,7 @@ def content(figure: Figure, form: str) -> bytes:
         with style.look():
             figure.savefig(stream, dpi=PAPER_DPI, **style.QUICK)
         return stream.getvalue()
-    nothing: dict[str, Any] = {"CreationDate": None} if form == "pdf" else style.NOTHING
+    nothing: dict[str, Any] = {"CreationDate": None} if form == "pdf" else NOTHING
     with style.look():
         figure.savefig(stream, format=form, metadata=nothing, facecolor="white")
     return stream.getvalue() if form == "pdf" else _with_font(stream.getvalue())

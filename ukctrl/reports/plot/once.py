@@ -26,7 +26,7 @@ class Unlike(Exception):
     """A figure has what the two kinds of file draw in different ways, such as an image."""
 
 
-def draw(figure: Figure, dpi: int, metadata: dict[str, Any]) -> tuple[str, Any]:
+def draw(figure: Figure, dpi: int) -> tuple[str, Any]:
     """Return the SVG of a figure, without its background, and its pixels `(height, width, 4)`.
 
     Raises:
@@ -40,7 +40,7 @@ def draw(figure: Figure, dpi: int, metadata: dict[str, Any]) -> tuple[str, Any]:
         width, height = figure.bbox.size
         scale = dpi / POINTS
         renderer = _Both(
-            Svg(width, height, stream, image_dpi=dpi, metadata=metadata),
+            Svg(width, height, stream, image_dpi=dpi),
             Agg(width * scale, height * scale, dpi),
             Affine2D().scale(scale),
         )

@@ -144,8 +144,6 @@ QUICK: Mapping[str, Any] = {
     "format": "png",
 }
 """How PNG files are written."""
-NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
-"""What an SVG tells of itself."""
 
 
 def png(figure: Figure) -> bytes:
@@ -160,7 +158,7 @@ def svg(figure: Figure) -> str:
     """Return the figure as an `<svg>` element whose colours and fonts follow the page around it."""
     stream = io.StringIO()
     with look():
-        figure.savefig(stream, format="svg", metadata=NOTHING, facecolor="none")
+        figure.savefig(stream, format="svg", facecolor="none")
     return _in_a_page(stream.getvalue())
 
 
@@ -176,7 +174,7 @@ def both(figure: Figure) -> tuple[str, bytes]:
     stream = io.BytesIO()
     try:
         with look():
-            text, pixels = once.draw(figure, DPI, NOTHING)
+            text, pixels = once.draw(figure, DPI)
             imsave(stream, pixels, origin="upper", dpi=DPI, **QUICK)
     except once.Unlike:
         return svg(figure), png(figure)
