@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 from tests.mutants.faults import Fault, draw
 from tests.mutants.reached import Reached, record
+from ukctrl.core.cache_folder import makes_machine_code
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "out" / "mutants"
@@ -122,7 +123,8 @@ def tried(fault: Fault, copy: Path, reached: Reached) -> Outcome:
     path = copy / fault.file
     source, state = path.read_bytes(), path.stat()
     tests = reached.by(fault.file, fault.line)
-    count, start = 0, COMPILING if b"core.compiled" in source else START
+    compiles = makes_machine_code(fault.file.removeprefix("ukctrl/"), source)
+    count, start = 0, COMPILING if compiles else START
     path.write_bytes(fault.put_into(source))
     try:
         for batch in batches(tests, reached):

@@ -72,6 +72,23 @@ def test_a_change_in_one_file_reaches_the_cached_callers_in_others(tmp_path):
     assert answer() == 6.0  # now from the cache
 
 
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("core/jit/pipeline.py", True),
+        ("core/jit/argument_block.py", True),
+        ("core/compiled.py", True),
+        ("core/algebra/factorisation.py", True),
+        ("cli/main.py", False),
+    ],
+)
+def test_machine_code_of_another_compiler_lies_in_another_folder(name, counts, monkeypatch):
+    before, sources = cache_folder.folder_name(), dict(cache_folder._sources())
+    sources[name] += b"# changed"
+    monkeypatch.setattr(cache_folder, "_sources", lambda: sources)
+    assert (cache_folder.folder_name() != before) == counts
+
+
 def asked(code, folder):
     """Return what a process of its own prints, and what it complains of."""
     command = [sys.executable, *code]

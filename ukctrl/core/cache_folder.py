@@ -20,6 +20,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 SHIPPED = PACKAGE / "_machine_code.zip"
 """What a wheel for one platform brings along: machine code and formulas of the catalogue."""
+COMPILER = "core/jit/", "core/compiled.py"
+"""Files that decide what machine code is made of a function; those of functions name the last."""
 MANIFEST = "manifest.json"
 """In it: the sources that its files are of, and what they were made with."""
 
@@ -40,7 +42,7 @@ def settle_matplotlib() -> None:
 
 def folder_name() -> str:
     """Return the name of the folder: files of other sources lie in other folders."""
-    return f"ukctrl-{source_hash(b'core.compiled')[:16]}"
+    return f"ukctrl-{source_hash(of_kernels=True)[:16]}"
 
 
 @functools.cache
@@ -125,18 +127,24 @@ def temporary_folder() -> Path | None:
     return None
 
 
-def source_hash(marker: bytes = b"") -> str:
-    """Return a digest of the contents of all our files, or of those that contain a marker."""
+def source_hash(of_kernels: bool = False) -> str:
+    """Return a digest of the contents of all our files, or of those that make machine code."""
     digest = hashlib.sha256()
-    for source in _sources():
-        if marker in source:
+    for name, source in _sources().items():
+        if not of_kernels or makes_machine_code(name, source):
             digest.update(source)
     return digest.hexdigest()
 
 
+def makes_machine_code(name: str, source: bytes) -> bool:
+    """Return whether a file, named from the package on, has compiled functions, or compiles."""
+    return name.startswith(COMPILER) or b"core.compiled" in source
+
+
 @functools.cache
-def _sources() -> tuple[bytes, ...]:
-    return tuple(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
+def _sources() -> dict[str, bytes]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in paths}
 
 
 @functools.cache

@@ -237,9 +237,7 @@ def test_a_tube_is_of_its_radius_and_seen_from_outside():
     out = tube.vertices - place
     np.testing.assert_allclose(np.linalg.norm(out[there], axis=1), 0.01, rtol=1e-9)
     assert len(tube.faces) == 6 * 8 * 2
-    for (
-        face
-    ) in tube.faces:  # of eight edges around: a corner turns its face by less than 45 degrees
+    for face in tube.faces:
         a, b, c = tube.vertices[face]
         normal = np.cross(b - a, c - a)
         assert normal @ out[face].sum(axis=0) > 0.0

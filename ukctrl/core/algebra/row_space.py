@@ -181,19 +181,18 @@ def _smallest_singular_value(T: Matrix) -> float:
         total = 0.0
         for j in range(i):
             total += T[i, j] * x[j]
-        x[i] = (-1.0 if total > 0.0 else 1.0) - total
-        x[i] /= T[i, i]
+        x[i] = ((-1.0 if total > 0.0 else 1.0) - total) / T[i, i]
     solve_upper(T, x)
-    value, before, steps = 0.0, np.inf, 0
-    while abs(value - before) > SETTLED * value and steps < STEPS:
-        before = value
-        length = np.sqrt(dot(x, x))
+    value = 0.0
+    for _ in range(STEPS):
+        before, length = value, np.sqrt(dot(x, x))
         for i in range(n):
             x[i] /= length
         solve_lower(T, x)
         solve_upper(T, x)
         value = 1.0 / np.sqrt(np.sqrt(dot(x, x)))
-        steps += 1
+        if not abs(value - before) > SETTLED * value:  # nor where it is no number
+            break
     return value
 
 

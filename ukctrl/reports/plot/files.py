@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FORMATS = ("png", "pdf", "svg")
 PAPER_DPI = 300
 """Dots per inch of a PNG of a paper's width."""
+NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
+"""What an SVG tells of itself."""
 
 
 class _Asked(NamedTuple):
@@ -58,10 +60,6 @@ def asked(formats: Sequence[str] | None = None, width: str | None = None) -> Ite
         yield
     finally:
         _now = before
-
-
-NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
-"""What an SVG tells of itself."""
 
 
 def drawn(draw: Callable[[], Figure]) -> tuple[str, dict[str, bytes]]:
