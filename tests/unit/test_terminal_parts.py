@@ -18,7 +18,7 @@ from ukctrl.cli.main import main
 from ukctrl.cli.terminal.analyze_text import _pole, _poles
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
-from ukctrl.cli.terminal.reproduce_text import reproduction_lines
+from ukctrl.cli.terminal.reproduce_text import _widths, reproduction_lines
 from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop, stoppable
 from ukctrl.cli.terminal.studies_text import _design, _tunings, fuzzy_lines, unstarted_lines
 from ukctrl.cli.terminal.summaries import (
@@ -189,6 +189,8 @@ def test_the_design_of_a_study_names_the_strongest_factors_first():
     assert design() == "design sobol, seed 3; varied: the seed alone"
     assert design(factors="ab", repeats=2) == "design sobol, 2 repeats, seed 3; varied: a, b"
     assert design(strongest="ba", factors="ab") == "design sobol, seed 3; varied: b, a"
+    assert design(factors="abcdef").endswith("varied: a, b, c, d, e, f")
+    assert design(factors="abcdefg").endswith("varied: a, b, c, d, e, f, and 1 more")
     assert design(factors="abcdefgh").endswith("varied: a, b, c, d, e, f, and 2 more")
 
 
@@ -411,6 +413,31 @@ def test_published_numbers_stand_beside_ours_in_a_terminal_and_in_a_pipe(monkeyp
     stopped = "stopped by the user; what was computed until then is kept\n"
     assert shown(80, False) == IN_A_TERMINAL.replace(stopped, "")
     assert shown(100_000, False).startswith(IN_A_PIPE)
+
+
+@pytest.mark.parametrize(
+    ("columns", "natural", "widths"),
+    [
+        (80, [99] * 6, [14, 15, 10, 10, 7, 14]),  # with five gaps of two: 80
+        (40, [99] * 6, [14, 15, 10, 10, 7, 14]),  # they shrink no further
+        (81, [99] * 6, [14, 16, 10, 10, 7, 14]),  # what is left goes to the quantity first,
+        (105, [99] * 6, [14, 40, 10, 10, 7, 14]),
+        (110, [99] * 6, [14, 40, 15, 10, 7, 14]),  # then to the paper's number and ours,
+        (125, [99] * 6, [14, 40, 24, 16, 7, 14]),
+        (140, [99] * 6, [14, 40, 24, 24, 7, 21]),  # the verdict,
+        (152, [99] * 6, [19, 40, 24, 24, 7, 28]),  # the place,
+        (177, [99] * 6, [24, 60, 24, 24, 7, 28]),  # and to the quantity again
+        (300, [99] * 6, [24, 99, 24, 24, 7, 28]),
+        (80, [9, 20, 4, 5, 6, 8], [9, 20, 4, 5, 6, 8]),  # nobody gets more than there is to say
+        (80, [9, 50, 4, 5, 6, 8], [9, 38, 4, 5, 6, 8]),
+        (100_000, [99] * 6, [99] * 6),  # in a pipe
+    ],
+)
+def test_room_that_is_left_goes_to_the_columns_in_their_order(
+    columns, natural, widths, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert _widths([["x" * size for size in natural], [""] * 6]) == widths
 
 
 @pytest.mark.parametrize("option", ["--out", "--controller"])

@@ -177,7 +177,11 @@ def test_what_is_printed_of_a_run(helix, tmp_path):
     lines = result_lines(helix(), tmp_path)
     text = plain(lines)
     assert text[0].startswith("scara-helix: completed")
-    assert "robot scara, controller servo-baumgarte" in text[1]
+    assert text[1] == "  robot scara, controller servo-baumgarte"
+    assert styles(lines).items() >= {
+        "scara-helix": "bold", "completed": "bold green", text[1].strip(): "dim",
+        "peak_u": "cyan", "N·m, N": "dim", "report": "bold",
+    }.items()  # fmt: skip
     assert text[-2:] == [f"report  {tmp_path}/report.html", f"data    {tmp_path}/result.nc"]
     values = dict(line.split(maxsplit=1) for line in text if line.startswith("  "))
     assert values["peak_u"] == f"{helix().metric('peak_u'):.4g}  N·m, N"
