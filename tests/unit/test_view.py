@@ -396,7 +396,7 @@ def test_arrows_in_a_browser_are_straight_for_forces_and_arcs_for_torques():
     np.testing.assert_allclose((front - pieces[-1, 1]) / 10.0, pieces[-1, 1] - back, atol=1e-5)
     for k, seen in ((2, True), (1, False)):
         shown.place(every, k, seen)
-        assert not (forces.visible or heads.visible or arcs.visible)
+        assert not any(one.visible for one in (forces, heads, arcs))
 
 
 def test_colours_that_are_none_are_the_bodys():

@@ -12,9 +12,10 @@ from plain_look import PlainLook, plain_look, quaternion_of
 from ukctrl.reports import plot, web_page
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent, from_results, page_data
+from ukctrl.reports.scene import still as still_picture
 from ukctrl.reports.scene.from_results import of_result, of_results
 from ukctrl.reports.scene.page_data import decoded
-from ukctrl.reports.scene.stage import Actor, Curve, Scene
+from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
 from ukctrl.reports.scene.stands import standing
 from ukctrl.reports.scene.still import still
 from ukctrl.robot import Robot
@@ -408,6 +409,99 @@ def test_a_swarm_of_hundreds_stays_within_the_budget():
     ]
 
 
+def test_of_too_many_moments_the_same_are_kept_of_everything(monkeypatch):
+    """A ball that moves along three axes, and grows; a curve and an arrow that move along one."""
+    t = np.arange(101.0)
+    zero = 0.0 * t
+    ball = particles(1, moments=101)
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (101, 1, 1))
+    ball = dc.replace(ball, poses=ball.poses._replace(quaternion=still, stretch=1 + t[:, None]))
+    points = np.stack([t, zero, zero], axis=1)
+    curve = Curve(name="c", points=points, kind="trail", color="", group="robot")
+    given = {"vector": 2.0 * points, "unit": "N", "group": "inputs"}
+    arrows = tuple(
+        Arrow(name="a", tail=zero[:, None] * np.ones(3), limited=limited, **given)
+        for limited in (t > 50.0, np.array([True]))
+    )
+    scene = scene_of(ball, curves=(curve,), arrows=arrows, notes=("a note.",))
+    moving = 2 + 1 + 1 + 1 + 1  # the first coordinate of the ball stays zero
+    monkeypatch.setattr(page_data, "MOTION_BYTES", 51 * (2 * moving + 2))
+    thin, told = page_data._thinned(scene)
+    kept = 2 * np.arange(51)
+    assert told == ["Of 101 moments the picture holds 51; figures hold them all."]
+    np.testing.assert_array_equal(thin.time, scene.time[kept])
+    for now, before in zip(thin.actors[0].poses, ball.poses, strict=True):
+        np.testing.assert_array_equal(now, before[kept])
+    np.testing.assert_array_equal(thin.curves[0].points, points[kept])
+    for now, before in zip(thin.arrows, arrows, strict=True):
+        np.testing.assert_array_equal(now.tail, before.tail[kept])
+        np.testing.assert_array_equal(now.vector, before.vector[kept])
+    np.testing.assert_array_equal(thin.arrows[0].limited, kept > 50)
+    np.testing.assert_array_equal(thin.arrows[1].limited, np.ones(51, bool))
+    assert page_data.page_data(scene).head["notes"] == ["a note.", *told]
+
+    monkeypatch.setattr(page_data, "MOTION_BYTES", 101 * (2 * moving + 2) - 1)
+    assert len(page_data._thinned(scene)[0].time) == 100
+    monkeypatch.setattr(page_data, "MOTION_BYTES", 101 * (2 * moving + 2))
+    assert page_data._thinned(scene) == (scene, [])
+    monkeypatch.setattr(page_data, "MOTION_BYTES", 0)
+    assert len(page_data._thinned(scene)[0].time) == page_data.FEWEST
+
+
+def test_a_page_says_what_there_is_and_where():
+    ball = particles(2, look=PlainLook, color="#123abc", opacity=0.5, text="M")
+    ball = dc.replace(ball, opacity=0.5, group="believed")
+    points = ball.poses.position[:, 1]
+    curve = Curve(name="c", points=points, kind="reference", color=style.MUTED, group="reference")
+    arrow = Arrow(name="a", tail=points, vector=2.0 * points, unit="N m", group="reactions")
+    scene = scene_of(ball, curves=(curve,), arrows=(arrow,), ground=-0.5, up=(0.0, 1.0, 0.0))
+    data = page_data.page_data(scene)
+    (actor,), (line,), (push,) = (data.head[name] for name in ("actors", "curves", "arrows"))
+    assert {name: data.head[name] for name in ("title", "span", "ground", "up", "notes")} == {
+        "title": "a scene", "span": [0.0, 2.0], "ground": -0.5, "up": [0.0, 1.0, 0.0], "notes": []
+    }  # fmt: skip
+    for name, found in (("low", scene.low), ("high", scene.high)):
+        assert data.head[name] == found.tolist()
+    assert data.head["view"] == list(extent.view(scene.low, scene.high, scene.up)[2])
+    assert (actor["name"], actor["group"], actor["carriers"]) == ("swarm", "believed", ["c0", "c1"])
+    assert actor["parts"] == [[0, 0, "#123abc", 0.25], [0, 1, "#123abc", 0.25]]
+    assert actor["texts"] == [["M", 0], ["M", 1]]
+    assert (line["name"], line["kind"], line["color"], line["group"]) == (
+        "c", "reference", "--muted", "reference"
+    )  # fmt: skip
+    assert (push["name"], push["unit"], push["group"]) == ("a", "N m", "reactions")
+    np.testing.assert_allclose(decoded(data, push["tail"]), points, atol=1e-3)
+    np.testing.assert_allclose(decoded(data, push["vector"]), 2.0 * points, atol=1e-3)
+    colored = page_data.page_data(scene_of(dc.replace(ball, color=style.PALETTE[2])))
+    assert [part[2] for part in colored.head["actors"][0]["parts"]] == ["--series-2"] * 2
+    packed = page_data.zlib.decompress(page_data.base64.b64decode(data.block))
+    assert data.head["size"] == len(packed)
+    assert data.head["size"] % 4 == 0
+    assert all(entry["at"] % 4 == 0 for entry in data.head["meshes"])
+
+
+@pytest.mark.parametrize(
+    ("color", "told"),
+    [("#0072b2", "--series-0"), ("#abcdeF", "#abcdeF"), ("#abcde", ""), ("#abcdefa", ""),
+     ("red", ""), ("", ""), (style.MUTED, "--muted")],
+)  # fmt: skip
+def test_a_colour_is_a_series_or_six_digits(color, told):
+    assert page_data.color_of(color) == told
+
+
+@pytest.mark.parametrize(("count", "wide"), [(65_534, False), (65_535, True)])
+def test_a_mesh_of_more_corners_than_16_bits_count_is_told_in_32(count, wide):
+    vertices = np.stack([np.arange(float(count)), np.zeros(count), np.ones(count)], axis=1)
+    entry, (faces, levels) = page_data._packed(Mesh(vertices, np.array([[0, 1, count - 1]])))
+    assert (entry["vertices"], entry["faces"], entry["wide"]) == (count, 1, wide)
+    assert (faces.dtype, levels.dtype) == (np.dtype("<u4" if wide else "<u2"), np.dtype("<u2"))
+    assert faces.tolist() == [[0, 1, count - 1]]
+    assert entry["low"] == [0.0, 0.0, 1.0]
+    assert entry["step"][1:] == [1.0, 1.0]  # no width, no levels
+    assert (levels[-1].tolist(), levels[0].tolist()) == ([65_534, 0, 0], [0, 0, 0])
+    assert page_data._size(Mesh(vertices, faces)) == 6 * count + (12 if wide else 6)
+
+
 def test_meshes_that_are_too_large_become_boxes(monkeypatch):
     monkeypatch.setattr(page_data, "MESH_BYTES", 10_000)
     fine, coarse = meshes.sphere(1.0), meshes.box(2.0, 1.0, 0.5)
@@ -419,6 +513,19 @@ def test_meshes_that_are_too_large_become_boxes(monkeypatch):
     assert data.head["notes"] == ["1 mesh is too large for a page and drawn as a box."]
     ball = data.head["meshes"][0]
     np.testing.assert_allclose(ball["low"], -1.0, rtol=1e-2)
+    aside = meshes.sphere(0.5).moved(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    beside = particles(1, mesh=fine), particles(1, mesh=aside)
+    monkeypatch.setattr(page_data, "MESH_BYTES", page_data._size(fine))
+    notes = page_data.page_data(scene_of(*beside)).head["notes"]
+    assert notes == ["1 mesh is too large for a page and drawn as a box."]
+    monkeypatch.setattr(page_data, "MESH_BYTES", page_data._size(fine) - 1)
+    data = page_data.page_data(scene_of(*beside))
+    assert data.head["notes"] == ["2 meshes are too large for a page and drawn as boxes."]
+    low, step = (np.array(data.head["meshes"][1][name]) for name in ("low", "step"))
+    np.testing.assert_allclose(low, [0.5, 1.5, 2.5], atol=1e-2)
+    np.testing.assert_allclose(low + page_data.LEVELS * step, [1.5, 2.5, 3.5], atol=1e-2)
+    monkeypatch.setattr(page_data, "MESH_BYTES", 2 * page_data._size(fine))
+    assert page_data.page_data(scene_of(*beside)).head["notes"] == []
 
 
 def test_what_strangers_write_stays_text_in_a_page():
@@ -451,6 +558,95 @@ def test_the_still_picture_shows_every_part_and_where_it_went(helix):
     assert min(numbers) >= 0.0
     assert max(numbers) <= 640.0
     assert len(text) < 60_000
+
+
+CORNERS = np.array([[x, y, z] for x in (-1.0, 3.0) for y in (0.0, 2.0) for z in (-1.0, 0.5)])
+
+
+@pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)])
+@pytest.mark.parametrize("size", [(1.0, 1.0, 1.0), (0.1, 1.0, 1.0), (1.0, 1.0, 9.0)])
+def test_the_still_picture_shows_the_whole_box_in_its_middle_as_large_as_it_can(up, size):
+    corners = CORNERS * size
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    right, above, _ = extent.view(low, high, up)
+    edge = Curve(name="c", points=corners, kind="trail", color="#abcdef", group="robot")
+    scene = Scene(
+        title="", time=np.arange(8.0), actors=(), curves=(edge,), low=low, high=high, ground=None,
+        up=up,
+    )  # fmt: skip
+    head, line = still(scene).split(">")[:2]
+    assert head == '<svg viewBox="0 0 640 480" role="img" class="still"'
+    assert line.endswith('" fill="none" stroke="#abcdef" stroke-width="1.8" opacity="1.0"/')
+    places = np.array([pair.split(",") for pair in line.split('"')[1].split()], dtype=float)
+    from_middle = places - [320.0, 240.0]
+    reach = np.abs(from_middle).max(axis=0) / [640.0, 480.0]
+    assert reach.max() == pytest.approx(0.46, abs=2e-4)
+    flat = (corners - 0.5 * (low + high)) @ np.stack([right, above], axis=1)
+    scale = np.linalg.norm(from_middle) / np.linalg.norm(flat)
+    np.testing.assert_allclose(from_middle, scale * flat * [1.0, -1.0], atol=0.06)
+
+
+def test_the_still_picture_draws_what_is_far_first_and_ends_at_its_moment():
+    toward = extent.view(np.full(3, -2.0), np.full(3, 2.0), (0.0, 0.0, 1.0))[2]
+    ball = particles(3, moments=3)
+    parts = tuple(
+        dc.replace(part, color=color, opacity=opacity)
+        for part, color, opacity in zip(
+            ball.look.parts, ("#000001", "#000002", "none"), (1.0, 0.5, 0.25), strict=True
+        )
+    )
+    position = np.zeros((3, 3, 3))
+    position[1] = np.outer([0.5, -0.5, 0.0], toward)
+    position[2, 2] = np.nan
+    ball = dc.replace(
+        ball, opacity=0.5, look=dc.replace(ball.look, parts=parts),
+        poses=ball.poses._replace(position=position),
+    )  # fmt: skip
+    points = np.array([[0.0, 0, 0], [1.0, 0, 0], [1.0, 1, 0]])
+    curves = [
+        Curve(name="c", points=points, kind=kind, color=style.PALETTE[1], group="robot")
+        for kind in ("trail", "reference")
+    ]
+    scene = Scene(
+        title="", time=np.arange(3.0), actors=(ball,), curves=tuple(curves),
+        low=np.full(3, -2.0), high=np.full(3, 2.0), ground=None,
+    )  # fmt: skip
+
+    def drawn(moment):
+        return re.findall(r"<(\w+) points=\"([^\"]*)\" ([^>]*)/>", still(scene, moment))
+
+    looks = 'stroke="var(--series-1)" stroke-width="{}" opacity="{}"'
+    assert [(kind, look) for kind, _, look in drawn(1)] == [
+        ("polyline", 'fill="none" ' + looks.format(7.0, 0.3)),
+        ("polygon", 'fill="#000002" fill-opacity="0.25"'),
+        ("polygon", 'fill="var(--robot)" fill-opacity="0.12"'),
+        ("polygon", 'fill="#000001" fill-opacity="0.5"'),
+        ("polyline", 'fill="none" ' + looks.format(1.8, 1.0)),
+    ]
+    assert [len(places.split()) for kind, places, _ in drawn(1) if kind == "polyline"] == [3, 2]
+    assert [kind for kind, *_ in drawn(-1)] == ["polyline", *["polygon"] * 2, "polyline"]
+    assert len(drawn(-1)[-1][1].split()) == 3
+    assert [kind for kind, *_ in drawn(0)] == ["polyline", *["polygon"] * 3]  # one place is no line
+    many = dc.replace(ball, look=dc.replace(ball.look, parts=parts[:1] * 401))
+    assert still(dc.replace(scene, actors=(many,)), 1).count("<polygon") == 400
+
+
+def test_the_outline_of_a_shadow_is_its_corners_that_lie_furthest_out():
+    square = np.array([[0.0, 0.0], [20.0, 0.0], [20.0, 20.0], [0.0, 20.0], [9.0, 9.0]])
+    found = still_picture._outline(square)
+    assert {tuple(corner) for corner in found} == {(0, 0), (20, 0), (20, 20), (0, 20)}
+    angle = np.linspace(0.0, 2.0 * np.pi, 1000, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    for radius, sides in ((1.0, 6), (5.0, 10), (400.0, 40)):
+        assert len(still_picture._outline(radius * ring)) == sides
+
+
+def test_a_line_with_gaps_is_drawn_in_pieces():
+    nan, look = [np.nan, np.nan], 'fill="none" stroke="c" stroke-width="1" opacity="0.5"/>'
+    points = np.array([[0.0, 1.0], [2.04, 3.06], nan, [4.0, 5.0], nan, nan, [6.0, 7.0], [8.0, -9]])
+    assert still_picture._line(points, "c", 1, 0.5) == (
+        f'<polyline points="0.0,1.0 2.0,3.1" {look}<polyline points="6.0,7.0 8.0,-9.0" {look}'
+    )
 
 
 # The time in figures
