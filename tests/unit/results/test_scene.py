@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import itertools
 import re
 
 import numpy as np
@@ -26,6 +27,7 @@ from ukctrl.robot.look.rotations import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
+CORNERS_OF_CUBE = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 HOSTILE = """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&<!--"""
 
 
@@ -323,6 +325,124 @@ def test_a_view_has_axes_of_unit_length_and_looks_down(size, up):
     flat = int(np.argmin(size))
     if min(size) < 0.1 and not up[flat]:
         assert abs(axes[2][flat]) > 0.85  # a flat scene is seen from its front
+
+
+@pytest.mark.parametrize(
+    ("size", "up", "level", "lift"),
+    [
+        ((1, 1, 1), (0, 0, 1), (0.6, -1, 0), 0.42),  # over a corner
+        ((1, 1, 1), (0, 1, 0), (0.6, 0, 1), 0.42),
+        ((1, 1, 1), (1, 0, 0), (0, 0.6, 1), 0.42),
+        ((1, 1, 0.1), (0, 0, 1), (0.6, -1, 0), 0.85),  # what lies is seen from higher
+        ((1, 0.1, 1), (0, 1, 0), (0.6, 0, 1), 0.85),
+        ((1, 1, 0.15), (0, 0, 1), (0.6, -1, 0), 0.42),
+        ((0.1, 1, 1), (0, 0, 1), (1, 0.3, 0), 0.22),  # what stands, from its front, a bit aside
+        ((1, 0.1, 1), (0, 0, 1), (0.3, -1, 0), 0.22),
+        ((1, 1, 0.1), (0, 1, 0), (0.3, 0, 1), 0.22),
+        ((0.15, 1, 1), (0, 0, 1), (0.6, -1, 0), 0.42),
+    ],
+)
+def test_an_eye_looks_over_a_corner_or_at_the_front_of_what_is_flat(size, up, level, lift):
+    low = np.array([0.0, 0.0, 0.0])
+    right, above, toward = extent.view(low, low + size, up)
+    wanted = np.array(level) / np.linalg.norm(level) + lift * np.array(up, dtype=float)
+    np.testing.assert_allclose(toward, wanted / np.linalg.norm(wanted), atol=1e-12)
+    np.testing.assert_allclose(above, np.cross(toward, right), atol=1e-12)
+    assert right @ up == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("away", "end"),
+    [
+        ([0.0] * 9 + [2.5], 3.0),  # five times as far as the reference, from its middle
+        ([0.0] * 9 + [2.51], 1.0),
+        ([0.0] * 7 + [1.0, 1.0, 5.0], 5.5),  # five times what is reached four fifths of the time
+        ([0.0] * 7 + [1.0, 1.0, 5.01], 1.5),
+        ([0.0] * 8 + [1.0, 2.51], 1.5),
+        ([0.0] * 9 + [np.nan], 1.0),
+        ([0.0] * 6 + [0.5, 0.5, np.nan, np.inf], 1.0),
+        ([0.0] * 6 + [2e6] * 4, 1.0),
+    ],
+)
+def test_a_camera_follows_as_far_as_the_motion_mostly_goes(away, end):
+    wanted = np.array([[0.0, 0, 0], [1.0, 0, 0]])
+    way = np.zeros((10, 3))
+    way[:, 0] = 0.5 + np.array(away)
+    curves = [
+        Curve(name="c", points=points, kind=kind, color="", group="")
+        for points, kind in ((wanted, "reference"), (way, "trail"))
+    ]
+    low, high = extent.box([], curves)
+    assert (low[0], high[0]) == (0.0, end)
+    np.testing.assert_allclose([low[1:], high[1:]], np.outer([-0.5, 0.5], [1e-3] * 2), atol=1e-15)
+
+
+def test_without_anything_a_camera_shows_a_cube_of_a_metre():
+    for curves in ((), [Curve(name="", points=np.full((2, 3), np.nan), kind="trail", color="",
+                              group="")]):  # fmt: skip
+        np.testing.assert_array_equal(extent.box([], curves), np.outer([-0.5, 0.5], [1.0] * 3))
+
+
+def test_a_camera_must_show_the_corners_of_all_parts_and_all_lines_within_the_box():
+    block = particles(2, moments=2, mesh=meshes.box(2.0, 4.0, 6.0))
+    turned = block.poses.quaternion.copy()
+    turned[1] = np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0  # y to z
+    block = dc.replace(block, poses=block.poses._replace(quaternion=turned))
+    line = Curve(name="", points=np.array([[9.0, 9, 9], [np.nan] * 3]), kind="trail", color="",
+                 group="")  # fmt: skip
+    scene = dc.replace(
+        scene_of(block, curves=(line,)), low=np.full(3, -99.0), high=np.full(3, 99.0)
+    )
+    signs = CORNERS_OF_CUBE
+    found = extent.points(scene)
+    wanted = []
+    for k, carrier in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        reach = np.array([1.0, 2.0, 3.0 * block.poses.stretch[k, carrier]])
+        reach = reach if k == 0 else reach[[0, 2, 1]]
+        wanted += list(signs * reach + block.poses.position[k, carrier])
+    wanted.append([9.0, 9, 9])
+    order = [np.lexsort(np.round(points, 6).T) for points in (found, np.array(wanted))]
+    np.testing.assert_allclose(found[order[0]], np.array(wanted)[order[1]], atol=1e-12)
+    close = dc.replace(scene, low=np.full(3, -1.0), high=np.full(3, 0.5))
+    np.testing.assert_allclose(extent.points(close), np.clip(found, -1.0, 0.5), atol=1e-12)
+    bare = dc.replace(scene, actors=(), curves=())
+    np.testing.assert_array_equal(extent.points(bare), [scene.low, scene.high])
+
+
+def test_of_a_long_motion_forty_moments_tell_where_a_body_goes():
+    assert extent._corners(particles(3, moments=40)).shape == (40, 3, 8, 3)
+    long = particles(3, moments=400)
+    assert extent._corners(long).shape == (40, 3, 8, 3)
+    np.testing.assert_allclose(
+        extent._corners(long)[[0, -1]].mean(axis=2), long.poses.position[[0, -1]], atol=1e-12
+    )
+    nothing = dc.replace(long, look=dc.replace(long.look, parts=()))
+    assert extent._corners(nothing).shape == (40, 3, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("gravity", "low", "floor"),
+    [
+        (None, -0.04, 0.0),  # a fiftieth of the size
+        (None, -0.0401, -0.0401),
+        (None, 10.0, 0.0),  # five times the size
+        (None, 10.01, 10.01),
+        ([9e-7, 0.0, -1.0], 0.0, 0.0),
+        ([2e-6, 0.0, -1.0], 0.0, None),
+    ],
+)
+def test_the_borders_of_where_the_floor_is_the_worlds(gravity, low, floor):
+    low = np.array([0.0, 0.0, low])
+    assert extent.floor(None if gravity is None else np.array(gravity), low, low + 2.0) == floor
+
+
+@pytest.mark.parametrize("up", [-1.0, 1.0])
+@pytest.mark.parametrize("axis", range(3))
+def test_upwards_is_against_gravity_unless_that_is_downwards(axis, up):
+    gravity = np.zeros(3)
+    gravity[axis] = -9.81 * up
+    wanted = [0.0, 0.0, 1.0] if axis == 2 else (up * np.eye(3)[axis]).tolist()
+    assert list(extent.upwards(gravity)) == wanted
 
 
 # Numbers in a page
