@@ -22,12 +22,9 @@ from tests.shared.command import CLI
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
-from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.from_results import of_result
-from ukctrl.reports.scene.stage import Arrow, Curve
 from ukctrl.reports.viewer import server as served
 from ukctrl.reports.viewer.display import Display, rgb
-from ukctrl.reports.viewer.lines import Arrows, Line, label
 from ukctrl.reports.viewer.live import Live
 from ukctrl.reports.viewer.server import address, open_server, stop
 from ukctrl.reports.viewer.sliders import AtRest
@@ -250,153 +247,6 @@ def test_edges_stay_sharp_and_round_sides_smooth():
     assert len(creased(meshes.box(1.0, 1.0, 1.0)).vertices) == 24
     ball = meshes.sphere(1.0)
     assert len(creased(ball).vertices) <= len(ball.vertices)
-
-
-class Added:
-    """Stands for a scene of viser: keeps what is added to it, by name, as handles."""
-
-    def __init__(self):
-        self.scene, self.handles = self, {}
-
-    def __getattr__(self, kind):
-        def add(name, *given, **looks):
-            visible = looks.get("visible", True)
-            made = SimpleNamespace(kind=kind, given=given, looks=looks, visible=visible)
-            return self.handles.setdefault(name, made)
-
-        return add
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [(" ~\x1f\n", " ~??"), ("é\u00ff\u0100π", "é\u00ff??"), ("x" * 61, "x" * 60)],
-)
-def test_texts_have_the_letters_that_a_browser_needs_no_server_for(text, shown):
-    there = Added()
-    label(there, "/name", text, visible=False)
-    made = there.handles["/name"]
-    assert (made.kind, made.given) == ("add_label", (shown,))
-    assert made.looks == {"visible": False, "anchor": "bottom-left"}
-
-
-def curve(kind, points, color="#0072b2"):
-    return Curve(name="tool", points=np.array(points), kind=kind, color=color, group="robot")
-
-
-def test_a_trail_in_a_browser_grows_to_where_its_dot_is():
-    there, nowhere = Added(), [np.nan] * 3
-    trail = curve("trail", [[0.0, 0, 0], [2.0, 0, 0], nowhere, [4.0, 1, 0], [4.0, 3, 0]])
-    shown = Line(there, 7, trail, 2.0)
-    dot, name = (there.handles[f"/curve-7/dot{end}"] for end in ("", "/name"))
-    assert (dot.kind, dot.given) == ("add_icosphere", (0.018,))
-    assert dot.looks == {"color": (0, 114, 178)}
-    assert (name.given, name.visible) == (("tool",), False)
-
-    shown.place(trail, 0, 0.0, seen=True, named=True)  # no way yet: its dot alone
-    line = there.handles["/curve-7/line"]
-    assert line.kind == "add_line_segments"
-    assert line.looks == {"thickness": 3.0, "thickness_units": "screen"}
-    np.testing.assert_array_equal(line.given[0], [[[0.0, 0, 0], [0, 0, 0]]])
-    assert line.given[1] == (0, 114, 178)
-    assert (name.visible, line.visible, dot.visible) == (True, True, True)
-
-    shown.place(trail, 0, 0.25, seen=True, named=False)
-    np.testing.assert_array_equal(line.points, [[[0.0, 0, 0], [0.5, 0, 0]]])
-    assert line.points.dtype == np.float32
-    np.testing.assert_array_equal(dot.position, [0.5, 0, 0])
-    shown.place(trail, 1, 0.5, seen=True, named=False)  # towards a gap
-    np.testing.assert_array_equal(line.points, [[[0.0, 0, 0], [2, 0, 0]]])
-    assert (dot.visible, name.visible) == (False, False)
-    shown.place(trail, 3, 0.5, seen=False, named=False)
-    ends = [[[0.0, 0, 0], [2, 0, 0]], [[4, 1, 0], [4, 2, 0]]]
-    np.testing.assert_array_equal(line.points, ends)
-    assert (dot.visible, line.visible) == (False, False)
-
-
-def test_a_trail_that_begins_nowhere_is_a_point_at_the_origin_until_it_is_somewhere():
-    there, trail = Added(), curve("trail", [[np.nan] * 3, [1.0, 0, 0], [2.0, 0, 0]])
-    shown = Line(there, 0, trail, 1.0)
-    shown.place(trail, 0, 0.0, seen=True, named=True)
-    line = there.handles["/curve-0/line"]
-    np.testing.assert_array_equal(line.given[0], np.zeros((1, 2, 3)))
-    line.points = before = object()
-    shown.place(trail, 0, 0.5, seen=True, named=True)
-    assert line.points is before
-    shown.place(trail, 1, 1.0, seen=True, named=True)
-    np.testing.assert_array_equal(line.points, [[[1.0, 0, 0], [2, 0, 0]]])
-
-
-def test_a_reference_in_a_browser_is_a_pale_tube_that_is_made_once():
-    there = Added()
-    wanted = curve("reference", [[0.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]], color="none")
-    shown = Line(there, 0, wanted, 2.0)
-    dot = there.handles["/curve-0/dot"]
-    assert dot.given == (0.025,)
-    assert dot.looks == {"color": (183, 193, 204), "opacity": 0.4, "cast_shadow": False}
-    assert shown.name is None
-    shown.place(wanted, 0, 0.0, seen=True, named=True)
-    line = there.handles["/curve-0/line"]
-    assert line.kind == "add_mesh_simple"
-    assert (line.looks["opacity"], line.looks["cast_shadow"]) == (0.28, False)
-    vertices = line.given[0]
-    np.testing.assert_allclose(np.hypot(vertices[:, 1], vertices[:, 2]), 0.017, rtol=1e-9)
-    assert (vertices[:, 0].min(), vertices[:, 0].max()) == (0.0, 2.0)
-    there.handles.clear()
-    shown.place(wanted, 1, 0.5, seen=False, named=True)
-    assert there.handles == {}
-    assert line.visible is False
-    longer = curve("reference", [[0.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0], [5.0, 0, 0]])
-    shown.place(longer, 1, 0.5, seen=True, named=True)
-    assert there.handles["/curve-0/line"].given[0][:, 0].max() == 5.0
-    muted = Added()
-    Line(muted, 0, curve("reference", [[0.0, 0, 0]], color=""), 1.0)
-    assert muted.handles["/curve-0/dot"].looks["color"] == (91, 102, 114)
-
-
-def test_arrows_in_a_browser_are_straight_for_forces_and_arcs_for_torques():
-    there = Added()
-
-    def arrow(unit, *vectors, group="inputs"):
-        tail = np.tile([1.0, 2.0, 3.0], (len(vectors), 1))
-        return Arrow(name=unit, tail=tail, vector=np.array(vectors), unit=unit, group=group)
-
-    every = [
-        arrow("N", [0.0, 0, 4], [0.0, 0, 2], [0.0, 0, 0]),
-        arrow("N m", [0.0, 0, 0], [0.0, 0, 3], [0.0, 0, 0]),
-        arrow("N", [9.0, 0, 0], [9.0, 0, 0], [9.0, 0, 0], group="reactions"),
-    ]
-    shown = Arrows(there, "inputs", 2.0, every)
-    forces, heads, arcs = (there.handles[f"/inputs/{one}"] for one in ("forces", "heads", "arcs"))
-    thick = 2.0 * arrow_shapes.THICK
-    assert [one.kind for one in (forces, heads, arcs)] == [
-        "add_arrows", "add_arrows", "add_line_segments"
-    ]  # fmt: skip
-    assert {one.given[1] for one in (forces, heads, arcs)} == {rgb(arrow_shapes.COLORS["inputs"])}
-    sizes = {"head_radius": 2.6 * thick, "head_length": 6.0 * thick, "visible": False}
-    assert forces.looks == pytest.approx(sizes | {"shaft_radius": thick})
-    assert heads.looks == pytest.approx(sizes | {"shaft_radius": 0.5 * thick})
-    assert arcs.looks == pytest.approx({"thickness": 1.6 * thick, "visible": False})
-
-    shown.place(every, 0, seen=True)
-    assert (forces.visible, heads.visible, arcs.visible) == (True, False, False)
-    full = 2.0 * arrow_shapes.LONGEST
-    np.testing.assert_allclose(forces.points, [[[1, 2, 3], [1, 2, 3 + full]]], rtol=1e-6)
-    shown.place(every, 1, seen=True)
-    assert (forces.visible, heads.visible, arcs.visible) == (True, True, True)
-    np.testing.assert_allclose(forces.points, [[[1, 2, 3], [1, 2, 3 + 0.5 * full]]], rtol=1e-6)
-    pieces, ((back, front),) = arcs.points, heads.points
-    assert pieces.shape == (arrow_shapes.ARC - 1, 2, 3)
-    np.testing.assert_array_equal(pieces[1:, 0], pieces[:-1, 1])
-    away = np.linalg.norm(pieces[:, :, :2] - [1, 2], axis=2)
-    np.testing.assert_allclose(away, 2.0 * arrow_shapes.RADIUS, rtol=1e-5)
-    np.testing.assert_allclose(pieces[:, :, 2], 3.0, rtol=1e-6)
-    ahead = pieces[-1, 1] - pieces[-1, 0]
-    np.testing.assert_allclose(front - back, 1.1 * 2.0 * arrow_shapes.HEAD * ahead
-                               / np.linalg.norm(ahead), atol=1e-5)  # fmt: skip
-    np.testing.assert_allclose((front - pieces[-1, 1]) / 10.0, pieces[-1, 1] - back, atol=1e-5)
-    for k, seen in ((2, True), (1, False)):
-        shown.place(every, k, seen)
-        assert not any(one.visible for one in (forces, heads, arcs))
 
 
 def test_colours_that_are_none_are_the_bodys():
