@@ -23,6 +23,7 @@ from ukctrl.analysis.linear.active_set import ActiveSet
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.cli.terminal import check_text, progress_bars
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
+from ukctrl.cli.terminal.lines import is_plain
 from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import conformance_lines
@@ -420,6 +421,74 @@ def test_what_is_being_computed_is_said_on_one_line(hidden, tty, shown, monkeypa
     with progress_bars.working(hidden) as show_words:
         show_words("one two three four five six seven")
     assert said == (["one two three four ..."] if shown else [])
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "plain"),
+    [("NO_COLOR", "1", True), ("NO_COLOR", "", False), ("TERM", "dumb", True),
+     ("TERM", "unknown", True), ("TERM", "xterm", False)],
+)  # fmt: skip
+def test_a_plain_terminal_is_asked_for_by_its_variables(variable, value, plain, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("TERM", raising=False)
+    monkeypatch.setenv(variable, value)
+    assert is_plain() is plain
+
+
+def test_in_a_plain_terminal_a_line_is_written_over_itself(monkeypatch):
+    """Blanks cover what a longer line before has left, and nothing stays at the end."""
+    terminal = Terminal(True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "40")
+    with progress_bars._plain_line("a run") as show_line:
+        show_line(1.0, 2.0, "one two")
+        show_line(1.0, 2.0, "one")
+        show_line(1.0, 2.0, "one two three four five six seven eight")
+    long = "a run one two three four five six ..."
+    assert terminal.text == "".join(
+        ["\ra run one two", "\ra run one    ", f"\r{long}", "\r" + len(long) * " ", "\r"]
+    )
+    terminal.text = ""
+    with pytest.raises(KeyboardInterrupt), progress_bars._plain_line("x") as show_line:  # noqa: PT012
+        show_line(0.0, 1.0, "y")
+        raise KeyboardInterrupt
+    assert terminal.text == "\rx y\r   \r"
+    terminal.text = ""
+    with progress_bars._plain_line("x"):
+        pass
+    assert terminal.text == ""
+
+
+@pytest.mark.parametrize("make", [progress_bars.progress_bar, progress_bars.sweep_progress])
+def test_bars_of_a_plain_terminal_are_such_lines(make, bar, monkeypatch):
+    drawn, made = bar()
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "60")
+    tally = SimpleNamespace(done=2, total=9, finished=2, failed=0)
+    with make("title", False) as progress:
+        for _ in range(4):
+            progress(*((tally,) if make is progress_bars.sweep_progress else (2.0, 9.0)))
+    told = "2.0 of 9 runs" if make is progress_bars.progress_bar else "2 of 9"
+    assert sys.stderr.text.startswith(f"\rtitle {told}")
+    assert (drawn, made) == ([], [])
+    monkeypatch.setattr(sys, "stderr", Terminal(True))
+    with progress_bars.working(False) as show_words:
+        show_words("poles \x1b of the loop")
+    assert sys.stderr.text.startswith("\rpoles \\x1b of the loop")
+
+
+def test_a_bar_is_as_wide_as_the_terminal_or_forty_columns(bar):
+    _, made = bar()
+    for make, width, expand in (
+        (progress_bars.progress_bar, 40, False), (progress_bars.sweep_progress, None, True)
+    ):  # fmt: skip
+        made.clear()
+        with make("title", False):
+            pass
+        ((_, column, told), given), _ = made
+        assert column.bar_width == width
+        assert given["expand"] is expand
+        assert told.text_format == "{task.fields[told]}"
 
 
 def test_signals_are_handled_as_before_once_the_work_is_done():
