@@ -1,0 +1,510 @@
+"""Formulas of the papers beside others of mechanics, and what their runs are asked to show.
+
+Runs that take seconds or minutes are replaced by answers made by hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ukctrl.papers.pseudoinverses import runs as tables
+from ukctrl.papers.pseudoinverses.printed import RUNS, STRONG
+from ukctrl.papers.pseudoinverses.rerun import METHODS, Outcome
+from ukctrl.papers.recursive import clearance, three_rrr, three_rrr_routes
+from ukctrl.papers.scara import formulas, motion
+from ukctrl.papers.scara import runs as scara_runs
+from ukctrl.papers.servo import newton
+
+ROUND = {"rtol": 0.0, "atol": 1e-10}
+STEP = 1e-4
+DIFFERENCE = {"rtol": 0.0, "atol": 1e-5}
+"""Of central differences with `STEP` of motions of about one in a second."""
+
+
+class Run(dict):
+    """Stands for the samples of a run."""
+
+    time = np.arange(6.0)
+
+
+def derivatives(of, t):
+    """Return the first and the second derivative of a function of time by central differences."""
+    before, now, after = of(t - STEP), of(t), of(t + STEP)
+    return (after - before) / (2.0 * STEP), (after - 2.0 * now + before) / STEP**2
+
+
+# The SCARA robot
+
+
+AMPLITUDES = np.array([0.4, -0.7, 0.3, 0.05])
+
+
+def joints(t):
+    """Return a motion of the joints, and its two derivatives."""
+    q = np.array([0.5, -0.9, 0.2, 0.1]) + AMPLITUDES * np.sin(t + np.arange(4.0))
+    return q, AMPLITUDES * np.cos(t + np.arange(4.0)), -AMPLITUDES * np.sin(t + np.arange(4.0))
+
+
+@pytest.mark.parametrize("t", [0.3, 1.7])
+def test_rates_and_rows_are_derivatives_of_the_violation(t):
+    q, v, a = joints(t)
+    rate, acceleration = derivatives(lambda at: formulas.violation(*joints(at)[:2], at)[0], t)
+    np.testing.assert_allclose(formulas.violation(q, v, t)[1], rate, **DIFFERENCE)
+    A, b = formulas.rows(q, v, t)
+    np.testing.assert_allclose((A @ a - b)[[0, 1, 2, 3]], acceleration, **DIFFERENCE)
+    wanted = b - formulas.ALPHA * rate - formulas.BETA * formulas.violation(q, v, t)[0]
+    np.testing.assert_allclose(formulas.stabilised(q, v, t), wanted, rtol=0.0, atol=1e-4)
+
+
+def energy(q, v):
+    """Return kinetic and potential energy of the links, from where their centres are [J]."""
+    first, second = 1j * np.exp(1j * q[0]), 1j * np.exp(1j * (q[0] + q[1]))
+    w1, w2, w3 = v[0], v[0] + v[1], v[:3].sum()
+    elbow = 1j * w1 * formulas.L1 * first
+    tip = elbow + 1j * w2 * formulas.L2 * second
+    speeds = (1j * w1 * formulas.R1 * first, elbow + 1j * w2 * formulas.R2 * second, tip, tip)
+    kinetic = 0.5 * sum(m * abs(s) ** 2 for m, s in zip(formulas.MASSES, speeds, strict=True))
+    turns = zip(formulas.TURN, (w1, w2, w3, w3), strict=True)
+    kinetic += 0.5 * sum(inertia * w**2 for inertia, w in turns)
+    kinetic += 0.5 * formulas.MASSES[3] * v[3] ** 2
+    return kinetic, formulas.MASSES[3] * formulas.GRAVITY * q[3]
+
+
+@pytest.mark.parametrize("t", [0.3, 1.7])
+def test_mass_and_bias_are_those_of_the_energies_of_the_links(t):
+    """Lagrange's equations: M a + C v + G is d/dt (M v) less the slope of the Lagrangian."""
+    q, v, a = joints(t)
+    for one in (v, *np.eye(4), np.array([1.0, -2.0, 3.0, 4.0])):
+        assert 0.5 * one @ formulas.mass(q) @ one == pytest.approx(energy(q, one)[0])
+    momentum, _ = derivatives(lambda at: formulas.mass(joints(at)[0]) @ joints(at)[1], t)
+    slope = [
+        sum(sign * np.diff(energy(q + sign * 1e-6 * e, v)[::-1])[0] for sign in (1.0, -1.0)) / 2e-6
+        for e in np.eye(4)
+    ]
+    np.testing.assert_allclose(
+        formulas.mass(q) @ a + formulas.bias(q, v), momentum - slope, rtol=0.0, atol=1e-5
+    )
+
+
+def test_constraint_torques_give_the_accelerations_that_the_rows_ask_for():
+    q, v, _ = joints(0.7)
+    A, b = formulas.rows(q, v)
+    torque = formulas.constraint_torque(q, v, b)
+    a = np.linalg.solve(formulas.mass(q), torque - formulas.bias(q, v))
+    np.testing.assert_allclose(A @ a, b, **ROUND)
+
+
+def test_the_tool_is_at_the_end_of_both_links_and_turns_with_all_joints():
+    q = joints(0.7)[0]
+    place, turn = formulas.tool(q)
+    end = 1j * (formulas.L1 * np.exp(1j * q[0]) + formulas.L2 * np.exp(1j * (q[0] + q[1])))
+    np.testing.assert_allclose(place, [end.real, end.imag, q[3]], **ROUND)
+    axis = np.exp(1j * q[:3].sum())
+    np.testing.assert_allclose(turn[:, 0], [axis.real, axis.imag, 0.0], **ROUND)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(3), **ROUND)
+    assert np.linalg.det(turn) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("elbow", [1.0, -1.0])
+def test_the_exact_start_is_on_the_path_with_its_velocity(elbow):
+    q, v = formulas.exact_start(elbow)
+    assert np.sign(q[1]) == elbow
+    for miss in formulas.violation(q, v):
+        np.testing.assert_allclose(miss, 0.0, **ROUND)
+
+
+def test_without_stabilisation_errors_go_on_evenly_and_with_it_they_swing_and_decay():
+    start = formulas.STARTS[formulas.OURS]
+    phi, rate = formulas.violation(start, formulas.V_PRINTED)
+    t = np.array([0.0, 2.0])
+    np.testing.assert_allclose(formulas.drift(start, t), [phi, phi + 2.0 * rate], **ROUND)
+
+    def error(at):
+        return formulas.decay(start, np.array([at]))[0]
+
+    np.testing.assert_allclose(error(0.0), phi, **ROUND)
+    np.testing.assert_allclose(derivatives(error, 0.0)[0], rate, rtol=0.0, atol=1e-6)
+    for at in (0.2, 3.1):
+        first, second = derivatives(error, at)
+        left = second + formulas.ALPHA * first + formulas.BETA * error(at)
+        np.testing.assert_allclose(left, 0.0, atol=1e-4)
+    assert formulas.decay(start, t).shape == (2, 4)
+
+
+@pytest.mark.parametrize("end", [3.0, 12.34])
+def test_a_tool_leaves_the_workspace_where_both_links_are_stretched(end):
+    """A made error: the tool goes up the y axis, and reaches the border at that time."""
+    longest = formulas.L1 + formulas.L2
+
+    def error(start, t):
+        assert start is formulas.STARTS[formulas.LITERAL]
+        angle = formulas.OMEGA * t
+        x = -formulas.RADIUS * np.sin(angle)
+        y = longest * t / end - formulas.CENTRE - formulas.RADIUS * np.cos(angle)
+        return np.stack([x, y, 0.0 * t, 0.0 * t], axis=1)
+
+    assert formulas.boundary(error) == pytest.approx(end, abs=1e-9)
+
+
+def test_peaks_are_the_largest_errors_after_a_time():
+    phi = np.array([[0.3, -0.1], [-0.2, 0.05], [0.1, 0.2]])
+    run = Run(phi=phi, joint_error=-2.0 * phi, slide_error=phi[:, :1])
+    run.time = np.array([0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(scara_runs.peaks(run), [0.3, 0.2])
+    np.testing.assert_array_equal(scara_runs.peaks(run, after=1.0), [0.2, 0.2])
+    np.testing.assert_array_equal(scara_runs.joint_peaks(run), [0.6, 0.4, 0.3])
+    np.testing.assert_array_equal(scara_runs.joint_peaks(run, after=1.5), [0.2, 0.4, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("status", "end", "verdict"),
+    [
+        ("singular", 5.0, "differs: misprint"),
+        ("singular", 4.99, "differs: misprint"),
+        ("singular", 4.98, "differs"),
+        ("singular", 5.01, "differs"),
+        ("completed", 5.0, "differs"),
+    ],
+)
+def test_the_literal_start_is_a_misprint_where_its_run_ends_at_the_border(
+    status, end, verdict, monkeypatch
+):
+    asked = []
+    result = SimpleNamespace(status=status, time=np.array([0.0, end]))
+    monkeypatch.setattr(motion, "run", lambda *given: asked.append(given) or result)
+    monkeypatch.setattr(formulas, "boundary", lambda error: 5.0)
+    claim = motion._leaves("a-scenario", formulas.drift, "Figure 1")
+    assert asked == [("a-scenario", formulas.LITERAL)]
+    assert (claim.verdict, claim.printed, claim.ours, claim.unit) == (verdict, "never", 5.0, "s")
+    assert claim.note.endswith(f"the simulation ends as '{status}' at {end:.2f} s")
+
+
+def test_a_difference_is_understood_once_another_route_confirms_our_number():
+    assert motion._checked("differs: misprint", 0.9e-8) == "differs: misprint"
+    assert motion._checked("differs: misprint", 1e-8) == "differs"
+    assert [name for name, _ in motion._possible()] == [
+        name for name in formulas.STARTS if name != formulas.LITERAL
+    ]
+    assert motion._from(formulas.OURS) == " from (30, -55, 24)"
+    assert motion._from(formulas.LEFT) == " from the exact start, q2 > 0"
+
+
+# Two arms that hold a bar
+
+
+def rod(begin, angle, rate, turning, begin_acceleration):
+    """Return the ends, the centre and their accelerations of a rod, as complex numbers."""
+    along = np.exp(1j * angle)
+    bend = (1j * turning - rate**2) * along
+    return {
+        "begin": begin, "end": begin + along, "centre": begin + 0.5 * along, "turning": turning,
+        "far": begin_acceleration + bend, "middle": begin_acceleration + 0.5 * bend,
+    }  # fmt: skip
+
+
+def plane(z):
+    return np.stack([z.real, z.imag], axis=1)
+
+
+def product(a, b):
+    return (np.conj(a) * b).imag
+
+
+def test_forces_on_the_bar_are_those_that_made_its_motion():
+    """Tip forces and torques are chosen, and the other torques follow link by link."""
+    rng, n = np.random.default_rng(0), 6
+    q, v, a = (rng.standard_normal((n, 5)) for _ in range(3))
+    down, zero = -1j * newton.G0, np.zeros(n, complex)
+
+    def absolute(values, turn=0.0):
+        left = np.cumsum(values[:, :3], axis=1).T
+        return [*left, values[:, 3] + values[:, 4] + turn, values[:, 3] + turn]
+
+    angles = zip(absolute(q, 0.0), absolute(v), absolute(a), strict=True)
+    (one, two, three, four, five) = list(angles)
+    first = rod(zero, *one, zero)
+    second = rod(first["end"], *two, first["far"])
+    bar = rod(second["end"], *three, second["far"])
+    fifth = rod(zero + newton.SPAN, five[0] + np.pi, *five[1:], zero)
+    fourth = rod(fifth["end"], four[0] + np.pi, *four[1:], fifth["far"])
+
+    left = rng.standard_normal(n) + 1j * rng.standard_normal(n)
+    right = bar["middle"] - down - left  # Newton: a mass of 1 kg
+    turn = bar["turning"] - product(bar["begin"] - bar["centre"], left)
+    turn -= product(bar["end"] - bar["centre"], right)  # Euler: a moment of 1 kg m^2
+
+    def torques(lower, upper, force, at_tip):
+        """Return base and elbow torques of an arm whose tip pushes with that force."""
+
+        def needed(link, about):
+            return link["turning"] + product(link["centre"] - about, link["middle"] - down)
+
+        elbow = needed(upper, upper["begin"]) + product(upper["end"] - upper["begin"], force)
+        both = needed(lower, lower["begin"]) + needed(upper, lower["begin"])
+        both += product(upper["end"] - lower["begin"], force)
+        return both + at_tip, elbow + at_tip
+
+    u = np.zeros((n, 6))
+    u[:, 2] = rng.standard_normal(n)
+    u[:, 3] = turn - u[:, 2]
+    u[:, 0], u[:, 1] = torques(first, second, left, u[:, 2])
+    u[:, 5], u[:, 4] = torques(fifth, fourth, right, u[:, 3])
+
+    found = newton.bar_forces(Run(q=q, v=v, a=a, u=u))
+    np.testing.assert_allclose(found.left, plane(left), atol=1e-8)
+    np.testing.assert_allclose(found.right, plane(right), atol=1e-8)
+    for mine, theirs in (("begin", "begin"), ("end", "end"), ("end_acceleration", "far"),
+                         ("centre", "centre"), ("acceleration", "middle")):  # fmt: skip
+        np.testing.assert_allclose(getattr(found.bar, mine), plane(bar[theirs]), **ROUND)
+    assert found.residual < 1e-7
+    u[:, 3] += 0.5  # more torque than turns the bar so
+    assert newton.bar_forces(Run(q=q, v=v, a=a, u=u)).residual > 0.1
+
+
+# The 3RRR robot
+
+
+def test_the_path_of_the_platform_has_its_derivatives():
+    for t in (0.3, 2.0):
+        s, s_dot, s_ddot = three_rrr.path(t)
+        first, second = derivatives(lambda at: three_rrr.path(at)[0], t)
+        np.testing.assert_allclose(s_dot, first, **DIFFERENCE)
+        np.testing.assert_allclose(s_ddot, second, **DIFFERENCE)
+        assert np.abs(s).max() < 0.3
+
+
+def coordinates(s):
+    """Return those of the modules by the triangles of the legs, whose bars are equally long."""
+    platform = s[0] + 1j * s[1] + three_rrr.JOINT * np.exp(1j * s[2])
+    way = platform - three_rrr.BASE
+    bend = np.arccos(0.5 * np.abs(way) / three_rrr.LINK)
+    first, second = np.angle(way) + bend, np.angle(way) - bend
+    elbow = three_rrr.BASE + three_rrr.LINK * np.exp(1j * first)
+    centre = elbow + three_rrr.CENTRE * np.exp(1j * second)
+    np.testing.assert_allclose(elbow + three_rrr.LINK * np.exp(1j * second), platform, **ROUND)
+    legs = np.stack([first, first, centre.real, centre.imag, second], axis=1)
+    return np.append(legs.reshape(-1), s)
+
+
+def state(s, s_dot):
+    """Return the robot's state by differences: rows need nothing of its closed form."""
+    T = np.stack(
+        [(coordinates(s + d) - coordinates(s - d)) / (2.0 * STEP) for d in STEP * np.eye(3)], axis=1
+    )
+    _, drift = derivatives(lambda t: coordinates(s + t * s_dot), 0.0)
+    return three_rrr.State(coordinates(s), T @ s_dot, T, drift)
+
+
+@pytest.fixture(name="here")
+def _here():
+    return state(*three_rrr.path(0.4)[:2])
+
+
+def test_rows_of_the_legs_and_the_platform_hold_along_its_path(here):
+    s_ddot = three_rrr.path(0.4)[2]
+    a = here.T @ s_ddot + here.drift
+    A, b = three_rrr.all_rows(here, np.zeros(3))
+    assert (A.shape, b.shape) == ((15, 18), (15,))
+    np.testing.assert_allclose(A @ here.v, 0.0, atol=1e-6)
+    np.testing.assert_allclose(A @ a, b, atol=1e-5)
+    assert np.linalg.matrix_rank(A) == 15
+
+
+def test_motors_give_the_platform_the_acceleration_that_they_are_asked_for(here):
+    s_ddot = three_rrr.path(0.4)[2]
+    u = three_rrr.torques(here, s_ddot)
+    np.testing.assert_allclose(three_rrr.reduced(here, u)[15:], s_ddot, **ROUND)
+    robot = three_rrr.robot(here, u)
+    np.testing.assert_allclose(robot.a[robot.columns["platform"]], s_ddot, atol=1e-4)
+    momentum = here.T.T @ three_rrr.mass() @ (here.T @ s_ddot + here.drift)
+    np.testing.assert_allclose(u @ here.T[[0, 5, 10]], momentum, **ROUND)  # d'Alembert
+    bar = three_rrr.I1 + three_rrr.M1 * three_rrr.CENTRE**2
+    leg = [three_rrr.ROTOR, bar, three_rrr.M2, three_rrr.M2, three_rrr.I2]
+    M = np.diag([*leg * 3, three_rrr.M_PLATFORM, three_rrr.M_PLATFORM, three_rrr.I_PLATFORM])
+    np.testing.assert_array_equal(three_rrr.mass(), M)
+
+
+def test_what_is_counted_of_its_structure(monkeypatch, here):
+    monkeypatch.setattr(three_rrr, "state", state)
+    modules, level, rows, outside = three_rrr_routes.structure()
+    assert (modules.printed, modules.ours, level.printed, level.ours) == (10, 10, 4, 4)
+    assert (rows.ours, rows.verdict) == ("9, 6, 3", "agrees")
+    assert (outside.ours, outside.verdict) == (0.0, "agrees")
+
+
+def test_its_accelerations_are_those_of_three_other_routes(monkeypatch):
+    monkeypatch.setattr(three_rrr, "state", state)
+    monkeypatch.setattr(three_rrr_routes, "TIMES", np.array([0.4, 1.1]))
+    path, reduced, stroke, printed = three_rrr_routes.accelerations()
+    for claim in (path, reduced):
+        assert claim.ours < 1e-4  # differences have a part in it
+    for claim in (stroke, printed):
+        assert claim.ours < 1e-11
+    assert len({claim.what for claim in (path, reduced, stroke, printed)}) == 4
+    worst = three_rrr_routes.TIMES[:1]
+    monkeypatch.setattr(three_rrr_routes, "TIMES", worst)
+    assert next(iter(three_rrr_routes.accelerations())).ours <= path.ours
+
+
+def test_pins_of_the_platform_open_by_what_it_is_moved(here):
+    y = np.concatenate([here.q, here.v])
+    assert clearance._gap(y) < 1e-12
+    y[15:17] += [3e-3, 4e-3]
+    assert clearance._gap(y) == pytest.approx(5e-3, abs=1e-12)
+    y[15:17] -= [3e-3, 4e-3]
+    y[17] += 0.02  # all joints lie as far from its centre
+    assert clearance._gap(y) == pytest.approx(2.0 * np.abs(three_rrr.JOINT[0]) * np.sin(0.01))
+
+
+def test_a_robot_with_loose_pins_opens_with_the_square_of_time(here, monkeypatch):
+    """Without motors, from the same place: the acceleration of the rows misses by a constant."""
+    monkeypatch.setattr(three_rrr, "state", state)
+    monkeypatch.setattr(clearance, "UNTIL", 0.04)
+    openings = clearance.opening(0.1)
+    assert len(openings) == 5
+    assert openings[0] < 1e-12
+    np.testing.assert_allclose(openings[2:] / openings[1:2], [4.0, 9.0, 16.0], rtol=0.02)
+    tenth = clearance.opening(0.01)
+    np.testing.assert_allclose(openings[4] / tenth[4], 100.0, rtol=0.05)
+    y = np.concatenate([here.q, here.v])
+    rate = clearance._rate(y, 1e-5)
+    np.testing.assert_array_equal(rate[:18], here.v)
+    exact = three_rrr.robot(here, np.zeros(3)).a
+    np.testing.assert_allclose(rate[18:], exact, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("growth", "ratio", "verdicts"),
+    [
+        (4.0, 100.0, ["differs: claim does not hold"] * 2),
+        (1.1, 11.0, ["agrees", "agrees"]),
+        (1.11, 11.1, ["differs: claim does not hold"] * 2),
+    ],
+)
+def test_a_clearance_would_stay_and_go_with_its_size(growth, ratio, verdicts, monkeypatch):
+    def opening(sigma):
+        size = 1.0 if sigma == 0.01 else ratio
+        return size * np.array([0.0] * 100 + [1.0] + [0.0] * 99 + [growth])
+
+    monkeypatch.setattr(clearance, "opening", opening)
+    found = list(clearance.gaps())
+    assert [claim.ours for claim in found] == pytest.approx([growth, ratio])
+    assert [claim.verdict for claim in found] == verdicts
+
+
+# The tables of pseudoinverses
+
+
+@pytest.fixture(name="ran")
+def _ran(monkeypatch):
+    """Replace runs by outcomes made by hand, and keep which cases were asked for."""
+    cases = []
+
+    def run(case):
+        cases.append(case)
+        known = {
+            "case": case, "ended": "completed", "correct_until": 20.0, "reached": 20.0,
+            "error": 2e-6, "psi_squared": 4e-8, "steps": 30, "evaluations": 90, "seconds": 0.25,
+        }  # fmt: skip
+        if case.method == "Greville":
+            known |= {"error": 1e-6, "evaluations": 120}
+        if case.threshold == 0.0 and case.tolerance == tables.STALLS:
+            known |= {"ended": "stalls", "correct_until": 0.5, "reached": 0.6}
+        if case.offset:
+            known |= {"reached": case.horizon, "psi_squared": 1e-12 * 4.0**case.horizon}
+        return Outcome(**known)
+
+    monkeypatch.setattr(tables, "run", run)
+    return cases
+
+
+def test_every_entry_of_a_table_stands_beside_a_run_of_its_case(ran):
+    table = next(each for each in RUNS if each.number == 9)
+    found = list(tables._entries(table))
+    assert [case.method for case in ran] == list(table.rows)
+    assert {(case.tolerance, case.alpha, case.beta) for case in ran} == {
+        (table.tolerance, *table.gains)
+    }
+    by = {(claim.where, claim.what): claim for claim in found}
+    greville = table.rows["Greville"]
+    where = "Table 9, Greville"
+    assert {what: (by[where, what].printed, by[where, what].ours, by[where, what].unit)
+            for place, what in by if place == where} == {
+        "result": (greville.result, "Correct", ""),
+        "sum of psi^2 at the end": (greville.psi_squared, 4e-8, "m^2"),
+        "NFUNC": (greville.evaluations, 120, ""),
+        "NSTEPS": (greville.steps, 30, ""),
+        "CPU": (greville.cpu, 0.25, "s"),
+    }  # fmt: skip
+    copied = [place for place, claim in by.items() if "copied" in claim.note]
+    assert copied == [
+        (where, "NSTEPS"), ("Table 9, LS-Householder", "NFUNC"),
+        ("Table 9, LS-Householder", "NSTEPS"),
+    ]  # fmt: skip
+    assert by[where, "CPU"].note == "see the result"
+    assert by[where, "result"].note == tables.UNKNOWN
+    assert {claim.otherwise for claim in found} == {"not reproducible"}
+    without = next(each for each in RUNS if each.number == 7)
+    short = [claim for claim in tables._entries(without) if claim.where == "Table 7, SVD"]
+    assert [claim.what for claim in short] == ["result", "sum of psi^2 at the end"]
+    assert not any("copied" in claim.note for claim in tables._entries(without))
+
+
+def test_what_contradicts_itself_in_table_9():
+    steps, speed = tables._inconsistencies()
+    row = next(each for each in RUNS if each.number == 9).rows
+    assert steps.ours == pytest.approx(row["Greville"].evaluations / row["Greville"].steps)
+    assert steps.verdict == "differs: misprint"
+    flops = 4 * 12**3 + 8 * 12**3 + 9 * 12**3
+    assert speed.ours == pytest.approx(row["SVD"].evaluations * flops / row["SVD"].cpu)
+    assert tables.implied_rate() == speed.ours
+    assert (speed.unit, speed.verdict) == ("1/s", "differs: underspecified")
+
+
+def test_what_the_paper_concludes_is_asked_of_the_tables_and_of_runs(ran):
+    gram, method, adequate, violation, growth = tables._conclusions()
+    ratios = [
+        each.rows["LS-Modified GS"].evaluations / each.rows["LS-Householder"].evaluations
+        for each in RUNS
+        if each.rows["LS-Modified GS"].evaluations and each.rows["LS-Householder"].evaluations
+    ]
+    assert gram.ours == pytest.approx(max(ratios))
+    assert gram.note == f"the smallest is {min(ratios):.2f}"
+    assert gram.verdict == ("agrees" if max(ratios) > 1.1 else "differs: claim does not hold")
+    assert [case.method for case in ran[: len(METHODS)]] == list(METHODS)
+    assert {(case.tolerance, case.alpha, case.beta) for case in ran[: len(METHODS)]} == {
+        (1e-8, 10.0, 10.0)
+    }
+    assert (method.ours, method.verdict) == (pytest.approx(120 / 90), "agrees")
+    assert "theta within 1e-05 rad" in method.note
+    same, above, early, late = ran[len(METHODS) :]
+    assert {(case.alpha, case.beta, case.tolerance) for case in (same, above)} == {
+        (*STRONG, tables.STALLS)
+    }
+    assert (same.threshold, above.threshold) == (0.0, 1e-5)
+    assert adequate.ours == "stalls, correct up to 0.5 s"
+    assert adequate.verdict == "differs: claim does not hold"
+    assert adequate.note.startswith("with a threshold of 1e-5: correct, theta within 1e-05 rad; ")
+    assert (violation.ours, violation.unit) == (pytest.approx(2e-4), "m")
+    alpha, beta = STRONG
+    fast = alpha + math.sqrt(alpha**2 - beta**2)
+    assert violation.note.startswith(f"the roots are -{beta**2 / fast:.2f} and -{fast:.0f} 1/s")
+    assert (early.horizon, late.horizon, early.offset, early.threshold) == (5.0, 8.0, 1e-9, 1e-3)
+    assert dc.replace(early, horizon=8.0) == late
+    assert early.tolerance == 1e-12
+    assert (growth.ours, growth.verdict) == (pytest.approx(2.0), "agrees")
+
+
+def test_all_claims_of_the_tables_come_in_their_order(ran):
+    found = list(tables.claims())
+    assert len(ran) == sum(len(each.rows) for each in RUNS) + len(METHODS) + 4
+    last = [claim.where for claim in found[-7:]]
+    assert last[:2] == ["Table 9, Greville", "Table 9, SVD"]
+    assert last[2:] == [
+        "Conclusions", "Conclusions", "The problem of rank computation", "Figure 2 b", "Figure 2 a"
+    ]  # fmt: skip
