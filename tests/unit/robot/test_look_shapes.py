@@ -1,0 +1,393 @@
+"""Shapes of hinges, linkages and geoms: their places, sizes and colours, worked out by hand."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from ukctrl.robot.look import drawing, linkage_look, meshes, mjcf_visuals, proportions, rotations
+from ukctrl.robot.look.carriers import Anchor
+from ukctrl.robot.look.drawing import ACCENT, BODY, JOINT, SECOND, Drawing
+from ukctrl.robot.schema.linkage_tables import Body, Linkage, Motor, Prismatic, Revolute
+
+EXACT = {"rtol": 0.0, "atol": 1e-12}
+
+
+def spans(mesh):
+    """Return the lowest and the highest corner."""
+    return mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+
+
+def round_of(mesh):
+    """Return the largest radius about z, and the lowest and the highest height."""
+    away = np.hypot(mesh.vertices[:, 0], mesh.vertices[:, 1]).max()
+    return [away, mesh.vertices[:, 2].min(), mesh.vertices[:, 2].max()]
+
+
+# Hinges
+
+
+@pytest.mark.parametrize(
+    ("radius", "half", "bevel"), [(1.0, 0.5, 0.18), (2.0, 3.0, 0.36), (1.0, 0.1, 0.05)]
+)
+def test_a_drum_is_a_cylinder_with_bevelled_edges(radius, half, bevel):
+    mesh = drawing.drum(radius, half)
+    np.testing.assert_allclose(round_of(mesh), [radius, -half, half], **EXACT)
+    on_top = mesh.vertices[mesh.vertices[:, 2] == half]
+    side = mesh.vertices[np.abs(mesh.vertices[:, 2]) < half]
+    away = np.hypot(on_top[:, 0], on_top[:, 1]).max()
+    np.testing.assert_allclose(away, radius - bevel, **EXACT)
+    np.testing.assert_allclose(np.abs(side[:, 2]), half - bevel, **EXACT)
+
+
+def test_a_hinge_with_a_motor_is_a_housing_and_one_without_an_eye_on_a_pin():
+    for driven, sizes, colors in (
+        (True, ([2.5, -3.0, 3.0], [1.4, -3.18, 3.18]), [JOINT, ACCENT]),
+        (False, ([2.3, -1.6, 1.6], [1.0, -2.2, 2.2]), [BODY, JOINT]),
+    ):
+        parts = drawing.hinge(2.0, 3.0, driven=driven)
+        for (mesh, _), size in zip(parts, sizes, strict=True):
+            np.testing.assert_allclose(round_of(mesh), size, **EXACT)
+        assert [color for _, color in parts] == colors
+
+
+def test_the_spring_of_a_joint_winds_four_times_between_two_heights():
+    mesh = drawing.coil(0.5, -1.0, 3.0)
+    wire = 0.06
+    away, low, high = round_of(mesh)
+    assert away == pytest.approx(0.5 + wire)
+    assert (low, high) == pytest.approx((-1.0 - 4.0 * wire, 3.0 + 4.0 * wire), abs=4.0 * wire)
+    middle = mesh.vertices.reshape(-1, 6, 3).mean(axis=1)
+    np.testing.assert_allclose(np.hypot(middle[:, 0], middle[:, 1]), 0.5, **EXACT)
+    np.testing.assert_allclose(middle[:, 2], np.linspace(-1.0, 3.0, len(middle)), **EXACT)
+    angle = np.unwrap(np.arctan2(middle[:, 1], middle[:, 0]))
+    np.testing.assert_allclose(angle[-1] - angle[0], 8.0 * np.pi, atol=1e-9)
+
+
+def test_meshes_of_one_joint_and_colour_are_one_part():
+    out = Drawing()
+    ball = meshes.sphere(1.0)
+    out.add(2, ball, "#111111")
+    out.add(0, ball)
+    out.add(2, ball.moved(np.eye(3), np.array([9.0, 0.0, 0.0])), "#111111")
+    first, base = out.parts({2: "arm"})
+    assert (first.name, first.carrier, first.color) == ("arm", 2, "#111111")
+    assert (base.name, base.carrier, base.color) == ("base", 0, "")
+    assert base.mesh is ball
+    assert len(first.mesh.faces) == 2 * len(ball.faces)
+    assert first.mesh.faces.max() == 2 * len(ball.vertices) - 1
+    np.testing.assert_allclose(spans(first.mesh)[1][0], 10.0, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "volume"),
+    [
+        (meshes.arrow(0.1), np.pi * 0.01 * (0.75 + 5.76 * 0.25 / 3.0)),
+        (drawing.drum(1.0, 1.0), 2.0 * np.pi),
+        (meshes.rod(np.zeros(3), np.array([0.0, 0.0, 9.0]), 1.0, 1.0), np.pi * (9.0 + 4.0 / 3.0)),
+    ],
+)
+def test_shapes_hold_what_they_should(mesh, volume):
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    held = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0
+    assert 0.9 * volume < held < 1.0001 * volume
+
+
+@pytest.mark.parametrize(
+    ("mesh", "around"),
+    [(meshes.tube(np.cumsum(np.ones((5, 3)), axis=0), 0.1), 8), (meshes.spring(0.5, 3, 0.05), 6)],
+)
+def test_tubes_are_closed_but_for_their_ends(mesh, around):
+    """Every edge belongs to one triangle on each side, which go through it in opposite ways."""
+    edges = [tuple(face[[k, (k + 1) % 3]]) for face in mesh.faces for k in range(3)]
+    assert len(set(edges)) == len(edges)
+    open_ends = {edge for edge in edges if edge[::-1] not in set(edges)}
+    last = len(mesh.vertices) - around
+    assert len(open_ends) == 2 * around
+    assert {k for edge in open_ends for k in edge} == {
+        *range(around), *range(last, last + around)
+    }  # fmt: skip
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    middle = mesh.vertices.reshape(-1, around, 3).mean(axis=1)[mesh.faces.min(axis=1) // around]
+    out = np.einsum("ij,ij->i", np.cross(b - a, c - a), (a + b + c) / 3.0 - middle)
+    assert (out > 0.0).all()
+
+
+# Linkages
+
+
+def body(name, **points):
+    return Body(name=name, mass=1.0, inertia=1.5, points=points)
+
+
+def drawn(linkage, anchors=None):
+    """Return the meshes of a linkage by joint and colour, and its feet."""
+    names = {each.name: k + 1 for k, each in enumerate(linkage.body)} | {"ground": 0}
+    out = Drawing()
+
+    def anchor_of(name):
+        return (anchors or {}).get(name) or Anchor(names[name], np.eye(3), np.zeros(3))
+
+    linkage_look.draw_linkage(linkage, anchor_of, out)
+    return out.meshes, out.feet
+
+
+def test_bodies_of_a_linkage_lie_in_layers_and_pins_go_through_them():
+    """A chain of two bars of length 2 and 4 on the ground: the mean span is 3."""
+    chain = Linkage(
+        ground={"O": (1.0, 2.0)},
+        body=(body("a", P=(0.0, 0.0), Q=(2.0, 0.0)), body("b", P=(0.0, 0.0), Q=(0.0, 4.0))),
+        joint=(Revolute(points=("ground.O", "a.P")), Revolute(points=("a.Q", "b.P"))),
+        motor=(Motor(name="m", bodies=("ground", "a")),),
+    )
+    assert linkage_look.layers(chain) == {"ground": 0, "a": 1, "b": 2}
+    found, feet = drawn(chain)
+    r = 0.034 * 3.0
+    height = 2.1 * r
+    bar = found[1, BODY][0]  # the first layer has the links' own colour, the second another
+    np.testing.assert_allclose(spans(bar)[0], [-r, -r, height - r], atol=0.02 * r)
+    np.testing.assert_allclose(spans(bar)[1], [2.0 + r, r, height + r], atol=0.02 * r)
+    other = found[2, SECOND][0]
+    np.testing.assert_allclose(spans(other)[0], [-r, -r, 2 * height - r], atol=0.02 * r)
+    np.testing.assert_allclose(spans(other)[1], [r, 4.0 + r, 2 * height + r], atol=0.02 * r)
+    pin, foot = found[0, JOINT]
+    ends = [1 - 0.5 * r, 2 - 0.5 * r, -1.1 * r], [1 + 0.5 * r, 2 + 0.5 * r, height + 1.1 * r]
+    np.testing.assert_allclose(spans(pin), ends, atol=1e-9)
+    np.testing.assert_allclose(
+        spans(foot), [[1 - 1.5 * r, 2 - 1.5 * r, -1.5 * r], [1 + 1.5 * r, 2 + 1.5 * r, 0.5 * r]],
+        atol=1e-9,
+    )  # fmt: skip
+    housing, knee_pin = found[1, JOINT][:2]
+    np.testing.assert_allclose(
+        spans(housing), [[-1.25 * r, -1.25 * r, height - 1.15 * r],
+                         [1.25 * r, 1.25 * r, height + 1.15 * r]], atol=1e-9,
+    )  # fmt: skip
+    np.testing.assert_allclose(spans(knee_pin)[0][2], height - 1.1 * r, **EXACT)
+    np.testing.assert_allclose(spans(knee_pin)[1], [2 + 0.5 * r, 0.5 * r, 2 * height + 1.1 * r])
+    assert len(found[1, ACCENT]) == 1  # the motor of the lower joint alone
+    assert (2, ACCENT) not in found
+    eyes = [*found[1, BODY][1:], *found[2, SECOND][1:], *found.get((2, BODY), ())]
+    places = [mesh.vertices.mean(axis=0) for mesh in eyes]
+    np.testing.assert_allclose(
+        sorted(map(tuple, np.round(places, 9))),
+        sorted([(2.0, 0.0, round(height, 9)), (0.0, 0.0, round(2 * height, 9))]), atol=1e-6,
+    )  # fmt: skip
+    ((foot,),) = (feet,)
+    np.testing.assert_allclose(foot.at, [1.0, 2.0, 0.0], **EXACT)
+    assert foot.radius == pytest.approx(1.1 * r)
+
+
+def test_a_motor_sits_on_the_upper_of_the_bodies_that_it_turns():
+    pair = Linkage(
+        ground={"O": (0.0, 0.0)},
+        body=(body("a", P=(0.0, 0.0), Q=(2.0, 0.0)), body("b", P=(0.0, 0.0), Q=(0.0, 2.0))),
+        joint=(Revolute(points=("ground.O", "a.P")), Revolute(points=("a.Q", "b.P"))),
+        motor=(Motor(name="m", bodies=("b", "a")),),
+    )
+    found, _ = drawn(pair)
+    assert (2, ACCENT) in found
+    assert (1, ACCENT) not in found
+
+
+def test_what_slides_has_a_guide_on_the_rail_of_the_other():
+    slide = Linkage(
+        ground={"O": (1.0, 2.0)}, body=(body("a", P=(0.5, 0.0), Q=(2.5, 0.0)),),
+        joint=(Prismatic(points=("a.P", "ground.O"), direction=0.3, angle=0.1),),
+    )  # fmt: skip
+    found, _ = drawn(slide)
+    r, height = 0.034 * 2.0, 2.1 * 0.034 * 2.0
+    rail, guide = found[0, JOINT][0], found[1, JOINT][0]
+
+    def flat(angle, size, at):
+        turn = Rotation.from_euler("z", angle).as_matrix()
+        return meshes.box(*size).moved(turn, np.array(at)).vertices
+
+    wanted = flat(0.3, (4.5 * 2.0, 0.7 * r, 1.05 * r), (1.0, 2.0, 0.0))
+    np.testing.assert_allclose(rail.vertices, wanted, atol=1e-12)
+    wanted = flat(0.2, (5.0 * r, 3.4 * r, 2.52 * r), (0.5, 0.0, 0.0))
+    np.testing.assert_allclose(guide.vertices, wanted, atol=1e-12)
+    assert spans(found[1, BODY][0])[0][2] == pytest.approx(height - r, abs=0.02 * r)
+
+
+def test_bodies_are_plates_rods_or_squares_of_their_inertia():
+    r = 0.1
+    plate, = linkage_look._bar(body("x", A=(0.0, 0.0), B=(2.0, 0.0), C=(0.0, 3.0)),
+                               np.array([[0.0, 0], [2, 0], [0, 3]]), r)  # fmt: skip
+    np.testing.assert_allclose(spans(plate)[0], [-0.115, -0.115, -0.06], atol=1e-3)
+    np.testing.assert_allclose(spans(plate)[1], [2.115, 3.115, 0.06], atol=1e-3)
+    in_line = np.array([[1.0, 0], [3, 0.001], [0, 0]])
+    (rod,) = linkage_look._bar(body("x"), in_line, r)
+    np.testing.assert_allclose(spans(rod)[0], [-0.1, -0.1, -0.1], atol=3e-3)
+    np.testing.assert_allclose(spans(rod)[1], [3.1, 0.1, 0.1], atol=3e-3)
+    (square,) = linkage_look._bar(body("x"), np.zeros((0, 2)), r)  # m a^2 / 6 = 1.5 kg m^2
+    np.testing.assert_allclose(spans(square)[1][:2], [1.5 + 0.115] * 2, atol=1e-3)
+
+
+def test_anchors_of_bodies_turn_and_shift_what_is_drawn():
+    bar = Linkage(
+        ground={"O": (1.0, 0.0)}, body=(body("a", P=(0.0, 0.0), Q=(2.0, 0.0)),),
+        joint=(Revolute(points=("ground.O", "a.P")),),
+    )  # fmt: skip
+    upright = Rotation.from_euler("x", 0.5 * np.pi).as_matrix()
+    shift = np.array([0.0, 5.0, 0.0])
+    plain, (foot,) = drawn(bar)
+    moved, (moved_foot,) = drawn(bar, {name: Anchor(k, upright, shift)
+                                       for k, name in enumerate(("ground", "a"))})  # fmt: skip
+    for key, several in plain.items():
+        for one, other in zip(several, moved[key], strict=True):
+            np.testing.assert_allclose(other.vertices, one.vertices @ upright.T + shift, **EXACT)
+    np.testing.assert_allclose(moved_foot.at, upright @ foot.at + shift, **EXACT)
+
+
+# Geoms of an MJCF
+
+
+def shown(geoms, *, head="", kind="visual", body='<body name="arm">'):
+    """Return what is shown of geoms of a body, and what is left out."""
+    text = f"<mujoco>{head}<worldbody>{body}{geoms}</body></worldbody></mujoco>"
+    found = mjcf_visuals.mjcf_visuals(ET.fromstring(text), None, kind)
+    return found.shown, found
+
+
+BLOCK = meshes.box(2.0, 4.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "compiler", "wanted"),
+    [
+        ("", "", np.eye(3)),
+        ('quat="1.4 0 1.4 0"', "", Rotation.from_euler("y", 90, degrees=True).as_matrix()),
+        ('axisangle="0 0 2 30"', "", Rotation.from_euler("z", 30, degrees=True).as_matrix()),
+        ('axisangle="0 0 2 0.5"', 'angle="radian"', Rotation.from_euler("z", 0.5).as_matrix()),
+        ('euler="10 20 30"', "",
+         Rotation.from_euler("XYZ", [10, 20, 30], degrees=True).as_matrix()),
+        ('euler="0.1 0.2 0.3"', 'angle="radian" eulerseq="zyx"',
+         Rotation.from_euler("ZYX", [0.1, 0.2, 0.3]).as_matrix()),
+        ('euler="0.1 0.2 0.3"', 'angle="radian" eulerseq="XYZ"',
+         Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_matrix()),
+        ('xyaxes="0 2 0 -3 1 0"', "", Rotation.from_euler("z", 90, degrees=True).as_matrix()),
+        ('zaxis="0 3 0"', "", rotations.towards(np.array([0.0, 3.0, 0.0]))),
+    ],
+)  # fmt: skip
+def test_a_geom_is_turned_as_mujoco_says(given, compiler, wanted):
+    (found,), _ = shown(
+        f'<geom type="box" size="1 2 3" pos="7 8 9" {given}/>', head=f"<compiler {compiler}/>"
+    )
+    moved = BLOCK.moved(wanted, np.array([7.0, 8.0, 9.0]))
+    np.testing.assert_allclose(found.mesh.vertices, moved.vertices, atol=1e-9)
+    assert found.link == "arm"
+
+
+@pytest.mark.parametrize(
+    ("geom", "wanted"),
+    [
+        ('size="0.5"', meshes.sphere(0.5)),
+        ('type="capsule" size="0.5 2"', meshes.capsule(0.5, -2.0, 2.0)),
+        ('type="cylinder" size="0.5 2"', meshes.cylinder(0.5, -2.0, 2.0)),
+        ('type="ellipsoid" size="1 2 3"', meshes.ellipsoid(np.array([1.0, 2.0, 3.0]))),
+        ('type="box" size="1 2 3 4"', BLOCK),
+    ],
+)
+def test_geoms_have_the_sizes_of_mujoco(geom, wanted):
+    (found,), _ = shown(f"<geom {geom}/>")
+    np.testing.assert_allclose(found.mesh.vertices, wanted.vertices, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ("capsule", meshes.capsule(0.5, -2.5, 2.5)),
+        ("cylinder", meshes.cylinder(0.5, -2.5, 2.5)),
+        ("box", meshes.box(1.0, 1.0, 5.0)),
+        ("ellipsoid", meshes.ellipsoid(np.array([0.5, 0.5, 2.5]))),
+    ],
+)
+def test_a_geom_may_reach_from_one_point_to_another(shape, wanted):
+    (found,), _ = shown(f'<geom type="{shape}" size="0.5 9" fromto="1 1 1 4 1 5"/>')
+    turn = rotations.towards(np.array([3.0, 0.0, 4.0]))
+    moved = wanted.moved(turn, np.array([2.5, 1.0, 3.0]))
+    np.testing.assert_allclose(found.mesh.vertices, moved.vertices, atol=1e-9)
+
+
+def test_groups_above_2_and_what_cannot_be_seen_are_left_out():
+    seen = [f'<geom size="{k + 1}" group="{k}"/>' for k in range(5)]
+    unseen = '<geom size="9" rgba="1 0 0 0"/><geom type="plane" size="1 1 1"/>'
+    found, _ = shown("".join(seen) + unseen)
+    assert [np.abs(one.mesh.vertices).max() for one in found] == pytest.approx([1.0, 2.0, 3.0])
+
+
+def test_what_collides_is_what_anything_may_touch():
+    given = ['contype="0"', 'conaffinity="0"', 'contype="0" conaffinity=" 0 "', 'group="4"',
+             'contype="0" conaffinity="2"', 'rgba="1 0 0 0"']  # fmt: skip
+    geoms = "".join(f'<geom size="{k + 1}" {one}/>' for k, one in enumerate(given))
+    found, _ = shown(geoms, kind="collision")
+    sizes = [np.abs(one.mesh.vertices).max() for one in found]
+    assert sizes == pytest.approx([1.0, 2.0, 4.0, 5.0, 6.0])
+
+
+def test_colours_are_those_of_the_geom_its_class_or_its_material():
+    head = """<default><geom rgba="0 0 1 0.5"/><default class="red"><geom rgba="1 0 0 1"/>
+    <default class="small"><geom size="0.25"/></default></default>
+    <default class="bare"><geom rgba=""/></default></default>
+    <asset><material name="green" rgba="0 1 0 2"/></asset>"""
+    geoms = """<geom size="1"/><geom size="1" class="red"/><geom class="small"/>
+    <geom size="1" rgba="0 0 0 1"/><geom size="1" class="bare" material="green"/>
+    <geom size="1" class="bare"/>"""
+    found, _ = shown(geoms, head=head)
+    assert [(one.color, one.opacity) for one in found] == [
+        ("#0000ff", 0.5), ("#ff0000", 1.0), ("#ff0000", 1.0), ("#000000", 1.0), ("#00ff00", 1.0),
+        ("", 1.0),
+    ]  # fmt: skip
+    assert np.abs(found[2].mesh.vertices).max() == pytest.approx(0.25)
+    childclass, _ = shown('<geom size="1"/>', head=head, body='<body childclass="red">')
+    assert [(one.link, one.color) for one in childclass] == [("Bis", "#ff0000")]
+
+
+def test_bodies_without_a_name_have_that_of_their_parent_and_another_end():
+    text = """<mujoco><worldbody><geom size="1"/><body name="arm"><geom size="1"/><body>
+    <geom size="1"/></body></body></worldbody></mujoco>"""
+    found = mjcf_visuals.mjcf_visuals(ET.fromstring(text), None)
+    assert [one.link for one in found.shown] == ["world", "arm", "armBis"]
+    assert found.links == ("world", "arm", "armBis")
+    empty = mjcf_visuals.mjcf_visuals(ET.fromstring("<mujoco/>"), None)
+    assert (empty.shown, empty.links) == ([], ())
+
+
+@pytest.mark.parametrize("folder", ["parts", "parts/", ""])
+def test_meshes_of_an_mjcf_stand_where_their_reference_says(folder, monkeypatch):
+    asked = []
+
+    def from_file(files, name, scale):
+        asked.append((name, scale.tolist()))
+        yield meshes.box(*(2.0 * scale)), "#abcdef"
+
+    monkeypatch.setattr(mjcf_visuals, "from_file", from_file)
+    head = f"""<compiler meshdir="{folder}" assetdir="other"/><asset>
+    <mesh file="sub/cube.stl" scale="1 2 3"/>
+    <mesh name="off" file="off.stl" scale="1 2 3" refpos="1 0 0" refquat="0.5 0 0 0.5"/></asset>"""
+    geoms = '<geom mesh="cube" pos="0 0 9"/><geom type="mesh" mesh="off" pos="0 0 9"/>'
+    (cube, off), _ = shown(geoms, head=head)
+    place = "parts/" if folder else "other/"
+    assert asked == [
+        (f"{place}sub/cube.stl", [1.0, 2.0, 3.0]),
+        (f"{place}off.stl", [1.0, 2.0, 3.0]),
+    ]
+    np.testing.assert_allclose(cube.mesh.vertices, BLOCK.vertices + [0.0, 0.0, 9.0], **EXACT)
+    back = Rotation.from_euler("z", -90, degrees=True).as_matrix()
+    wanted = (BLOCK.vertices - [1.0, 0.0, 0.0]) @ back.T + above
+    np.testing.assert_allclose(off.mesh.vertices, wanted, atol=1e-12)
+    assert (cube.color, off.color) == ("#abcdef", "#abcdef")
+
+
+# Proportions
+
+
+def test_edges_of_a_box_follow_from_its_moments():
+    mass, size = 3.0, np.array([0.2, 0.5, 0.9])
+    squares = size**2
+    moments = mass / 12.0 * (squares.sum() - squares)
+    np.testing.assert_allclose(proportions.edges(mass, moments), size, **EXACT)
+    np.testing.assert_allclose(proportions.edges(1.0, np.array([0.0, 0.0, 1.0]))[2], 0.0, **EXACT)
