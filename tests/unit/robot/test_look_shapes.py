@@ -371,11 +371,9 @@ def test_meshes_of_an_mjcf_stand_where_their_reference_says(folder, monkeypatch)
     geoms = '<geom mesh="cube" pos="0 0 9"/><geom type="mesh" mesh="off" pos="0 0 9"/>'
     (cube, off), _ = shown(geoms, head=head)
     place = "parts/" if folder else "other/"
-    assert asked == [
-        (f"{place}sub/cube.stl", [1.0, 2.0, 3.0]),
-        (f"{place}off.stl", [1.0, 2.0, 3.0]),
-    ]
-    np.testing.assert_allclose(cube.mesh.vertices, BLOCK.vertices + [0.0, 0.0, 9.0], **EXACT)
+    assert asked == [(f"{place}{name}.stl", [1.0, 2.0, 3.0]) for name in ("sub/cube", "off")]
+    above = np.array([0.0, 0.0, 9.0])
+    np.testing.assert_allclose(cube.mesh.vertices, BLOCK.vertices + above, **EXACT)
     back = Rotation.from_euler("z", -90, degrees=True).as_matrix()
     wanted = (BLOCK.vertices - [1.0, 0.0, 0.0]) @ back.T + above
     np.testing.assert_allclose(off.mesh.vertices, wanted, atol=1e-12)
