@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
+import errno
+import sys
 import time
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -282,7 +285,7 @@ def test_a_camera_begins_where_it_sees_the_whole_box_and_little_more(size, up, b
     high = low + size
     Display(browser, scene(box_of(), low=low, high=high, up=up))
     camera = browser.initial_camera
-    assert (camera.up, camera.fov) == (up, FIELD)
+    assert (camera.up, camera.fov) == (up, 0.49)
     middle = 0.5 * (low + high)
     np.testing.assert_allclose(camera.look_at, middle)
     away = camera.position - middle
@@ -582,6 +585,100 @@ def test_a_page_of_ours_bears_no_sign_of_its_maker(browser):
         "dark_mode": False, "show_logo": False, "show_share_button": False,
         "brand_color": (0, 114, 178),
     }  # fmt: skip
+
+
+class Serving(Browser):
+    """Stands for viser's server: keeps what it is made with, and says what it serves at."""
+
+    made: ClassVar[list] = []
+    elsewhere = 0
+
+    def __init__(self, **given):
+        super().__init__()
+        self.given, self.stopped = given, 0
+        self.serve = sys.modules["websockets.asyncio.server"].serve
+        Serving.made.append(self)
+
+    def get_port(self):
+        return self.given["port"] + Serving.elsewhere
+
+    def stop(self):
+        self.stopped += 1
+
+
+@pytest.fixture(name="viser")
+def _viser(monkeypatch):
+    """Put stand-ins in the place of viser and of what it talks by."""
+    talk = SimpleNamespace(serve=lambda *given, **more: more)
+    parts = {"viser": SimpleNamespace(ViserServer=Serving), "websockets.asyncio.server": talk,
+             "websockets.asyncio": SimpleNamespace(server=talk)}  # fmt: skip
+    parts["websockets"] = SimpleNamespace(asyncio=parts["websockets.asyncio"])
+    for name, part in parts.items():
+        monkeypatch.setitem(sys.modules, name, part)
+    monkeypatch.setattr(Serving, "made", [])
+    monkeypatch.setattr(Serving, "elsewhere", 0)
+    return Serving.made, talk
+
+
+@pytest.mark.parametrize(("host", "localhost"), [("127.0.0.1", True), ("0.0.0.0", False)])
+def test_a_server_is_light_silent_and_talks_to_its_own_pages_alone(
+    host, localhost, viser, monkeypatch
+):
+    made, talk = viser
+    monkeypatch.setattr(served, "_free_port", lambda *given: 8123)
+    serve = talk.serve
+    server = served.open_server("A title", host, 0)
+    assert made == [server]
+    assert server.given == {"host": host, "port": 8123, "label": "A title", "verbose": False}
+    assert server.gui.theme["dark_mode"] is False
+    assert server.request_share_url("x", y=1) is None
+    (own,) = server.serve()["origins"]
+    allowed = ["http://127.0.0.1:8123", "http://localhost:8123"]
+    others = ["http://192.0.2.1:8123", "http://arm:8123"]
+    assert [bool(own.fullmatch(page)) for page in allowed + others] == [
+        True, True, not localhost, not localhost
+    ]  # fmt: skip
+    for page in ("http://127.0.0.1:8124", "https://127.0.0.1:8123", "http://a/b:8123"):
+        assert not own.fullmatch(page)
+    assert talk.serve is serve  # for others it is as before
+
+
+def test_a_port_that_somebody_else_took_meanwhile_is_told(viser, monkeypatch):
+    monkeypatch.setattr(served, "_free_port", lambda *given: 8123)
+    monkeypatch.setattr(Serving, "elsewhere", 1)
+    with pytest.raises(InputError) as refused:
+        served.open_server("x")
+    assert str(refused.value) == (
+        "port 8123 of 127.0.0.1 is taken; give another with --port, or 0 for any that is free."
+    )
+    ((server,), _) = viser
+    assert server.stopped == 1
+
+
+@pytest.mark.parametrize("taken", [0, 3, 20])
+def test_the_first_free_port_is_taken_and_any_where_none_of_the_usual_is(taken, monkeypatch):
+    asked = []
+
+    class Bound(contextlib.nullcontext):
+        def getsockname(self):
+            return ("127.0.0.1", asked[-1][0][1] or 50000)
+
+    def create(where, family):
+        asked.append((where, family))
+        if len(asked) <= taken:
+            raise OSError(errno.EADDRINUSE, "taken")
+        bound = Bound()
+        bound.enter_result = bound
+        return bound
+
+    monkeypatch.setattr(served.socket, "create_server", create)
+    assert served._free_port("127.0.0.1", None) == (8080 + taken if taken < 20 else 50000)
+    assert [where[1] for where, _ in asked] == [*range(8080, 8100), 0][: taken + 1]
+    assert {family for _, family in asked} == {served.socket.AF_INET}
+    asked.clear()
+    if not taken:
+        served._free_port("::1", 99)
+        assert asked == [(("::1", 99), served.socket.AF_INET6)]
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
