@@ -15,7 +15,9 @@ from ukctrl import plot
 from ukctrl.core.errors import UnknownName
 from ukctrl.papers.canvas import canvas
 from ukctrl.reports import run_page, web_page
-from ukctrl.reports.plot import files, narrow, style
+from ukctrl.reports.plot import files, narrow, once, series, style
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
 
 WIDTHS = {"column": 85.0, "page": 178.0}
 """[mm]"""
@@ -150,3 +152,141 @@ def test_a_figure_that_is_wide_enough_keeps_its_panels(sheet):
     narrow.fit(sheet, style.WIDTHS["page"])
     assert [axes.get_subplotspec() for axes in sheet.axes] == before
     assert sheet.get_figwidth() == style.WIDTHS["page"]
+
+
+def of_panels(rows, columns, high, legends=0):
+    """Return a figure of panels in a grid, some of which have a legend."""
+    figure, axes = canvas(rows, columns, high)
+    for k, ax in enumerate(axes.flat):
+        ax.plot([0.0, 1.0], [0.0, 1.0], label=f"line {k}")
+        if k < legends:
+            ax.legend()
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "high", "legends", "fitted"),
+    [
+        (1, 1, 2.5, 0, 1.75),  # seven tenths of the height that it had
+        (2, 2, 5.0, 0, 4 * 1.75),  # four below each other
+        (2, 2, 5.0, 2, 4 * 1.75 + 0.6),
+        (1, 2, 1.5, 0, 2 * 1.35),  # a panel is not too low,
+        (1, 2, 9.0, 1, 2 * 2.0 + 0.3),  # and not too high
+        (5, 1, 12.5, 0, 3 * 1.75),  # five in two columns
+        (2, 3, 5.0, 0, 3 * 1.75),
+    ],
+)
+def test_a_narrow_figure_is_as_high_as_its_panels_below_each_other(
+    rows, columns, high, legends, fitted
+):
+    figure = of_panels(rows, columns, high, legends)
+    narrow.fit(figure, style.WIDTHS["column"])
+    np.testing.assert_allclose(figure.get_size_inches(), [style.WIDTHS["column"], fitted])
+    count = rows * columns
+    wide = 1 if count <= 4 else 2
+    specs = [axes.get_subplotspec() for axes in figure.axes]
+    assert [(spec.rowspan.start, spec.colspan.start) for spec in specs] == [
+        divmod(k, wide) for k in range(count)
+    ]
+    assert specs[0].get_gridspec().get_geometry() == (-(-count // wide), wide)
+
+
+def test_a_figure_whose_panels_stand_in_no_grid_keeps_them():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 3.0))
+    figure.add_axes((0.1, 0.2, 0.5, 0.6))
+    narrow.fit(figure, 3.0)
+    np.testing.assert_allclose(figure.get_size_inches(), [3.0, 3.0])
+    assert figure.axes[0].get_position().bounds == pytest.approx((0.1, 0.2, 0.5, 0.6))
+    wide = Figure(figsize=(8.0, 3.0))
+    grid = wide.add_gridspec(2, 2)
+    wide.add_subplot(grid[0, :])
+    assert narrow._panels(wide) == []
+    beside = Figure(figsize=(8.0, 3.0))
+    first = beside.add_subplot(1, 2, 2)
+    other, twin = beside.add_subplot(1, 2, 1), first.twinx()
+    assert narrow._panels(beside) == [[other], [first, twin]]
+    assert narrow._grid(first) == (1, 2)
+
+
+def test_a_figure_in_space_has_higher_panels_without_a_layout():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 3.0))
+    for k in (1, 2):
+        figure.add_subplot(1, 2, k, projection="3d")
+    narrow.fit(figure, style.WIDTHS["column"])
+    assert figure.get_figheight() == pytest.approx(2 * 2.6)
+    shares = figure.subplotpars
+    assert (shares.left, shares.right, shares.bottom, shares.top, shares.hspace) == (
+        0.0, 0.9, 0.07, 0.94, 0.2
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "room", "columns"),
+    [(["ab"] * 3, 1e6, 3), (["ab"] * 3, 1.0, 1), (["abcde"], 1e6, 1)],
+)
+def test_a_legend_has_as_many_columns_as_there_is_room_for(names, room, columns):
+    figure = of_panels(1, 1, 3.0)
+    axes = figure.axes[0]
+    legend = axes.legend([*axes.lines] * len(names), names)
+    handles, told, found = narrow._parts(legend, room)
+    assert (len(handles), told, found) == (len(names), names, columns)
+    size = float(style.RC["legend.fontsize"])
+    each = size * (0.58 * max(map(len, names)) + 3.4)
+    if len(names) > 1:
+        for share, count in ((1.99, 1), (2.01, 2)):
+            assert narrow._parts(legend, share * each)[2] == count
+
+
+def test_a_figure_is_a_whole_svg_and_the_pixels_of_its_size():
+    svg, pixels = once.draw(of_panels(1, 2, 2.0), 100)
+    assert svg.rstrip().endswith("</svg>")
+    ET.fromstring(svg)
+    wide, high = of_panels(1, 2, 2.0).get_size_inches()
+    assert np.asarray(pixels).shape == (round(100 * high), round(100 * wide), 4)
+    figure = of_panels(1, 1, 2.0)
+    before = figure.get_dpi(), figure.get_facecolor()
+    for paint in ("imshow", "pcolormesh"):
+        getattr(figure.axes[0], paint)(np.eye(3))
+        with pytest.raises(once.Unlike):
+            once.draw(figure, 100)
+        assert (figure.get_dpi(), figure.get_facecolor()) == before
+        figure.axes[0].clear()
+
+
+@pytest.mark.parametrize(
+    ("units", "columns"),
+    [(["N m"] * 2, [2]), (["N m", "N"], [1, 1]), (["N m", "N", "V"], [2, 1, 1])],
+)
+def test_of_an_odd_number_of_inputs_panels_the_first_takes_both_columns(
+    units, columns, monkeypatch
+):
+    names = [f"u{k}" for k in range(len(units))]
+    labels = Labels(actuators=names, actuator_units=units, effort_limit=[np.inf] * len(units))
+    run = Result.build(
+        time=[0.0, 1.0], samples={"u": np.ones((2, len(units)))}, labels=labels,
+        status="completed",
+    )  # fmt: skip
+    drawn = []
+    monkeypatch.setattr(
+        series.panels, "grid", lambda boxes, **more: drawn.append((boxes, more)) or "a figure"
+    )
+    assert series.inputs(run) == "a figure"
+    ((boxes, more),) = drawn
+    assert more == {"height": 2.2}
+    assert [box.columns for box in boxes] == columns
+    titles = {"N m": "torques", "N": "forces", "V": "inputs"}
+    assert [box.title for box in boxes] == [titles[unit] for unit in dict.fromkeys(units)]
+
+
+def test_the_axis_of_a_rank_counts_in_few_whole_numbers(humanoid):
+    figure = series.grip(humanoid)
+    axes = next(axes for axes in figure.axes if axes.get_ylabel() == "rank")
+    low, high = axes.get_ylim()
+    assert (low, high) == (-0.3, 17.3)
+    ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    assert 3 <= len(ticks) <= 7
+    assert all(float(tick).is_integer() for tick in ticks)
