@@ -136,3 +136,55 @@ def test_a_closure_pulls_on_its_first_frame_along_the_axes_of_its_second():
     np.testing.assert_allclose(found.tail[0], s.frame("coupler.right").position, **EXACT)
     np.testing.assert_allclose(found.vector[0], turn @ [2.0, 3.0, 0.0], **EXACT)
     assert np.abs(turn - np.eye(3)).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("actuator", "unit", "value"),
+    [
+        ({"kind": "wrench", "force": [3.0, 0.0, 1.0]}, "N", [3.0, 0.0, 1.0]),
+        ({"kind": "wrench", "force": [0.0, 0.0, 2.0], "torque": [0.0, 0.5, 0.0]}, "N", [0, 0, 2.0]),
+        ({"kind": "wrench", "torque": [2.0, 0.0, 1.0]}, "N m", [2.0, 0.0, 1.0]),
+        ({"kind": "torque_between", "frames": ["tool", "forearm"], "axis": [0.0, 3.0, 0.0]}, "N m",
+         [0.0, 1.0, 0.0]),
+    ],
+)  # fmt: skip
+def test_an_input_at_a_frame_acts_there_along_the_axes_that_the_frame_has(actuator, unit, value):
+    where = {} if "frames" in actuator else {"frame": "tool"}
+    robot = Robot.load("ur5", override={"actuator": [{"name": "push", **actuator, **where}]})
+    q = robot.home + 0.3 * np.arange(6.0)
+    (found,) = arrows_of(robot, q, [4.0]).values()
+    assert (found.name, found.unit, found.group) == ("push", unit, "inputs")
+    tool = robot.snapshot(q).frame("tool")
+    np.testing.assert_allclose(found.tail[1], tool.position, **EXACT)
+    np.testing.assert_allclose(found.vector[1], 4.0 * tool.rotation @ np.array(value), **EXACT)
+    assert arrows_of(robot, q, [0.0]) == {}
+
+
+def test_motors_of_elastic_joints_act_at_their_joints():
+    robot = Robot.load("panda_elastic")
+    u, q = np.arange(1.0, 8.0), robot.home + 0.1
+    found, s = arrows_of(robot, q, u), robot.snapshot(robot.home + 0.1)
+    assert {each.unit for each in found.values()} == {"N m"}
+    assert list(found) == [f"joint{k}_motor" for k in range(1, 8)]
+    for k, arrow in enumerate(found.values()):
+        joint = robot.structure.block_of(k).joint
+        np.testing.assert_allclose(arrow.tail[0], s.translations[joint], **EXACT)
+        effort = robot.actuation.constant[7 + k] @ u
+        np.testing.assert_allclose(arrow.vector[0], s.Jt[k, 3:] * effort, **EXACT)
+
+
+@pytest.mark.parametrize(("most", "count"), [(2, 2), (1, 0)])
+def test_more_arrows_than_can_be_seen_are_none(most, count, monkeypatch):
+    monkeypatch.setattr("ukctrl.reports.scene.arrows.MOST", most)
+    assert len(arrows_of(Robot.load("two_link"), [0.1, 0.2], [1.0, 2.0])) == count
+
+
+def test_an_arrow_knows_when_its_input_is_at_its_limit():
+    robot = Robot.load("two_link")
+    limits = (10.0, 20.0)
+    found = {}
+    for u in ([10.0, 5.0], [1.0, -20.0]):
+        labels = {"effort_limit": limits}
+        for name, arrow in arrows_of(robot, [0.1, 0.2], u, **labels).items():
+            found.setdefault(name, []).append(arrow.limited.tolist())
+    assert found == {"shoulder": [[True] * 2, [False] * 2], "elbow": [[False] * 2, [True] * 2]}
