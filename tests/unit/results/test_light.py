@@ -162,3 +162,79 @@ def test_a_shadow_is_soft_over_nine_places_around(seed):
     outside = not (-4.0 < u < 20.0 and -4.0 < v < 20.0)
     wanted = 1.0 - kernels.DARK * (0.0 if outside else dark)
     np.testing.assert_allclose(found[0, 0], wanted, rtol=1e-6)
+
+
+def on_floor(lens, height, right, down):
+    """Return where points of the picture show the floor from the eye, and whether before it."""
+    across, up = (right - lens.middle[0]) / lens.focal, (lens.middle[1] - down) / lens.focal
+    ray = across[..., None] * lens.axes[1] + up[..., None] * lens.axes[2] - lens.axes[3]
+    far = (height - lens.axes[0, 2]) / ray[..., 2]
+    return lens.axes[0, :2] + far[..., None] * ray[..., :2], far > 0.0
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("cell", [0.5, 2.0])
+def test_behind_everything_is_light_from_above_to_below_with_the_lines_of_the_floor(there, cell):
+    """Each fifth line is darker; lines fade where they crowd and far from the middle."""
+    toward = np.array([0.0, -np.cos(0.5), np.sin(0.5)])
+    right = np.array([1.0, 0.0, 0.0])
+    axes = np.vstack([[0.3, -6.0, 3.0], right, np.cross(toward, right), toward])
+    lens = kernels.Lens(axes, 40.0, np.array([24.0, 16.0]))
+    high, low, line = np.array([[0.9, 0.8, 0.7], [0.5, 0.6, 0.4], [0.1, 0.2, 0.0]])
+    floor = kernels.Floor(there, -0.2, cell, np.array([0.5, 0.5, 0.0]), 12.0, line)
+    out = np.zeros((32, 48, 3), np.float32)
+    kernels.write_backdrop(lens, floor, high, low, out)
+
+    down, across = np.mgrid[0.5:32.0, 0.5:48.0]
+    place, before = on_floor(lens, -0.2, across, down)
+    beside, below = (
+        np.abs(on_floor(lens, -0.2, across + x, down + y)[0] - place) for x, y in ((1, 0), (0, 1))
+    )
+    width = beside + below
+    away = np.linalg.norm(place - floor.middle[:2], axis=-1) / floor.reach
+    near = np.clip((1.0 - away) / 0.75, 0.0, 1.0)
+    near = near**2 * (3.0 - 2.0 * near)
+    ink = np.zeros_like(near)
+    for size, dark in ((cell, 0.45), (5.0 * cell, 0.85)):
+        from_line = np.abs(place - size * np.round(place / size)) / width
+        drawn = np.clip(1.1 - from_line.min(axis=-1), 0.0, 1.0)
+        crowd = 1.0 - np.minimum(1.6 * width.max(axis=-1) / size, 1.0)
+        ink = np.maximum(ink, dark * drawn * crowd * near)
+    ink = np.where(before & there, ink, 0.0)[..., None]
+    share = (down / 32.0)[..., None]
+    wanted = ((1.0 - share) * high + share * low) * (1.0 - ink) + ink * line
+    np.testing.assert_allclose(out, wanted, atol=1e-5)
+    assert bool(ink.max() > 0.2) is there
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_transparent_is_mixed_in_by_the_part_that_it_covers(seed):
+    bodies, lens, lamp, inverse = lit_triangle(seed, shadow=False)
+    depth = (inverse * (1.0 + 0.01 * np.arange(8.0).reshape(2, 4))).astype(np.float32)
+    seen = np.array([[0, -1, -1, -1], [0, 0, -1, -1]], np.int32)
+    out = np.full((1, 2, 3), 0.25, np.float32)
+    kernels.blend_bodies(depth, seen, 2, 0.6, bodies, lens, lamp, out)
+    parts = [(0, 0), (1, 0), (1, 1)]
+    lights = [formula(bodies, lens, lamp, b + 0.5, a + 0.5, depth[a, b]) for a, b in parts]
+    wanted = 0.25 * (1.0 - 0.6 * 0.75) + 0.6 * np.sum(lights, axis=0) / 4.0
+    np.testing.assert_allclose(out[0, 0], wanted, rtol=2e-5)
+    np.testing.assert_array_equal(out[0, 1], np.float32(0.25))
+    assert (seen == -1).all()  # for the next
+
+
+def test_a_line_is_mixed_in_where_it_covers_and_its_cover_is_undone():
+    part = np.array([[0.0, 0.5], [1.0, 0.25]], np.float32)
+    out = np.full((2, 2, 3), 0.5, np.float32)
+    color = np.array([1.0, 0.0, 0.5])
+    share = 0.8 * part.astype(float)[..., None]
+    kernels.blend_line(part, 0.8, color, out)
+    np.testing.assert_allclose(out, 0.5 * (1.0 - share) + color * share, rtol=1e-6)
+    assert not part.any()
+
+
+def test_light_becomes_the_nearest_number_of_the_table():
+    levels = (2 * np.arange(101)).astype(np.uint8)
+    light = np.array([-1.0, 0.0, 0.0049, 0.0051, 0.5, 0.504, 0.506, 1.0, 9.0, 0.999, 0.99, 0.3])
+    out = np.zeros((2, 2, 3), np.uint8)
+    kernels.write_screen(light.reshape(2, 2, 3).astype(np.float32), levels, out)
+    assert out.tolist() == [[[0, 0, 0], [2, 100, 100]], [[102, 200, 200], [200, 198, 60]]]
