@@ -508,3 +508,133 @@ def test_all_claims_of_the_tables_come_in_their_order(ran):
     assert last[2:] == [
         "Conclusions", "Conclusions", "The problem of rank computation", "Figure 2 b", "Figure 2 a"
     ]  # fmt: skip
+
+
+# What is asked of the SCARA robot's runs
+
+
+def scara_run(error, name, *, off=0.0, size=1.0):
+    """Return a run whose errors follow a closed form, but for a miss [m or rad]."""
+    t = np.linspace(0.0, 20.0, 201)
+    q0 = formulas.STARTS[name]
+    A, _ = formulas.rows(q0, formulas.V_PRINTED)
+    a = np.linalg.solve(A, formulas.stabilised(q0, formulas.V_PRINTED) + off)
+    u = formulas.constraint_torque(
+        q0, formulas.V_PRINTED, formulas.stabilised(q0, formulas.V_PRINTED)
+    )
+    phi = error(q0, t)[:, scara_runs.ROWS] + off
+    turns = size * np.array([3.0, 1.0, 0.5]) * np.cos(t)[:, None]
+    run = Run(
+        phi=phi, q=q0[None], v=formulas.V_PRINTED[None], a=a[None], u=(u + off)[None],
+        joint_error=turns, slide_error=size * np.sin(t)[:, None],
+    )  # fmt: skip
+    run.time, run.status = t, "completed"
+    return run
+
+
+@pytest.fixture(name="stubbed")
+def _stubbed(monkeypatch):
+    """Replace what takes long, and keep what was asked for."""
+    asked = []
+    leaves = SimpleNamespace(what="leaves")
+    monkeypatch.setattr(motion, "_leaves", lambda *given: asked.append(given) or leaves)
+    monkeypatch.setattr(formulas, "largest_y_error", lambda: 5e-3)
+    return asked
+
+
+@pytest.mark.parametrize(("off", "verdict"), [(0.0, "differs: underspecified"), (1e-7, "differs")])
+def test_the_drift_is_a_straight_line_from_every_start(off, verdict, stubbed, monkeypatch):
+    runs = []
+
+    def run(scenario, name):
+        runs.append((scenario, name))
+        return scara_run(formulas.drift, name, off=off)
+
+    monkeypatch.setattr(motion, "run", run)
+    leaves, horizon, *errors, largest = motion.drift()
+    assert leaves.what == "leaves"
+    assert stubbed == [(scara_runs.DRIFT, formulas.drift, "Figures 2 to 5")]
+    assert (horizon.ours, horizon.unit) == (pytest.approx(20.0), "s")
+    names = [name for name in formulas.STARTS if name != formulas.LITERAL]
+    assert runs == [(scara_runs.DRIFT, name) for name in names]
+    told = [(claim.what.partition(" from ")[0], claim.ours) for claim in errors]
+    wanted = []
+    for name in names:
+        phi = np.abs(formulas.drift(formulas.STARTS[name], np.linspace(0.0, 20.0, 201)) + off)
+        worst = phi.max(axis=0)
+        wanted += [("largest x error", worst[0]), ("largest y error", worst[1])]
+        wanted += [("largest z error", worst[3])] if name == formulas.OURS else []
+    assert told == [(what, pytest.approx(ours, abs=1e-12)) for what, ours in wanted]
+    assert {claim.otherwise for claim in errors} == {verdict}
+    line = f"the straight line Phi(0) + Phi'(0) t within {'1e-08' if off == 0.0 else '1e-07'}"
+    for claim in errors:
+        assert claim.note == (line if " z " in claim.what else f"{line}; {motion.REASON}")
+    assert (largest.ours, largest.printed) == (5e-3, formulas.Y_PRINTED)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-7])
+def test_the_stabilised_motion_decays_and_lowers_what_the_drift_leaves(off, stubbed, monkeypatch):
+    runs = []
+
+    def run(scenario, name=formulas.OURS):
+        runs.append((scenario, name))
+        drifts = scenario == scara_runs.DRIFT
+        error = formulas.drift if drifts else formulas.decay
+        return scara_run(error, name, off=off, size=1.0 if drifts else 0.2)
+
+    monkeypatch.setattr(motion, "run", run)
+    leaves, row, decays, *rest = motion.stabilised()
+    assert leaves.what == "leaves"
+    assert stubbed == [(scara_runs.STABILISED, formulas.decay, "Figures 6 to 10")]
+    wanted = formulas.stabilised(formulas.STARTS[formulas.OURS], formulas.V_PRINTED)
+    assert (row.printed, row.ours) == (wanted[0], pytest.approx(wanted[0] + off))
+    assert row.verdict == ("agrees" if off == 0.0 else "differs")
+    t, slowest = np.linspace(0.0, 20.0, 201), 0.0
+    for name, q in formulas.STARTS.items():
+        x = np.abs(formulas.decay(q, t)[:, 0] + off)
+        slowest = max(slowest, x[t >= 10.0].max() / x.max() if name != formulas.LITERAL else 0.0)
+    assert decays.ours == pytest.approx(slowest)
+    assert decays.verdict == ("agrees" if off == 0.0 else "differs")
+    joints, late = rest[:4], rest[4:]
+    assert [claim.what.partition(",")[0] for claim in joints] == [
+        f"largest q{k} error" for k in (1, 2, 3, 4)
+    ]
+    assert [claim.ours for claim in joints] == pytest.approx([0.2] * 4)
+    assert {claim.verdict for claim in joints} == {"agrees"}
+    decay = np.abs(formulas.decay(formulas.STARTS[formulas.OURS], t) + off)[:, scara_runs.ROWS]
+    for k, claim in enumerate(late):
+        assert claim.what.startswith(f"largest {'xyz'[k]} error from 10 s on")
+        assert claim.ours == pytest.approx(decay[t >= 10.0, k].max())
+        assert claim.verdict == ("agrees" if claim.ours < 1e-3 else "differs")
+    assert len(late) == 3
+
+
+@pytest.mark.parametrize(("off", "verdict"), [(0.0, "differs: underspecified"), (1e-7, "differs")])
+def test_constraint_torques_of_runs_are_those_of_the_formula(off, verdict, monkeypatch):
+    def on_path(elbow):
+        q, v = formulas.exact_start(elbow)
+        u = formulas.constraint_torque(q, v, formulas.rows(q, v)[1]) + off
+        later = u + np.array([0.1, 0.2, 2e-9, 3e-9])
+        return Run(u=np.stack([u, later]))
+
+    monkeypatch.setattr(motion, "on_path", on_path)
+    monkeypatch.setattr(
+        motion, "run", lambda scenario: scara_run(formulas.decay, formulas.OURS, off=off)
+    )
+    *starts, turning, sliding, first = motion.torques()
+    for k, claim in enumerate(starts):
+        elbow = 1.0 if k < 4 else -1.0
+        assert claim.what == f"Q_c{k % 4 + 1} on the path at t = 0, q2 {'>' if k < 4 else '<'} 0"
+        assert claim.ours == pytest.approx(on_path(elbow)["u"][0, k % 4], abs=1e-11)
+        assert (claim.unit, claim.otherwise) == ("N" if k % 4 == 3 else "N m", verdict)
+    constant = "agrees" if off == 0.0 else "differs"
+    for claim, departs, unit in ((turning, 2e-9, "N m"), (sliding, 3e-9, "N")):
+        assert claim.ours == pytest.approx(off + departs, abs=1e-11)
+        assert (claim.unit, claim.verdict) == (unit, constant)
+    q = formulas.STARTS[formulas.OURS]
+    wanted = formulas.constraint_torque(
+        q, formulas.V_PRINTED, formulas.stabilised(q, formulas.V_PRINTED)
+    )
+    assert first.ours == pytest.approx(wanted[0] + off)
+    assert first.otherwise == verdict
+    assert len(starts) == 8
