@@ -336,6 +336,8 @@ def test_a_film_has_its_size_its_pictures_and_its_pace(tmp_path, ending):
     path = record(moving(), tmp_path / f"film{ending}", fps=15, size=SIZE, speed=0.5, camera=FRONT)
     pictures, durations = frames_of(path)
     assert len(pictures) == 61  # four seconds, both ends
+    with Image.open(path) as image:
+        assert image.info["loop"] == 0  # again and again
     assert pictures[0].shape == (64, 96, 3)
     np.testing.assert_allclose(sum(durations), 61 * 1000 / 15, atol=10)
     middles = [np.nonzero(drawn(each[20:45]))[1].mean() for each in pictures]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from xml.etree import ElementTree as ET
@@ -290,3 +291,77 @@ def test_the_axis_of_a_rank_counts_in_few_whole_numbers(humanoid):
     ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
     assert 3 <= len(ticks) <= 7
     assert all(float(tick).is_integer() for tick in ticks)
+
+
+def test_what_is_asked_of_figures_holds_for_as_long_as_it_is_asked():
+    plain = files._now
+    assert plain == (("png",), None)
+    with files.asked(["svg", "pdf", "svg"]):
+        assert files._now == (("svg", "pdf"), None)
+        with files.asked(width="column"):
+            assert files._now == (("svg", "pdf"), "column")
+            with pytest.raises(KeyError), files.asked(["png"], "page"):  # noqa: PT012
+                assert files._now == (("png",), "page")
+                raise KeyError
+            assert files._now == (("svg", "pdf"), "column")
+        with files.asked([]):
+            assert files._now == (("svg", "pdf"), None)
+    assert files._now is plain
+
+
+@pytest.mark.parametrize(
+    ("asked", "calls", "kinds"),
+    [
+        ({}, ["draw", "both"], {"png": b"png of both"}),
+        ({"formats": ["pdf"]}, ["draw", "svg", "pdf"], {"pdf": b"pdf"}),
+        ({"formats": ["svg", "png"], "width": "column"},
+         ["draw", "svg", "draw at 3.35", "fit to 3.35", "svg", "png"],
+         {"svg": b"svg", "png": b"png"}),
+    ],
+)  # fmt: skip
+def test_a_figure_is_drawn_again_where_another_width_is_asked_for(asked, calls, kinds, monkeypatch):
+    done = []
+
+    def note(what, answer=None):
+        done.append(what)
+        return answer
+
+    def draw():
+        wide = style.width()
+        return note("draw" if wide == style.WIDTH else f"draw at {wide:.2f}", "a figure")
+
+    monkeypatch.setattr(style, "both", lambda figure: note("both", ("<svg>", b"png of both")))
+    monkeypatch.setattr(style, "svg", lambda figure: note("svg", "<svg>"))
+    monkeypatch.setattr(narrow, "fit", lambda figure, wide: note(f"fit to {wide:.2f}"))
+    monkeypatch.setattr(files, "content", lambda figure, form: note(form, form.encode()))
+    with files.asked(**asked):
+        assert files.drawn(draw) == ("<svg>", kinds)
+    assert done == calls
+
+
+def test_files_of_a_figure_are_the_same_whenever_they_are_written(tmp_path):
+    figure = of_panels(1, 1, 2.0)
+    figure.set_size_inches(3.0, 2.0)
+    made = {form: files.content(figure, form) for form in files.FORMATS}
+    assert made["pdf"] == files.content(figure, "pdf")
+    assert b"CreationDate" not in made["pdf"]
+    text = made["svg"].decode()
+    for word in ("<dc:date>", "<dc:creator>", "<dc:format>", "<dc:type"):
+        assert word not in text
+    ET.fromstring(text)
+    fonts = re.findall(r"@font-face \{ font-family: 'DejaVu Sans'; font-weight: (\w+); src:", text)
+    assert fonts == ["normal"]
+    assert text.index("<svg ") < text.index("@font-face") < text.index("<text")
+    assert imread(io.BytesIO(made["png"])).shape[:2] == (600, 900)  # 300 dots an inch
+    path = files.save(figure, tmp_path / "below" / "figure.png")
+    assert path.read_bytes() == files.content(figure, "png")
+    with pytest.raises(UnknownName, match="format of a figure"):
+        files.content(figure, "jpg")
+
+
+def test_a_figure_as_wide_as_a_page_has_the_pixels_of_a_page(monkeypatch):
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(style, "png", lambda figure: b"of the page")
+    assert files.content(Figure(figsize=(style.WIDTH, 2.0)), "png") == b"of the page"
+    assert files.content(Figure(figsize=(style.WIDTH + 0.1, 2.0)), "png") != b"of the page"

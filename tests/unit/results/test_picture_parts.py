@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +11,9 @@ import pytest
 
 from tests.shared.plain_look import PlainLook
 from ukctrl.core.errors import InputError
-from ukctrl.reports.plot import style
-from ukctrl.reports.scene import arrow_shapes, captions, film, strokes
+from ukctrl.reports import web_page
+from ukctrl.reports.plot import spatial, style
+from ukctrl.reports.scene import arrow_shapes, camera, captions, film, picture, strokes
 from ukctrl.reports.scene.camera import Camera
 from ukctrl.reports.scene.picture import Painter, checked_size, nice
 from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
@@ -124,6 +127,32 @@ def test_earlier_poses_are_paler(times, opacities, monkeypatch):
     painter.draw(times)
     wanted = [0.2 + 0.55 * k / len(times) for k in range(len(opacities))]
     assert seen == pytest.approx(wanted)
+
+
+def test_a_picture_is_seen_and_lit_as_in_the_page():
+    script = (web_page.TEMPLATES / "scene.js").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"\b([A-Z_]+) = ([\d.]+)[,;]", script))
+    for name, ours in (
+        ("FIELD", camera.FIELD), ("CREASE", meshes.CREASE), ("FULL_TURN", arrow_shapes.FULL_TURN)
+    ):  # fmt: skip
+        assert float(numbers[name]) == ours
+    sun = re.search(r"sun\.position\.copy\(new Vector3\(([^)]*)\)", script)[1]
+    assert tuple(map(float, sun.split(","))) == picture.SUN
+    looks = (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8")
+    assert f"--squares: {picture.SQUARES};" in looks
+
+
+def test_views_of_a_path_lie_within_the_figure_beside_each_other():
+    for places in (spatial.BESIDE, spatial.STACKED):
+        for left, bottom, width, height in places:
+            assert 0.0 <= left < left + width <= 1.0
+            assert 0.0 <= bottom < bottom + height <= 1.0
+            assert min(width, height) > 0.2
+        for one, other in itertools.combinations(places, 2):
+            apart = [
+                one[k] + one[k + 2] <= other[k] or other[k] + other[k + 2] <= one[k] for k in (0, 1)
+            ]
+            assert any(apart)
 
 
 # Words
