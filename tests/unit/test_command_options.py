@@ -436,6 +436,23 @@ def test_every_command_and_all_that_may_stand_after_it_is_explained(command):
             assert given.metavar not in {"TEXT", "INTEGER", "FLOAT", "PATH"}
 
 
+def test_what_is_not_asked_for_is_off_or_what_the_help_says():
+    """No flag is set before somebody asks for it, and numbers are what the help says."""
+    given = [(command, each) for command, one in COMMANDS.items() for each in one.params]
+    flags = [(command, each.name) for command, each in given if getattr(each, "is_flag", False)]
+    assert len(flags) > 40
+    told = {(command, each.name): each.default for command, each in given if each.default}
+    assert told == {
+        ("schema", "kind"): "scenario", ("run", "host"): "127.0.0.1",
+        ("view", "host"): "127.0.0.1", ("view", "fps"): 30, ("view", "size"): "1280x720",
+        ("view", "speed"): 1.0, ("analyze", "at"): "start", ("analyze", "damping"): 1.0,
+        ("tune", "simulations"): 100, ("tune", "method"): "simplex",
+        ("tune", "aggregate"): "average", ("learn", "trials"): 10, ("learn", "gain"): 0.5,
+        ("learn", "cutoff"): 20.0, ("sweep", "repeats"): 1, ("sweep", "keep"): "none",
+        ("export", "points"): "0.01",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("command", "name", "said"),
     [

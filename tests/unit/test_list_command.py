@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from ukctrl.cli import main
+from ukctrl.cli import catalogue, main
 from ukctrl.cli.catalogue import entries
 from ukctrl.cli.completion.index import ROBOT_KINDS, index
 from ukctrl.core.files import catalog
@@ -133,3 +134,67 @@ def test_lines_fit_into_80_columns_of_a_terminal(listed, monkeypatch, arguments)
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = listed(*arguments)
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("table", "kinds"),
+    [
+        ({}, []),
+        ({"floating_base": True}, ["floating"]),
+        ({"floating_base": 1}, []),
+        ({"elastic": {}}, ["elastic"]),
+        ({"force": [{"kind": "joint_spring"}]}, ["elastic"]),
+        ({"force": [{"kind": "spring"}]}, []),
+        ({"passive": [{"kind": "closure"}]}, ["closed loops", "constrained"]),
+        ({"passive": [{"kind": "joints"}, 3, {"kind": 4}]}, ["constrained"]),
+        ({"passive": [{"kind": 4}]}, []),
+        ({"passive": {"kind": "closure"}}, []),
+    ],
+)
+def test_what_kind_of_robot_a_file_describes(table, kinds):
+    found = list(catalogue._robot_kinds(table, Path("robot.toml")))
+    assert [kind for kind in found if kind not in {"closure", "joints"}] == kinds
+
+
+def test_what_a_linkage_is_and_what_passive_constraints_it_has():
+    found = list(catalogue._robot_kinds({"linkage": {}}, Path("robot.toml")))
+    assert found == [catalogue.PLANTS["linkage"], "closed loops", "constrained"]
+    for kind in catalogue.ROBOT_KINDS:
+        found = list(catalogue._robot_kinds({"passive": [{"kind": kind}]}, Path("x")))
+        assert found[-1] == kind
+
+
+@pytest.mark.parametrize(
+    ("table", "kinds"),
+    [
+        ({"robot": "arm", "controller": {"use": "pid"}}, ["arm", "pid"]),
+        ({"robot": {"use": "arm"}, "controller": "pid"}, ["arm", "pid"]),
+        ({"robot": 3, "controller": {"kind": "servo"}}, ["", "", "servo"]),
+        ({"servo": [{"kind": "a"}, {"kind": "b"}], "effect": [{"kind": "c"}]},
+         ["", "", "a", "b", "c"]),
+        ({"robot": "arm", "controller": {"kind": "switching", "modes": [
+            {"law": {"use": "one"}}, {"law": {"kind": "servo"}}, 7]}},
+         ["arm", "", "one", "", "switching", "servo"]),
+        ({"controller": {"modes": "none"}}, ["", ""]),
+    ],
+)  # fmt: skip
+def test_what_a_scenario_uses(table, kinds):
+    assert list(catalogue._scenario_kinds(table, Path("x.toml"))) == kinds
+
+
+def test_what_a_controller_is_made_of():
+    parts = {"feedback": {"kind": "pid"}, "disturbance": {"kind": "low_pass"},
+             "allocation": {"kind": "damped"}}  # fmt: skip
+    found = list(catalogue._controller_kinds({"kind": "servo", **parts}, Path("x.toml")))
+    assert found[1:] == ["servo", "pid", "low_pass", "damped"]
+    assert list(catalogue._controller_kinds({"kind": "mine"}, Path("x"))) == ["own", "mine"]
+    assert list(catalogue._controller_kinds({"kind": 3}, Path("x"))) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "asks"),
+    [("under", True), ("UNDER", True), ("und", False), ("fully", True), ("arm", False),
+     ("underactuatedd", False)],
+)  # fmt: skip
+def test_a_word_of_four_letters_may_ask_how_a_robot_is_actuated(word, asks):
+    assert catalogue._asks_actuation(word) is asks

@@ -267,17 +267,18 @@ class Terminal:
     encoding = "utf-8"
 
     def __init__(self, tty):
-        self.tty, self.text = tty, ""
+        self.tty, self.text, self.waiting = tty, "", False
 
     def isatty(self):
         return self.tty
 
     def write(self, text):
         self.text += text
+        self.waiting = True
         return len(text)
 
     def flush(self):
-        pass
+        self.waiting = False
 
 
 @pytest.fixture(name="bar")
@@ -442,6 +443,7 @@ def test_in_a_plain_terminal_a_line_is_written_over_itself(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     with progress_bars._plain_line("a run") as show_line:
         show_line(1.0, 2.0, "one two")
+        assert not terminal.waiting  # a line without an end would be held back
         show_line(1.0, 2.0, "one")
         show_line(1.0, 2.0, "one two three four five six seven eight")
     long = "a run one two three four five six ..."
@@ -453,6 +455,7 @@ def test_in_a_plain_terminal_a_line_is_written_over_itself(monkeypatch):
         show_line(0.0, 1.0, "y")
         raise KeyboardInterrupt
     assert terminal.text == "\rx y\r   \r"
+    assert not terminal.waiting
     terminal.text = ""
     with progress_bars._plain_line("x"):
         pass

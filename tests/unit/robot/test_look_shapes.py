@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from ukctrl.robot import Options, Robot
 from ukctrl.robot.look import drawing, linkage_look, meshes, mjcf_visuals, proportions, rotations
 from ukctrl.robot.look.carriers import Anchor
 from ukctrl.robot.look.drawing import ACCENT, BODY, JOINT, SECOND, Drawing
@@ -389,3 +390,92 @@ def test_edges_of_a_box_follow_from_its_moments():
     moments = mass / 12.0 * (squares.sum() - squares)
     np.testing.assert_allclose(proportions.edges(mass, moments), size, **EXACT)
     np.testing.assert_allclose(proportions.edges(1.0, np.array([0.0, 0.0, 1.0]))[2], 0.0, **EXACT)
+
+
+def inertia(mass, size):
+    """Return the inertia of a box in a URDF, about its centre."""
+    x, y, z = (edge**2 for edge in size)
+    ixx, iyy, izz = (mass / 12.0 * one for one in (y + z, x + z, x + y))
+    return (
+        f'<mass value="{mass}"/><inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" '
+        'iyz="0"/>'
+    )
+
+
+def arm_of(axis="0 0 1", foot="0 0 0.4"):
+    """Return an arm of two links: it stands `foot` above its base, and is 0.5 m and 0.2 m long."""
+    links = "".join(
+        f'<link name="{name}"><inertial><origin xyz="{at}"/>{inertia(mass, size)}</inertial></link>'
+        for name, mass, size, at in (
+            ("upper", 3.0, (0.5, 0.1, 0.2), "0.25 0 0"),
+            ("lower", 1.0, (0.3, 0.02, 0.02), "0.1 0 0"),
+        )
+    )  # fmt: skip
+    joints = "".join(
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{at}"/><axis xyz="{axis}"/>'
+        '<limit lower="-2" upper="2" effort="7" velocity="3"/></joint>'
+        for name, kind, parent, child, at in (
+            ("base_joint", "revolute", "base", "upper", foot),
+            ("elbow", "prismatic", "upper", "lower", "0.5 0 0"),
+        )
+    )
+    tool = (
+        '<link name="hand_tool"/><joint name="fixed" type="fixed"><parent link="lower"/>'
+        '<child link="hand_tool"/><origin xyz="0.2 0 0"/></joint>'
+    )
+    text = f'<robot name="arm"><link name="base"/>{links}{joints}{tool}</robot>'
+    return proportions.Proportions(Robot.build(text, Options()).structure, ())
+
+
+def test_a_robot_is_as_large_as_the_longest_way_to_an_end():
+    arm = arm_of()
+    assert arm.size == pytest.approx(0.4 + 0.5 + 0.2)  # its foot, its links, its tool
+    assert list(arm.joints) == [1, 2]
+    assert {key: list(value) for key, value in arm.children.items()} == {0: [1], 1: [2], 2: []}
+    np.testing.assert_allclose(arm.beyond[1:], [4.0, 1.0])
+    ((joint, place),) = arm.ends(1)
+    assert joint == 2
+    np.testing.assert_allclose(place, [0.5, 0.0, 0.0], **EXACT)
+    ((joint, place),) = arm.ends(2)
+    assert joint == 0
+    np.testing.assert_allclose(place, [0.2, 0.0, 0.0], **EXACT)
+    assert "hand_tool" in {name for name, _ in arm.frames[2]}
+
+
+@pytest.mark.parametrize("axis", ["0 0 1", "0 0 -1", "1 0 0"])
+@pytest.mark.parametrize(
+    ("foot", "rises"),
+    [("0 0 0.4", True), ("0 0 -0.4", True), ("0.1 0 0.4", True), ("0.2 0 0.4", False)],
+)
+def test_a_first_joint_rises_against_gravity_or_along_its_axis(axis, foot, rises):
+    arm = arm_of(axis, foot)
+    base, up = arm.rise(1)
+    place = np.array(foot.split(), dtype=float)
+    np.testing.assert_allclose(base, 0.0 * place if rises else place, **EXACT)
+    np.testing.assert_allclose(up, place if rises else 0.0 * place, **EXACT)
+    along = arm_of("1 0 0", "0.4 0.1 0")
+    np.testing.assert_allclose(along.rise(1)[1], [0.4, 0.1, 0.0], **EXACT)
+    across = arm_of("0 0 1", "0.4 0.1 0")
+    np.testing.assert_allclose(across.rise(1)[1], 0.0, **EXACT)
+
+
+def test_bodies_are_boxes_of_their_inertia_and_as_thick_as_what_they_carry():
+    arm = arm_of()
+    for joint, size, at in ((1, (0.5, 0.1, 0.2), 0.25), (2, (0.3, 0.02, 0.02), 0.1)):
+        edges, axes = arm.box(joint)
+        np.testing.assert_allclose(sorted(edges), sorted(size), atol=1e-9)
+        longest = axes[:, int(np.argmax(edges))]
+        np.testing.assert_allclose(np.abs(longest), [1.0, 0.0, 0.0], atol=1e-9)
+        assert np.linalg.det(axes) == pytest.approx(1.0)
+        np.testing.assert_allclose(arm.com(joint), [at, 0.0, 0.0], **EXACT)
+        assert arm.has_extent(joint)
+    assert arm.ball_radius(1) == pytest.approx((3.0 * 3.0 / (4.0 * np.pi * 1000.0)) ** (1 / 3))
+    thick = 0.038 * 1.1
+    assert arm.radius(0) == pytest.approx(thick)
+    assert arm.radius(1) == pytest.approx(thick)  # wider than that is the box itself
+    whole = thick * (1.0 / 4.0) ** (1 / 3)
+    assert arm.radius(2) == pytest.approx(0.55 * whole)  # thinner than that is the rod itself
+    np.testing.assert_allclose(arm.axis(1), [0.0, 0.0, 1.0], **EXACT)
+    np.testing.assert_allclose(arm.axis(2), [0.0, 0.0, 1.0], **EXACT)
+    np.testing.assert_allclose(arm_of("0 2 0").axis(2), [0.0, 1.0, 0.0], **EXACT)
