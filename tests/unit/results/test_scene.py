@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import itertools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -226,6 +227,42 @@ def test_a_swarm_in_a_wide_field_can_be_seen(monkeypatch):
     assert np.ptp(crowd.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(2.5)
     near = particles(4)
     assert from_results._seen_from_afar(near, 1.0) is near
+
+
+@pytest.mark.parametrize(
+    ("length", "count", "picked"),
+    [(5, 9, [0, 1, 2, 3, 4]), (5, 5, [0, 1, 2, 3, 4]), (5, 3, [0, 2, 4]), (10, 4, [0, 3, 6, 9]),
+     (1, 3, [0])],
+)  # fmt: skip
+def test_moments_are_spread_over_a_run_with_both_ends(length, count, picked):
+    assert from_results._spread(length, count).tolist() == picked
+
+
+def test_the_sample_of_a_time_is_the_nearest(scara):
+    run = Result.build(
+        time=[1.0, 2.0, 4.0], samples={"q": np.array([[1.0], [2.0], [np.nan]])},
+        labels=Labels(coordinates=("x",), coordinate_units=("m",)), status="completed",
+    )  # fmt: skip
+    asked = np.array([0.0, 1.4, 1.5, 1.6, 2.0, 2.9, 3.0, 3.1, 9.0])
+    assert from_results._samples_at(run, asked).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, 2]
+    robot = SimpleNamespace(neutral=np.array([7.0]))
+    found = from_results._configurations(run, robot, np.array([2, 0, 1, 2, 2]))
+    assert found.ravel().tolist() == [1.0, 1.0, 2.0, 2.0, 2.0]  # before it was known: as at first
+    nowhere = from_results._configurations(run, robot, np.array([2, 2]))
+    assert nowhere.ravel().tolist() == [7.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("mesh", "wide"),
+    [
+        (meshes.sphere(0.5), 1.0),
+        (meshes.sphere(0.5).moved(np.eye(3), np.array([0.1, 0.0, 0.0])), 0.0),
+        (meshes.ellipsoid(np.array([0.5, 0.5, 0.51])), 0.0),
+        (meshes.box(1.0, 1.0, 1.0), 0.0),  # its corners are as far, but few
+    ],
+)
+def test_a_ball_is_round_about_the_origin_of_its_carrier(mesh, wide):
+    assert from_results._ball(mesh) == pytest.approx(wide, rel=1e-5)
 
 
 @pytest.mark.parametrize("below", [0.0, -2.0])
