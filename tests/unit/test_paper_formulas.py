@@ -136,10 +136,9 @@ def test_without_stabilisation_errors_go_on_evenly_and_with_it_they_swing_and_de
     assert formulas.decay(start, t).shape == (2, 4)
 
 
-@pytest.mark.parametrize("end", [3.0, 12.34])
-def test_a_tool_leaves_the_workspace_where_both_links_are_stretched(end):
+def test_a_tool_leaves_the_workspace_where_both_links_are_stretched():
     """A made error: the tool goes up the y axis, and reaches the border at that time."""
-    longest = formulas.L1 + formulas.L2
+    longest, end = formulas.L1 + formulas.L2, 12.34
 
     def error(start, t):
         assert start is formulas.STARTS[formulas.LITERAL]
