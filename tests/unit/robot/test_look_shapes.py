@@ -181,6 +181,26 @@ def test_bodies_of_a_linkage_lie_in_layers_and_pins_go_through_them():
     assert foot.radius == pytest.approx(1.1 * r)
 
 
+def test_layers_of_bodies_that_no_joint_ties_to_the_ground_begin_above_it():
+    loose = Linkage(
+        body=tuple(body(name, P=(0.0, 0.0), Q=(2.0, 0.0)) for name in "abc"),
+        joint=(Revolute(points=("a.Q", "b.P")),),
+    )
+    assert linkage_look.layers(loose) == {"ground": 0, "a": 1, "b": 2, "c": 1}
+    ring = Linkage(
+        ground={"O": (0.0, 0.0)},
+        body=tuple(body(name, P=(0.0, 0.0), Q=(2.0, 0.0)) for name in "abc"),
+        joint=tuple(
+            Revolute(points=pair)
+            for pair in (("ground.O", "a.P"), ("a.Q", "b.P"), ("b.Q", "c.P"), ("c.Q", "ground.O"))
+        ),
+    )
+    layer = linkage_look.layers(ring)
+    for first, second in (("ground", "a"), ("a", "b"), ("b", "c"), ("c", "ground")):
+        assert layer[first] != layer[second]
+    assert max(layer.values()) <= 2
+
+
 def test_a_motor_sits_on_the_upper_of_the_bodies_that_it_turns():
     pair = Linkage(
         ground={"O": (0.0, 0.0)},
@@ -425,11 +445,16 @@ def arm_of(axis="0 0 1", foot="0 0 0.4"):
         '<child link="hand_tool"/><origin xyz="0.2 0 0"/></joint>'
     )
     text = f'<robot name="arm"><link name="base"/>{links}{joints}{tool}</robot>'
-    return proportions.Proportions(Robot.build(text, Options()).structure, ())
+    return Robot.build(text, Options())
+
+
+def sizes_of(*given):
+    """Return the proportions of such an arm."""
+    return proportions.Proportions(arm_of(*given).structure, ())
 
 
 def test_a_robot_is_as_large_as_the_longest_way_to_an_end():
-    arm = arm_of()
+    arm = sizes_of()
     assert arm.size == pytest.approx(0.4 + 0.5 + 0.2)  # its foot, its links, its tool
     assert list(arm.joints) == [1, 2]
     assert {key: list(value) for key, value in arm.children.items()} == {0: [1], 1: [2], 2: []}
@@ -449,19 +474,19 @@ def test_a_robot_is_as_large_as_the_longest_way_to_an_end():
     [("0 0 0.4", True), ("0 0 -0.4", True), ("0.1 0 0.4", True), ("0.2 0 0.4", False)],
 )
 def test_a_first_joint_rises_against_gravity_or_along_its_axis(axis, foot, rises):
-    arm = arm_of(axis, foot)
+    arm = sizes_of(axis, foot)
     base, up = arm.rise(1)
     place = np.array(foot.split(), dtype=float)
     np.testing.assert_allclose(base, 0.0 * place if rises else place, **EXACT)
     np.testing.assert_allclose(up, place if rises else 0.0 * place, **EXACT)
-    along = arm_of("1 0 0", "0.4 0.1 0")
+    along = sizes_of("1 0 0", "0.4 0.1 0")
     np.testing.assert_allclose(along.rise(1)[1], [0.4, 0.1, 0.0], **EXACT)
-    across = arm_of("0 0 1", "0.4 0.1 0")
+    across = sizes_of("0 0 1", "0.4 0.1 0")
     np.testing.assert_allclose(across.rise(1)[1], 0.0, **EXACT)
 
 
 def test_bodies_are_boxes_of_their_inertia_and_as_thick_as_what_they_carry():
-    arm = arm_of()
+    arm = sizes_of()
     for joint, size, at in ((1, (0.5, 0.1, 0.2), 0.25), (2, (0.3, 0.02, 0.02), 0.1)):
         edges, axes = arm.box(joint)
         np.testing.assert_allclose(sorted(edges), sorted(size), atol=1e-9)
@@ -478,4 +503,17 @@ def test_bodies_are_boxes_of_their_inertia_and_as_thick_as_what_they_carry():
     assert arm.radius(2) == pytest.approx(0.55 * whole)  # thinner than that is the rod itself
     np.testing.assert_allclose(arm.axis(1), [0.0, 0.0, 1.0], **EXACT)
     np.testing.assert_allclose(arm.axis(2), [0.0, 0.0, 1.0], **EXACT)
-    np.testing.assert_allclose(arm_of("0 2 0").axis(2), [0.0, 1.0, 0.0], **EXACT)
+    np.testing.assert_allclose(sizes_of("0 2 0").axis(2), [0.0, 1.0, 0.0], **EXACT)
+
+
+@pytest.mark.parametrize("axis", ["0 0 1", "0 0 -1", "1 0 0", "0 1 0", "0 -1 0"])
+def test_an_arm_whose_first_joint_is_at_its_base_stands_on_a_motor_below_or_beside_it(axis):
+    robot = arm_of(axis, "0 0 0")
+    r = sizes_of(axis, "0 0 0").radius(1)
+    (foot,) = robot.look().feet
+    assert foot.radius == pytest.approx(1.1 * r)
+    assert np.linalg.norm(foot.at) == pytest.approx(2.6 * r)
+    if axis.startswith("0 0"):  # whichever its sign
+        np.testing.assert_allclose(foot.at, [0.0, 0.0, -2.6 * r], atol=1e-12)
+    assert abs(foot.at @ np.array(axis.split(), dtype=float)) == pytest.approx(2.6 * r)
+    assert arm_of("0 0 1", "0 0 0.4").look().feet == ()
