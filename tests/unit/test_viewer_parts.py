@@ -633,13 +633,13 @@ def test_a_server_is_light_silent_and_talks_to_its_own_pages_alone(
     assert server.gui.theme["dark_mode"] is False
     assert server.request_share_url("x", y=1) is None
     (own,) = server.serve()["origins"]
-    allowed = ["http://127.0.0.1:8123", "http://localhost:8123"]
-    others = ["http://192.0.2.1:8123", "http://arm:8123"]
+    allowed = [f"http://{name}:8123" for name in (served.HERE, "localhost")]
+    others = [f"http://{name}:8123" for name in ("192.0.2.1", "arm")]
     assert [bool(own.fullmatch(page)) for page in allowed + others] == [
         True, True, not localhost, not localhost
     ]  # fmt: skip
-    for page in ("http://127.0.0.1:8124", "https://127.0.0.1:8123", "http://a/b:8123"):
-        assert not own.fullmatch(page)
+    for page in ("http://{}:8124", "https://{}:8123", "http://{}/b:8123"):
+        assert not own.fullmatch(page.format(served.HERE))
     assert talk.serve is serve  # for others it is as before
 
 
