@@ -20,7 +20,7 @@ from ukctrl.analysis.check.control_period import (
 )
 from ukctrl.analysis.check.findings import Judgement
 from ukctrl.analysis.check.motion_end import blamed, clash
-from ukctrl.analysis.check.ranks_along import _rank, ranks_along
+from ukctrl.analysis.check.ranks_along import _most, _rank, ranks_along
 from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_dynamics import ErrorPolynomial
@@ -457,6 +457,31 @@ def test_a_row_that_never_counts_is_dropped():
 def test_of_rows_that_are_as_weak_the_first_is_named():
     assert ranks_of((0.5, 0.5)).worst_row == "a"
     assert ranks_of((0.5 + 1e-6, 0.5)).worst_row == "b"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_where_contacts_stand_fewer_rows_are_served_and_that_is_no_loss(order):
+    """Of knots with the same contacts lifted the highest rank counts as what they could have."""
+    kinds = np.array([0, 0, 1, 1, 2])[::order]
+    sizes = [(1.0, 0.5), (0.5, 1.0), (0.25, 0.0), (0.75, 0.0), (0.0, 0.0)][::order]
+    A = np.array([np.diag(values) for values in sizes])
+    t = np.arange(1.0, 6.0)[::order]
+    found, sigma = _rank(A, t, ("a", "b"), 1e-6, kinds)
+    assert (found.highest, found.lowest) == (2, 2)
+    assert (found.worst, found.worst_at, found.worst_row) == (0.25, 3.0, "a")
+    expected = [(1.0, 0.5), (1.0, 0.5), (0.25, 0.25), (0.75, 0.75), (1.0, 1.0)][::order]
+    np.testing.assert_array_equal(sigma, expected)
+    np.testing.assert_array_equal(
+        _most(np.array([2, 1, 0, 1, 0])[::order], kinds), [2, 2, 1, 1, 0][::order]
+    )
+
+
+def test_a_loss_among_knots_of_one_kind_is_told():
+    A = np.array([np.diag(values) for values in [(1.0, 0.5), (0.25, 0.0), (0.0, 0.0)]])
+    found, sigma = _rank(A, np.arange(1.0, 4.0), ("a", "b"), 1e-6, np.array([0, 1, 1]))
+    assert (found.highest, found.lowest, found.lowest_at) == (2, 1, 3.0)
+    assert (found.worst, found.worst_at) == (0.0, 3.0)
+    np.testing.assert_array_equal(sigma, [(1.0, 0.5), (0.25, 0.25), (0.0, 0.0)])
 
 
 def test_ranks_along_a_line_of_masses():

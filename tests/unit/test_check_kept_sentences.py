@@ -10,7 +10,7 @@ import pytest
 
 from ukctrl.analysis.check import judgement, kept_limits
 from ukctrl.analysis.check.findings import AlongMotion, Way
-from ukctrl.analysis.check.kept_along import Left, Stretch
+from ukctrl.analysis.check.kept_along import MOST_BLAMED, Left, Stretch, _Moment, _stretches
 from ukctrl.analysis.check.observability import Look, hautus, observability
 from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.planned_lifts import Landing, Phase
@@ -187,6 +187,60 @@ def test_a_time_in_which_no_input_keeps_everything(given, text, cure):
     assert told(kept_limits._without_input(stretch(**given))) == [
         ("warning", "keep", text, 0.5, cure)
     ]
+
+
+class Blaming:
+    """Blames a limit of the number of the knot, and a motor every other time."""
+
+    def __init__(self):
+        self.asked = []
+
+    def blamed(self, k):
+        self.asked.append(k)
+        return [f"k{k}", "wall"], ["m"] if k % 2 else []
+
+
+def moment(gives_up, crossed=False, conflict=False):
+    """Return a moment that is feasible where nothing is given up."""
+    return _Moment(np.zeros(1), gives_up == 0.0 and not crossed, crossed, gives_up, conflict)
+
+
+def stretches_of(*moments):
+    look, t = Blaming(), 0.5 * np.arange(len(moments))
+    feasible = np.array([each.feasible for each in moments])
+    return list(_stretches(look, t, list(moments), feasible)), look.asked
+
+
+def test_what_is_not_feasible_is_told_stretch_by_stretch():
+    none = moment(0.0)
+    found, asked = stretches_of(
+        moment(0.1), moment(0.3), moment(0.2), none, none, moment(0.2, crossed=True), none,
+        moment(0.5), moment(math.nan, conflict=True), moment(9.0),
+    )  # fmt: skip
+    assert asked == [0, 1, 5, 7, 8]
+    plain = {"motors": (), "conflict": False, "crossed": False}
+    first, second = (
+        Stretch(start=0.0, stop=1.0, limits=("k0", "wall", "k1"), gives_up=0.3, worst_at=0.5,
+                **plain | {"motors": ("m",)}),
+        Stretch(start=2.5, stop=2.5, limits=("k5", "wall"), gives_up=0.2, worst_at=2.5,
+                **plain | {"motors": ("m",), "crossed": True}),
+    )  # fmt: skip
+    assert found[:2] == [first, second]
+    (last,) = found[2:]
+    assert (last.start, last.stop, last.worst_at) == (3.5, 4.5, 4.0)
+    assert (last.limits, last.motors) == (("k7", "wall", "k8"), ("m",))
+    assert (last.conflict, last.crossed) == (True, False)
+    assert math.isnan(last.gives_up)
+    assert stretches_of(none, none) == ([], [])
+
+
+def test_of_many_stretches_the_longest_are_blamed_on_limits():
+    often = [moment(0.1), moment(0.0)] * MOST_BLAMED
+    found, _ = stretches_of(moment(0.1), moment(0.1), moment(0.0), *often)
+    assert len(found) == MOST_BLAMED + 1
+    assert [bool(each.limits) for each in found] == [True] * MOST_BLAMED + [False]
+    found, _ = stretches_of(*often, moment(0.1), moment(0.1))
+    assert [bool(each.limits) for each in found] == [True] * (MOST_BLAMED - 1) + [False, True]
 
 
 # Timing
