@@ -10,6 +10,7 @@ from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.result.verdicts.gave_way import gave_way
+from ukctrl.simulation.result.verdicts.weak_grip import cost
 
 T = np.linspace(0.0, 4.0, 41)
 ONE = np.ones(41)
@@ -278,3 +279,38 @@ def test_feet_that_share_their_load_are_counted():
         "Every contact pushes, 'left' least, by 10 N (t = 0 s). How 2 of the contacts share their "
         "load no motion tells; these are the forces of least norm."
     )
+
+
+@pytest.mark.parametrize(("pull", "lifts"), [(1e-8, True), (1e-10, False)])
+def test_a_pull_of_rounding_is_none(pull, lifts):
+    ((level, text),) = told(standing(10.0 - (10.0 + 20.0 * pull) * FIRST, 20.0), "ground")
+    assert text.startswith("Contact 'left' would lift off at t = 0 s") == lifts
+    assert level == ("warning" if lifts else "good")
+
+
+# What a weak grip takes
+
+
+@pytest.mark.parametrize(
+    ("u", "limits", "weights", "text"),
+    [
+        ([0.4, 3.0], [0.5, 10.0], [9.0, 9.0],
+         "it takes 0.4 N of motor 'lift', 0.8 times its limit of 0.5"),
+        ([0.4, -9.0], [0.5, 10.0], [9.0, 9.0],
+         "it takes -9 N m of motor 'turn', 0.9 times its limit of 10"),
+        ([[0.1, 1.0], [-0.4, 2.0]], [0.5, 10.0], [9.0, 9.0],
+         "it takes -0.4 N of motor 'lift', 0.8 times its limit of 0.5"),
+        ([1.0, 3.0], [np.inf, 0.0], [0.25, 0.5],
+         "it takes 3 N m of motor 'turn', 6 times the weight of what it drives"),
+        ([1.0, 3.0], [2.0, np.inf], [0.25, 12.0],
+         "it takes 1 N of motor 'lift', 0.5 times its limit of 2"),
+        ([1.0, 3.0], [np.inf, np.inf], [0.0, 12.0],
+         "it takes 3 N m of motor 'turn', 0.25 times the weight of what it drives"),
+        ([1.0, 3.0], [np.inf, np.inf], [0.0, 0.0], ""),
+        ([0.0, 0.0], [1.0, 1.0], [1.0, 1.0], ""),
+        ([np.nan, 1.0], [1.0, 1.0], [1.0, 1.0], ""),
+    ],
+)  # fmt: skip
+def test_the_input_that_is_largest_beside_its_limit_or_what_it_drives(u, limits, weights, text):
+    given = np.array(u), np.array(limits), np.array(weights)
+    assert cost(("lift", "turn"), ("N", "N m"), *given) == text
