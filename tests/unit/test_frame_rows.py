@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ukctrl.mechanics.constraints import contact, kinematics, regions
+from ukctrl.mechanics.constraints import closures, contact, ground, kinematics, regions, tilt
 from ukctrl.mechanics.constraints.constraint import Rows
 from ukctrl.mechanics.constraints.regions import Apart
 from ukctrl.robot.snapshot import FrameMotion
@@ -210,3 +210,128 @@ def test_some_components_of_a_jacobian_in_turned_axes():
     found = np.zeros((2, 5))
     kinematics.seen_along(R, other, J, np.array([2, 0]), found)
     np.testing.assert_allclose(found, (R.T @ (J - other))[[2, 0]], **EXACT)
+
+
+# Closures
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_closure_holds_a_place_along_the_first_axes_of_the_other_frame(seed, count):
+    moving, rows = Moving(seed), Rows.zeros(count, 12)
+    closures.held_places(*moving.both, np.zeros((3, 12)), rows)
+    fits(rows, moving, lambda p, R: R[0].inv().apply(p[1] - p[0])[:count])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_closure_holds_an_axis_by_its_components_along_the_other_frame(seed):
+    moving, rows = Moving(seed), Rows.zeros(2, 12)
+    closures.held_axis(*moving.both, np.full((6, 12), 9.0), rows)
+    fits(rows, moving, lambda p, R: R[0].inv().apply(R[1].apply([0.0, 0.0, 1.0]))[:2])
+
+
+@pytest.mark.parametrize("turn", TURNS[:2])
+def test_a_closure_holds_a_turn_by_four_times_the_rodrigues_vector(turn):
+    moving, rows = Moving(4, turn=Rotation.from_rotvec(turn)), Rows.zeros(3, 12)
+    own, other = moving.both
+    closures.held_turn(other, own, np.zeros((6, 12)), rows)
+
+    def error(p, R):
+        vector = (R[1].inv() * R[0]).as_rotvec()
+        angle = np.linalg.norm(vector)
+        return 4.0 * np.tan(angle / 4.0) * vector / angle
+
+    fits(rows, moving, error)
+
+
+def test_an_axis_leans_by_the_cosine_of_its_angle():
+    moving, rows, up = Moving(8), Rows.zeros(1, 12), np.array([0.0, 0.6, 0.8])
+    tilt.leaning_row(moving.motion(0), np.array([1.0, 0.0, 0.0]), up, 0.7, rows)
+    fits(
+        rows, moving,
+        lambda p, R: np.array([(up @ R[0].apply([1.0, 0.0, 0.0]) - np.cos(0.7)) / np.sin(0.7)]),
+    )  # fmt: skip
+
+
+# Contacts and wheels, some of whose rows are velocities alone
+
+
+NORMAL = np.array([0.36, -0.48, 0.8])
+
+
+def rates_fit(rows, moving, rate):
+    """Assert that rows are velocities that are linear in those of frames, and their derivatives.
+
+    ``rate`` gives them from places, orientations and the velocities there.
+    """
+    v, drift = moving.v, moving.drift
+    np.testing.assert_allclose(rows.beta, rate(*moving.at(0.0), v), **EXACT)
+    h = 1e-4  # of second order: some 1e-8 of the third derivative is left
+    ends = [rate(*moving.at(t), v + drift * t) for t in (-h, h)]
+    np.testing.assert_allclose(-rows.b, (ends[1] - ends[0]) / (2.0 * h), **NEAR)
+    each = [rate(*moving.at(0.0), one.reshape(2, 6)) for one in np.eye(12)]
+    np.testing.assert_allclose(rows.A, np.transpose(each), **EXACT)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("height", [True, False])
+def test_a_wheel_rolls_where_it_touches(seed, height):
+    """The point of the disc that touches has no velocity along the heading, nor across it."""
+    moving, rows = Moving(seed), Rows.zeros(2 + height, 12)
+    axle, radius = np.array([0.0, 0.6, 0.8]), 0.3
+    assert ground.rolling_rows(moving.motion(0), axle, radius, PLACE, NORMAL, rows)
+
+    def rate(p, R, v):
+        a = R[0].apply(axle)
+        side = np.cross(a, NORMAL)
+        s = np.linalg.norm(side)
+        down = (NORMAL - (NORMAL @ a) * a) / s
+        slip = v[0, :3] - radius * np.cross(v[0, 3:], down)
+        e = side / s
+        return np.array([e @ slip, np.cross(NORMAL, e) @ slip, NORMAL @ slip])[: 2 + height]
+
+    rates_fit(rows, moving, rate)
+    assert np.isnan(rows.phi[:2]).all()
+    if height:
+        s = np.linalg.norm(np.cross(moving.turns[0].apply(axle), NORMAL))
+        high = NORMAL @ (moving.places[0] - PLACE) - radius * s
+        assert rows.phi[2] == pytest.approx(high, rel=1e-12)
+
+
+def test_a_wheel_that_lies_flat_has_no_heading():
+    moving, rows = Moving(0), Rows.zeros(3, 12)
+    moving.turns = Rotation.identity(2)
+    up = np.array([0.0, 0.0, 1.0])
+    assert not ground.rolling_rows(moving.motion(0), up, 0.3, PLACE, up, rows)
+    assert not any(part.any() for part in rows)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("sticks", [False, True])
+def test_a_contact_holds_its_height_and_where_it_is_flat_or_sticks_more(flat, sticks):
+    axes = np.vstack([ground.tangents(NORMAL), NORMAL])
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), rtol=0.0, atol=1e-12)
+    held = 1 + 2 * flat
+    moving, rows = Moving(9), Rows.zeros(held + sticks * (2 + flat), 12)
+    contact.contact_rows(moving.motion(0), PLACE, axes, flat, sticks, rows)
+
+    def rate(p, R, v):
+        turned = axes[:2] @ np.cross(v[0, 3:], R[0].apply([0.0, 0.0, 1.0]))
+        parts = [[NORMAL @ v[0, :3]]] + [turned] * flat
+        parts += [axes[:2] @ v[0, :3]] * sticks + [[NORMAL @ v[0, 3:]]] * (sticks and flat)
+        return np.concatenate(parts)
+
+    rates_fit(rows, moving, rate)
+    places = [NORMAL @ (moving.places[0] - PLACE)]
+    places += (axes[:2] @ moving.turns[0].apply([0.0, 0.0, 1.0])).tolist() * flat
+    np.testing.assert_allclose(rows.phi[:held], places, **EXACT)
+    assert np.isnan(rows.phi[held:]).all()
+
+
+@pytest.mark.parametrize("normal", [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.36, -0.48, 0.8]])
+def test_tangents_are_x_and_y_where_the_normal_is_z_and_right_handed_everywhere(normal):
+    first, second = ground.tangents(np.array(normal))
+    np.testing.assert_allclose(np.cross(first, second), normal, rtol=0.0, atol=1e-12)
+    if normal[2] == 1.0:
+        np.testing.assert_array_equal([first, second], np.eye(3)[:2])
+    np.testing.assert_allclose(np.linalg.norm(ground.unit((3.0, 0.0, 4.0))), 1.0, rtol=1e-15)
