@@ -25,6 +25,7 @@ from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
+from ukctrl.mechanics.constraints.contact import HEIGHT
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import RelativeDegree
 from ukctrl.mechanics.walk import walk
@@ -258,6 +259,25 @@ OFF = "Feedback must bring it back, or set start.solve = true."
 )  # fmt: skip
 def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
     assert at_start.consistency(tuple(rows)) == said
+
+
+def test_contacts_that_start_above_the_ground_or_below_it_are_told():
+    def said(*heights):
+        felt = np.zeros((len(heights), 10))
+        felt[:, HEIGHT] = heights
+        names = tuple("abcd"[: len(heights)])
+        return at_start.over_the_ground(
+            SimpleNamespace(contacts=SimpleNamespace(names=names, felt=felt))
+        )
+
+    assert said(0.0, 0.9e-9, -0.9e-6) == ([], [])
+    assert said(0.25, 0.0, 0.5, -0.025) == (
+        ["contacts 'a', 'c' start above the ground, by up to 0.5 m; what is said here is of the "
+         "robot that stands."],
+        ["contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set start.solve "
+         "= true."],
+    )  # fmt: skip
+    assert at_start.over_the_ground(SimpleNamespace(contacts=None)) == ([], [])
 
 
 def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
