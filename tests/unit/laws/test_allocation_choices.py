@@ -161,7 +161,9 @@ def test_rows_that_contradict_each_other_are_met_as_nearly_as_can_be(robot, metr
 @CHAINS
 @pytest.mark.parametrize("posture", [None, POSTURE], ids=["", "posture"])
 def test_the_feedbacks_share_is_cheapest_in_a_metric_of_its_own(robot, posture):
-    at, demand = Place(robot, 5), np.array([2.3])
+    moving = (Expression(phi="0.4*x + y + 0.7*z - 0.2*t**2", unit="m", name="sum"),)
+    at, demand = Place(robot, 5, moving), np.array([2.3])
+    np.testing.assert_allclose(at.rows.b, [0.4], **CLOSED)  # without feedback
     H, rest = ROW @ at.G, ROW @ at.a_free
     share = at.best(H, demand - at.rows.b, np.zeros(4), at.root("gauss"))
     u0 = at.u0(posture) + share
