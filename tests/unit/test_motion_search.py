@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, StartError
 from ukctrl.mechanics.optimal import search as lib
 from ukctrl.mechanics.optimal.interior_point import WHY, NoOptimum
 from ukctrl.mechanics.optimal.kept_points import Crossing, KeptPoints, Left, Where, _least_between
 from ukctrl.mechanics.optimal.kept_rows import Moving
 from ukctrl.mechanics.optimal.unknowns import Wanted
-from ukctrl.mechanics.optimal.ways import _gone, bent_ways
+from ukctrl.mechanics.optimal.ways import _gone, _way, _within_limits, bent_ways, first_way
 
 # Which ways are tried
 
@@ -395,3 +395,107 @@ def test_a_way_is_bent_in_parts_of_its_length(monkeypatch, gone, units, sizes):
     for aside in asides:  # a half wave twice as far as a whole one
         expected = 0.5 * drawn.standard_normal((2, 3)) * sizes * [[2.0], [1.0]]
         np.testing.assert_allclose(aside, expected, rtol=1e-12)
+
+
+WAYS = "ukctrl.mechanics.optimal.ways"
+
+
+@pytest.mark.parametrize(
+    ("given", "stretches", "durations"),
+    [
+        (2.0, [9.0], [2.0]),  # it is as long as was asked for
+        (None, [1.04], [1.0]),
+        (None, [0.96], [1.0]),
+        (None, [2.0, 0.5, 1.0], [1.0, 2.0, 1.0]),
+        (None, [10.0, 0.01, 1.2, 0.97], [1.0, 4.0, 1.0, 1.2]),  # by four at a time at most
+        (None, [2.0] * 20, [2.0**k for k in range(12)]),
+    ],
+)
+def test_the_straight_way_takes_the_time_that_uses_the_limits_up(
+    monkeypatch, given, stretches, durations
+):
+    tried = []
+
+    def program(freedoms, scheme, steps, wanted, duration, kept):
+        tried.append(duration)
+        return SimpleNamespace(stretch=lambda guess: stretches[len(tried) - 1])
+
+    monkeypatch.setattr(f"{WAYS}.Program", program)
+    monkeypatch.setattr(f"{WAYS}._way", lambda program, aside: aside)
+    monkeypatch.setattr(f"{WAYS}._within_limits", lambda program, guess: guess)
+    wanted = SimpleNamespace(duration=given)
+    _, guess = first_way(SimpleNamespace(n=3), None, 4, wanted, None)
+    assert tried == pytest.approx(durations)
+    np.testing.assert_array_equal(guess, np.zeros((2, 3)))
+
+
+def test_a_straight_way_along_which_rows_cannot_be_kept_is_refused(monkeypatch):
+    def fails(program, aside):
+        raise StartError("no position meets the rows.")
+
+    monkeypatch.setattr(f"{WAYS}.Program", lambda *given: None)
+    monkeypatch.setattr(f"{WAYS}._way", fails)
+    with pytest.raises(InputError) as caught:
+        first_way(SimpleNamespace(n=3), None, 4, SimpleNamespace(duration=None), None)
+    assert str(caught.value) == (
+        "must be able to begin with the straight way of its joints; on it, no position meets the "
+        "rows."
+    )
+
+
+def test_a_way_is_from_rest_to_rest_with_least_jerk_and_bent_by_half_waves():
+    """Beside the closed form, and its rates and accelerations beside differences of it."""
+    rng, steps, h, begin = np.random.default_rng(4), 5, 0.3, 2.0
+    y0, goal, aside = rng.standard_normal(2), rng.standard_normal(2), rng.standard_normal((2, 2))
+    T, inner, seen = steps * h, begin + np.array([0.1, 0.7, 1.2]), np.array([0.4, 0.9])
+    part = SimpleNamespace(
+        y=np.zeros((6, 2)), w=np.zeros((6, 2)), at=np.zeros((3, 2)), rate=np.zeros((3, 2)),
+        a=np.zeros((3, 2)), u=np.zeros((3, 1)), seen=np.zeros((3, 2, 2)), sigma=np.zeros(1),
+    )  # fmt: skip
+    asked = []
+
+    def input_for(answer, t, a):
+        asked.append((answer, t, a.copy()))
+        return np.full(1, t)
+
+    program = SimpleNamespace(
+        freedoms=SimpleNamespace(start=SimpleNamespace(y=y0), input_for=input_for),
+        wanted=SimpleNamespace(goal=goal, t=begin), h=h, steps=steps, count=1,
+        split=lambda z: part, times=lambda sigma: inner, answers=lambda z: "abc",
+        kept=SimpleNamespace(times=seen),
+    )  # fmt: skip
+    _way(program, aside)
+
+    def place(t):
+        x = t / T
+        s = 10.0 * x**3 - 15.0 * x**4 + 6.0 * x**5
+        bend = np.sin(np.pi * s) * aside[0] + np.sin(2.0 * np.pi * s) * aside[1]
+        return y0 + s * (goal - y0) + bend
+
+    def slopes(t, d=1e-4):
+        ends = [place(t + k * d) for k in (-1, 0, 1)]
+        return (ends[2] - ends[0]) / (2.0 * d), (ends[2] - 2.0 * ends[1] + ends[0]) / d**2
+
+    knots = np.linspace(0.0, T, 6)
+    np.testing.assert_allclose(part.y, [place(t) for t in knots], atol=1e-12)
+    np.testing.assert_allclose(part.y[[0, -1]], [y0, goal], atol=1e-12)
+    np.testing.assert_allclose(part.w, [slopes(t)[0] for t in knots], atol=1e-5)
+    np.testing.assert_allclose(part.at, [place(t - begin) for t in inner], atol=1e-12)
+    np.testing.assert_allclose(part.rate, [slopes(t - begin)[0] for t in inner], atol=1e-5)
+    np.testing.assert_allclose(part.a, [slopes(t - begin)[1] for t in inner], atol=1e-4)
+    np.testing.assert_array_equal(part.u[:, 0], inner)
+    assert [(answer, t) for answer, t, _ in asked] == list(zip("abc", inner.tolist(), strict=True))
+    np.testing.assert_array_equal([a for *_, a in asked], part.a)
+    np.testing.assert_allclose(part.seen[0], [place(t) for t in seen], atol=1e-12)
+    np.testing.assert_allclose(part.seen[1], [slopes(t)[0] for t in seen], atol=1e-5)
+    np.testing.assert_allclose(part.seen[2], [slopes(t)[1] for t in seen], atol=1e-4)
+    assert part.sigma[0] == 1.0
+
+
+def test_inputs_of_a_way_are_kept_within_their_limits():
+    parts = {"guess": np.array([-3.0, 0.5, 3.0]), "low": np.full(3, -1.0), "high": np.full(3, 2.0)}
+    program = SimpleNamespace(
+        split=lambda name: SimpleNamespace(u=parts[name]), bounds=lambda: ("low", "high")
+    )
+    assert _within_limits(program, "guess") == "guess"
+    np.testing.assert_array_equal(parts["guess"], [-1.0, 0.5, 2.0])
