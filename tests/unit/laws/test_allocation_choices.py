@@ -310,3 +310,11 @@ def test_what_may_be_lost_of_a_push_is_the_least_of_a_quadratic_form():
     np.testing.assert_allclose(found.row_sum(3.0), 1.2, **CLOSED)
     # In units of 2 and of 0.5: |E_ij| u_j / u_i.
     np.testing.assert_allclose(found.row_sum(np.array([2.0, 0.5])), 0.8 + 0.1, **CLOSED)
+
+
+@pytest.mark.parametrize("rate", [2.0, np.array([2.0, 0.5])])
+def test_the_uncertainty_on_a_surface_is_that_of_what_it_asks_for_itself(rate):
+    grip, left = np.array([[0.1, -0.3], [0.2, 0.4]]), np.array([1.0, -2.0])
+    beta = np.array([0.5, -0.25])
+    wanted = left - grip @ (rate * beta)
+    np.testing.assert_allclose(RowMismatch(left, grip, beta).on_surface(rate), wanted, rtol=1e-14)
