@@ -26,6 +26,7 @@ from ukctrl.control.keep.keeper import Keeper, after
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Lagrangian, Options
 
 UR5 = Robot.load("ur5")
 ARM = Robot.load("two_link")
@@ -469,3 +470,22 @@ def test_states_are_drawn_once_for_a_robot_and_its_start():
     assert brakes(dc.replace(task, q=task.q.copy()), list(joints), ends) is first
     assert brakes(dc.replace(task, q=task.q + 0.1), joints, ends) is not first
     assert brakes(task, joints, ends._replace(fastest=ends.low)) is not first
+
+
+def test_without_motors_nothing_can_be_kept():
+    robot = Robot.build(
+        Lagrangian(coordinates={"x": "m"}, kinetic="v.x**2", potential="0*x", parameters={}),
+        Options(actuator=[]),
+    )
+    with pytest.raises(InputError) as caught:
+        keeper_of([KeepExpression(h="1 - x")], task_of(robot))
+    assert str(caught.value) == (
+        "keep needs motors; robot 'lagrangian' has none, and nothing can be kept."
+    )
+
+
+@pytest.mark.parametrize("axes", [[], ["x", "x"]])
+def test_axes_of_manipulability_are_different_ones(axes):
+    with pytest.raises(InputError) as caught:
+        KeepManipulability(frame="tool", axes=axes, at_least=0.1)
+    assert "axes must be different ones, at least one; got [" in str(caught.value)

@@ -104,6 +104,36 @@ def test_three_pairs_without_room_are_named_at_most():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("reached", "later", "told_of"),
+    [
+        ([[1.0, 0.0], [1e-3, 0.0]], None, ""),
+        ([[1.0, 0.0], [0.0, 1.0]], None, "'k1'"),  # its row has no part that the motor moves
+        ([[1.0, 0.0], [1e-10, 1.0]], None, "'k1'"),
+        ([[1.0, 0.0], [1e-8, 1.0]], None, ""),
+        ([[0.0, 1.0]] * 5, None, "'k0', 'k1', 'k2' and 2 more"),
+        ([[1.0, 0.0], [0.0, 1.0]], [[0.0], [1.0]], ""),  # while a contact is lifted it is moved
+        ([[1.0, 0.0], [0.0, 1.0]], [[1.0], [0.0]], "'k1'"),
+    ],
+)  # fmt: skip
+def test_what_no_motor_accelerates_at_once_is_told(reached, later, told_of):
+    """The motor moves the first freedom alone, or another one while contacts are lifted."""
+    own, rows, _ = pulling(*reached, h=[0.0] * len(reached))
+    truth = SimpleNamespace(snapshot=None, G=None)
+    pushes = {0.0: np.array([[1.0], [0.0]]), 2.0: np.array(later or [[1.0], [0.0]])}
+    truth.move = lambda t, q, v: setattr(truth, "G", pushes[t])
+    loop = SimpleNamespace(truth=truth, t0=0.0, state=(None, None, None))
+    lifts = SimpleNamespace(kinds=[None, SimpleNamespace(middle=2.0)][: 2 if later else 1])
+    stack = SimpleNamespace(write=lambda snapshot: rows)
+    text = (
+        f"no motor accelerates {told_of} at once at the start, as behind springs or at a "
+        "singularity: nothing keeps it there, and it gives way."
+    )
+    cure = "Keep what the motors move at once, such as the joints before the springs."
+    expected = [("warning", "keep", text, None, cure)] if told_of else []
+    assert told(*kept_limits._out_of_reach(own, loop, stack, lifts)) == expected
+
+
 def test_what_is_not_known_is_told_with_why():
     assert told(kept_limits._unknown("at the start", "it has no value.")) == [
         ("warning", "keep", "what is to be kept is not known at the start: it has no value.", None,
