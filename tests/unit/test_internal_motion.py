@@ -172,6 +172,15 @@ def test_turns_are_counted_from_moment_to_moment():
     np.testing.assert_allclose(moved, np.outer(t - BEGIN, v), **CLOSE)
 
 
+@pytest.mark.parametrize("count", [9, 41, 43, 201])
+@pytest.mark.parametrize(("rate", "fate"), [(0.7, "runs_away"), (-0.7, "settles"), (0.0, "stays")])
+def test_the_rate_of_a_deviation_is_that_of_its_exponential(count, rate, fate):
+    t = np.linspace(1.0, 5.0, count)
+    found = lib.judge(t, np.exp(rate * t))
+    assert found[0] == fate
+    assert found[1] == pytest.approx(rate, rel=1e-9)
+
+
 # What tells of a mode
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from ukctrl.core.errors import ShapeError
+from ukctrl.simulation.loop.provenance import beyond_limits, joint_limits
 from ukctrl.simulation.result.quantities import (
     FIELDS,
     Labels,
@@ -124,3 +128,56 @@ def test_rows_of_blocks_in_their_order():
     assert labels.kept_rows(None).tolist() == [0]
     assert labels.kept_rows("j").tolist() == []
     assert labels.keep_row_margins == (0.0,)
+
+
+# Limits of joints, which a simulated joint runs through
+
+INF = np.inf
+ROBOT = SimpleNamespace(
+    coordinates=("a", "b", "c"), coordinate_units=("rad", "m", "rad"),
+    dofs=("a", "b", "c"), dof_units=("rad/s", "m/s", "rad/s"),
+    q_lower=np.array([-1.0, -INF, -INF]), q_upper=np.array([2.0, 1000.0, INF]),
+    velocity_limit=np.array([3.0, INF, INF]),
+)  # fmt: skip
+
+
+class Course(dict):
+    """Arrays of a run, with the times of their samples."""
+
+    time = np.array([0.0, 0.5, 1.0])
+
+    def __len__(self):
+        return len(self.time)
+
+
+def passed(a=(0.0, 0.0, 0.0), b=(0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0)):
+    still = np.zeros(3)
+    q, v = np.column_stack([a, b, still + 99.0]), np.column_stack([rate, still + 99.0, still])
+    return beyond_limits(ROBOT, Course(q=q, v=v))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, []),
+        ({"a": (2.0 + 1.9e-9, -1.0 - 1.9e-9, 0.0)}, []),
+        ({"a": (0.0, 2.1, 2.2)}, ["'a' passes its limit of 2 rad at t = 0.5 s."]),
+        ({"a": (0.0, 0.0, -1.1)}, ["'a' passes its limit of -1 rad at t = 1 s."]),
+        ({"a": (0.0, 2.0 + 2.1e-9, 0.0)}, ["'a' passes its limit of 2 rad at t = 0.5 s."]),
+        ({"b": (0.0, 1000.0 + 0.9e-6, 0.0)}, []),  # a part of its limit
+        ({"b": (0.0, 1000.0 + 1.1e-6, -1e9)}, ["'b' passes its limit of 1000 m at t = 0.5 s."]),
+        (
+            {"a": (9.0, 0.0, np.nan), "rate": (0.0, -3.1, 0.0)},
+            ["'a' passes its limit of 2 rad at t = 0 s.",
+             "'a' passes its limit of -3 rad/s at t = 0.5 s."],
+        ),
+    ],
+)  # fmt: skip
+def test_joints_that_pass_their_limits_are_told_and_when_first(given, said):
+    assert passed(**given) == said
+
+
+def test_limits_of_joints_are_told_where_there_are_some():
+    assert joint_limits(ROBOT) == {
+        "joint_limits": {"q": {"a": [-1.0, 2.0], "b": [None, 1000.0]}, "v": {"a": [-3.0, 3.0]}}
+    }
