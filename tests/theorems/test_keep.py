@@ -21,11 +21,12 @@ from ukctrl.control.keep import (
     KeepTilt,
 )
 from ukctrl.control.keep.barriers import held_share, least_of, look_back
-from ukctrl.control.keep.deceleration import Ends, _states, brakes
+from ukctrl.control.keep.deceleration import Brakes, Ends, _states, available, brakes
 from ukctrl.control.keep.keeper import Keeper, after
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Lagrangian, Options
 
 UR5 = Robot.load("ur5")
 ARM = Robot.load("two_link")
@@ -225,6 +226,131 @@ def test_what_does_not_fit_the_robot_is_refused_by_name(keep, message):
     assert str(caught.value).startswith("keep[0]")
 
 
+def braking(needs, room, alone=(True, True)):
+    needs, room = np.array(needs, dtype=np.float64), np.array(room, dtype=np.float64)
+    return Brakes(("a", "b"), needs, room, np.array(alone))
+
+
+@pytest.mark.parametrize(
+    ("needs", "room", "given", "expected"),
+    [
+        # Each motor moves one joint: both brake as hard as they can alone.
+        ([[[2.0, 0.0], [0.0, 4.0]]], [[1.0, 1.0]], {}, (0.5, 0.25)),
+        # One motor brakes both: alone a has 1 and b has 0.5; together half of that.
+        ([[[1.0, 2.0]]], [[1.0]], {}, (0.5, 0.25)),
+        ([[[1.0, 2.0]]], [[1.0]], {"b": 0.25}, (0.5, None)),
+        ([[[1.0, 2.0]]], [[1.0]], {"a": 0.75}, (None, 0.125)),
+        # What is left is no more than what it has alone.
+        ([[[1.0, 0.0], [0.0, 1.0]]], [[1.0, 1.0]], {"b": 0.1}, (1.0, None)),
+        # The least of several states; one beside the start without room does not count.
+        # Alone both have 0.5; together 4 d + 2 d <= 2 binds as 1 d + 2 d <= 1 does.
+        ([[[1.0, 2.0]], [[4.0, 2.0]]], [[1.0], [2.0]], {}, (1.0 / 3.0, 1.0 / 3.0)),
+        ([[[1.0, 2.0]], [[4.0, 2.0]]], [[1.0], [-2.0]], {}, (0.5, 0.25)),
+        ([[[1.0, 2.0]], [[4.0, 2.0]]], [[1.0], [0.0]], {}, (0.5, 0.25)),
+    ],
+)
+def test_decelerations_are_in_the_proportion_of_what_joints_have_alone(
+    needs, room, given, expected
+):
+    asked = {joint: 0.9 * d for joint, d in zip("ab", expected, strict=True) if d is not None}
+    assert available(braking(needs, room), given) == pytest.approx(asked, rel=1e-12)
+
+
+GIVE = "Write deceleration = { b = ... }."
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (braking([[[1.0, 1.0]]], [[1.0]], (True, False)), "no motors move it alone"),
+        (braking([[[1.0, 0.0]]], [[1.0]]), "they have no limits"),
+        (braking([[[0.0, 1.0]]], [[np.inf]]), "they have no limits"),
+        (
+            braking([[[0.0, 1.0]]], [[0.0]]),
+            "they only just carry the load, or not even that",
+        ),
+        (
+            braking([[[0.0, 1.0]]], [[-1.0]]),
+            "they only just carry the load, or not even that",
+        ),
+    ],
+)
+def test_a_deceleration_that_does_not_follow_from_the_motors_is_asked_for(found, why):
+    with pytest.raises(InputError) as caught:
+        available(found, {"a": 0.5})
+    assert str(caught.value) == (
+        "deceleration of joint 'b' must be given, for it does not follow from the motors: "
+        f"{why}. {GIVE}"
+    )
+
+
+def test_decelerations_that_take_all_of_a_motor_leave_the_others_none():
+    for own in (1.0, 2.0):
+        with pytest.raises(InputError) as caught:
+            available(braking([[[1.0, 2.0]]], [[1.0]]), {"a": own})
+        assert str(caught.value) == (
+            "deceleration must leave the other joints some; those given take all that the motors "
+            "have at some state within the ranges. Give less, or give all of them."
+        )
+
+
+def test_the_share_of_its_room_that_a_motor_needs_to_brake():
+    found = braking([[[1.0, 2.0], [0.0, 0.0]], [[1.0, 2.0], [0.0, 1.0]]], [[4.0, 0.0], [0.0, -1.0]])
+    shares = found.share_of(np.array([2.0, 0.5]))
+    np.testing.assert_array_equal(shares, [[0.75, 0.0], [np.inf, np.inf]])
+    np.testing.assert_array_equal(found.share_of(np.zeros(2)), [[0.0, 0.0], [0.0, np.inf]])
+
+
+@pytest.mark.parametrize(
+    ("keep", "period", "message"),
+    [
+        ({"limits": ("speeds",), "joints": ("q1",)}, None,
+         "joints must have a limit of their speeds; those of robot 'scara' have none. Give lower, "
+         "upper or speed."),
+        ({}, None,
+         "joints must have a limit of their positions or speeds; those of robot 'scara' have none. "
+         "Give lower, upper or speed."),
+        ({"limits": ("input_rates",)}, 1e-2,
+         "input_rate must be given, for no motor of robot 'scara' has a rate limit."),
+        ({"limits": ("input_rates",), "input_rate": 1.0}, None,
+         "limits can name 'input_rates' only where an input holds from one tick to the next; give "
+         "timing.control."),
+        ({"lower": {"q1": -0.1}, "upper": {"q1": 0.1}, "margin": 0.1, "deceleration": 1.0}, None,
+         "the range of joint 'q1' must be more than two margins; got -0.1 to 0.1 with a margin of "
+         "0.1."),
+    ],
+)  # fmt: skip
+def test_limits_that_joints_and_motors_do_not_have_are_refused(keep, period, message):
+    robot = Robot.load("scara")
+    with pytest.raises(InputError) as caught:
+        JointLimits(**keep).keeps(task_of(robot, period=period))
+    assert str(caught.value) == message
+
+
+def test_limits_of_joints_are_quantities_of_their_rows():
+    keep = JointLimits(
+        limits=("positions", "speeds", "accelerations"), joints=("elbow",), lower={"elbow": -1.0},
+        upper=2.0, speed=3.0, deceleration=5.0, acceleration={"elbow": 4.0}, margin=0.25,
+    )  # fmt: skip
+    kept = keep.keeps(task_of(ARM))
+    assert (kept.block, kept.input_rates, kept.constraint.joints) == ("joints", {}, ("elbow",))
+    assert [tuple(side) for side in kept.sides] == [
+        ("elbow.lower", "rad", 0, 1.0, 1.0, 2, 0.25, 4.0),  # it brakes no harder than it may
+        ("elbow.upper", "rad", 0, -1.0, 2.0, 2, 0.25, 4.0),
+        ("elbow.backward", "rad/s", 0, 1.0, 3.0, 1, 0.0, 0.0),
+        ("elbow.backward_acceleration", "rad/s^2", 0, 1.0, 4.0, 0, 0.0, 0.0),
+        ("elbow.forward", "rad/s", 0, -1.0, 3.0, 1, 0.0, 0.0),
+        ("elbow.forward_acceleration", "rad/s^2", 0, -1.0, 4.0, 0, 0.0, 0.0),
+    ]
+
+
+def test_rates_of_inputs_are_kept_by_motor():
+    keep = JointLimits(limits=("input_rates",), input_rate={"elbow": 2.0}, name="own")
+    kept = keep.keeps(task_of(ARM, period=1e-2))
+    assert (kept.block, kept.sides) == ("own", ())
+    assert kept.input_rates == {"shoulder": np.inf, "elbow": 2.0}
+
+
 def test_a_deceleration_is_asked_for_where_motors_have_no_limits():
     with pytest.raises(InputError, match="deceleration of joint 'q1' must be given"):
         keeper_of([JointLimits(upper={"q1": 1.0})], task_of(Robot.load("scara")))
@@ -344,3 +470,22 @@ def test_states_are_drawn_once_for_a_robot_and_its_start():
     assert brakes(dc.replace(task, q=task.q.copy()), list(joints), ends) is first
     assert brakes(dc.replace(task, q=task.q + 0.1), joints, ends) is not first
     assert brakes(task, joints, ends._replace(fastest=ends.low)) is not first
+
+
+def test_without_motors_nothing_can_be_kept():
+    robot = Robot.build(
+        Lagrangian(coordinates={"x": "m"}, kinetic="v.x**2", potential="0*x", parameters={}),
+        Options(actuator=[]),
+    )
+    with pytest.raises(InputError) as caught:
+        keeper_of([KeepExpression(h="1 - x")], task_of(robot))
+    assert str(caught.value) == (
+        "keep needs motors; robot 'lagrangian' has none, and nothing can be kept."
+    )
+
+
+@pytest.mark.parametrize("axes", [[], ["x", "x"]])
+def test_axes_of_manipulability_are_different_ones(axes):
+    with pytest.raises(InputError) as caught:
+        KeepManipulability(frame="tool", axes=axes, at_least=0.1)
+    assert "axes must be different ones, at least one; got [" in str(caught.value)

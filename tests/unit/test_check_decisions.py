@@ -20,11 +20,12 @@ from ukctrl.analysis.check.control_period import (
 )
 from ukctrl.analysis.check.findings import Judgement
 from ukctrl.analysis.check.motion_end import blamed, clash
-from ukctrl.analysis.check.ranks_along import _rank, ranks_along
+from ukctrl.analysis.check.ranks_along import _most, _rank, ranks_along
 from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
+from ukctrl.mechanics.constraints.contact import HEIGHT
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import RelativeDegree
 from ukctrl.mechanics.walk import walk
@@ -260,6 +261,25 @@ def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
     assert at_start.consistency(tuple(rows)) == said
 
 
+def test_contacts_that_start_above_the_ground_or_below_it_are_told():
+    def said(*heights):
+        felt = np.zeros((len(heights), 10))
+        felt[:, HEIGHT] = heights
+        names = tuple("abcd"[: len(heights)])
+        return at_start.over_the_ground(
+            SimpleNamespace(contacts=SimpleNamespace(names=names, felt=felt))
+        )
+
+    assert said(0.0, 0.9e-9, -0.9e-6) == ([], [])
+    assert said(0.25, 0.0, 0.5, -0.025) == (
+        ["contacts 'a', 'c' start above the ground, by up to 0.5 m; what is said here is of the "
+         "robot that stands."],
+        ["contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set start.solve "
+         "= true."],
+    )  # fmt: skip
+    assert at_start.over_the_ground(SimpleNamespace(contacts=None)) == ([], [])
+
+
 def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
     monitor = SimpleNamespace(max_passive_phi=0.01, max_passive_beta=0.1)
     how = "Correct it, or set start.solve = true."
@@ -457,6 +477,31 @@ def test_a_row_that_never_counts_is_dropped():
 def test_of_rows_that_are_as_weak_the_first_is_named():
     assert ranks_of((0.5, 0.5)).worst_row == "a"
     assert ranks_of((0.5 + 1e-6, 0.5)).worst_row == "b"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_where_contacts_stand_fewer_rows_are_served_and_that_is_no_loss(order):
+    """Of knots with the same contacts lifted the highest rank counts as what they could have."""
+    kinds = np.array([0, 0, 1, 1, 2])[::order]
+    sizes = [(1.0, 0.5), (0.5, 1.0), (0.25, 0.0), (0.75, 0.0), (0.0, 0.0)][::order]
+    A = np.array([np.diag(values) for values in sizes])
+    t = np.arange(1.0, 6.0)[::order]
+    found, sigma = _rank(A, t, ("a", "b"), 1e-6, kinds)
+    assert (found.highest, found.lowest) == (2, 2)
+    assert (found.worst, found.worst_at, found.worst_row) == (0.25, 3.0, "a")
+    expected = [(1.0, 0.5), (1.0, 0.5), (0.25, 0.25), (0.75, 0.75), (1.0, 1.0)][::order]
+    np.testing.assert_array_equal(sigma, expected)
+    np.testing.assert_array_equal(
+        _most(np.array([2, 1, 0, 1, 0])[::order], kinds), [2, 2, 1, 1, 0][::order]
+    )
+
+
+def test_a_loss_among_knots_of_one_kind_is_told():
+    A = np.array([np.diag(values) for values in [(1.0, 0.5), (0.25, 0.0), (0.0, 0.0)]])
+    found, sigma = _rank(A, np.arange(1.0, 4.0), ("a", "b"), 1e-6, np.array([0, 1, 1]))
+    assert (found.highest, found.lowest, found.lowest_at) == (2, 1, 3.0)
+    assert (found.worst, found.worst_at) == (0.0, 3.0)
+    np.testing.assert_array_equal(sigma, [(1.0, 0.5), (0.25, 0.25), (0.0, 0.0)])
 
 
 def test_ranks_along_a_line_of_masses():

@@ -19,6 +19,7 @@ from ukctrl.analysis.check.feasibility import (
 )
 from ukctrl.analysis.check.limit_use import Use, larger, most, uses
 from ukctrl.analysis.check.needed_inputs import another_serves, inputs_of_law, needed_inputs
+from ukctrl.analysis.check.path_timing import path_timing
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.mechanics.constraints import Expression
@@ -458,3 +459,66 @@ def test_a_way_under_a_hold_is_looked_at_once_a_period_at_most():
     loop = loop_of(pushed("F"), X, duration=4.0, control=0.05)
     times = approach_of(loop, ALONG).motion.t
     np.testing.assert_allclose(np.diff(times), 0.05, rtol=1e-9)
+
+
+# The timing of a motion
+
+
+def hurried(a=1.5, v0=0.0, t=T, kind="law"):
+    """Return a motion at one acceleration."""
+    return motion(v0 * t + 0.5 * a * t**2, v0 + a * t, a * np.ones(len(t)), kind, t)
+
+
+def fastest(length, first, last, most):
+    """Return the time of a way between two speeds, at full force forwards and back."""
+    top = np.sqrt(0.5 * (first**2 + last**2) + most * length)
+    return (2.0 * top - first - last) / most
+
+
+@pytest.mark.parametrize("v0", [0.0, 0.4])
+@pytest.mark.parametrize(("limit", "rate"), [(12.0, 2.0), (0.75, 0.5)])
+def test_a_motion_at_one_force_may_be_as_much_quicker_as_the_root_of_what_the_motor_has(
+    v0, limit, rate
+):
+    loop = loop_of(pushed(motor("F", limit=limit)))
+    found = path_timing(loop, hurried(v0=v0))
+    assert found.rate == pytest.approx(rate, rel=1e-9)
+    assert (found.binding, found.clock_ends) == (("motor 'F'",), None)
+    begin = T[1] if v0 == 0.0 else 0.0  # at a stop it begins from rest
+    assert found.duration == pytest.approx(1.0 - begin)
+    if limit > 3.0:
+        length = v0 + 0.75 - 0.75 * begin**2
+        least = fastest(length, v0, v0 + 1.5, limit / 2.0)
+        assert found.least == pytest.approx(least, rel=2e-3)  # it turns between two points
+        assert found.bound_by == pytest.approx({"motor 'F'": 1.0}, abs=0.05)
+
+
+def test_where_the_force_is_largest_the_motion_is_bound():
+    t = T
+    course = motion(t + 0.1 * t**3, 1.0 + 0.3 * t**2, 0.6 * t)
+    found = path_timing(loop_of(pushed(motor("F", limit=2.4))), course)
+    assert found.t == 1.0
+    assert found.rate == pytest.approx(np.sqrt(2.4 / 1.2), rel=1e-6)
+
+
+def test_a_stop_parts_a_motion_and_what_is_too_short_has_no_timing():
+    loop = loop_of(pushed(motor("F", limit=12.0)))
+    t = np.linspace(0.0, 2.0, 201)
+    v = 0.75 * np.maximum(np.abs(t - 1.0) - 0.1, 0.0) * np.sign(t - 1.0)
+    a = np.where(np.abs(t - 1.0) > 0.1, 0.75, 0.0)
+    q = 0.375 * np.maximum(np.abs(t - 1.0) - 0.1, 0.0) ** 2
+    found = path_timing(loop, motion(q, v, a, t=t))
+    assert found.duration == pytest.approx(1.8, abs=0.041)
+    assert found.rate == pytest.approx(np.sqrt(8.0), rel=1e-6)
+    assert path_timing(loop, hurried(t=np.linspace(0.0, 1.0, 5))) is None
+    assert path_timing(loop, hurried(v0=1.0, a=0.0, t=np.linspace(0.0, 1e-7, 9))) is None
+
+
+@pytest.mark.parametrize(
+    ("robot", "kind"),
+    [(pushed("F"), "law"), (pushed(), "law"), (pushed(motor("F", limit=12.0)), "path alone")],
+    ids=["no limits", "no motors", "a path alone"],
+)
+def test_what_nothing_limits_or_no_motor_makes_has_no_timing(robot, kind):
+    loop = SimpleNamespace(robot=robot)
+    assert path_timing(loop, hurried(kind=kind)) is None

@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from tests.shared.free_bodies import free, inertial
 from ukctrl import Robot, UkctrlError
+from ukctrl.core.errors import InputError
+from ukctrl.robot import Lagrangian, Options
 from ukctrl.simulation.effects import (
     Backlash,
     Bench,
@@ -372,3 +375,75 @@ def test_what_began_before_the_run_starts_is_not_over():
     assert Conditions(
         (CarriedPayload(frame="tool", mass=1.0, start=-1.0),), bench(), 0
     ).acts_on_plant
+
+
+# What a mismatch draws
+
+
+ALL = {"mass": 0.2, "inertia": 0.1, "com": 0.01, "friction": 2.0, "parameters": 0.3}
+
+
+@pytest.mark.parametrize("name", ["two_link", "floating_arm"])
+def test_a_mismatch_is_drawn_evenly_within_what_it_was_given(name):
+    robot = Robot.load(name)
+    given = {key: size for key, size in ALL.items() if key != "parameters"}
+    drawn = [Mismatch(**given).facts(robot, np.random.default_rng(k)) for k in range(200)]
+    bodies = [block.name for block in robot.blocks if not block.rotor]
+    single = [block.name for block in robot.blocks if block.nv == 1 and not block.rotor]
+    for key, low, high, names in [
+        ("mass_scale", 0.8, 1.2, bodies), ("inertia_scale", 0.9, 1.1, bodies),
+        ("com_shift", -0.01, 0.01, bodies), ("friction", 0.0, 2.0, single),
+    ]:  # fmt: skip
+        assert all(list(each[key]) == names for each in drawn)
+        values = np.array([list(each[key].values()) for each in drawn]).reshape(200, -1)
+        room = high - low
+        assert (values >= low).all()
+        assert (values <= high).all()
+        assert (values.min(axis=0) < low + 0.1 * room).all()  # one of 200 is, but for 1e-9
+        assert (values.max(axis=0) > high - 0.1 * room).all()
+        assert (np.abs(values.mean(axis=0) - 0.5 * (low + high)) < 0.15 * room).all()
+
+
+def test_one_more_setting_of_a_mismatch_leaves_the_others_alone():
+    robot = Robot.load("two_link")
+    alone = Mismatch(mass=0.2).facts(robot, np.random.default_rng(1))
+    given = {key: size for key, size in ALL.items() if key != "parameters"}
+    both = Mismatch(**given).facts(robot, np.random.default_rng(1))
+    assert list(alone) == ["mass_scale"]
+    assert alone["mass_scale"] == both["mass_scale"]
+    assert Mismatch(mass=0.4).facts(robot, np.random.default_rng(1))["mass_scale"] == {
+        joint: pytest.approx(1.0 + 2.0 * (scale - 1.0), rel=1e-12)
+        for joint, scale in alone["mass_scale"].items()
+    }
+
+
+def test_parameters_of_a_plant_are_drawn_about_their_values():
+    plant = Robot.build(
+        Lagrangian(coordinates={"x": "m"}, kinetic="m/2*v.x**2", potential="k/2*x**2",
+                   parameters={"m": 2.0, "k": -5.0}),
+        Options(),
+    )  # fmt: skip
+    drawn = [Mismatch(parameters=0.3).facts(plant, np.random.default_rng(k)) for k in range(100)]
+    shares = np.array([[each["parameters"]["m"] / 2.0, each["parameters"]["k"] / -5.0]
+                       for each in drawn])  # fmt: skip
+    assert (np.abs(shares - 1.0) <= 0.3).all()
+    assert (shares.max(axis=0) > 1.2).all()
+    assert (shares.min(axis=0) < 0.8).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"friction": 1.0},
+         "friction: there is nothing to rub; robot 'puck' has no joint with one freedom. Remove "
+         "it."),
+        ({"parameters": 0.1},
+         "parameters: robot 'puck' has no parameters but bodies; give mass, inertia or com "
+         "instead."),
+    ],
+)  # fmt: skip
+def test_a_mismatch_that_finds_nothing_to_change_is_refused(given, message):
+    urdf = f'<robot name="puck"><link name="puck">{inertial(2.0, 0.1, 0.2, 0.3)}</link></robot>'
+    with pytest.raises(InputError) as caught:
+        Mismatch(**given).facts(free(urdf), np.random.default_rng(0))
+    assert str(caught.value) == message

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.constants
 import sympy
 
 from ukctrl.core.errors import ExpressionError, UkctrlError
@@ -271,6 +272,26 @@ IN_BASE_UNITS = {
     "kN": "kg*m/s**2", "Nm": "kg*m**2/s**2", "mNm": "kg*m**2/s**2", "J": "kg*m**2/s**2",
     "W": "kg*m**2/s**3",
 }  # fmt: skip
+
+
+SIZES = {
+    "deg": scipy.constants.degree, "rev": 2.0 * math.pi, "km": 1e3, "cm": 1e-2, "mm": 1e-3,
+    "um": 1e-6, "g": 1e-3, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0, "kHz": 1e3,
+    "rpm": 2.0 * math.pi / 60.0, "mN": 1e-3, "kN": 1e3, "mNm": 1e-3,
+}  # fmt: skip
+"""In SI; all others are units of it."""
+EXPONENTS = {  # of length, mass, time and angle
+    "rad": (0, 0, 0, 1), "m": (1, 0, 0, 0), "kg": (0, 1, 0, 0), "s": (0, 0, 1, 0),
+    "1/s": (0, 0, -1, 0), "rad/s": (0, 0, -1, 1), "kg*m/s**2": (1, 1, -2, 0),
+    "kg*m**2/s**2": (2, 1, -2, 0), "kg*m**2/s**3": (2, 1, -3, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_unit_has_its_size_and_dimension_in_si(name):
+    value, dimension = UNITS[name]
+    assert value == pytest.approx(SIZES.get(name, 1.0), rel=1e-14)
+    assert tuple(dimension) == EXPONENTS[IN_BASE_UNITS[name]]
 
 
 @pytest.mark.parametrize("name", UNITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, positive_root
+from ukctrl.control.fuzzy_gain import Fuzzy, FuzzyGain, fuzzy_gain, positive_root
 from ukctrl.core.errors import InputError
 
 EXACT = {"rtol": 1e-12, "atol": 0.0}
@@ -189,3 +190,22 @@ def test_what_has_no_best_gain_is_refused(change, says):
     with pytest.raises(InputError) as refused:
         fuzzy_gain(law, **{**given, **change})
     assert says in str(refused.value)
+
+
+def test_a_price_has_its_best_gain_and_the_parts_of_its_cost_in_a_line():
+    gain = FuzzyGain(transient=2.0, layer=0.5, linear=0.25, price=1.0)
+    lines = gain.table([1.0, 1e-3])
+    assert [line["price"] for line in lines] == [1.0, 1e-3]
+    for line in lines:
+        k, price = line["kappa"], line["price"]
+        assert 4 * abs(k**4 - 2.5 / (2.0 * price) * k - 0.25 / price) < 1e-9 * k**4
+        assert line["transient"] == pytest.approx(2.0 / k, rel=1e-12)
+        assert line["steady"] == pytest.approx(0.5 / k + 0.25 / k**2, rel=1e-12)
+        assert line["effort"] == pytest.approx(price * k**2, rel=1e-12)
+        parts = line["transient"], line["steady"], line["effort"]
+        assert line["cost"] == pytest.approx(sum(parts), rel=1e-12)
+        assert dc.replace(gain, price=price).cost(k) == pytest.approx(sum(parts), rel=1e-12)
+    curve = gain.curve()
+    assert (len(curve), curve[40]) == (81, pytest.approx(gain.kappa, rel=1e-12))
+    np.testing.assert_allclose(curve[[0, -1]] / gain.kappa, [1e-2, 1e2], rtol=1e-12)
+    np.testing.assert_allclose(curve[1:] / curve[:-1], 10.0**0.05, rtol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from ukctrl import (
     simulate,
     spec,
 )
+from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDES, STICKS
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.effects import Jitter
 from ukctrl.simulation.handover import hand_over as hand_over_module
@@ -265,3 +267,45 @@ def test_states_that_must_not_be_written_are_not_converted(sampled, monkeypatch)
     q.flags.writeable = v.flags.writeable = False
     monkeypatch.setattr(runtime._measured, "_checked", None)
     np.testing.assert_array_equal(runtime.step(runtime.t, q, v), expected)
+
+
+# Contacts that the bench tells of
+
+
+class Led:
+    """Contacts of a robot that a law believes in: one with friction, one without."""
+
+    def __init__(self, *mu):
+        self.mu, self.states = np.array(mu), None
+
+    def follow(self, states):
+        self.states = {name: float(state[MODE]) for name, state in states.items()}
+
+
+def felt(contacts, *mu):
+    led = [Led(*mu), Led(*mu)] if mu else []
+    Runtime._feel(SimpleNamespace(_led=led, contacts=("heel", "toe")), contacts)
+    assert all(each.states == led[0].states for each in led)
+    return led[0].states if led else None
+
+
+def test_contacts_do_what_the_bench_tells_and_smooth_ones_slide_where_they_stand():
+    assert felt([0, 1], 0.5, 0.5) == {"heel": OPEN, "toe": SLIDES}
+    assert felt([2, 2], 0.5, 0.0) == {"heel": STICKS, "toe": SLIDES}
+    assert felt([]) is None
+
+
+@pytest.mark.parametrize("told", [[0, 3], [0.5, 1], [1], [[0, 1]], [0, np.nan]])
+def test_contacts_that_are_told_of_otherwise_are_refused(told):
+    with pytest.raises(UkctrlError) as caught:
+        felt(told, 0.5, 0.5)
+    start = "contacts must be one of 0 (open), 1 (slides) and 2 (sticks) for each of 'heel', 'toe'"
+    assert str(caught.value).startswith(f"{start}; got ")
+
+
+def test_contacts_of_a_robot_without_any_are_refused():
+    with pytest.raises(UkctrlError) as caught:
+        felt([0])
+    assert str(caught.value) == (
+        "contacts must be left out: the robot has none that only push (with mu)."
+    )

@@ -249,6 +249,8 @@ def test_sizes_of_rates_are_about_the_quickest_pole():
         (np.diag([-1.0, 0.0]), "stays", 1, 1),
         (np.diag([-1.0, 0.9e-7]), "stays", 1, 1),
         (np.diag([0.0, 0.0]), "stays", 1, 2),
+        (np.diag([-1e3, 0.9e-4]), "stays", 1, 1),  # beside the quickest
+        (np.diag([-1e3, -2e-2]), "settles", 0, 0),
         (np.eye(2, k=1), "drifts", 2, 2),
         (np.eye(3, k=1), "drifts", 3, 3),
         (np.diag([1.0, 0.0, 0.0, 0.0], k=1)[:4, :4], "drifts", 2, 4),

@@ -246,3 +246,21 @@ def test_a_matrix_whose_pseudoinverse_overflows_is_refused():
     assert str(caught.value) == (
         "A must have a finite pseudoinverse; its largest entry is 1.0e-320. Scale it up."
     )
+
+
+POWERS = {
+    "svd": (1.0, 1.0), "varga": (1.0, 1.0), "greville": (0.5, 1.0),
+    "least_squares_householder": (1.0, 1.0), "least_squares_gram_schmidt": (1.0, 1.0),
+    "complete_orthogonal": (1.0, 1.0), "cholesky": (0.5, 0.5), "proximal": (1.0 / 3.0, 1.0 / 3.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", POWERS)
+def test_each_method_has_the_threshold_that_its_errors_leave_it(method):
+    """Of rounding over the longer side: itself, its square root or its cube root."""
+    assert set(METHODS) == set(POWERS)
+    rounding, (default, least) = 4.0 * 5 * np.finfo(np.float64).eps, POWERS[method]
+    assert METHODS[method].default_rtol((3, 5)) == pytest.approx(
+        rounding**default, rel=1e-12, abs=0.0
+    )
+    assert METHODS[method].least_rtol((5, 2)) == pytest.approx(rounding**least, rel=1e-12, abs=0.0)

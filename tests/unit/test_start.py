@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.errors import StartError
 from ukctrl.mechanics.constraints import Closure, Distance, Expression, LinearVelocity, Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.reference import Constant
-from ukctrl.mechanics.start import solve_start
+from ukctrl.mechanics.start import (
+    _clash,
+    _left,
+    least_change,
+    met_elsewhere,
+    solve_positions,
+    solve_start,
+)
 
 MET = 1e-11
 NEAR = 1.6  # the nearest start is at most the error of the guess away; twice projected, a bit more
@@ -103,3 +111,69 @@ def test_run_and_check_say_how_far_the_start_was_moved():
     assert set(moved) == {"rad", "m", "rad/s", "m/s"}
     assert moved["m"] > 1e-3
     assert moved["rad/s"] == 0.0
+
+
+# The parts one by one
+
+
+def test_the_least_change_meets_the_rows_and_leaves_what_is_held():
+    A, d = np.array([[1.0, 2.0, 2.0], [2.0, 4.0, 4.0]]), np.array([9.0, 18.0])
+    rank = RankPolicy()
+    np.testing.assert_allclose(least_change(A, d, rank), [1.0, 2.0, 2.0], rtol=1e-12)
+    np.testing.assert_allclose(least_change(A, d, rank, [0]), [0.0, 2.25, 2.25], rtol=1e-12)
+    np.testing.assert_array_equal(A, [[1.0, 2.0, 2.0], [2.0, 4.0, 4.0]])
+
+
+def test_rows_that_stand_against_each_other_are_told_where_no_step_helps():
+    A = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    assert _clash(A, np.array([0.5, 0.5, 0.0])) == (0, 1)
+    assert _clash(A, np.array([0.5, 0.5, 0.9e-2 * 0.5])) == ()  # a step still helps the third
+    assert _clash(A * [[1.0], [1.0], [0.0]], np.array([0.5, 0.5, 0.9e-2 * 0.5])) == (0, 1)
+    assert _clash(A * [[1.0], [1.0], [0.0]], np.array([0.5, 0.5, 1.1e-2 * 0.5])) == (0, 1, 2)
+    assert _clash(A, np.array([0.5, -0.5, 0.0])) == ()
+    assert _clash(A, np.array([np.nan, 0.5, 0.0])) == ()
+    np.testing.assert_allclose(_left(A, np.array([1.0, 0.0, 3.0]), RankPolicy()), [0.5, 0.5, 0.0],
+                               atol=1e-12)  # fmt: skip
+    assert np.isinf(_left(A, np.array([np.inf, 0.0, 0.0]), RankPolicy())[0])
+
+
+ARM = Robot.load("two_link")
+
+
+def on_circle(radius):
+    """Hold the distance of the tool from the base: the elbow's angle follows."""
+    return Stack([Expression(name="reach", phi=f"cos(elbow) - {np.cos(radius)}")], ARM)
+
+
+def test_held_coordinates_stay_to_the_last_digit_and_the_others_follow():
+    stack = Stack([Expression(name="sum", phi="shoulder + elbow - 1", unit="rad")], ARM)
+    guess = np.array([0.3, 0.1])
+    free = solve_start(stack, guess, np.zeros(2))
+    np.testing.assert_allclose(free.q, [0.6, 0.4], rtol=1e-12)
+    np.testing.assert_allclose(free.dq, [0.3, 0.3], rtol=1e-12)
+    held = solve_start(stack, guess, np.array([2.0, 0.0]), held=[0])
+    assert held.q[0] == 0.3
+    np.testing.assert_allclose(held.q, [0.3, 0.7], rtol=1e-12)
+    np.testing.assert_allclose(held.v, [2.0, -2.0], rtol=1e-12)
+    np.testing.assert_allclose(held.dv, [0.0, -2.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0, 0.1])
+def test_from_a_home_the_others_follow_in_small_strides(way):
+    """Of branches that are half a turn apart, the one from home, though another is nearer."""
+    link = Expression(name="link", phi="sin(elbow - 3*shoulder)")
+    stack, guess = Stack([link], ARM), np.array([way, 0.0])
+    found = solve_start(stack, guess, np.zeros(2), held=[0], home=np.zeros(2))
+    assert found.q[0] == way
+    np.testing.assert_allclose(found.q[1], 3.0 * way, rtol=1e-9)
+    np.testing.assert_allclose(found.dq, [0.0, 3.0 * way], rtol=1e-9)
+    near = solve_start(stack, guess, np.zeros(2), held=[0]).q[1]
+    np.testing.assert_allclose(near, 3.0 * way - np.pi * np.round(3.0 * way / np.pi), rtol=1e-9)
+
+
+def test_positions_are_looked_for_elsewhere_and_none_is_where_there_is_none():
+    assert met_elsewhere(on_circle(1.0)) is not None
+    never = Stack([Expression(name="never", phi="cos(elbow) - 2")], ARM)
+    assert met_elsewhere(never) is None
+    q = solve_positions(on_circle(1.0), ARM.snapshot(ARM.neutral), np.array([0.2, 0.7]), 0.0)
+    np.testing.assert_allclose(q, [0.2, 1.0], rtol=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, time_optimal
 from ukctrl.mechanics.timing.clock import clock_of, rounded, states
 from ukctrl.mechanics.timing.motor_room import room
 from ukctrl.mechanics.timing.reachable import Limits, NoProfile, fastest, times
+from ukctrl.mechanics.timing.time_optimal import _refusal, in_words
 from ukctrl.robot import JointDamper, JointMotor, Lagrangian, Options
 
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
@@ -52,6 +54,112 @@ def test_a_largest_acceleration_binds_where_it_is_less_than_what_motors_give():
     timed = time_optimal(cart(1.0, 50, acceleration={"x": 0.5}))
     assert timed.duration == pytest.approx(2.0 * np.sqrt(2.0), rel=1e-9)
     assert set(timed.binding) == {("acceleration of 'x'",)}
+
+
+@pytest.mark.parametrize(
+    ("part", "used", "binds"),
+    [(0.5, 1.0, "speed of 'x'"), (2.0, 1.0, "motor 'F'")],
+)
+def test_what_binds_is_told_from_point_to_point(part, used, binds):
+    """At half of the speed that it would come to, it is that which binds in the middle."""
+    limits = cart(1.5, 40)
+    limits.most[:] = (part * np.sqrt(1.5 * 1.5) / 1.5) ** 2
+    timed = time_optimal(limits)
+    np.testing.assert_allclose(timed.used, used, rtol=1e-9)
+    assert timed.binding[20] == (binds,)
+    assert timed.binding[0] == timed.binding[-1] == ("motor 'F'",)
+
+
+HEAVY = "would need 150 % of what it has at rest, in the worst direction. Move the path, or give "
+
+
+@pytest.mark.parametrize(
+    ("c", "why", "text"),
+    [
+        ([1.0, -0.5, -0.2], "stuck",
+         f"must be one that the robot can hold; at s = 0.5 motor 'b' {HEAVY}the robot stronger "
+         "motors."),
+        ([1.0, 0.0, 0.5], "stuck",
+         "must leave a timing within the limits; the robot cannot go on from s = 0.5 on it."),
+        ([1.0, 0.0, 0.5], "start",
+         "must leave a timing within the limits; the robot cannot begin at rest on it."),
+        ([], "stuck",
+         "must leave a timing within the limits; the robot cannot go on from s = 0.5 on it."),
+    ],
+)  # fmt: skip
+def test_a_path_without_a_timing_is_refused_with_what_it_lacks(c, why, text):
+    limits = SimpleNamespace(
+        path=SimpleNamespace(s=np.array([0.0, 0.5, 1.0])),
+        binding=lambda k, row: (f"motor '{'abc'[row]}'",),
+    )
+    rows = Limits(None, None, np.array([np.ones(len(c)), c, np.ones(len(c))]), None)
+    assert _refusal(limits, rows, NoProfile(1, why)) == text
+
+
+def test_motors_that_bind_together_are_told_together():
+    assert in_words(("speed of 'a'",)) == "speed of 'a'"
+    assert in_words(("motor 'a'", "motor 'b'")) == "motors 'a', 'b' together"
+
+
+def test_where_nothing_bounds_a_path_is_told():
+    with pytest.raises(InputError) as caught:
+        time_optimal(cart(1.0, 20, motors=False))
+    text = str(caught.value)
+    assert text.startswith("must be bounded by some limit all the way; nothing bounds it at s = ")
+    assert text.endswith(
+        "of 21). Give the robot's motors or joints limits, or the path an acceleration, such as "
+        "acceleration = 10.0."
+    )
+
+
+def two_carts(*motors):
+    """Return a path of two carts, of which some have motors."""
+    robot = Robot.build(
+        Lagrangian(coordinates={"x": "m", "y": "m"}, kinetic="v.x**2 + v.y**2", potential="0*x",
+                   parameters={}),
+        Options(
+            actuator=[JointMotor(name=f"F{k}", joint=x, limit=3.0) for k, x in enumerate(motors)],
+            passive=[{"kind": "expression", "name": "link", "phi": "x - y"}] if motors[2:] else [],
+        ),
+    )  # fmt: skip
+    s = np.linspace(0.0, 1.0, 11)
+    q = np.column_stack([s, s])
+    return robot, JointPath(s, q, np.ones_like(q), 0.0 * q)
+
+
+def test_a_path_that_no_motor_moves_is_refused_by_its_joint():
+    robot, path = two_carts("x")
+    dynamics = Dynamics(robot)
+    with pytest.raises(InputError) as caught:
+        PathLimits(path, lambda at: dynamics, Kept())
+    assert str(caught.value) == (
+        "robot 'lagrangian' must have motors for the path at every timing; at s = 0 none of them "
+        "moves 'y' as it asks."
+    )
+
+
+def test_reactions_that_spare_motors_leave_open_are_refused():
+    robot, path = two_carts("x", "y", "x")
+    dynamics = Dynamics(robot)
+    with pytest.raises(InputError) as caught:
+        PathLimits(path, lambda at: dynamics, Kept(reaction=8.0))
+    assert str(caught.value) == (
+        "reaction must be of rows whose reactions the motion determines; 2 motors more than "
+        "freedoms leave reactions open."
+    )
+
+
+def test_motors_behind_springs_have_no_timing():
+    robot = SimpleNamespace(elastic=object(), name="soft", input_bounds=None)
+    dynamics = SimpleNamespace(robot=robot)
+    path = JointPath(np.zeros(2), *np.zeros((3, 2, 1)))
+    with pytest.raises(InputError) as caught:
+        PathLimits(path, lambda at: dynamics, Kept())
+    assert str(caught.value) == (
+        "robot 'soft' must have rigid joints for a timing by its motors: through springs inputs "
+        "depend on the path's fourth derivative. Use limits = 'speed', or the robot without its "
+        "springs."
+    )
 
 
 def rail(distance, reaction, passive=({"kind": "expression", "name": "rail", "phi": "r - 1"},)):

@@ -161,7 +161,9 @@ def test_rows_that_contradict_each_other_are_met_as_nearly_as_can_be(robot, metr
 @CHAINS
 @pytest.mark.parametrize("posture", [None, POSTURE], ids=["", "posture"])
 def test_the_feedbacks_share_is_cheapest_in_a_metric_of_its_own(robot, posture):
-    at, demand = Place(robot, 5), np.array([2.3])
+    moving = (Expression(phi="0.4*x + y + 0.7*z - 0.2*t**2", unit="m", name="sum"),)
+    at, demand = Place(robot, 5, moving), np.array([2.3])
+    np.testing.assert_allclose(at.rows.b, [0.4], **CLOSED)  # without feedback
     H, rest = ROW @ at.G, ROW @ at.a_free
     share = at.best(H, demand - at.rows.b, np.zeros(4), at.root("gauss"))
     u0 = at.u0(posture) + share
@@ -308,3 +310,11 @@ def test_what_may_be_lost_of_a_push_is_the_least_of_a_quadratic_form():
     np.testing.assert_allclose(found.row_sum(3.0), 1.2, **CLOSED)
     # In units of 2 and of 0.5: |E_ij| u_j / u_i.
     np.testing.assert_allclose(found.row_sum(np.array([2.0, 0.5])), 0.8 + 0.1, **CLOSED)
+
+
+@pytest.mark.parametrize("rate", [2.0, np.array([2.0, 0.5])])
+def test_the_uncertainty_on_a_surface_is_that_of_what_it_asks_for_itself(rate):
+    grip, left = np.array([[0.1, -0.3], [0.2, 0.4]]), np.array([1.0, -2.0])
+    beta = np.array([0.5, -0.25])
+    wanted = left - grip @ (rate * beta)
+    np.testing.assert_allclose(RowMismatch(left, grip, beta).on_surface(rate), wanted, rtol=1e-14)

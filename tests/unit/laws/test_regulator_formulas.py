@@ -388,5 +388,9 @@ def test_an_input_has_corners_where_it_is_told_and_only_there(corner):
 
 def test_a_cost_over_a_period_that_is_no_number_is_refused():
     A, B = np.array([[0.0, 1.0], [4e5, 0.0]]), np.array([[0.0], [1.0]])
-    with pytest.raises(GainError, match="the cost over a period of 2 s must be a finite number"):
+    with pytest.raises(GainError) as caught:
         sampled(A, B, np.eye(2), np.eye(1), 2.0)
+    assert str(caught.value) == (
+        "the cost over a period of 2 s must be a finite number; with these weights it is not. Take "
+        "smaller weights, or a shorter period."
+    )

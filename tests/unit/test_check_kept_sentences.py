@@ -1,0 +1,429 @@
+"""What `check` says of limits that are kept, of timing, of lifts and of observers, whole."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ukctrl.analysis.check import judgement, kept_limits
+from ukctrl.analysis.check.findings import AlongMotion, Way
+from ukctrl.analysis.check.kept_along import MOST_BLAMED, Left, Stretch, _Moment, _stretches
+from ukctrl.analysis.check.observability import Look, hautus, observability
+from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.planned_lifts import Landing, Phase
+from ukctrl.mechanics.constraints.constraint import Rows
+
+
+def told(*found):
+    return [tuple(each) for each in found]
+
+
+# Limits at the start
+
+
+def keeper(*names, **barriers):
+    """Return a keeper as far as its sentences look at it."""
+    return SimpleNamespace(
+        names=names, units=("m",) * len(names), barriers=SimpleNamespace(**barriers)
+    )
+
+
+@pytest.mark.parametrize(
+    ("h", "inward", "text", "cure"),
+    [
+        (0.25, 0.0, "", ""),
+        (-0.9e-9, -0.9e-9, "", ""),
+        (
+            -0.025, -1.0,
+            "the start is beyond the limit 'wall' by 25 mm: the law comes back to it, but nothing "
+            "keeps it until then.",
+            "Start inside, or move the limit.",
+        ),
+        (
+            0.25, -1.1e-9,
+            "the start moves towards the limit 'wall' faster than its decay lets it, with 0.25 m "
+            "left: it may be crossed.",
+            "Start slower, or give a shorter decay.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_start_beyond_a_limit_or_too_fast_towards_it(h, inward, text, cure):
+    found = kept_limits._start(keeper("free", "wall"), np.array([1.0, h]), np.array([1.0, inward]))
+    assert told(*found) == ([("warning", "keep", text, None, cure)] if text else [])
+
+
+def pulling(*rows, h, degree=None, margin=None, sign=None):
+    """Return positions that pull along rows, and what is left of them."""
+    count = len(rows)
+    own = keeper(
+        *(f"k{i}" for i in range(count)),
+        degree=np.array(degree or [2] * count),
+        margin=np.array(margin or [0.0] * count),
+        sign=np.array(sign or [1.0] * count),
+        row=np.arange(count),
+    )
+    A = np.array(rows, dtype=np.float64)
+    return own, Rows.zeros(count, A.shape[1])._replace(A=A), np.array(h)
+
+
+LACKS = (
+    "'k0', 'k1' contradict each other at the start, whatever the task asks: they leave no room, "
+    "but lack {} of it."
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "lack"),
+    [
+        # Of the way between, in the unit of the first: what is left of one and of the other.
+        (pulling([1.0, 0.0], [-1.0, 0.0], h=[0.1, -0.35]), "0.25 m"),
+        (pulling([1.0, 0.0], [-1.0, 0.0], h=[0.1, -0.1]), None),
+        (pulling([2.0, 0.0], [-1.0, 0.0], h=[-0.5, 0.0]), "0.5 m"),
+        (pulling([1.0, 0.0], [-2.0, 0.0], h=[0.0, -0.5]), "0.25 m"),
+        (pulling([1.0, 0.0], [1.0, 0.0], h=[0.1, -0.35], sign=[1.0, -1.0]), "0.25 m"),
+        (pulling([1.0, 0.0], [-1.0, 0.0], h=[0.2, 0.2], margin=[0.3, 0.4]), "0.3 m"),
+        (pulling([1.0, 0.0], [-1.0, 0.0], h=[0.1, -0.35], degree=[2, 1]), None),
+        (pulling([1.0, 0.0], [1.0, 0.0], h=[-1.0, -1.0]), None),
+        (pulling([1.0, 0.0], [-1.0, 1e-3], h=[-1.0, -1.0]), None),
+    ],
+)
+def test_positions_that_pull_against_each_other_leave_no_room(given, lack):
+    found = told(*kept_limits._without_room(*given))
+    cure = "Move one of them; or say by order which gives way first."
+    assert found == ([("warning", "keep", LACKS.format(lack), None, cure)] if lack else [])
+
+
+def test_three_pairs_without_room_are_named_at_most():
+    both = pulling(*[[1.0], [-1.0]] * 2, h=[-1.0] * 4)
+    found = kept_limits._without_room(*both)
+    assert [text.split(" contradict")[0] for _, _, text, *_ in found] == [
+        "'k0', 'k1'", "'k0', 'k3'", "'k1', 'k2'",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reached", "later", "told_of"),
+    [
+        ([[1.0, 0.0], [1e-3, 0.0]], None, ""),
+        ([[1.0, 0.0], [0.0, 1.0]], None, "'k1'"),  # its row has no part that the motor moves
+        ([[1.0, 0.0], [1e-10, 1.0]], None, "'k1'"),
+        ([[1.0, 0.0], [1e-8, 1.0]], None, ""),
+        ([[0.0, 1.0]] * 5, None, "'k0', 'k1', 'k2' and 2 more"),
+        ([[1.0, 0.0], [0.0, 1.0]], [[0.0], [1.0]], ""),  # while a contact is lifted it is moved
+        ([[1.0, 0.0], [0.0, 1.0]], [[1.0], [0.0]], "'k1'"),
+    ],
+)  # fmt: skip
+def test_what_no_motor_accelerates_at_once_is_told(reached, later, told_of):
+    """The motor moves the first freedom alone, or another one while contacts are lifted."""
+    own, rows, _ = pulling(*reached, h=[0.0] * len(reached))
+    truth = SimpleNamespace(snapshot=None, G=None)
+    pushes = {0.0: np.array([[1.0], [0.0]]), 2.0: np.array(later or [[1.0], [0.0]])}
+    truth.move = lambda t, q, v: setattr(truth, "G", pushes[t])
+    loop = SimpleNamespace(truth=truth, t0=0.0, state=(None, None, None))
+    lifts = SimpleNamespace(kinds=[None, SimpleNamespace(middle=2.0)][: 2 if later else 1])
+    stack = SimpleNamespace(write=lambda snapshot: rows)
+    text = (
+        f"no motor accelerates {told_of} at once at the start, as behind springs or at a "
+        "singularity: nothing keeps it there, and it gives way."
+    )
+    cure = "Keep what the motors move at once, such as the joints before the springs."
+    expected = [("warning", "keep", text, None, cure)] if told_of else []
+    assert told(*kept_limits._out_of_reach(own, loop, stack, lifts)) == expected
+
+
+def test_what_is_not_known_is_told_with_why():
+    assert told(kept_limits._unknown("at the start", "it has no value.")) == [
+        ("warning", "keep", "what is to be kept is not known at the start: it has no value.", None,
+         "Keep what has a value wherever the robot may be."),
+    ]  # fmt: skip
+
+
+# Limits along the motion
+
+
+def left(**columns):
+    h = np.column_stack(list(columns.values()))
+    blocks = tuple(name[0] for name in columns)
+    return Left(
+        h=h, feasible=None, names=tuple(f"{name[0]}.{name[1:]}" for name in columns),
+        blocks=blocks, units=("m",) * len(blocks), margins=(0.0,) * len(blocks),
+        forces=sum(block != "f" for block in blocks),
+    )  # fmt: skip
+
+
+def test_of_every_block_the_row_that_comes_nearest_is_told():
+    t, nan = np.array([1.0, 1.5, 2.0, 2.5]), math.nan
+    found = kept_limits._along(
+        left(
+            ax=[0.9, 0.8, 0.9, 1.0], ay=[0.7, 0.04, 0.2, 0.3], az=[nan, nan, 0.0, 0.0],
+            bx=[0.1, -0.9e-9, 0.3, 0.2], by=[0.1, 0.2, 0.3, 0.4],
+            cx=[0.5, -0.02, -0.5, -0.1], cy=[0.5, -0.4, 0.0, 0.0],
+            dx=[nan, 0.1, 0.1, 0.1],
+            fx=[-1.0, -1.0, -1.0, -1.0],
+        ),
+        t,
+    )  # fmt: skip
+    assert told(*found) == [
+        ("note", "keep", "the exact task stays within 'a', with 40 mm to spare.", None, ""),
+        ("note", "keep", "the exact task stays within 'b', with −900 pm to spare.", None, ""),
+        ("warning", "keep",
+         "the exact task goes beyond 'c.x' by 0.5 m at t = 2 s, first at t = 1.5 s: the law keeps "
+         "the limit, and the task gives way.", 1.5, ""),
+    ]  # fmt: skip
+
+
+def stretch(**given):
+    plain = {
+        "start": 0.5, "stop": 1.25, "limits": ("wall",), "motors": (), "gives_up": 0.1234,
+        "worst_at": 0.75, "conflict": False, "crossed": False,
+    }  # fmt: skip
+    return Stretch(**plain | given)
+
+
+GIVES = (
+    "from t = 0.5 s to 1.25 s no input serves the task and keeps all limits{}: the task gives "
+    "way, by up to 0.123 of its accelerations (t = 0.75 s)."
+)
+NONE = (
+    "from t = 0.5 s to 1.25 s no input keeps all limits, whatever the task asks: {} t = 0.75 s{}."
+)
+SLOW = "Slow the path down there, keep further away, or give a shorter decay."
+MOVE = "Move a limit, or the path; or say by order which gives way first."
+MANY = ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "cure"),
+    [
+        ({}, GIVES.format(" ('wall')"), SLOW),
+        ({"limits": ()}, GIVES.format(""), SLOW),
+        ({"limits": ("a",), "motors": MANY}, GIVES.format(" ('a', motor 'a', motor 'b')"), SLOW),
+        ({"limits": MANY, "motors": ("e",)}, GIVES.format(" ('a', 'b', 'c')"), SLOW),
+        ({"conflict": True}, NONE.format("the worst is", " ('wall')"), MOVE),
+        (
+            {"conflict": True, "motors": ("m",)},
+            NONE.format("they contradict each other at", " ('wall', motor 'm')"), MOVE,
+        ),
+        (
+            {"conflict": True, "limits": ()},
+            NONE.format("they contradict each other at", ""), MOVE,
+        ),
+    ],
+)  # fmt: skip
+def test_a_time_in_which_no_input_keeps_everything(given, text, cure):
+    assert told(kept_limits._without_input(stretch(**given))) == [
+        ("warning", "keep", text, 0.5, cure)
+    ]
+
+
+class Blaming:
+    """Blames a limit of the number of the knot, and a motor every other time."""
+
+    def __init__(self):
+        self.asked = []
+
+    def blamed(self, k):
+        self.asked.append(k)
+        return [f"k{k}", "wall"], ["m"] if k % 2 else []
+
+
+def moment(gives_up, crossed=False, conflict=False):
+    """Return a moment that is feasible where nothing is given up."""
+    return _Moment(np.zeros(1), gives_up == 0.0 and not crossed, crossed, gives_up, conflict)
+
+
+def stretches_of(*moments):
+    look, t = Blaming(), 0.5 * np.arange(len(moments))
+    feasible = np.array([each.feasible for each in moments])
+    return list(_stretches(look, t, list(moments), feasible)), look.asked
+
+
+def test_what_is_not_feasible_is_told_stretch_by_stretch():
+    none = moment(0.0)
+    found, asked = stretches_of(
+        moment(0.1), moment(0.3), moment(0.2), none, none, moment(0.2, crossed=True), none,
+        moment(0.5), moment(math.nan, conflict=True), moment(9.0),
+    )  # fmt: skip
+    assert asked == [0, 1, 5, 7, 8]
+    plain = {"motors": (), "conflict": False, "crossed": False}
+    first, second = (
+        Stretch(start=0.0, stop=1.0, limits=("k0", "wall", "k1"), gives_up=0.3, worst_at=0.5,
+                **plain | {"motors": ("m",)}),
+        Stretch(start=2.5, stop=2.5, limits=("k5", "wall"), gives_up=0.2, worst_at=2.5,
+                **plain | {"motors": ("m",), "crossed": True}),
+    )  # fmt: skip
+    assert found[:2] == [first, second]
+    (last,) = found[2:]
+    assert (last.start, last.stop, last.worst_at) == (3.5, 4.5, 4.0)
+    assert (last.limits, last.motors) == (("k7", "wall", "k8"), ("m",))
+    assert (last.conflict, last.crossed) == (True, False)
+    assert math.isnan(last.gives_up)
+    assert stretches_of(none, none) == ([], [])
+
+
+def test_of_many_stretches_the_longest_are_blamed_on_limits():
+    often = [moment(0.1), moment(0.0)] * MOST_BLAMED
+    found, _ = stretches_of(moment(0.1), moment(0.1), moment(0.0), *often)
+    assert len(found) == MOST_BLAMED + 1
+    assert [bool(each.limits) for each in found] == [True] * MOST_BLAMED + [False]
+    found, _ = stretches_of(*often, moment(0.1), moment(0.1))
+    assert [bool(each.limits) for each in found] == [True] * (MOST_BLAMED - 1) + [False, True]
+
+
+# Timing
+
+
+def timing(**given):
+    plain = {
+        "duration": 4.0, "rate": 0.5, "t": 1.25, "binding": ("motor 'a'",), "least": 0.8125,
+        "bound_by": {}, "clock_ends": None,
+    }  # fmt: skip
+    return PathTiming(**plain | given)
+
+
+SLOWER = "the motion would keep all limits at 0.5 times its speed (motor 'a', t = 1.25 s)."
+RETIME = 'kind = "retimed" gives the path the fastest timing{} that the robot can do.'
+OPEN = (
+    "the rows leave freedoms open, and the retimed paths have the clock of the smallest joint "
+    "motion; the law moves otherwise, and may need more."
+)
+HOLD = (
+    "Hold the posture by a row that is constant, or follow the joints, such as with "
+    "controller.use = 'computed-torque'."
+)
+ENDS = "the retimed paths end at t = 2.5 s, after the run."
+LONGER = "Let timing.duration be longer."
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "expected"),
+    [
+        ({}, "plan", [("note", "timing", SLOWER, None, RETIME.format(", 0.8125 s,"))]),
+        ({"least": None}, "plan", [("note", "timing", SLOWER, None, RETIME.format(""))]),
+        ({"rate": 0.0}, "plan", []),
+        ({"rate": 0.991}, "plan", []),
+        ({}, "law", [("note", "timing", SLOWER, None, RETIME.format(", 0.8125 s,"))]),
+        ({"clock_ends": 1.0}, "plan", [("note", "timing", SLOWER, None, "")]),
+        ({"clock_ends": 2.0, "rate": 1.0}, "plan", []),
+        ({"clock_ends": 2.5, "rate": 1.0}, "plan", [("note", "timing", ENDS, None, LONGER)]),
+        ({"clock_ends": 1.0, "rate": 1.0}, "law", [("warning", "open", OPEN, None, HOLD)]),
+    ],
+)
+def test_a_motion_that_is_too_fast_and_a_clock_that_is_anothers(given, kind, expected):
+    way = Way(
+        kind=kind, start=0.0, end=2.0, reached=2.0, stop=None, yields=(), why="", approach=None,
+        lost="",
+    )  # fmt: skip
+    assert told(*judgement._of_timing(timing(**given), way)) == expected
+
+
+def test_an_optimised_path_that_ends_after_the_run_is_told():
+    way = Way(
+        kind="plan", start=0.0, end=2.0, reached=2.0, stop=None, yields=(), why="", approach=None,
+        lost="",
+    )  # fmt: skip
+    loop = SimpleNamespace(
+        scenario=SimpleNamespace(controller=SimpleNamespace(needs_grip=True, row_allocation=None))
+    )
+    for ends, says in ((2.5, True), (2.0, False), (1.5, False)):
+        along = AlongMotion(
+            way=way, ranks=None, feasibility=None, sampling=None,
+            optimum=SimpleNamespace(ends=ends),
+        )  # fmt: skip
+        text = "the optimised path ends at t = 2.5 s, after the run."
+        found = told(*judgement.judge(loop, (), along))
+        assert found == ([("note", "timing", text, None, LONGER)] if says else [])
+
+
+# Lifted contacts
+
+
+class Planned:
+    """Phases and landings, as lifts have them."""
+
+    def __init__(self, phases, landings=()):
+        self.phases, self._landings = phases, landings
+
+    def landings(self, t, q, v):
+        return self._landings
+
+
+def phase(start, stop, *held):
+    return Phase(start, stop, (), None, held)
+
+
+LATE = (
+    "contact 'b' is counted on again at t = 0.5 s, where the task has it {} above the ground.",
+    "Let its path come down by then, to a millimetre below the ground.",
+)
+
+
+def test_blocks_that_the_ground_holds_are_told_until_when_and_late_feet_where():
+    motion = SimpleNamespace(t=np.arange(3.0), q=None, v=None)
+    phases = (phase(0.0, 0.5, "a", "b", "c"), phase(0.5, 1.0, "b"), phase(1.0, 2.0, "a", "b"))
+    holds = (
+        "the ground holds {} until t = {} s, and whenever else their contacts stand: no input "
+        "moves these rows then, and what is said of them is said of the rest of the time."
+    )
+    assert told(*judgement.lifted(Planned(phases), motion)) == [
+        ("note", "lifts", holds.format("'a', 'c'", "0.5"), None, ""),
+    ]
+    later = (phase(0.0, 0.5, "a", "b"), phase(0.5, 1.0, "b"), phase(1.0, 2.0))
+    assert [text for _, _, text, *_ in judgement.lifted(Planned(later), motion)] == [
+        holds.format("'a'", "0.5"), holds.format("'b'", "1"),
+    ]  # fmt: skip
+    landings = [Landing("a", 0.25, 0.005), Landing("b", 0.5, 0.006), Landing("c", 0.75, 1.0)]
+    found = judgement.lifted(Planned((phase(0.0, 1.0),), landings), motion)
+    assert told(*found) == [("warning", "lifts", LATE[0].format("6 mm"), 0.5, LATE[1])]
+    still = SimpleNamespace(t=np.zeros(0), q=None, v=None)
+    assert told(*judgement.lifted(Planned((phase(0.0, 1.0),), landings), still)) == []
+
+
+# Observers
+
+
+MEASURE = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensing.imu."
+
+
+@pytest.mark.parametrize(
+    ("looks", "expected"),
+    [
+        ([], []),
+        (
+            [Look(0.0, (), 0.5), Look(1.0, (), 0.25)],
+            [("note", "observer",
+              "the observer sees the whole state at all moments looked at, 2: the smallest "
+              "singular value of what shows a mode is 0.25.", None, "")],
+        ),
+        (
+            [Look(0.0, (), 0.5), Look(1.0, (), 0.9e-3)],
+            [("warning", "observer",
+              "the observer hardly sees some of the state at t = 1 s: the smallest singular value "
+              "of what shows a mode falls to 0.0009.", 1.0, MEASURE)],
+        ),
+        (
+            [Look(0.0, (), 1e-4), Look(1.0, ("q1", "v.q1"), 0.0), Look(2.0, ("q2",), 0.0)],
+            [("warning", "observer",
+              "the observer does not see q1 and v.q1 at t = 1 s: nothing that is measured changes "
+              "with it, and its estimate is the model's alone.", 1.0, MEASURE)],
+        ),
+    ],
+)  # fmt: skip
+def test_what_an_observer_sees_is_told_by_its_worst_moment(looks, expected):
+    assert told(*observability(looks)) == expected
+
+
+@pytest.mark.parametrize("k", [0.25, 1.0, 100.0])
+def test_how_far_an_oscillator_is_from_being_hidden(k):
+    """In units of its own frequency where that is above 1: two poles, one value by symmetry."""
+    A, seen = np.array([[0.0, 1.0], [-k, 0.0]]), 0.01
+    w = max(1.0, math.sqrt(k))
+    scaled = np.array([[0.0, 1.0], [-k / w**2, 0.0]])
+    pole = 1j * math.sqrt(k) / w
+    M = np.vstack([scaled - pole * np.eye(2), [[seen, 0.0]]])
+    expected = math.sqrt(np.linalg.eigvalsh(M.conj().T @ M)[0])
+    assert hautus(A, np.array([[seen, 0.0]]), 1, 2) == pytest.approx(expected, rel=1e-6)
+    assert hautus(A, np.zeros((1, 2)), 1, 2) == pytest.approx(0.0, abs=1e-12)
