@@ -221,6 +221,13 @@ def test_a_deviation_is_judged_by_the_largest_of_its_quarters(sizes, fate):
     assert judge(np.linspace(0.0, 4.0, 100), deviation)[0] == fate
 
 
+@pytest.mark.parametrize("count", [8, 9, 11, 12, 13, 40, 43])
+@pytest.mark.parametrize("rate", [0.7, 0.05])
+def test_the_rate_of_what_grows_is_that_of_its_exponential(count, rate):
+    t = np.cumsum(np.linspace(0.1, 0.2, count))
+    assert judge(t, np.exp(rate * t))[1] == pytest.approx(rate, rel=1e-12)
+
+
 def test_what_soon_leaves_the_linear_range_runs_away():
     t = np.linspace(0.0, 4.0, 100)
     for first, fate in ((45, "runs_away"), (55, "stays")):

@@ -310,8 +310,9 @@ class Contacts:
     def _jammed(self, code: int) -> Jammed:
         sliding = [is_sliding(mode) for mode in self.felt[:, IN_FORCE].tolist()]
         at = quoted(itertools.compress(self.names, sliding))
+        which = f"contacts {at} jam" if sum(sliding) > 1 else f"contact {at} jams"
         return Jammed(
-            f"contact {at} jams: the more it rubs the harder it presses, and "
+            f"{which}: the more it rubs the harder it presses, and "
             "no acceleration follows (Painlevé's paradox). Lower mu, or change the posture."
         )
 

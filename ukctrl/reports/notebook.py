@@ -46,10 +46,11 @@ WIDE = 960.0
 def html(shown: Result | Robot) -> str:
     """Return the card of a run or of a robot."""
     if isinstance(shown, Robot):
+        held = len(shown.passive)
         return card(
             shown.title or shown.name,
             f"{shown.nv} freedoms, {shown.nu} inputs"
-            + (f", {len(shown.passive)} passive constraints" if shown.passive else ""),
+            + (f", {held} passive constraint{'s' * (held > 1)}" if held else ""),
             scene=lambda: of_robot(shown),
         )
     name = next((name for name in FIGURES if name in plot.available(shown)), None)
@@ -167,7 +168,8 @@ def _quantity(result: Result, name: str) -> Figure:
 
         def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
             panels.lines(axes, result.time, flat[:, at], [names[k] or name for k in at], room)
-            axes.set_ylabel(f"{name} [{unit_text(unit)}]" if unit else name)
+            shown = unit_text(unit)
+            axes.set_ylabel(f"{name} [{shown}]" if shown else name)
             panels.fit(axes, flat[:, at])
 
         drawn.append(panels.Panel(table[name].attributes["long_name"], draw))

@@ -193,7 +193,8 @@ def judge(times: Vector, deviation: Vector, size: Vector | None = None) -> tuple
     t, d = times[:small], np.maximum(deviation[:small], 1e-12)
     quarter = max(2, len(d) // 4)
     parts = [float(d[k * quarter : (k + 1) * quarter + 1].max()) for k in range(4)]
-    span = float(t[min(len(t), 4 * quarter) - 1] - t[2 * quarter - 1])
+    ends = (min(k * quarter, len(t) - 1) for k in (2, 4))  # where growth has its largest
+    span = -float(np.subtract(*t[list(ends)]))
     rate = math.log(parts[3] / parts[1]) / span if span > 0.0 else 0.0
     grown, late = parts[3] / parts[1], parts[3] / parts[2]
     if size.max() > LINEAR and small < len(size) // 2:

@@ -58,7 +58,7 @@ def shape(tail: Vector, vector: Vector, unit: str, most: float, size: float) -> 
         size: Of the scene [m].
     """
     length = float(np.linalg.norm(vector))
-    share = min(1.0, length / (most or 1.0))
+    share = min(length / (most or 1.0), 1.0)  # in this order NaN stays NaN
     if not share > FAINT or not np.isfinite(tail).all():
         return None
     along = vector / length

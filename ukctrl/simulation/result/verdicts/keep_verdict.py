@@ -40,6 +40,8 @@ def _held(result: Record, block: str, rows: NDArray[np.intp]) -> tuple[Level, st
     least, unit = float(left[:, k].min()), labels.keep_row_units[rows[k]]
     at = quantity(float(result.time[first_smallest(left[:, k])]), "s")
     where = "" if len(rows) == 1 else f", least at '{labels.keep_rows[rows[k]]}'"
+    if np.isinf(least):
+        return "good", f"'{block}' was asked of nothing"
     near = rounding_of(unit)
     if least >= -near:
         spare = si(least, unit) if least > near else "nothing"
