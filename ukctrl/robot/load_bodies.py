@@ -22,12 +22,14 @@ from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
+from ukctrl.robot.models import urdf
+from ukctrl.robot.models.build import Built, build
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.particles import particles
-from ukctrl.robot.models.source import Built, Source, build, read
-from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
+from ukctrl.robot.models.source import Source, read
+from ukctrl.robot.models.text import text_findings
 from ukctrl.robot.rigid import ModelStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names
@@ -91,7 +93,9 @@ def _assemble(
     path: Path | None,
     built: Built | None = None,
 ) -> Assembly:
-    refuse_what_parsers_take(source)
+    is_urdf = source.format == "URDF"
+    if is_urdf:
+        urdf.refuse_what_parsers_take(source)
     built = built or build(source, options.floating_base)
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
@@ -102,7 +106,7 @@ def _assemble(
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
         structure = rigid_structure(model)
-        followers = list(mimics(source, structure))
+        followers = list(urdf.mimics(source, structure)) if is_urdf else []
     with blaming(path) if path is not None else contextlib.nullcontext():
         for number, extra in enumerate(options.frame):
             with blaming(f"frame[{number}]"):
