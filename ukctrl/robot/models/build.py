@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ import pinocchio as pin
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
 from ukctrl.robot.models import urdf
+from ukctrl.robot.models.quiet import quiet
 from ukctrl.robot.models.source import SHORT, Source, numbers
 
 
@@ -38,7 +37,7 @@ def build(source: Source, floating_base: bool) -> Built:
         ModelError: Pinocchio does not accept the model; the message says why.
     """
     makers = {"URDF": _build_urdf, "MJCF": _build_mjcf, "SDF": _build_sdf}
-    with _quiet() as noise:
+    with quiet() as noise:
         try:
             model, reason = makers[source.format](source, floating_base), ""
         except (ValueError, RuntimeError, TypeError, IndexError, KeyError) as error:
@@ -130,26 +129,3 @@ def _reason(error: str, source: Source) -> str:
     if "message:" in lines:
         lines = lines[lines.index("message:") + 1 :]
     return one_line(next((line for line in lines if line), "the parser gave no reason"))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[Any]:
-    """Catch what C++ code prints to the process's stderr; yields a function that reads it."""
-    if sys.stderr is not None:
-        sys.stderr.flush()
-    with contextlib.ExitStack() as stack:
-        try:
-            saved = os.dup(2)
-        except OSError:  # no stderr at all, as under some launchers
-            yield lambda: ""
-            return
-        stack.callback(os.close, saved)
-        sink = stack.enter_context(tempfile.TemporaryFile())
-        os.dup2(sink.fileno(), 2)
-        stack.callback(os.dup2, saved, 2)
-
-        def said() -> str:
-            sink.seek(0)
-            return sink.read(65536).decode("utf-8", "replace")
-
-        yield said

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+import re
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 from xml.parsers import expat
 
-from ukctrl.core.errors import ModelError
+from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.files import AnyPath
+from ukctrl.core.files.catalog import MACRO_ENDING
 from ukctrl.core.files.toml import one_line
 from ukctrl.core.files.unchanged import note
 
@@ -24,6 +29,8 @@ MAX_DEPTH = 256
 SHORT = 60
 """Characters of a name or number that a message repeats."""
 
+REPLACED = re.compile(r"<xacro:|\$[({]")
+"""What xacro replaces; a file without it is a URDF as it stands."""
 FORMATS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
 
 
@@ -44,11 +51,26 @@ class Source:
         return FORMATS[self.root.tag]
 
 
-def read(source: AnyPath) -> Source:
+class Macros(NamedTuple):
+    """How macro files are expanded."""
+
+    arguments: Mapping[str, bool | float | str] = MappingProxyType({})
+    """Values of ``<xacro:arg>``."""
+    packages: Sequence[Path] = ()
+    """Folders in which packages are looked for first."""
+    trust: bool = False
+    """Whether the expressions of a file, which are Python, may run."""
+
+
+NO_MACROS = Macros()
+
+
+def read(source: AnyPath, macros: Macros = NO_MACROS) -> Source:
     """Read a model from a file, or from its text when that starts with ``<``.
 
     Raises:
         ModelError: The file is missing, not UTF-8, not XML, unsafe or not a robot model.
+        InputError: It has macros, and is not trusted or xacro not installed.
     """
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _checked(source, "model text", None)
@@ -68,7 +90,21 @@ def read(source: AnyPath) -> Source:
         raise ModelError(
             f"{path}: must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
         ) from None
+    if is_program(path, text):
+        if not macros.trust:
+            raise InputError(
+                f"{path}: the expressions of a .xacro file are Python, which a file may not run "
+                "by itself; read it, then say --trust (trust=True) to expand it."
+            )
+        from ukctrl.robot.models.macros import expanded
+
+        text = expanded(path, macros.arguments, macros.packages)
     return _checked(text, str(path), path)
+
+
+def is_program(path: Path, text: str) -> bool:
+    """Return whether a model file has macros or expressions, which xacro replaces."""
+    return path.suffix == MACRO_ENDING and REPLACED.search(text) is not None
 
 
 def _checked(text: str, label: str, path: Path | None) -> Source:
