@@ -99,6 +99,40 @@ def test_numbers_in_another_unit_are_told_with_the_joint(model, slip, code, word
     assert words in told[0].message
 
 
+@pytest.mark.parametrize(
+    ("effort", "said"),
+    [(2.0, ""), (3000.0, "N mm, or a number that stands for none"), (3e-4, "kN m")],
+)
+def test_torques_in_another_unit_are_asked_about_beside_the_weight(model, effort, said):
+    """Two bodies of 1 kg, 0.2 m from their joint and 0.5 m apart, ask for some newton metres."""
+    text = urdf(limit="lower='-3' upper='3' velocity='5' effort='20'")
+    found = check_robot(model(text.replace("effort='20'", f"effort='{effort}'")))
+    told = [finding for finding in found.findings if finding.code == "unlikely_effort"]
+    assert len(told) == bool(said)
+    if said:
+        assert f"up to {effort:g} N m, are " in told[0].message
+        assert f"are these {said}? Write N m." in told[0].message
+
+
+def test_a_look_at_a_robot_of_many_joints_is_quick_and_its_scenario_says_what_was_seen(tmp_path):
+    """Twenty links on a table: its first scenario is looked at where it begins."""
+    links = "".join(
+        f"<link name='l{k}'><inertial><origin xyz='0.1 0 0'/><mass value='1'/><inertia ixx='1e-2' "
+        "iyy='1e-2' izz='1e-2' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        for k in range(21)
+    )
+    joints = "".join(
+        f"<joint name='j{k}' type='revolute'><parent link='l{k}'/><child link='l{k + 1}'/>"
+        "<axis xyz='0 1 0'/><limit lower='-3' upper='3' velocity='5' effort='9'/></joint>"
+        for k in range(20)
+    )
+    path = tmp_path / "many.urdf"
+    path.write_text(f"<robot name='many'>{links}{joints}</robot>", encoding="utf-8")
+    text = check_robot(path).scenario
+    assert text.startswith("# looked at at its start alone: ukctrl check looks along it\ntitle = ")
+    assert len(Scenario.from_toml(text).servo[0].joints) == 20
+
+
 def test_what_a_file_leaves_out_is_told_with_where_to_write_it(model):
     found = check_robot(model(urdf(limit="velocity='0' effort='0'")))
     missing = " ".join(found.missing)

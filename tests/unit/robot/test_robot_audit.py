@@ -235,12 +235,6 @@ ODD = {
         not_read("warning", "age", "", UNKNOWN),
         not_read("warning", "weight", " of link 'a'", UNKNOWN),
     ),
-    "limits in degrees": (
-        replaced('lower="-2" upper="2.5"', 'lower="-170" upper="170"'),
-        ("warning", "wide_range", "j", "joint 'j' (from -170 to 170 rad) and 1 more may turn by "
-         "more than two turns: are these degrees? URDF has radians."),
-    ),
-    "two turns, rounded": (replaced('lower="-2" upper="2.5"', 'lower="-6.2832" upper="6.2832"'),),
     "a slip of the pen": (
         replaced("<limit ", "<limits ", 1),
         ("warning", "no_effort_limit", "j", NO_LIMIT.format("effort")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,18 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
 from ukctrl.simulation.result.plain_files import finite_or_none
 
-MOST_TURNS = 20.0
-"""A joint with a wider range has its limits in degrees, most likely [rad]."""
+WIDEST = 4.1 * math.pi
+"""Two turns and what files round; a joint with a wider range is asked about [rad]."""
+UNLIMITED_TURNS = 1e4
+"""A range as wide as this means that there is none [rad]."""
 FASTEST = 60.0
 """A joint that is faster has its limit in degrees, most likely [rad/s]."""
+MOST_TIMES, LEAST_TIMES = 300.0, 0.1
+"""Torque limits of robots are from 1.9 to 97 times what their weight asks for, all hinges together
+(54 models of example-robot-data 6.0 and of the catalogue); others are placeholders, or of another
+unit."""
+POSES = 5
+"""At so many random poses the weight is looked at."""
 LARGEST_ROBOT = 100.0
 """A robot that is longer is in millimetres, most likely [m]."""
 BEYOND = 3.0
@@ -147,24 +155,27 @@ def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
 
 def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
     """Name numbers that are possible, and hardly meant."""
-    for joint in joints:
-        wide = joint.upper - joint.lower
-        if joint.unit == "rad/s" and MOST_TURNS < wide < math.inf:
-            text = (
-                f"joint '{joint.name}' turns from {joint.lower:g} to {joint.upper:g} rad, "
-                f"{wide / (2.0 * math.pi):.3g} times around; are these degrees? Write radians."
-            )
-            yield Finding("warning", "wide_range", joint.name, text)
-        if joint.unit == "rad/s" and FASTEST < joint.fastest < math.inf:
-            text = (
-                f"joint '{joint.name}' may turn at {joint.fastest:g} rad/s; are these degrees per "
-                "second? Write radians per second."
-            )
-            yield Finding("warning", "fast_joint", joint.name, text)
+    hinges = [joint for joint in joints if joint.unit == "rad/s"]
+    wide = [each for each in hinges if WIDEST < each.upper - each.lower < UNLIMITED_TURNS]
+    if wide:
+        text = (
+            f"{_first_of(wide)} from {wide[0].lower:g} to {wide[0].upper:g} rad, "
+            f"{(wide[0].upper - wide[0].lower) / (2.0 * math.pi):.3g} times around; are these "
+            "degrees? Write radians."
+        )
+        yield Finding("warning", "wide_range", wide[0].name, text)
+    fast = [each for each in hinges if FASTEST < each.fastest < math.inf]
+    if fast:
+        text = (
+            f"{_first_of(fast)} at {fast[0].fastest:g} rad/s; are these degrees per second? Write "
+            "radians per second."
+        )
+        yield Finding("warning", "fast_joint", fast[0].name, text)
     try:
         model = robot.model
     except ModelError:
         return
+    yield from _unlikely_efforts(robot)
     size = float(sum(np.linalg.norm(place.translation) for place in model.jointPlacements))
     if size > LARGEST_ROBOT:
         text = f"the joints are {size:.3g} m apart in all; are these millimetres? Write metres."
@@ -184,6 +195,35 @@ def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
                 "has worked them out. Take them from the drawing or the maker."
             )
             yield Finding("warning", "same_inertia", robot.name, text)
+
+
+def _first_of(joints: Sequence[Joint]) -> str:
+    """Name the first of some joints as what may turn so, and how many more do."""
+    more = f", and {len(joints) - 1} more likewise, may turn" if len(joints) > 1 else " may turn"
+    return f"joint '{joints[0].name}'{more}"
+
+
+def _unlikely_efforts(robot: Robot) -> Iterator[Finding]:
+    """Ask about torque limits that are not of the order of what the robot weighs."""
+    rng = np.random.default_rng(0)
+    loads = [np.abs(robot.snapshot(robot.random(rng)).nle) for _ in range(POSES)]
+    load, limit = np.max(loads, axis=0), robot.structure.effort_limit
+    hinge = np.array([unit == "rad/s" for unit in robot.dof_units])
+    known = hinge & np.isfinite(limit) & (load > 0.0)
+    if not known.any():
+        return
+    ratio, most = float(limit[known].sum() / load[known].sum()), float(limit[known].max())
+    if ratio > MOST_TIMES:
+        instead = "N mm, or a number that stands for none"
+    elif ratio < LEAST_TIMES:
+        instead = "kN m"
+    else:
+        return
+    text = (
+        f"the torque limits, up to {most:g} N m, are {ratio:.2g} times what the weight of the "
+        f"links asks for; are these {instead}? Write N m."
+    )
+    yield Finding("warning", "unlikely_effort", robot.name, text)
 
 
 def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
@@ -218,7 +258,7 @@ def _missing(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[str]:
         (
             "range",
             [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)],
-            "[[limit]] lower and upper",
+            "[[limit]] position",
         ),
     ):
         if without:

@@ -30,11 +30,6 @@ NO_AXIS = ("fixed", "floating")
 """Types of joints whose axis means nothing."""
 RANGED = ("revolute", "prismatic")
 """Types of joints whose range is read."""
-WIDEST = 4.1 * math.pi
-"""A hinge that turns farther between its limits, two turns and what files round, is asked whether
-they are in degrees [rad]."""
-UNLIMITED_TURNS = 1e4
-"""A range as wide as this means that there is none [rad]."""
 NO_LIMIT = "1e308"
 """What stands for no limit where the parser asks for a number: it reads no infinity."""
 
@@ -196,7 +191,6 @@ def findings(source: Source, structure: Structure) -> Iterator[Finding]:
     """Yield what the file says that is not in the model, or that is odd."""
     yield from _bodies(source)
     yield from _joints(source)
-    yield from _wide_ranges(source)
     for link in source.root.findall("link"):
         name = link.get("name")
         if name and name not in structure.frames:
@@ -313,21 +307,6 @@ def _limits(name: str, kind: str | None, limit: ET.Element | None) -> Iterator[F
             f"the <limit> of joint '{name}' has {ends[0]} alone: {other} is 0, as URDF has it; "
             "MuJoCo, Drake and urchin take it as unlimited. Write both.",
         )
-
-
-def _wide_ranges(source: Source) -> Iterator[Finding]:
-    """Ask whether limits of hinges are in degrees."""
-    wide = []
-    for joint in source.root.findall("joint[@type='revolute']"):
-        limit = joint.find("limit")
-        if limit is not None:
-            low, high = (numbers(limit.get(end, "0"), 1)[0] for end in ("lower", "upper"))
-            if WIDEST < high - low < UNLIMITED_TURNS:
-                wide.append(f"'{joint.get('name')}' (from {low:g} to {high:g} rad)")
-    if wide:
-        which = f"joint {wide[0]}" + (f" and {len(wide) - 1} more" if wide[1:] else "")
-        message = f"{which} may turn by more than two turns: are these degrees? URDF has radians."
-        yield warning("wide_range", wide[0].split("'")[1], message)
 
 
 def rotor_inertias(source: Source) -> dict[str, float]:
