@@ -118,7 +118,7 @@ def no_range(joint, kind):
 def not_read(level, name, where, message):
     is_tag = name not in ("K", "tint", "age")
     shown = f"<{name}>" if is_tag else name
-    return (level, "not_read", name, f"{shown}{where}: not read. {message}")
+    return (level, "not_read", name, f"not read: {shown}{where}. {message}")
 
 
 NO_MOTOR = ("note", "no_actuator", "j", "no actuator acts on joint 'j'.")
@@ -219,7 +219,7 @@ ODD = {
         replaced("</joint>", '<dynamics damping="0" K="3"/><axis xyz="0 0 1"/></joint>', 1),
         not_read("warning", "K", " of joint 'j'",
                  "Its force is missing: write it as [[force]] of robot.toml."),
-        ("warning", "not_read", "a second axis", "a second <axis> of joint 'j': not read. The "
+        ("warning", "not_read", "a second axis", "not read: a second <axis> of joint 'j'. The "
          "first alone is in the model: write one."),
     ),
     "pictures": (
@@ -305,12 +305,12 @@ LIMITS = "the lower limit of joint 'j' must not exceed the upper; got 3 and 2.5.
 REFUSED = {
     "macros": (
         replaced("</robot>", '<xacro:arm prefix="left"/></robot>'),
-        "<xacro:arm>: not read. It stands for links and joints that the robot would lack: expand "
+        "not read: <xacro:arm>. It stands for links and joints that the robot would lack: expand "
         "the file, as 'xacro FILE > robot.urdf' does, or name the .xacro file itself.",
     ),
     "a turn as a quaternion": (
         replaced('rpy="0.4 0.1 -0.6"', 'quat_xyzw="0 0 1 0"', 1),
-        "quat_xyzw of joint 'j': not read. The parser would take no rotation for it: write it as "
+        "not read: quat_xyzw of joint 'j'. The parser would take no rotation for it: write it as "
         "rpy.",
     ),
     "light": (

@@ -6,19 +6,23 @@ that are possible but unlikely, such as degrees where radians belong, are told h
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ukctrl.analysis.check.first_scenario import first_scenario
+from ukctrl.analysis.check.readers import Reading, readings
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError, quoted
 from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
+from ukctrl.robot.models.source import read
 from ukctrl.simulation.result.plain_files import finite_or_none
 
 WIDEST = 4.1 * math.pi
@@ -33,6 +37,10 @@ MOST_TIMES, LEAST_TIMES = 300.0, 0.1
 unit."""
 POSES = 5
 """At so many random poses the weight is looked at."""
+MOST_PUSHED = 6
+"""Of more freedoms that an input pushes these are named."""
+HELD = ("frames", "frame", "phi", "psi", "joints", "wheel")
+"""Keys of a passive constraint that say what it holds, the first that is there."""
 LARGEST_ROBOT = 100.0
 """A robot that is longer is in millimetres, most likely [m]."""
 BEYOND = 3.0
@@ -60,6 +68,33 @@ class Joint:
     """Mass that it carries directly [kg]; NaN where the plant has no bodies."""
     moments: tuple[float, ...]
     """Principal moments of that about its centre of mass [kg m^2]; none without bodies."""
+    damping: float = 0.0
+    """Of the model file [N m s/rad or N s/m]."""
+    friction: float = 0.0
+    """Dry friction of the model file [N m or N]."""
+    armature: float = 0.0
+    """Inertia of a motor that is counted at the joint [kg m^2 or kg]."""
+
+
+class Motor(NamedTuple):
+    """One input."""
+
+    name: str
+    unit: str
+    pushes: str
+    """The freedoms that it may push."""
+    low: float
+    """Lowest input at low speed; infinite where unlimited."""
+    high: float
+
+
+class Loop(NamedTuple):
+    """One passive constraint."""
+
+    name: str
+    kind: str
+    between: str
+    """Frames, joints or the formula that it holds."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -73,17 +108,23 @@ class RobotCheck:
     mass: float
     """Of all that moves [kg]; NaN where the plant has no bodies."""
     joints: tuple[Joint, ...]
+    motors: tuple[Motor, ...]
+    loops: tuple[Loop, ...]
     frames: tuple[str, ...]
     findings: tuple[Finding, ...]
     """What its file gets wrong, and how it was read."""
     missing: tuple[str, ...]
     """What its file leaves out."""
+    readings: tuple[Reading, ...]
+    """How others read what its file says, where they differ."""
     scenario: str
-    """A first scenario, as a file holds it; it was tried."""
+    """A first scenario, as a file holds it; it was tried, or says what was."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data for programs."""
-        table = {**dc.asdict(self), "findings": [each._asdict() for each in self.findings]}
+        table = dc.asdict(self)
+        for name in ("findings", "motors", "loops", "readings"):
+            table[name] = [each._asdict() for each in getattr(self, name)]
         plain: dict[str, Any] = finite_or_none(table)
         return plain
 
@@ -109,14 +150,43 @@ def check_robot(reference: AnyPath, *, trust: bool = False) -> RobotCheck:
         mobility=robot.nv - dynamics.passive_rank,
         mass=float(sum(joint.mass for joint in joints)) if joints else math.nan,
         joints=joints,
+        motors=tuple(_motors(robot)),
+        loops=tuple(_loop(table) for table in robot.passive),
         frames=tuple(name for name in robot.frames if name != "world"),
         findings=(*robot.audit, *_unlikely(robot, joints)),
         missing=tuple(_missing(robot, joints)),
+        readings=tuple(_readings(robot)),
         scenario=first_scenario(robot, str(reference), q, dynamics),
     )
 
 
+def _motors(robot: Robot) -> Iterator[Motor]:
+    inputs = robot.actuation
+    for k, (name, unit) in enumerate(zip(inputs.names, inputs.units, strict=True)):
+        pushed = [robot.dofs[i] for i in np.flatnonzero(inputs.pushed[:, k])]
+        listed = ", ".join(pushed[:MOST_PUSHED])
+        more = len(pushed) - MOST_PUSHED
+        pushes = f"{listed} and {more} more" if more > 0 else listed
+        bounds = inputs.bounds
+        yield Motor(name, unit, pushes, float(bounds.lower[k]), float(bounds.upper[k]))
+
+
+def _loop(table: Mapping[str, Any]) -> Loop:
+    kind = str(table.get("kind", ""))
+    said = next((table[key] for key in HELD if key in table), "")
+    between = ", ".join(map(str, said)) if isinstance(said, list | tuple) else str(said)
+    return Loop(str(table.get("name", kind)), kind, between)
+
+
+def _readings(robot: Robot) -> Iterator[Reading]:
+    codes = {finding.code for finding in robot.audit}
+    for form in dict.fromkeys(read(model.text).format for model in robot.appearance.models):
+        yield from readings(form, codes)
+
+
 def _joints(robot: Robot) -> Iterator[Joint]:
+    damping, friction = robot.structure.damping, robot.structure.friction
+    armature = _armature(robot)
     B = np.abs(robot.snapshot(home(robot)).B)
     bodies = _bodies(robot)
     for block in robot.blocks:
@@ -134,7 +204,19 @@ def _joints(robot: Robot) -> Iterator[Joint]:
                 effort=float(robot.effort_limit[pushed[0]]) if len(pushed) == 1 else math.inf,
                 mass=mass,
                 moments=moments,
+                damping=float(damping[block.iv + i]),
+                friction=float(friction[block.iv + i]),
+                armature=float(armature[block.iv + i]),
             )
+
+
+def _armature(robot: Robot) -> Vector:
+    """Return what the model adds to the diagonal of M; zeros of plants of formulas."""
+    found = np.zeros(robot.nv)
+    with contextlib.suppress(ModelError):
+        own = np.array(robot.model.armature)
+        found[: len(own)] = own
+    return found
 
 
 def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:

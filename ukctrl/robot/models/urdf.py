@@ -232,7 +232,7 @@ def unread(root: ET.Element) -> Iterator[Finding]:
         first = owners[0]
         where = f" of {first}" if first and not first.startswith("robot ") else ""
         often = f", and {len(owners) - 1} more" if len(owners) > 1 else ""
-        message = f"{name}{where}{often}: not read. {told.message}"
+        message = f"not read: {name}{where}{often}. {told.message}"
         subject = re.sub("[<>]", "", name)
         yield Finding(told.level, "not_read", subject, message)  # type: ignore[arg-type]
 
