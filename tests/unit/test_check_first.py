@@ -285,8 +285,7 @@ def test_what_is_missing_is_told_by_the_joints_with_one_motor():
         "robot.toml.",
         "no speed limit of 'x2': write it in the model file, or as [[limit]] velocity in "
         "robot.toml.",
-        "no range of 'x2': write it in the model file, or as [[limit]] lower and upper in "
-        "robot.toml.",
+        "no range of 'x2': write it in the model file, or as [[limit]] position in robot.toml.",
         "no damping or friction at any joint: it moves without loss.",
     ]
     bare = slides()
@@ -303,8 +302,10 @@ def joint(name="j", unit="rad/s", lower=-1.0, upper=1.0, fastest=5.0):
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"lower": -10.0, "upper": 10.0}, []),
-        ({"lower": -10.0, "upper": 10.1}, ["wide_range"]),
+        ({"lower": -6.2832, "upper": 6.2832}, []),  # two turns, rounded
+        ({"lower": -6.45, "upper": 6.45}, ["wide_range"]),
+        ({"lower": -4999.0, "upper": 5000.0}, ["wide_range"]),
+        ({"lower": -5000.0, "upper": 5000.0}, []),  # there is none
         ({"lower": -180.0, "upper": 180.0, "unit": "m/s"}, []),
         ({"lower": -np.inf, "upper": np.inf}, []),
         ({"fastest": 60.0}, []),
@@ -316,6 +317,20 @@ def joint(name="j", unit="rad/s", lower=-1.0, upper=1.0, fastest=5.0):
 def test_numbers_that_are_likely_degrees(given, code):
     found = list(_unlikely(slides(1), (joint(**given),)))
     assert [finding.code for finding in found] == code
+
+
+def test_what_many_joints_share_is_asked_once():
+    hinges = tuple(joint(name, lower=-170.0, upper=170.0) for name in ("a", "b", "c"))
+    found = list(_unlikely(slides(1), hinges))
+    assert [(finding.code, finding.subject) for finding in found] == [("wide_range", "a")]
+    assert found[0].message == (
+        "joint 'a', and 2 more likewise, may turn from -170 to 170 rad, 54.1 times around; are "
+        "these degrees? Write radians."
+    )
+    (fast,) = _unlikely(slides(1), (joint("a", fastest=180.0),))
+    assert fast.message == (
+        "joint 'a' may turn at 180 rad/s; are these degrees per second? Write radians per second."
+    )
 
 
 def test_a_check_of_a_robot_counts_what_it_has():

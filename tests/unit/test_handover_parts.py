@@ -14,6 +14,7 @@ from ukctrl import (
     Command,
     Controller,
     InfeasibleConstraint,
+    InputError,
     Law,
     Robot,
     Runtime,
@@ -165,8 +166,20 @@ def test_a_state_of_any_kind_of_numbers_gives_the_same_input(sampled, kind):
     runtime.restart()
     given = given[kind] if isinstance(kind, str) else kind(q.tolist())
     assert runtime.step(np.float32(0.0), given, v).tobytes() == wanted.tobytes()
-    with pytest.raises(UkctrlError, match=r"v must be 4 numbers; got 'abcd'\."):
+    with pytest.raises(UkctrlError, match=r"v must be 4 real numbers; got 'abcd'\."):
         runtime.step(0.1, given, "abcd")
+
+
+def test_an_angle_where_cosine_and_sine_belong_is_refused_at_a_tick():
+    runtime = Runtime(Scenario.load("cart-pole-swing-up"))
+    q, v = np.array(runtime.q), np.zeros(2)
+    wanted = runtime.step(0.0, q, v)
+    angle = q.copy()
+    angle[1:] = 0.3, 0.0
+    with pytest.raises(InputError, match="q: pole_cos, pole_sin must have unit length; got 0.3"):
+        runtime.step(0.1, angle, v)
+    runtime.restart()
+    assert runtime.step(0.0, q, v).tobytes() == wanted.tobytes()
 
 
 def test_time_that_does_not_grow_is_refused_until_the_task_is_begun_anew(sampled, run):

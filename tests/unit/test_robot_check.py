@@ -1,6 +1,7 @@
 """`ukctrl check` of a robot: what its file holds, lacks and gets wrong, and a first scenario."""
 
 import json
+import re
 
 import pytest
 
@@ -99,6 +100,40 @@ def test_numbers_in_another_unit_are_told_with_the_joint(model, slip, code, word
     assert words in told[0].message
 
 
+@pytest.mark.parametrize(
+    ("effort", "said"),
+    [(2.0, ""), (3000.0, "N mm, or a number that stands for none"), (3e-4, "kN m")],
+)
+def test_torques_in_another_unit_are_asked_about_beside_the_weight(model, effort, said):
+    """Two bodies of 1 kg, 0.2 m from their joint and 0.5 m apart, ask for some newton metres."""
+    text = urdf(limit="lower='-3' upper='3' velocity='5' effort='20'")
+    found = check_robot(model(text.replace("effort='20'", f"effort='{effort}'")))
+    told = [finding for finding in found.findings if finding.code == "unlikely_effort"]
+    assert len(told) == bool(said)
+    if said:
+        assert f"up to {effort:g} N m, are " in told[0].message
+        assert f"are these {said}? Write N m." in told[0].message
+
+
+def test_a_look_at_a_robot_of_many_joints_is_quick_and_its_scenario_says_what_was_seen(tmp_path):
+    """Twenty links on a table: its first scenario is looked at where it begins."""
+    links = "".join(
+        f"<link name='l{k}'><inertial><origin xyz='0.1 0 0'/><mass value='1'/><inertia ixx='1e-2' "
+        "iyy='1e-2' izz='1e-2' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        for k in range(21)
+    )
+    joints = "".join(
+        f"<joint name='j{k}' type='revolute'><parent link='l{k}'/><child link='l{k + 1}'/>"
+        "<axis xyz='0 1 0'/><limit lower='-3' upper='3' velocity='5' effort='9'/></joint>"
+        for k in range(20)
+    )
+    path = tmp_path / "many.urdf"
+    path.write_text(f"<robot name='many'>{links}{joints}</robot>", encoding="utf-8")
+    text = check_robot(path).scenario
+    assert text.startswith("# looked at at its start alone: ukctrl check looks along it\ntitle = ")
+    assert len(Scenario.from_toml(text).servo[0].joints) == 20
+
+
 def test_what_a_file_leaves_out_is_told_with_where_to_write_it(model):
     found = check_robot(model(urdf(limit="velocity='0' effort='0'")))
     missing = " ".join(found.missing)
@@ -155,6 +190,41 @@ def test_json_has_all_of_it_and_a_broken_model_says_why_in_one_line(model, capsy
     told = capsys.readouterr()
     assert (ended.value.code, told.out) == (2, "")
     assert "the mass of 'l2' must not be negative; got -1.0." in told.err
+
+
+def test_the_page_of_a_robot_has_its_picture_its_parts_and_how_others_read_it(
+    model, tmp_path, capsys
+):
+    """Two hinges, of which the second mimics the first, with losses, and a tag of nobody's."""
+    losses = "<dynamics damping='0.25' friction='0.125'/>"
+    text = urdf().replace("<axis xyz='0 1 0'/>", f"{losses}<axis xyz='0 1 0'/>", 1)
+    head, _, tail = text.rpartition("</joint>")
+    text = f"{head}<mimic joint='j1' multiplier='2'/></joint>{tail}"
+    with pytest.raises(SystemExit) as ended:
+        main(("check", model(text.replace("</robot>", "<wheels/></robot>")), "--out", "page"))
+    assert ended.value.code == 0
+    assert "report  page/report.html" in capsys.readouterr().out
+    page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    shown = re.sub(r"\s+", " ", re.sub(r"<style.*?</style>|<script.*?</script>|<[^>]*>", " ", page))
+    for said in (
+        "Freedoms 2, mobility 1, motors: 1.",
+        "j1 -3 to 3 rad 5 rad/s j1 20 N m",
+        "j1 1 kg 0.013, 0.013, 0.013 kg m^2 0.25 N m s/rad 0.125 N m -",
+        "motor pushes on least most j1 j1 -20 N m 20 N m",
+        "mimic_j2 expression j2 - (2.0*j1 + 0.0)",
+        "Not read: &lt;wheels&gt;. URDF knows nothing of the name",
+        "of the file ukctrl Pinocchio 4.1 MuJoCo 4.0 Drake 1.51",
+        "a mimic joint held exactly, without a motor a free joint, unless mimic=True a soft",
+        "dry friction part of the plant kept, in no algorithm soft: a weight slides not read",
+    ):
+        assert said in shown, said
+    assert "the axis of a planar joint" not in shown  # which it has none of
+    assert 'id="scene-block"' in page
+    data = json.loads((tmp_path / "page" / "check.json").read_text(encoding="utf-8"))
+    assert data["motors"] == [
+        {"name": "j1", "unit": "N m", "pushes": "j1", "low": -20.0, "high": 20.0}
+    ]
+    assert data["loops"][0]["name"] == "mimic_j2"
 
 
 def test_what_goes_with_a_scenario_is_refused_of_a_robot(model, capsys):

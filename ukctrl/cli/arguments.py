@@ -114,6 +114,8 @@ def is_robot(name: str) -> bool:
     from ukctrl.core.files import catalog
     from ukctrl.core.files.toml import read_toml
 
+    if catalog.is_collected(name):
+        return True
     path = Path(name)
     if name.endswith(".toml") and path.is_file():
         return "robot" not in read_toml(path) and bool(set(catalog.PLANTS) & set(read_toml(path)))

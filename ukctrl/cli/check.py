@@ -81,13 +81,19 @@ def check(
             raise InputError("--out goes with a scenario; a part has no motion to draw.")
         check_part(scenario, changes, on, trust, as_json)
     if is_robot(scenario):
-        for option, value in (("--controller", controller), ("--set", changes), ("--out", out)):
+        for option, value in (("--controller", controller), ("--set", changes)):
             if value:
                 raise InputError(f"{option} goes with a scenario; '{scenario}' is a robot.")
         from ukctrl.analysis.check.robot_check import check_robot
 
         robot = check_robot(scenario, trust=trust)
-        answer(quiet, as_json, robot.to_dict, lambda: robot_lines(robot))
+        home = None if out is None else folder_of(out)
+        if home is not None:
+            from ukctrl.analysis.check.robot_page import write_robot
+            from ukctrl.robot import Robot
+
+            write_robot(robot, Robot.load(scenario, trust=trust), home)
+        answer(quiet, as_json, robot.to_dict, lambda: robot_lines(robot, home))
         return
     if on is not None:
         raise InputError("--on goes with a .py file or a controller card; got a scenario.")

@@ -14,10 +14,12 @@ from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled, config, for_python, is_tried
 from ukctrl.core.jit.block_layout import laid_out
 from ukctrl.core.program import Steps, run
-from ukctrl.robot.snapshot import Snapshot, checked
+from ukctrl.robot.configuration_kernels import is_unit
+from ukctrl.robot.snapshot import Snapshot
 
 UNFIT = -3
 """What `tick_at` returns of a state that is not the robot's, or not finite."""
+TABLE: Any = types.Array(types.int64, 2, "C")
 VECTOR: Any = types.Array(types.float64, 1, "C")
 READ_ONLY: Any = types.Array(types.float64, 1, "C", readonly=True)
 """As the arrays of a result are: without machine code for it, it would cost ten ticks."""
@@ -25,11 +27,18 @@ READ_ONLY: Any = types.Array(types.float64, 1, "C", readonly=True)
 
 @compiled
 def tick_at(
-    lines: Indices, clock: Vector, here_q: Vector, here_v: Vector, t: float, q: Vector, v: Vector
+    lines: Indices,
+    blocks: Indices,
+    clock: Vector,
+    here_q: Vector,
+    here_v: Vector,
+    t: float,
+    q: Vector,
+    v: Vector,
 ) -> int:
     """Copy a state to where the steps of a table read it, and run them; return what `run` does.
 
-    Of a state that does not fit, `UNFIT`; no step has run then.
+    Of a state that does not fit, is not finite or no configuration, `UNFIT`; no step has run then.
     """
     if len(q) != len(here_q) or len(v) != len(here_v):
         return UNFIT
@@ -41,23 +50,23 @@ def tick_at(
         here_v[i] = v[i]
         zero += 0.0 * v[i]
     clock[0] = t
-    return run(lines) if zero == 0.0 else UNFIT
+    return run(lines) if zero == 0.0 and is_unit(blocks, here_q) else UNFIT
 
 
 if is_tried:
     from ukctrl.core.jit.argument_block import arguments_at
 
-    here_at: Any = arguments_at((types.Array(types.int64, 2, "C"), VECTOR, VECTOR, VECTOR))
+    here_at: Any = arguments_at((TABLE, TABLE, VECTOR, VECTOR, VECTOR))
 
 
 @for_python
 def tick_at_block(block: int, t: float, q: Vector, v: Vector) -> int:
-    """Do what `tick_at` does, whose first four arrays are laid out at an address.
+    """Do what `tick_at` does, whose first five arrays are laid out at an address.
 
     Every array that Python hands over takes 50 ns.
     """
-    lines, clock, here_q, here_v = here_at(block)
-    return tick_at(lines, clock, here_q, here_v, t, q, v)
+    lines, blocks, clock, here_q, here_v = here_at(block)
+    return tick_at(lines, blocks, clock, here_q, here_v, t, q, v)
 
 
 @final
@@ -66,7 +75,8 @@ class MeasuredTick:
 
     def __init__(self, snapshot: Snapshot, steps: Steps) -> None:
         self._snapshot, self._steps = snapshot, steps
-        here = steps.lines, snapshot.clock, snapshot.q, snapshot.v
+        blocks = snapshot.robot.structure.configurations
+        here = steps.lines, blocks, snapshot.clock, snapshot.q, snapshot.v
         if config.DISABLE_JIT or not is_tried:
             self._run: Any = partial(tick_at, *here)
             return
@@ -85,7 +95,7 @@ class MeasuredTick:
 
         Raises:
             ShapeError: ``q`` or ``v`` does not have the shape of the robot.
-            InputError: They are not finite numbers.
+            InputError: They are not finite numbers, or a rotation is not of unit length.
         """
         try:
             code = self._run(t, q, v)
@@ -97,5 +107,5 @@ class MeasuredTick:
             self._steps.complain()
 
     def _checked(self, q: ArrayLike, v: ArrayLike) -> tuple[Vector, Vector]:
-        s = self._snapshot
-        return checked("q", q, len(s.q)), checked("v", v, len(s.v))
+        structure = self._snapshot.robot.structure
+        return structure.checked_q(q), structure.checked_v(v)

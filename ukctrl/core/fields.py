@@ -16,7 +16,7 @@ import functools
 import math
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, dataclass_transform
 
@@ -275,19 +275,29 @@ Formula = Annotated[
 
 
 def _input_file(value: object, info: ValidationInfo) -> Path:
+    return _there(value, info, "file", Path.is_file)  # reading a device or a pipe may never end
+
+
+def _input_folder(value: object, info: ValidationInfo) -> Path:
+    return _there(value, info, "folder", Path.is_dir)
+
+
+def _there(value: object, info: ValidationInfo, what: str, is_one: Callable[[Path], bool]) -> Path:
     if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
-        raise InputError(f"must be the name of a file; got {written(value)}.")
+        raise InputError(f"must be the name of a {what}; got {written(value)}.")
     base = info.context.get("base") if isinstance(info.context, Mapping) else None
     path = (Path(base) if base is not None else Path.cwd()) / Path(value)
     try:
-        is_file = path.is_file()  # an ordinary file: reading a device or a pipe may never end
+        is_there = is_one(path)
     except OSError:  # such as a name too long for the file system
-        is_file = False
-    if not is_file:
+        is_there = False
+    if not is_there:
         looked = "" if path == Path(value) else f" (looked for {written(str(path))})"
-        raise InputError(f"must be a file that exists; {written(str(value))} is not one{looked}.")
+        raise InputError(f"must be a {what} that exists; {written(str(value))} is not one{looked}.")
     return path.resolve()
 
 
 InputFile = Annotated[Path, BeforeValidator(_input_file)]
 """File that exists; a relative name starts at the folder of the file that names it."""
+InputFolder = Annotated[Path, BeforeValidator(_input_folder)]
+"""Folder that exists, likewise."""

@@ -21,6 +21,8 @@ class ModelText(NamedTuple):
     """Where its meshes are looked for; None: it has no place on a disk."""
     prefix: str = ""
     """What stands before the names of its links in the robot."""
+    packages: tuple[Path, ...] = ()
+    """Folders in which packages are looked for first."""
 
 
 @dc.dataclass(frozen=True)

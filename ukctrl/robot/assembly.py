@@ -24,7 +24,7 @@ from ukctrl.robot.forces import Forces
 from ukctrl.robot.interface import Site
 from ukctrl.robot.layout import Block
 from ukctrl.robot.look.parts import Look
-from ukctrl.robot.snapshot import Snapshot, checked
+from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Named, Structure
 
 R = TypeVar("R", bound="Assembly")
@@ -71,11 +71,11 @@ class Assembly(Named):
 
         Raises:
             ShapeError: ``q`` or ``v`` does not fit the robot.
-            InputError: A number is not finite.
+            InputError: A number is not finite, a rotation not of unit length, or the entries are
+                labelled by names that the robot does not have.
         """
         v = np.zeros(self.nv) if v is None else v
-        q, v = checked("q", q, self.nq), checked("v", v, self.nv)
-        return self.structure.snapshot(self, q, v, float(t))
+        return self.structure.snapshot(self, self.checked_q(q), self.checked_v(v), float(t))
 
     def take_inertias(self, other: Assembly) -> bool:
         """Become another robot that differs in the inertias of bodies alone, where it does.

@@ -32,6 +32,10 @@ PART = 0.05
 """Velocities with less of a motion than this, beside the most, have no part in it."""
 
 
+OF_EFFORT = ("zero_effort_limit", "no_effort_limit")
+"""Remarks that a joint without a motor does not earn: URDF asks for a number all the same."""
+
+
 class Finding(NamedTuple):
     """One remark on a model."""
 
@@ -177,7 +181,7 @@ def of_motors(
     reached = _reached(actuation)
     idle = {b.name for b in structure.blocks if not reached[b.iv : b.iv + b.nv].any()}
     for finding in findings:
-        if finding.code != "zero_effort_limit" or finding.subject not in idle:
+        if finding.code not in OF_EFFORT or finding.subject not in idle:
             yield finding
 
 

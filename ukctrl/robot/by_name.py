@@ -89,10 +89,6 @@ def by_freedom(structure: Structure, given: float | Mapping[str, float]) -> Vect
     return values
 
 
-UNIT = 1e-3
-"""A quaternion further off unit length than this is no rotation."""
-
-
 def home_of(structure: Structure, table: Mapping[str, float]) -> NDArray[np.float64] | None:
     """Return the configuration that a ``[home]`` table gives, or None where it is empty.
 
@@ -129,12 +125,9 @@ def configuration(structure: Structure, table: Mapping[str, float]) -> NDArray[n
                 f"{name} must be within its limits, {lower:.4g} to {upper:.4g}; got {value:.4g}."
             )
         q[at] = value
-    for block in structure.blocks:
-        at_rotation = [block.iq + i for i, u in enumerate(block.coordinate_units) if u in ("", "1")]
-        length = float(np.linalg.norm(q[at_rotation]))
-        if at_rotation and abs(length - 1.0) > UNIT:
-            listed = ", ".join(names[i] for i in at_rotation)
-            raise InputError(f"{listed} must have unit length; got {length:.4g}.")
+    fault = structure.off_unit(q)
+    if fault:
+        raise InputError(f"{fault}.")
     return structure.normalize(q)
 
 

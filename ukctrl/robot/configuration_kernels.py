@@ -31,6 +31,8 @@ KIND, IQ, IV, NV = range(4)
 """Columns of the table: what kind a block is, its first places in ``q`` and ``v``, freedoms."""
 LINE, CIRCLE, PLANAR, SPHERICAL, FREE = range(5)
 """Plain numbers; (cos, sin); (x, y, cos, sin); a quaternion (x, y, z, w); a place and that."""
+NOT_UNIT = 1e-3
+"""A quaternion or a (cos, sin) pair off unit length by more is none."""
 UNIT = 1e-15
 """Numbers whose squares add up to 1 within this have unit length: more is rounding's alone."""
 
@@ -197,22 +199,40 @@ def coordinate_rate_of_group(
 
 
 @compiled
+def round_part(kind: int) -> tuple[int, int]:
+    """Return how many numbers of a block go before those of unit length, and how many these are."""
+    if kind == CIRCLE:
+        return 0, 2
+    if kind == PLANAR:
+        return 2, 2
+    if kind == SPHERICAL:
+        return 0, 4
+    return (3, 4) if kind == FREE else (0, 0)
+
+
+@compiled
+def is_unit(blocks: Indices, q: Vector) -> bool:
+    """Return whether every quaternion and (cos, sin) pair is of unit length within `NOT_UNIT`."""
+    for k in range(len(blocks)):
+        plain, round_ = round_part(blocks[k, KIND])
+        length, first = 0.0, blocks[k, IQ] + plain
+        for i in range(first, first + round_):
+            length += q[i] * q[i]
+        if round_ > 0 and abs(np.sqrt(length) - 1.0) > NOT_UNIT:
+            return False
+    return True
+
+
+@compiled
 def normalize(blocks: Indices, q: Vector, out: Vector) -> None:
     """Write ``q`` with quaternions and (cos, sin) pairs of unit length; ``out`` may be ``q``.
 
     What has been written before stays as it is, to the last bit.
     """
     for k in range(len(blocks)):
-        kind, iq = blocks[k, KIND], blocks[k, IQ]
-        plain, round_ = blocks[k, NV], 0
-        if kind == CIRCLE:
-            plain, round_ = 0, 2
-        elif kind == PLANAR:
-            plain, round_ = 2, 2
-        elif kind == SPHERICAL:
-            plain, round_ = 0, 4
-        elif kind == FREE:
-            plain, round_ = 3, 4
+        iq = blocks[k, IQ]
+        plain, round_ = round_part(blocks[k, KIND])
+        plain = plain if round_ > 0 else blocks[k, NV]
         length = 0.0
         for i in range(iq + plain, iq + plain + round_):
             length += q[i] * q[i]

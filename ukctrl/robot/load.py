@@ -29,14 +29,14 @@ def load(
     if path.suffix != ".toml":
         from ukctrl.robot.load_bodies import from_source
 
-        return from_source(path, read_spec(Options, override, path, label=label))
+        return from_source(path, read_spec(Options, override, path, label=label), trust=trust)
     spec = read_spec(RobotFile, merged(read_toml(path), dict(override)), path, label=label)
     name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
     table = spec.lagrangian or spec.functions
     if table is None:
         from ukctrl.robot.load_bodies import bodies_of_file
 
-        return bodies_of_file(spec, name, path, label)
+        return bodies_of_file(spec, name, path, label, trust)
     functions = None
     if isinstance(table, FunctionsTable):
         functions = _trusted(table, path, trust)

@@ -22,12 +22,14 @@ from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
+from ukctrl.robot.models import urdf
+from ukctrl.robot.models.build import Built, build
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.particles import particles
-from ukctrl.robot.models.source import Built, Source, build, read
-from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
+from ukctrl.robot.models.source import Macros, Source, read
+from ukctrl.robot.models.text import text_findings
 from ukctrl.robot.rigid import ModelStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names
@@ -39,17 +41,19 @@ NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 """Model text of a robot that is not made of any."""
 
 
-def bodies_of_file(spec: RobotFile, name: str, path: Path, label: str) -> Assembly:
+def bodies_of_file(spec: RobotFile, name: str, path: Path, label: str, trust: bool) -> Assembly:
     """Return the robot of a ``robot.toml`` that is made of rigid bodies."""
+    macros = Macros(spec.xacro_arguments, spec.package_path, trust)
     if spec.model is not None:
-        return _assemble(read(spec.model), spec, name, spec.title, spec.source, path)
+        return _assemble(read(spec.model, macros), spec, name, spec.title, spec.source, path)
     if spec.part is not None:
         with blaming(label):
-            whole = joined(spec.part, name, spec.floating_base)
+            whole = joined(spec.part, name, spec.floating_base, macros)
         source = dc.replace(whole, label=label)
         robot = _assemble(source, spec, name, spec.title, spec.source, path)
         shown = tuple(
-            ModelText(read(part.model).text, part.model, part.prefix) for part in spec.part
+            ModelText(read(part.model, macros).text, part.model, part.prefix, spec.package_path)
+            for part in spec.part
         )
         return dc.replace(robot, appearance=dc.replace(robot.appearance, models=shown))
     if spec.linkage is not None:
@@ -74,9 +78,11 @@ def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str
     return dc.replace(robot, home=tree.home, audit=audit, appearance=drawn)
 
 
-def from_source(source: AnyPath, options: Options, name: str | None = None) -> Assembly:
+def from_source(
+    source: AnyPath, options: Options, name: str | None = None, trust: bool = False
+) -> Assembly:
     """Build a robot from the text or the path of a model; see `Robot.build`."""
-    checked = read(source)
+    checked = read(source, Macros(options.xacro_arguments, options.package_path, trust))
     own = checked.path.stem if checked.path else checked.root.get("name")
     called = name or own or checked.root.get("model") or "robot"
     return _assemble(checked, options, called, called, "", checked.path)
@@ -91,7 +97,9 @@ def _assemble(
     path: Path | None,
     built: Built | None = None,
 ) -> Assembly:
-    refuse_what_parsers_take(source)
+    is_urdf = source.format == "URDF"
+    if is_urdf:
+        urdf.refuse_what_parsers_take(source)
     built = built or build(source, options.floating_base)
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
@@ -102,7 +110,7 @@ def _assemble(
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
         structure = rigid_structure(model)
-        followers = list(mimics(source, structure))
+        followers = list(urdf.mimics(source, structure)) if is_urdf else []
     with blaming(path) if path is not None else contextlib.nullcontext():
         for number, extra in enumerate(options.frame):
             with blaming(f"frame[{number}]"):
@@ -125,6 +133,7 @@ def _assemble(
         refuse_unknown_names(
             options.picture, whole.picture_words, whole.frames, driven.names, options.passive
         )
+    shown = ModelText(source.text, source.path, "", options.package_path)
     robot = Assembly(
         name=name,
         title=title,
@@ -136,7 +145,7 @@ def _assemble(
         passive=(*options.passive, *(table for _, table, _ in followers if table is not None)),
         path=path,
         home=home,
-        appearance=Appearance(options.picture, (ModelText(source.text, source.path),)),
+        appearance=Appearance(options.picture, (shown,)),
     )
     findings = [finding for _, _, finding in followers]
     findings += [audit.warning("parser", name, text) for text in built.warnings]

@@ -49,7 +49,8 @@ class Robot(Assembly, Shown):
             beside: The file that refers to it; names are looked up beside it first.
             override: Keys of ``robot.toml`` to change, table by table, such as
                 ``{"gravity": (0, 0, 0)}``; a model file has those of `Options`.
-            trust: Whether Python code that a ``[functions]`` table names may run.
+            trust: Whether Python code may run that a ``[functions]`` table names, or a .xacro file
+                holds.
 
         Raises:
             UnknownName: There is no robot of this name.

@@ -16,9 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
+from ukctrl.core.files.toml import one_line
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.robot import push_kernels
 from ukctrl.robot.interface import RobotInterface, Site
+
+MOST_SHOWN = 120
+"""Characters of what is no state that a message repeats."""
 
 
 class JointMotion(NamedTuple):
@@ -362,22 +366,49 @@ def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:
     return out
 
 
-def checked(name: str, value: ArrayLike, size: int) -> Vector:
-    """Return a state vector as a float64 array.
+def checked(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
+    """Return a state vector as a float64 array, in the order of names where it is labelled.
+
+    Args:
+        name: What it is called in messages.
+        value: Its numbers; a pandas Series or an xarray array whose labels are names is taken by
+            these.
+        names: What its entries are called.
 
     Raises:
-        ShapeError: It has another shape than ``(size,)``.
-        InputError: It is not numbers, or not finite.
+        ShapeError: It has another shape than ``(len(names),)``.
+        InputError: It is not numbers, not finite, or labelled by other names.
     """
+    size = len(names)
     ready = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (size,)
     if ready and math.isfinite(np.dot(value, value)):  # one call where all is well
         return np.asarray(value)
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be {size} numbers; got {value!r}.") from None
+    except (TypeError, ValueError, RuntimeError):  # the last of an array that computes gradients
+        shown = one_line(repr(value), MOST_SHOWN)
+        raise InputError(f"{name} must be {size} real numbers; got {shown}.") from None
     if array.shape != (size,):
         raise ShapeError(f"{name} must have shape {(size,)}; got {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite; got {array}.")
-    return array
+    labels = labels_of(value)
+    if labels is None or labels == list(names):
+        return array
+    if sorted(labels) != sorted(names):
+        raise InputError(
+            f"{name} is labelled {', '.join(labels)}; the robot has {', '.join(names)}."
+        )
+    return array[[labels.index(each) for each in names]]
+
+
+def labels_of(value: Any) -> list[str] | None:
+    """Return by what names the entries of a pandas Series or an xarray array go, or None."""
+    index = getattr(value, "index", None)
+    if len(getattr(value, "dims", ())) == 1:
+        index = getattr(value, "coords", {}).get(value.dims[0])
+    labels = getattr(index, "values", None)
+    listed = [] if labels is None or callable(labels) else list(labels)
+    return [str(each) for each in listed] if any(isinstance(x, str) for x in listed) else None

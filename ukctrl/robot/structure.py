@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.errors import InputError, ShapeError, unknown_name
+from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
 from ukctrl.robot import configuration_kernels as kernels
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block, Shape, identifier
-from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.snapshot import Snapshot, checked
 
-FLOAT = np.dtype(np.float64)
 SHAPES = get_args(Shape)
 """In the order of the kinds of `ukctrl.robot.configuration_kernels`."""
 
@@ -54,6 +53,48 @@ class Named:
     def dofs(self) -> tuple[str, ...]:
         """Names of the entries of ``v``; a formula writes ``v.<name>``."""
         return tuple(name for block in self.blocks for name in block.dofs)
+
+    def checked_q(self, q: ArrayLike, name: str = "q") -> Vector:
+        """Return a configuration as an array of shape ``(nq,)``, which may be the one given.
+
+        Raises:
+            ShapeError: It has another shape.
+            InputError: It is not numbers, not finite, labelled by other names, or has a rotation
+                that is no quaternion or no (cos, sin) of length one within 1e-3.
+        """
+        array = checked(name, q, self.coordinates)
+        fault = self.off_unit(array)
+        if fault:
+            raise InputError(f"{name}: {fault}. A joint without end goes by cos(x) and sin(x).")
+        return array
+
+    def checked_v(self, v: ArrayLike, name: str = "v") -> Vector:
+        """Return a velocity or a tangent step as an array of shape ``(nv,)``; see `checked_q`."""
+        return checked(name, v, self.dofs)
+
+    def off_unit(self, q: Vector) -> str:
+        """Say which quaternion or (cos, sin) pair is not of unit length; empty: all are."""
+        if self.is_euclidean or kernels.is_unit(self.configurations, np.array(q)):
+            return ""
+        for block in self.blocks:
+            at = [block.iq + i for i, u in enumerate(block.coordinate_units) if u in ("", "1")]
+            length = float(np.linalg.norm(q[at]))
+            if at and abs(length - 1.0) > kernels.NOT_UNIT:
+                break
+        listed = ", ".join(self.coordinates[i] for i in at)
+        return f"{listed} must have unit length; got {length:.4g}"
+
+    @cached_property
+    def configurations(self) -> Indices:
+        """How configurations move, as `ukctrl.robot.configuration_kernels` take it, ``(k, 4)``."""
+        table: list[list[int]] = []
+        for block in self.blocks:
+            kind = SHAPES.index(block.shape)
+            if table and kind == table[-1][kernels.KIND] == kernels.LINE:
+                table[-1][kernels.NV] += block.nv
+            else:
+                table.append([kind, block.iq, block.iv, block.nv])
+        return np.array(table, dtype=np.int64).reshape(-1, 4)
 
     @cached_property
     def rates(self) -> tuple[str, ...]:
@@ -235,58 +276,49 @@ class Structure(Named, abc.ABC):
     def neutral(self) -> Vector:
         """The configuration from which others are counted, shape ``(nq,)``."""
 
-    @cached_property
-    def configurations(self) -> Indices:
-        """How configurations move, as `ukctrl.robot.configuration_kernels` take it, ``(k, 4)``."""
-        table: list[list[int]] = []
-        for block in self.blocks:
-            kind = SHAPES.index(block.shape)
-            if table and kind == table[-1][kernels.KIND] == kernels.LINE:
-                table[-1][kernels.NV] += block.nv
-            else:
-                table.append([kind, block.iq, block.iv, block.nv])
-        return np.array(table, dtype=np.int64).reshape(-1, 4)
-
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> Vector:
         """Return the configuration reached from ``q`` by the tangent step ``dv``."""
-        reached, step = _taken("q", q, self.nq), _taken("dv", dv, self.nv)
+        reached, step = np.array(self.checked_q(q)), np.array(self.checked_v(dv, "dv"))
         kernels.integrate(self.configurations, reached, step, reached)
         return reached
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Vector:
         """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
-        first, last, step = _taken("q0", q0, self.nq), _taken("q1", q1, self.nq), np.empty(self.nv)
+        first, last = np.array(self.checked_q(q0, "q0")), np.array(self.checked_q(q1, "q1"))
+        step = np.empty(self.nv)
         kernels.difference(self.configurations, first, last, step)
         return step
 
     def integrate_jacobian(self, dv: ArrayLike) -> Matrix:
         """Return the right Jacobian of `integrate` in ``dv``, shape ``(nv, nv)``."""
         jacobian = np.zeros((self.nv, self.nv))
-        kernels.write_columns(self.configurations, _taken("dv", dv, self.nv), False, jacobian)
+        kernels.write_columns(
+            self.configurations, np.array(self.checked_v(dv, "dv")), False, jacobian
+        )
         return jacobian
 
     def chart_rate(self, xi: ArrayLike, v: ArrayLike) -> Vector:
         """Return ``v`` by the inverse of that Jacobian at ``xi``, shape ``(nv,)``."""
-        step, rate = _taken("xi", xi, self.nv), _taken("v", v, self.nv)
+        step, rate = np.array(self.checked_v(xi, "xi")), np.array(self.checked_v(v))
         kernels.chart_rate(self.configurations, step, rate, rate)
         return rate
 
     def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
         """Return ``q_dot`` of the motion with velocity ``v``, shape ``(nq,)``."""
         rate = np.empty(self.nq)
-        here, velocity = _taken("q", q, self.nq), _taken("v", v, self.nv)
+        here, velocity = np.array(self.checked_q(q)), np.array(self.checked_v(v))
         kernels.coordinate_rate(self.configurations, here, velocity, rate)
         return rate
 
     def bracket(self, v: ArrayLike) -> Matrix:
         """Return the matrix of the Lie bracket with ``v``, shape ``(nv, nv)``."""
         matrix = np.zeros((self.nv, self.nv))
-        kernels.write_columns(self.configurations, _taken("v", v, self.nv), True, matrix)
+        kernels.write_columns(self.configurations, np.array(self.checked_v(v)), True, matrix)
         return matrix
 
     def normalize(self, q: ArrayLike) -> Vector:
         """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
-        unit = _taken("q", q, self.nq)
+        unit = np.array(checked("q", q, self.coordinates))
         kernels.normalize(self.configurations, unit, unit)
         return unit
 
@@ -302,15 +334,3 @@ class Structure(Named, abc.ABC):
             blocks: Their blocks, which follow the present ones.
             inertia: Their inertias, shape ``(k,)`` [kg m^2 or kg].
         """
-
-
-def _taken(name: str, values: ArrayLike, size: int) -> Vector:
-    """Return a copy that kernels take, and may write.
-
-    Raises:
-        ShapeError: It does not have the shape ``(size,)``.
-    """
-    array = np.array(values, FLOAT)
-    if array.shape != (size,):
-        raise ShapeError(f"{name} must have shape ({size},); got {array.shape}.")
-    return array

@@ -16,7 +16,7 @@ from printed_lines import plain, styles
 from rich.progress import TextColumn
 
 from ukctrl.analysis.check import check_tables
-from ukctrl.analysis.check.robot_check import Joint, RobotCheck
+from ukctrl.analysis.check.robot_check import Joint, Motor, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
 from ukctrl.analysis.linear.active_set import ActiveSet
@@ -65,7 +65,11 @@ def joint(**given):
 def robot(*joints, **given):
     usual = {"robot": "arm", "freedoms": 3, "mobility": 2, "mass": 12.0, "frames": ("tool",),
              "findings": (), "missing": (), "scenario": 'robot = "arm"\n\nx = 1\n'}  # fmt: skip
-    return RobotCheck(joints=joints or (joint(),), **{**usual, **given})
+    joints = joints or (joint(),)
+    names = dict.fromkeys(name for each in joints for name in each.motors)
+    motors = tuple(Motor(name, "N m", "q", -4.0, 4.0) for name in names)
+    usual |= {"motors": motors, "loops": (), "readings": ()}
+    return RobotCheck(joints=joints, **{**usual, **given})
 
 
 def test_what_is_printed_of_a_robot():
@@ -78,6 +82,9 @@ def test_what_is_printed_of_a_robot():
     assert "  frames    tool" in text
     assert "Next: save this as first.toml, then ukctrl check first.toml" in text
     assert text[-3:] == ['    robot = "arm"', "", "    x = 1"]
+    beside = plain(robot_lines(robot(), Path("there")))
+    assert beside[:-3] == text
+    assert beside[-2:] == ["report  there/report.html", "data    there/check.json"]
     joints = [line.split("  ") for line in text if line.startswith("  q")]
     assert [part.strip() for part in joints[0] if part.strip()] == [
         "q", "-1 to 2 rad", "3 rad/s", "m", "4 N m", "5 kg", "0.1, 0.25 kg m^2",
@@ -93,6 +100,11 @@ def test_what_is_printed_of_a_robot():
         ({"lower": -INF, "upper": INF, "fastest": INF, "effort": INF, "motors": ()},
          ["free", "-", "none", "-", "5 kg", "0.1, 0.25 kg m^2"]),
         ({"mass": NAN}, ["-1 to 2 rad", "3 rad/s", "m", "4 N m"]),
+        ({"damping": 0.5, "armature": 0.02},
+         ["-1 to 2 rad", "3 rad/s", "m", "4 N m", "5 kg", "0.1, 0.25 kg m^2", "0.5 N m s/rad", "-",
+          "0.02 kg m^2"]),
+        ({"friction": 0.5, "unit": "m/s"},
+         ["-1 to 2 m", "3 m/s", "m", "4 N", "5 kg", "0.1, 0.25 kg m^2", "-", "0.5 N", "-"]),
         ({"moments": ()}, ["-1 to 2 rad", "3 rad/s", "m", "4 N m"]),
         ({"motors": ("a", "b")},
          ["-1 to 2 rad", "3 rad/s", "a, b", "4 N m", "5 kg", "0.1, 0.25 kg m^2"]),

@@ -10,7 +10,6 @@ import pytest
 from ukctrl.core.errors import InputError, ModelError, UkctrlError
 from ukctrl.robot import Options, Robot
 from ukctrl.robot.by_name import (
-    UNIT,
     by_freedom,
     by_joint,
     configuration,
@@ -18,6 +17,7 @@ from ukctrl.robot.by_name import (
     spread,
     with_limits,
 )
+from ukctrl.robot.configuration_kernels import NOT_UNIT
 from ukctrl.robot.links_alone import links_alone
 from ukctrl.robot.rigid import UNLIMITED
 from ukctrl.robot.schema.robot_file import JointLimit
@@ -72,7 +72,7 @@ def test_a_configuration_is_neutral_but_for_what_it_names(robots):
     assert home_of(arm, {}) is None
 
 
-@pytest.mark.parametrize("size", [1.0 - 0.9 * UNIT, 1.0 + 0.9 * UNIT])
+@pytest.mark.parametrize("size", [1.0 - 0.9 * NOT_UNIT, 1.0 + 0.9 * NOT_UNIT])
 def test_a_rotation_that_was_rounded_is_made_one(robots, size):
     found = configuration(robots["floating_arm"].structure, {"root_qw": 0.0, "root_qy": size})
     np.testing.assert_allclose(found[3:7], [0.0, 1.0, 0.0, 0.0], **EXACT)
@@ -112,11 +112,11 @@ REFUSED = {
         "no coordinate named 'pivo'; did you mean 'pivot'? Known: pivot.",
     ),
     "no rotation": (
-        lambda robots: configuration(robots["floating_arm"].structure, {"root_qw": 1.0 + 2 * UNIT}),
+        lambda robots: configuration(robots["floating_arm"].structure, {"root_qw": 1.002}),
         "root_qx, root_qy, root_qz, root_qw must have unit length; got 1.002.",
     ),
     "no rotation either": (
-        lambda robots: configuration(robots["floating_arm"].structure, {"root_qw": 1.0 - 2 * UNIT}),
+        lambda robots: configuration(robots["floating_arm"].structure, {"root_qw": 0.998}),
         "root_qx, root_qy, root_qz, root_qw must have unit length; got 0.998.",
     ),
     "no angle": (

@@ -93,7 +93,34 @@ def test_a_moment_of_inertia_of_rounding_size_has_no_sign(load):
     }
 
 
-MESH = '<visual><geometry><mesh filename="package://no/such.stl"/></geometry></visual></link>'
+UNKNOWN = (
+    "URDF knows nothing of the name, and so nothing of it is in the model: write in robot.toml "
+    "what of it bears on the motion."
+)
+SHOWN = "It bears on pictures and contacts alone, not on the motion."
+NO_LIMIT = "joint 'j' has no {} limit, which URDF asks for: taken as unlimited. Write the true one."
+
+
+NO_RANGE_K = (
+    "warning",
+    "range_not_read",
+    "k",
+    "the range of continuous joint 'k' is not read, as URDF has it. Drake and urchin hold it; "
+    'where the joint has one, write "revolute".',
+)
+
+
+def no_range(joint, kind):
+    message = f"the range of {kind} joint '{joint}' is not read, as URDF has it."
+    return ("warning", "range_not_read", joint, message)
+
+
+def not_read(level, name, where, message):
+    is_tag = name not in ("K", "tint", "age")
+    shown = f"<{name}>" if is_tag else name
+    return (level, "not_read", name, f"not read: {shown}{where}. {message}")
+
+
 NO_MOTOR = ("note", "no_actuator", "j", "no actuator acts on joint 'j'.")
 PLANAR_K = (
     "planar joint 'k' moves in the xy plane of its own frame; its axis is not read. "
@@ -153,14 +180,18 @@ ODD = {
     ),
     "continuous": (
         replaced('name="k" type="revolute"', 'name="k" type="continuous"'),
+        NO_RANGE_K,
         ("note", "continuous_joint", "k",
          "joint 'k' turns without end; formulas know it as k_cos and k_sin."),
     ),
-    "floating": (replaced('name="j" type="revolute"', 'name="j" type="floating"'), NO_MOTOR),
-    "planar": (replaced('name="j" type="revolute"', 'name="j" type="planar"'), NO_MOTOR),
+    "floating": (replaced('name="j" type="revolute"', 'name="j" type="floating"'),
+                 no_range("j", "floating"), NO_MOTOR),
+    "planar": (replaced('name="j" type="revolute"', 'name="j" type="planar"'),
+               no_range("j", "planar"), NO_MOTOR),
     "planar, another normal": (
         replaced('name="k" type="revolute"', 'name="k" type="planar"'),
         ("warning", "planar_axis", "k", PLANAR_K),
+        no_range("k", "planar"),
         ("note", "no_actuator", "k", "no actuator acts on joint 'k'."),
     ),
     "planar, without a normal": (
@@ -168,22 +199,61 @@ ODD = {
             '<axis xyz="0 1 0"/>', ""
         ),
         ("warning", "planar_axis", "k", PLANAR_K),
+        no_range("k", "planar"),
         ("note", "no_actuator", "k", "no actuator acts on joint 'k'."),
     ),
     "tags": (
-        replaced("</robot>", '<transmission name="t"/><transmission name="s"/><gazebo/>'
-                 '<loop_joint name="x"/></robot>'),
-        ("note", "transmission_ignored", "transmission",
-         "transmissions are not read; list the actuators in robot.toml (<transmission> appears 2 "
-         "times)."),
-        ("note", "gazebo_ignored", "gazebo", "gazebo extensions are not read."),
-        ("warning", "loop_joint_ignored", "loop_joint",
-         "loop joints are not read; write them as [[passive]] constraints."),
+        replaced("</robot>", '<loop_joint name="x"/><transmission name="t"/><transmission '
+                 'name="s"/><gazebo reference="a"/><drake:linear_spring_damper/></robot>'),
+        not_read("warning", "loop_joint", "", "Nothing closes the loop: write it as [[passive]] of "
+                 "robot.toml, with kind = 'closure'."),
+        not_read("warning", "drake:linear_spring_damper", "",
+                 "Its force is missing: write it as [[force]] of robot.toml."),
+        not_read("note", "transmission", ", and 1 more", "Every joint with one freedom has a motor "
+                 "of unit gear; list the motors as [[actuator]] of robot.toml where these are "
+                 "others."),
+        not_read("note", "gazebo", "", "What it sets for a simulator is not in the model: springs, "
+                 "damping or joints in it belong in robot.toml."),
     ),
-    "mesh": (
-        replaced("</link>", MESH, 1),
-        ("note", "mesh_ignored", "mesh",
-         "meshes are for looking at; shapes do not enter the dynamics."),
+    "attributes": (
+        replaced("</joint>", '<dynamics damping="0" K="3"/><axis xyz="0 0 1"/></joint>', 1),
+        not_read("warning", "K", " of joint 'j'",
+                 "Its force is missing: write it as [[force]] of robot.toml."),
+        ("warning", "not_read", "a second axis", "not read: a second <axis> of joint 'j'. The "
+         "first alone is in the model: write one."),
+    ),
+    "pictures": (
+        replaced("</link>", '<visual><geometry><box size="1 1 1"/></geometry><meshless/></visual>'
+                 '<visual><geometry><mesh filename="m.stl" tint="2"/></geometry></visual></link>',
+                 1),
+        not_read("note", "meshless", " of link 'a'", SHOWN),
+        not_read("note", "tint", " of link 'a'", SHOWN),
+    ),
+    "of no robot": (
+        lambda m: m.replace("<robot ", '<robot xmlns:xacro="http://ros.org/wiki/xacro" age="3" ', 1)
+        .replace('name="a">', 'name="a"><weight value="2"/>', 1),
+        not_read("warning", "age", "", UNKNOWN),
+        not_read("warning", "weight", " of link 'a'", UNKNOWN),
+    ),
+    "a slip of the pen": (
+        replaced("<limit ", "<limits ", 1),
+        ("warning", "no_effort_limit", "j", NO_LIMIT.format("effort")),
+        ("warning", "no_velocity_limit", "j", NO_LIMIT.format("velocity")),
+        not_read("warning", "limits", " of joint 'j'", UNKNOWN),
+    ),
+    "half a range": (
+        replaced(' upper="2.5"', "", 1),
+        ("warning", "half_a_range", "j", "the <limit> of joint 'j' has lower alone: upper is 0, as "
+         "URDF has it; MuJoCo, Drake and urchin take it as unlimited. Write both."),
+    ),
+    "no velocity": (
+        replaced('velocity="3"', "", 1),
+        ("warning", "no_velocity_limit", "j", NO_LIMIT.format("velocity")),
+    ),
+    "no limit at all": (
+        replaced('<limit lower="-2" upper="2.5" effort="7" velocity="3"/>', "", 1),
+        ("warning", "no_effort_limit", "j", NO_LIMIT.format("effort")),
+        ("warning", "no_velocity_limit", "j", NO_LIMIT.format("velocity")),
     ),
     "frame": (
         replaced('name="j"', 'name="c"'),
@@ -206,6 +276,7 @@ ODD = {
         ),
         ("warning", "mimic_joint", "j",
          "joint 'j' has several freedoms; its mimic tag is dropped."),
+        no_range("j", "planar"),
         NO_MOTOR,
     ),
 }  # fmt: skip
@@ -232,6 +303,16 @@ def test_of_a_joint_without_a_motor_no_effort_is_asked(load):
 
 LIMITS = "the lower limit of joint 'j' must not exceed the upper; got 3 and 2.5."
 REFUSED = {
+    "macros": (
+        replaced("</robot>", '<xacro:arm prefix="left"/></robot>'),
+        "not read: <xacro:arm>. It stands for links and joints that the robot would lack: expand "
+        "the file, as 'xacro FILE > robot.urdf' does, or name the .xacro file itself.",
+    ),
+    "a turn as a quaternion": (
+        replaced('rpy="0.4 0.1 -0.6"', 'quat_xyzw="0 0 1 0"', 1),
+        "not read: quat_xyzw of joint 'j'. The parser would take no rotation for it: write it as "
+        "rpy.",
+    ),
     "light": (
         replaced('value="1.0"', 'value="-1.0"', 1),
         "the mass of 'a' must not be negative; got -1.0.",
@@ -323,7 +404,6 @@ def test_what_cannot_be_simulated_is_refused_whole(load, case):
         (replaced('name="k"', 'name="j"'), "joint 'j' is not unique"),
         (replaced('<link name="c">', '<link name="b">'), "link 'b' is not unique"),
         (replaced('<child link="c"/>', '<child link="z"/>'), r"child link \[z\].* not found"),
-        (replaced("<limit", "<limits"), "does not specify limits"),
         (replaced('value="1.0"', 'value="1e400"'), "not a valid URDF|must be finite|not a float"),
         (lambda _: "<robot name='x'/>", "No link elements"),
     ],
@@ -366,16 +446,61 @@ def test_a_mimic_joint_becomes_a_passive_constraint_without_a_motor(load):
     np.testing.assert_allclose(rows.beta, [4.0 + 2.0])
 
 
-def test_a_continuous_mimic_joint_is_held_at_the_level_of_velocity(load):
+@pytest.mark.parametrize(
+    ("follower", "leader", "ratio", "angles", "rows"),
+    [
+        # the angle that follows is ratio * leader + 0.1, turns of both not counted
+        ("continuous", "continuous", -2.0, (2.5, -4.9), [2.0, 1.0]),
+        ("continuous", "continuous", 3.0, (2.5, 7.6), [-3.0, 1.0]),
+        ("continuous", "revolute", -0.7, (2.5, -1.65), [0.7, 1.0]),
+        ("revolute", "continuous", 0.5, (2.5, 1.35), [-0.5, 1.0]),
+        ("revolute", "continuous", -0.25, (-3.0, 0.85), [0.25, 1.0]),
+    ],
+)
+def test_a_mimic_of_a_joint_without_end_keeps_its_offset(
+    load, follower, leader, ratio, angles, rows
+):
+    """There the rows hold it at the level of position, and off it they measure the angle."""
+
     def mimicking(model):
         head, _, tail = model.rpartition("</joint>")
-        return (head + MIMIC + tail).replace("revolute", "continuous")
+        model = head + MIMIC.replace("-2", f"{ratio}") + tail
+        model = model.replace('name="j" type="revolute"', f'name="j" type="{leader}"')
+        return model.replace('name="k" type="revolute"', f'name="k" type="{follower}"')
 
     robot = load(mimicking)
-    assert robot.passive[0]["psi"] == "v.k - -2.0*v.j"
     constraint = TypeAdapter(AnyConstraint).validate_python(dict(robot.passive[0]))
-    rows = constraint.rows(robot.snapshot(robot.neutral, [1.0, 4.0]))
-    np.testing.assert_allclose(rows.beta, [6.0])
+    assert constraint.unit == "rad"
+
+    def at(first, second):
+        q = []
+        for angle, kind in ((first, leader), (second, follower)):
+            q += [np.cos(angle), np.sin(angle)] if kind == "continuous" else [angle]
+        return constraint.rows(robot.snapshot(q, [1.0, 4.0]))
+
+    held = at(*angles)
+    np.testing.assert_allclose(held.A, [rows], rtol=1e-14)
+    np.testing.assert_allclose(held.phi, [0.0], atol=1e-14)
+    np.testing.assert_allclose(held.beta, [rows[0] + 4.0 * rows[1]], rtol=1e-14)
+    # of a difference x the rows say 2 tan(x / 2), scaled where the leader's turns count less
+    scale = ratio if follower == "revolute" else 1.0
+    off = 2.0 * scale * np.tan(0.02 / scale / 2.0)
+    np.testing.assert_allclose(at(angles[0], angles[1] + 0.02).phi, [off], rtol=1e-12)
+    assert abs(float(at(angles[0], angles[1] + 0.999 * np.pi * abs(scale)).phi[0])) > 100.0 * abs(
+        scale
+    )
+
+
+def test_where_turns_would_have_to_be_counted_a_mimic_holds_velocities_and_says_so(load):
+    def mimicking(model):
+        head, _, tail = model.rpartition("</joint>")
+        return (head + MIMIC.replace("-2", "-1.5") + tail).replace("revolute", "continuous")
+
+    robot = load(mimicking)
+    assert robot.passive[0]["psi"] == "v.k - -1.5*v.j"
+    (told,) = (finding for finding in robot.audit if finding.code == "mimic_joint")
+    assert told.level == "warning"
+    assert "the offset 0.1 is kept only from a start that has it" in told.message
 
 
 MJCF = """<mujoco model="m"><option gravity="0 0 -1.62"/><worldbody><body name="b">

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import types
 
 import numpy as np
 import pinocchio as pin
@@ -245,7 +246,7 @@ def test_a_site_names_the_velocities_that_move_it(robot, state):
 
 @pytest.mark.parametrize("value", [[1, 2], (1, 2), np.array([1, 2]), np.array([1, 0, 2])[::2]])
 def test_a_state_may_be_any_list_of_numbers(value):
-    state = checked("q", value, 2)
+    state = checked("q", value, ("x", "y"))
     assert (state.dtype, state.flags.c_contiguous) == (np.float64, True)
     np.testing.assert_array_equal(state, [1.0, 2.0])
 
@@ -262,6 +263,109 @@ def test_a_state_of_the_wrong_shape_is_refused(robots):
 def test_a_state_that_is_not_numbers_is_refused(robots, value):
     with pytest.raises(InputError, match="q must be"):
         robots["scara"].snapshot(value)
+
+
+class Labelled(list):
+    """Numbers with labels, as a pandas Series and an xarray array have them."""
+
+    def __init__(self, numbers, labels, dims=()):
+        super().__init__(numbers)
+        labels = types.SimpleNamespace(values=labels)
+        if dims:
+            self.dims, self.coords = dims, {dims[0]: labels}
+        else:
+            self.index = labels
+
+
+@pytest.mark.parametrize("dims", [(), ("coordinate",)])
+def test_what_is_labelled_is_taken_by_its_labels(robots, dims):
+    robot = robots["scara"]
+    names = robot.coordinates
+    order = [2, 0, 3, 1]
+    q = np.array([0.1, 0.2, -0.05, 0.4])
+    given = Labelled(q[order].tolist(), [names[i] for i in order], dims)
+    np.testing.assert_array_equal(robot.snapshot(given).q, q)
+    dv = Labelled([1.0, 2.0, 3.0, 4.0], [robot.dofs[i] for i in order], dims)
+    np.testing.assert_array_equal(robot.integrate(q, dv), np.add(q, [2.0, 4.0, 1.0, 3.0]))
+    # labels that only count say nothing
+    np.testing.assert_array_equal(robot.snapshot(Labelled(q.tolist(), range(4), dims)).q, q)
+    with pytest.raises(InputError) as told:
+        robot.snapshot(Labelled(q.tolist(), [*names[:3], "wrist"], dims))
+    listed = ", ".join(names[:3])
+    wanted = f"q is labelled {listed}, wrist; the robot has {', '.join(names)}."
+    assert str(told.value) == wanted
+    with pytest.raises(InputError, match="q is labelled"):  # the same name twice
+        robot.snapshot(Labelled(q.tolist(), [names[0], *names[:3]], dims))
+
+
+def test_a_series_of_pandas_and_an_array_of_xarray_are_taken_by_their_labels(robots):
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    robot, q = robots["scara"], np.array([0.1, 0.2, -0.05, 0.4])
+    series = pandas.Series(q, index=robot.coordinates)[::-1]
+    np.testing.assert_array_equal(robot.snapshot(series).q, q)
+    np.testing.assert_array_equal(robot.snapshot(pandas.Series(q)).q, q)
+    array = xarray.DataArray(q, coords={"coordinate": list(robot.coordinates)})[::-1]
+    np.testing.assert_array_equal(robot.snapshot(array).q, q)
+    np.testing.assert_array_equal(robot.snapshot(xarray.DataArray(q)).q, q)
+
+
+class Gradients:
+    """As a tensor that computes gradients, which no one may take for numbers."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("requires grad")
+
+    def __repr__(self):
+        return "tensor\n" + 200 * "x"
+
+
+@pytest.mark.parametrize("value", [np.zeros(4) + 1j, [0, 0, 0, 1j], Gradients()])
+def test_numbers_that_would_lose_a_part_are_refused_in_one_line(robots, value):
+    with pytest.raises(InputError, match="q must be 4 real numbers; got ") as told:
+        robots["scara"].snapshot(value)
+    assert "\n" not in str(told.value)
+    assert len(str(told.value)) < 200
+
+
+ROTATIONS = {
+    "pendulum": ("continuous", 0, 2),
+    "planar": ("planar", 2, 4),
+    "free": ("floating", 3, 7),
+}
+
+
+@pytest.mark.parametrize("kind", ROTATIONS)
+def test_what_is_no_rotation_is_refused_everywhere(text, kind):
+    joint, first, last = ROTATIONS[kind]
+    model = text.urdf(text.body("a"), text.body("b"), text.joint("j", "a", "b", kind=joint))
+    robot = Robot.build(model)
+    assert robot.nq == last
+    q, step = robot.neutral, np.full(robot.nv, 0.1)
+    names = ", ".join(robot.coordinates[first:last])
+
+    def scaled(length):
+        given = q.copy()
+        given[first:last] *= length
+        return given
+
+    for length in (0.0, 0.3, 0.9989, 1.0011, 2.0):
+        given = scaled(length)
+        for call in (
+            lambda given=given: robot.snapshot(given),
+            lambda given=given: robot.integrate(given, step),
+            lambda given=given: robot.difference(q, given),
+            lambda given=given: robot.difference(given, q),
+            lambda given=given: robot.coordinate_rate(given, step),
+        ):
+            with pytest.raises(InputError) as told:
+                call()
+            assert f"{names} must have unit length; got {length:.4g}. A" in str(told.value)
+        if length:  # what brings it back takes it
+            np.testing.assert_allclose(robot.normalize(given), q, atol=1e-15)
+    for length in (0.9991, 1.0, 1.0009):  # what sensors round is a rotation
+        robot.snapshot(scaled(length))
+    with pytest.raises(InputError, match="dv must be finite"):
+        robot.integrate(q, np.full(robot.nv, np.nan))
 
 
 def test_an_unknown_frame_is_refused_with_the_near_miss(robots):

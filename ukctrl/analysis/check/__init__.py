@@ -16,7 +16,8 @@ In order:
    means.
 6. ``check`` asks them, the start first; ``check_tables``, ``check_figure``, ``reach_figure`` and
    ``check_page`` show, ``check_card`` in notebooks.
-7. ``first_scenario``, ``robot_check``: a robot before there is a task.
+7. ``first_scenario``, ``readers`` (how others read a file), ``robot_check``: a robot before there
+   is a task; ``robot_tables`` and ``robot_page`` show it.
 """
 
 from ukctrl.analysis.check.check import check

@@ -6,25 +6,41 @@ that are possible but unlikely, such as degrees where radians belong, are told h
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ukctrl.analysis.check.first_scenario import first_scenario
+from ukctrl.analysis.check.readers import Reading, readings
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError, quoted
 from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
+from ukctrl.robot.models.source import read
 from ukctrl.simulation.result.plain_files import finite_or_none
 
-MOST_TURNS = 20.0
-"""A joint with a wider range has its limits in degrees, most likely [rad]."""
+WIDEST = 4.1 * math.pi
+"""Two turns and what files round; a joint with a wider range is asked about [rad]."""
+UNLIMITED_TURNS = 1e4
+"""A range as wide as this means that there is none [rad]."""
 FASTEST = 60.0
 """A joint that is faster has its limit in degrees, most likely [rad/s]."""
+MOST_TIMES, LEAST_TIMES = 300.0, 0.1
+"""Torque limits of robots are from 1.9 to 97 times what their weight asks for, all hinges together
+(54 models of example-robot-data 6.0 and of the catalogue); others are placeholders, or of another
+unit."""
+POSES = 5
+"""At so many random poses the weight is looked at."""
+MOST_PUSHED = 6
+"""Of more freedoms that an input pushes these are named."""
+HELD = ("frames", "frame", "phi", "psi", "joints", "wheel")
+"""Keys of a passive constraint that say what it holds, the first that is there."""
 LARGEST_ROBOT = 100.0
 """A robot that is longer is in millimetres, most likely [m]."""
 BEYOND = 3.0
@@ -52,6 +68,33 @@ class Joint:
     """Mass that it carries directly [kg]; NaN where the plant has no bodies."""
     moments: tuple[float, ...]
     """Principal moments of that about its centre of mass [kg m^2]; none without bodies."""
+    damping: float = 0.0
+    """Of the model file [N m s/rad or N s/m]."""
+    friction: float = 0.0
+    """Dry friction of the model file [N m or N]."""
+    armature: float = 0.0
+    """Inertia of a motor that is counted at the joint [kg m^2 or kg]."""
+
+
+class Motor(NamedTuple):
+    """One input."""
+
+    name: str
+    unit: str
+    pushes: str
+    """The freedoms that it may push."""
+    low: float
+    """Lowest input at low speed; infinite where unlimited."""
+    high: float
+
+
+class Loop(NamedTuple):
+    """One passive constraint."""
+
+    name: str
+    kind: str
+    between: str
+    """Frames, joints or the formula that it holds."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -65,17 +108,23 @@ class RobotCheck:
     mass: float
     """Of all that moves [kg]; NaN where the plant has no bodies."""
     joints: tuple[Joint, ...]
+    motors: tuple[Motor, ...]
+    loops: tuple[Loop, ...]
     frames: tuple[str, ...]
     findings: tuple[Finding, ...]
     """What its file gets wrong, and how it was read."""
     missing: tuple[str, ...]
     """What its file leaves out."""
+    readings: tuple[Reading, ...]
+    """How others read what its file says, where they differ."""
     scenario: str
-    """A first scenario, as a file holds it; it was tried."""
+    """A first scenario, as a file holds it; it was tried, or says what was."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data for programs."""
-        table = {**dc.asdict(self), "findings": [each._asdict() for each in self.findings]}
+        table = dc.asdict(self)
+        for name in ("findings", "motors", "loops", "readings"):
+            table[name] = [each._asdict() for each in getattr(self, name)]
         plain: dict[str, Any] = finite_or_none(table)
         return plain
 
@@ -101,14 +150,43 @@ def check_robot(reference: AnyPath, *, trust: bool = False) -> RobotCheck:
         mobility=robot.nv - dynamics.passive_rank,
         mass=float(sum(joint.mass for joint in joints)) if joints else math.nan,
         joints=joints,
+        motors=tuple(_motors(robot)),
+        loops=tuple(_loop(table) for table in robot.passive),
         frames=tuple(name for name in robot.frames if name != "world"),
         findings=(*robot.audit, *_unlikely(robot, joints)),
         missing=tuple(_missing(robot, joints)),
+        readings=tuple(_readings(robot)),
         scenario=first_scenario(robot, str(reference), q, dynamics),
     )
 
 
+def _motors(robot: Robot) -> Iterator[Motor]:
+    inputs = robot.actuation
+    for k, (name, unit) in enumerate(zip(inputs.names, inputs.units, strict=True)):
+        pushed = [robot.dofs[i] for i in np.flatnonzero(inputs.pushed[:, k])]
+        listed = ", ".join(pushed[:MOST_PUSHED])
+        more = len(pushed) - MOST_PUSHED
+        pushes = f"{listed} and {more} more" if more > 0 else listed
+        bounds = inputs.bounds
+        yield Motor(name, unit, pushes, float(bounds.lower[k]), float(bounds.upper[k]))
+
+
+def _loop(table: Mapping[str, Any]) -> Loop:
+    kind = str(table.get("kind", ""))
+    said = next((table[key] for key in HELD if key in table), "")
+    between = ", ".join(map(str, said)) if isinstance(said, list | tuple) else str(said)
+    return Loop(str(table.get("name", kind)), kind, between)
+
+
+def _readings(robot: Robot) -> Iterator[Reading]:
+    codes = {finding.code for finding in robot.audit}
+    for form in dict.fromkeys(read(model.text).format for model in robot.appearance.models):
+        yield from readings(form, codes)
+
+
 def _joints(robot: Robot) -> Iterator[Joint]:
+    damping, friction = robot.structure.damping, robot.structure.friction
+    armature = _armature(robot)
     B = np.abs(robot.snapshot(home(robot)).B)
     bodies = _bodies(robot)
     for block in robot.blocks:
@@ -126,7 +204,19 @@ def _joints(robot: Robot) -> Iterator[Joint]:
                 effort=float(robot.effort_limit[pushed[0]]) if len(pushed) == 1 else math.inf,
                 mass=mass,
                 moments=moments,
+                damping=float(damping[block.iv + i]),
+                friction=float(friction[block.iv + i]),
+                armature=float(armature[block.iv + i]),
             )
+
+
+def _armature(robot: Robot) -> Vector:
+    """Return what the model adds to the diagonal of M; zeros of plants of formulas."""
+    found = np.zeros(robot.nv)
+    with contextlib.suppress(ModelError):
+        own = np.array(robot.model.armature)
+        found[: len(own)] = own
+    return found
 
 
 def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
@@ -147,24 +237,27 @@ def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
 
 def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
     """Name numbers that are possible, and hardly meant."""
-    for joint in joints:
-        wide = joint.upper - joint.lower
-        if joint.unit == "rad/s" and MOST_TURNS < wide < math.inf:
-            text = (
-                f"joint '{joint.name}' turns from {joint.lower:g} to {joint.upper:g} rad, "
-                f"{wide / (2.0 * math.pi):.3g} times around; are these degrees? Write radians."
-            )
-            yield Finding("warning", "wide_range", joint.name, text)
-        if joint.unit == "rad/s" and FASTEST < joint.fastest < math.inf:
-            text = (
-                f"joint '{joint.name}' may turn at {joint.fastest:g} rad/s; are these degrees per "
-                "second? Write radians per second."
-            )
-            yield Finding("warning", "fast_joint", joint.name, text)
+    hinges = [joint for joint in joints if joint.unit == "rad/s"]
+    wide = [each for each in hinges if WIDEST < each.upper - each.lower < UNLIMITED_TURNS]
+    if wide:
+        text = (
+            f"{_first_of(wide)} from {wide[0].lower:g} to {wide[0].upper:g} rad, "
+            f"{(wide[0].upper - wide[0].lower) / (2.0 * math.pi):.3g} times around; are these "
+            "degrees? Write radians."
+        )
+        yield Finding("warning", "wide_range", wide[0].name, text)
+    fast = [each for each in hinges if FASTEST < each.fastest < math.inf]
+    if fast:
+        text = (
+            f"{_first_of(fast)} at {fast[0].fastest:g} rad/s; are these degrees per second? Write "
+            "radians per second."
+        )
+        yield Finding("warning", "fast_joint", fast[0].name, text)
     try:
         model = robot.model
     except ModelError:
         return
+    yield from _unlikely_efforts(robot)
     size = float(sum(np.linalg.norm(place.translation) for place in model.jointPlacements))
     if size > LARGEST_ROBOT:
         text = f"the joints are {size:.3g} m apart in all; are these millimetres? Write metres."
@@ -184,6 +277,35 @@ def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
                 "has worked them out. Take them from the drawing or the maker."
             )
             yield Finding("warning", "same_inertia", robot.name, text)
+
+
+def _first_of(joints: Sequence[Joint]) -> str:
+    """Name the first of some joints as what may turn so, and how many more do."""
+    more = f", and {len(joints) - 1} more likewise, may turn" if len(joints) > 1 else " may turn"
+    return f"joint '{joints[0].name}'{more}"
+
+
+def _unlikely_efforts(robot: Robot) -> Iterator[Finding]:
+    """Ask about torque limits that are not of the order of what the robot weighs."""
+    rng = np.random.default_rng(0)
+    loads = [np.abs(robot.snapshot(robot.random(rng)).nle) for _ in range(POSES)]
+    load, limit = np.max(loads, axis=0), robot.structure.effort_limit
+    hinge = np.array([unit == "rad/s" for unit in robot.dof_units])
+    known = hinge & np.isfinite(limit) & (load > 0.0)
+    if not known.any():
+        return
+    ratio, most = float(limit[known].sum() / load[known].sum()), float(limit[known].max())
+    if ratio > MOST_TIMES:
+        instead = "N mm, or a number that stands for none"
+    elif ratio < LEAST_TIMES:
+        instead = "kN m"
+    else:
+        return
+    text = (
+        f"the torque limits, up to {most:g} N m, are {ratio:.2g} times what the weight of the "
+        f"links asks for; are these {instead}? Write N m."
+    )
+    yield Finding("warning", "unlikely_effort", robot.name, text)
 
 
 def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
@@ -218,7 +340,7 @@ def _missing(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[str]:
         (
             "range",
             [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)],
-            "[[limit]] lower and upper",
+            "[[limit]] position",
         ),
     ):
         if without:

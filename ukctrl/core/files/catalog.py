@@ -2,7 +2,7 @@
 
 A name is looked up beside the file that refers to it, then in the catalogue that ships with
 ukctrl. A reference that ends like a file, or holds a slash, is a path; a robot called ``zoo:NAME``
-is one of `ukctrl.core.files.zoo`.
+is one of `ukctrl.core.files.zoo`, ``description:NAME`` of `ukctrl.core.files.descriptions`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Literal
 
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.files import AnyPath, zoo
+from ukctrl.core.files import AnyPath, descriptions, zoo
 
 Kind = Literal["robots", "controllers", "scenarios"]
 
 KINDS: tuple[Kind, ...] = ("robots", "controllers", "scenarios")
-FILE_ENDINGS = (".toml", ".urdf", ".xml", ".mjcf", ".sdf")
+FILE_ENDINGS = (".toml", ".urdf", ".xacro", ".xml", ".mjcf", ".sdf")
 """A reference with one of these endings is a path, not a name."""
+MACRO_ENDING = ".xacro"
+"""Of these, that of files with expressions in Python."""
 
 MOST_FILES = 1000
 """Of a folder with more files the first are looked at for what was meant."""
@@ -43,8 +45,8 @@ def find(kind: Kind, reference: AnyPath, beside: AnyPath | None = None) -> Path:
 
     Args:
         kind: What is looked for.
-        reference: A name such as ``"scara"`` or ``"zoo:talos_reduced"``, or a path, relative to
-            the referring file.
+        reference: A name such as ``"scara"``, ``"zoo:talos_reduced"`` or ``"description:ur5e"``,
+            or a path, relative to the referring file.
         beside: The file that refers to it, or its folder. Without one the working folder
             counts as the workspace.
 
@@ -53,8 +55,8 @@ def find(kind: Kind, reference: AnyPath, beside: AnyPath | None = None) -> Path:
         InputError: The path does not exist.
     """
     text = str(reference)
-    if kind == "robots" and zoo.is_zoo(text):
-        return zoo.find(text)
+    if kind == "robots" and is_collected(text):
+        return collected(text)
     if isinstance(reference, Path) or text.endswith(FILE_ENDINGS) or "/" in text or "\\" in text:
         path = _folder(beside) / Path(text).expanduser()
         for candidate in (path, path / "robot.toml"):
@@ -67,6 +69,21 @@ def find(kind: Kind, reference: AnyPath, beside: AnyPath | None = None) -> Path:
             return path
     error = unknown_name(kind.removesuffix("s"), _shown(text, 60), names(kind, beside))
     raise type(error)(_meant(kind, text, beside) or str(error))
+
+
+def is_collected(reference: object) -> bool:
+    """Return whether a reference names a robot of an installed collection."""
+    return zoo.is_zoo(reference) or descriptions.is_description(reference)
+
+
+def collected(reference: str) -> Path:
+    """Return the model file that the name of a robot of a collection stands for.
+
+    Raises:
+        InputError: The collection is not installed, or the robot not on this machine.
+        UnknownName: The collection has no robot of this name.
+    """
+    return zoo.find(reference) if zoo.is_zoo(reference) else descriptions.find(reference)
 
 
 def _meant(kind: Kind, name: str, beside: AnyPath | None) -> str:

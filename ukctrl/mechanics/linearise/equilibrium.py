@@ -11,7 +11,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.robot import Robot
-from ukctrl.robot.snapshot import checked
 
 BALANCED = 1e-9
 """An acceleration that is smaller than this fraction of what it adds up from counts as none."""
@@ -26,7 +25,7 @@ def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
         ShapeError: ``q`` does not fit the robot.
         InputError: No input does; the velocity that would change most is named.
     """
-    q = checked("q", q, robot.nq)
+    q = robot.checked_q(q)
     dynamics = Dynamics(robot, RUN_RANK, Gains(0.0, 0.0))
     dynamics.move(t, q, np.zeros(robot.nv))
     a_free, G, s = dynamics.a_free, dynamics.G, dynamics.snapshot

@@ -286,9 +286,9 @@ def linearize(
         ShapeError: An argument does not fit the robot.
         InputError: No input is given, and none holds the robot at rest.
     """
-    q = checked("q", q, robot.nq)
-    v = checked("v", np.zeros(robot.nv) if v is None else v, robot.nv)
-    u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.nu)
+    q = robot.checked_q(q)
+    v = robot.checked_v(np.zeros(robot.nv) if v is None else v)
+    u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.actuators)
     return Linearizer(robot).at(t, q, v, u)
 
 

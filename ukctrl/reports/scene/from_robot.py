@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.stage import Actor, Scene
@@ -24,9 +24,7 @@ def of_robot(robot: Robot, q: Vector | None = None) -> Scene:
         ShapeError: The configuration is not the robot's.
         InputError: It holds what is no number.
     """
-    at = closed(robot, home(robot)) if q is None else np.asarray(q, dtype=float)
-    if not np.isfinite(at).all():
-        raise InputError(f"q must be numbers; got {at.tolist()}.")
+    at = closed(robot, home(robot)) if q is None else robot.checked_q(q)
     look, time = robot.look(), np.zeros(1)
     poses = look.poses(at[None], time)
     actor = Actor(name=robot.name, look=look, poses=poses)

@@ -20,6 +20,7 @@ from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.syntax import brief
 from ukctrl.core.files import zoo
 from ukctrl.robot.look.meshes import Mesh
+from ukctrl.robot.models.packages import package_folder
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb")
 """Files that are read."""
@@ -50,7 +51,11 @@ class MeshFiles:
 
     model: Path | None
     """The model file."""
+    packages: tuple[Path, ...] = ()
+    """Folders in which packages are looked for after those around it."""
     read: dict[Path, tuple[Colored, ...]] = dc.field(default_factory=dict)
+    found: dict[str, Path | None] = dc.field(default_factory=dict)
+    """Packages by name."""
 
     def get(self, name: str, scale: Vector) -> tuple[Colored, ...]:
         """Return the meshes of a file that the model names.
@@ -82,6 +87,10 @@ class MeshFiles:
             tried = [region / inside for region in (*named, *(r / package for r in regions))]
             tried += [region / inside for region in regions]
             tried = [] if ".." in Path(rest).parts else tried
+            own = self._package(package)
+            if own is not None and ".." not in Path(rest).parts:
+                regions.append(own.resolve())
+                tried.append(own / inside)
         beyond = True
         for path in tried:
             try:
@@ -95,6 +104,11 @@ class MeshFiles:
         if beyond:
             raise ModelError("must lie in the robot's folder or package")
         raise ModelError("is missing")
+
+    def _package(self, name: str) -> Path | None:
+        if name not in self.found:
+            self.found[name] = package_folder(name, self.packages)
+        return self.found[name]
 
 
 def _regions(folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ def visuals_of(model: ModelText, kind: ShapeKind = "visual") -> Visuals:
     """Return the shapes of a model file, those it shows or those that collide; a shape that is
     unfit is left out and told.
     """
-    source, files = read(model.text), MeshFiles(model.path)
+    source, files = read(model.text), MeshFiles(model.path, model.packages)
     if source.format == "URDF":
         return urdf_visuals(source.root, model.prefix, files, kind)
     if source.format == "MJCF":

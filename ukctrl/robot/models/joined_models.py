@@ -12,16 +12,17 @@ from collections.abc import Sequence
 
 from ukctrl.core.errors import ModelError, unknown_name
 from ukctrl.core.files.toml import blaming
-from ukctrl.robot.models.source import Source, read
+from ukctrl.robot.models.source import Macros, Source, read
+from ukctrl.robot.models.urdf import SHAPES
 from ukctrl.robot.schema.robot_file import Part
 
+NAMING = {"parent": "link", "child": "link", "mimic": "joint", "drake:mimic": "joint"}
+"""Tags of a joint that name something, and the attribute that does."""
 GROUND = "ground"
 """The link that carries the parts that stand on nothing else."""
-KEPT = ("inertial",)
-"""What of a link is kept: shapes do not enter the dynamics, and their materials would clash."""
 
 
-def joined(parts: Sequence[Part], name: str, floating_base: bool) -> Source:
+def joined(parts: Sequence[Part], name: str, floating_base: bool, macros: Macros) -> Source:
     """Return the model text of all parts together.
 
     Where the base floats, the root link of the first part is the one that does.
@@ -38,7 +39,7 @@ def joined(parts: Sequence[Part], name: str, floating_base: bool) -> Source:
     for number, part in enumerate(parts):
         with blaming(f"part[{number}]"):
             floats = floating_base and number == 0
-            links += _add(whole, part, links, floats)
+            links += _add(whole, read(part.model, macros), part, links, floats)
     joints = [joint.get("name", "") for joint in whole.findall("joint")]
     for what, names in (("link", links), ("joint", joints)):
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -50,26 +51,33 @@ def joined(parts: Sequence[Part], name: str, floating_base: bool) -> Source:
     return read(ET.tostring(whole, encoding="unicode"))
 
 
-def _add(whole: ET.Element, part: Part, known: Sequence[str], floats: bool) -> list[str]:
+def _add(
+    whole: ET.Element, source: Source, part: Part, known: Sequence[str], floats: bool
+) -> list[str]:
     """Append the links and joints of one part; return the names of its links."""
-    source = read(part.model)
     if source.format != "URDF":
         raise ModelError(f"{source.label}: a part must be a URDF; got {source.format}.")
     names = [part.prefix + link.get("name", "") for link in source.root.findall("link")]
     for link in source.root.findall("link"):
         body = ET.SubElement(whole, "link", name=part.prefix + link.get("name", ""))
-        body.extend(copy.deepcopy(child) for child in link if child.tag in KEPT)
+        body.extend(copy.deepcopy(child) for child in link if child.tag not in SHAPES)
     children = set()
     for joint in source.root.findall("joint"):
         own = copy.deepcopy(joint)
         own.set("name", part.prefix + own.get("name", ""))
-        for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
+        for tag, key in NAMING.items():
             end = own.find(tag)
             if end is not None:
                 end.set(key, part.prefix + end.get(key, ""))
                 if tag == "child":
                     children.add(end.get(key, ""))
         whole.append(own)
+    for element in source.root:  # what is not read of it is told, as of one file
+        if element.tag not in ("link", "joint", *SHAPES):
+            own = copy.deepcopy(element)
+            for named in own.findall("joint"):
+                named.set("name", part.prefix + named.get("name", ""))
+            whole.append(own)
     roots = [name for name in names if name not in children]
     if len(roots) != 1:
         raise ModelError(

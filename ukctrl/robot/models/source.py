@@ -1,29 +1,24 @@
-"""Model text to Pinocchio model: guarded reading, then Pinocchio's own parsers.
+"""Guarded reading of model files.
 
-A model file may come from a stranger. It is read as UTF-8 text, checked for well-formed XML
-without DTD, entities or absurd depth, and only then given to the C++ parsers.
+A model file may come from a stranger. It is read as UTF-8 text and checked for well-formed XML
+without DTD, entities or absurd depth, and only then given to a parser in C++.
 """
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import dataclasses as dc
 import math
-import os
-import sys
-import tempfile
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 from xml.parsers import expat
 
-import numpy as np
-import pinocchio as pin
-
-from ukctrl.core.errors import ModelError
+from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.files import AnyPath
+from ukctrl.core.files.catalog import MACRO_ENDING
 from ukctrl.core.files.toml import one_line
 from ukctrl.core.files.unchanged import note
 
@@ -34,6 +29,8 @@ MAX_DEPTH = 256
 SHORT = 60
 """Characters of a name or number that a message repeats."""
 
+REPLACED = re.compile(r"<xacro:|\$[({]")
+"""What xacro replaces; a file without it is a URDF as it stands."""
 FORMATS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
 
 
@@ -54,11 +51,26 @@ class Source:
         return FORMATS[self.root.tag]
 
 
-def read(source: AnyPath) -> Source:
+class Macros(NamedTuple):
+    """How macro files are expanded."""
+
+    arguments: Mapping[str, bool | float | str] = MappingProxyType({})
+    """Values of ``<xacro:arg>``."""
+    packages: Sequence[Path] = ()
+    """Folders in which packages are looked for first."""
+    trust: bool = False
+    """Whether the expressions of a file, which are Python, may run."""
+
+
+NO_MACROS = Macros()
+
+
+def read(source: AnyPath, macros: Macros = NO_MACROS) -> Source:
     """Read a model from a file, or from its text when that starts with ``<``.
 
     Raises:
         ModelError: The file is missing, not UTF-8, not XML, unsafe or not a robot model.
+        InputError: It has macros, and is not trusted or xacro not installed.
     """
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _checked(source, "model text", None)
@@ -78,7 +90,21 @@ def read(source: AnyPath) -> Source:
         raise ModelError(
             f"{path}: must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
         ) from None
+    if is_program(path, text):
+        if not macros.trust:
+            raise InputError(
+                f"{path}: the expressions of a .xacro file are Python, which a file may not run "
+                "by itself; read it, then say --trust (trust=True) to expand it."
+            )
+        from ukctrl.robot.models.macros import expanded
+
+        text = expanded(path, macros.arguments, macros.packages)
     return _checked(text, str(path), path)
+
+
+def is_program(path: Path, text: str) -> bool:
+    """Return whether a model file has macros or expressions, which xacro replaces."""
+    return path.suffix == MACRO_ENDING and REPLACED.search(text) is not None
 
 
 def _checked(text: str, label: str, path: Path | None) -> Source:
@@ -127,96 +153,6 @@ def _tree(text: str, label: str) -> ET.Element:
     return builder.close()
 
 
-class Built(NamedTuple):
-    """What Pinocchio made of a source."""
-
-    model: Any
-    """The ``pinocchio.Model``."""
-    warnings: tuple[str, ...]
-    """What its parser warned of."""
-
-
-def build(source: Source, floating_base: bool) -> Built:
-    """Return the ``pinocchio.Model`` of a checked source.
-
-    Mimic tags are not applied here: the joints stay free, and `ukctrl.robot.models.text.mimics`
-    turns the relation into a passive constraint.
-
-    Raises:
-        ModelError: Pinocchio does not accept the model; the message says why.
-    """
-    makers = {"URDF": _build_urdf, "MJCF": _build_mjcf, "SDF": _build_sdf}
-    with _quiet() as noise:
-        try:
-            model, reason = makers[source.format](source, floating_base), ""
-        except (ValueError, RuntimeError, TypeError, IndexError, KeyError) as error:
-            if isinstance(error, ModelError):
-                raise
-            model, reason = None, _reason(str(error), source)
-        said = [one_line(line) for line in noise().splitlines()]
-    # A parser that complains but goes on has dropped something, such as a link's inertia.
-    complaint = next((line for line in said if line.lower().startswith("error")), "")
-    if model is None or complaint:
-        reason = complaint.partition(":")[2].strip() or reason
-        raise ModelError(
-            f"{source.label}: not a valid {source.format} model: {reason.rstrip('.')}."
-        )
-    warnings = tuple(
-        line.partition(":")[2].strip() for line in said if line.lower().startswith("warn")
-    )
-    return Built(model, warnings)
-
-
-def _build_urdf(source: Source, floating_base: bool) -> Any:
-    text = _without_shapes(source)
-    if not floating_base:
-        return pin.buildModelFromXML(text)
-    taken = {element.get("name") for element in source.root.iter("joint")}
-    name = "root" if "root" not in taken else "floating_root"
-    return pin.buildModelFromXML(text, pin.JointModelFreeFlyer(), name)
-
-
-SHAPES = ("visual", "collision", "material")
-"""What a URDF says of looks and contacts: the parser refuses a robot where it cannot read one."""
-
-
-def _without_shapes(source: Source) -> str:
-    """Return the text of a URDF without what does not enter the dynamics."""
-    if not any(source.root.find(f".//{tag}") is not None for tag in SHAPES):
-        return source.text
-    root = copy.deepcopy(source.root)
-    for parent in (root, *root.findall("link")):
-        for child in [child for child in parent if child.tag in SHAPES]:
-            parent.remove(child)
-    return ET.tostring(root, encoding="unicode")
-
-
-def _build_mjcf(source: Source, floating_base: bool) -> Any:
-    if floating_base:
-        raise ModelError(
-            f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
-            "body that moves freely."
-        )
-    if source.root.find(".//include") is not None:
-        raise ModelError(
-            f"{source.label}: <include> is not read by Pinocchio and its bodies would be lost; "
-            "put the included text into one file."
-        )
-    with _as_file(source, ".xml") as name:
-        model = pin.buildModelFromMJCF(name)
-    # Pinocchio leaves the file's gravity out.
-    option = source.root.find("option[@gravity]")
-    if option is not None:
-        text = option.get("gravity", "")
-        gravity = np.array(numbers(text, 3))
-        if not np.isfinite(gravity).all():
-            raise ModelError(
-                f"{source.label}: gravity must be three numbers; got '{one_line(text, SHORT)}'."
-            )
-        model.gravity.linear = gravity
-    return model
-
-
 def numbers(text: str, count: int) -> list[float]:
     """Return the numbers in an attribute; NaN where they are not so many, or not numbers."""
     try:
@@ -224,58 +160,3 @@ def numbers(text: str, count: int) -> list[float]:
     except ValueError:
         read = []
     return read if len(read) == count else [math.nan] * count
-
-
-def _build_sdf(source: Source, floating_base: bool) -> Any:
-    build_sdf = getattr(pin, "buildModelFromSdf", None)
-    if not pin.WITH_SDFORMAT or build_sdf is None:
-        raise ModelError(
-            f"{source.label}: this build of Pinocchio ({pin.__version__}) cannot read SDF; "
-            "convert the model to URDF or MJCF."
-        )
-    with _as_file(source, ".sdf") as name:
-        built = build_sdf(name, pin.JointModelFreeFlyer()) if floating_base else build_sdf(name)
-        return built[0] if isinstance(built, tuple) else built
-
-
-@contextlib.contextmanager
-def _as_file(source: Source, suffix: str) -> Iterator[str]:
-    """Give the parsers that only read files a file; the original one where there is one."""
-    if source.path is not None:
-        yield str(source.path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"model{suffix}"
-        path.write_text(source.text, encoding="utf-8")
-        yield str(path)
-
-
-def _reason(error: str, source: Source) -> str:
-    """Return the one line of a C++ exception that says what was wrong."""
-    lines = [line.strip() for line in error.replace(source.text, "").splitlines()]
-    if "message:" in lines:
-        lines = lines[lines.index("message:") + 1 :]
-    return one_line(next((line for line in lines if line), "the parser gave no reason"))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[Any]:
-    """Catch what C++ code prints to the process's stderr; yields a function that reads it."""
-    if sys.stderr is not None:
-        sys.stderr.flush()
-    with contextlib.ExitStack() as stack:
-        try:
-            saved = os.dup(2)
-        except OSError:  # no stderr at all, as under some launchers
-            yield lambda: ""
-            return
-        stack.callback(os.close, saved)
-        sink = stack.enter_context(tempfile.TemporaryFile())
-        os.dup2(sink.fileno(), 2)
-        stack.callback(os.dup2, saved, 2)
-
-        def said() -> str:
-            sink.seek(0)
-            return sink.read(65536).decode("utf-8", "replace")
-
-        yield said

@@ -11,6 +11,7 @@ from ukctrl.core.fields import (
     Angles3,
     ByName,
     InputFile,
+    InputFolder,
     JointPosition,
     JointSpeed,
     Listed,
@@ -22,7 +23,7 @@ from ukctrl.core.fields import (
     Vec3,
     spec,
 )
-from ukctrl.core.files import AnyPath, catalog, zoo
+from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.files.toml import read_toml
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import MAX_PICTURES, AnyPicture
@@ -84,11 +85,12 @@ class JointLimit:
 
 
 def _model_file(value: object) -> object:
-    return zoo.find(value) if isinstance(value, str) and zoo.is_zoo(value) else value
+    return catalog.collected(str(value)) if catalog.is_collected(value) else value
 
 
 ModelFile = Annotated[InputFile, BeforeValidator(_model_file)]
-"""A model file, relative to the file that names it; or ``zoo:NAME``, a model of the zoo."""
+"""A model file, relative to the file that names it; ``zoo:NAME``, a model of the zoo;
+or ``description:NAME``, one of robot_descriptions."""
 
 
 @spec
@@ -96,7 +98,7 @@ class Part:
     """A model file that is part of a robot."""
 
     model: ModelFile
-    """URDF file, relative to this one; or ``zoo:NAME``."""
+    """URDF or .xacro file, relative to this one; ``zoo:NAME`` or ``description:NAME``."""
     prefix: str = ""
     """Put before the names of its links and joints, such as ``"left_"``."""
     parent: str | None = None
@@ -152,6 +154,11 @@ class Options(Extras):
     """``velocity_scale`` of the dry friction that the model file itself asks for."""
     frame: tuple[ExtraFrame, ...] = ()
     """Frames to add."""
+    xacro_arguments: dict[Text, bool | int | float | str] = Field(default_factory=dict)
+    """Values of the ``<xacro:arg>`` of a .xacro file."""
+    package_path: tuple[InputFolder, ...] = ()
+    """Folders that hold the packages of ``package://NAME`` and ``$(find NAME)``, before those of
+    ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH``."""
     home: dict[Text, Number] = Field(default_factory=dict)
     """Coordinates where a start begins that says nothing else; those left out are neutral."""
 
@@ -175,7 +182,8 @@ class RobotFile(Options):
     source: str = ""
     """Where its numbers come from."""
     model: ModelFile | None = None
-    """URDF, MJCF or SDF file, relative to this one; or ``zoo:NAME``, a model of the zoo."""
+    """URDF, .xacro, MJCF or SDF file, relative to this one; or ``zoo:NAME`` or
+    ``description:NAME``."""
     part: Annotated[tuple[Part, ...], Listed(1)] | None = None
     """Several model files that make up one robot, instead of one."""
     lagrangian: LagrangianTable | None = None
@@ -208,9 +216,15 @@ class RobotFile(Options):
 
 
 def runs_code(reference: AnyPath, beside: AnyPath | None = None) -> bool:
-    """Return whether loading a robot would run Python code that its file names."""
+    """Return whether loading a robot would run Python code that its file names or holds."""
     path = catalog.find("robots", reference, beside)
-    return path.suffix == ".toml" and "functions" in read_toml(path)
+    if path.suffix != ".toml":
+        return path.suffix == catalog.MACRO_ENDING
+    table = read_toml(path)
+    parts = table.get("part")
+    models = [table, *(parts if isinstance(parts, list) else ())]
+    names = (each.get("model") for each in models if isinstance(each, dict))
+    return "functions" in table or any(str(name).endswith(catalog.MACRO_ENDING) for name in names)
 
 
 _INSTEAD = {

@@ -13,7 +13,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming, read_toml
 from ukctrl.robot import Robot
 from ukctrl.robot.kept_robot import robot_of, robot_table
-from ukctrl.robot.snapshot import checked
 from ukctrl.simulation.result.plain_files import plain, toml_text, write_atomically
 
 FILE = "belief.toml"
@@ -68,7 +67,7 @@ def read_belief(folder: Path) -> Belief | None:
             return None
         robot = robot_of(table["robot"])
         q, v = table.get("q", ()), table.get("v", ())
-        return Belief(robot, checked("q", q, robot.nq), checked("v", v, robot.nv))
+        return Belief(robot, robot.checked_q(q), robot.checked_v(v))
 
 
 def _installed(need: str) -> bool:

@@ -19,9 +19,6 @@ from ukctrl.mechanics.start import met_elsewhere, solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.scenario import StartState
 
-NOT_UNIT = 1e-3
-"""A quaternion off unit length by less than this is rounded, not wrong."""
-
 
 def start_state(
     start: StartState,
@@ -39,11 +36,9 @@ def start_state(
     home = robot.neutral if robot.home is None else robot.home
     _refuse_degrees(start, robot)
     q = _state("q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, home)
-    for block in robot.blocks:  # a rotation is given by numbers without unit: (cos, sin) or xyzw
-        at = [block.iq + i for i, unit in enumerate(block.coordinate_units) if unit in ("", "1")]
-        if at and not abs(np.linalg.norm(q[at]) - 1.0) < NOT_UNIT:
-            names = ", ".join(robot.coordinates[i] for i in at)
-            raise InputError(f"start.q: {names} must have unit length; got {q[at].tolist()}.")
+    fault = robot.off_unit(q)
+    if fault:
+        raise InputError(f"start.q: {fault}.")
     if not robot.is_euclidean:
         q = robot.normalize(q)
     if start.spread:

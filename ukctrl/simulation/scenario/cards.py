@@ -20,7 +20,7 @@ from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.keep import Keep
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
-from ukctrl.core.files import catalog, zoo
+from ukctrl.core.files import catalog
 from ukctrl.core.files.table_paths import Table, merged, set_path
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.mechanics.constraints import Constraint
@@ -265,5 +265,5 @@ def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
         _make_absolute(table[head], rest or ["use"], path)
     elif isinstance(value, str) and not rest:
         robot, own = catalog.find("robots", value, path).resolve(), catalog.root() / "robots"
-        if not zoo.is_zoo(value) and not robot.is_relative_to(own.resolve()):
+        if not catalog.is_collected(value) and not robot.is_relative_to(own.resolve()):
             table[head] = str(robot)

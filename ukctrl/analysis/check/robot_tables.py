@@ -1,0 +1,104 @@
+"""Tables of a look at a robot, for the terminal and the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ukctrl.analysis.check.robot_check import Joint, RobotCheck
+from ukctrl.reports.table import Column, Table, first_columns
+
+MOST_FRAMES = 12
+"""Of more frames the last are named, where tools are."""
+
+
+def facts(robot: RobotCheck, most: int = MOST_FRAMES) -> Iterator[tuple[str, str]]:
+    """Yield what a robot has, as names and texts."""
+    yield (
+        "freedoms",
+        f"{robot.freedoms}, mobility {robot.mobility}, motors: {len(robot.motors) or 'none'}",
+    )
+    if not math.isnan(robot.mass):
+        yield "mass", f"{robot.mass:.4g} kg"
+    frames = list(robot.frames)
+    more = len(frames) - most
+    frames[:more] = [f"{more} more, ..."] if more > 0 else []
+    if frames:
+        yield "frames", ", ".join(frames)
+
+
+def joint_table(robot: RobotCheck) -> Table:
+    """Return what the file says of every freedom; of losses, where there are any."""
+    lossy = any(joint.damping or joint.friction or joint.armature for joint in robot.joints)
+    columns = [
+        Column("joint", "name"),
+        Column("range", "text"),
+        Column("speed"),
+        Column("motor", "text"),
+        *map(Column, ("largest", "mass")),
+        Column("moments of inertia", "text"),
+        *(map(Column, ("damping", "friction", "armature") if lossy else ())),
+    ]
+    return Table.of(columns, [_joint(joint, lossy) for joint in robot.joints])
+
+
+def parted(table: Table, count: int) -> tuple[Table, Table]:
+    """Return a table of the first columns, and one of the others beside the first of all."""
+    others = [0, *range(count, len(table.columns))]
+    rest = [[row[k] for k in others] for row in table.rows]
+    return first_columns(table, count), Table([table.columns[k] for k in others], rest)
+
+
+def _joint(joint: Joint, lossy: bool) -> list[str]:
+    unit = joint.unit.removesuffix("/s")
+    effort, inertia = ("N", "kg") if unit == "m" else ("N m", "kg m^2")
+    ends = [f"{end:.4g}" if math.isfinite(end) else "..." for end in (joint.lower, joint.upper)]
+    free = not any(map(math.isfinite, (joint.lower, joint.upper)))
+    bodies = not math.isnan(joint.mass) and bool(joint.moments)
+    losses = (
+        (joint.damping, f"{effort} s/{unit}"),
+        (joint.friction, effort),
+        (joint.armature, inertia),
+    )
+    return [
+        joint.name,
+        "free" if free else f"{' to '.join(ends)} {unit}",
+        f"{joint.fastest:.4g} {joint.unit}" if math.isfinite(joint.fastest) else "-",
+        ", ".join(joint.motors) or "none",
+        f"{joint.effort:.4g} {effort}" if math.isfinite(joint.effort) else "-",
+        f"{joint.mass:.4g} kg" if bodies else "",
+        f"{', '.join(f'{moment:.2g}' for moment in joint.moments)} kg m^2" if bodies else "",
+        *(f"{value:.4g} {of}" if value else "-" for value, of in (losses if lossy else ())),
+    ]
+
+
+def motor_table(robot: RobotCheck) -> Table:
+    """Return what every input pushes on, and its limits."""
+    columns = (
+        Column("motor", "name"),
+        Column("pushes on", "text"),
+        Column("least"),
+        Column("most"),
+    )
+    rows = [
+        [motor.name, motor.pushes, *(_end(end, motor.unit) for end in (motor.low, motor.high))]
+        for motor in robot.motors
+    ]
+    return Table.of(columns, rows)
+
+
+def _end(end: float, unit: str) -> str:
+    return f"{end:.4g} {unit}" if math.isfinite(end) else "-"
+
+
+def loop_table(robot: RobotCheck) -> Table:
+    """Return what passive constraints hold."""
+    columns = (Column("constraint", "name"), Column("kind", "text"), Column("between", "text"))
+    return Table.of(columns, [list(loop) for loop in robot.loops])
+
+
+def reader_table(robot: RobotCheck) -> Table:
+    """Return how others read what is in this file, where readers are known to differ."""
+    heads = ("ukctrl", "Pinocchio 4.1", "MuJoCo 4.0", "Drake 1.51")
+    columns = (Column("of the file", "text"), *(Column(head, "text") for head in heads))
+    return Table.of(columns, [list(reading) for reading in robot.readings])

@@ -1,0 +1,131 @@
+"""From a checked model text to a Pinocchio model, by Pinocchio's own parsers."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from ukctrl.core.errors import ModelError
+from ukctrl.core.files.toml import one_line
+from ukctrl.robot.models import urdf
+from ukctrl.robot.models.quiet import quiet
+from ukctrl.robot.models.source import SHORT, Source, numbers
+
+
+class Built(NamedTuple):
+    """What Pinocchio made of a source."""
+
+    model: Any
+    """The ``pinocchio.Model``."""
+    warnings: tuple[str, ...]
+    """What its parser warned of."""
+
+
+def build(source: Source, floating_base: bool) -> Built:
+    """Return the ``pinocchio.Model`` of a checked source.
+
+    Mimic tags are not applied here: the joints stay free, and `ukctrl.robot.models.urdf.mimics`
+    turns the relation into a passive constraint.
+
+    Raises:
+        ModelError: Pinocchio does not accept the model; the message says why.
+    """
+    makers = {"URDF": _build_urdf, "MJCF": _build_mjcf, "SDF": _build_sdf}
+    with quiet() as noise:
+        try:
+            model, reason = makers[source.format](source, floating_base), ""
+        except (ValueError, RuntimeError, TypeError, IndexError, KeyError) as error:
+            if isinstance(error, ModelError):
+                raise
+            model, reason = None, _reason(str(error), source)
+        said = [one_line(line) for line in noise().splitlines()]
+    # A parser that complains but goes on has dropped something, such as a link's inertia.
+    complaint = next((line for line in said if line.lower().startswith("error")), "")
+    if model is None or complaint:
+        reason = complaint.partition(":")[2].strip() or reason
+        raise ModelError(
+            f"{source.label}: not a valid {source.format} model: {reason.rstrip('.')}."
+        )
+    warnings = tuple(
+        line.partition(":")[2].strip() for line in said if line.lower().startswith("warn")
+    )
+    return Built(model, warnings)
+
+
+def _build_urdf(source: Source, floating_base: bool) -> Any:
+    text, inertias = urdf.for_parser(source), urdf.rotor_inertias(source)
+    if floating_base:
+        taken = {element.get("name") for element in source.root.iter("joint")}
+        name = "root" if "root" not in taken else "floating_root"
+        model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer(), name)
+    else:
+        model = pin.buildModelFromXML(text)
+    for name, inertia in inertias.items():
+        if model.existJointName(name):
+            joint = model.joints[model.getJointId(name)]
+            model.armature[joint.idx_v : joint.idx_v + joint.nv] = inertia
+    return model
+
+
+def _build_mjcf(source: Source, floating_base: bool) -> Any:
+    if floating_base:
+        raise ModelError(
+            f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
+            "body that moves freely."
+        )
+    if source.root.find(".//include") is not None:
+        raise ModelError(
+            f"{source.label}: <include> is not read by Pinocchio and its bodies would be lost; "
+            "put the included text into one file."
+        )
+    with _as_file(source, ".xml") as name:
+        model = pin.buildModelFromMJCF(name)
+    # Pinocchio leaves the file's gravity out.
+    option = source.root.find("option[@gravity]")
+    if option is not None:
+        text = option.get("gravity", "")
+        gravity = np.array(numbers(text, 3))
+        if not np.isfinite(gravity).all():
+            raise ModelError(
+                f"{source.label}: gravity must be three numbers; got '{one_line(text, SHORT)}'."
+            )
+        model.gravity.linear = gravity
+    return model
+
+
+def _build_sdf(source: Source, floating_base: bool) -> Any:
+    build_sdf = getattr(pin, "buildModelFromSdf", None)
+    if not pin.WITH_SDFORMAT or build_sdf is None:
+        raise ModelError(
+            f"{source.label}: this build of Pinocchio ({pin.__version__}) cannot read SDF; "
+            "convert the model to URDF or MJCF."
+        )
+    with _as_file(source, ".sdf") as name:
+        built = build_sdf(name, pin.JointModelFreeFlyer()) if floating_base else build_sdf(name)
+        return built[0] if isinstance(built, tuple) else built
+
+
+@contextlib.contextmanager
+def _as_file(source: Source, suffix: str) -> Iterator[str]:
+    """Give the parsers that only read files a file; the original one where there is one."""
+    if source.path is not None:
+        yield str(source.path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{suffix}"
+        path.write_text(source.text, encoding="utf-8")
+        yield str(path)
+
+
+def _reason(error: str, source: Source) -> str:
+    """Return the one line of a C++ exception that says what was wrong."""
+    lines = [line.strip() for line in error.replace(source.text, "").splitlines()]
+    if "message:" in lines:
+        lines = lines[lines.index("message:") + 1 :]
+    return one_line(next((line for line in lines if line), "the parser gave no reason"))
