@@ -107,7 +107,7 @@ def test_a_jam_names_the_contacts_that_slide():
     error = contacts.Contacts._jammed(own, 1)
     assert isinstance(error, contacts.Jammed)
     assert str(error) == (
-        "contact 'a', 'c' jams: the more it rubs the harder it presses, and no acceleration "
+        "contacts 'a', 'c' jam: the more it rubs the harder it presses, and no acceleration "
         "follows (Painlevé's paradox). Lower mu, or change the posture."
     )
 

@@ -167,6 +167,7 @@ def test_the_card_of_a_robot_counts_and_that_of_a_run_has_its_first_figure(resul
     for name, lead in (
         ("two_link", "2 freedoms, 2 inputs"),
         ("five_bar_relative", "4 freedoms, 0 inputs, 2 passive constraints"),
+        ("coordinated_arms_grip", "5 freedoms, 6 inputs, 1 passive constraint"),
     ):
         robot = Robot.load(name)
         notebook.html(robot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.arrows import arrows
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.quantities import Labels
@@ -177,6 +178,12 @@ def test_motors_of_elastic_joints_act_at_their_joints():
 def test_more_arrows_than_can_be_seen_are_none(most, count, monkeypatch):
     monkeypatch.setattr("ukctrl.reports.scene.arrows.MOST", most)
     assert len(arrows_of(Robot.load("two_link"), [0.1, 0.2], [1.0, 2.0])) == count
+
+
+@pytest.mark.parametrize("unit", ["N", "N m"])
+@pytest.mark.parametrize("vector", [(np.nan, 0.0, 1.0), (0.0, 0.0, 0.0)])
+def test_of_what_is_no_force_there_is_no_arrow(unit, vector):
+    assert arrow_shapes.shape(np.zeros(3), np.array(vector), unit, 1.0, 1.0) is None
 
 
 def test_an_arrow_knows_when_its_input_is_at_its_limit():

@@ -115,6 +115,11 @@ def test_a_limit_that_binds_is_told_for_how_long_and_at_what_cost():
     assert "at no cost to the task" in told(little, "keep")[0][1]
 
 
+def test_forces_that_nothing_was_asked_of_have_nothing_to_spare():
+    found = keeping((1.0, 1.0, 1.0, np.nan))
+    assert told(found, "keep")[2] == ("good", "'foot' was asked of nothing; it never bound.")
+
+
 def test_a_limit_that_gave_way_is_a_warning_and_the_worst_of_its_block_is_named():
     found = keeping((1.0, 1.0, 1.0, 1.0), missed=(0, 0.5, 2.0 * FIRST, 30.0))
     assert [each[0] for each in told(found, "keep")] == ["good", "warning", "warning"]
