@@ -76,6 +76,30 @@ def pull_joints(
 
 
 @compiled
+def pull_unevenly(
+    coordinates: Indices,
+    dofs: Indices,
+    rest: Vector,
+    stiffness: Matrix,
+    damping: Matrix,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    stored: Vector,
+) -> None:
+    """Add what springs and dampers do beyond their linear parts; see `UnevenJoints`."""
+    for i in range(len(dofs)):
+        rate, second, third = v[dofs[i]], stiffness[i, 0], stiffness[i, 1]
+        if second != 0.0 or third != 0.0:
+            x = q[coordinates[i]] - rest[i]
+            force = x * x * (second + third * x)
+            f[dofs[i]] -= force
+            stored[ENERGY] += x * x * x * (second / 3.0 + 0.25 * third * x)
+            stored[POWER] += force * rate
+        f[dofs[i]] -= rate * (damping[i, 0] * abs(rate) + damping[i, 1] * rate * rate)
+
+
+@compiled
 def stretch_at(at: int, motor: int, continuous: bool, q: Vector) -> float:
     """Return how far a motor is ahead of its joint; of one without end, the shorter way round."""
     if continuous:
@@ -198,6 +222,85 @@ def pull_frames(
     tension = force + damping * rate
     for c in range(len(v)):
         f[c] -= tension * gradient[c]
+
+
+@allocating
+def carry(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    v: Vector,
+    joints: Indices,
+    centres: Matrix,
+    masses: Vector,
+    reached: Flags,
+    gravity: Vector,
+    f: Vector,
+    stored: Vector,
+) -> None:
+    """Add what carries masses against gravity; see `Carried`."""
+    place, force, none = np.empty(3), np.empty(3), np.zeros(3)
+    for i in range(len(joints)):
+        place_of(rotations, translations, joints[i], centres[i], place)
+        for k in range(3):
+            force[k] = -masses[i] * gravity[k]
+            stored[ENERGY] -= force[k] * place[k]
+        for c in range(len(v)):
+            if reached[i, c]:
+                push = pushed(Jt, place, force, none, c)
+                f[c] += push
+                stored[POWER] -= push * v[c]
+
+
+@allocating
+def drag(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    v: Vector,
+    joints: Indices,
+    centres: Matrix,
+    axes: NDArray[np.float64],
+    boxes: Matrix,
+    reached: Flags,
+    medium: Vector,
+    f: Vector,
+) -> None:
+    """Add what a fluid does to boxes; see `Fluid`. ``medium``: density, viscosity, wind."""
+    place, spin, slide = np.empty(3), np.empty(3), np.empty(3)
+    force, torque, turn = np.empty(3), np.empty(3), np.empty((3, 3))
+    density, viscosity = medium[0], medium[1]
+    for i in range(len(joints)):
+        place_of(rotations, translations, joints[i], centres[i], place)
+        for k in range(3):
+            spin[k], slide[k], force[k], torque[k] = 0.0, -medium[2 + k], 0.0, 0.0
+            for n in range(3):
+                turn[k, n] = 0.0
+                for w in range(3):
+                    turn[k, n] += rotations[joints[i], k, w] * axes[i, w, n]
+        for c in range(len(v)):
+            if reached[i, c]:
+                for k in range(3):
+                    n, w = (k + 1) % 3, (k + 2) % 3
+                    spin[k] += Jt[c, 3 + k] * v[c]
+                    arm = Jt[c, 3 + n] * place[w] - Jt[c, 3 + w] * place[n]
+                    slide[k] += (Jt[c, k] + arm) * v[c]
+        across = (boxes[i, 0] + boxes[i, 1] + boxes[i, 2]) / 3.0
+        for k in range(3):  # along the axes of the box
+            n, w = (k + 1) % 3, (k + 2) % 3
+            turning = turn[0, k] * spin[0] + turn[1, k] * spin[1] + turn[2, k] * spin[2]
+            sliding = turn[0, k] * slide[0] + turn[1, k] * slide[1] + turn[2, k] * slide[2]
+            side, other = boxes[i, n], boxes[i, w]
+            push = -3.0 * np.pi * across * viscosity * sliding
+            push -= 0.5 * density * side * other * abs(sliding) * sliding
+            twist = -np.pi * across**3 * viscosity * turning
+            twist -= density * boxes[i, k] * (side**4 + other**4) * abs(turning) * turning / 64.0
+            for x in range(3):
+                force[x] += turn[x, k] * push
+                torque[x] += turn[x, k] * twist
+        for c in range(len(v)):
+            if reached[i, c]:
+                f[c] += pushed(Jt, place, force, torque, c)
 
 
 @allocating

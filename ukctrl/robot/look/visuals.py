@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ukctrl.robot.appearance import ModelText, ShapeKind
 from ukctrl.robot.look.mesh_files import BUDGET, MeshFiles, coarser
-from ukctrl.robot.look.mjcf_visuals import mjcf_visuals
 from ukctrl.robot.look.shapes import Visual, Visuals
 from ukctrl.robot.look.urdf_visuals import urdf_visuals
 from ukctrl.robot.models.source import read
@@ -18,7 +17,10 @@ def visuals_of(model: ModelText, kind: ShapeKind = "visual") -> Visuals:
     if source.format == "URDF":
         return urdf_visuals(source.root, model.prefix, files, kind)
     if source.format == "MJCF":
-        return mjcf_visuals(source.root, files, kind)
+        from ukctrl.robot.look.mjcf_visuals import mjcf_visuals  # and MuJoCo, for MJCF alone
+        from ukctrl.robot.mjcf.compile import for_looking
+
+        return mjcf_visuals(for_looking(model.text, model.path), kind)
     return Visuals(())
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
@@ -63,6 +62,15 @@ def read(source: AnyPath) -> Source:
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _checked(source, "model text", None)
     path = Path(source)
+    return _checked(_text_of(path), str(path), path)
+
+
+def read_included(path: Path) -> ET.Element:
+    """Return what a model file includes or attaches, under the same checks; see `read`."""
+    return _tree(_text_of(path).lstrip("\ufeff \t\r\n"), str(path))
+
+
+def _text_of(path: Path) -> str:
     note(path)
     try:
         with path.open("rb") as file:
@@ -73,12 +81,11 @@ def read(source: AnyPath) -> Source:
     if len(raw) > MAX_BYTES:
         raise ModelError(f"{path}: must be at most {MAX_BYTES // 2**20} MB.")
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(
             f"{path}: must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
         ) from None
-    return _checked(text, str(path), path)
 
 
 def _checked(text: str, label: str, path: Path | None) -> Source:
@@ -137,7 +144,7 @@ class Built(NamedTuple):
 
 
 def build(source: Source, floating_base: bool) -> Built:
-    """Return the ``pinocchio.Model`` of a checked source.
+    """Return the ``pinocchio.Model`` of a checked URDF or SDF; `ukctrl.robot.mjcf` reads MJCF.
 
     Mimic tags are not applied here: the joints stay free, and `ukctrl.robot.models.text.mimics`
     turns the relation into a passive constraint.
@@ -145,8 +152,8 @@ def build(source: Source, floating_base: bool) -> Built:
     Raises:
         ModelError: Pinocchio does not accept the model; the message says why.
     """
-    makers = {"URDF": _build_urdf, "MJCF": _build_mjcf, "SDF": _build_sdf}
-    with _quiet() as noise:
+    makers = {"URDF": _build_urdf, "SDF": _build_sdf}
+    with quiet() as noise:
         try:
             model, reason = makers[source.format](source, floating_base), ""
         except (ValueError, RuntimeError, TypeError, IndexError, KeyError) as error:
@@ -191,32 +198,6 @@ def _without_shapes(source: Source) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _build_mjcf(source: Source, floating_base: bool) -> Any:
-    if floating_base:
-        raise ModelError(
-            f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
-            "body that moves freely."
-        )
-    if source.root.find(".//include") is not None:
-        raise ModelError(
-            f"{source.label}: <include> is not read by Pinocchio and its bodies would be lost; "
-            "put the included text into one file."
-        )
-    with _as_file(source, ".xml") as name:
-        model = pin.buildModelFromMJCF(name)
-    # Pinocchio leaves the file's gravity out.
-    option = source.root.find("option[@gravity]")
-    if option is not None:
-        text = option.get("gravity", "")
-        gravity = np.array(numbers(text, 3))
-        if not np.isfinite(gravity).all():
-            raise ModelError(
-                f"{source.label}: gravity must be three numbers; got '{one_line(text, SHORT)}'."
-            )
-        model.gravity.linear = gravity
-    return model
-
-
 def numbers(text: str, count: int) -> list[float]:
     """Return the numbers in an attribute; NaN where they are not so many, or not numbers."""
     try:
@@ -259,7 +240,7 @@ def _reason(error: str, source: Source) -> str:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[Any]:
+def quiet() -> Iterator[Any]:
     """Catch what C++ code prints to the process's stderr; yields a function that reads it."""
     if sys.stderr is not None:
         sys.stderr.flush()

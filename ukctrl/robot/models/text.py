@@ -58,12 +58,6 @@ def text_findings(source: Source, structure: Structure) -> Iterator[Finding]:
         yield from _urdf_joints(source)
         yield from _dropped(source, structure, "link")
         yield from _ignored(source, _URDF_IGNORED)
-    elif source.format == "MJCF":
-        for block in structure.blocks:
-            body = structure.model.inertias[block.joint]
-            yield from body_findings(block.name, float(body.mass), np.array(body.inertia))
-        yield from _dropped(source, structure, "body")
-        yield from _ignored(source, _MJCF_IGNORED)
 
 
 Ignored = dict[str, tuple[Callable[[str, str, str], Finding], str]]
@@ -74,19 +68,6 @@ _URDF_IGNORED: Ignored = {
     "gazebo": (note, "gazebo extensions are not read"),
     "loop_joint": (warning, "loop joints are not read; write them as [[passive]] constraints"),
 }
-_MJCF_IGNORED: Ignored = {
-    "equality": (
-        warning,
-        "equality constraints are not read; write them as [[passive]] constraints in robot.toml",
-    ),
-    "tendon": (warning, "tendons are not read; write a transmission or a spring in robot.toml"),
-    "actuator": (
-        warning,
-        "actuators are not read; every joint with one freedom gets a motor unless robot.toml "
-        "lists others",
-    ),
-    "contact": (note, "contacts are not read; bodies pass through each other"),
-}
 
 
 def _ignored(source: Source, table: Ignored) -> Iterator[Finding]:
@@ -95,14 +76,6 @@ def _ignored(source: Source, table: Ignored) -> Iterator[Finding]:
         if count:
             often = f" (<{tag}> appears {count} times)" if count > 1 else ""
             yield remark(f"{tag}_ignored", tag, f"{message}{often}.")
-    for joint in source.root.iter("joint"):
-        if source.format == "MJCF" and numbers(joint.get("stiffness", "0"), 1) != [0.0]:
-            name = joint.get("name", "a joint default")
-            yield warning(
-                "stiffness_ignored",
-                name,
-                f"the stiffness of '{name}' is not read; write a joint_spring in robot.toml.",
-            )
 
 
 def _dropped(source: Source, structure: Structure, tag: str) -> Iterator[Finding]:

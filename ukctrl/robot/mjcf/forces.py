@@ -1,0 +1,359 @@
+"""Springs, dampers, friction, carried weights and fluids of a compiled model, as forces of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.audit import note, warning
+from ukctrl.robot.forces import Carried, Fluid, Term, UnevenJoints
+from ukctrl.robot.mjcf.table import Told, listed, plural
+from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, turn
+from ukctrl.robot.schema.push_tables import JointSpring
+from ukctrl.robot.structure import Structure
+
+LEAST = 1e-15
+"""MuJoCo's smallest number that counts."""
+JOINT = 0
+"""MuJoCo's number of a transmission to a joint."""
+PLAIN = (HINGE, SLIDE)
+
+
+class Switches(NamedTuple):
+    """Whether kinds of forces act, as ``<option><flag .../>`` says."""
+
+    gravity: bool
+    spring: bool
+    damper: bool
+    friction: bool
+    limit: bool
+    equality: bool
+    actuation: bool
+    clamp: bool
+
+    @classmethod
+    def of(cls, mujoco: Any, m: Any) -> Switches:
+        """Read the flags of a model."""
+        off, bits = int(m.opt.disableflags), mujoco.mjtDisableBit
+        constraint = not off & bits.mjDSBL_CONSTRAINT
+
+        def on(name: str) -> bool:
+            return not off & getattr(bits, f"mjDSBL_{name}")
+
+        return cls(
+            on("GRAVITY"),
+            on("SPRING"),
+            on("DAMPER"),
+            constraint and on("FRICTIONLOSS"),
+            constraint and on("LIMIT"),
+            constraint and on("EQUALITY"),
+            on("ACTUATION"),
+            on("CLAMPCTRL"),
+        )
+
+
+def joint_actuators(m: Any) -> Iterator[tuple[int, int]]:
+    """Yield the actuators that drive a hinge or a slide, each with its velocity."""
+    for i in range(m.nactuator):
+        if m.actuator_trntype[i] == JOINT and m.jnt_type[m.actuator_trnid[i, 0]] in PLAIN:
+            yield i, int(m.jnt_dofadr[m.actuator_trnid[i, 0]])
+
+
+def set_losses(model: Any, m: Any, on: Switches) -> None:
+    """Write rotor inertia, damping and dry friction into a ``pinocchio.Model``.
+
+    Those of an actuator at a joint act there with its gear, once squared.
+    """
+    model.armature[:] = m.dof_armature
+    damping = np.array(m.dof_damping)
+    for i, dof in joint_actuators(m):
+        gear = float(m.actuator_gear[i, 0])
+        model.armature[dof] += gear * gear * m.actuator_armature[i]
+        damping[dof] += gear * gear * m.actuator_damping[i]
+    model.damping[:] = damping if on.damper else 0.0
+    level = np.array(m.dof_frictionloss)
+    level[_sliding(m)] = 0.0
+    model.friction[:] = level if on.friction else 0.0
+
+
+def _sliding(m: Any) -> list[int]:
+    """Return the linear velocities of free joints."""
+    starts = [int(m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type == FREE)]
+    return [start + k for start in starts for k in range(3)]
+
+
+def springs(m: Any, structure: Structure, on: Switches) -> list[JointSpring]:
+    """Return the springs of hinges and slides."""
+    if not on.spring:
+        return []
+    return [
+        JointSpring(
+            joint=structure.dofs[m.jnt_dofadr[j]],
+            stiffness=float(m.jnt_stiffness[j]),
+            rest=float(m.qpos_spring[m.jnt_qposadr[j]]),
+        )
+        for j in range(m.njnt)
+        if m.jnt_stiffness[j] > 0.0 and m.jnt_type[j] in PLAIN
+    ]
+
+
+def terms(m: Any, names: Names, structure: Structure, on: Switches) -> list[Term]:
+    """Return the forces that no ``[[force]]`` describes."""
+    made: list[Term] = []
+    uneven = _uneven(m, on)
+    if len(uneven.dofs):
+        made.append(uneven)
+    moving = [structure.site(name) for name in names.bodies]
+    lifted = [b for b in range(1, m.nbody) if m.body_gravcomp[b] and moving[b].support.any()]
+    if lifted and on.gravity:
+        joints, centres, reached = _on(m, moving, lifted)
+        masses = np.array([m.body_mass[b] * m.body_gravcomp[b] for b in lifted])
+        made.append(Carried(joints, centres, masses, reached))
+    heavy = [b for b in range(1, m.nbody) if m.body_mass[b] >= LEAST and moving[b].support.any()]
+    if heavy and (m.opt.density > 0.0 or m.opt.viscosity > 0.0):
+        joints, centres, reached = _on(m, moving, heavy)
+        axes = np.array([moving[b].rotation @ turn(m.body_iquat[b]) for b in heavy])
+        boxes = np.array([_box(m.body_inertia[b], float(m.body_mass[b])) for b in heavy])
+        medium = np.array([m.opt.density, m.opt.viscosity, *m.opt.wind], dtype=np.float64)
+        made.append(Fluid(joints, centres, axes, boxes, reached, medium))
+    return made
+
+
+def _on(m: Any, moving: Sequence[Any], bodies: Sequence[int]) -> tuple[Any, Matrix, Any]:
+    """Return joints, centres of mass and reached velocities of bodies."""
+    sites = [moving[b] for b in bodies]
+    centres = [
+        s.translation + s.rotation @ m.body_ipos[b] for s, b in zip(sites, bodies, strict=True)
+    ]
+    return (
+        np.array([s.joint for s in sites], dtype=np.int64),
+        np.array(centres),
+        np.array([s.support for s in sites]),
+    )
+
+
+def _box(inertia: Vector, mass: float) -> Vector:
+    """Return the sides of the box that has this inertia [m]."""
+    x, y, z = inertia
+    across = np.array([y + z - x, x + z - y, x + y - z])
+    sides: Vector = np.sqrt(6.0 * np.maximum(LEAST, across) / mass)
+    return sides
+
+
+def _uneven(m: Any, on: Switches) -> UnevenJoints:
+    stiffness, damping = np.zeros((m.nv, 2)), np.zeros((m.nv, 2))
+    coordinates, rest = np.zeros(m.nv, dtype=np.int64), np.zeros(m.nv)
+    if on.damper:
+        damping[:] = m.dof_dampingpoly
+        for i, dof in joint_actuators(m):
+            gear = abs(float(m.actuator_gear[i, 0]))
+            damping[dof] += m.actuator_dampingpoly[i] * (gear**3, gear**4)
+        damping[_sliding(m)] = 0.0
+    for j in range(m.njnt):
+        if m.jnt_type[j] in PLAIN:
+            at, dof = m.jnt_qposadr[j], m.jnt_dofadr[j]
+            coordinates[dof], rest[dof] = at, m.qpos_spring[at]
+            if on.spring:
+                stiffness[dof] = m.jnt_stiffnesspoly[j]
+    dofs = np.flatnonzero(stiffness.any(axis=1) | damping.any(axis=1))
+    return UnevenJoints(coordinates[dofs], dofs, rest[dofs], stiffness[dofs], damping[dofs])
+
+
+def told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
+    """Name the forces that are not in the robot."""
+    yield from _joints_told(m, names, on)
+    yield from _tendons_told(m, on)
+    yield from _rest_told(m, names)
+
+
+def _joints_told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
+    several = [j for j in range(m.njnt) if m.jnt_type[j] in (FREE, BALL)]
+    sprung = [j for j in several if m.jnt_stiffness[j] or m.jnt_stiffnesspoly[j].any()]
+    if sprung and on.spring:
+
+        def relax(model: Any) -> None:
+            model.jnt_stiffness[sprung] = 0.0
+            model.jnt_stiffnesspoly[sprung] = 0.0
+
+        which = listed([names.joints[j] for j in sprung])
+        yield Told(
+            warning(
+                "spring_told",
+                names.joints[sprung[0]],
+                f"the springs of the {plural(sprung, 'joint', 'joints')} {which}, which turn in "
+                "every direction, are not in the robot, so that nothing pulls them back; write a "
+                'spring between two frames, or kind = "given", in robot.toml.',
+            ),
+            relax,
+        )
+    free = [j for j in several if m.jnt_type[j] == FREE]
+    sliding = {j: slice(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + 3) for j in free}
+    bent = [j for j in free if m.dof_dampingpoly[sliding[j]].any()]
+    if bent and on.damper:
+
+        def slide(model: Any) -> None:
+            for j in bent:
+                model.dof_dampingpoly[sliding[j]] = 0.0
+
+        yield Told(
+            warning(
+                "damping_told",
+                names.joints[bent[0]],
+                f"the damping of {listed([names.joints[j] for j in bent])} along the world's axes "
+                "that is no multiple of the velocity is not in the robot: it slides more freely.",
+            ),
+            slide,
+        )
+    rubbed = [j for j in free if m.dof_frictionloss[sliding[j]].any()]
+    if rubbed and on.friction:
+        yield Told(
+            warning(
+                "friction_told",
+                names.joints[rubbed[0]],
+                f"the dry friction of {listed([names.joints[j] for j in rubbed])} along the "
+                'world\'s axes is not in the robot: it slides without; write kind = "given" in '
+                "robot.toml.",
+            )
+        )
+    cones = [j for j in range(m.njnt) if m.jnt_type[j] == BALL and m.jnt_limited[j]]
+    if cones and on.limit:
+        yield Told(
+            warning(
+                "range_told",
+                names.joints[cones[0]],
+                f"the largest angle of the ball {plural(cones, 'joint', 'joints')} "
+                f"{listed([names.joints[j] for j in cones])} is not in the robot: nothing says "
+                "that a motion goes beyond it.",
+            )
+        )
+    if not on.limit and any(m.jnt_limited):
+        yield Told(
+            note(
+                "range_off",
+                "option",
+                "the file switches limits off; the ranges of its joints are not read.",
+            )
+        )
+    yielding = [j for j in range(m.njnt) if m.jnt_plasticadr[j] >= 0]
+    if yielding and on.spring:
+        yield Told(
+            warning(
+                "plastic_told",
+                names.joints[yielding[0]],
+                f"the springs of {listed([names.joints[j] for j in yielding])} never yield in the "
+                "robot, as they would beyond springyield.",
+            )
+        )
+
+
+def _tendons_told(m: Any, on: Switches) -> Iterator[Told]:
+    def having(*names: str) -> list[int]:
+        return [
+            i
+            for i in range(m.ntendon)
+            if any(np.any(getattr(m, f"tendon_{name}")[i]) for name in names)
+        ]
+
+    effects = {
+        "springs": having("stiffness", "stiffnesspoly") if on.spring else [],
+        "dampers": having("damping", "dampingpoly") if on.damper else [],
+        "friction": having("frictionloss") if on.friction else [],
+        "limits of length": having("limited") if on.limit else [],
+        "rotor inertia": having("armature"),
+        "force limits": having("actfrclimited"),
+    }
+    acting = sorted({i for which in effects.values() for i in which})
+    if not acting:
+        return
+
+    def slacken(model: Any) -> None:
+        for name in ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "armature"):
+            getattr(model, f"tendon_{name}")[:] = 0.0
+
+    what = ", ".join(name for name, which in effects.items() if which)
+    which = [m.tendon(i).name or f"tendon{i}" for i in acting]
+    yield Told(
+        warning(
+            "tendon_told",
+            which[0],
+            f"the {plural(which, 'tendon', 'tendons')} {listed(which)} "
+            f"{plural(which, 'has', 'have')} {what}, which the robot lacks: its joints move as if "
+            f"{plural(which, 'it were', 'they were')} slack; write springs, or a [[passive]] "
+            "constraint, in robot.toml.",
+        ),
+        slacken,
+    )
+
+
+def _rest_told(m: Any, names: Names) -> Iterator[Told]:
+    shaped = sorted(
+        {int(m.geom_bodyid[g]) for g in range(m.ngeom) if m.geom_fluid[g, 0] > 0.0}
+        if m.opt.density > 0.0 or m.opt.viscosity > 0.0
+        else ()
+    )
+    if shaped:
+
+        def as_boxes(model: Any) -> None:
+            model.geom_fluid[:] = 0.0
+
+        yield Told(
+            warning(
+                "fluid_told",
+                names.bodies[shaped[0]],
+                f"fluidshape = ellipsoid of the {plural(shaped, 'body', 'bodies')} "
+                f"{listed([names.bodies[b] for b in shaped])} is not read: the fluid acts as on "
+                "the box that has the body's inertia, without lift and added mass.",
+            ),
+            as_boxes,
+        )
+    if m.nflex:
+        yield Told(
+            warning(
+                "flex_told",
+                "flex",
+                f"{m.nflex} deformable {plural(range(m.nflex), 'body is', 'bodies are')} "
+                "not read: their points, if they move, are masses without anything that holds them "
+                "together; take <flexcomp> or <deformable> out of the file.",
+            ),
+            lambda model: None,
+        )
+    if m.nmocap:
+        which = [names.bodies[b] for b in range(m.nbody) if m.body_mocapid[b] >= 0]
+        yield Told(
+            warning(
+                "mocap_told",
+                which[0],
+                f"the mocap {plural(which, 'body', 'bodies')} {listed(which)}, which a program "
+                "would move, rest where the file has them.",
+            )
+        )
+    carrying = [
+        g for g in range(m.ngeom) if np.any(m.geom_adhesion[g]) or np.any(m.geom_surfacevel[g])
+    ]
+    if carrying:
+        which = [m.geom(g).name or f"geom{g}" for g in carrying]
+        yield Told(
+            warning(
+                "surface_told",
+                which[0],
+                f"adhesion and moving surfaces of {listed(which)} act in contacts, which are not "
+                "read.",
+            )
+        )
+    if np.any(m.body_plugin >= 0):
+        which = [names.bodies[b] for b in np.flatnonzero(m.body_plugin >= 0)]
+        yield Told(
+            warning(
+                "plugin_told",
+                which[0],
+                f"the plugins that act on {listed(which)} are not read, nor what they push.",
+            ),
+            _without_plugins,
+        )
+
+
+def _without_plugins(model: Any) -> None:
+    model.body_plugin[:] = -1
