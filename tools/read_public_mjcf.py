@@ -29,8 +29,8 @@ SECONDS = 300
 """For one file."""
 TOGETHER = 15
 """Files that one process reads."""
-READ_SO = {"servo_told", "contact_told"}
-"""Warnings that take nothing from the robot's own motion."""
+READ_SO = {"servo_told", "contact_told", "tendon_limit_told", "range_told"}
+"""Warnings that take nothing from the robot's own motion within its limits."""
 LACKS = {
     "spring_told", "damping_told", "friction_told", "tendon_told", "fluid_told", "flex_told",
     "plugin_told", "plastic_told",
@@ -100,11 +100,12 @@ def different(mujoco: object, m: object, robot: object, codes: set[str]) -> str:
     s = robot.snapshot(q, v)
 
     def off(ours: object, theirs: object) -> float:
-        return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
+        return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-3))
 
     if not codes & {"tendon_told", "rotor_told"} and off(T.T @ s.M @ T, M) > 1e-9:
         return f"mass matrix by {off(T.T @ s.M @ T, M):.1e}"
-    bias = T.T @ (s.M @ rate + s.nle)
+    rotors = m.dof_armature * rate
+    bias = T.T @ (s.M @ rate - rotors + s.nle)
     if not codes & {"tendon_told", "rotor_told"} and off(bias, data.qfrc_bias) > 1e-9:
         return f"bias by {off(bias, data.qfrc_bias):.1e}"
     if not codes & LACKS:
@@ -113,7 +114,7 @@ def different(mujoco: object, m: object, robot: object, codes: set[str]) -> str:
             if type(term).__name__ == "Friction":
                 rubbed[term.dofs] -= term.level * np.tanh(v[term.dofs] / term.scale)
         lifted = data.qfrc_gravcomp * m.jnt_actgravcomp[m.dof_jntid]
-        passive = T.T @ (s.f - rubbed)
+        passive = T.T @ (s.f - rubbed - rotors)
         theirs = data.qfrc_passive + lifted
         if np.abs(passive - theirs).max() > 1e-9 * max(1.0, np.abs(theirs).max()):
             return f"passive force by {np.abs(passive - theirs).max():.1e}"

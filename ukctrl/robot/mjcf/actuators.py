@@ -14,8 +14,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.robot.audit import note, warning
-from ukctrl.robot.mjcf.forces import PLAIN, Switches
+from ukctrl.robot.mjcf.forces import PLAIN
+from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import Told, listed, plural
+from ukctrl.robot.mjcf.tendons import pulls
 from ukctrl.robot.mjcf.tree import Names
 from ukctrl.robot.schema.push_tables import (
     AnyActuator,
@@ -37,8 +39,6 @@ TRANSMISSIONS = {
 FIXED, AFFINE = 0, 1
 """MuJoCo's gains and biases that a servo has."""
 NO_DYNAMICS = 0
-WRAP_JOINT = 1
-"""MuJoCo's number of a part of a fixed tendon."""
 Limit = tuple[float, float]
 WIDE: Limit = (-np.inf, np.inf)
 
@@ -156,9 +156,10 @@ class _Reader:
                 return None
             a, b, c, d, e, f = map(float, gear)
             return Wrench(name=name, frame=frame, force=(a, b, c), torque=(d, e, f), limit=limit)
-        if kind == TO_TENDON and (ratios := self._fixed(target)) is not None:
-            ratios = {dof: float(gear[0]) * each for dof, each in ratios.items() if each}
-            if not ratios or not gear[0]:
+        if kind == TO_TENDON and (pulled := pulls(m, target)) is not None:
+            blocks, ratio = self._structure.blocks, float(gear[0])
+            ratios = {blocks[j].dofs[0]: ratio * each for j, each in pulled.items()}
+            if not ratios or not ratio:
                 self._lose(name, "pushes nothing")
                 return None
             return Transmission(name=name, ratios=ratios, limit=limit)
@@ -208,17 +209,6 @@ class _Reader:
                 elif not turned and part[k]:
                     column[dof] = repr(float(part[k]))
         return FormulaInput(name=name, column=column, limit=limit)
-
-    def _fixed(self, tendon: int) -> dict[str, float] | None:
-        """Return how much a fixed tendon pulls every joint."""
-        m, ratios = self._m, dict[str, float]()
-        adr, num = int(m.tendon_adr[tendon]), int(m.tendon_num[tendon])
-        for w in range(adr, adr + num):
-            if m.wrap_type[w] != WRAP_JOINT:
-                return None
-            dof = self._structure.dofs[m.jnt_dofadr[m.wrap_objid[w]]]
-            ratios[dof] = ratios.get(dof, 0.0) + float(m.wrap_prm[w])
-        return ratios
 
     def _lose(self, name: str, why: str) -> None:
         self._lost.setdefault(why, []).append(name)

@@ -76,8 +76,10 @@ def _compare_terms(
     ours = T.T @ snapshot.M @ T
     size = np.sqrt(np.abs(np.diag(M))) + 1e-300
     _refuse(ours - M, np.outer(size, size), "mass matrix", robot.dofs)
-    bias = T.T @ (snapshot.M @ _turning(m, T, data.qvel) + snapshot.nle)
-    passive = T.T @ snapshot.f
+    # Rotor inertia along the world's axes is none along axes that turn: a force makes up for it.
+    turning, rotors = _turning(m, T, data.qvel), np.array(robot.model.armature)
+    bias = T.T @ (snapshot.M @ turning - rotors * turning + snapshot.nle)
+    passive = T.T @ (snapshot.f - rotors * turning)
     largest = max(np.abs(data.qfrc_bias / size).max(), np.abs(data.qfrc_passive / size).max())
     scale = size * max(float(largest), 1e-6)
     _refuse(bias - data.qfrc_bias, scale, "bias force", robot.dofs)

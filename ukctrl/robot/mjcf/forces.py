@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.audit import note, warning
 from ukctrl.robot.forces import Carried, Fluid, Term, UnevenJoints
+from ukctrl.robot.layout import Block
+from ukctrl.robot.mjcf import tendons
+from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import Told, listed, plural
 from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, turn
-from ukctrl.robot.schema.push_tables import JointSpring
+from ukctrl.robot.schema.push_tables import AnyForce, GivenForce, JointSpring
 from ukctrl.robot.structure import Structure
 
 LEAST = 1e-15
@@ -20,39 +23,6 @@ LEAST = 1e-15
 JOINT = 0
 """MuJoCo's number of a transmission to a joint."""
 PLAIN = (HINGE, SLIDE)
-
-
-class Switches(NamedTuple):
-    """Whether kinds of forces act, as ``<option><flag .../>`` says."""
-
-    gravity: bool
-    spring: bool
-    damper: bool
-    friction: bool
-    limit: bool
-    equality: bool
-    actuation: bool
-    clamp: bool
-
-    @classmethod
-    def of(cls, mujoco: Any, m: Any) -> Switches:
-        """Read the flags of a model."""
-        off, bits = int(m.opt.disableflags), mujoco.mjtDisableBit
-        constraint = not off & bits.mjDSBL_CONSTRAINT
-
-        def on(name: str) -> bool:
-            return not off & getattr(bits, f"mjDSBL_{name}")
-
-        return cls(
-            on("GRAVITY"),
-            on("SPRING"),
-            on("DAMPER"),
-            constraint and on("FRICTIONLOSS"),
-            constraint and on("LIMIT"),
-            constraint and on("EQUALITY"),
-            on("ACTUATION"),
-            on("CLAMPCTRL"),
-        )
 
 
 def joint_actuators(m: Any) -> Iterator[tuple[int, int]]:
@@ -85,19 +55,34 @@ def _sliding(m: Any) -> list[int]:
     return [start + k for start in starts for k in range(3)]
 
 
-def springs(m: Any, structure: Structure, on: Switches) -> list[JointSpring]:
-    """Return the springs of hinges and slides."""
-    if not on.spring:
-        return []
-    return [
+def springs(m: Any, structure: Structure, on: Switches) -> list[AnyForce]:
+    """Return the springs of hinges, slides and fixed tendons, and what rotors of free joints do."""
+    made: list[AnyForce] = [
         JointSpring(
             joint=structure.dofs[m.jnt_dofadr[j]],
             stiffness=float(m.jnt_stiffness[j]),
             rest=float(m.qpos_spring[m.jnt_qposadr[j]]),
         )
         for j in range(m.njnt)
-        if m.jnt_stiffness[j] > 0.0 and m.jnt_type[j] in PLAIN
+        if on.spring and m.jnt_stiffness[j] > 0.0 and m.jnt_type[j] in PLAIN
     ]
+    made += tendons.springs(m, structure.blocks, on)
+    for j in np.flatnonzero(m.jnt_type == FREE):
+        made += _steady_rotor(structure.blocks[j], float(m.dof_armature[m.jnt_dofadr[j]]))
+    return made
+
+
+def _steady_rotor(block: Block, inertia: float) -> Iterator[GivenForce]:
+    r"""Yield $-J\,\omega \times v$ of a free joint with rotor inertia.
+
+    MuJoCo adds it along the world's axes, where a steady velocity costs no force; along the axes of
+    a body that turns, the same velocity changes.
+    """
+    vx, vy, vz, wx, wy, wz = (f"v.{dof}" for dof in block.dofs)
+    across = f"{wy}*{vz} - {wz}*{vy}", f"{wz}*{vx} - {wx}*{vz}", f"{wx}*{vy} - {wy}*{vx}"
+    for dof, text in zip(block.dofs, across, strict=False):
+        if inertia:
+            yield GivenForce(joint=dof, force=f"-({inertia!r})*({text})")
 
 
 def terms(m: Any, names: Names, structure: Structure, on: Switches) -> list[Term]:
@@ -149,8 +134,8 @@ def _uneven(m: Any, on: Switches) -> UnevenJoints:
     if on.damper:
         damping[:] = m.dof_dampingpoly
         for i, dof in joint_actuators(m):
-            gear = abs(float(m.actuator_gear[i, 0]))
-            damping[dof] += m.actuator_dampingpoly[i] * (gear**3, gear**4)
+            # MuJoCo 4.0 takes the gear squared here, too, and the joint's velocity.
+            damping[dof] += m.actuator_dampingpoly[i] * float(m.actuator_gear[i, 0]) ** 2
         damping[_sliding(m)] = 0.0
     for j in range(m.njnt):
         if m.jnt_type[j] in PLAIN:
@@ -165,7 +150,7 @@ def _uneven(m: Any, on: Switches) -> UnevenJoints:
 def told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
     """Name the forces that are not in the robot."""
     yield from _joints_told(m, names, on)
-    yield from _tendons_told(m, on)
+    yield from tendons.told(m, on)
     yield from _rest_told(m, names)
 
 
@@ -249,45 +234,6 @@ def _joints_told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
         )
 
 
-def _tendons_told(m: Any, on: Switches) -> Iterator[Told]:
-    def having(*names: str) -> list[int]:
-        return [
-            i
-            for i in range(m.ntendon)
-            if any(np.any(getattr(m, f"tendon_{name}")[i]) for name in names)
-        ]
-
-    effects = {
-        "springs": having("stiffness", "stiffnesspoly") if on.spring else [],
-        "dampers": having("damping", "dampingpoly") if on.damper else [],
-        "friction": having("frictionloss") if on.friction else [],
-        "limits of length": having("limited") if on.limit else [],
-        "rotor inertia": having("armature"),
-        "force limits": having("actfrclimited"),
-    }
-    acting = sorted({i for which in effects.values() for i in which})
-    if not acting:
-        return
-
-    def slacken(model: Any) -> None:
-        for name in ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "armature"):
-            getattr(model, f"tendon_{name}")[:] = 0.0
-
-    what = ", ".join(name for name, which in effects.items() if which)
-    which = [m.tendon(i).name or f"tendon{i}" for i in acting]
-    yield Told(
-        warning(
-            "tendon_told",
-            which[0],
-            f"the {plural(which, 'tendon', 'tendons')} {listed(which)} "
-            f"{plural(which, 'has', 'have')} {what}, which the robot lacks: its joints move as if "
-            f"{plural(which, 'it were', 'they were')} slack; write springs, or a [[passive]] "
-            "constraint, in robot.toml.",
-        ),
-        slacken,
-    )
-
-
 def _rest_told(m: Any, names: Names) -> Iterator[Told]:
     shaped = sorted(
         {int(m.geom_bodyid[g]) for g in range(m.ngeom) if m.geom_fluid[g, 0] > 0.0}
@@ -323,7 +269,7 @@ def _rest_told(m: Any, names: Names) -> Iterator[Told]:
     if m.nmocap:
         which = [names.bodies[b] for b in range(m.nbody) if m.body_mocapid[b] >= 0]
         yield Told(
-            warning(
+            note(
                 "mocap_told",
                 which[0],
                 f"the mocap {plural(which, 'body', 'bodies')} {listed(which)}, which a program "

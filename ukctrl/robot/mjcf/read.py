@@ -18,6 +18,7 @@ from ukctrl.robot.mjcf import forces as losses
 from ukctrl.robot.mjcf.actuators import drive
 from ukctrl.robot.mjcf.beside import compare_with_mujoco
 from ukctrl.robot.mjcf.compile import compiled, library
+from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import unknown_fields
 from ukctrl.robot.mjcf.tree import Names, names_of, ours_of, pinocchio_model, velocity_map
 from ukctrl.robot.models.source import Source
@@ -47,7 +48,7 @@ class Reading(NamedTuple):
     compiled: Any
     """The ``MjModel``."""
     names: Names
-    on: losses.Switches
+    on: Switches
 
     def terms(self, structure: Structure) -> list[Term]:
         """Return the forces that no ``[[force]]`` describes, on the final structure."""
@@ -63,13 +64,13 @@ def read_mjcf(source: Source) -> Reading:
     """
     mujoco = library()
     m, said = compiled(source)
-    on = losses.Switches.of(mujoco, m)
+    on = Switches.of(mujoco, m)
     names = names_of(m)
     gravity = np.array(m.opt.gravity) * on.gravity
     for what, values in (("gravity", gravity), ("a place of rest", np.array(m.qpos0))):
         if not np.isfinite(values).all():
             raise ModelError(f"{what} must be finite; got {values.tolist()}.")
-    model = pinocchio_model(m, names, gravity)
+    model = pinocchio_model(m, names, gravity, on.limit)
     model.name = source.root.get("model") or "MuJoCo Model"
     losses.set_losses(model, m, on)
     held = equalities.hold(m, model, names, rigid_structure(model).blocks, on)

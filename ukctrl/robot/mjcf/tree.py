@@ -69,13 +69,14 @@ def placed(quaternion: Vector, position: Vector) -> Any:
     return pin.SE3(turn(quaternion), np.array(position, dtype=np.float64))
 
 
-def pinocchio_model(m: Any, names: Names, gravity: Vector) -> Any:
+def pinocchio_model(m: Any, names: Names, gravity: Vector, limited: bool) -> Any:
     """Return bodies, joints and frames as a ``pinocchio.Model``.
 
     Args:
         m: The ``MjModel``.
         names: What its parts are called.
         gravity: Shape ``(3,)`` [m/s^2].
+        limited: Whether ranges of joints act.
     """
     model = pin.Model()
     model.gravity.linear = np.array(gravity)
@@ -96,7 +97,7 @@ def pinocchio_model(m: Any, names: Names, gravity: Vector) -> Any:
         b = m.site_bodyid[s]
         at = place[b] * placed(m.site_quat[s], m.site_pos[s])
         model.addFrame(pin.Frame(name, carrier[b], 0, at, pin.FrameType.OP_FRAME), False)
-    _set_ranges(model, m)
+    _set_ranges(model, m, limited)
     model.referenceConfigurations["neutral"] = ours_of(m, np.array(m.qpos0))
     return model
 
@@ -131,11 +132,11 @@ def _joint(kind: int, axis: Vector) -> Any:
     return getattr(pin, f"JointModel{whole}Unaligned")(axis)
 
 
-def _set_ranges(model: Any, m: Any) -> None:
+def _set_ranges(model: Any, m: Any, limited: bool) -> None:
     for limit, side in ((model.lowerPositionLimit, 0), (model.upperPositionLimit, 1)):
         limit[:] = np.inf if side else -np.inf
         for j in range(m.njnt):
-            if m.jnt_limited[j] and m.jnt_type[j] in (HINGE, SLIDE):
+            if limited and m.jnt_limited[j] and m.jnt_type[j] in (HINGE, SLIDE):
                 limit[m.jnt_qposadr[j]] = m.jnt_range[j, side]
     for limit, side in ((model.lowerEffortLimit, 0), (model.upperEffortLimit, 1)):
         limit[:] = np.inf if side else -np.inf
