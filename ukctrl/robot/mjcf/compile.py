@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,9 +57,8 @@ def compiled(source: Source) -> Compiled:
     """
     refuse_unsafe(source)
     mujoco = library()
-    said = []
-    with quiet() as noise, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    said: list[str] = []
+    with quiet(), warnings_into(mujoco, said):
         try:
             if source.path is None:
                 spec = mujoco.MjSpec.from_string(source.text)
@@ -67,11 +68,23 @@ def compiled(source: Source) -> Compiled:
             model, reason = spec.compile(), ""
         except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
             model, reason = None, one_line(str(error)).rstrip(".") or type(error).__name__
-        said += [one_line(str(one.message)) for one in caught]
-        said += [one_line(line) for line in noise().splitlines() if line.strip()]
     if model is None:
         raise ModelError(f"MuJoCo does not accept it: {reason}.")
     return Compiled(model, tuple(dict.fromkeys(said)))
+
+
+@contextlib.contextmanager
+def warnings_into(mujoco: Any, said: list[str]) -> Iterator[None]:
+    """Take MuJoCo's warnings, which it would write into ``MUJOCO_LOG.TXT`` where one works."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: said.append(one_line(str(text))))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            mujoco.set_mju_user_warning(before)
+            said += [one_line(str(one.message)) for one in caught]
 
 
 def _settle(spec: Any) -> None:

@@ -17,7 +17,7 @@ from ukctrl.robot.mjcf import contacts, equalities
 from ukctrl.robot.mjcf import forces as losses
 from ukctrl.robot.mjcf.actuators import drive
 from ukctrl.robot.mjcf.beside import compare_with_mujoco
-from ukctrl.robot.mjcf.compile import compiled, library
+from ukctrl.robot.mjcf.compile import compiled, library, warnings_into
 from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import unknown_fields
 from ukctrl.robot.mjcf.tree import Names, names_of, ours_of, pinocchio_model, velocity_map
@@ -105,7 +105,8 @@ def read_mjcf(source: Source) -> Reading:
             forces=Forces((*passive, *reading.terms(structure))),
         )
         removed = [one.remove for one in told if one.remove is not None]
-        compare_with_mujoco(mujoco, m, names, bare, removed, driven.columns)
+        with warnings_into(mujoco, []):
+            compare_with_mujoco(mujoco, m, names, bare, removed, driven.columns)
     return reading
 
 

@@ -1,6 +1,6 @@
 """MJCF files beside numbers that MuJoCo 4.0.1 gave for them: one file for each thing it can say.
 
-``models.json`` holds a file, what it includes, and of a plain ``mujoco.MjModel`` of it at one state:
+``models.json`` holds a file, what it includes, and of a plain ``mujoco.MjModel`` at one state
 ``qpos``, ``qvel``, the mass matrix, ``qfrc_bias``, ``qfrc_passive`` (with what motors carry of
 ``gravcomp``), ranges, and where bodies and sites are. Nothing of it comes from ukctrl.
 """
