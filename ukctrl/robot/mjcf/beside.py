@@ -22,6 +22,8 @@ STATES = 3
 """States at which the two are compared."""
 CLOSE = 1e-9
 """Largest difference, of what the terms are made of."""
+LEAST = 1e-3
+"""Accelerations below this are rounding, where nothing pulls [m/s^2 or rad/s^2]."""
 STEP = 0.5
 """How far the states are from the file's own at most [rad, m]."""
 
@@ -81,7 +83,7 @@ def _compare_terms(
     bias = T.T @ (snapshot.M @ turning - rotors * turning + snapshot.nle)
     passive = T.T @ (snapshot.f - rotors * turning)
     largest = max(np.abs(data.qfrc_bias / size).max(), np.abs(data.qfrc_passive / size).max())
-    scale = size * max(float(largest), 1e-6)
+    scale = size * max(float(largest), LEAST)
     _refuse(bias - data.qfrc_bias, scale, "bias force", robot.dofs)
     carried = data.qfrc_gravcomp * _by_motors(m)
     _refuse(passive - data.qfrc_passive - carried, scale, "passive force", robot.dofs)

@@ -14,7 +14,7 @@ from ukctrl.robot.layout import Block
 from ukctrl.robot.mjcf import tendons
 from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import Told, listed, plural
-from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, turn
+from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, inertial_frame
 from ukctrl.robot.schema.push_tables import AnyForce, GivenForce, JointSpring
 from ukctrl.robot.structure import Structure
 
@@ -100,7 +100,7 @@ def terms(m: Any, names: Names, structure: Structure, on: Switches) -> list[Term
     heavy = [b for b in range(1, m.nbody) if m.body_mass[b] >= LEAST and moving[b].support.any()]
     if heavy and (m.opt.density > 0.0 or m.opt.viscosity > 0.0):
         joints, centres, reached = _on(m, moving, heavy)
-        axes = np.array([moving[b].rotation @ turn(m.body_iquat[b]) for b in heavy])
+        axes = np.array([moving[b].rotation @ inertial_frame(m, b)[1] for b in heavy])
         boxes = np.array([_box(m.body_inertia[b], float(m.body_mass[b])) for b in heavy])
         medium = np.array([m.opt.density, m.opt.viscosity, *m.opt.wind], dtype=np.float64)
         made.append(Fluid(joints, centres, axes, boxes, reached, medium))
@@ -110,9 +110,8 @@ def terms(m: Any, names: Names, structure: Structure, on: Switches) -> list[Term
 def _on(m: Any, moving: Sequence[Any], bodies: Sequence[int]) -> tuple[Any, Matrix, Any]:
     """Return joints, centres of mass and reached velocities of bodies."""
     sites = [moving[b] for b in bodies]
-    centres = [
-        s.translation + s.rotation @ m.body_ipos[b] for s, b in zip(sites, bodies, strict=True)
-    ]
+    inside = [inertial_frame(m, b)[0] for b in bodies]
+    centres = [s.translation + s.rotation @ at for s, at in zip(sites, inside, strict=True)]
     return (
         np.array([s.joint for s in sites], dtype=np.int64),
         np.array(centres),
@@ -264,7 +263,7 @@ def _rest_told(m: Any, names: Names) -> Iterator[Told]:
                 "not read: their points, if they move, are masses without anything that holds them "
                 "together; take <flexcomp> or <deformable> out of the file.",
             ),
-            lambda model: None,
+            _limp,
         )
     if m.nmocap:
         which = [names.bodies[b] for b in range(m.nbody) if m.body_mocapid[b] >= 0]
@@ -299,6 +298,11 @@ def _rest_told(m: Any, names: Names) -> Iterator[Told]:
             ),
             _without_plugins,
         )
+
+
+def _limp(model: Any) -> None:
+    for name in ("stiffness", "bending", "damping", "edgestiffness", "edgedamping"):
+        getattr(model, f"flex_{name}")[:] = 0.0
 
 
 def _without_plugins(model: Any) -> None:

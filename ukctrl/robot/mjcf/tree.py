@@ -19,6 +19,8 @@ from ukctrl.robot.look.rotations import matrix
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints, by their number."""
+SAME, SAME_AXES = 1, 3
+"""MuJoCo's marks of inertial frames that are the body's, or parallel to it."""
 KINDS = ("free", "ball", "slide", "hinge")
 
 
@@ -88,10 +90,9 @@ def pinocchio_model(m: Any, names: Names, gravity: Vector, limited: bool) -> Any
         for j in range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b]):
             joint, at = _add_joint(model, m, j, joint, at, names.joints[j])
         carrier[b], place[b] = joint, at
-        axes = turn(m.body_iquat[b])
+        centre, axes = inertial_frame(m, b)
         inertia = axes @ np.diag(m.body_inertia[b]) @ axes.T
-        body = pin.Inertia(float(m.body_mass[b]), np.array(m.body_ipos[b]), inertia)
-        model.appendBodyToJoint(joint, body, at)
+        model.appendBodyToJoint(joint, pin.Inertia(float(m.body_mass[b]), centre, inertia), at)
         model.addFrame(pin.Frame(names.bodies[b], joint, 0, at, pin.FrameType.BODY), False)
     for s, name in enumerate(names.sites):
         b = m.site_bodyid[s]
@@ -100,6 +101,16 @@ def pinocchio_model(m: Any, names: Names, gravity: Vector, limited: bool) -> Any
     _set_ranges(model, m, limited)
     model.referenceConfigurations["neutral"] = ours_of(m, np.array(m.qpos0))
     return model
+
+
+def inertial_frame(m: Any, b: int) -> tuple[Vector, Matrix]:
+    """Return centre of mass and principal axes of a body, in its frame.
+
+    MuJoCo takes them as the body's own where they are nearly, by about 1e-6.
+    """
+    same = m.body_sameframe[b]
+    centre = np.zeros(3) if same == SAME else np.array(m.body_ipos[b], dtype=np.float64)
+    return centre, np.eye(3) if same in (SAME, SAME_AXES) else turn(m.body_iquat[b])
 
 
 def _add_joint(model: Any, m: Any, j: int, parent: int, at: Any, name: str) -> tuple[int, Any]:
