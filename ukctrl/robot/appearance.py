@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import AnyPicture, Push, SeenPicture
@@ -21,6 +22,8 @@ class ModelText(NamedTuple):
     """Where its meshes are looked for; None: it has no place on a disk."""
     prefix: str = ""
     """What stands before the names of its links in the robot."""
+    shapes: Callable[[ShapeKind], Any] | None = None
+    """What returns its `Visuals` where another library reads them."""
 
 
 @dc.dataclass(frozen=True)

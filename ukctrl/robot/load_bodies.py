@@ -95,7 +95,9 @@ def _assemble(
 ) -> Assembly:
     refuse_what_parsers_take(source)
     mjcf = _mjcf(source, options) if source.format == "MJCF" and built is None else None
-    built = built or (Built(mjcf.pinocchio, ()) if mjcf else build(source, options.floating_base))
+    if mjcf is not None:
+        built = Built(mjcf.structure.model, ())
+    built = built or build(source, options.floating_base)
     model, motors = built.model, options.actuator
     if mjcf is not None and motors is None:
         motors = mjcf.motors
@@ -107,7 +109,9 @@ def _assemble(
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
-        structure = rigid_structure(model)
+        # The arrays of the one that was compared with MuJoCo, where nothing else is asked for.
+        kept = mjcf is not None and options.gravity is None
+        structure = mjcf.structure if mjcf and kept else rigid_structure(model)
         followers = list(mimics(source, structure))
     with blaming(path) if path is not None else contextlib.nullcontext():
         for number, extra in enumerate(options.frame):
@@ -134,6 +138,8 @@ def _assemble(
         refuse_unknown_names(
             options.picture, whole.picture_words, whole.frames, driven.names, options.passive
         )
+    shapes = mjcf.shapes if mjcf else None
+    shown = ModelText(source.text, source.path, shapes=shapes)
     robot = Assembly(
         name=name,
         title=title,
@@ -150,7 +156,7 @@ def _assemble(
         path=path,
         home=home,
         keyframes=mjcf.keyframes if mjcf else {},
-        appearance=Appearance(options.picture, (ModelText(source.text, source.path),)),
+        appearance=Appearance(options.picture, (shown,)),
     )
     findings = [finding for _, _, finding in followers]
     findings += [audit.warning("parser", name, text) for text in built.warnings]

@@ -13,14 +13,12 @@ def visuals_of(model: ModelText, kind: ShapeKind = "visual") -> Visuals:
     """Return the shapes of a model file, those it shows or those that collide; a shape that is
     unfit is left out and told.
     """
+    if model.shapes is not None:
+        shapes: Visuals = model.shapes(kind)
+        return shapes
     source, files = read(model.text), MeshFiles(model.path)
     if source.format == "URDF":
         return urdf_visuals(source.root, model.prefix, files, kind)
-    if source.format == "MJCF":
-        from ukctrl.robot.look.mjcf_visuals import mjcf_visuals  # and MuJoCo, for MJCF alone
-        from ukctrl.robot.mjcf.compile import for_looking
-
-        return mjcf_visuals(for_looking(model.text, model.path), kind)
     return Visuals(())
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.actuators import actuation
+from ukctrl.robot.appearance import ShapeKind
 from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.audit import Finding, body_findings, warning
 from ukctrl.robot.forces import Forces, Friction, Term, forces
+from ukctrl.robot.look.shapes import Visuals
 from ukctrl.robot.mjcf import contacts, equalities
 from ukctrl.robot.mjcf import forces as losses
 from ukctrl.robot.mjcf.actuators import drive
@@ -21,8 +24,9 @@ from ukctrl.robot.mjcf.compile import compiled, library, warnings_into
 from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import unknown_fields
 from ukctrl.robot.mjcf.tree import Names, names_of, ours_of, pinocchio_model, velocity_map
+from ukctrl.robot.mjcf.visuals import shapes_of
 from ukctrl.robot.models.source import Source
-from ukctrl.robot.rigid import rigid_structure
+from ukctrl.robot.rigid import ModelStructure, rigid_structure
 from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce
 from ukctrl.robot.structure import Structure
 
@@ -37,8 +41,8 @@ class State(NamedTuple):
 class Reading(NamedTuple):
     """What an MJCF file says of a robot."""
 
-    pinocchio: Any
-    """The ``pinocchio.Model``."""
+    structure: ModelStructure
+    """Its Pinocchio model, with the file's gravity, and the names of all that it has."""
     springs: tuple[AnyForce, ...]
     motors: tuple[AnyActuator, ...] | None
     """None: the file has no actuators."""
@@ -49,6 +53,12 @@ class Reading(NamedTuple):
     """The ``MjModel``."""
     names: Names
     on: Switches
+    source: Source
+
+    @property
+    def shapes(self) -> Callable[[ShapeKind], Visuals]:
+        """What returns the shapes of its bodies."""
+        return functools.partial(shapes_of, self.source.text, self.source.path)
 
     def terms(self, structure: Structure) -> list[Term]:
         """Return the forces that no ``[[force]]`` describes, on the final structure."""
@@ -90,7 +100,16 @@ def read_mjcf(source: Source) -> Reading:
         inertia = np.diag(m.body_inertia[b])
         findings += body_findings(names.bodies[b], float(m.body_mass[b]), inertia)
     reading = Reading(
-        model, springs, driven.motors, held.passive, _keyframes(m), tuple(findings), m, names, on
+        structure,
+        springs,
+        driven.motors,
+        held.passive,
+        _keyframes(m),
+        tuple(findings),
+        m,
+        names,
+        on,
+        source,
     )
     if model.nv:
         own = forces(structure, (), own=springs).terms

@@ -6,6 +6,7 @@ MuJoCo shows the groups 0 to 2, where models put what is for looking at; what co
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ukctrl.robot.look.mesh_files import MAX_TRIANGLES, hex_color
 from ukctrl.robot.look.meshes import Mesh
 from ukctrl.robot.look.rotations import matrix
 from ukctrl.robot.look.shapes import Unfit, Visual, Visuals, bounded
+from ukctrl.robot.mjcf.compile import for_looking
 from ukctrl.robot.mjcf.tree import names_of
 
 SHOWN_GROUPS = 3
@@ -27,6 +29,11 @@ UNSAID = (0.5, 0.5, 0.5, 1.0)
 """MuJoCo's colour of a geom that names none: its material's goes before."""
 TEXTURE_ROLES = (1, 0)
 """Where a material's textures for red, green and blue may stand: alone, or as one of several."""
+
+
+def shapes_of(text: str, path: Path | None, kind: ShapeKind) -> Visuals:
+    """Return the shapes of an MJCF file, compiled once more to be looked at."""
+    return mjcf_visuals(for_looking(text, path), kind)
 
 
 def mjcf_visuals(m: Any, kind: ShapeKind = "visual") -> Visuals:
