@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
+from extras import needs
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
@@ -241,6 +242,7 @@ def mjcf(tmp_path):
     return folder / "robot.xml"
 
 
+@needs("mujoco")
 def test_an_mjcf_shows_geoms_in_their_colours_without_those_of_collisions(mjcf):
     look = Robot.load(mjcf).look()
     assert look.notes == ()
@@ -250,6 +252,7 @@ def test_an_mjcf_shows_geoms_in_their_colours_without_those_of_collisions(mjcf):
     }  # fmt: skip
 
 
+@needs("mujoco")
 def test_geoms_of_an_mjcf_are_where_the_file_has_them(mjcf):
     robot = Robot.load(mjcf)
     ours = visuals_of(robot.appearance.models[0]).shown
@@ -274,6 +277,7 @@ def test_geoms_of_an_mjcf_are_where_the_file_has_them(mjcf):
     np.testing.assert_allclose([spike.min(0), spike.max(0)], [low, low + 0.1], atol=1e-7)
 
 
+@needs("mujoco")
 def test_a_picture_on_a_material_is_drawn_in_its_mean_colour(tmp_path):
     Image.fromarray(np.array([[[255, 0, 0], [0, 0, 255]]], dtype=np.uint8)).save(tmp_path / "t.png")
     (tmp_path / "m.xml").write_text(

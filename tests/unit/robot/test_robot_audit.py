@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from extras import needs
 from pydantic import TypeAdapter
 
 from ukctrl.core.errors import ModelError
@@ -410,12 +411,14 @@ SAID = {
 }  # fmt: skip
 
 
+@needs("mujoco")
 @pytest.mark.parametrize("case", SAID)
 def test_what_is_said_of_an_mjcf_file_is_said_whole(case):
     joint, extra, *findings = SAID[case]
     assert Robot.build(MJCF.format(joint=joint, extra=extra)).audit == tuple(findings)
 
 
+@needs("mujoco")
 def test_the_gravity_of_an_mjcf_file_is_honoured_unless_another_is_given():
     model = MJCF.format(joint="", extra="")
     np.testing.assert_array_equal(Robot.build(model).gravity, [0.0, 0.0, -1.62])

@@ -172,6 +172,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_no_robot_can_be_or_do_is_refused_whole(case):
     call, sentence = REFUSED[case]
+    if "MJCF" in case or case == "spring on a ball":
+        pytest.importorskip("mujoco")
     with pytest.raises(UkctrlError) as caught:
         call()
     assert str(caught.value) == sentence

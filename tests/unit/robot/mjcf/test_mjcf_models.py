@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import needs
 from scipy.spatial.transform import Rotation
 
 from ukctrl import Robot
 
+pytestmark = needs("mujoco")
 MODELS = json.loads(Path(__file__).with_name("models.json").read_text(encoding="utf-8"))
 FREE, BALL = 0, 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
@@ -16,6 +15,7 @@ from ukctrl.robot.mjcf.table import TABLE, known, unknown_fields
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import StartState
 
+mujoco = pytest.importorskip("mujoco")
 ARM = """<mujoco model="m"><compiler angle="radian"/>{head}<worldbody>{world}
 <body name="a" pos="0 0 1" {body}><joint name="j" axis="0 1 0" {joint}/>
 <geom type="sphere" pos="0.2 0 0" size="0.1" mass="1"/><site name="s" pos="0.1 0 0" quat="1 2 3 4"/>

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from extras import needs
 
 from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 
+pytestmark = needs("mujoco")
 BODY = '<body name="a"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/>{}</body>'
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
 
