@@ -67,10 +67,11 @@ def one(path: Path) -> dict[str, object]:
     ours = time.perf_counter() - started
     codes = sorted({each.code for each in robot.audit if each.level == "warning"})
     wrong = different(mujoco, m, robot, set(codes))
+    also = [code for code in codes if code in READ_SO]
     codes = [code for code in codes if code.endswith("_told") and code not in READ_SO]
     kind = "told" if codes else "right"
     times = {"mujoco": alone, "ukctrl": ours, "nv": m.nv}
-    return {"is": "wrong" if wrong else kind, "why": wrong, "codes": codes, **times}
+    return {"is": "wrong" if wrong else kind, "why": wrong, "codes": codes, "also": also, **times}
 
 
 def different(mujoco: object, m: object, robot: object, codes: set[str]) -> str:
@@ -165,6 +166,7 @@ def main() -> None:
         return
     totals: collections.Counter[str] = collections.Counter()
     causes: collections.Counter[str] = collections.Counter()
+    read_so: collections.Counter[str] = collections.Counter()
     ratios = []
     for folder in asked.folders:
         paths = files([folder])
@@ -180,6 +182,8 @@ def main() -> None:
                 why = why.replace(f"{path}: ", "")
             if result["is"] in ("told", "refused", "wrong", "crash"):
                 causes[f"{result['is']}: {why}"[:200]] += 1
+            if result["is"] == "right":
+                read_so.update(result["also"])
             if "mujoco" in result:
                 ratios.append(result["ukctrl"] / result["mujoco"])
             if asked.list:
@@ -187,6 +191,7 @@ def main() -> None:
     print(dict(totals))
     for cause, count in causes.most_common():
         print(f"{count:5}  {cause}")
+    print("of those that are right, have warnings of how they are read:", dict(read_so))
     if ratios:
         print(f"loading takes {np.median(ratios):.2f} times as long as MuJoCo alone (median)")
 
