@@ -67,12 +67,8 @@ class ModelStructure(RigidStructure):
     @property
     def neutral(self) -> Vector:
         """Every joint at zero, or where an MJCF file has it, shape ``(nq,)``."""
-        q = super().neutral
         given = self.model.referenceConfigurations
-        if NEUTRAL in given:  # elastic joints have further coordinates
-            own = np.array(given[NEUTRAL])
-            q[: len(own)] = own
-        return q
+        return np.array(given[NEUTRAL]) if NEUTRAL in given else super().neutral
 
     def effort_range(self, dof: int) -> tuple[float, float]:
         model = self.model
@@ -147,6 +143,10 @@ class ModelStructure(RigidStructure):
             turning = pin.Inertia(0.0, np.zeros(3), moment * np.eye(3))
             model.appendBodyToJoint(joint, turning, pin.SE3.Identity())
             rotors.append(dc.replace(block, joint=joint))
+        if NEUTRAL in model.referenceConfigurations:
+            q, at = self.neutral, {block.joint: block.iq for block in self.blocks}
+            ahead = [q[at[block.joint]] for block in blocks]  # at their joints
+            model.referenceConfigurations[NEUTRAL] = np.concatenate([q, ahead])
         return ModelStructure((*self.blocks, *rotors), model)
 
 

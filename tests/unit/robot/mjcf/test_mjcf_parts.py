@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
@@ -9,7 +11,8 @@ from pydantic import TypeAdapter
 from ukctrl import Robot
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.mechanics.constraints import AnyConstraint
-from ukctrl.robot import Options
+from ukctrl.robot import Options, Perturbation
+from ukctrl.robot.kept_robot import robot_of, robot_table
 from ukctrl.robot.mjcf import forces
 from ukctrl.robot.mjcf.table import TABLE, known, unknown_fields
 from ukctrl.simulation.loop.start_state import start_state
@@ -266,3 +269,43 @@ def test_a_robot_that_is_not_mujocos_is_refused_by_the_joint(monkeypatch):
         Robot.build(arm(joint='damping="0.5"'))
     with pytest.raises(ModelError, match="mass matrix at 'k' differs from MuJoCo's by"):
         Robot.build(arm().replace('name="k"', 'name="k" armature="0.5"'))
+
+
+EVERYTHING = arm(
+    head='<option density="1.2" wind="1 0 0"/>',
+    body='gravcomp="0.5"',
+    joint='damping="1 2 3" stiffness="3 2 1" frictionloss="0.1" ref="0.3"',
+    free='armature="0.1"',
+    tail=TENDON.replace('"t"', '"t" stiffness="2" damping="0.1"') + KEYS,
+)
+
+
+def test_forces_of_a_file_go_with_elastic_joints_copies_and_kept_arrays():
+    springs = {"stiffness": 100.0, "motor_inertia": 0.1}
+    options = Options(actuator=[{"kind": "joint", "joint": "j"}], elastic=springs)
+    rigid, elastic = Robot.build(EVERYTHING, Options(actuator=())), Robot.build(EVERYTHING, options)
+    rng = np.random.default_rng(0)
+    q = rigid.integrate(rigid.neutral, rng.uniform(-0.5, 0.5, rigid.nv))
+    v = rng.standard_normal(rigid.nv)
+    np.testing.assert_array_equal(elastic.neutral, [*rigid.neutral, 0.3])
+    alone, sprung = rigid.snapshot(q, v), elastic.snapshot([*q, q[0]], [*v, v[0]])
+    np.testing.assert_allclose(sprung.f[:-1], alone.f, rtol=1e-12)
+    for other in (pickle.loads(pickle.dumps(rigid)), robot_of(robot_table(rigid))):
+        np.testing.assert_array_equal(other.snapshot(q, v).f, alone.f)
+    drawn = pickle.loads(pickle.dumps(rigid)).look()
+    assert {part.name for part in drawn.parts} == {"a", "b", "c", "f"}
+    heavier = rigid.perturbed(Perturbation(mass_scale={"j": 2.0}))
+    np.testing.assert_array_equal(heavier.neutral, rigid.neutral)
+
+
+def test_energy_that_forces_of_a_file_store_has_the_rate_of_their_power():
+    """Springs with polynomials, and weights that are carried, against differences in time."""
+    robot = Robot.build(
+        arm(joint='stiffness="3 2 1" springref="0.2"', body='gravcomp="0.7"'), Options(actuator=())
+    )
+    rng, h = np.random.default_rng(0), 1e-6
+    q, v = robot.integrate(robot.neutral, rng.uniform(-0.5, 0.5, robot.nv)), rng.standard_normal(11)
+    stored = [robot.snapshot(robot.integrate(q, s * h * v)).stored[0] for s in (-1.0, 1.0)]
+    now = robot.snapshot(q, v)
+    np.testing.assert_allclose((stored[1] - stored[0]) / (2.0 * h), now.stored[1], rtol=1e-7)
+    np.testing.assert_allclose(now.f @ v, -now.stored[1], rtol=1e-12)
