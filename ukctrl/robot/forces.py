@@ -138,6 +138,31 @@ class UnevenJoints:
 
 
 @dc.dataclass(frozen=True, eq=False)
+class BodySprings:
+    r"""Springs that pull ball and free joints back: $-(k_1 + k_2 |x| + k_3 |x|^2)\, x$.
+
+    Here $x$ is the way from a place in the world, or the turn from an orientation [rad], along the
+    body's axes. A free joint has two, one of either kind.
+    """
+
+    coordinates: NDArray[np.intp]
+    """Where the joint's coordinates begin."""
+    dofs: NDArray[np.intp]
+    """The first of the three velocities that each pulls."""
+    slides: Flags
+    """Whether it pulls to a place."""
+    rest: Matrix
+    """The place, or the quaternion with its real part last, shape ``(k, 4)``."""
+    stiffness: Matrix
+    """Shape ``(k, 3)``."""
+
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s = snapshot
+        given = self.coordinates, self.dofs, self.slides, self.rest, self.stiffness
+        return (Call(push_kernels.pull_back, *given, s.q, s.v, f, s.stored),)
+
+
+@dc.dataclass(frozen=True, eq=False)
 class Carried:
     r"""Forces $-m g$ at points of bodies: what carries masses against gravity."""
 

@@ -22,6 +22,7 @@ from ukctrl.robot.actuators import (
 )
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import (
+    BodySprings,
     Carried,
     Dampers,
     Fluid,
@@ -43,7 +44,7 @@ from ukctrl.robot.tree_kernels import Tree
 PARTS: Mapping[str, Any] = {
     part.__name__: part
     for part in (
-        Actuation, Block, Bodies, Carried, Dampers, ElasticJoints, Fluid, Forces,
+        Actuation, Block, Bodies, BodySprings, Carried, Dampers, ElasticJoints, Fluid, Forces,
         FormulaColumn, FrameSpring, Friction, Given, InputBounds, JointSprings, KeptStructure,
         Site, TorqueColumn, Tree, UnevenJoints, Vocabulary, WrenchColumn,
     )

@@ -100,6 +100,50 @@ def pull_unevenly(
 
 
 @compiled
+def pull_back(
+    coordinates: Indices,
+    dofs: Indices,
+    slides: Flags,
+    rest: Matrix,
+    stiffness: Matrix,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    stored: Vector,
+) -> None:
+    """Add what springs of ball and free joints do; see `BodySprings`."""
+    for i in range(len(dofs)):
+        at, dof = coordinates[i], dofs[i]
+        k1, k2, k3 = stiffness[i, 0], stiffness[i, 1], stiffness[i, 2]
+        quaternion = at + 3 if slides[i] else at
+        x, y, z, w = q[quaternion], q[quaternion + 1], q[quaternion + 2], q[quaternion + 3]
+        if slides[i]:  # towards a place of the world, along the body's axes
+            dx, dy, dz = q[at] - rest[i, 0], q[at + 1] - rest[i, 1], q[at + 2] - rest[i, 2]
+            a = (1 - 2 * (y * y + z * z)) * dx + 2 * (x * y + z * w) * dy + 2 * (x * z - y * w) * dz
+            b = 2 * (x * y - z * w) * dx + (1 - 2 * (x * x + z * z)) * dy + 2 * (y * z + x * w) * dz
+            c = 2 * (x * z + y * w) * dx + 2 * (y * z - x * w) * dy + (1 - 2 * (x * x + y * y)) * dz
+            far = math.sqrt(dx * dx + dy * dy + dz * dz)
+        else:  # towards an orientation, by the turn from there
+            rx, ry, rz, rw = rest[i, 0], rest[i, 1], rest[i, 2], rest[i, 3]
+            a = rw * x - rx * w - ry * z + rz * y
+            b = rw * y - ry * w - rz * x + rx * z
+            c = rw * z - rz * w - rx * y + ry * x
+            d = rw * w + rx * x + ry * y + rz * z
+            sine = math.sqrt(a * a + b * b + c * c)
+            far = 2.0 * math.atan2(sine, d)
+            if far > np.pi:
+                far -= 2.0 * np.pi
+            share = far / sine if sine > 0.0 else 0.0
+            a, b, c, far = share * a, share * b, share * c, abs(far)
+        pull = k1 + far * (k2 + far * k3)
+        f[dof] -= pull * a
+        f[dof + 1] -= pull * b
+        f[dof + 2] -= pull * c
+        stored[ENERGY] += far * far * (k1 / 2.0 + far * (k2 / 3.0 + far * k3 / 4.0))
+        stored[POWER] += pull * (a * v[dof] + b * v[dof + 1] + c * v[dof + 2])
+
+
+@compiled
 def stretch_at(at: int, motor: int, continuous: bool, q: Vector) -> float:
     """Return how far a motor is ahead of its joint; of one without end, the shorter way round."""
     if continuous:

@@ -9,12 +9,12 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.audit import note, warning
-from ukctrl.robot.forces import Carried, Fluid, Term, UnevenJoints
+from ukctrl.robot.forces import BodySprings, Carried, Fluid, Term, UnevenJoints
 from ukctrl.robot.layout import Block
 from ukctrl.robot.mjcf import tendons
 from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import Told, listed, plural
-from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, inertial_frame
+from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, inertial_frame, ours_of
 from ukctrl.robot.schema.push_tables import AnyForce, GivenForce, JointSpring
 from ukctrl.robot.structure import Structure
 
@@ -88,6 +88,9 @@ def _steady_rotor(block: Block, inertia: float) -> Iterator[GivenForce]:
 def terms(m: Any, names: Names, structure: Structure, on: Switches) -> list[Term]:
     """Return the forces that no ``[[force]]`` describes."""
     made: list[Term] = []
+    back = _body_springs(m)
+    if on.spring and len(back.dofs):
+        made.append(back)
     uneven = _uneven(m, on)
     if len(uneven.dofs):
         made.append(uneven)
@@ -127,6 +130,29 @@ def _box(inertia: Vector, mass: float) -> Vector:
     return sides
 
 
+def _body_springs(m: Any) -> BodySprings:
+    rows: list[tuple[int, int, bool, list[float], list[float]]] = []
+    for j in range(m.njnt):
+        stiffness = [float(m.jnt_stiffness[j]), *map(float, m.jnt_stiffnesspoly[j])]
+        if m.jnt_type[j] in PLAIN or not any(stiffness):
+            continue
+        at, dof = int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j])
+        rest = ours_of(m, m.qpos_spring)[at : at + 7].tolist()
+        if m.jnt_type[j] == FREE:
+            rows.append((at, dof, True, [*rest[:3], 0.0], stiffness))
+            rows.append((at + 3, dof + 3, False, rest[3:], stiffness))
+        else:
+            rows.append((at, dof, False, rest[:4], stiffness))
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * 5
+    return BodySprings(
+        np.array(columns[0], dtype=np.int64),
+        np.array(columns[1], dtype=np.int64),
+        np.array(columns[2], dtype=np.bool_),
+        np.array(columns[3], dtype=np.float64).reshape(-1, 4),
+        np.array(columns[4], dtype=np.float64).reshape(-1, 3),
+    )
+
+
 def _uneven(m: Any, on: Switches) -> UnevenJoints:
     stiffness, damping = np.zeros((m.nv, 2)), np.zeros((m.nv, 2))
     coordinates, rest = np.zeros(m.nv, dtype=np.int64), np.zeros(m.nv)
@@ -154,26 +180,7 @@ def told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
 
 
 def _joints_told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
-    several = [j for j in range(m.njnt) if m.jnt_type[j] in (FREE, BALL)]
-    sprung = [j for j in several if m.jnt_stiffness[j] or m.jnt_stiffnesspoly[j].any()]
-    if sprung and on.spring:
-
-        def relax(model: Any) -> None:
-            model.jnt_stiffness[sprung] = 0.0
-            model.jnt_stiffnesspoly[sprung] = 0.0
-
-        which = listed([names.joints[j] for j in sprung])
-        yield Told(
-            warning(
-                "spring_told",
-                names.joints[sprung[0]],
-                f"the springs of the {plural(sprung, 'joint', 'joints')} {which}, which turn in "
-                "every direction, are not in the robot, so that nothing pulls them back; write a "
-                'spring between two frames, or kind = "given", in robot.toml.',
-            ),
-            relax,
-        )
-    free = [j for j in several if m.jnt_type[j] == FREE]
+    free = [int(j) for j in np.flatnonzero(m.jnt_type == FREE)]
     sliding = {j: slice(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + 3) for j in free}
     bent = [j for j in free if m.dof_dampingpoly[sliding[j]].any()]
     if bent and on.damper:

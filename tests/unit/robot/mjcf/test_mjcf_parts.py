@@ -115,7 +115,7 @@ def test_a_servo_is_told_and_read_as_the_motor_behind_it():
 
 
 TOLD = {
-    "a ball's spring": ({"ball": 'stiffness="3"'}, "spring_told"),
+
     "a ball's cone": ({"ball": 'range="0 1"'}, "range_told"),
     "friction of a free joint": ({"free": 'frictionloss="1"'}, "friction_told"),
     "uneven damping of a free joint": ({"free": 'damping="1 2 3"'}, "damping_told"),
@@ -275,7 +275,8 @@ EVERYTHING = arm(
     head='<option density="1.2" wind="1 0 0"/>',
     body='gravcomp="0.5"',
     joint='damping="1 2 3" stiffness="3 2 1" frictionloss="0.1" ref="0.3"',
-    free='armature="0.1"',
+    ball='stiffness="2"',
+    free='armature="0.1" stiffness="3"',
     tail=TENDON.replace('"t"', '"t" stiffness="2" damping="0.1"') + KEYS,
 )
 
@@ -294,6 +295,14 @@ def test_forces_of_a_file_go_with_elastic_joints_copies_and_kept_arrays():
         np.testing.assert_array_equal(other.snapshot(q, v).f, alone.f)
     drawn = pickle.loads(pickle.dumps(rigid)).look()
     assert {part.name for part in drawn.parts} == {"a", "b", "c", "f"}
+    for wrong in ({"dofs": [3, 9, 6]}, {"coordinates": [2, 7, 10]}):
+        table = robot_table(rigid)
+        terms = table["forces"]["terms"]
+        springs = next(term for term in terms if term["is"] == "BodySprings")
+        for name, numbers in wrong.items():
+            springs[name] = {"shape": [3], "whole": numbers}
+        with pytest.raises(ModelError, match="BodySprings must fit"):
+            robot_of(table)
     heavier = rigid.perturbed(Perturbation(mass_scale={"j": 2.0}))
     np.testing.assert_array_equal(heavier.neutral, rigid.neutral)
 
@@ -301,8 +310,12 @@ def test_forces_of_a_file_go_with_elastic_joints_copies_and_kept_arrays():
 def test_energy_that_forces_of_a_file_store_has_the_rate_of_their_power():
     """Springs with polynomials, and weights that are carried, against differences in time."""
     robot = Robot.build(
-        arm(joint='stiffness="3 2 1" springref="0.2"', body='gravcomp="0.7"'), Options(actuator=())
-    )
+        arm(
+            joint='stiffness="3 2 1" springref="0.2"', body='gravcomp="0.7"',
+            ball='stiffness="3 2 1"', free='stiffness="2 1 4"',
+        ),
+        Options(actuator=()),
+    )  # fmt: skip
     rng, h = np.random.default_rng(0), 1e-6
     q, v = robot.integrate(robot.neutral, rng.uniform(-0.5, 0.5, robot.nv)), rng.standard_normal(11)
     stored = [robot.snapshot(robot.integrate(q, s * h * v)).stored[0] for s in (-1.0, 1.0)]
