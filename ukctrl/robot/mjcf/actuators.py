@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.audit import note, warning
+from ukctrl.robot.audit import note
 from ukctrl.robot.mjcf.forces import PLAIN
 from ukctrl.robot.mjcf.switches import Switches
-from ukctrl.robot.mjcf.table import Told, listed, plural
+from ukctrl.robot.mjcf.table import Told, lacks, listed, plural, remarks
 from ukctrl.robot.mjcf.tendons import pulls
 from ukctrl.robot.mjcf.tree import Names
 from ukctrl.robot.schema.push_tables import (
@@ -217,52 +217,44 @@ class _Reader:
         """Name what of the actuators is not in the robot."""
         if self._servos:
             which = self._servos
-            yield Told(
-                warning(
-                    "servo_told",
-                    which[0],
-                    f"the {plural(which, 'actuator', 'actuators')} {listed(which)} "
-                    f"{plural(which, 'has a law of its', 'have laws of their')} own (position, "
-                    "velocity, filter or muscle), which the plant lacks: "
-                    f"{plural(which, 'it is', 'they are')} read as the "
-                    f"{plural(which, 'motor', 'motors')} behind "
-                    f"{plural(which, 'it, whose input is its', 'them, whose inputs are their')} "
-                    "force, and a controller takes the law's place. At rest without one nothing "
-                    "holds these joints.",
-                )
+            yield lacks(
+                "servo_told",
+                which[0],
+                f"the {plural(which, 'actuator', 'actuators')} {listed(which)} "
+                f"{plural(which, 'has a law of its', 'have laws of their')} own (position, "
+                "velocity, filter or muscle), which the plant lacks: "
+                f"{plural(which, 'it is', 'they are')} read as the "
+                f"{plural(which, 'motor', 'motors')} behind "
+                f"{plural(which, 'it, whose input is its', 'them, whose inputs are their')} "
+                "force, and a controller takes the law's place. At rest without one nothing "
+                "holds these joints.",
             )
         for why, which in self._lost.items():
-            yield Told(
-                warning(
-                    "actuator_told",
-                    which[0],
-                    f"{plural(which, 'actuator', 'actuators')} {listed(which)} "
-                    f"{plural(which, 'is', 'are')} not in the robot, because "
-                    f"{plural(which, 'it', 'each')} {why}; write [[actuator]] tables in "
-                    "robot.toml.",
-                )
+            yield lacks(
+                "actuator_told",
+                which[0],
+                f"{plural(which, 'actuator', 'actuators')} {listed(which)} "
+                f"{plural(which, 'is', 'are')} not in the robot, because "
+                f"{plural(which, 'it', 'each')} {why}; write [[actuator]] tables in "
+                "robot.toml.",
             )
         if self._idle:
             which = self._idle
-            yield Told(
-                note(
-                    "actuation_off",
-                    which[0],
-                    f"the file switches {listed(which)} off; "
-                    f"{plural(which, 'it is', 'they are')} not read.",
-                )
+            yield remarks(
+                "actuation_off",
+                which[0],
+                f"the file switches {listed(which)} off; "
+                f"{plural(which, 'it is', 'they are')} not read.",
             )
         if self._passive:
             yield self._passive_told(self._passive)
         for joint in sorted(self._shared_limits):
             low, high = self._m.jnt_actfrcrange[joint]
-            yield Told(
-                warning(
-                    "joint_effort_told",
-                    self._names.joints[joint],
-                    f"the motors at joint '{self._names.joints[joint]}' may together give "
-                    f"{low:g} to {high:g}; read as the limit of each alone, which allows more.",
-                )
+            yield lacks(
+                "joint_effort_told",
+                self._names.joints[joint],
+                f"the motors at joint '{self._names.joints[joint]}' may together give "
+                f"{low:g} to {high:g}; read as the limit of each alone, which allows more.",
             )
 
     def _passive_told(self, which: Sequence[int]) -> Told:
@@ -271,13 +263,11 @@ class _Reader:
                 getattr(model, f"actuator_{name}")[list(which)] = 0.0
 
         called = [self._m.actuator(i).name or f"actuator{i}" for i in which]
-        return Told(
-            warning(
-                "rotor_told",
-                called[0],
-                f"rotor inertia and damping of {listed(called)}, which do not act on one joint, "
-                "are not in the robot: it moves more easily.",
-            ),
+        return lacks(
+            "rotor_told",
+            called[0],
+            f"rotor inertia and damping of {listed(called)}, which do not act on one joint, "
+            "are not in the robot: it moves more easily.",
             remove,
         )
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.robot.audit import note, warning
-from ukctrl.robot.mjcf.table import Told
+from ukctrl.robot.mjcf.table import Told, lacks, remarks
 from ukctrl.robot.mjcf.tree import FREE, Names
 
 
@@ -24,20 +23,16 @@ def told(m: Any, names: Names) -> Iterator[Told]:
     )
     if touching:
         first = names.joints[int(np.flatnonzero(m.jnt_type == FREE)[0])]
-        yield Told(
-            warning(
-                "contact_told",
-                first,
-                "contacts are not in the robot: what moves freely falls through the ground, and "
-                'bodies pass through each other; write [[passive]] tables of kind = "contact" in '
-                "robot.toml.",
-            )
+        yield lacks(
+            "contact_told",
+            first,
+            "contacts are not in the robot: what moves freely falls through the ground, and "
+            'bodies pass through each other; write [[passive]] tables of kind = "contact" in '
+            "robot.toml.",
         )
     elif moving:
-        yield Told(
-            note(
-                "contact_told",
-                "contact",
-                "contacts are not read; bodies pass through each other.",
-            )
+        yield remarks(
+            "contact_told",
+            "contact",
+            "contacts are not read; bodies pass through each other.",
         )

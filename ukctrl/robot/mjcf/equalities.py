@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ukctrl.robot.audit import note, warning
+from ukctrl.robot.audit import note
 from ukctrl.robot.layout import Block
 from ukctrl.robot.mjcf.switches import Switches
-from ukctrl.robot.mjcf.table import Told
+from ukctrl.robot.mjcf.table import Told, lacks
 from ukctrl.robot.mjcf.tendons import length, pulls
 from ukctrl.robot.mjcf.tree import Names, turn
 
@@ -61,14 +61,12 @@ def hold(m: Any, model: Any, names: Names, blocks: tuple[Block, ...], on: Switch
                 passive.append(closure)
         else:
             told.append(
-                Told(
-                    warning(
-                        "equality_told",
-                        name,
-                        f"equality '{name}' between {UNREAD.get(kind, 'unknown')}s is not in the "
-                        "robot, which moves as if it were not there; write a [[passive]] "
-                        "constraint in robot.toml.",
-                    )
+                lacks(
+                    "equality_told",
+                    name,
+                    f"equality '{name}' between {UNREAD.get(kind, 'unknown')}s is not in the "
+                    "robot, which moves as if it were not there; write a [[passive]] "
+                    "constraint in robot.toml.",
                 )
             )
     return Held(tuple(passive), tuple(told))

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.audit import note, warning
 from ukctrl.robot.forces import BodySprings, Carried, Fluid, Term, UnevenJoints
 from ukctrl.robot.layout import Block
 from ukctrl.robot.mjcf import tendons
 from ukctrl.robot.mjcf.switches import Switches
-from ukctrl.robot.mjcf.table import Told, listed, plural
+from ukctrl.robot.mjcf.table import Told, lacks, listed, plural, remarks
 from ukctrl.robot.mjcf.tree import BALL, FREE, HINGE, SLIDE, Names, inertial_frame, ours_of
 from ukctrl.robot.schema.push_tables import AnyForce, GivenForce, JointSpring
 from ukctrl.robot.structure import Structure
@@ -189,54 +188,44 @@ def _joints_told(m: Any, names: Names, on: Switches) -> Iterator[Told]:
             for j in bent:
                 model.dof_dampingpoly[sliding[j]] = 0.0
 
-        yield Told(
-            warning(
-                "damping_told",
-                names.joints[bent[0]],
-                f"the damping of {listed([names.joints[j] for j in bent])} along the world's axes "
-                "that is no multiple of the velocity is not in the robot: it slides more freely.",
-            ),
+        yield lacks(
+            "damping_told",
+            names.joints[bent[0]],
+            f"the damping of {listed([names.joints[j] for j in bent])} along the world's axes "
+            "that is no multiple of the velocity is not in the robot: it slides more freely.",
             slide,
         )
     rubbed = [j for j in free if m.dof_frictionloss[sliding[j]].any()]
     if rubbed and on.friction:
-        yield Told(
-            warning(
-                "friction_told",
-                names.joints[rubbed[0]],
-                f"the dry friction of {listed([names.joints[j] for j in rubbed])} along the "
-                'world\'s axes is not in the robot: it slides without; write kind = "given" in '
-                "robot.toml.",
-            )
+        yield lacks(
+            "friction_told",
+            names.joints[rubbed[0]],
+            f"the dry friction of {listed([names.joints[j] for j in rubbed])} along the "
+            'world\'s axes is not in the robot: it slides without; write kind = "given" in '
+            "robot.toml.",
         )
     cones = [j for j in range(m.njnt) if m.jnt_type[j] == BALL and m.jnt_limited[j]]
     if cones and on.limit:
-        yield Told(
-            warning(
-                "range_told",
-                names.joints[cones[0]],
-                f"the largest angle of the ball {plural(cones, 'joint', 'joints')} "
-                f"{listed([names.joints[j] for j in cones])} is not in the robot: nothing says "
-                "that a motion goes beyond it.",
-            )
+        yield lacks(
+            "range_told",
+            names.joints[cones[0]],
+            f"the largest angle of the ball {plural(cones, 'joint', 'joints')} "
+            f"{listed([names.joints[j] for j in cones])} is not in the robot: nothing says "
+            "that a motion goes beyond it.",
         )
     if not on.limit and any(m.jnt_limited):
-        yield Told(
-            note(
-                "range_off",
-                "option",
-                "the file switches limits off; the ranges of its joints are not read.",
-            )
+        yield remarks(
+            "range_off",
+            "option",
+            "the file switches limits off; the ranges of its joints are not read.",
         )
     yielding = [j for j in range(m.njnt) if m.jnt_plasticadr[j] >= 0]
     if yielding and on.spring:
-        yield Told(
-            warning(
-                "plastic_told",
-                names.joints[yielding[0]],
-                f"the springs of {listed([names.joints[j] for j in yielding])} never yield in the "
-                "robot, as they would beyond springyield.",
-            )
+        yield lacks(
+            "plastic_told",
+            names.joints[yielding[0]],
+            f"the springs of {listed([names.joints[j] for j in yielding])} never yield in the "
+            "robot, as they would beyond springyield.",
         )
 
 
@@ -251,58 +240,47 @@ def _rest_told(m: Any, names: Names) -> Iterator[Told]:
         def as_boxes(model: Any) -> None:
             model.geom_fluid[:] = 0.0
 
-        yield Told(
-            warning(
-                "fluid_told",
-                names.bodies[shaped[0]],
-                f"fluidshape = ellipsoid of the {plural(shaped, 'body', 'bodies')} "
-                f"{listed([names.bodies[b] for b in shaped])} is not read: the fluid acts as on "
-                "the box that has the body's inertia, without lift and added mass.",
-            ),
+        yield lacks(
+            "fluid_told",
+            names.bodies[shaped[0]],
+            f"fluidshape = ellipsoid of the {plural(shaped, 'body', 'bodies')} "
+            f"{listed([names.bodies[b] for b in shaped])} is not read: the fluid acts as on "
+            "the box that has the body's inertia, without lift and added mass.",
             as_boxes,
         )
     if m.nflex:
-        yield Told(
-            warning(
-                "flex_told",
-                "flex",
-                f"{m.nflex} deformable {plural(range(m.nflex), 'body is', 'bodies are')} "
-                "not read: their points, if they move, are masses without anything that holds them "
-                "together; take <flexcomp> or <deformable> out of the file.",
-            ),
+        yield lacks(
+            "flex_told",
+            "flex",
+            f"{m.nflex} deformable {plural(range(m.nflex), 'body is', 'bodies are')} "
+            "not read: their points, if they move, are masses without anything that holds them "
+            "together; take <flexcomp> or <deformable> out of the file.",
             _limp,
         )
     if m.nmocap:
         which = [names.bodies[b] for b in range(m.nbody) if m.body_mocapid[b] >= 0]
-        yield Told(
-            note(
-                "mocap_told",
-                which[0],
-                f"the mocap {plural(which, 'body', 'bodies')} {listed(which)}, which a program "
-                "would move, rest where the file has them.",
-            )
+        yield remarks(
+            "mocap_told",
+            which[0],
+            f"the mocap {plural(which, 'body', 'bodies')} {listed(which)}, which a program "
+            "would move, rest where the file has them.",
         )
     carrying = [
         g for g in range(m.ngeom) if np.any(m.geom_adhesion[g]) or np.any(m.geom_surfacevel[g])
     ]
     if carrying:
         which = [m.geom(g).name or f"geom{g}" for g in carrying]
-        yield Told(
-            warning(
-                "surface_told",
-                which[0],
-                f"adhesion and moving surfaces of {listed(which)} act in contacts, which are not "
-                "read.",
-            )
+        yield lacks(
+            "surface_told",
+            which[0],
+            f"adhesion and moving surfaces of {listed(which)} act in contacts, which are not read.",
         )
     if np.any(m.body_plugin >= 0):
         which = [names.bodies[b] for b in np.flatnonzero(m.body_plugin >= 0)]
-        yield Told(
-            warning(
-                "plugin_told",
-                which[0],
-                f"the plugins that act on {listed(which)} are not read, nor what they push.",
-            ),
+        yield lacks(
+            "plugin_told",
+            which[0],
+            f"the plugins that act on {listed(which)} are not read, nor what they push.",
             _without_plugins,
         )
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.core.errors import quoted
-from ukctrl.robot.audit import Finding, warning
+from ukctrl.robot.audit import Finding, note, warning
 
 
 class Told(NamedTuple):
@@ -21,6 +21,18 @@ class Told(NamedTuple):
     finding: Finding
     remove: Callable[[Any], None] | None = None
     """Takes it out of an ``MjModel``, so that all the rest can be compared."""
+
+
+def lacks(
+    code: str, subject: str, message: str, remove: Callable[[Any], None] | None = None
+) -> Told:
+    """Return a warning that names what the robot lacks."""
+    return Told(warning(code, subject, message), remove)
+
+
+def remarks(code: str, subject: str, message: str) -> Told:
+    """Return a note on how something is read."""
+    return Told(note(code, subject, message))
 
 
 class Part(NamedTuple):
@@ -133,15 +145,13 @@ def unknown_fields(m: Any) -> Iterator[Told]:
         if not name.startswith("_") and name not in options and _acts(getattr(m.opt, name))
     ]
     if found:
-        yield Told(
-            warning(
-                "not_known",
-                found[0],
-                f"{listed(found)} of the compiled model "
-                f"{plural(found, 'is a field', 'are fields')} of a MuJoCo newer than this release "
-                "of ukctrl, and not read; compare the motion with MuJoCo's, or take a newer "
-                "ukctrl.",
-            )
+        yield lacks(
+            "not_known",
+            found[0],
+            f"{listed(found)} of the compiled model "
+            f"{plural(found, 'is a field', 'are fields')} of a MuJoCo newer than this release "
+            "of ukctrl, and not read; compare the motion with MuJoCo's, or take a newer "
+            "ukctrl.",
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.robot.audit import warning
 from ukctrl.robot.layout import Block
 from ukctrl.robot.mjcf.switches import Switches
-from ukctrl.robot.mjcf.table import Told, listed, plural
+from ukctrl.robot.mjcf.table import Told, lacks, listed, plural
 from ukctrl.robot.schema.push_tables import GivenForce
 
 WRAP_JOINT = 1
@@ -94,13 +94,11 @@ def told(m: Any, on: Switches) -> Iterator[Told]:
     limited |= _having(m, "actfrclimited")
     if limited:
         which = [name_of(m, i) for i in sorted(limited)]
-        yield Told(
-            warning(
-                "tendon_limit_told",
-                which[0],
-                f"the limits of the {plural(which, 'tendon', 'tendons')} {listed(which)} are not "
-                "in the robot: nothing says that a motion, or a motor, goes beyond them.",
-            )
+        yield lacks(
+            "tendon_limit_told",
+            which[0],
+            f"the limits of the {plural(which, 'tendon', 'tendons')} {listed(which)} are not "
+            "in the robot: nothing says that a motion, or a motor, goes beyond them.",
         )
 
 
