@@ -8,6 +8,7 @@ their kind that lie near the model, and what is repeated stays within bounds.
 from __future__ import annotations
 
 import math
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -137,7 +138,7 @@ def _bounds(home: Path) -> list[Path]:
     Public models have meshes beside their folder, ``../stls/hand``. A user's own folder and what
     stands above it belong to no robot.
     """
-    own = Path.home().resolve()
+    own = Path(os.path.expanduser("~")).resolve()  # which never fails, unlike `Path.home`
     above = [path for path in (home, *home.parents)[: ABOVE + 1] if len(path.parts) > 2]
     return [home, *(path for path in above if not own.is_relative_to(path))]
 
