@@ -5,6 +5,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import tomli_w
+from extras import needs
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
@@ -62,6 +63,7 @@ MJCF = """<mujoco><default>
 </body></worldbody></mujoco>"""
 
 
+@needs("mujoco")
 def test_what_collides_of_an_mjcf_is_what_may_touch_anything():
     robot = Robot.build(MJCF)
     for kind, radius in {"visual": 0.1, "collision": 0.15}.items():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from extras import needs
 
 from ukctrl import Robot, Scenario
 from ukctrl.core.algebra.differences import jacobian
@@ -142,6 +143,7 @@ def step(robot, dynamics, u, q, v, h):
     return robot.integrate(q, h / 6 * (a + 2 * c + 2 * e + k)), v + h / 6 * (b + 2 * d + 2 * f + m)
 
 
+@needs("mujoco")
 @pytest.mark.parametrize("joint", ["planar", "ball", "free", "floating_arm"])
 def test_neighbouring_motions_on_a_manifold_part_as_the_linear_system_says(joint):
     robot = Robot.load(joint) if joint == "floating_arm" else body(joint)

@@ -1,4 +1,4 @@
-"""What is the robot, and what is it at a state? Only here Pinocchio is imported,
+"""What is the robot, and what is it at a state? Only here Pinocchio and MuJoCo are imported,
 and only by what reads models.
 
 In order: ``layout``, ``motor``, ``schema`` (what files say) and ``appearance`` (of looks);
@@ -10,8 +10,8 @@ In order: ``layout``, ``motor``, ``schema`` (what files say) and ``appearance`` 
 ``rigid``;
 ``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
 ``audit``, ``models`` (where bodies come from) and ``look`` (what is to be seen of them);
-``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
-without bodies);
+``assembly`` (all of it put together), ``mjcf`` (by MuJoCo), ``links_alone`` (without springs) and
+``formulas`` (plants without bodies);
 ``load_bodies`` (by Pinocchio), ``load``, ``perturb``, and ``robot``: `Robot` itself;
 ``kept_shapes`` and ``kept_robot`` (as a table).
 """

@@ -20,7 +20,7 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step
 from ukctrl.robot import push_kernels
 from ukctrl.robot.interface import Site
-from ukctrl.robot.motor import InputBounds, MotorLimits
+from ukctrl.robot.motor import InputBounds, MotorLimits, Pair
 from ukctrl.robot.schema.push_tables import (
     AnyActuator,
     FormulaInput,
@@ -143,8 +143,8 @@ class Input:
     """What it can give."""
     column: Vector | Column
     """Generalised force per unit of input, shape ``(nv,)``; or what evaluates it."""
-    limit: float = np.inf
-    """Largest absolute input where the motor does not say."""
+    limit: Pair = (-np.inf, np.inf)
+    """Lowest and highest input where the motor does not say."""
 
 
 def actuation(
@@ -212,13 +212,13 @@ def _joint_motor(structure: Structure, spec: JointMotor) -> Input:
     index = structure.dof(spec.joint)
     column = np.zeros(structure.nv)
     column[index] = spec.gear
-    from_model = float(structure.effort_limit[index]) / abs(spec.gear)
+    low, high = sorted(effort / spec.gear for effort in structure.effort_range(index))
     return Input(
         name=spec.name or structure.dofs[index],
         unit=spec.unit or _effort_unit(structure.dof_units[index]),
         motor=spec,
         column=column,
-        limit=from_model,
+        limit=(low, high),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import AnyPicture, Push, SeenPicture
@@ -23,6 +24,8 @@ class ModelText(NamedTuple):
     """What stands before the names of its links in the robot."""
     packages: tuple[Path, ...] = ()
     """Folders in which packages are looked for first."""
+    shapes: Callable[[ShapeKind], Any] | None = None
+    """What returns its `Visuals` where another library reads them."""
 
 
 @dc.dataclass(frozen=True)

@@ -53,6 +53,8 @@ class Assembly(Named):
     """What was laid over that file."""
     home: Vector | None = None
     """Where a start begins that says nothing else, shape ``(nq,)``; None: at `neutral`."""
+    keyframes: Mapping[str, tuple[Vector, Vector]] = dc.field(default_factory=dict)
+    """Configurations and velocities that its model file has names for."""
     appearance: Appearance = NOTHING_SAID
     """What its files say of its looks; see `look`."""
 
@@ -208,7 +210,7 @@ class Assembly(Named):
 
     @property
     def neutral(self) -> Vector:
-        """The configuration with every joint at zero, shape ``(nq,)``."""
+        """Every joint at zero, or at the ``qpos0`` of an MJCF file, shape ``(nq,)``."""
         return self.structure.neutral
 
     def configuration(self, table: Mapping[str, float]) -> Vector:

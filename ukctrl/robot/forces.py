@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import Formula
@@ -116,6 +116,106 @@ class JointSprings:
 
 
 @dc.dataclass(frozen=True, eq=False)
+class UnevenJoints:
+    r"""What springs and dampers of joints have beyond their linear parts.
+
+    With $x = q - q_0$ the force is $-(k_2 x^2 + k_3 x^3) - (c_2 |v| v + c_3 v^3)$: that of the
+    polynomials of MuJoCo, "Computation: Passive forces", https://mujoco.readthedocs.io.
+    """
+
+    coordinates: NDArray[np.intp]
+    dofs: NDArray[np.intp]
+    rest: Vector
+    stiffness: Matrix
+    """$k_2$ and $k_3$, shape ``(k, 2)``."""
+    damping: Matrix
+    """$c_2$ and $c_3$, shape ``(k, 2)``."""
+
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s = snapshot
+        given = self.coordinates, self.dofs, self.rest, self.stiffness, self.damping
+        return (Call(push_kernels.pull_unevenly, *given, s.q, s.v, f, s.stored),)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class BodySprings:
+    r"""Springs that pull ball and free joints back: $-(k_1 + k_2 |x| + k_3 |x|^2)\, x$.
+
+    Here $x$ is the way from a place in the world, or the turn from an orientation [rad], along the
+    body's axes. A free joint has two, one of either kind.
+    """
+
+    coordinates: NDArray[np.intp]
+    """Where the joint's coordinates begin."""
+    dofs: NDArray[np.intp]
+    """The first of the three velocities that each pulls."""
+    slides: Flags
+    """Whether it pulls to a place."""
+    rest: Matrix
+    """The place, or the quaternion with its real part last, shape ``(k, 4)``."""
+    stiffness: Matrix
+    """Shape ``(k, 3)``."""
+
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s = snapshot
+        given = self.coordinates, self.dofs, self.slides, self.rest, self.stiffness
+        return (Call(push_kernels.pull_back, *given, s.q, s.v, f, s.stored),)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Carried:
+    r"""Forces $-m g$ at points of bodies: what carries masses against gravity."""
+
+    joints: NDArray[np.intp]
+    centres: Matrix
+    """In the joint's frame, shape ``(k, 3)`` [m]."""
+    masses: Vector
+    """Shape ``(k,)`` [kg]."""
+    reached: Flags
+    """Which velocities move each, shape ``(k, nv)``."""
+
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s = snapshot
+        moving = s.Jt, s.rotations, s.translations, s.v
+        given = self.joints, self.centres, self.masses, self.reached
+        gravity = np.array(s.robot.structure.gravity)
+        return (Call(push_kernels.carry, *moving, *given, gravity, f, s.stored),)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Fluid:
+    r"""Drag of a fluid on bodies, each taken as the box with sides $b$ that has its inertia.
+
+    Along every axis of the box, with the velocity $v$ of its centre against the fluid and its
+    angular velocity $\omega$, at the density $\rho$ and the viscosity $\beta$,
+
+    $$ F_x = -3 \pi \bar b\, \beta v_x - \tfrac12 \rho\, b_y b_z |v_x| v_x, \qquad
+       T_x = -\pi \bar b^3 \beta\, \omega_x
+             - \tfrac1{64} \rho\, b_x (b_y^4 + b_z^4) |\omega_x| \omega_x. $$
+
+    That is MuJoCo's "Inertia model" of fluid forces, https://mujoco.readthedocs.io.
+    """
+
+    joints: NDArray[np.intp]
+    centres: Matrix
+    """In the joint's frame, shape ``(k, 3)`` [m]."""
+    axes: NDArray[np.float64]
+    """Axes of the box in the joint's frame, shape ``(k, 3, 3)``."""
+    boxes: Matrix
+    """Sides, shape ``(k, 3)`` [m]."""
+    reached: Flags
+    """Which velocities move each, shape ``(k, nv)``."""
+    medium: Vector
+    """Density [kg/m^3], viscosity [Pa s], and the wind in the world [m/s], shape ``(5,)``."""
+
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s = snapshot
+        moving = s.Jt, s.rotations, s.translations, s.v
+        given = self.joints, self.centres, self.axes, self.boxes, self.reached, self.medium
+        return (Call(push_kernels.drag, *moving, *given, f),)
+
+
+@dc.dataclass(frozen=True, eq=False)
 class FrameSpring:
     r"""Tension $k (L - L_0) + c \dot L$ along the line between two points.
 
@@ -210,7 +310,10 @@ class _Gatherer:
 
 
 def forces(
-    structure: Structure, specs: Sequence[AnyForce], friction_velocity: float = 0.01
+    structure: Structure,
+    specs: Sequence[AnyForce],
+    friction_velocity: float = 0.01,
+    own: Sequence[AnyForce] = (),
 ) -> Forces:
     """Put the applied forces of a robot together, with those that its model file asks for.
 
@@ -218,11 +321,14 @@ def forces(
         structure: The robot's names.
         specs: The forces.
         friction_velocity: Velocity scale of the model file's dry friction [rad/s or m/s].
+        own: Forces that the model file asks for.
 
     Raises:
         InputError: A joint or frame does not exist, or a formula is not acceptable.
     """
     gatherer = _Gatherer(structure, friction_velocity)
+    for spec in own:
+        gatherer.take(spec)
     for number, spec in enumerate(specs):
         with blaming(f"force[{number}]"):
             gatherer.take(spec)

@@ -21,7 +21,18 @@ from ukctrl.robot.actuators import (
     WrenchColumn,
 )
 from ukctrl.robot.elastic import ElasticJoints
-from ukctrl.robot.forces import Dampers, Forces, FrameSpring, Friction, Given, JointSprings
+from ukctrl.robot.forces import (
+    BodySprings,
+    Carried,
+    Dampers,
+    Fluid,
+    Forces,
+    FrameSpring,
+    Friction,
+    Given,
+    JointSprings,
+    UnevenJoints,
+)
 from ukctrl.robot.interface import Site
 from ukctrl.robot.kept_shapes import refuse_misfits
 from ukctrl.robot.layout import Block
@@ -33,9 +44,9 @@ from ukctrl.robot.tree_kernels import Tree
 PARTS: Mapping[str, Any] = {
     part.__name__: part
     for part in (
-        Actuation, Block, Bodies, Dampers, ElasticJoints, Forces, FormulaColumn, FrameSpring,
-        Friction, Given, InputBounds, JointSprings, KeptStructure, Site, TorqueColumn, Tree,
-        Vocabulary, WrenchColumn,
+        Actuation, Block, Bodies, BodySprings, Carried, Dampers, ElasticJoints, Fluid, Forces,
+        FormulaColumn, FrameSpring, Friction, Given, InputBounds, JointSprings, KeptStructure,
+        Site, TorqueColumn, Tree, UnevenJoints, Vocabulary, WrenchColumn,
     )
 }  # fmt: skip
 """What a robot may be made of, by the name that a table gives it."""

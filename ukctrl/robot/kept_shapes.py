@@ -10,6 +10,7 @@ import numpy as np
 
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.assembly import Assembly
+from ukctrl.robot.forces import BodySprings
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
     FREE,
@@ -43,6 +44,13 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
     "Dampers": {"damping": "v"},
     "Friction": {"dofs": "k < v", "level": "k", "scale": "k"},
     "JointSprings": {"coordinates": "k < q", "dofs": "k < v", "stiffness": "k", "rest": "k"},
+    "UnevenJoints": {"coordinates": "k < q", "dofs": "k < v", "rest": "k", "stiffness": "k 2",
+                     "damping": "k 2"},
+    "BodySprings": {"coordinates": "k < q", "dofs": "k < v", "slides": "k", "rest": "k 4",
+                    "stiffness": "k 3"},
+    "Carried": {"joints": "k < n", "centres": "k 3", "masses": "k", "reached": "k v"},
+    "Fluid": {"joints": "k < n", "centres": "k 3", "axes": "k 3 3", "boxes": "k 3",
+              "reached": "k v", "medium": "5"},
     "Given": {"dofs": "k < v", "texts": "k"},
     "ElasticJoints": {"joints": "k", "links": "k < v", "motors": "k < v",
                       "link_coordinates": "k < q", "motor_coordinates": "k < q",
@@ -68,6 +76,11 @@ def refuse_misfits(robot: Assembly) -> None:
         for name, wanted in SHAPES.get(type(part).__name__, {}).items():
             if not _fits(np.asarray(getattr(part, name)), wanted, known):
                 raise ModelError(f"{type(part).__name__}.{name} must fit the rest of the robot.")
+    for term in robot.forces.terms:
+        if isinstance(term, BodySprings):
+            last = term.coordinates + np.where(term.slides, 6, 3)
+            if (last >= sizes["q"]).any() or (term.dofs + 2 >= sizes["v"]).any():
+                raise ModelError("BodySprings must fit the rest of the robot.")
     springs = robot.elastic
     if springs and (springs.link_coordinates + springs.continuous >= sizes["q"]).any():
         raise ModelError("ElasticJoints.link_coordinates must fit the rest of the robot.")

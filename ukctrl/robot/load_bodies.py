@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -24,18 +24,19 @@ from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.models import urdf
 from ukctrl.robot.models.build import Built, build
-from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.particles import particles
 from ukctrl.robot.models.source import Macros, Source, read
-from ukctrl.robot.models.text import text_findings
 from ukctrl.robot.rigid import ModelStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names
 from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
 from ukctrl.robot.structure import Structure
 from ukctrl.robot.tree import largest_tree
+
+if TYPE_CHECKING:
+    from ukctrl.robot.mjcf.read import Reading
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 """Model text of a robot that is not made of any."""
@@ -100,40 +101,52 @@ def _assemble(
     is_urdf = source.format == "URDF"
     if is_urdf:
         urdf.refuse_what_parsers_take(source)
+    mjcf = _mjcf(source, options) if source.format == "MJCF" and built is None else None
+    if mjcf is not None:
+        built = Built(mjcf.structure.model, ())
     built = built or build(source, options.floating_base)
-    model = without_composites(built.model, _composite_parts(source))
+    model, motors = built.model, options.actuator
+    if mjcf is not None and motors is None:
+        motors = mjcf.motors
     if model.nv == 0:
         raise ModelError(f"{source.label}: must have at least one joint that moves.")
-    together = model.nv if options.passive else largest_tree(model)
+    tied = options.passive or (mjcf and mjcf.passive)
+    together = model.nv if tied else largest_tree(model)
     _refuse_what_does_not_fit(model.nv, together, source.label)
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
-        structure = rigid_structure(model)
+        # The arrays of the one that was compared with MuJoCo, where nothing else is asked for.
+        kept = mjcf is not None and options.gravity is None
+        structure = mjcf.structure if mjcf and kept else rigid_structure(model)
         followers = list(urdf.mimics(source, structure)) if is_urdf else []
     with blaming(path) if path is not None else contextlib.nullcontext():
         for number, extra in enumerate(options.frame):
             with blaming(f"frame[{number}]"):
                 structure = _with_frame(structure, extra)
         mimicking = frozenset(joint for joint, _, _ in followers)
-        inputs = actuation(structure, options.actuator, mimicking)
+        inputs = actuation(structure, motors, mimicking)
         driven, joints = inputs, None
         whole: Structure = structure
         if options.elastic is not None:
             whole, driven, joints = elastic(
                 options.elastic,
                 structure,
-                lambda given, motors: actuation(given, options.actuator, mimicking | motors),
+                lambda given, sprung: actuation(given, motors, mimicking | sprung),
             )
         whole = with_limits(whole, options.limit)
-        pushes = forces(whole, options.force, options.friction_velocity)
+        springs = mjcf.springs if mjcf else ()
+        pushes = forces(whole, options.force, options.friction_velocity, springs)
+        if mjcf is not None:
+            pushes = Forces((*pushes.terms, *mjcf.terms(whole)))
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))
         home = home_of(whole, options.home)
         refuse_unknown_names(
             options.picture, whole.picture_words, whole.frames, driven.names, options.passive
         )
-    shown = ModelText(source.text, source.path, "", options.package_path)
+    shapes = mjcf.shapes if mjcf else None
+    shown = ModelText(source.text, source.path, "", options.package_path, shapes)
     robot = Assembly(
         name=name,
         title=title,
@@ -142,14 +155,20 @@ def _assemble(
         actuation=driven,
         forces=pushes,
         elastic=joints,
-        passive=(*options.passive, *(table for _, table, _ in followers if table is not None)),
+        passive=(
+            *options.passive,
+            *(table for _, table, _ in followers if table is not None),
+            *(mjcf.passive if mjcf else ()),
+        ),
         path=path,
         home=home,
+        keyframes=mjcf.keyframes if mjcf else {},
         appearance=Appearance(options.picture, (shown,)),
     )
     findings = [finding for _, _, finding in followers]
     findings += [audit.warning("parser", name, text) for text in built.warnings]
-    findings += text_findings(source, structure)
+    findings += mjcf.findings if mjcf else ()
+    findings += urdf.findings(source, structure) if is_urdf else ()
     findings += audit.model_findings(structure)
     _stop_at_error(findings, source)
     rng = np.random.default_rng(0)
@@ -163,9 +182,22 @@ def _assemble(
     )
     _stop_at_error(findings, source)
     findings = list(audit.of_motors(findings, structure, inputs))
-    if options.actuator != ():  # who asks for no motor need not be told
+    if motors != ():  # who asks for no motor need not be told
         findings += audit.actuation_findings(structure, inputs)
     return dc.replace(robot, actuation=folded(robot, probes), audit=tuple(findings))
+
+
+def _mjcf(source: Source, options: Options) -> Reading:
+    """Return what MuJoCo makes of an MJCF file; nobody else pays for importing it."""
+    if options.floating_base:
+        raise ModelError(
+            f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
+            "body that moves freely."
+        )
+    from ukctrl.robot.mjcf.read import read_mjcf
+
+    with blaming(source.label):
+        return read_mjcf(source)
 
 
 def _stop_at_error(findings: list[Finding], source: Source) -> None:
@@ -173,17 +205,6 @@ def _stop_at_error(findings: list[Finding], source: Source) -> None:
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise ModelError(f"{source.label}: {errors[0].message}{more}")
-
-
-def _composite_parts(source: Source) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of the joints of every MJCF body with several, by Pinocchio's name."""
-    parts: dict[str, tuple[str, ...]] = {}
-    if source.format == "MJCF":
-        for body in source.root.iter("body"):
-            names = tuple(joint.get("name", "") for joint in body.findall("joint"))
-            if len(names) > 1 and all(names):
-                parts[f"Composite_{names[0]}"] = names
-    return parts
 
 
 def _with_frame(structure: ModelStructure, extra: ExtraFrame) -> ModelStructure:

@@ -90,12 +90,12 @@ class MotorLimits:
                 )
         return self
 
-    def limits(self, name: str, otherwise: float = np.inf) -> tuple[float, float]:
+    def limits(self, name: str, otherwise: Pair = (-np.inf, np.inf)) -> Pair:
         """Return the lowest and the highest input, where speed does not matter.
 
         Args:
             name: Name of the input, for the message.
-            otherwise: Largest absolute input where none is given.
+            otherwise: Lowest and highest input where none is given.
 
         Raises:
             ModelError: A velocity-torque curve has no torque to start from.
@@ -153,7 +153,7 @@ class InputBounds:
     """Speed at which it is zero; infinite where it does not fall."""
 
     @classmethod
-    def of(cls, motors: Sequence[tuple[str, MotorLimits, float]]) -> InputBounds:
+    def of(cls, motors: Sequence[tuple[str, MotorLimits, Pair]]) -> InputBounds:
         """Return the bounds of motors with names, and what limits them where they do not say.
 
         Raises:

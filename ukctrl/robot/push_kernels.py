@@ -76,6 +76,74 @@ def pull_joints(
 
 
 @compiled
+def pull_unevenly(
+    coordinates: Indices,
+    dofs: Indices,
+    rest: Vector,
+    stiffness: Matrix,
+    damping: Matrix,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    stored: Vector,
+) -> None:
+    """Add what springs and dampers do beyond their linear parts; see `UnevenJoints`."""
+    for i in range(len(dofs)):
+        rate, second, third = v[dofs[i]], stiffness[i, 0], stiffness[i, 1]
+        if second != 0.0 or third != 0.0:
+            x = q[coordinates[i]] - rest[i]
+            force = x * x * (second + third * x)
+            f[dofs[i]] -= force
+            stored[ENERGY] += x * x * x * (second / 3.0 + 0.25 * third * x)
+            stored[POWER] += force * rate
+        f[dofs[i]] -= rate * (damping[i, 0] * abs(rate) + damping[i, 1] * rate * rate)
+
+
+@compiled
+def pull_back(
+    coordinates: Indices,
+    dofs: Indices,
+    slides: Flags,
+    rest: Matrix,
+    stiffness: Matrix,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    stored: Vector,
+) -> None:
+    """Add what springs of ball and free joints do; see `BodySprings`."""
+    for i in range(len(dofs)):
+        at, dof = coordinates[i], dofs[i]
+        k1, k2, k3 = stiffness[i, 0], stiffness[i, 1], stiffness[i, 2]
+        quaternion = at + 3 if slides[i] else at
+        x, y, z, w = q[quaternion], q[quaternion + 1], q[quaternion + 2], q[quaternion + 3]
+        if slides[i]:  # towards a place of the world, along the body's axes
+            dx, dy, dz = q[at] - rest[i, 0], q[at + 1] - rest[i, 1], q[at + 2] - rest[i, 2]
+            a = (1 - 2 * (y * y + z * z)) * dx + 2 * (x * y + z * w) * dy + 2 * (x * z - y * w) * dz
+            b = 2 * (x * y - z * w) * dx + (1 - 2 * (x * x + z * z)) * dy + 2 * (y * z + x * w) * dz
+            c = 2 * (x * z + y * w) * dx + 2 * (y * z - x * w) * dy + (1 - 2 * (x * x + y * y)) * dz
+            far = math.sqrt(dx * dx + dy * dy + dz * dz)
+        else:  # towards an orientation, by the turn from there
+            rx, ry, rz, rw = rest[i, 0], rest[i, 1], rest[i, 2], rest[i, 3]
+            a = rw * x - rx * w - ry * z + rz * y
+            b = rw * y - ry * w - rz * x + rx * z
+            c = rw * z - rz * w - rx * y + ry * x
+            d = rw * w + rx * x + ry * y + rz * z
+            sine = math.sqrt(a * a + b * b + c * c)
+            far = 2.0 * math.atan2(sine, d)
+            if far > np.pi:
+                far -= 2.0 * np.pi
+            share = far / sine if sine > 0.0 else 0.0
+            a, b, c, far = share * a, share * b, share * c, abs(far)
+        pull = k1 + far * (k2 + far * k3)
+        f[dof] -= pull * a
+        f[dof + 1] -= pull * b
+        f[dof + 2] -= pull * c
+        stored[ENERGY] += far * far * (k1 / 2.0 + far * (k2 / 3.0 + far * k3 / 4.0))
+        stored[POWER] += pull * (a * v[dof] + b * v[dof + 1] + c * v[dof + 2])
+
+
+@compiled
 def stretch_at(at: int, motor: int, continuous: bool, q: Vector) -> float:
     """Return how far a motor is ahead of its joint; of one without end, the shorter way round."""
     if continuous:
@@ -198,6 +266,85 @@ def pull_frames(
     tension = force + damping * rate
     for c in range(len(v)):
         f[c] -= tension * gradient[c]
+
+
+@allocating
+def carry(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    v: Vector,
+    joints: Indices,
+    centres: Matrix,
+    masses: Vector,
+    reached: Flags,
+    gravity: Vector,
+    f: Vector,
+    stored: Vector,
+) -> None:
+    """Add what carries masses against gravity; see `Carried`."""
+    place, force, none = np.empty(3), np.empty(3), np.zeros(3)
+    for i in range(len(joints)):
+        place_of(rotations, translations, joints[i], centres[i], place)
+        for k in range(3):
+            force[k] = -masses[i] * gravity[k]
+            stored[ENERGY] -= force[k] * place[k]
+        for c in range(len(v)):
+            if reached[i, c]:
+                push = pushed(Jt, place, force, none, c)
+                f[c] += push
+                stored[POWER] -= push * v[c]
+
+
+@allocating
+def drag(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    v: Vector,
+    joints: Indices,
+    centres: Matrix,
+    axes: NDArray[np.float64],
+    boxes: Matrix,
+    reached: Flags,
+    medium: Vector,
+    f: Vector,
+) -> None:
+    """Add what a fluid does to boxes; see `Fluid`. ``medium``: density, viscosity, wind."""
+    place, spin, slide = np.empty(3), np.empty(3), np.empty(3)
+    force, torque, turn = np.empty(3), np.empty(3), np.empty((3, 3))
+    density, viscosity = medium[0], medium[1]
+    for i in range(len(joints)):
+        place_of(rotations, translations, joints[i], centres[i], place)
+        for k in range(3):
+            spin[k], slide[k], force[k], torque[k] = 0.0, -medium[2 + k], 0.0, 0.0
+            for n in range(3):
+                turn[k, n] = 0.0
+                for w in range(3):
+                    turn[k, n] += rotations[joints[i], k, w] * axes[i, w, n]
+        for c in range(len(v)):
+            if reached[i, c]:
+                for k in range(3):
+                    n, w = (k + 1) % 3, (k + 2) % 3
+                    spin[k] += Jt[c, 3 + k] * v[c]
+                    arm = Jt[c, 3 + n] * place[w] - Jt[c, 3 + w] * place[n]
+                    slide[k] += (Jt[c, k] + arm) * v[c]
+        across = (boxes[i, 0] + boxes[i, 1] + boxes[i, 2]) / 3.0
+        for k in range(3):  # along the axes of the box
+            n, w = (k + 1) % 3, (k + 2) % 3
+            turning = turn[0, k] * spin[0] + turn[1, k] * spin[1] + turn[2, k] * spin[2]
+            sliding = turn[0, k] * slide[0] + turn[1, k] * slide[1] + turn[2, k] * slide[2]
+            side, other = boxes[i, n], boxes[i, w]
+            push = -3.0 * np.pi * across * viscosity * sliding
+            push -= 0.5 * density * side * other * abs(sliding) * sliding
+            twist = -np.pi * across**3 * viscosity * turning
+            twist -= density * boxes[i, k] * (side**4 + other**4) * abs(turning) * turning / 64.0
+            for x in range(3):
+                force[x] += turn[x, k] * push
+                torque[x] += turn[x, k] * twist
+        for c in range(len(v)):
+            if reached[i, c]:
+                f[c] += pushed(Jt, place, force, torque, c)
 
 
 @allocating

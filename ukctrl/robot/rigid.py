@@ -16,6 +16,9 @@ from ukctrl.robot.structure import Structure
 from ukctrl.robot.tree import compare_with_pinocchio, inertias_of, tree_of
 from ukctrl.robot.tree_kernels import Tree
 
+NEUTRAL = "neutral"
+"""Name of the reference configuration of a Pinocchio model that stands for every joint at zero."""
+
 
 @final
 @dc.dataclass(frozen=True, eq=False)
@@ -61,6 +64,18 @@ class ModelStructure(RigidStructure):
             root = root.like
         return root
 
+    @property
+    def neutral(self) -> Vector:
+        """Every joint at zero, or where an MJCF file has it, shape ``(nq,)``."""
+        given = self.model.referenceConfigurations
+        return np.array(given[NEUTRAL]) if NEUTRAL in given else super().neutral
+
+    def effort_range(self, dof: int) -> tuple[float, float]:
+        model = self.model
+        low, high = (float(x[dof]) for x in (model.lowerEffortLimit, model.upperEffortLimit))
+        both = float(self.effort_limit[dof])
+        return (low, high) if -high != low < high < UNLIMITED else (-both, both)
+
     @cached_property
     def bodies(self) -> Bodies:
         if self.like is not None:
@@ -73,7 +88,7 @@ class ModelStructure(RigidStructure):
             self._position_limit(model.lowerPositionLimit, -np.inf),
             self._position_limit(model.upperPositionLimit, np.inf),
             _limit(model.upperVelocityLimit),
-            _limit(model.upperEffortLimit),
+            _limit(np.maximum(model.upperEffortLimit, -np.array(model.lowerEffortLimit))),
             np.array(model.damping, dtype=np.float64),
             np.array(model.friction, dtype=np.float64),
             tuple(frames),
@@ -128,6 +143,10 @@ class ModelStructure(RigidStructure):
             turning = pin.Inertia(0.0, np.zeros(3), moment * np.eye(3))
             model.appendBodyToJoint(joint, turning, pin.SE3.Identity())
             rotors.append(dc.replace(block, joint=joint))
+        if NEUTRAL in model.referenceConfigurations:
+            q, at = self.neutral, {block.joint: block.iq for block in self.blocks}
+            ahead = [q[at[block.joint]] for block in blocks]  # at their joints
+            model.referenceConfigurations[NEUTRAL] = np.concatenate([q, ahead])
         return ModelStructure((*self.blocks, *rotors), model)
 
 

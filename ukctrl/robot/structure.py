@@ -230,6 +230,11 @@ class Structure(Named, abc.ABC):
         """Largest absolute effort of a motor there, shape ``(nv,)``; infinite where unlimited."""
         return np.full(self.nv, np.inf)
 
+    def effort_range(self, dof: int) -> tuple[float, float]:
+        """Return the lowest and the highest effort of a motor there; infinite where unlimited."""
+        most = float(self.effort_limit[dof])
+        return -most, most
+
     @property
     @abc.abstractmethod
     def q_lower(self) -> Vector:

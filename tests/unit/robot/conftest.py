@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from extras import needs
 
 from ukctrl.robot import Options, Robot
 
@@ -67,8 +68,9 @@ MAKERS = {
     "cart": lambda: Robot.build(CART),
     "pendulum": lambda: Robot.build(PENDULUM),
     "wheel": lambda: Robot.build(WHEEL),
-    "ball": lambda: Robot.build(BALL),
 }
+if not needs("mujoco").args[0]:
+    MAKERS["ball"] = lambda: Robot.build(BALL)
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import trimesh
+from extras import needs
 from PIL import Image
+from scipy.spatial.transform import Rotation
 
 from ukctrl.core.files import zoo
 from ukctrl.robot import Options, Robot
@@ -220,14 +221,16 @@ def test_parts_of_a_composed_robot_keep_their_own_shapes(tmp_path):
 
 MJCF = """<mujoco model="m"><compiler angle="degree" meshdir="assets"/>
 <default><geom rgba="0.2 0.4 0.6 1"/><default class="unseen"><geom group="3"/></default></default>
-<asset><mesh name="cube" file="cube.stl" scale="2 2 2"/><mesh file="../../secret.stl"/></asset>
+<asset><mesh name="cube" file="cube.stl" scale="2 2 2"/><material name="green" rgba="0 1 0 0.5"/>
+<mesh name="spike" vertex="0 0 0 0.1 0 0 0 0.1 0 0 0 0.1"/></asset>
 <worldbody><geom type="plane" size="5 5 1"/><body name="trunk" pos="0 0 1"><freejoint/>
 <geom type="box" size="0.1 0.2 0.1" pos="0.1 0 0" euler="0 30 45" mass="3"/>
 <body name="arm" pos="0.3 0 0"><joint name="swing" type="hinge" axis="0 1 0" pos="0 0 0.05"/>
 <geom type="capsule" fromto="0 0 0 0.2 0 0.1" size="0.02" mass="0.5" rgba="1 0 0 1"/>
 <geom type="sphere" class="unseen" size="1"/>
 <geom type="cylinder" size="0.03 0.1" quat="0.7 0 0.7 0" mass="0.1"/>
-<geom type="mesh" mesh="cube" mass="0.1"/><geom type="mesh" mesh="secret" mass="0.1"/>
+<geom type="mesh" mesh="cube" mass="0.1"/>
+<geom type="mesh" mesh="spike" mass="0.1" rgba="0.5 0.5 0.5 1" material="green" pos="0 0 0.3"/>
 </body></body></worldbody></mujoco>"""
 
 
@@ -235,39 +238,55 @@ MJCF = """<mujoco model="m"><compiler angle="degree" meshdir="assets"/>
 def mjcf(tmp_path):
     folder = tmp_path / "robot"
     write_stl(folder / "assets" / "cube.stl", CUBE)
-    write_stl(tmp_path / "secret.stl", CUBE)
     (folder / "robot.xml").write_text(MJCF, encoding="utf-8")
     return folder / "robot.xml"
 
 
+@needs("mujoco")
 def test_an_mjcf_shows_geoms_in_their_colours_without_those_of_collisions(mjcf):
     look = Robot.load(mjcf).look()
-    assert look.notes == (
-        "Left out: mesh 'assets/../../secret.stl' of link 'arm' must lie in the robot's folder or "
-        "package.",
-    )
-    assert {(part.name, part.color) for part in look.parts} >= {
-        ("trunk", "#336699"), ("arm", "#336699"), ("arm", "#ff0000"),
+    assert look.notes == ()
+    assert {(part.name, part.color, part.opacity) for part in look.parts} >= {
+        ("trunk", "#336699", 1.0), ("arm", "#336699", 1.0), ("arm", "#ff0000", 1.0),
+        ("arm", "#00ff00", 0.5),
     }  # fmt: skip
 
 
-def test_geoms_of_an_mjcf_are_where_pinocchio_has_them(mjcf):
-    text = MJCF[: MJCF.index('<geom type="mesh"')] + "</body></body></worldbody></mujoco>"
-    mjcf.write_text(text.replace('<geom type="plane" size="5 5 1"/>', ""), encoding="utf-8")
+@needs("mujoco")
+def test_geoms_of_an_mjcf_are_where_the_file_has_them(mjcf):
     robot = Robot.load(mjcf)
     ours = visuals_of(robot.appearance.models[0]).shown
-    geoms = pin.buildGeomFromMJCF(robot.model, str(mjcf), pin.GeometryType.COLLISION)
-    theirs = [geom for geom in geoms.geometryObjects if geom.meshPath != "SPHERE"]
-    half = {"BOX": [0.1, 0.2, 0.1], "CAPSULE": [0.02, 0.02, 0.02 + 0.5 * np.hypot(0.2, 0.1)]}
-    assert [geom.meshPath for geom in theirs] == ["BOX", "CAPSULE", "CYLINDER"]
-    for one, geom in zip(ours, theirs, strict=True):
-        site = robot.site(one.link)
-        assert site.joint == geom.parentJoint
-        corners = one.mesh.vertices @ site.rotation.T + site.translation
-        local = (corners - geom.placement.translation) @ geom.placement.rotation
-        expected = np.array(half.get(geom.meshPath, [0.03, 0.03, 0.1]))
-        np.testing.assert_allclose(np.abs(local).max(0), expected, rtol=0.0, atol=1e-3)
+    turn = Rotation.from_euler("XYZ", [0, 30, 45], degrees=True).as_matrix()
+    along = np.array([0.2, 0.0, 0.1])
+    lean = Rotation.from_euler("y", np.arctan2(0.2, 0.1)).as_matrix()
+    half = 0.5 * np.linalg.norm(along)
+    expected = [
+        ("trunk", turn, [0.1, 0.0, 0.0], [0.1, 0.2, 0.1]),
+        ("arm", lean, 0.5 * along, [0.02, 0.02, 0.02 + half]),
+        ("arm", Rotation.from_euler("y", 90, degrees=True).as_matrix(), 0.0, [0.03, 0.03, 0.1]),
+    ]
+    for one, (link, rotation, centre, size) in zip(ours, expected, strict=False):
+        assert one.link == link
+        local = (one.mesh.vertices - centre) @ rotation
+        np.testing.assert_allclose(np.abs(local).max(0), size, rtol=0.0, atol=1e-3)
         np.testing.assert_allclose(local.max(0), -local.min(0), rtol=0.0, atol=1e-6)
+    cube, spike = (one.mesh.vertices for one in ours[3:])
+    size = np.array([0.1, 0.2, 0.3])  # twice half of it
+    np.testing.assert_allclose([cube.min(0), cube.max(0)], [-size, size], atol=1e-7)
+    low = np.array([0.0, 0.0, 0.3])
+    np.testing.assert_allclose([spike.min(0), spike.max(0)], [low, low + 0.1], atol=1e-7)
+
+
+@needs("mujoco")
+def test_a_picture_on_a_material_is_drawn_in_its_mean_colour(tmp_path):
+    Image.fromarray(np.array([[[255, 0, 0], [0, 0, 255]]], dtype=np.uint8)).save(tmp_path / "t.png")
+    (tmp_path / "m.xml").write_text(
+        """<mujoco><asset><texture name="t" type="2d" file="t.png"/><material name="m" texture="t"
+        rgba="1 1 1 1"/></asset><worldbody><body name="a"><joint/><geom size="0.1"
+        material="m"/></body></worldbody></mujoco>""",
+        encoding="utf-8",
+    )
+    assert [part.color for part in Robot.load(tmp_path / "m.xml").look().parts] == ["#800080"]
 
 
 @pytest.mark.skipif(zoo.root() is None, reason="the extra [zoo] is not installed")

@@ -5,6 +5,7 @@ import keyword
 import numpy as np
 import pinocchio as pin
 import pytest
+from extras import needs
 
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.symbolic import Vocabulary, parse
@@ -40,6 +41,7 @@ def test_the_names_of_a_floating_base_are_fixed(robots):
     assert robot.dof_units == ("m/s",) * 3 + ("rad/s",) * 6
 
 
+@needs("mujoco")
 def test_the_parts_of_a_composite_joint_keep_their_names(robots):
     robot = robots["ball"]
     assert robot.dofs[6:] == ("ball_wx", "ball_wy", "ball_wz", "swing", "slide")
@@ -176,6 +178,7 @@ def test_a_renamed_joint_is_found_by_both_names(text):
     assert robot.structure.dof("shoulder-pan") == robot.structure.dof("shoulder_pan") == 0
 
 
+@needs("mujoco")
 def test_breaking_a_composite_joint_into_a_chain_changes_no_dynamics(robots, text, tmp_path, rng):
     path = tmp_path / "ball.xml"
     path.write_text(text.ball)

@@ -137,12 +137,11 @@ REFUSED = {
     ),
     "MJCF in parts": (
         lambda: Robot.build('<mujoco><include file="x.xml"/></mujoco>'),
-        "model text: <include> is not read by Pinocchio and its bodies would be lost; put the "
-        "included text into one file.",
+        "model text: file 'x.xml' belongs to a model that is text alone, without a folder; load "
+        "the model from its file.",
     ),
     "MJCF of nothing": (
-        lambda: Robot.build("<mujoco/>"),
-        "model text: not a valid MJCF model: MJCF parser: no body found in parsed tree.",
+        lambda: Robot.build("<mujoco/>"), "model text: must have at least one joint that moves.",
     ),
     "SDF": (
         lambda: Robot.build('<sdf version="1.7"><model name="m"/></sdf>'),
@@ -173,6 +172,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_no_robot_can_be_or_do_is_refused_whole(case):
     call, sentence = REFUSED[case]
+    if "MJCF" in case or case == "spring on a ball":
+        pytest.importorskip("mujoco")
     with pytest.raises(UkctrlError) as caught:
         call()
     assert str(caught.value) == sentence

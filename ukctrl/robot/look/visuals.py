@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ukctrl.robot.appearance import ModelText, ShapeKind
 from ukctrl.robot.look.mesh_files import BUDGET, MeshFiles, coarser
-from ukctrl.robot.look.mjcf_visuals import mjcf_visuals
 from ukctrl.robot.look.shapes import Visual, Visuals
 from ukctrl.robot.look.urdf_visuals import urdf_visuals
 from ukctrl.robot.models.source import read
@@ -14,11 +13,12 @@ def visuals_of(model: ModelText, kind: ShapeKind = "visual") -> Visuals:
     """Return the shapes of a model file, those it shows or those that collide; a shape that is
     unfit is left out and told.
     """
+    if model.shapes is not None:
+        shapes: Visuals = model.shapes(kind)
+        return shapes
     source, files = read(model.text), MeshFiles(model.path, model.packages)
     if source.format == "URDF":
         return urdf_visuals(source.root, model.prefix, files, kind)
-    if source.format == "MJCF":
-        return mjcf_visuals(source.root, files, kind)
     return Visuals(())
 
 

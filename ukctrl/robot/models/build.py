@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
 from ukctrl.robot.models import urdf
 from ukctrl.robot.models.quiet import quiet
-from ukctrl.robot.models.source import SHORT, Source, numbers
+from ukctrl.robot.models.source import Source
 
 
 class Built(NamedTuple):
@@ -28,7 +27,7 @@ class Built(NamedTuple):
 
 
 def build(source: Source, floating_base: bool) -> Built:
-    """Return the ``pinocchio.Model`` of a checked source.
+    """Return the ``pinocchio.Model`` of a checked URDF or SDF; `ukctrl.robot.mjcf` reads MJCF.
 
     Mimic tags are not applied here: the joints stay free, and `ukctrl.robot.models.urdf.mimics`
     turns the relation into a passive constraint.
@@ -36,7 +35,7 @@ def build(source: Source, floating_base: bool) -> Built:
     Raises:
         ModelError: Pinocchio does not accept the model; the message says why.
     """
-    makers = {"URDF": _build_urdf, "MJCF": _build_mjcf, "SDF": _build_sdf}
+    makers = {"URDF": _build_urdf, "SDF": _build_sdf}
     with quiet() as noise:
         try:
             model, reason = makers[source.format](source, floating_base), ""
@@ -70,32 +69,6 @@ def _build_urdf(source: Source, floating_base: bool) -> Any:
         if model.existJointName(name):
             joint = model.joints[model.getJointId(name)]
             model.armature[joint.idx_v : joint.idx_v + joint.nv] = inertia
-    return model
-
-
-def _build_mjcf(source: Source, floating_base: bool) -> Any:
-    if floating_base:
-        raise ModelError(
-            f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
-            "body that moves freely."
-        )
-    if source.root.find(".//include") is not None:
-        raise ModelError(
-            f"{source.label}: <include> is not read by Pinocchio and its bodies would be lost; "
-            "put the included text into one file."
-        )
-    with _as_file(source, ".xml") as name:
-        model = pin.buildModelFromMJCF(name)
-    # Pinocchio leaves the file's gravity out.
-    option = source.root.find("option[@gravity]")
-    if option is not None:
-        text = option.get("gravity", "")
-        gravity = np.array(numbers(text, 3))
-        if not np.isfinite(gravity).all():
-            raise ModelError(
-                f"{source.label}: gravity must be three numbers; got '{one_line(text, SHORT)}'."
-            )
-        model.gravity.linear = gravity
     return model
 
 

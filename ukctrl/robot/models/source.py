@@ -75,21 +75,7 @@ def read(source: AnyPath, macros: Macros = NO_MACROS) -> Source:
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _checked(source, "model text", None)
     path = Path(source)
-    note(path)
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"{one_line(str(path))}: cannot be read: {reason}.") from None
-    if len(raw) > MAX_BYTES:
-        raise ModelError(f"{path}: must be at most {MAX_BYTES // 2**20} MB.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ModelError(
-            f"{path}: must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
-        ) from None
+    text = _text_of(path)
     if is_program(path, text):
         if not macros.trust:
             raise InputError(
@@ -100,6 +86,29 @@ def read(source: AnyPath, macros: Macros = NO_MACROS) -> Source:
 
         text = expanded(path, macros.arguments, macros.packages)
     return _checked(text, str(path), path)
+
+
+def read_included(path: Path) -> ET.Element:
+    """Return what a model file includes or attaches, under the same checks; see `read`."""
+    return _tree(_text_of(path).lstrip("\ufeff \t\r\n"), str(path))
+
+
+def _text_of(path: Path) -> str:
+    note(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{one_line(str(path))}: cannot be read: {reason}.") from None
+    if len(raw) > MAX_BYTES:
+        raise ModelError(f"{path}: must be at most {MAX_BYTES // 2**20} MB.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelError(
+            f"{path}: must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
+        ) from None
 
 
 def is_program(path: Path, text: str) -> bool:

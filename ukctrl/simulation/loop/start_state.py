@@ -33,7 +33,7 @@ def start_state(
         InputError: The state does not fit the robot.
         StartError: The constraints cannot be met from there.
     """
-    home = robot.neutral if robot.home is None else robot.home
+    home, moving = _first(start, robot)
     _refuse_degrees(start, robot)
     q = _state("q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, home)
     fault = robot.off_unit(q)
@@ -44,7 +44,7 @@ def start_state(
     if start.spread:
         step = np.random.default_rng(seed).uniform(-start.spread, start.spread, robot.nv)
         q = robot.integrate(q, step)
-    v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
+    v = _state("v", start.v, robot.dofs, robot.dof_units, moving)
     _relax(robot, start, q, v)
     if not start.solve:
         return q, v, {}
@@ -57,6 +57,27 @@ def start_state(
         raise StartError(f"{error}{_other_start(stack, start)}") from None
     _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
     return solved.q, solved.v, solved.moved(robot)
+
+
+def _first(start: StartState, robot: Robot) -> tuple[Vector, Vector]:
+    """Return configuration and velocity where nothing else is said: a keyframe's, or home at rest.
+
+    Motors of elastic joints, which a model file does not know, are where home has them.
+    """
+    q = np.array(robot.neutral if robot.home is None else robot.home)
+    v: Vector = np.zeros(robot.nv)
+    if start.keyframe is None:
+        return q, v
+    with blaming("start.keyframe"):
+        if not robot.keyframes:
+            raise InputError(
+                f"robot '{robot.name}' has no keyframes; only MJCF files have, in <keyframe>."
+            )
+        if start.keyframe not in robot.keyframes:
+            raise unknown_name("keyframe", start.keyframe, robot.keyframes)
+    own_q, own_v = robot.keyframes[start.keyframe]
+    q[: len(own_q)], v[: len(own_v)] = own_q, own_v
+    return q, v
 
 
 def _other_start(stack: Stack, start: StartState) -> str:

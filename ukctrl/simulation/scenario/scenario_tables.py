@@ -82,6 +82,8 @@ MAX_PERIODS = 10_000_000
 class StartState:
     """Where the run starts."""
 
+    keyframe: Text | None = None
+    """State that the robot's MJCF file has a name for; what `q` and `v` leave out is as there."""
     q: State = ()
     """Configuration [rad, m]; coordinates left out of a table are at the robot's home."""
     v: State = ()

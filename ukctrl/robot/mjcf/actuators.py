@@ -1,0 +1,285 @@
+"""``<actuator>`` of a compiled model as motors: what pushes where, and how strongly at most.
+
+The input of a ``motor`` is its control. That of an actuator with a law of its own (a servo, a
+muscle's activation, a motor behind a filter) is its force: the law is a controller's, and a
+controller of ours stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.arrays import Vector
+from ukctrl.robot.audit import note
+from ukctrl.robot.mjcf.forces import PLAIN
+from ukctrl.robot.mjcf.switches import Switches
+from ukctrl.robot.mjcf.table import Told, lacks, listed, plural, remarks
+from ukctrl.robot.mjcf.tendons import pulls
+from ukctrl.robot.mjcf.tree import Names
+from ukctrl.robot.schema.push_tables import (
+    AnyActuator,
+    FormulaInput,
+    JointMotor,
+    Transmission,
+    Wrench,
+)
+from ukctrl.robot.structure import Structure
+
+TO_JOINT, IN_PARENT, CRANK, TO_TENDON, TO_SITE, TO_BODY, SO3 = range(7)
+"""MuJoCo's transmissions, by their number."""
+TRANSMISSIONS = {
+    CRANK: "a slider-crank",
+    TO_SITE: "a site that another sees",
+    TO_BODY: "the contacts of a body",
+    SO3: "an orientation",
+}
+FIXED, AFFINE = 0, 1
+"""MuJoCo's gains and biases that a servo has."""
+NO_DYNAMICS = 0
+Limit = tuple[float, float]
+WIDE: Limit = (-np.inf, np.inf)
+
+
+class Driven(NamedTuple):
+    """What the actuators of a model became."""
+
+    motors: tuple[AnyActuator, ...] | None
+    """None: the file has none, and joints get theirs as in any model."""
+    columns: tuple[tuple[int, float], ...]
+    """Of every motor MuJoCo's number, and its force per unit of input."""
+    told: tuple[Told, ...]
+
+
+def drive(m: Any, names: Names, structure: Structure, on: Switches) -> Driven:
+    """Return the motors of a model."""
+    if not m.nactuator:
+        return Driven(None, (), ())
+    if not on.actuation:
+        off = note(
+            "actuation_off", "actuator", "the file switches its actuators off; none is read."
+        )
+        return Driven((), (), (Told(off),))
+    reader = _Reader(m, names, structure, on)
+    motors = [(i, *made) for i in range(m.nactuator) if (made := reader.motor(i)) is not None]
+    columns = tuple((i, scale) for i, _, scale in motors)
+    return Driven(tuple(motor for _, motor, _ in motors), columns, tuple(reader.told()))
+
+
+class _Reader:
+    def __init__(self, m: Any, names: Names, structure: Structure, on: Switches) -> None:
+        self._m, self._names, self._structure, self._on = m, names, structure, on
+        self._taken: set[str] = set()
+        self._servos: list[str] = []
+        self._lost: dict[str, list[str]] = {}
+        self._idle: list[str] = []
+        self._passive: list[int] = []
+        on_joint = [int(m.actuator_trnid[i, 0]) for i in range(m.nactuator) if self._plain(i)]
+        self._shared = {j for j in on_joint if on_joint.count(j) > 1}
+        self._shared_limits: set[int] = set()
+
+    def _plain(self, i: int) -> bool:
+        m = self._m
+        to_joint = m.actuator_trntype[i] in (TO_JOINT, IN_PARENT)
+        return to_joint and m.jnt_type[m.actuator_trnid[i, 0]] in PLAIN
+
+    def motor(self, i: int) -> tuple[AnyActuator, float] | None:
+        """Return a motor and its force per unit of input; None where it is told."""
+        m = self._m
+        target = int(m.actuator_trnid[i, 0])
+        to_joint = m.actuator_trntype[i] in (TO_JOINT, IN_PARENT)
+        name = m.actuator(i).name or (self._names.joints[target] if to_joint else f"actuator{i}")
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        losses = m.actuator_armature[i], m.actuator_damping[i], *m.actuator_dampingpoly[i]
+        if any(losses) and not (self._plain(i) and m.actuator_trntype[i] == TO_JOINT):
+            self._passive.append(i)
+        if int(m.opt.disableactuator) >> int(m.actuator_group[i]) & 1:
+            self._idle.append(name)
+            return None
+        if m.actuator_ctrlnum[i] != 1 or m.actuator_outnum[i] != 1 or m.actuator_plugin[i] >= 0:
+            self._lose(name, "is of a kind that is not read")
+            return None
+        scale, servo = self._scale(i)
+        if scale == 0.0:
+            self._lose(name, "damps, or does nothing, rather than drives")
+            return None
+        motor = self._transmitted(i, name, target, scale, self._limit(i, scale, servo))
+        if motor is None:
+            return None
+        if servo:
+            self._servos.append(name)
+        return motor, scale
+
+    def _scale(self, i: int) -> tuple[float, bool]:
+        """Return the force per unit of input, and whether the input is a force of a servo."""
+        m = self._m
+        gain, bias = int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])
+        first, *more = (float(value) for value in m.actuator_gainprm[i])
+        fixed = gain == FIXED or (gain == AFFINE and not any(more))
+        unbiased = bias == 0 or (bias == AFFINE and not np.any(m.actuator_biasprm[i]))
+        if fixed and unbiased and m.actuator_dyntype[i] == NO_DYNAMICS:
+            return first, False
+        if gain == AFFINE and not first and unbiased:
+            return 0.0, False
+        return 1.0, True
+
+    def _limit(self, i: int, scale: float, servo: bool) -> Limit | None:
+        """Return the lowest and the highest input that control and force allow."""
+        m, bounds = self._m, [WIDE]
+        control = m.actuator_ctrladr[i]
+        if m.actuator_ctrllimited[control] and self._on.clamp and not servo:
+            bounds.append(_over(m.actuator_ctrlrange[control], 1.0))
+        if m.actuator_forcelimited[i]:
+            bounds.append(_over(m.actuator_forcerange[i], scale))
+        return _both(bounds)
+
+    def _transmitted(
+        self, i: int, name: str, target: int, scale: float, limit: Limit | None
+    ) -> AnyActuator | None:
+        m = self._m
+        gear, kind = scale * np.array(m.actuator_gear[i]), int(m.actuator_trntype[i])
+        if not gear.any():
+            self._lose(name, "pushes nothing")
+            return None
+        if self._plain(i):
+            return self._at_joint(name, target, float(gear[0]), limit)
+        if kind in (TO_JOINT, IN_PARENT):
+            return self._at_ball(name, target, gear, kind == IN_PARENT, limit)
+        if kind == TO_SITE and m.actuator_trnid[i, 1] < 0:
+            frame = self._names.sites[target]
+            if not self._structure.site(frame).support.any():
+                self._lose(name, "pushes nothing that moves")
+                return None
+            a, b, c, d, e, f = map(float, gear)
+            return Wrench(name=name, frame=frame, force=(a, b, c), torque=(d, e, f), limit=limit)
+        if kind == TO_TENDON and (pulled := pulls(m, target)) is not None:
+            blocks, ratio = self._structure.blocks, float(gear[0])
+            ratios = {blocks[j].dofs[0]: ratio * each for j, each in pulled.items()}
+            if not ratios or not ratio:
+                self._lose(name, "pushes nothing")
+                return None
+            return Transmission(name=name, ratios=ratios, limit=limit)
+        what = "a path of a tendon" if kind == TO_TENDON else TRANSMISSIONS.get(kind, "nothing")
+        self._lose(name, f"pushes by way of {what}, which is not read")
+        return None
+
+    def _at_joint(
+        self, name: str, joint: int, gear: float, limit: Limit | None
+    ) -> AnyActuator | None:
+        m = self._m
+        if gear == 0.0:
+            self._lose(name, "pushes nothing")
+            return None
+        if m.jnt_actfrclimited[joint]:
+            if joint in self._shared:
+                self._shared_limits.add(joint)
+            limit = _both([limit or WIDE, _over(m.jnt_actfrcrange[joint], gear)])
+        dof = self._structure.dofs[m.jnt_dofadr[joint]]
+        return JointMotor(joint=dof, name=name, gear=gear, limit=limit)
+
+    def _at_ball(
+        self, name: str, joint: int, gear: Vector, in_parent: bool, limit: Limit | None
+    ) -> AnyActuator:
+        """Return a push on a ball or a free joint: its force is along the world's axes, its torque
+        along the body's, or the parent's.
+        """
+        block = self._structure.blocks[joint]
+        x, y, z, w = block.coordinates[-4:]
+        xx, yy, zz = (f"{a}*{a}" for a in (x, y, z))
+        xy, xz, yz = (f"{a}*{b}" for a, b in ((x, y), (x, z), (y, z)))
+        xw, yw, zw = (f"{a}*{w}" for a in (x, y, z))
+        rows = [
+            [f"(1 - 2*({yy} + {zz}))", f"(2*({xy} + {zw}))", f"(2*({xz} - {yw}))"],
+            [f"(2*({xy} - {zw}))", f"(1 - 2*({xx} + {zz}))", f"(2*({yz} + {xw}))"],
+            [f"(2*({xz} + {yw}))", f"(2*({yz} - {xw}))", f"(1 - 2*({xx} + {yy}))"],
+        ]
+        parts = (gear[:3], gear[3:]) if block.shape == "free" else (gear[:3],)
+        column: dict[str, str] = {}
+        for number, part in enumerate(parts):
+            turned = in_parent or number < len(parts) - 1
+            for k, dof in enumerate(block.dofs[3 * number : 3 * number + 3]):
+                if turned and part.any():
+                    column[dof] = " + ".join(
+                        f"({float(g)!r})*{entry}" for g, entry in zip(part, rows[k], strict=True)
+                    )
+                elif not turned and part[k]:
+                    column[dof] = repr(float(part[k]))
+        return FormulaInput(name=name, column=column, limit=limit)
+
+    def _lose(self, name: str, why: str) -> None:
+        self._lost.setdefault(why, []).append(name)
+
+    def told(self) -> Iterator[Told]:
+        """Name what of the actuators is not in the robot."""
+        if self._servos:
+            which = self._servos
+            yield lacks(
+                "servo_told",
+                which[0],
+                f"the {plural(which, 'actuator', 'actuators')} {listed(which)} "
+                f"{plural(which, 'has a law of its', 'have laws of their')} own (position, "
+                "velocity, filter or muscle), which the plant lacks: "
+                f"{plural(which, 'it is', 'they are')} read as the "
+                f"{plural(which, 'motor', 'motors')} behind "
+                f"{plural(which, 'it, whose input is its', 'them, whose inputs are their')} "
+                "force, and a controller takes the law's place. At rest without one nothing "
+                "holds these joints.",
+            )
+        for why, which in self._lost.items():
+            yield lacks(
+                "actuator_told",
+                which[0],
+                f"{plural(which, 'actuator', 'actuators')} {listed(which)} "
+                f"{plural(which, 'is', 'are')} not in the robot, because "
+                f"{plural(which, 'it', 'each')} {why}; write [[actuator]] tables in "
+                "robot.toml.",
+            )
+        if self._idle:
+            which = self._idle
+            yield remarks(
+                "actuation_off",
+                which[0],
+                f"the file switches {listed(which)} off; "
+                f"{plural(which, 'it is', 'they are')} not read.",
+            )
+        if self._passive:
+            yield self._passive_told(self._passive)
+        for joint in sorted(self._shared_limits):
+            low, high = self._m.jnt_actfrcrange[joint]
+            yield lacks(
+                "joint_effort_told",
+                self._names.joints[joint],
+                f"the motors at joint '{self._names.joints[joint]}' may together give "
+                f"{low:g} to {high:g}; read as the limit of each alone, which allows more.",
+            )
+
+    def _passive_told(self, which: Sequence[int]) -> Told:
+        def remove(model: Any) -> None:
+            for name in ("armature", "damping", "dampingpoly"):
+                getattr(model, f"actuator_{name}")[list(which)] = 0.0
+
+        called = [self._m.actuator(i).name or f"actuator{i}" for i in which]
+        return lacks(
+            "rotor_told",
+            called[0],
+            f"rotor inertia and damping of {listed(called)}, which do not act on one joint, "
+            "are not in the robot: it moves more easily.",
+            remove,
+        )
+
+
+def _over(bounds: Any, scale: float) -> Limit:
+    low, high = sorted((float(bounds[0]) / scale, float(bounds[1]) / scale))
+    return low, high
+
+
+def _both(bounds: Sequence[Any]) -> Limit | None:
+    """Return what all bounds allow; None without any, or where they leave nothing."""
+    low, high = max(float(b[0]) for b in bounds), min(float(b[1]) for b in bounds)
+    if not low < high or not np.isfinite((low, high)).any():
+        return None
+    return low, high
