@@ -346,7 +346,6 @@ def test_a_check_maps_what_a_frame_reaches_and_writes_a_page_where_it_is_asked_f
          "--on goes with a .py file or a controller card; got a scenario."),
         (["panda", "--set", "a=1"], "--set goes with a scenario; 'panda' is a robot."),
         (["panda", "--controller", "a"], "--controller goes with a scenario; 'panda' is a robot."),
-        (["panda", "--out", "a"], "--out goes with a scenario; 'panda' is a robot."),
         (["law.py", "--controller", "a"],
          "--controller goes with a scenario; use --on SCENARIO for a part."),
         (["law.py", "--out", "a"], "--out goes with a scenario; a part has no motion to draw."),
@@ -366,7 +365,7 @@ def test_the_check_of_a_robot_is_told_for_people_and_programs(here, monkeypatch,
         "ukctrl.analysis.check.robot_check.check_robot",
         lambda name, trust: asked.append((name, trust)) or robot,
     )
-    monkeypatch.setattr("ukctrl.cli.check.robot_lines", lambda found: [[f"of {found.ok}"]])
+    monkeypatch.setattr("ukctrl.cli.check.robot_lines", lambda found, folder: [[f"of {found.ok}"]])
     for options, printed in (
         ([], "of True\n"), (["--json", "--trust"], json.dumps(robot.to_dict(), indent=2) + "\n"),
     ):  # fmt: skip

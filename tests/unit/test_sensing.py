@@ -9,6 +9,7 @@ from ukctrl.control.measured_tick import UNFIT, tick_at
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.errors import InputError
 from ukctrl.core.program import Call, Steps
+from ukctrl.robot.configuration_kernels import CIRCLE, LINE
 from ukctrl.simulation.loop.rewind import MOST, Origin
 from ukctrl.simulation.observers.sensing import Camera, Imu, Sensing, Triad
 
@@ -83,7 +84,8 @@ def test_what_can_be_measured():
 def test_a_state_is_measured_whole_and_finite_or_no_step_runs(q, v, fits):
     here_q, here_v, clock, out = np.zeros(2), np.zeros(1), np.zeros(1), np.full(2, 9.0)
     steps = Steps((Call(copy_into, here_q, out),))
-    code = tick_at(steps.lines, clock, here_q, here_v, 0.5, np.array(q), np.array(v))
+    blocks = np.array([[LINE, 0, 0, len(here_q)]])
+    code = tick_at(steps.lines, blocks, clock, here_q, here_v, 0.5, np.array(q), np.array(v))
     if not fits:
         assert code == UNFIT
         np.testing.assert_array_equal(out, 9.0)
@@ -92,6 +94,16 @@ def test_a_state_is_measured_whole_and_finite_or_no_step_runs(q, v, fits):
     assert clock[0] == 0.5
     np.testing.assert_array_equal(out, q)
     np.testing.assert_array_equal(here_v, v)
+
+
+@pytest.mark.parametrize(("length", "fits"), [(1.0, True), (0.9991, True), (0.998, False)])
+def test_an_angle_is_measured_by_its_cosine_and_sine(length, fits):
+    here_q, here_v, clock, out = np.zeros(2), np.zeros(1), np.zeros(1), np.full(2, 9.0)
+    steps, blocks = Steps((Call(copy_into, here_q, out),)), np.array([[CIRCLE, 0, 0, 1]])
+    q = np.array([0.6, -0.8]) * length
+    code = tick_at(steps.lines, blocks, clock, here_q, here_v, 0.5, q, np.array([1.0]))
+    assert (code >= 0) == fits
+    np.testing.assert_array_equal(out, q if fits else 9.0)
 
 
 # Loops that begin again

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ukctrl.core.errors import ModelError, unknown_name
 from ukctrl.core.files.toml import blaming
-from ukctrl.robot.models.source import Macros, Source, read
+from ukctrl.robot.models.source import NO_MACROS, Macros, Source, read
 from ukctrl.robot.models.urdf import SHAPES
 from ukctrl.robot.schema.robot_file import Part
 
@@ -22,7 +22,9 @@ GROUND = "ground"
 """The link that carries the parts that stand on nothing else."""
 
 
-def joined(parts: Sequence[Part], name: str, floating_base: bool, macros: Macros) -> Source:
+def joined(
+    parts: Sequence[Part], name: str, floating_base: bool, macros: Macros = NO_MACROS
+) -> Source:
     """Return the model text of all parts together.
 
     Where the base floats, the root link of the first part is the one that does.

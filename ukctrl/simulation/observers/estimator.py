@@ -205,8 +205,12 @@ class Estimator:
                 for k in range(first, len(ticks)):
                     estimate, joints = self._estimated_at(k)
                     ticks[k] = ticks[k]._replace(estimate=estimate)
-        except np.linalg.LinAlgError as error:
-            raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {error}.") from None
+        except (
+            np.linalg.LinAlgError,
+            InputError,
+        ) as error:  # of a step that is no number
+            said = str(error).rstrip(".")
+            raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {said}.") from None
         self._count += 1
         del ticks[: -self._most - 1]
         self._keep(joints, estimate, true, bias)
