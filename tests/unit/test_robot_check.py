@@ -209,7 +209,7 @@ def test_the_page_of_a_robot_has_its_picture_its_parts_and_how_others_read_it(
     for said in (
         "Freedoms 2, mobility 1, motors: 1.",
         "j1 -3 to 3 rad 5 rad/s j1 20 N m",
-        "j1 1 kg 0.013, 0.013, 0.013 kg m^2 0.25 N m s/rad 0.125 N m -",
+        "j1 1 kg 0.013, 0.013, 0.013 kg m^2 0.25 N m s/rad 0.125 N m j2",
         "motor pushes on least most j1 j1 -20 N m 20 N m",
         "mimic_j2 expression j2 - (2.0*j1 + 0.0)",
         "Not read: &lt;wheels&gt;. URDF knows nothing of the name",

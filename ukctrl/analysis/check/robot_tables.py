@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ukctrl.analysis.check.robot_check import Joint, RobotCheck
 from ukctrl.reports.table import Column, Table, first_columns
 
+MORE = ("damping", "friction", "armature")
+"""What of a joint has a column where any has it."""
 MOST_FRAMES = 12
 """Of more frames the last are named, where tools are."""
 
@@ -28,8 +30,8 @@ def facts(robot: RobotCheck, most: int = MOST_FRAMES) -> Iterator[tuple[str, str
 
 
 def joint_table(robot: RobotCheck) -> Table:
-    """Return what the file says of every freedom; of losses, where there are any."""
-    lossy = any(joint.damping or joint.friction or joint.armature for joint in robot.joints)
+    """Return what the file says of every freedom; losses and armature where there are any."""
+    more = [name for name in MORE if any(getattr(joint, name) for joint in robot.joints)]
     columns = [
         Column("joint", "name"),
         Column("range", "text"),
@@ -37,9 +39,9 @@ def joint_table(robot: RobotCheck) -> Table:
         Column("motor", "text"),
         *map(Column, ("largest", "mass")),
         Column("moments of inertia", "text"),
-        *(map(Column, ("damping", "friction", "armature") if lossy else ())),
+        *map(Column, more),
     ]
-    return Table.of(columns, [_joint(joint, lossy) for joint in robot.joints])
+    return Table.of(columns, [_joint(joint, more) for joint in robot.joints])
 
 
 def parted(table: Table, count: int) -> tuple[Table, Table]:
@@ -49,17 +51,14 @@ def parted(table: Table, count: int) -> tuple[Table, Table]:
     return first_columns(table, count), Table([table.columns[k] for k in others], rest)
 
 
-def _joint(joint: Joint, lossy: bool) -> list[str]:
+def _joint(joint: Joint, more: Sequence[str]) -> list[str]:
     unit = joint.unit.removesuffix("/s")
     effort, inertia = ("N", "kg") if unit == "m" else ("N m", "kg m^2")
     ends = [f"{end:.4g}" if math.isfinite(end) else "..." for end in (joint.lower, joint.upper)]
     free = not any(map(math.isfinite, (joint.lower, joint.upper)))
     bodies = not math.isnan(joint.mass) and bool(joint.moments)
-    losses = (
-        (joint.damping, f"{effort} s/{unit}"),
-        (joint.friction, effort),
-        (joint.armature, inertia),
-    )
+    units = {"damping": f"{effort} s/{unit}", "friction": effort, "armature": inertia}
+    shown = [(getattr(joint, name), units[name]) for name in more]
     return [
         joint.name,
         "free" if free else f"{' to '.join(ends)} {unit}",
@@ -68,7 +67,7 @@ def _joint(joint: Joint, lossy: bool) -> list[str]:
         f"{joint.effort:.4g} {effort}" if math.isfinite(joint.effort) else "-",
         f"{joint.mass:.4g} kg" if bodies else "",
         f"{', '.join(f'{moment:.2g}' for moment in joint.moments)} kg m^2" if bodies else "",
-        *(f"{value:.4g} {of}" if value else "-" for value, of in (losses if lossy else ())),
+        *(f"{value:.4g} {of}" if value else "-" for value, of in shown),
     ]
 
 
