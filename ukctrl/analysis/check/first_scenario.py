@@ -20,7 +20,7 @@ STEP = {"rad/s": 0.2, "m/s": 0.05}
 """How far the first motion goes [rad or m], by the unit of the velocity."""
 MOST_FREEDOMS = 16
 """Along the motion of larger robots a look takes from seconds to minutes, and is left to `check`
-of the scenario."""
+of the scenario; where nothing closes a loop, rows of joints are held wherever they are."""
 SIZES = (1.0, 0.1)
 """The parts of that which are tried: a closed chain may have little room."""
 
@@ -29,7 +29,7 @@ def first_scenario(robot: Robot, reference: str, q: Vector, dynamics: Dynamics) 
     """Return a scenario that moves what motors can move; or one of free motion."""
     for size in SIZES:
         text = _joint_motion(robot, reference, q, dynamics, size)
-        if robot.nv > MOST_FREEDOMS:
+        if robot.nv > MOST_FREEDOMS and not robot.passive:
             return f"# looked at at its start alone: ukctrl check looks along it\n{text}"
         try:
             if check(Scenario.from_toml(text, base=Path.cwd())).ok:
