@@ -20,6 +20,7 @@ ROLES = {
 """What a user derives a part from. Asking for a role is asking which questions a part answers."""
 
 EXCEPTIONS = {
+    ("core/jit/elements.py", "Constant"): "which is a class of llvmlite, and no part",
     ("mechanics/derivatives/formula_jets.py", "Expression"): "whose text is differentiated",
     ("mechanics/derivatives/formula_jets.py", "JointFollows"): "whose path is differentiated",
     ("mechanics/derivatives/formula_jets.py", "FormulaStructure"): "whose text is differentiated",
