@@ -360,14 +360,14 @@ def test_options_of_a_check_that_do_not_fit_are_refused(arguments, told, checked
 
 def test_the_check_of_a_robot_is_told_for_people_and_programs(here, monkeypatch, capsys):
     asked = []
-    robot = Checked(True)
+    looked = Checked(True)
     monkeypatch.setattr(
         "ukctrl.analysis.check.robot_check.check_robot",
-        lambda name, trust: asked.append((name, trust)) or robot,
+        lambda name, trust, robot: asked.append((name, trust)) or looked,
     )
     monkeypatch.setattr("ukctrl.cli.check.robot_lines", lambda found, folder: [[f"of {found.ok}"]])
     for options, printed in (
-        ([], "of True\n"), (["--json", "--trust"], json.dumps(robot.to_dict(), indent=2) + "\n"),
+        ([], "of True\n"), (["--json", "--trust"], json.dumps(looked.to_dict(), indent=2) + "\n"),
     ):  # fmt: skip
         with pytest.raises(SystemExit) as ended:
             main(["check", "panda", *options])

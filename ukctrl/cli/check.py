@@ -85,14 +85,15 @@ def check(
             if value:
                 raise InputError(f"{option} goes with a scenario; '{scenario}' is a robot.")
         from ukctrl.analysis.check.robot_check import check_robot
+        from ukctrl.robot import Robot
 
-        robot = check_robot(scenario, trust=trust)
+        loaded = Robot.load(scenario, trust=trust)
+        robot = check_robot(scenario, trust=trust, robot=loaded)
         home = None if out is None else folder_of(out)
         if home is not None:
             from ukctrl.analysis.check.robot_page import write_robot
-            from ukctrl.robot import Robot
 
-            write_robot(robot, Robot.load(scenario, trust=trust), home)
+            write_robot(robot, loaded, home)
         answer(quiet, as_json, robot.to_dict, lambda: robot_lines(robot, home))
         return
     if on is not None:

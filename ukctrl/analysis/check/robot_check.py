@@ -129,17 +129,20 @@ class RobotCheck:
         return plain
 
 
-def check_robot(reference: AnyPath, *, trust: bool = False) -> RobotCheck:
+def check_robot(
+    reference: AnyPath, *, trust: bool = False, robot: Robot | None = None
+) -> RobotCheck:
     """Look at a robot without a task.
 
     Args:
         reference: Its name, or its model file or ``robot.toml``.
         trust: Whether Python code that its file names may run.
+        robot: What was loaded from there already; absent: it is loaded.
 
     Raises:
         InputError: It is no robot; of a model that cannot be used the message says why.
     """
-    robot = Robot.load(reference, trust=trust)
+    robot = robot or Robot.load(reference, trust=trust)
     dynamics = Dynamics(robot)
     q = closed(robot, home(robot))
     dynamics.move(0.0, q, np.zeros(robot.nv))
