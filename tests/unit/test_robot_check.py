@@ -215,7 +215,7 @@ def test_the_page_of_a_robot_has_its_picture_its_parts_and_how_others_read_it(
         "Not read: &lt;wheels&gt;. URDF knows nothing of the name",
         "of the file ukctrl Pinocchio 4.1 MuJoCo 4.0 Drake 1.51",
         "a mimic joint held exactly, without a motor a free joint, unless mimic=True a soft",
-        "dry friction part of the plant kept, in no algorithm soft: a weight slides not read",
+        "dry friction part of the plant kept; rnea leaves it out soft: a weight slides not read",
     ):
         assert said in shown, said
     assert "the axis of a planar joint" not in shown  # which it has none of

@@ -42,7 +42,7 @@ URDF: Mapping[str, Reading] = {
         "normal to the plane",
     ),
     "joint_friction": Reading(
-        "dry friction", "part of the plant", "kept, in no algorithm", "soft: a weight slides",
+        "dry friction", "part of the plant", "kept; rnea leaves it out", "soft: a weight slides",
         "not read",
     ),
 }  # fmt: skip

@@ -87,6 +87,7 @@ class _Told(NamedTuple):
 
 
 _SHOWN = "It bears on pictures and contacts alone, not on the motion."
+_FORCE = "Its force is missing: write it as [[force]] of robot.toml."
 _TOLD = (
     _Told("*xacro:*", "error", "It stands for links and joints that the robot would lack: expand "
           "the file, as 'xacro FILE > robot.urdf' does, or name the .xacro file itself."),
@@ -96,14 +97,8 @@ _TOLD = (
           "the types of URDF, such as two revolute ones for a universal joint."),
     _Told("robot/drake:*constraint*", "warning", "Nothing holds the bodies together: write it as "
           "[[passive]] of robot.toml, with kind = 'closure' for two points that coincide."),
-    _Told("robot/drake:*spring*", "warning", "Its force is missing: write it as [[force]] of "
-          "robot.toml."),
-    _Told("robot/drake:*bushing*", "warning", "Its force is missing: write it as [[force]] of "
-          "robot.toml."),
-    _Told("*drake:rotor_inertia*", "warning", "The motor's inertia is missing from M: write "
-          "rotor_inertia and gear_ratio of [[actuator]] in robot.toml."),
-    _Told("*drake:gear_ratio*", "warning", "The motor's inertia is missing from M: write "
-          "rotor_inertia and gear_ratio of [[actuator]] in robot.toml."),
+    _Told("robot/drake:*spring*", "warning", _FORCE),
+    _Told("robot/drake:*bushing*", "warning", _FORCE),
     _Told("robot/drake:*collision*", "note", _SHOWN),
     _Told("*drake:proximity*", "note", _SHOWN),
     _Told("robot/loop_joint*", "warning", "Nothing closes the loop: write it as [[passive]] of "
@@ -117,17 +112,14 @@ _TOLD = (
     _Told("robot/mujoco*", "note", "What it sets for MuJoCo's compiler is not in the model: "
           "masses that it bounds or balances, and gravity, belong in the file's own tags or in "
           "robot.toml."),
-    _Told("*/limit@acceleration", "note", "Nothing limits accelerations by itself: write [[keep]] "
-          "of the scenario, with kind = 'joint_limits', where they matter."),
-    _Told("*/limit@deceleration", "note", "Nothing limits accelerations by itself: write [[keep]] "
+    _Told("*/limit@*celeration", "note", "Nothing limits accelerations by itself: write [[keep]] "
           "of the scenario, with kind = 'joint_limits', where they matter."),
     _Told("*/limit@jerk", "note", "Nothing limits jerk: plan a motion that is smooth enough."),
     _Told("robot/joint/calibration*", "note", "It bears on finding a joint's zero, not on the "
           "motion."),
     _Told("robot/joint/safety_controller*", "note", "Soft limits are part of no plant: write "
           "[[keep]] of the scenario where they matter."),
-    _Told("robot/joint/dynamics@*", "warning", "Its force is missing: write it as [[force]] of "
-          "robot.toml."),
+    _Told("robot/joint/dynamics@*", "warning", _FORCE),
     _Told("robot/link/visual*", "note", _SHOWN),
     _Told("robot/link/collision*", "note", _SHOWN),
     _Told("robot/material*", "note", _SHOWN),
