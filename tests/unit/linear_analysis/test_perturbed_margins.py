@@ -66,19 +66,24 @@ def held(A, B, time):
 def over_a_tick(loop, delays, gains):
     """Return the matrix of the closed loop from one tick to the next, event by event."""
     A, B, T, law = loop.plant.A, loop.plant.B, loop.period, loop.commands
-    n, nu, memory = len(A), B.shape[1], len(law.A)
-    past = int(max(delays) // T) + 1
-    start = np.eye(n + memory + past * nu, dtype=complex)
-    x, m, waiting = np.split(start, [n, n + memory])
-    commands = [gains[:, None] * (law.C @ m + law.D @ x), *np.split(waiting, past)]
+    n, memory = len(A), len(law.A)
     late = [divmod(delay, T) for delay in delays]
+    past = [int(ticks) + (part > 0.0) for ticks, part in late]  # of every motor what still waits
+    start = np.eye(n + memory + sum(past), dtype=complex)
+    x, m, *waiting = np.split(start, np.cumsum([n, memory, *past[:-1]]))
+    told = gains[:, None] * (law.C @ m + law.D @ x)
+    commands = [np.vstack(each) for each in zip(told, waiting, strict=True)]
     instants = sorted({0.0, T, *(part for _, part in late)})
     moved = x
     for begin, end in itertools.pairwise(instants):
-        applied = [commands[int(ticks) + (begin < part)][j] for j, (ticks, part) in enumerate(late)]
+        applied = [
+            each[int(ticks) + (begin < part)]
+            for each, (ticks, part) in zip(commands, late, strict=True)
+        ]
         step, effect = held(A, B, end - begin)
         moved = step @ moved + effect @ np.array(applied)
-    return np.vstack([moved, law.A @ m + law.B @ x, *commands[:past]])
+    kept = [each[:-1] for each in commands]
+    return np.vstack([moved, law.A @ m + law.B @ x, *kept])
 
 
 class Perturbed:
@@ -167,8 +172,11 @@ def check_delay(loop, found):
             assert abs(loop.turns(LESS * found.delay)) < 0.1
             assert max(loop.turns(more * found.delay) for more in BEYOND) > 0.4
         return
-    longest = found.delay if np.isfinite(found.delay) else 12.0 * loop.loop.period
-    for share in np.append(SHARES, np.linspace(0.0, LESS, 97)):
+    ticks = found.delay / loop.loop.period if np.isfinite(found.delay) else 12.0
+    longest = ticks * loop.loop.period
+    fewer = 1 + int(ticks / 100.0)  # every tick that waits is a state, and some wait 1,300
+    shares = np.append(SHARES, np.linspace(0.0, LESS, 97))
+    for share in np.append(shares[::fewer], LESS):
         assert loop.size(delay=share * longest) < 0.0
     if np.isfinite(found.delay):
         assert max(loop.size(delay=more * longest) for more in BEYOND) > 0.0
