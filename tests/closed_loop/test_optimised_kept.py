@@ -15,7 +15,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Optimised
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.optimised_rows import optimum_of
 
 SOLVED = 1e-6
@@ -194,10 +193,10 @@ sample = 0.001
 @pytest.mark.slow
 def test_a_closed_chain_keeps_away_with_its_platform_and_slow_with_a_leg_that_follows():
     def least(text):
-        given = Scenario.from_toml(text)
-        result, robot = simulate(given), Loop(given).robot
-        x, y = (result["q"][:, robot.coordinates.index(f"platform_{axis}")] for axis in "xy")
-        turn = result["v"][:, robot.dofs.index("upper0_angle")]
+        result = simulate(Scenario.from_toml(text))
+        names = result.labels
+        x, y = (result["q"][:, names.coordinates.index(f"platform_{axis}")] for axis in "xy")
+        turn = result["v"][:, names.dofs.index("upper0_angle")]
         return np.hypot(x - 0.03, y - 0.02).min() - 0.015, 0.27 - turn.max()
 
     head, tail = AROUND.index("[[keep]]"), AROUND.index("[controller]")

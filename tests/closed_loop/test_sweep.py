@@ -24,7 +24,7 @@ from ukctrl.studies.sweep import cluster, sweep
 
 MANY = ("--vary", "effect.0.what=waits", "--vary", "effect.0.scale=1:2:120", "-j", "2")
 """120 samples of about a third of a second."""
-KILLS = 20
+KILLS = 8
 PATIENCE = 120.0
 """Longer than this counts as hanging [s]."""
 

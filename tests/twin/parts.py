@@ -33,6 +33,10 @@ def draw(seed: int, number: int) -> Table:
         table["believed"] = {"mass_scale": round(float(rng.uniform(0.8, 1.2)), 3)}
     if rng.random() < 0.1:
         table["monitor"] = {"max_phi": 1e-3}
+    if law not in ("none", "swarm") and rng.random() < OFTEN:
+        table["keep"] = [keep(rng, family, here)]
+    if period and law not in ("none", "swarm") and rng.random() < OFTEN:
+        table["observer"] = observer(rng)
     if here.robot.passive and rng.random() < OFTEN and table["integrator"]["method"] != "LSODA":
         kinds = [{"kind": "projection"}, {"kind": "baumgarte", "rate": 20.0}]
         table["stabilisation"] = kinds[int(rng.integers(2))]
@@ -156,7 +160,11 @@ def _joint_row(rng: RNG, here: Given) -> Table:
 
 def servo(rng: RNG, here: Given) -> Table:
     """Draw a feedback, an allocation, and what is done with the freedom that is left."""
-    return {"kind": "servo", "feedback": feedback(rng), "allocation": allocation(rng, here)}
+    law = {"kind": "servo", "feedback": feedback(rng), "allocation": allocation(rng, here)}
+    if rng.random() < 0.2:
+        kind = ("momentum_observer", "acceleration_observer")[int(rng.integers(2))]
+        law["disturbance"] = {"kind": kind, "bandwidth": 50.0}
+    return law
 
 
 def feedback(rng: RNG) -> Table:
@@ -172,6 +180,7 @@ def feedback(rng: RNG) -> Table:
         {"kind": "baumgarte", "alpha": 5.0, "beta": 400.0},
         {"kind": "pid", "kp": 300.0, "ki": 1000.0, "kd": 30.0},
         {"kind": "first_order", "kappa": 10.0},
+        {"kind": "integral_sliding", "alpha": 20.0, "beta": 100.0, "rate": 50.0, "push": 10.0},
         {"kind": "lyapunov", "kappa": 10.0, "rate": 20.0, "tube": 0.1},
         {"kind": "chen_robust", "kappa": 10.0, "rate": 20.0, "rho": [4.0, 1.0], "epsilon": 0.05},
         {
@@ -225,6 +234,7 @@ def joint_space(rng: RNG, here: Given) -> Table:
         {"kind": "pid", "kp": 100.0, "ki": 200.0, "kd": 10.0},
         {"kind": "slotine_li", "kappa": 10.0, "kd": 10.0},
         {"use": "slotine-li-adaptive"},
+        {"use": "time-delay"},
     )
 
 
@@ -241,7 +251,7 @@ def task_space(rng: RNG, here: Given) -> Table:
 
 def regulator(rng: RNG, here: Given) -> Table:
     """Draw a linear law."""
-    names = ["lqr", "lqi", "pole-placement"]
+    names = ["lqr", "lqi", "pole-placement", "mpc"]
     return {"use": str(rng.choice(names)), "follow": str(rng.choice(["task", "equilibrium"]))}
 
 
@@ -263,7 +273,7 @@ def elastic(rng: RNG, here: Given) -> Table:
 
 def planned(rng: RNG, here: Given) -> Table:
     """Draw a law along a motion that is worked out before the run."""
-    return {"use": str(rng.choice(["feedforward", "tvlqr"]))}
+    return {"use": str(rng.choice(["feedforward", "tvlqr", "mpc-along"]))}
 
 
 def inversion(rng: RNG, here: Given) -> Table:
@@ -289,7 +299,55 @@ LAWS: dict[str, Callable[[RNG, Given], Table]] = {
 }  # fmt: skip
 
 
+# What must never happen.
+
+
+def keep(rng: RNG, family: Family, here: Given) -> Table:
+    """Draw a limit that is near where the robot starts."""
+    limits: list[Table] = []
+    if here.angles:
+        joint, at = next(iter(here.angles.items()))
+        near = {"lower": {joint: at - 0.01}, "upper": {joint: at + 0.05}}
+        brakes = {"deceleration": 50.0, "joints": [joint], "speed": 2.0}
+        limits += [{"kind": "joint_limits"} | near | brakes]
+        limits += [{"kind": "expression", "name": "slow", "h": f"0.2 - v.{joint}"}]
+    if family.frame:
+        x, y, z = here.place(family.frame)
+        there: Table = {"frame": family.frame, "center": [x + 0.1, y, z]}
+        limits += [
+            {"kind": "half_space", "frame": family.frame, "point": [x - 0.01, y, z],
+             "normal": [1.0, 0.2, 0.0]},
+            {"kind": "sphere", **there, "radius": 0.09},
+            {"kind": "cylinder", **there, "axis": [0.0, 0.3, 1.0], "radius": 0.09},
+            {"kind": "box", **there, "size": [0.22, 0.4, 0.4], "rpy": [0.1, 0.0, 0.2]},
+            {"kind": "distance", "frames": ["world", family.frame],
+             "at_most": round(float(np.hypot(x, np.hypot(y, z))) + 0.01, 4)},
+            {"kind": "clearance", "at_least": 0.01, "capsules": [
+                {"frame": family.frame, "end": [0.0, 0.0, 0.05], "radius": 0.02},
+                {"frame": "world", "start": [x + 0.1, y, z], "radius": 0.06},
+            ]},
+            {"kind": "manipulability", "frame": family.frame, "axes": list(family.axes),
+             "at_least": 1e-3},
+        ]  # fmt: skip
+    if family.turns:
+        limits += [{"kind": "tilt", "frame": family.frame, "at_most": 2.9}]
+    return _one(rng, *limits) if limits else {"kind": "expression", "name": "time", "h": "1 - t"}
+
+
 # The bench.
+
+
+def observer(rng: RNG) -> Table:
+    """Draw what estimates the state."""
+    noise = {"acceleration_std": 1.0, "std": 1e-4, "v_std": 1e-2, "start_std": 1e-3}
+    return _one(
+        rng,
+        {"kind": "differences", "cutoff": 100.0},
+        {"kind": "luenberger", "bandwidth": 100.0},
+        {"kind": "kalman", **noise},
+        {"kind": "ekf", **noise},
+        {"kind": "ukf", **noise},
+    )
 
 
 def effects(rng: RNG, family: Family, here: Given, period: float | None) -> list[Table]:

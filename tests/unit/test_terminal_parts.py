@@ -264,8 +264,8 @@ def importing(rounds):
         rounds.append("imports")
 
 
-def a_loop_that_imports(rounds):
-    module = {"__name__": "importlib._bootstrap", "signal": signal, "time": time}
+def a_loop_that_imports(rounds, name="importlib._bootstrap"):
+    module = {"__name__": name, "signal": signal, "time": time}
     types.FunctionType(importing.__code__, module)(rounds)
     rounds.append("imported whole")
     deadline = time.monotonic() + 10.0
@@ -275,10 +275,11 @@ def a_loop_that_imports(rounds):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal comes again there")
-def test_a_signal_during_an_import_stops_the_loop_right_after_it():
+@pytest.mark.parametrize("name", ["importlib._bootstrap", "weakref"])
+def test_a_signal_during_an_import_stops_the_loop_right_after_it(name):
     rounds = []
     with stoppable(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
-        a_loop_that_imports(rounds)
+        a_loop_that_imports(rounds, name)
     assert rounds[-2:] == ["imports", "imported whole"]
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 

@@ -16,7 +16,8 @@ from ukctrl.reports.plot import naming, style
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
-pytestmark = pytest.mark.filterwarnings("error")
+# Files of fonts that Matplotlib left open in another test may be gathered up in one of these.
+pytestmark = pytest.mark.filterwarnings("error", "ignore:unclosed file .*FontPath:ResourceWarning")
 
 
 def legends(figure):

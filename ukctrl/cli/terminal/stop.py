@@ -19,8 +19,9 @@ AGAIN: Final = signal.SIGALRM if sys.platform != "win32" else None
 CALLED_BACK = ("of_machine_code", "help_with", "__del__")
 """What machine code (`ukctrl.core.program`) and Python's clearing up call: an interrupt raised
 there is printed and forgotten."""
-FOREIGN = {"importlib", "pydantic", "numba", "llvmlite"}
-"""What makes another error of an interrupt, or of itself a half: imports and builders of code."""
+FOREIGN = {"importlib", "pydantic", "numba", "llvmlite", "weakref", "_weakrefset"}
+"""What makes another error of an interrupt, or of itself a half: imports and builders of code, and
+what Python calls where an object has gone."""
 INSIST_SECONDS = 1.0
 """A second Ctrl-C this much later stops even what the first one could not."""
 AGAIN_SECONDS = 0.02
