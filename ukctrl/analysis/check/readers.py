@@ -5,8 +5,14 @@ Measured with Pinocchio 4.1.0, MuJoCo 4.0.1 and Drake 1.51.1 (a plant in discret
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ukctrl.robot.appearance import ModelText
+from ukctrl.robot.models.source import read
 
 
 class Reading(NamedTuple):
@@ -49,8 +55,96 @@ URDF: Mapping[str, Reading] = {
 """By the code of what the audit finds; the first is of every file."""
 
 
-def readings(form: str, codes: Iterable[str]) -> Iterator[Reading]:
-    """Yield how others read a file of a form in which the audit finds something."""
-    found = {"", *codes}
+Differs = Callable[[Any, Any], bool]
+"""Whether a file has something, by its ``mujoco.MjSpec`` and its ``MjModel``."""
+GRAVITY_OFF = 1 << 7
+"""MuJoCo's bit of a flag that switches gravity off."""
+EARTH = (0.0, 0.0, -9.81)
+
+
+def _moved(m: Any, b: int) -> bool:
+    return bool(np.any(m.body_pos[b]) or np.any(m.body_quat[b] != (1.0, 0.0, 0.0, 0.0)))
+
+
+def _limited(m: Any, kind: int) -> Any:
+    return (m.jnt_type == kind) & m.jnt_limited
+
+
+def _weighed(spec: Any, m: Any) -> Any:
+    """Tell of every geom whether it gives its body mass, which no ``<inertial>`` says."""
+    said = {body.id for body in spec.bodies if body.explicitinertial}
+    return ~np.isin(m.geom_bodyid, [0, *said])
+
+
+MJCF: tuple[tuple[Differs, Reading], ...] = (
+    (lambda _, m: m.nbody > 1 and not m.body_jntnum[1] and _moved(m, 1), Reading(
+        "the place of a first body without joints", "read", "dropped", "read", "read")),
+    (lambda _, m: (m.body_parentid[1:] == 0).sum() > 1, Reading(
+        "a second body of the world", "read", "dropped", "read", "read")),
+    (lambda spec, _: len(spec.frames) > 0, Reading(
+        "what stands in <frame> or <replicate>", "read", "dropped, or refused", "read",
+        "dropped")),
+    (lambda spec, m: (_weighed(spec, m) & (m.geom_type == 7)).any(), Reading(
+        "mass and inertia of a mesh without <inertial>", "of its volume", "1 kg and identity",
+        "of its volume", "of its volume; 0 where it has no file")),
+    (lambda spec, m: (_weighed(spec, m) & (m.geom_contype + m.geom_conaffinity == 0)).any(),
+     Reading("mass of a geom that touches nothing, without <inertial>", "counts", "0", "counts",
+             "counts")),
+    (lambda spec, _: math.isfinite(spec.default.geom.mass), Reading(
+        "mass of geoms from <default>", "read", "from the density", "read", "read")),
+    (lambda spec, _: spec.compiler.settotalmass > 0.0, Reading(
+        "settotalmass", "read", "not read", "read", "not read")),
+    (lambda spec, m: spec.compiler.degree and _limited(m, 2).any(), Reading(
+        "the range of a slide, where angles are degrees", "m", "times pi/180", "m", "m")),
+    (lambda _, m: (m.jnt_limited & (m.qpos0[m.jnt_qposadr] != 0.0) & (m.jnt_type > 1)).any(),
+     Reading("a range beside ref", "of qpos", "less ref", "of qpos", "of qpos")),
+    (lambda _, m: (~m.jnt_limited & m.jnt_range.any(axis=1)).any(), Reading(
+        "a range with limited = false", "none", "kept", "none", "none")),
+    (lambda _, m: (m.dof_damping[_of(m, 1)] > 0.0).any(), Reading(
+        "damping of a ball joint", "read", "not read", "read", "read")),
+    (lambda _, m: m.dof_dampingpoly.any(), Reading(
+        "damping of several numbers", "read", "0", "read", "refused")),
+    (lambda _, m: m.jnt_stiffness.any() or m.jnt_stiffnesspoly.any(), Reading(
+        "stiffness of a joint", "read", "not read", "read", "not read")),
+    (lambda _, m: m.dof_frictionloss.any(), URDF["joint_friction"]),
+    (lambda _, m: m.dof_armature.any(), Reading(
+        "armature", "read", "read", "read", "of joints with a motor")),
+    (lambda _, m: m.jnt_actfrclimited.any(), Reading(
+        "actuatorfrcrange", "read", "limits of the joint", "read", "not read")),
+    (lambda _, m: m.body_gravcomp.any(), Reading(
+        "gravcomp", "read", "not read", "read", "not read")),
+    (lambda _, m: m.opt.density > 0.0 or m.opt.viscosity > 0.0, Reading(
+        "density and viscosity", "read", "not read", "read", "not read")),
+    (lambda _, m: np.any(m.opt.gravity != EARTH), Reading(
+        "gravity", "read", "0 0 -9.81", "read", "read")),
+    (lambda _, m: m.opt.disableflags & GRAVITY_OFF, Reading(
+        "gravity switched off", "read", "not read", "read", "not read")),
+    (lambda _, m: m.eq_type.any(), Reading(
+        "<equality>, but connect", "held exactly", "not read", "soft", "not read")),
+    (lambda _, m: m.tendon_stiffness.any() or m.tendon_damping.any(), Reading(
+        "springs and dampers of tendons", "read of fixed ones", "not read", "read", "not read")),
+    (lambda _, m: (m.actuator_gear[:, 0] != 1.0).any(), Reading(
+        "gear of an actuator", "force per control", "no actuators", "force per control",
+        "rotor inertia alone: the control is the joint's")),
+    (lambda _, m: m.actuator_biastype.any(), Reading(
+        "position and velocity servos", "motors", "no actuators", "servos",
+        "servos of positions; none of velocities")),
+)  # fmt: skip
+"""What a file may have, and how it is read."""
+
+
+def _of(m: Any, kind: int) -> Any:
+    return m.jnt_type[m.dof_jntid] == kind
+
+
+def readings(model: ModelText, codes: Iterable[str]) -> Iterator[Reading]:
+    """Yield how others read a model file in which the audit finds something."""
+    form = read(model.text).format
     if form == "URDF":
+        found = {"", *codes}
         yield from (reading for code, reading in URDF.items() if code in found)
+    if form == "MJCF":
+        from ukctrl.robot.mjcf.compile import for_looking
+
+        made = for_looking(model.text, model.path)
+        yield from (reading for differs, reading in MJCF if differs(made.spec, made.model))

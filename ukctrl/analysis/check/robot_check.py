@@ -22,7 +22,6 @@ from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
-from ukctrl.robot.models.source import read
 from ukctrl.simulation.result.plain_files import finite_or_none
 
 WIDEST = 4.1 * math.pi
@@ -183,8 +182,8 @@ def _loop(table: Mapping[str, Any]) -> Loop:
 
 def _readings(robot: Robot) -> Iterator[Reading]:
     codes = {finding.code for finding in robot.audit}
-    for form in dict.fromkeys(read(model.text).format for model in robot.appearance.models):
-        yield from readings(form, codes)
+    every = (reading for model in robot.appearance.models for reading in readings(model, codes))
+    yield from dict.fromkeys(every)
 
 
 def _joints(robot: Robot) -> Iterator[Joint]:

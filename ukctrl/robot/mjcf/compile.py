@@ -26,6 +26,8 @@ class Compiled(NamedTuple):
     """The ``mujoco.MjModel``; whoever reads it leaves it as it is."""
     warnings: tuple[str, ...]
     """What its compiler warned of."""
+    spec: Any
+    """The ``mujoco.MjSpec``."""
 
 
 def library() -> Any:
@@ -71,7 +73,7 @@ def compiled(source: Source) -> Compiled:
             model, reason = None, one_line(str(error)).rstrip(".") or type(error).__name__
     if model is None:
         raise ModelError(f"MuJoCo does not accept it: {reason}.")
-    return Compiled(model, tuple(dict.fromkeys(said)))
+    return Compiled(model, tuple(dict.fromkeys(said)), spec)
 
 
 @contextlib.contextmanager
@@ -98,7 +100,7 @@ def _settle(spec: Any) -> None:
 
 
 @functools.lru_cache(maxsize=2)
-def for_looking(text: str, path: Path | None) -> Any:
-    """Return the ``MjModel`` of a file that has been loaded, compiled once more to be looked at."""
+def for_looking(text: str, path: Path | None) -> Compiled:
+    """Return what MuJoCo makes of a file that has been loaded, once more to be looked at."""
     source = read(text)
-    return compiled(source if path is None else Source(text, source.root, str(path), path)).model
+    return compiled(source if path is None else Source(text, source.root, str(path), path))

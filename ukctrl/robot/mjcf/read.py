@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.actuators import actuation
-from ukctrl.robot.appearance import ShapeKind
 from ukctrl.robot.assembly import Assembly
-from ukctrl.robot.audit import Finding, body_findings, warning
-from ukctrl.robot.forces import Forces, Friction, Term, forces
-from ukctrl.robot.look.shapes import Visuals
+from ukctrl.robot.audit import body_findings, warning
+from ukctrl.robot.forces import Forces, Friction, forces
+from ukctrl.robot.layout import blocks_of
 from ukctrl.robot.mjcf import contacts, equalities
 from ukctrl.robot.mjcf import forces as losses
 from ukctrl.robot.mjcf.actuators import drive
@@ -23,57 +20,27 @@ from ukctrl.robot.mjcf.beside import compare_with_mujoco
 from ukctrl.robot.mjcf.compile import compiled, library, warnings_into
 from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import unknown_fields
-from ukctrl.robot.mjcf.tree import Names, names_of, ours_of, pinocchio_model, velocity_map
+from ukctrl.robot.mjcf.tree import names_of, ours_of, pinocchio_model, velocity_map
 from ukctrl.robot.mjcf.visuals import shapes_of
+from ukctrl.robot.models.parsed import ParsedModel, State, structured
 from ukctrl.robot.models.source import Source
-from ukctrl.robot.rigid import ModelStructure, rigid_structure
-from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce
-from ukctrl.robot.structure import Structure
+from ukctrl.robot.rigid import rigid_structure
 
 
-class State(NamedTuple):
-    """A keyframe: where a run may start."""
-
-    q: Vector
-    v: Vector
-
-
-class Reading(NamedTuple):
-    """What an MJCF file says of a robot."""
-
-    structure: ModelStructure
-    """Its Pinocchio model, with the file's gravity, and the names of all that it has."""
-    springs: tuple[AnyForce, ...]
-    motors: tuple[AnyActuator, ...] | None
-    """None: the file has no actuators."""
-    passive: tuple[Mapping[str, Any], ...]
-    keyframes: Mapping[str, State]
-    findings: tuple[Finding, ...]
-    compiled: Any
-    """The ``MjModel``."""
-    names: Names
-    on: Switches
-    source: Source
-
-    @property
-    def shapes(self) -> Callable[[ShapeKind], Visuals]:
-        """What returns the shapes of its bodies."""
-        return functools.partial(shapes_of, self.source.text, self.source.path)
-
-    def terms(self, structure: Structure) -> list[Term]:
-        """Return the forces that no ``[[force]]`` describes, on the final structure."""
-        return losses.terms(self.compiled, self.names, structure, self.on)
-
-
-def read_mjcf(source: Source) -> Reading:
+def read_mjcf(source: Source, tied: bool, wished: tuple[float, float, float] | None) -> ParsedModel:
     """Return what MuJoCo makes of a file, compared with MuJoCo itself.
+
+    Args:
+        source: The file.
+        tied: Whether passive constraints beside it tie its bodies together.
+        wished: Gravity in place of the file's, shape ``(3,)`` [m/s^2].
 
     Raises:
         ModelError: MuJoCo is missing or refuses the file, the file is unsafe, or the robot would be
             another than MuJoCo's.
     """
     mujoco = library()
-    m, said = compiled(source)
+    m, said, _ = compiled(source)
     on = Switches.of(mujoco, m)
     names = names_of(m)
     gravity = np.array(m.opt.gravity) * on.gravity
@@ -83,8 +50,8 @@ def read_mjcf(source: Source) -> Reading:
     model = pinocchio_model(m, names, gravity, on.limit)
     model.name = source.root.get("model") or "MuJoCo Model"
     losses.set_losses(model, m, on)
-    held = equalities.hold(m, model, names, rigid_structure(model).blocks, on)
-    structure = rigid_structure(model)
+    held = equalities.hold(m, model, names, blocks_of(model), on)
+    structure = structured(model, tied or bool(held.passive))
     springs = tuple(losses.springs(m, structure, on))
     driven = drive(m, names, structure, on)
     told = [
@@ -99,34 +66,33 @@ def read_mjcf(source: Source) -> Reading:
     for b in np.flatnonzero(m.body_weldid):
         inertia = np.diag(m.body_inertia[b])
         findings += body_findings(names.bodies[b], float(m.body_mass[b]), inertia)
-    reading = Reading(
-        structure,
-        springs,
-        driven.motors,
-        held.passive,
-        _keyframes(m),
-        tuple(findings),
-        m,
-        names,
-        on,
-        source,
+    # MuJoCo counts dry friction as a constraint, not as a passive force.
+    own = forces(structure, (), own=springs).terms
+    passive = (term for term in own if not isinstance(term, Friction))
+    bare = Assembly(
+        name=model.name,
+        title="",
+        source="",
+        structure=structure,
+        actuation=actuation(structure, driven.motors or ()),
+        forces=Forces((*passive, *losses.terms(m, names, structure, on))),
     )
-    if model.nv:
-        own = forces(structure, (), own=springs).terms
-        # MuJoCo counts dry friction as a constraint, not as a passive force.
-        passive = (term for term in own if not isinstance(term, Friction))
-        bare = Assembly(
-            name=model.name,
-            title="",
-            source="",
-            structure=structure,
-            actuation=actuation(structure, driven.motors or ()),
-            forces=Forces((*passive, *reading.terms(structure))),
-        )
-        removed = [one.remove for one in told if one.remove is not None]
-        with warnings_into(mujoco, []):
-            compare_with_mujoco(mujoco, m, names, bare, removed, driven.columns)
-    return reading
+    removed = [one.remove for one in told if one.remove is not None]
+    with warnings_into(mujoco, []):
+        compare_with_mujoco(mujoco, m, names, bare, removed, driven.columns)
+    if wished is not None:  # else the arrays of the one that was compared serve
+        model.gravity.linear = np.array(wished)
+        structure = rigid_structure(model)
+    return ParsedModel(
+        structure,
+        motors=driven.motors,
+        springs=springs,
+        terms=lambda whole: losses.terms(m, names, whole, on),
+        passive=held.passive,
+        keyframes=_keyframes(m),
+        findings=tuple(findings),
+        shapes=functools.partial(shapes_of, source.text, source.path),
+    )
 
 
 def _keyframes(m: Any) -> dict[str, State]:

@@ -33,7 +33,7 @@ TEXTURE_ROLES = (1, 0)
 
 def shapes_of(text: str, path: Path | None, kind: ShapeKind) -> Visuals:
     """Return the shapes of an MJCF file, compiled once more to be looked at."""
-    return mjcf_visuals(for_looking(text, path), kind)
+    return mjcf_visuals(for_looking(text, path).model, kind)
 
 
 def mjcf_visuals(m: Any, kind: ShapeKind = "visual") -> Visuals:
