@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
-from ukctrl.robot import Robot, load_bodies
+from ukctrl.robot import Robot
+from ukctrl.robot.models import parsed
 
 TOML = 'title = "arm"\nmodel = "arm.urdf"\n'
 MOTOR = '[[actuator]]\nkind = "joint"\njoint = "j"\n'
@@ -212,20 +213,37 @@ def test_a_robot_knows_which_of_its_keys_were_changed():
 @pytest.mark.parametrize("nv", [3148, 3149, 4000])
 def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
     """A terabyte holds 32 bytes of 3148 freedoms cubed and 128 bytes of them squared."""
-    monkeypatch.setattr(load_bodies, "memory", lambda: 1e12)
+    monkeypatch.setattr(parsed, "memory", lambda: 1e12)
     if nv == 3148:
-        load_bodies._refuse_what_does_not_fit(nv, nv, "big.xml")
+        parsed._refuse_what_does_not_fit(nv, nv)
         return
     with pytest.raises(ModelError) as caught:
-        load_bodies._refuse_what_does_not_fit(nv, nv, "big.xml")
+        parsed._refuse_what_does_not_fit(nv, nv)
     assert str(caught.value) == (
-        f"big.xml: a robot with {nv} freedoms needs about {1001 if nv == 3149 else 2050} GB of "
+        f"a robot with {nv} freedoms needs about {1001 if nv == 3149 else 2050} GB of "
         "memory, and this machine has 1000 GB, enough for 3148. Take fewer parts."
     )
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_an_mjcf_file_that_would_is_refused_before_anything_is_compared(monkeypatch, apart):
+    pytest.importorskip("mujoco")
+    many = "".join(
+        f'<body><joint type="{kind}"/><geom size="1"/></body>' for kind in ["hinge", "ball"] * 20
+    )
+    whole = many if apart else f'<body><joint/><geom size="1"/>{many}</body>'
+    text = f"<mujoco><worldbody>{whole}</worldbody></mujoco>"
+    assert Robot.build(text).nv == 80 + (not apart)
+    monkeypatch.setattr(parsed, "memory", lambda: 1e6)
+    if apart:
+        assert Robot.build(text).nv == 80
+        return
+    with pytest.raises(ModelError, match="^model text: a robot with 81 freedoms needs about"):
+        Robot.build(text)
+
+
 def test_separate_bodies_need_memory_for_matrices_alone(monkeypatch):
-    monkeypatch.setattr(load_bodies, "memory", lambda: 1e12)
-    load_bodies._refuse_what_does_not_fit(80_000, 2, "swarm")
+    monkeypatch.setattr(parsed, "memory", lambda: 1e12)
+    parsed._refuse_what_does_not_fit(80_000, 2)
     with pytest.raises(ModelError, match="this machine has 1000 GB, enough for 88388"):
-        load_bodies._refuse_what_does_not_fit(100_000, 2, "swarm")
+        parsed._refuse_what_does_not_fit(100_000, 2)
