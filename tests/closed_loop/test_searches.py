@@ -133,7 +133,7 @@ def test_one_law_tuned_by_the_same_searches_under_another_name_is_the_same(bench
 def test_a_dummy_with_luck_of_its_own_is_told_apart_in_no_more_than_5_of_100_comparisons(bench):
     """Baumgarte under another name, which searches another box: what it finds is luck.
 
-    All of 100 comparisons are real runs of their own seeds.
+    All of 200 comparisons are real runs of their own seeds.
     """
     from scipy.stats import binom
 
@@ -141,7 +141,7 @@ def test_a_dummy_with_luck_of_its_own_is_told_apart_in_no_more_than_5_of_100_com
 
     dummy = "dummy=servo-baumgarte"
     short = bench.replace({"timing.duration": 0.05, "timing.sample": 0.05})
-    false, count = 0, 100
+    false, count = 0, 200
     for seed in range(count):
         one, two = (
             compare(

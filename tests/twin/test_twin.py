@@ -24,7 +24,7 @@ PARTS = 4
 """How many slow tests share the others."""
 SEED, MANY, GROUPS = 1, 500, 4
 """Random scenarios, and how many slow tests share those that `telling` chooses of them."""
-OFTEN = 1
+OFTEN = 2
 """In how many of these every kind of part is at least, of all that are drawn."""
 
 

@@ -154,6 +154,32 @@ def test_a_motor_that_pushes_weakly_is_a_motor_of_its_joint(model, tmp_path):
     assert [joint.motors for joint in found.joints] == [("belt",), ("belt",)]
 
 
+def test_meshes_that_are_not_there_are_told_with_what_finds_them(model, tmp_path):
+    def seen(*names):
+        return "".join(
+            f"<{kind}><geometry><mesh filename='{name}'/></geometry></{kind}>"
+            for name, kind in zip(names, ["visual", "collision", "visual"], strict=False)
+        )
+
+    def told(*names):
+        name = model(
+            urdf().replace("<link name='base'/>", f"<link name='base'>{seen(*names)}</link>")
+        )
+        found = [each for each in check_robot(name).findings if each.code == "mesh_lost"]
+        return [(each.level, each.message) for each in found]
+
+    (tmp_path / "there.stl").write_text("solid a\nendsolid a\n")
+    assert told("there.stl") == []
+    rest = "pictures show rods instead, and no capsule can be put around its link."
+    assert told("a.stl", "b.stl", "a.stl") == [
+        ("warning", f"mesh 'a.stl' is missing, as 1 more do: {rest}")
+    ]
+    ((_, text),) = told("package://arm/a.stl", "there.stl")
+    assert text.startswith("mesh 'package://arm/a.stl' is missing: ")
+    assert text.endswith(" Name the folders that hold its packages as package_path in robot.toml.")
+    assert len(told("a.stl", "there.step")) == 2  # missing, and of a kind that nobody reads
+
+
 def test_one_inertia_for_bodies_of_different_mass_is_told(model):
     text = urdf(mass=3.0, inertia=0.013)
     third = urdf(mass=5.0, inertia=0.013)

@@ -70,8 +70,11 @@ def robot_table(robot: Robot) -> dict[str, Any]:
         raise ModelError(f"robot '{robot.name}' is made of formulas or functions, not of arrays.")
     if robot.actuation.constant.size > LARGEST:
         raise ModelError(f"robot '{robot.name}' is too large for a file of text.")
-    arrays = KeptStructure(structure.blocks, (structure.bodies, structure.tree))
+    bodies = structure.bodies, structure.tree
+    arrays = KeptStructure(structure.blocks, bodies, structure.neutral)
     parts = {"structure": arrays, "actuation": robot.actuation, "forces": robot.forces}
+    if robot.home is not None:
+        parts["home"] = robot.home
     table = {key: _told(part, robot.name) for key, part in parts.items()}
     named = {"name": robot.name, "title": robot.title, "source": robot.source}
     return {**named, "passive": [dict(one) for one in robot.passive], **table}
@@ -84,7 +87,8 @@ def robot_of(table: Mapping[str, Any]) -> Robot:
         ModelError: It has not made this one.
     """
     try:
-        parts = {key: _made(table[key]) for key in ("structure", "actuation", "forces")}
+        wanted = ("structure", "actuation", "forces", *(["home"] if "home" in table else ()))
+        parts = {key: _made(table[key]) for key in wanted}
         springs = (term for term in parts["forces"].terms if isinstance(term, ElasticJoints))
         named = {key: table[key] for key in ("name", "title", "source")}
         passive = tuple(table["passive"])

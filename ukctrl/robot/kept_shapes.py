@@ -29,6 +29,7 @@ from ukctrl.robot.tree_kernels import (
 )
 
 SHAPES: Mapping[str, Mapping[str, str]] = {
+    "KeptStructure": {"zero": "q"},
     "Tree": {"joints": "n 5", "subspace": "v 6", "rotations": "n 3 3", "translations": "n 3",
              "inertias": "n 10", "armature": "v"},
     "Bodies": {"parents": "n < n", "gravity": "3", "lower": "q", "upper": "q", "fastest": "v",
@@ -76,6 +77,8 @@ def refuse_misfits(robot: Assembly) -> None:
         for name, wanted in SHAPES.get(type(part).__name__, {}).items():
             if not _fits(np.asarray(getattr(part, name)), wanted, known):
                 raise ModelError(f"{type(part).__name__}.{name} must fit the rest of the robot.")
+    if robot.home is not None and np.shape(robot.home) != (sizes["q"],):
+        raise ModelError("the home must fit the rest of the robot.")
     for term in robot.forces.terms:
         if isinstance(term, BodySprings):
             last = term.coordinates + np.where(term.slides, 6, 3)

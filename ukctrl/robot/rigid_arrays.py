@@ -172,6 +172,12 @@ class KeptStructure(RigidStructure):
     """Rigid bodies as a file has kept their arrays, without a model of Pinocchio."""
 
     kept: tuple[Bodies, Tree]
+    zero: Vector
+    """What `neutral` is: of an MJCF file its ``qpos0``."""
+
+    @property
+    def neutral(self) -> Vector:
+        return self.zero.copy()
 
     @property
     def bodies(self) -> Bodies:

@@ -10,6 +10,7 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Dynamics, Robot, UkctrlError, catalog
+from ukctrl.mechanics.at_rest import home
 from ukctrl.robot import GivenForce, Lagrangian, Options, Payload, Perturbation
 from ukctrl.robot.forces import Added, Forces
 from ukctrl.robot.kept_robot import robot_of, robot_table
@@ -41,6 +42,7 @@ def same(one: Robot, other: Robot) -> None:
     limits = "neutral", "q_lower", "q_upper", "velocity_limit", "effort_limit", "input_rate_limit"
     for what in limits:
         assert getattr(one, what).tobytes() == getattr(other, what).tobytes(), what
+    np.testing.assert_array_equal(home(one), home(other), strict=True)
     for _ in range(3):
         q, v, t = one.random(rng), rng.standard_normal(one.nv), 0.3
         a, b = Dynamics(one), Dynamics(other)
@@ -76,6 +78,14 @@ def test_a_robot_that_is_not_as_its_file_says_comes_back_as_it_was(case):
     same(robot, again)
     if robot.elastic is not None:
         assert any(term is again.elastic for term in again.forces.terms)
+
+
+def test_the_rest_of_an_mjcf_file_comes_back():
+    pytest.importorskip("mujoco")
+    arm = '<body><joint name="j" ref="30"/><geom size=".1" pos=".5 0 0"/></body>'
+    robot = Robot.build(f"<mujoco><worldbody>{arm}</worldbody></mujoco>")
+    assert kept(robot).configuration({}).tolist() == [pytest.approx(np.pi / 6.0)]
+    same(robot, kept(robot))
 
 
 def test_the_zero_of_every_kind_of_joint_is_that_of_pinocchio():

@@ -18,10 +18,13 @@ from ukctrl.analysis.check.first_scenario import first_scenario
 from ukctrl.analysis.check.readers import Reading, readings
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError, quoted
+from ukctrl.core.expression.syntax import shown
 from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Finding, Robot
+from ukctrl.robot.look.mesh_files import MeshFiles
+from ukctrl.robot.models.source import read
 from ukctrl.simulation.result.plain_files import finite_or_none
 
 WIDEST = 4.1 * math.pi
@@ -155,7 +158,7 @@ def check_robot(
         motors=tuple(_motors(robot)),
         loops=tuple(_loop(table) for table in robot.passive),
         frames=tuple(name for name in robot.frames if name != "world"),
-        findings=(*robot.audit, *_unlikely(robot, joints)),
+        findings=(*robot.audit, *_unlikely(robot, joints), *_lost_meshes(robot)),
         missing=tuple(_missing(robot, joints)),
         readings=tuple(_readings(robot)),
         scenario=first_scenario(robot, str(reference), q, dynamics),
@@ -235,6 +238,29 @@ def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
         for block in robot.blocks
         if block.joint < len(inertias)
     }
+
+
+def _lost_meshes(robot: Robot) -> Iterator[Finding]:
+    """Name meshes of URDF files that are not there; MuJoCo refuses a file that lacks one."""
+    for model in robot.appearance.models:
+        root = read(model.text).root
+        if model.path is None or root.tag != "robot":
+            continue
+        files, lost = MeshFiles(model.path, model.packages), dict[str, list[str]]()
+        for name in dict.fromkeys(mesh.get("filename", "") for mesh in root.iter("mesh")):
+            try:
+                files.find(name)
+            except ModelError as error:
+                lost.setdefault(str(error), []).append(name)
+        for why, names in lost.items():
+            more = f", as {len(names) - 1} more do" if len(names) > 1 else ""
+            text = (
+                f"mesh {shown(names[0])} {why}{more}: pictures show rods instead, and no capsule "
+                "can be put around its link."
+            )
+            if any(name.startswith("package://") for name in names):
+                text += " Name the folders that hold its packages as package_path in robot.toml."
+            yield Finding("warning", "mesh_lost", names[0], text)
 
 
 def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
