@@ -21,7 +21,8 @@ from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
-from ukctrl.robot.models.build import parse
+from ukctrl.robot.models import urdf
+from ukctrl.robot.models.build import build
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.parsed import ParsedModel, structured
@@ -42,13 +43,13 @@ def bodies_of_file(spec: RobotFile, name: str, path: Path, label: str, trust: bo
     macros = Macros(spec.xacro_arguments, spec.package_path, trust)
     if spec.model is not None:
         source = read(spec.model, macros)
-        parsed = parse(source, spec)
+        parsed = _parsed(source, spec)
         return _assemble(parsed, source, spec, name, spec.title, spec.source, path)
     if spec.part is not None:
         with blaming(label):
             whole = joined(spec.part, name, spec.floating_base, macros)
         source = dc.replace(whole, label=label)
-        parsed = parse(source, spec)
+        parsed = _parsed(source, spec)
         robot = _assemble(parsed, source, spec, name, spec.title, spec.source, path)
         shown = tuple(
             ModelText(read(part.model, macros).text, part.model, part.prefix, spec.package_path)
@@ -78,6 +79,42 @@ def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str
     return dc.replace(robot, home=tree.home, audit=audit, appearance=drawn)
 
 
+def _parsed(source: Source, options: Options) -> ParsedModel:
+    """Return what a checked model text says of a robot.
+
+    Raises:
+        ModelError: Its parser does not accept it, or would make another robot of it.
+    """
+    tied = bool(options.passive)
+    if source.format == "MJCF":
+        if options.floating_base:
+            raise ModelError(
+                f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
+                "body that moves freely."
+            )
+        from ukctrl.robot.mjcf.read import read_mjcf  # nobody else pays for importing it
+
+        with blaming(source.label):
+            return read_mjcf(source, tied, options.gravity)
+    is_urdf = source.format == "URDF"
+    if is_urdf:
+        urdf.refuse_what_parsers_take(source)
+    model, warnings = build(source, options.floating_base)
+    with blaming(source.label):
+        structure = structured(model, tied, options.gravity)
+        followers = list(urdf.mimics(source, structure)) if is_urdf else []
+    return ParsedModel(
+        structure,
+        mimicking=frozenset(joint for joint, _, _ in followers),
+        passive=tuple(table for _, table, _ in followers if table is not None),
+        findings=(
+            *(finding for _, _, finding in followers),
+            *(audit.warning("parser", model.name, text) for text in warnings),
+            *(urdf.findings(source, structure) if is_urdf else ()),
+        ),
+    )
+
+
 def _made(model: Any, options: Options, label: str) -> ParsedModel:
     """Return a model that no file says."""
     with blaming(label):
@@ -91,7 +128,7 @@ def from_source(
     checked = read(source, Macros(options.xacro_arguments, options.package_path, trust))
     own = checked.path.stem if checked.path else checked.root.get("name")
     called = name or own or checked.root.get("model") or "robot"
-    parsed = parse(checked, options)
+    parsed = _parsed(checked, options)
     return _assemble(parsed, checked, options, called, called, "", checked.path)
 
 

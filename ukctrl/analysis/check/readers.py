@@ -55,15 +55,15 @@ URDF: Mapping[str, Reading] = {
 """By the code of what the audit finds; the first is of every file."""
 
 
-Differs = Callable[[Any, Any], bool]
+Differs = Callable[[Any, Any], Any]
 """Whether a file has something, by its ``mujoco.MjSpec`` and its ``MjModel``."""
 GRAVITY_OFF = 1 << 7
 """MuJoCo's bit of a flag that switches gravity off."""
 EARTH = (0.0, 0.0, -9.81)
 
 
-def _moved(m: Any, b: int) -> bool:
-    return bool(np.any(m.body_pos[b]) or np.any(m.body_quat[b] != (1.0, 0.0, 0.0, 0.0)))
+def _moved(m: Any, b: int) -> Any:
+    return np.any(m.body_pos[b]) or np.any(m.body_quat[b] != (1.0, 0.0, 0.0, 0.0))
 
 
 def _limited(m: Any, kind: int) -> Any:

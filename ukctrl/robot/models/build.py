@@ -1,4 +1,4 @@
-"""From a checked model text to what it says of a robot, by the parser of its language."""
+"""From a checked model text to a Pinocchio model, by Pinocchio's own parsers."""
 
 from __future__ import annotations
 
@@ -11,49 +11,10 @@ from typing import Any
 import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
-from ukctrl.core.files.toml import blaming, one_line
-from ukctrl.robot import audit
+from ukctrl.core.files.toml import one_line
 from ukctrl.robot.models import urdf
-from ukctrl.robot.models.parsed import ParsedModel, structured
 from ukctrl.robot.models.quiet import quiet
 from ukctrl.robot.models.source import Source
-from ukctrl.robot.schema.robot_file import Options
-
-
-def parse(source: Source, options: Options) -> ParsedModel:
-    """Return what a checked model text says of a robot.
-
-    Raises:
-        ModelError: Its parser does not accept it, or would make another robot of it.
-    """
-    tied = bool(options.passive)
-    if source.format == "MJCF":
-        if options.floating_base:
-            raise ModelError(
-                f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
-                "body that moves freely."
-            )
-        from ukctrl.robot.mjcf.read import read_mjcf  # nobody else pays for importing it
-
-        with blaming(source.label):
-            return read_mjcf(source, tied, options.gravity)
-    is_urdf = source.format == "URDF"
-    if is_urdf:
-        urdf.refuse_what_parsers_take(source)
-    model, warnings = build(source, options.floating_base)
-    with blaming(source.label):
-        structure = structured(model, tied, options.gravity)
-        followers = list(urdf.mimics(source, structure)) if is_urdf else []
-    return ParsedModel(
-        structure,
-        mimicking=frozenset(joint for joint, _, _ in followers),
-        passive=tuple(table for _, table, _ in followers if table is not None),
-        findings=(
-            *(finding for _, _, finding in followers),
-            *(audit.warning("parser", model.name, text) for text in warnings),
-            *(urdf.findings(source, structure) if is_urdf else ()),
-        ),
-    )
 
 
 def build(source: Source, floating_base: bool) -> tuple[Any, tuple[str, ...]]:
