@@ -318,7 +318,10 @@ class _ThrustLaw(Law):
             e = self._body.R[:, 2]
             along = np.outer(e, e @ pushes)
             if not np.abs(pushes - along).max() <= ALIGNED * np.abs(pushes).max():
-                why = f"every input must push '{spec.frame}' along its z axis alone"
+                why = (
+                    f"every input must push '{spec.frame}' along its z axis alone, as propellers "
+                    "do where it is at the centre of mass,"
+                )
         if why:
             raise InputError(
                 f"robot '{robot.name}': {why} for kind = \"thrust_vectoring\"; "
