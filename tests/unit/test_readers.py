@@ -3,12 +3,13 @@
 import re
 
 import pytest
+from extras import needs
 
 from tests.shared.documents import DOCS
 from ukctrl.analysis.check.readers import MJCF, URDF, readings
 from ukctrl.robot.appearance import ModelText
 
-pytest.importorskip("mujoco")
+pytestmark = needs("mujoco")
 
 MASS = '<geom size=".1" mass="1" pos=".5 0 0"/>'
 OTHER = f'<body name="c"><joint name="k" axis="0 1 0"/>{MASS}</body>'

@@ -311,8 +311,8 @@ def test_a_body_at_rest_is_turned_by_the_gains_of_its_attitude():
         (
             hull((0.1, 0.0, 1.0)), (PLACE,), THRUST,
             "robot 'quad': every input must push 'hull' along its z axis alone, as propellers do "
-            'where it is at the centre of mass, for kind = "thrust_vectoring"; got rows place.x, place.y, place.z. Use kind = "servo" for rows '
-            "within reach.",
+            'where it is at the centre of mass, for kind = "thrust_vectoring"; got rows place.x, '
+            'place.y, place.z. Use kind = "servo" for rows within reach.',
         ),
         (
             hull(), (dc.replace(PLACE, axes="xz", path=Constant(value=(0.1, 1.0))),), THRUST,

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from extras import needs
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
 from ukctrl.robot import Robot
@@ -225,9 +226,9 @@ def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
     )
 
 
+@needs("mujoco")
 @pytest.mark.parametrize("apart", [False, True])
 def test_an_mjcf_file_that_would_is_refused_before_anything_is_compared(monkeypatch, apart):
-    pytest.importorskip("mujoco")
     many = "".join(
         f'<body><joint type="{kind}"/><geom size="1"/></body>' for kind in ["hinge", "ball"] * 20
     )

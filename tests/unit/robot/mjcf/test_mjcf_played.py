@@ -3,10 +3,11 @@
 import sys
 
 import pytest
+from extras import needs
 
 from tests.shared.documents import ROOT
 
-pytest.importorskip("mujoco")
+pytestmark = needs("mujoco")
 
 ARM = """<mujoco>
   <default><joint damping="0.3"/><geom mass="1" contype="0" conaffinity="0"/></default>
