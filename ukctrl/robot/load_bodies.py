@@ -85,7 +85,6 @@ def _parsed(source: Source, options: Options) -> ParsedModel:
     Raises:
         ModelError: Its parser does not accept it, or would make another robot of it.
     """
-    tied = bool(options.passive)
     if source.format == "MJCF":
         if options.floating_base:
             raise ModelError(
@@ -95,13 +94,15 @@ def _parsed(source: Source, options: Options) -> ParsedModel:
         from ukctrl.robot.mjcf.read import read_mjcf  # nobody else pays for importing it
 
         with blaming(source.label):
-            return read_mjcf(source, tied, options.gravity)
+            return read_mjcf(source, options)
+    if options.servos == "commands":
+        raise ModelError(f"{source.label}: servos is for MJCF; no other file has any.")
     is_urdf = source.format == "URDF"
     if is_urdf:
         urdf.refuse_what_parsers_take(source)
     model, warnings = build(source, options.floating_base)
     with blaming(source.label):
-        structure = structured(model, tied, options.gravity)
+        structure = structured(model, bool(options.passive), options.gravity)
         followers = list(urdf.mimics(source, structure)) if is_urdf else []
     return ParsedModel(
         structure,

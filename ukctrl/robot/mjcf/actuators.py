@@ -2,7 +2,8 @@
 
 The input of a ``motor`` is its control. That of an actuator with a law of its own (a servo, a
 muscle's activation, a motor behind a filter) is its force: the law is a controller's, and a
-controller of ours stands in its place.
+controller of ours stands in its place. Servos at joints keep theirs where that is asked for: their
+input is the command, and the rest of the law, -kp q - kv v, is a spring and a damper of the joint.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from ukctrl.robot.mjcf.forces import PLAIN
 from ukctrl.robot.mjcf.switches import Switches
 from ukctrl.robot.mjcf.table import Told, lacks, listed, plural, remarks
 from ukctrl.robot.mjcf.tendons import pulls
-from ukctrl.robot.mjcf.tree import Names
+from ukctrl.robot.mjcf.tree import HINGE, Names
 from ukctrl.robot.schema.push_tables import (
     AnyActuator,
     FormulaInput,
+    JointDamper,
     JointMotor,
+    JointSpring,
     Transmission,
     Wrench,
 )
@@ -51,10 +54,24 @@ class Driven(NamedTuple):
     columns: tuple[tuple[int, float], ...]
     """Of every motor MuJoCo's number, and its force per unit of input."""
     told: tuple[Told, ...]
+    laws: tuple[JointSpring | JointDamper, ...] = ()
+    """What servos do beside their command."""
+    servos: tuple[int, ...] = ()
+    """MuJoCo's numbers of those."""
 
 
-def drive(m: Any, names: Names, structure: Structure, on: Switches) -> Driven:
-    """Return the motors of a model."""
+def drive(
+    m: Any, names: Names, structure: Structure, on: Switches, commands: bool = False
+) -> Driven:
+    """Return the motors of a model.
+
+    Args:
+        m: The ``MjModel``.
+        names: What its parts are called.
+        structure: The robot's names.
+        on: Which of its forces act.
+        commands: Whether servos at joints keep their law.
+    """
     if not m.nactuator:
         return Driven(None, (), ())
     if not on.actuation:
@@ -62,15 +79,22 @@ def drive(m: Any, names: Names, structure: Structure, on: Switches) -> Driven:
             "actuation_off", "actuator", "the file switches its actuators off; none is read."
         )
         return Driven((), (), (Told(off),))
-    reader = _Reader(m, names, structure, on)
-    motors = [(i, *made) for i in range(m.nactuator) if (made := reader.motor(i)) is not None]
+    reader = _Reader(m, names, structure, on, commands)
+    motors = [(i, *one) for i in range(m.nactuator) if (one := reader.motor(i)) is not None]
     columns = tuple((i, scale) for i, _, scale in motors)
-    return Driven(tuple(motor for _, motor, _ in motors), columns, tuple(reader.told()))
+    made = tuple(motor for _, motor, _ in motors)
+    return Driven(made, columns, tuple(reader.told()), tuple(reader.laws), tuple(reader.kept))
 
 
 class _Reader:
-    def __init__(self, m: Any, names: Names, structure: Structure, on: Switches) -> None:
+    def __init__(
+        self, m: Any, names: Names, structure: Structure, on: Switches, commands: bool
+    ) -> None:
         self._m, self._names, self._structure, self._on = m, names, structure, on
+        self._commands = commands
+        self.laws: list[JointSpring | JointDamper] = []
+        self.kept: list[int] = []
+        self._strong: list[str] = []
         self._taken: set[str] = set()
         self._servos: list[str] = []
         self._lost: dict[str, list[str]] = {}
@@ -103,6 +127,8 @@ class _Reader:
         if m.actuator_ctrlnum[i] != 1 or m.actuator_outnum[i] != 1 or m.actuator_plugin[i] >= 0:
             self._lose(name, "is of a kind that is not read")
             return None
+        if self._commands and (kept := self._servo(i, name, target)) is not None:
+            return kept
         scale, servo = self._scale(i)
         if scale == 0.0:
             self._lose(name, "damps, or does nothing, rather than drives")
@@ -113,6 +139,43 @@ class _Reader:
         if servo:
             self._servos.append(name)
         return motor, scale
+
+    def _servo(self, i: int, name: str, joint: int) -> tuple[AnyActuator, float] | None:
+        """Return a servo at a joint as what its command pushes; None: it is none, or cannot be."""
+        m, gain, (constant, stiff, damp) = self._m, *self._law(i)
+        pulls_back = stiff <= 0.0 and damp <= 0.0 and (stiff or damp)
+        if not (self._plain(i) and gain and pulls_back and (stiff or not constant)):
+            return None
+        gear = float(m.actuator_gear[i, 0])
+        if gear == 0.0:
+            return None
+        dof, damping = self._structure.dofs[m.jnt_dofadr[joint]], -damp * gear**2
+        position = "rad" if m.jnt_type[joint] == HINGE else "m"
+        motor = Transmission(  # as a motor of the joint it would have the limit of its effort
+            name=name,
+            ratios={dof: gear * gain},
+            unit=position if stiff else f"{position}/s",
+            limit=self._limit(i, gain, False, force=False),
+        )
+        self.laws.append(
+            JointSpring(joint=dof, stiffness=-stiff * gear**2, rest=-constant / (stiff * gear),
+                        damping=damping)
+            if stiff
+            else JointDamper(joint=dof, damping=damping)
+        )  # fmt: skip
+        self.kept.append(i)
+        if m.actuator_forcelimited[i] or m.jnt_actfrclimited[joint]:
+            self._strong.append(name)
+        return motor, gain
+
+    def _law(self, i: int) -> tuple[float, tuple[float, float, float]]:
+        """Return gain and bias (constant, per length, per speed) of a servo; else zeros."""
+        m = self._m
+        kinds = int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])
+        if kinds != (FIXED, AFFINE) or m.actuator_dyntype[i] != NO_DYNAMICS:
+            return 0.0, (0.0, 0.0, 0.0)
+        constant, stiff, damp = (float(each) for each in m.actuator_biasprm[i, :3])
+        return float(m.actuator_gainprm[i, 0]), (constant, stiff, damp)
 
     def _scale(self, i: int) -> tuple[float, bool]:
         """Return the force per unit of input, and whether the input is a force of a servo."""
@@ -127,13 +190,13 @@ class _Reader:
             return 0.0, False
         return 1.0, True
 
-    def _limit(self, i: int, scale: float, servo: bool) -> Limit | None:
+    def _limit(self, i: int, scale: float, servo: bool, force: bool = True) -> Limit | None:
         """Return the lowest and the highest input that control and force allow."""
         m, bounds = self._m, [WIDE]
         control = m.actuator_ctrladr[i]
         if m.actuator_ctrllimited[control] and self._on.clamp and not servo:
             bounds.append(_over(m.actuator_ctrlrange[control], 1.0))
-        if m.actuator_forcelimited[i]:
+        if m.actuator_forcelimited[i] and force:
             bounds.append(_over(m.actuator_forcerange[i], scale))
         return _both(bounds)
 
@@ -228,6 +291,15 @@ class _Reader:
                 f"{plural(which, 'it, whose input is its', 'them, whose inputs are their')} "
                 "force, and a controller takes the law's place. At rest without one nothing "
                 "holds these joints.",
+            )
+        if self._strong:
+            which = self._strong
+            yield lacks(
+                "servo_limit_told",
+                which[0],
+                f"the largest force of {listed(which)}, whose input is a command, is not in the "
+                f"robot: {plural(which, 'it follows', 'they follow')} with any force. Keep the "
+                'command close, or take servos = "motors".',
             )
         for why, which in self._lost.items():
             yield lacks(

@@ -16,7 +16,9 @@ from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import first_largest
 from ukctrl.robot.assembly import Assembly
+from ukctrl.robot.mjcf.actuators import Driven
 from ukctrl.robot.mjcf.tree import Names, theirs_of, velocity_map
+from ukctrl.robot.schema.push_tables import JointSpring
 
 STATES = 3
 """States at which the two are compared."""
@@ -34,7 +36,7 @@ def compare_with_mujoco(
     names: Names,
     robot: Assembly,
     removed: Sequence[Callable[[Any], None]],
-    columns: Sequence[tuple[int, float]],
+    driven: Driven,
 ) -> None:
     """Compare mass matrix, bias, passive and motor forces, and frames with MuJoCo's.
 
@@ -44,7 +46,7 @@ def compare_with_mujoco(
         names: What its parts are called here.
         robot: The robot, with its motors and without dry friction.
         removed: What takes out of a model what findings tell of.
-        columns: MuJoCo's number of every motor, and its force per unit of input.
+        driven: Its motors, and what servos do beside their command.
 
     Raises:
         ModelError: They differ; it names the joint, the frame or the motor.
@@ -67,7 +69,9 @@ def compare_with_mujoco(
         mujoco.mj_fwdVelocity(theirs, data)
         _compare_terms(mujoco, theirs, data, T, robot, snapshot)
         _compare_frames(theirs, data, names, snapshot)
-        _compare_motors(theirs, data, T, robot, snapshot, columns)
+        _compare_motors(theirs, data, T, robot, snapshot, driven.columns)
+        if driven.servos:
+            _compare_servos(mujoco, theirs, data, robot, driven)
 
 
 def _compare_terms(
@@ -133,6 +137,24 @@ def _compare_motors(
         largest = np.full(m.nv, np.abs(theirs).max() + 1e-300)
         called = [robot.actuators[column]] * m.nv
         _refuse(T.T @ snapshot.B[:, column] - theirs, largest, "push of motor", called)
+
+
+def _compare_servos(mujoco: Any, m: Any, data: Any, robot: Assembly, driven: Driven) -> None:
+    """Compare what servos do with commands of zero."""
+    alone = copy.copy(m)
+    others = [i for i in range(m.nactuator) if i not in driven.servos]
+    alone.actuator_biasprm[others], alone.actuator_gainprm[others] = 0.0, 0.0
+    alone.actuator_forcelimited[:] = alone.jnt_actfrclimited[:] = 0
+    mujoco.mj_fwdActuation(alone, data)
+    ours: Vector = np.zeros(m.nv)
+    for law in driven.laws:
+        dof = robot.dofs.index(law.joint)
+        ours[dof] -= law.damping * data.qvel[dof]
+        if isinstance(law, JointSpring):
+            q = data.qpos[m.jnt_qposadr[m.dof_jntid[dof]]]
+            ours[dof] -= law.stiffness * (q - law.rest)
+    largest = np.full(m.nv, np.abs(data.qfrc_actuator).max() + 1e-300)
+    _refuse(ours - data.qfrc_actuator, largest, "law of the servo", robot.dofs)
 
 
 def _refuse(difference: Array, scale: Any, what: str, names: Sequence[str]) -> None:

@@ -25,15 +25,15 @@ from ukctrl.robot.mjcf.visuals import shapes_of
 from ukctrl.robot.models.parsed import ParsedModel, State, structured
 from ukctrl.robot.models.source import Source
 from ukctrl.robot.rigid import rigid_structure
+from ukctrl.robot.schema.robot_file import Options
 
 
-def read_mjcf(source: Source, tied: bool, wished: tuple[float, float, float] | None) -> ParsedModel:
+def read_mjcf(source: Source, options: Options) -> ParsedModel:
     """Return what MuJoCo makes of a file, compared with MuJoCo itself.
 
     Args:
         source: The file.
-        tied: Whether passive constraints beside it tie its bodies together.
-        wished: Gravity in place of the file's, shape ``(3,)`` [m/s^2].
+        options: What is asked for beside it.
 
     Raises:
         ModelError: MuJoCo is missing or refuses the file, the file is unsafe, or the robot would be
@@ -51,9 +51,9 @@ def read_mjcf(source: Source, tied: bool, wished: tuple[float, float, float] | N
     model.name = source.root.get("model") or "MuJoCo Model"
     losses.set_losses(model, m, on)
     held = equalities.hold(m, model, names, blocks_of(model), on)
-    structure = structured(model, tied or bool(held.passive))
+    structure = structured(model, bool(options.passive or held.passive))
     springs = tuple(losses.springs(m, structure, on))
-    driven = drive(m, names, structure, on)
+    driven = drive(m, names, structure, on, options.servos == "commands")
     told = [
         *losses.told(m, names, on),
         *held.told,
@@ -79,14 +79,14 @@ def read_mjcf(source: Source, tied: bool, wished: tuple[float, float, float] | N
     )
     removed = [one.remove for one in told if one.remove is not None]
     with warnings_into(mujoco, []):
-        compare_with_mujoco(mujoco, m, names, bare, removed, driven.columns)
-    if wished is not None:  # else the arrays of the one that was compared serve
-        model.gravity.linear = np.array(wished)
+        compare_with_mujoco(mujoco, m, names, bare, removed, driven)
+    if options.gravity is not None:  # else the arrays of the one that was compared serve
+        model.gravity.linear = np.array(options.gravity)
         structure = rigid_structure(model)
     return ParsedModel(
         structure,
         motors=driven.motors,
-        springs=springs,
+        springs=(*springs, *driven.laws),
         terms=lambda whole: losses.terms(m, names, whole, on),
         passive=held.passive,
         keyframes=_keyframes(m),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -154,6 +154,9 @@ class Options(Extras):
     """``velocity_scale`` of the dry friction that the model file itself asks for."""
     frame: tuple[ExtraFrame, ...] = ()
     """Frames to add."""
+    servos: Literal["motors", "commands"] = "motors"
+    """What stands for position and velocity servos of an MJCF file: the motors behind them, or they
+    themselves, whose inputs are commands."""
     xacro_arguments: dict[Text, bool | int | float | str] = Field(default_factory=dict)
     """Values of the ``<xacro:arg>`` of a .xacro file."""
     package_path: tuple[InputFolder, ...] = ()
