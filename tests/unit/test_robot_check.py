@@ -4,9 +4,11 @@ import json
 import re
 
 import pytest
+from extras import needs
 
-from ukctrl import Scenario, check, simulate
+from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.analysis.check.robot_check import check_robot
+from ukctrl.analysis.check.robot_page import html
 from ukctrl.cli import main
 from ukctrl.core.files import catalog
 
@@ -251,6 +253,22 @@ def test_the_page_of_a_robot_has_its_picture_its_parts_and_how_others_read_it(
         {"name": "j1", "unit": "N m", "pushes": "j1", "low": -20.0, "high": 20.0}
     ]
     assert data["loops"][0]["name"] == "mimic_j2"
+
+
+@needs("mujoco")
+def test_the_page_of_an_mjcf_file_has_what_is_told_where_it_says_what_is_not_in_the_model(tmp_path):
+    arm = '<body><joint name="j"/><geom size=".1" pos=".2 0 0"/></body>'
+    servo = '<actuator><position name="p" joint="j"/></actuator>'
+    path = tmp_path / "arm.xml"
+    path.write_text(f"<mujoco><worldbody>{arm}</worldbody>{servo}</mujoco>")
+    robot = Robot.load(path)
+    page = html(check_robot(path, robot=robot), robot)
+    inside = page[page.index('<section id="left">') :]
+    inside = inside[: inside.index("</section>")]
+    for said in ("servo told", "contact told", "position and velocity servos"):
+        assert said in inside, said
+    assert "All that the file says of motion" not in inside
+    assert "contact told" not in page[: page.index('<section id="left">')]
 
 
 def test_what_goes_with_a_scenario_is_refused_of_a_robot(model, capsys):

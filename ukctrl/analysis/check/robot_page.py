@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -25,8 +26,8 @@ from ukctrl.robot import Robot
 LEVELS: dict[str, Level] = {"error": "bad", "warning": "warning", "note": "note"}
 AT_LIMITS = 5
 """So many columns of the joints are of their limits; the others, of bodies and losses, go below."""
-LEFT_OUT = "not_read"
-"""Code of what a file says that is not in the model."""
+LEFT_OUT = re.compile(".*not_(read|known)|.*_(told|off)")
+"""Codes of what a file says that is not in the model."""
 
 
 def write_robot(found: RobotCheck, robot: Robot, folder: AnyPath) -> Path:
@@ -49,9 +50,9 @@ def html(found: RobotCheck, robot: Robot) -> str:
         (code, Verdict(LEVELS[level], code.replace("_", " "), sentence(message)))
         for level, code, _, message in found.findings
     ]
-    odd = [each for code, each in said if code != LEFT_OUT]
+    odd = [each for code, each in said if not LEFT_OUT.fullmatch(code)]
     odd += [Verdict("note", "missing", sentence(text)) for text in found.missing]
-    left_out = [each for code, each in said if code == LEFT_OUT]
+    left_out = [each for code, each in said if LEFT_OUT.fullmatch(code)]
     grave = Counter(each.level for _, each in said)
     count = grave["bad"] + grave["warning"]
     contents = [("odd", "Audit"), ("scene", "Picture"), ("joints", "Joints")]

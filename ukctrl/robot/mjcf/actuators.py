@@ -290,7 +290,7 @@ class _Reader:
                 f"{plural(which, 'motor', 'motors')} behind "
                 f"{plural(which, 'it, whose input is its', 'them, whose inputs are their')} "
                 "force, and a controller takes the law's place. At rest without one nothing "
-                "holds these joints.",
+                'holds these joints; servos = "commands" in robot.toml keeps servos at joints.',
             )
         if self._strong:
             which = self._strong
