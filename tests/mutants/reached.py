@@ -1,6 +1,7 @@
 """Which tests reach a line of the library: those that can notice a fault there.
 
-Compiled functions run unseen: of those the tests count that reach a line which names them.
+Compiled functions run unseen: of those the tests count that reach a line which names them, and
+those of a file of tests that does.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -118,10 +120,22 @@ class Reached:
         elif function.compiled:
             lines = self._of(file)
             found = self._through(function).union(*(lines.get(n, ()) for n in _body(function)))
+            files = {file for file, words in self._words.items() if function.name in words}
+            found |= {test for test in self.seconds if test.partition("::")[0] in files}
         else:
             lines, spread = self._of(file), self._statement(file, line)
             found = {test for n in spread for test in lines.get(n, ())}
         return sorted(found & self.seconds.keys(), key=self.seconds.__getitem__)
+
+    @cached_property
+    def _words(self) -> dict[str, set[str]]:
+        """The words of every file of tests."""
+        files = {test.partition("::")[0] for test in self.seconds}
+        return {
+            file: set(re.findall(r"\w+", (self._root / file).read_text("utf-8")))
+            for file in files
+            if (self._root / file).is_file()
+        }
 
     def _statement(self, file: str, line: int) -> range:
         """Return the lines of the statement that a line is in, of a block those of its head."""
