@@ -33,7 +33,7 @@ disable_warnings = no-data-collected, module-not-measured, module-not-imported
 """
 
 
-FEW = 300
+FEW = 1000
 """So few tests are joined by their neighbours."""
 KERNELS = ("compiled", "inlined", "allocating", "deferred", "for_python")
 """Decorators of functions that are compiled, deferred ones once they have taken some time."""

@@ -21,11 +21,14 @@ from ukctrl.analysis.check.control_period import (
 from ukctrl.analysis.check.findings import Judgement
 from ukctrl.analysis.check.motion_end import blamed, clash
 from ukctrl.analysis.check.ranks_along import _most, _rank, ranks_along
+from ukctrl.analysis.check.sticking import while_stuck
 from ukctrl.analysis.check.task_motion import Motion, motion_of
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.errors import quoted
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
-from ukctrl.mechanics.constraints.contact import HEIGHT
+from ukctrl.mechanics.constraints.contact import HEIGHT, MODE, SLIDES
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import RelativeDegree
 from ukctrl.mechanics.walk import walk
@@ -669,3 +672,31 @@ def test_a_joint_task_is_walked_in_its_own_coordinates():
     stack = Stack([JointFollows(joints=("x2",), path=Constant(value=(0.2,)))], robot)
     path = walk(stack, np.array([0.3, 0.0]), np.array([0.0, 1.0]))
     np.testing.assert_allclose(path.q, [[0.3, 0.2], [0.3, 0.2]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rank", "mu", "named"),
+    [(2, (0.5, 0.0, 0.3), ("a", "c")), (1, (0.5, 0.0, 0.3), ()), (2, (0.0, 0.0, 0.0), ())],
+)
+def test_contacts_are_taken_to_stick_only_where_they_rub_and_sliding_frees_all_rows(
+    rank, mu, named
+):
+    """Three contacts of which some have friction; two rows, that the motors move or not."""
+    state, seen = np.zeros((3, 10)), []
+    servo = SimpleNamespace(write=lambda _: SimpleNamespace(A=np.eye(2, 4)), names=("x", "y"))
+    truth = SimpleNamespace(
+        contacts=SimpleNamespace(mu=np.array(mu), names=("a", "b", "c"), state=state),
+        move=lambda *_: seen.append(state[:, MODE].copy()),
+        servo_report=lambda *_: SimpleNamespace(rank=rank),
+        snapshot=None,
+    )
+    loop = SimpleNamespace(
+        truth=truth, recorder=SimpleNamespace(servo=servo), t0=0.0,
+        state=SimpleNamespace(q=None, v=None), scenario=SimpleNamespace(rank=RankPolicy()),
+    )  # fmt: skip
+    bad = Judgement("bad", "motion", "rows that nothing moves")
+    (said,) = while_stuck(loop, [bad])
+    assert said.level == ("warning" if named else "bad")
+    assert (quoted(named) in said.cure) if named else said == bad
+    assert [mode.tolist() for mode in seen] == ([[SLIDES] * 3, [0.0] * 3] if any(mu) else [])
+    assert not state.any()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -302,3 +303,19 @@ def test_a_folder_whose_name_a_shell_would_read_is_one_word(tmp_path, monkeypatc
     )
     assert done.stdout == "read\n"
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", shells.shells())
+def test_a_script_hands_over_what_the_command_reads(name):
+    script = shells.shells()[name].script
+    assert f"{VARIABLE}{' ' if name == 'fish' else '='}{name}" in script
+    assert re.search(rf"{LINE}[ =]", script)
+    assert (WORD in script) == (name == "bash")
+    assert re.search(r"^\s+.*2>/dev/null", script, re.MULTILINE)  # complaints are of no use there
+    assert not re.search(r"\\n", script.replace("IFS=$'\\n'", ""))
+    begun = {
+        "bash": "complete -F _ukctrl_completion ukctrl\n",
+        "zsh": "compdef _ukctrl ukctrl\n",
+        "fish": "complete --command ukctrl --no-files --arguments '(__ukctrl_complete)'\n",
+    }
+    assert begun[name] in script

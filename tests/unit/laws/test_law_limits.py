@@ -32,7 +32,7 @@ from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import JointMotor, Lagrangian, Options, Wrench
+from ukctrl.robot import JointMotor, Lagrangian, Options, Perturbation, Wrench
 
 CLOSED = {"rtol": 1e-9, "atol": 1e-9}
 ROW = (Expression(phi="x + 0.5*y", unit="m", name="sum"),)
@@ -441,6 +441,9 @@ def test_a_swing_up_stops_where_it_would_stay_and_nowhere_else():
         'the task must need more energy than other configurations for kind = "swing_up"; it is the '
         "lowest one. Ask for the upright position."
     )
+    weightless = ACROBOT.perturbed(Perturbation(gravity=(0.0, 0.0, 0.0)))  # where none is higher
+    with pytest.raises(InputError, match="the task must need more energy than other"):
+        SwingUp(alpha=1.0, beta=1.0).start(dc.replace(task, robot=weightless))
 
 
 def test_a_guard_of_exactly_zero_hands_over():
