@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from pictures import across, labels, legend, limits, line, marks, shows, ticks, upright
 
+from ukctrl.analysis.linear import linear_figures
 from ukctrl.analysis.linear.linear_figures import (
     MOST_CURVES,
     Curve,
@@ -270,3 +272,19 @@ def test_a_zoom_shows_the_slow_poles_with_the_border_and_tells_them_apart():
     _, near = root_locus(locus_of([[-2.0 + 1.0j, -2.0 - 1.0j, -1.0, -70.0]] * 3), None).axes
     assert near.get_xlim()[0] > -10.0
     assert [text.get_text() for text in near.texts[1:]] == ["-1", "-2 ± 1i"]
+
+
+def test_of_poles_that_are_as_slow_those_are_told_that_come_first():
+    """Sixty poles, half as slow as the others, in an order of their own."""
+    order = np.random.default_rng(0).permutation(60)
+    poles = np.where(order < 30, -1.0, -2.0) + 1j * np.linspace(0.5, 60.0, 60)
+    axes = Figure().subplots()
+    axes.set(xlim=(-3.0, 1.0), ylim=(-61.0, 61.0))
+    linear_figures._tell_apart(axes, poles, sampled=False)
+    slow = poles[order < 30]
+    wanted = []
+    for pole in slow:
+        if all(abs(pole - other) >= linear_figures.TOGETHER * 122.0 for other in wanted):
+            wanted.append(pole)
+    told = [complex(*each.xy) for each in axes.texts]
+    assert told == wanted[: linear_figures.MOST_TOLD]
