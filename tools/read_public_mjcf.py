@@ -1,6 +1,7 @@
 """Read every MJCF file below some folders, beside MuJoCo: what is right, told, refused, and why.
 
     python tools/read_public_mjcf.py FOLDER... [--jobs 2] [--list]
+    python tools/read_public_mjcf.py FOLDER... --cost     # time and memory of loading, of 60 files
 
 Folders are those of unpacked packages (``pip download gymnasium dm-control ...``) or repositories.
 A file counts if MuJoCo compiles it and it has a joint. It is
@@ -152,6 +153,48 @@ def apart(paths: list[Path]) -> list[dict[str, object]]:
     return results[: len(paths)]
 
 
+LOAD = {
+    "mujoco": "import mujoco; load = lambda path: mujoco.MjModel.from_xml_path(path)",
+    "pinocchio": "import pinocchio; load = pinocchio.buildModelFromMJCF",
+    "ukctrl": "from ukctrl import Robot; load = Robot.load",
+}
+COST = """
+import resource, sys, tempfile, time, pathlib
+{load}
+rss = lambda: int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+with tempfile.TemporaryDirectory() as folder:
+    small = pathlib.Path(folder, "a.xml")
+    small.write_text("<mujoco model='a'><worldbody><body name='b'><joint name='j'/>"
+                     "<geom size='1'/></body></worldbody></mujoco>")
+    load(str(small))
+before, start = rss(), time.perf_counter()
+kept = load(sys.argv[1])
+print(time.perf_counter() - start, max(rss() - before, 0))
+"""
+
+
+def cost(paths: list[Path]) -> None:
+    """Print what loading takes beside MuJoCo and Pinocchio, each in a process of its own."""
+    told: dict[str, list[list[float]]] = {name: [] for name in LOAD}
+    for path in paths:
+        each = []
+        for load in LOAD.values():
+            words = [sys.executable, "-c", COST.format(load=load), str(path)]
+            ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+            each.append([*map(float, ended.stdout.split())] if ended.returncode == 0 else [])
+        if each[0] and each[2]:
+            for name, numbers in zip(LOAD, each, strict=True):
+                told[name].append(numbers or [np.nan, np.nan])
+    ours, mujoco = np.array(told["ukctrl"]), np.array(told["mujoco"])
+    for name, numbers in told.items():
+        time_, memory = np.nanmedian(numbers, axis=0)
+        print(f"{name:10} {1e3 * time_:8.1f} ms {memory / 2**20:8.1f} MB (median)", end="")
+        ratio = np.nanmedian(ours[:, 0] / np.array(numbers)[:, 0])
+        print(f", ukctrl takes {ratio:.1f} times as long")
+    more = np.median(ours[:, 1] - mujoco[:, 1]) / 2**20
+    print(f"{len(ours)} files; ukctrl keeps {more:.1f} MB more than MuJoCo (median)")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -159,6 +202,7 @@ def main() -> None:
     parser.add_argument("--read", nargs="+", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--cost", action="store_true")
     asked = parser.parse_args()
     if asked.read:  # what is loaded and compiled once does not count
         from ukctrl import Robot
@@ -167,6 +211,10 @@ def main() -> None:
     for path in asked.read or ():
         print(json.dumps(one(path)), flush=True)
     if asked.read:
+        return
+    if asked.cost:
+        paths = files(asked.folders)
+        cost(paths[:: max(1, len(paths) // 60)])
         return
     totals: collections.Counter[str] = collections.Counter()
     causes: collections.Counter[str] = collections.Counter()

@@ -15,7 +15,6 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.look.rotations import matrix
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints, by their number."""
@@ -63,7 +62,8 @@ def _new(name: str, taken: Iterable[str]) -> str:
 
 def turn(quaternion: Vector) -> Matrix:
     """Return the rotation of a quaternion ``(w, x, y, z)`` of any length."""
-    return matrix(np.asarray(quaternion, dtype=np.float64) / np.linalg.norm(quaternion))
+    turned: Matrix = pin.Quaternion(*map(float, quaternion)).normalized().toRotationMatrix()
+    return turned
 
 
 def placed(quaternion: Vector, position: Vector) -> Any:
