@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.files import catalog
-from ukctrl.core.files.unchanged import Seen, noting, unchanged
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.closed_loop import Loop
 from ukctrl.simulation.loop.joint_error import joint_error
@@ -95,11 +93,9 @@ def measure(
 
 
 class _Last(threading.local):
-    """The loop that ran last in each thread, and the files of its robot: it may be what the next
-    scenario needs.
-    """
+    """The loop that ran last in each thread: it may be what the next scenario needs."""
 
-    last: tuple[Simulation, list[Seen]] | None = None
+    loop: Simulation | None = None
 
 
 _LAST = _Last()
@@ -117,13 +113,8 @@ def _ready(
         planning: Called while a plan is made.
         whole: Whether all is recorded, also what no metric and no verdict asks for.
     """
-    last, _LAST.last = _LAST.last, None  # a law may simulate, too
-    loop, files = last or (None, [])
-    if robot is None and loop is not None and _is_still(loop.scenario.robot, scenario.robot, files):
-        robot = loop.robot
-    if robot is None:
-        with noting() as files:
-            robot = true_robot(scenario.robot)
+    loop, _LAST.loop = _LAST.loop, None  # a law may simulate, too
+    robot = robot or true_robot(scenario.robot)
     again = loop is not None and planning is None and loop.recorder.trail.effects_tell is whole
     if loop is None or not again or not loop.begin_again(scenario, robot):
         loop = Simulation(scenario, robot, planning)
@@ -131,15 +122,7 @@ def _ready(
         loop.make_room()
     yield loop
     if loop.fit_for_more:
-        _LAST.last = loop, files
-
-
-def _is_still(before: object, now: object, files: list[Seen]) -> bool:
-    """Return whether a robot is the one before: by its name, and what has become of its files."""
-    name = now.get("use") if isinstance(now, Mapping) else now
-    if not isinstance(name, str) or now != before or not unchanged(files):
-        return False
-    return catalog.find("robots", name) == files[0].path
+        _LAST.loop = loop
 
 
 def _ran(loop: Simulation, progress: Progress) -> tuple[Status, str, Samples]:

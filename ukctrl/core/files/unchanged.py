@@ -35,13 +35,16 @@ _READ: ContextVar[list[Seen] | None] = ContextVar("read", default=None)
 
 @contextlib.contextmanager
 def noting() -> Iterator[list[Seen]]:
-    """Yield a list of the files that are read meanwhile."""
+    """Yield a list of the files that are read meanwhile, which whoever notes around it has too."""
     files: list[Seen] = []
     token = _READ.set(files)
     try:
         yield files
     finally:
         _READ.reset(token)
+        around = _READ.get()
+        if around is not None:
+            around += files
 
 
 def note(path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
+import dataclasses as dc
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,17 @@ from typing import Any, NamedTuple
 
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
+from ukctrl.core.files.unchanged import Seen, noting
 from ukctrl.robot.mjcf.guard import refuse_unsafe
 from ukctrl.robot.models.quiet import quiet
 from ukctrl.robot.models.source import Source, read
 
 OLDEST = 4
 """Oldest release of MuJoCo whose models are read."""
+
+
+_SEEN: dict[Path, Seen] = {}
+"""The meshes and other files that MuJoCo has read here, as they were then."""
 
 
 class Compiled(NamedTuple):
@@ -58,8 +64,13 @@ def compiled(source: Source) -> Compiled:
     Raises:
         ModelError: MuJoCo is missing, a file is unsafe, or MuJoCo does not accept the model.
     """
-    refuse_unsafe(source)
+    with noting() as files:
+        refuse_unsafe(source)
     mujoco = library()
+    if any(_SEEN.get(each.path) != each for each in files):
+        # MuJoCo knows a mesh again by the second in which it was written, and takes an older one.
+        mujoco.mj_clearCache(mujoco.mj_getCache())
+        _SEEN.update({each.path: each for each in files})
     said: list[str] = []
     with quiet(), warnings_into(mujoco, said):
         try:
@@ -99,8 +110,22 @@ def _settle(spec: Any) -> None:
         spec.delete(skin)
 
 
-@functools.lru_cache(maxsize=2)
 def for_looking(text: str, path: Path | None) -> Compiled:
     """Return what MuJoCo makes of a file that has been loaded, once more to be looked at."""
     source = read(text)
-    return compiled(source if path is None else Source(text, source.root, str(path), path))
+    source = source if path is None else dc.replace(source, label=str(path), path=path)
+    with noting() as files:
+        refuse_unsafe(source)
+    known = text, path, files
+    if _LOOKED.last is None or _LOOKED.last[0] != known:
+        _LOOKED.last = known, compiled(source)
+    return _LOOKED.last[1]
+
+
+class _Looked(threading.local):
+    """What each thread has looked at last: a text, where it lies, the files that it names."""
+
+    last: tuple[tuple[str, Path | None, list[Seen]], Compiled] | None = None
+
+
+_LOOKED = _Looked()

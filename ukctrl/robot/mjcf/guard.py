@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.syntax import shown
+from ukctrl.core.files.unchanged import note
 from ukctrl.robot.look.mesh_files import ABOVE, MAX_BYTES
 from ukctrl.robot.models.source import Source, numbers, read_included
 
@@ -96,6 +97,7 @@ def _refuse_file(source: Source, name: str, places: Iterable[Path], folders: Ite
             raise ModelError(f"file {shown(name)} must end with one of {', '.join(ASSETS)}.")
         if path.stat().st_size > MAX_BYTES:
             raise ModelError(f"file {shown(name)} must be at most {MAX_BYTES // 2**20} MB.")
+        note(path)
 
 
 def _found(source: Source, name: str, places: Iterable[Path], folders: Iterable[str]) -> list[Path]:

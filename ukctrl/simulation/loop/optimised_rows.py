@@ -26,7 +26,7 @@ from ukctrl.mechanics.reference.compiled_paths import GivenPieces
 from ukctrl.mechanics.reference.optimised import OptimalWish
 from ukctrl.mechanics.reference.timing_wish import agreed
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.scenario_robots import known_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
@@ -62,7 +62,7 @@ def optimum_of(scenario: Scenario, robot: Robot | None = None) -> OptimalMotion 
     """
     if not _paths(scenario.servo):
         return None
-    robot = known_robot(scenario.robot, robot)
+    robot = robot or true_robot(scenario.robot)
     asked = robot, scenario.servo, scenario.keep, scenario.start, scenario.seed, scenario.rank
     return _MOTION.get(asked, lambda: _worked_out(scenario, robot))
 

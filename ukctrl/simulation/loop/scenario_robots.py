@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import find
-from ukctrl.core.remembered import Remembered
+from ukctrl.core.files.unchanged import Seen, noting, unchanged
 from ukctrl.robot import Robot
 from ukctrl.simulation.scenario import Believed
 
-MOST_FILES = 100
-"""Of the files beside a robot's, so many are looked at for changes."""
+Named = str | Mapping[str, Any] | Robot
+"""What a scenario says of its robot."""
 
 
-def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
-    """Return the robot that a scenario names, names and changes, or holds."""
-    if isinstance(given, Mapping):
-        return Robot.load(given["use"], override={k: v for k, v in given.items() if k != "use"})
-    return given if isinstance(given, Robot) else Robot.load(given)
+class _Last(threading.local):
+    """The robot that each thread has loaded last: how it was named, where that led, and the files
+    that it was made of.
+    """
+
+    loaded: tuple[Named, Path, list[Seen], Robot] | None = None
 
 
-def known_robot(given: str | Mapping[str, Any] | Robot, robot: Robot | None) -> Robot:
-    """Return the robot that a scenario names, which may have been loaded before."""
-    named = given, *_stamps(given)
-    if robot is not None:
-        _KNOWN.put(named, robot)
-    return _KNOWN.get(named, lambda: true_robot(given))
+_LAST = _Last()
 
 
-def _stamps(given: str | Mapping[str, Any] | Robot) -> Iterator[tuple[str, int, int]]:
-    """Yield what changes where a robot that is given by name does: its file and those beside it."""
-    name = given["use"] if isinstance(given, Mapping) else given
-    if isinstance(name, str):
-        for file in sorted(find("robots", name).parent.iterdir())[:MOST_FILES]:
-            if file.is_file():
-                known = file.stat()
-                yield file.name, known.st_mtime_ns, known.st_size
+def true_robot(given: Named) -> Robot:
+    """Return the robot that a scenario names, names and changes, or holds.
+
+    The last one of a thread is the same object while its files are what they were, so that what was
+    worked out for it holds.
+    """
+    if isinstance(given, Robot):
+        return given
+    use, override = _parts(given)
+    if _LAST.loaded is not None:
+        known, place, files, robot = _LAST.loaded
+        if known == given and place == find("robots", use) and unchanged(files):
+            return robot
+    _LAST.loaded = None
+    with noting() as files:
+        robot = Robot.load(use, override=override)
+    _LAST.loaded = given, find("robots", use), files, robot
+    return robot
 
 
-_KNOWN: Remembered[Robot] = Remembered()
+def _parts(given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return what a robot is called, and what of its file is replaced."""
+    if isinstance(given, str):
+        return given, {}
+    return given["use"], {key: value for key, value in given.items() if key != "use"}
 
 
 def believed_robot(robot: Robot, believed: Believed | None) -> Robot:

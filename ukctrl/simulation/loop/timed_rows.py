@@ -27,7 +27,7 @@ from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, Timed, time_opt
 from ukctrl.mechanics.walk import rates, walk
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.optimised_rows import optimised_servo
-from ukctrl.simulation.loop.scenario_robots import known_robot
+from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
@@ -75,7 +75,7 @@ def timing_of(scenario: Scenario, robot: Robot | None = None) -> Timed | None:
     wishes = [wish for part in scenario.servo for wish in _wishes(part)]
     if not wishes:
         return None
-    robot = known_robot(scenario.robot, robot)
+    robot = robot or true_robot(scenario.robot)
     asked = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
     return _TIMING.get(asked, lambda: _timed(scenario, robot, wishes))
 
