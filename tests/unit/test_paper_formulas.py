@@ -15,8 +15,8 @@ import pytest
 from ukctrl.papers.pseudoinverses import runs as tables
 from ukctrl.papers.pseudoinverses.printed import RUNS, STRONG
 from ukctrl.papers.pseudoinverses.rerun import METHODS, Outcome
-from ukctrl.papers.recursive import clearance, three_rrr, three_rrr_routes
-from ukctrl.papers.scara import formulas, motion
+from ukctrl.papers.recursive import clearance, equations, three_rrr, three_rrr_routes
+from ukctrl.papers.scara import formulas, misprints, motion
 from ukctrl.papers.scara import runs as scara_runs
 from ukctrl.papers.servo import newton
 
@@ -637,3 +637,41 @@ def test_constraint_torques_of_runs_are_those_of_the_formula(off, verdict, monke
     assert first.ours == pytest.approx(wanted[0] + off)
     assert first.otherwise == verdict
     assert len(starts) == 8
+
+
+# What a claim goes by: the largest entry that is off, wherever it is.
+
+
+@pytest.mark.parametrize(("name", "claim"), [("mass", 0), ("bias", 1)])
+def test_a_formula_that_is_wrong_in_its_smallest_entry_is_no_right_one(monkeypatch, name, claim):
+    assert all(each.holds for each in misprints.right_ones())
+    formula = getattr(misprints, name)
+
+    def wrong(*given):
+        found = np.array(formula(*given))
+        found.flat[np.abs(found).argmin()] += 1e-6
+        return found
+
+    monkeypatch.setattr(misprints, name, wrong)
+    held = [each.holds for each in misprints.right_ones()]
+    assert not held[claim]
+    assert sum(held) == len(held) - 1
+
+
+def test_a_gain_that_is_wrong_in_one_entry_is_no_inverse_and_no_recurrence(monkeypatch):
+    names = "both recurrences of the projector", "properties P1 and P4 of the inverse"
+
+    def holds():
+        found = {each.what: each.holds for each in equations.projections()}
+        return [found[name] for name in names]
+
+    assert holds() == [True, True]
+    formula = equations.gain
+
+    def wrong(*given):
+        found = np.array(formula(*given))
+        found[0, 0] += 1e-6
+        return found
+
+    monkeypatch.setattr(equations, "gain", wrong)
+    assert holds() == [False, False]
