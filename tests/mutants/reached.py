@@ -120,7 +120,8 @@ class Reached:
         elif function.compiled:
             lines = self._of(file)
             found = self._through(function).union(*(lines.get(n, ()) for n in _body(function)))
-            files = {file for file, words in self._words.items() if function.name in words}
+            names = self._above(function)
+            files = {file for file, words in self._words.items() if not names.isdisjoint(words)}
             found |= {test for test in self.seconds if test.partition("::")[0] in files}
         else:
             lines, spread = self._of(file), self._statement(file, line)
@@ -160,6 +161,14 @@ class Reached:
             else:
                 found |= self._of(one.file).get(line, set())
         return found
+
+    def _above(self, function: Function, seen: frozenset[str] = frozenset()) -> set[str]:
+        """Return the names of a compiled function and of those that call it, near or far."""
+        names, seen = {function.name}, seen | {function.name}
+        for one in self._functions:
+            if one.compiled and function.name in one.names and one.name not in seen:
+                names |= self._above(one, seen)
+        return names
 
     def _compiled_in(self, file: str) -> list[Function]:
         return [one for one in self._functions if one.file == file and one.compiled]
