@@ -390,7 +390,9 @@ def test_a_strip_shows_earlier_poses_paler():
 def test_a_strip_is_written_for_papers(tmp_path, ending, start):
     title = "A <b>title</b> $\\frac$ & more"
     shown = dc.replace(moving(), title=title)
-    path = record(shown, tmp_path / f"strip{ending}", size=(480, 320), strip=3)
+    place, done = tmp_path / f"strip{ending}", []
+    path = record(shown, place, size=(480, 320), strip=3, progress=done.append)
+    assert done[-1] == 1.0
     content = path.read_bytes()
     assert content.startswith(start)
     assert b"<b>" not in content
