@@ -9,14 +9,13 @@ import json
 import numpy as np
 import pytest
 
-from ukctrl import Comparison, Scenario, simulate, sweep
+from ukctrl import Comparison, Robot, Scenario, simulate, sweep
 from ukctrl.cli.terminal.studies_text import comparison_lines, study_lines
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.mechanics.integrate import fixed_step
 from ukctrl.mechanics.integrate.fixed_kernels import NEXT
 from ukctrl.mechanics.integrate.fixed_step import halving
 from ukctrl.reports import run_page
-from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.comparison.comparison_tables import metric_table
 from ukctrl.studies.insight import Insight
@@ -131,7 +130,7 @@ def test_looking_at_halved_steps_changes_no_bit(monkeypatch):
         assert "step_halving" in looked.provenance
         with monkeypatch.context() as without:
             without.setattr(fixed_step, "halving", blind)
-            unseen = simulate(given, robot=true_robot(given.robot))  # in a loop of its own
+            unseen = simulate(given, robot=Robot.load(given.robot))  # in a loop of its own
         assert "step_halving" not in unseen.provenance
         assert unseen.identical(looked)
 
