@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -447,3 +448,15 @@ def test_a_mismatch_that_finds_nothing_to_change_is_refused(given, message):
     with pytest.raises(InputError) as caught:
         Mismatch(**given).facts(free(urdf), np.random.default_rng(0))
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_tick_is_on_time_and_none_comes_early_or_after_the_next(seed):
+    times, bench = np.linspace(2.0, 3.0, 101), SimpleNamespace(period=0.01)
+    late = Jitter(bound=0.009).ticks(times, bench, np.random.default_rng(seed))
+    assert late[0] == 2.0
+    assert ((late[1:] > times[1:]) & (late[1:] < times[1:] + 0.009)).all()
+    heard = MissedTicks(probability=0.9).ticks(times, bench, np.random.default_rng(seed))
+    assert heard[0] == 2.0
+    assert set(heard) <= set(times)
+    assert len(heard) < 40

@@ -7,6 +7,7 @@ from ukctrl.core.algebra import grip, kernels, least_input, separate
 from ukctrl.core.algebra.clear_input import desk_for
 from ukctrl.core.arrays import BIG, blank
 from ukctrl.robot import Robot
+from ukctrl.simulation.loop.sample_kernels import Reach, keep_reach
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 BODIES, APART = 20, 3
@@ -128,3 +129,24 @@ def test_particles_are_tied_to_themselves_and_arms_to_all_of_it():
     np.testing.assert_array_equal(swarm.ties[7], [6, 8, 6, 8])
     arm = Robot.load("two_link")
     np.testing.assert_array_equal(arm.ties, separate.all_tied(2, arm.nu))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_motors_do_about_rows_that_share_none_is_that_of_singular_values(robots, seed):
+    """Rows of one body each, one without a grip that is taken for rounding, against A G itself."""
+    _, ties, M, B = robots
+    rng, rows = np.random.default_rng(seed), 6
+    A, G = np.zeros((rows, SIZE)), np.linalg.solve(M, B)
+    for i, body in enumerate(rng.choice(BODIES, rows, replace=False)):
+        A[i, APART * body : APART * (body + 1)] = rng.standard_normal(APART)
+    asked, grips = rng.standard_normal(rows), np.ones(rows)
+    grips[seed] = 1e-12
+    now = Reach(np.zeros(1), np.zeros(1), np.zeros(1))
+    assert keep_reach(ties, A, G, asked, grips, 1e-9, now)
+    sizes = np.linalg.svd(np.delete(A, seed, axis=0) @ G, compute_uv=False)
+    assert now.rank[0] == rows - 1
+    np.testing.assert_allclose(now.sigma_min[0], sizes.min(), **CLOSE)
+    np.testing.assert_allclose(now.reach[0], abs(asked[seed]), **CLOSE)
+    A[-1] = A[(seed + 1) % rows] if (seed + 1) % rows != rows - 1 else A[(seed + 2) % rows]
+    grips[:] = 1.0
+    assert not keep_reach(ties, A, G, asked, grips, 1e-9, now)  # two rows ask the same motors
