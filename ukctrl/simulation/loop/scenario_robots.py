@@ -50,9 +50,9 @@ def true_robot(given: Named) -> Robot:
 
 def _parts(given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return what a robot is called, and what of its file is replaced."""
-    if isinstance(given, str):
-        return given, {}
-    return given["use"], {key: value for key, value in given.items() if key != "use"}
+    if isinstance(given, Mapping):
+        return given["use"], {key: value for key, value in given.items() if key != "use"}
+    return given, {}
 
 
 def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
