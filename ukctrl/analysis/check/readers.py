@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.robot.appearance import ModelText
+from ukctrl.robot.mjcf.tree import BALL, SLIDE
+from ukctrl.robot.mjcf.visuals import MESH
 from ukctrl.robot.models.source import read
 
 
@@ -84,7 +86,7 @@ MJCF: tuple[tuple[Differs, Reading], ...] = (
     (lambda spec, _: len(spec.frames) > 0, Reading(
         "what stands in <frame> or <replicate>", "read", "dropped, or refused", "read",
         "dropped")),
-    (lambda spec, m: (_weighed(spec, m) & (m.geom_type == 7)).any(), Reading(
+    (lambda spec, m: (_weighed(spec, m) & (m.geom_type == MESH)).any(), Reading(
         "mass and inertia of a mesh without <inertial>", "of its volume", "1 kg and identity",
         "of its volume", "of its volume; 0 where it has no file")),
     (lambda spec, m: (_weighed(spec, m) & (m.geom_contype + m.geom_conaffinity == 0)).any(),
@@ -94,13 +96,13 @@ MJCF: tuple[tuple[Differs, Reading], ...] = (
         "mass of geoms from <default>", "read", "from the density", "read", "read")),
     (lambda spec, _: spec.compiler.settotalmass > 0.0, Reading(
         "settotalmass", "read", "not read", "read", "not read")),
-    (lambda spec, m: spec.compiler.degree and _limited(m, 2).any(), Reading(
+    (lambda spec, m: spec.compiler.degree and _limited(m, SLIDE).any(), Reading(
         "the range of a slide, where angles are degrees", "m", "times pi/180", "m", "m")),
-    (lambda _, m: (m.jnt_limited & (m.qpos0[m.jnt_qposadr] != 0.0) & (m.jnt_type > 1)).any(),
+    (lambda _, m: (m.jnt_limited & (m.qpos0[m.jnt_qposadr] != 0.0) & (m.jnt_type >= SLIDE)).any(),
      Reading("a range beside ref", "of qpos", "less ref", "of qpos", "of qpos")),
     (lambda _, m: (~m.jnt_limited & m.jnt_range.any(axis=1)).any(), Reading(
         "a range with limited = false", "none", "kept", "none", "none")),
-    (lambda _, m: (m.dof_damping[_of(m, 1)] > 0.0).any(), Reading(
+    (lambda _, m: (m.dof_damping[m.jnt_type[m.dof_jntid] == BALL] > 0.0).any(), Reading(
         "damping of a ball joint", "read", "not read", "read", "read")),
     (lambda _, m: m.dof_dampingpoly.any(), Reading(
         "damping of several numbers", "read", "0", "read", "refused")),
@@ -131,10 +133,6 @@ MJCF: tuple[tuple[Differs, Reading], ...] = (
         "servos of positions; none of velocities")),
 )  # fmt: skip
 """What a file may have, and how it is read."""
-
-
-def _of(m: Any, kind: int) -> Any:
-    return m.jnt_type[m.dof_jntid] == kind
 
 
 def readings(model: ModelText, codes: Iterable[str]) -> Iterator[Reading]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
-import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files.toml import one_line
 from ukctrl.core.files.unchanged import Seen, noting
+from ukctrl.core.remembered import Remembered
 from ukctrl.robot.mjcf.guard import refuse_unsafe
 from ukctrl.robot.models.quiet import quiet
 from ukctrl.robot.models.source import Source, read
@@ -116,16 +116,7 @@ def for_looking(text: str, path: Path | None) -> Compiled:
     source = source if path is None else dc.replace(source, label=str(path), path=path)
     with noting() as files:
         refuse_unsafe(source)
-    known = text, path, files
-    if _LOOKED.last is None or _LOOKED.last[0] != known:
-        _LOOKED.last = known, compiled(source)
-    return _LOOKED.last[1]
+    return _LOOKED.get((text, path, tuple(files)), lambda: compiled(source))
 
 
-class _Looked(threading.local):
-    """What each thread has looked at last: a text, where it lies, the files that it names."""
-
-    last: tuple[tuple[str, Path | None, list[Seen]], Compiled] | None = None
-
-
-_LOOKED = _Looked()
+_LOOKED: Remembered[Compiled] = Remembered()
