@@ -83,6 +83,7 @@ def test_what_it_costs_is_told_where_no_limit_is_crossed():
     )
 
 
+@pytest.mark.slow
 def test_limits_that_leave_no_input_between_them_are_named_along_the_path():
     """One is to be left slowly while the other must be braked for at once: no x'' does both."""
     near, slow = ("near", 0.645, -1.0, 0.02), ("slow", 0.6, 1.0, 2.0)

@@ -114,7 +114,7 @@ def test_a_limit_that_has_no_value_later_is_no_obstacle_before():
     assert found.effort == pytest.approx(12.0, rel=SOLVED)
 
 
-@pytest.mark.slow(only=["0.1-0"])
+@pytest.mark.slow
 @needs("casadi")
 @pytest.mark.parametrize(("below", "way"), [(0.1, 0), (0.0, 1)])
 def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
