@@ -20,6 +20,7 @@ import collections
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -135,15 +136,21 @@ def different(mujoco: object, m: object, robot: object, codes: set[str]) -> str:
     return ""
 
 
+def aside(command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder that is dropped with the log that MuJoCo leaves there."""
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=folder)
+
+
 def apart(paths: list[Path]) -> list[dict[str, object]]:
     """Read files in a process of their own, which may crash: then at the next in another."""
     results: list[dict[str, object]] = []
     while left := paths[len(results) :]:
-        command = [sys.executable, __file__, "--read", *map(str, left)]
+        command = [sys.executable, str(Path(__file__).resolve()), "--read", *map(str, left)]
         reason = "took too long"
         try:
             limit = SECONDS + 5 * len(left)
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+            ended = aside(command, limit)
             output, reason = ended.stdout, ended.stderr[-300:]
         except subprocess.TimeoutExpired as error:
             output = (error.stdout or b"").decode()
@@ -180,7 +187,7 @@ def cost(paths: list[Path]) -> None:
         each = []
         for load in LOAD.values():
             words = [sys.executable, "-c", COST.format(load=load), str(path)]
-            ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+            ended = aside(words, SECONDS)
             each.append([*map(float, ended.stdout.split())] if ended.returncode == 0 else [])
         if each[0] and each[2]:
             for name, numbers in zip(LOAD, each, strict=True):
@@ -204,6 +211,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--cost", action="store_true")
     asked = parser.parse_args()
+    asked.folders = [folder.resolve() for folder in asked.folders]
     if asked.read:  # what is loaded and compiled once does not count
         from ukctrl import Robot
 
