@@ -31,26 +31,19 @@ JOBS = 2
 
 
 def commands(scenario: str) -> Iterator[list[str]]:
-    """Return what a user may do with a scenario; out goes below the working folder."""
-    yield ["run", scenario, "--out", f"{scenario}/run"]
+    """Return what a user may do with a scenario; no folder is called as it is."""
+    made = f"made/{Path(scenario).stem}"
+    yield ["run", scenario, "--out", f"{made}/run"]
     yield ["check", scenario]
     yield ["analyze", scenario]
-    yield ["compare", scenario, "-c", "servo-baumgarte", "-c", "computed-torque", *SHORT]
-    yield [
-        "sweep",
-        scenario,
-        "--vary",
-        "believed.mass_scale=0.9:1.1",
-        "-n",
-        "2",
-        "--jobs",
-        "1",
-        *SHORT,
-    ]
-    yield ["sweep", scenario, "--vary", "timing.control=0.001,0.002", "--jobs", "1", *SHORT]
-    yield ["tune", scenario, "--budget", "3", "--jobs", "1", *SHORT]
-    yield ["export", scenario, *SHORT, "--out", f"{scenario}/export"]
-    yield ["view", scenario, *SHORT, "--record", f"{scenario}/still.png", "--size", "320x240"]
+    two = "-c", "servo-baumgarte", "-c", "computed-torque"
+    yield ["compare", scenario, *two, *SHORT, "--out", f"{made}/compare"]
+    for number, vary in enumerate(("believed.mass_scale=0.9,1.1", "timing.control=0.001,0.002")):
+        out = "--out", f"{made}/sweep-{number}"
+        yield ["sweep", scenario, "--vary", vary, "--jobs", "1", *SHORT, *out]
+    yield ["tune", scenario, "--budget", "3", "--jobs", "1", *SHORT, "--out", f"{made}/tune"]
+    yield ["export", scenario, *SHORT, "--period", "0.002", "--out", f"{made}/export"]
+    yield ["view", scenario, *SHORT, "--record", f"{made}/still.png", "--size", "320x240"]
 
 
 def work(only: list[str]) -> list[list[str]]:
@@ -61,7 +54,7 @@ def work(only: list[str]) -> list[list[str]]:
     scenarios = [name for name in scenarios if name in only or not only]
     every = [command for scenario in scenarios for command in commands(scenario)]
     every += [
-        ["run", scenario, "-c", card, *SHORT, "--out", f"{scenario}/{card}"]
+        ["run", scenario, "-c", card, *SHORT, "--out", f"made/{scenario}/{card}"]
         for scenario in CARDS
         if scenario in scenarios
         for card in cards
