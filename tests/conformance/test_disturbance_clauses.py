@@ -67,6 +67,21 @@ class Observer(DisturbanceObserver):
         return Sound()
 
 
+class Clocked(Sound):
+    """It counts time in its memory, and takes for a disturbance what that is off."""
+
+    def begin(self, snapshot):
+        return np.append(snapshot.v, snapshot.t)
+
+    def acceleration(self, dynamics, memory):
+        s = dynamics.snapshot
+        return Sound.acceleration(self, dynamics, memory[:-1]) + 1e3 * (s.t - memory[-1])
+
+    def memory_rate(self, dynamics, memory, u):
+        rate = dynamics.acceleration(u) + self.acceleration(dynamics, memory)
+        return np.append(rate, 1.0)
+
+
 def of(bound):
     """Return an observer that starts as this."""
 
@@ -95,6 +110,11 @@ BROKEN = {
 
 def test_a_sound_one_in_python_satisfies_them_all():
     conformance.DISTURBANCE.examine(Observer(), "sound").confirm()
+
+
+def test_time_goes_on_where_a_robot_moves_as_believed():
+    (clause,) = (one for one in conformance.DISTURBANCE if one.name.startswith("finds_nothing"))
+    clause(of(Clocked))
 
 
 def test_every_clause_is_broken_here():

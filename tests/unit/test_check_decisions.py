@@ -19,7 +19,9 @@ from ukctrl.analysis.check.control_period import (
     sampling,
 )
 from ukctrl.analysis.check.findings import Judgement
+from ukctrl.analysis.check.free_rows import along_free
 from ukctrl.analysis.check.motion_end import blamed, clash
+from ukctrl.analysis.check.planned_lifts import unmoved
 from ukctrl.analysis.check.ranks_along import _most, _rank, ranks_along
 from ukctrl.analysis.check.sticking import while_stuck
 from ukctrl.analysis.check.task_motion import Motion, motion_of
@@ -154,6 +156,30 @@ def test_rows_without_feedback_have_no_period():
     assert sampling(loop).row == "r1"
     pid = Pid(kp=3.0, kd=3.0, ki=1.0)
     assert len(sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=pid))).poles) == 3
+
+
+def test_errors_that_do_not_decay_have_poles_all_the_same():
+    r"""Undamped, and with damping alone, in continuous time and under a hold $h$.
+
+    The held error's $z^2 + (a + b - 2) z + 1 - a + b$, with $a = \alpha h$ and
+    $b = \beta h^2/2$, has $|z|^2 = 1 + b$ where $a = 0$, and 1 and $1 - a$ where $b = 0$.
+    """
+    h, alpha, beta = 0.01, 3.0, 50.0
+
+    def found(**gains):
+        robot, feedback = masses(1, motors=(1,)), Baumgarte(**gains)
+        loop = Loop(scenario_of(robot, "x1", feedback=feedback, control=h, sample=h))
+        return sampling(loop)
+
+    undamped = found(alpha=0.0, beta=beta)
+    np.testing.assert_allclose(undamped.poles, [-1j * np.sqrt(beta), 1j * np.sqrt(beta)])
+    assert (undamped.row, undamped.longest) == ("r0", 0.0)
+    growth = np.log(1.0 + beta * h**2 / 2.0) / (2.0 * h)
+    assert undamped.sampled_decay == pytest.approx(-growth, rel=1e-9)
+    damped = found(alpha=alpha, beta=0.0)
+    assert (damped.decay, damped.longest) == (0.0, 0.0)
+    np.testing.assert_allclose(damped.poles, [0.0, -alpha])
+    np.testing.assert_allclose(damped.sampled, [0.0, np.log(1.0 - alpha * h) / h], atol=1e-9)
 
 
 # At the start
@@ -531,6 +557,21 @@ def test_a_row_that_passive_ones_hold_is_unmoved_also_where_it_vanishes(order):
     assert found.unmoved == ("r0",)
     assert (found.servo.highest, found.mobility) == (1, (2, 2))
     assert (found.passive.count, found.passive.highest, found.passive.worst_row) == (1, 1, "link")
+
+
+def test_a_row_that_is_short_beside_others_is_moved_all_the_same():
+    """Units do that; a passive row that holds it leaves nothing of it, whatever its own."""
+    tiny, link = 1e-12, {"kind": "expression", "name": "link", "phi": "x2 - x3", "unit": "m"}
+    rows = "x1", f"{tiny}*(x1 + 2*x2)", f"{tiny}*(x2 - x3)"
+    loop = Loop(scenario_of(masses(3, motors=(1, 2), passive=[link]), *rows))
+    t, still = np.array([0.0]), np.zeros((1, 3))
+    found, _ = ranks_along(loop, Motion(kind="law", t=t, q=still, v=still, a=still))
+    assert (found.unmoved, found.servo.highest) == (("r2",), 2)
+    truth = loop.truth_at(0.0)
+    truth.move(0.0, still[0], still[0])
+    assert unmoved(truth, loop.law.stack).tolist() == [False, False, True]
+    whole = along_free(truth, loop.law.stack.write(truth.snapshot).A)[1]
+    np.testing.assert_allclose(whole, [1.0, tiny * np.sqrt(5.0), tiny * np.sqrt(2.0)])
 
 
 # The motion

@@ -181,6 +181,21 @@ def test_the_rate_of_a_deviation_is_that_of_its_exponential(count, rate, fate):
     assert found[1] == pytest.approx(rate, rel=1e-9)
 
 
+@pytest.mark.parametrize("count", range(1, 13))
+def test_however_soon_a_motion_ends_one_that_runs_away_is_never_said_to_stay(count, monkeypatch):
+    """The deviation doubles from moment to moment; a few moments are too few to tell."""
+
+    def follow(held, q, v, times):
+        grown = 2.0 ** np.arange(count)
+        return np.outer(grown, np.concatenate([q, v])), "it has run away."
+
+    monkeypatch.setattr(lib, "follow", follow)
+    found = lib.motion(held(pendulum), np.zeros(2), np.zeros(2), BOTH, 3.0)
+    np.testing.assert_allclose(found.deviation, 2.0 ** np.arange(count), rtol=1e-12)
+    assert found.ended == "it has run away."
+    assert found.fate in {"ended", "runs_away"}
+
+
 # What tells of a mode
 
 

@@ -293,6 +293,22 @@ def test_an_import_that_takes_long_is_interrupted(monkeypatch):
     assert rounds[-1] == "imports"
 
 
+def a_loop_that_ends_with_an_import():
+    module = {"__name__": "importlib._bootstrap", "signal": signal}
+    types.FunctionType((lambda: signal.raise_signal(signal.SIGINT)).__code__, module)()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal comes again there")
+def test_a_signal_that_was_to_be_looked_at_again_does_not_come_behind_the_end(monkeypatch):
+    """Nobody hears it then, and it would end Python."""
+    monkeypatch.setattr("ukctrl.cli.terminal.stop.AGAIN_SECONDS", 60.0)
+    with stoppable(a_loop_that_ends_with_an_import.__code__):
+        a_loop_that_ends_with_an_import()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
+    left, _ = signal.setitimer(signal.ITIMER_REAL, 0.0)
+    assert left == 0.0
+
+
 @pytest.mark.parametrize(
     ("pole", "count", "text"),
     [
@@ -309,6 +325,16 @@ def test_a_pole_is_shown_without_its_rounding(pole, count, text):
 def test_poles_that_grow_alike_stand_with_the_slow_ones_first():
     pairs = [-1.0 - 3.0j, -1.0 - 2.0j, -1.0 + 2.0j, -1.0 + 3.0j, -2.0, 0.5]
     assert _poles(np.array(pairs)) == "0.5, -1 +- 2j, -1 +- 3j, -2 1/s"
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e3, 1e6])
+def test_whether_small_poles_are_alike_depends_on_the_largest(largest):
+    """They are where they differ by less than two millionths of it."""
+    small = 1e-6 * largest
+    alike = np.array([-small, -2.5 * small, -largest])
+    assert _poles(alike) == f"{-small:.3g} (2 of them), {-largest:.3g} 1/s"
+    apart = np.array([-small, -3.5 * small, -largest])
+    assert _poles(apart) == f"{-small:.3g}, {-3.5 * small:.3g}, {-largest:.3g} 1/s"
 
 
 class Closed(io.StringIO):

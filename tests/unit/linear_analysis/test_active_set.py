@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from tests.shared.free_bodies import free, inertial
-from ukctrl import Scenario
+from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_loop
 from ukctrl.analysis.linear.active_set import ActiveSet
+from ukctrl.analysis.linear.operating_point import operating_point
 from ukctrl.mechanics.constraints.contact import ALONG, MODE, OPEN, SLIDES, STICKS
 from ukctrl.mechanics.linearise import Linearizer
+from ukctrl.robot import JointMotor, Lagrangian, Options
 
 BARRIER, ROW = 10.0, (4.0, 5.0)
 """Rates of the barrier, a double pole of 1/decay, and of the row that is left [1/s]."""
@@ -84,6 +86,32 @@ def test_a_motor_that_the_bench_holds_is_out_of_the_loop():
     assert not loop.commands.D[0].any()
     assert loop.commands.D[1].any()
     assert any("does not reach motor 'shoulder'" in note for note in loop.notes)
+
+
+def test_a_bench_holds_a_motor_at_what_it_gives_at_the_speed_there(plants):
+    """F at rest, and F (1 - v/v0) at speed; the law asks for something between these."""
+    most, free, alpha, beta, v, asked = 10.0, 4.0, 5.0, 6.0, 1.0, 8.5
+    motor = JointMotor(name="F", joint="x", limit=most, no_load_speed=free)
+    line = Lagrangian(coordinates={"x": "m"}, kinetic="m/2*v.x**2", parameters={"m": 2.0})
+    task = plants.scenario(
+        Robot.build(line, Options(actuator=[motor])),
+        believed={"parameters": {"m": 1.0}},
+        controller={
+            "kind": "servo",
+            "feedback": {"kind": "baumgarte", "alpha": alpha, "beta": beta},
+        },
+        effect=[{"kind": "saturation"}],
+    )
+    start = operating_point(task)
+    place = np.array([-(asked + alpha * v) / beta])  # asked = -alpha v - beta x, of 1 kg
+    slow, quick = (
+        linear_loop(task, dc.replace(start, q=q, v=np.array([w])))
+        for q, w in ((np.array([-asked / beta]), 0.0), (place, v))
+    )
+    assert slow.active.bench == ()
+    np.testing.assert_allclose(slow.plant.point.u, [asked])
+    assert quick.active.bench == (("F", "upper"),)
+    np.testing.assert_allclose(quick.plant.point.u, [most * (1.0 - v / free)])
 
 
 MU, G, SPEED = 0.3, 9.81, np.array([2.0, 1.0])
