@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Budget, Entry, Scenario, compare, control
+from ukctrl.analysis.linear.loop_terms import LoopTerms
 from ukctrl.control.terms import Terms
 from ukctrl.core.errors import InputError
 from ukctrl.studies.comparison import equal_terms
@@ -64,6 +65,30 @@ def test_a_ranking_of_stiffness_is_told_before_anything_runs():
     assert "'stiff'" in told[0].text
     assert "bandwidth" in subjects(found)
     assert json.loads(found.to_json())["conditions"]["bandwidth"]["equal"] is False
+
+
+def loop_of(*bandwidth):
+    """Return what is known of a loop with these bandwidths of its rows, and of nothing else."""
+    unknown = dict.fromkeys(("disk", "delay", "position_noise", "speed_noise"), math.nan)
+    rows = tuple(f"row{k}" for k in range(len(bandwidth)))
+    return LoopTerms(rows=rows, bandwidth=bandwidth, poles=(), **unknown)
+
+
+@pytest.mark.parametrize(
+    ("asked", "remedy"),
+    [(None, "--equal bandwidth="), (Terms(bandwidth=60.0), "They were designed alike")],
+)
+def test_loops_are_said_to_differ_by_more_than_the_factor_up_to_which_they_are_alike(asked, remedy):
+    soft, twice, stiff = loop_of(50.0, 10.0), loop_of(20.0), loop_of(21.0, math.nan)
+    alike = equal_terms.Stands(asked=asked, loops={"soft": soft, "twice": twice})
+    assert alike.alike
+    assert list(alike.warnings()) == []
+    apart = equal_terms.Stands(asked=asked, loops={"soft": soft, "stiff": stiff})
+    assert not apart.alike
+    (warning,) = apart.warnings()
+    assert (warning.level, warning.subject) == ("warning", "bandwidth")
+    assert "differ by more than a factor of 2 ('soft' 10, 'stiff' 21 rad/s)" in warning.text
+    assert remedy in warning.text
 
 
 def test_laws_without_such_a_design_are_refused_by_name_and_all_at_once():

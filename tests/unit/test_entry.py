@@ -9,8 +9,10 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.control import PdGravity
 from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.core.fields import spec
 from ukctrl.studies.batch.task import Lost
 from ukctrl.studies.comparison import Entry
+from ukctrl.studies.comparison.entry import not_taken_over
 from ukctrl.studies.comparison.kept_runs import made
 
 
@@ -161,3 +163,33 @@ def test_of_a_stopped_run_the_first_is_kept_and_half_a_repeat_is_none(strict, ke
 
     outcomes, stopped, _ = made(runs(strict), Unknown(), Stopped(), None)
     assert (len(outcomes), stopped) == (kept, True)
+
+
+@spec
+class Detail:
+    """A part of a part, of which a setting may be left out."""
+
+    gain: float = 1.0
+
+
+@spec
+class Whole:
+    """A controller with a part that has a default, and one that may be left out."""
+
+    part: Detail = Detail()
+    extra: Detail | None = None
+
+
+@spec
+class Other:
+    """A controller without any part."""
+
+
+@pytest.mark.parametrize("other", [Whole(), Other()], ids=["of its kind", "of another"])
+def test_of_a_part_with_a_default_what_differs_is_told_and_of_another_part_all(other):
+    """What a part is where it is left out is known, setting by setting, or there is nothing."""
+    own = Whole(part=Detail(gain=2.0), extra=Detail())
+    assert list(not_taken_over(own, other)) == [
+        "controller.part.gain = 2.0", "controller.extra = { gain = 1.0 }"
+    ]  # fmt: skip
+    assert list(not_taken_over(Whole(), other)) == []

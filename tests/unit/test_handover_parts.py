@@ -28,6 +28,7 @@ from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDES, STICKS
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.effects import Jitter
 from ukctrl.simulation.handover import hand_over as hand_over_module
+from ukctrl.simulation.handover.fresh_process import Fresh
 from ukctrl.simulation.handover.hand_over import hand_over
 from ukctrl.simulation.handover.ros import _number, joint_trajectory
 from ukctrl.simulation.handover.runtime import Replay
@@ -248,6 +249,49 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
         "    u = loop.step(t, q, v)          # every 0.005 s; reads no file\n"
         in (tmp_path / "controller.py").read_text()
     )
+
+
+ALIKE, APART, NOTHING = (
+    Replay(4, 0.0, math.nan, 1.0), Replay(4, 0.25, 0.015, 1.0), Replay(0, 0.0, math.nan, 0.0),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "needs_pinocchio"),
+    [
+        ((ALIKE,), [False], False),
+        ((APART, ALIKE), [False, True], True),
+        ((NOTHING,), [False], False),
+    ],
+    ids=["alike", "apart", "nothing to compare"],
+)
+def test_arrays_are_handed_over_unless_they_give_other_inputs_than_the_run(
+    sampled, run, tmp_path, monkeypatch, answers, asked, needs_pinocchio
+):
+    """Else it is what the scenario names, which takes Pinocchio to read."""
+    processes = []
+
+    def afresh(folder, *, pinocchio, trust):
+        processes.append(pinocchio)
+        packages = ("ukctrl", "pin") if pinocchio else ("ukctrl",)
+        return Fresh(answers[len(processes) - 1], packages)
+
+    monkeypatch.setattr(hand_over_module, "replay_afresh", afresh)
+    handed = hand_over(sampled, run, tmp_path)
+    assert processes == asked
+    assert handed.replay is answers[-1]
+    assert ("the controller needs Pinocchio, the package 'pin'." in handed.notes) is needs_pinocchio
+
+
+def test_a_trajectory_of_one_sample_is_one_point(sampled, run):
+    first = {name: values[:1] for name, values in run.samples.arrays.items()}
+    samples = run.samples.__class__.build(run.time[:1], first, run.labels, {})
+    one, whole = (
+        joint_trajectory(each, Robot.load("scara"))
+        for each in (dc.replace(run, samples=samples), run)
+    )
+    assert one.count("time_from_start") == 1
+    assert whole.startswith(one)
 
 
 def test_a_trajectory_needs_samples_and_a_driven_joint(sampled, run):

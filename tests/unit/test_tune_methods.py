@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
+from ukctrl.control.terms import LEAST_DAMPING, MOST_DAMPING
 from ukctrl.core.errors import InputError
 from ukctrl.studies.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
 from ukctrl.studies.tuning.methods import run_method
@@ -360,6 +361,18 @@ def test_a_range_goes_on_by_a_decade_on_the_side_of_the_best_and_no_farther_than
 ):
     gain = Gain("a", 1.0, 0.1, 10.0, room=(0.02, 30.0)).beyond(value)
     assert (gain.low, gain.high) == ends
+
+
+@pytest.mark.parametrize(
+    ("law", "least"), [("servo-baumgarte", LEAST_DAMPING), ("servo-sliding", 1.0)]
+)
+def test_a_damping_is_searched_beyond_its_range_wherever_a_law_has_a_design(law, least):
+    """Laws on a surface have real poles, and so no damping below that of two equal ones."""
+    _, damping = term_gains(Scenario.load("scara-helix", {"controller": {"use": law}}))
+    lower = damping.beyond(damping.low)
+    upper = damping.beyond(damping.high)
+    assert lower.low == least <= damping.low
+    assert upper.high == MOST_DAMPING > damping.high
 
 
 @pytest.mark.slow

@@ -122,6 +122,15 @@ def test_names_at_the_ends_have_their_lines_colours_and_keep_clear_of_each_other
     np.testing.assert_allclose([text.xy[1] for text in axes.texts], ends)
 
 
+def test_a_line_whose_last_value_is_missing_is_named_at_the_last_one_that_is_known(axes):
+    for missing in (None, NAN):  # as lists and tables have it
+        axes.plot(T, [0.25, 0.75, missing], label=f"up to {missing}")
+    axes.plot(T, [None] * 3, label="nowhere")
+    axes.set_ylim(0.0, 1.0)
+    naming.at_ends(axes, width=4.0, height=2.0)
+    np.testing.assert_allclose([text.xy[1] for text in axes.texts], [0.75, 0.75, 0.0])
+
+
 def test_places_stay_where_they_are_or_move_apart_by_the_least():
     np.testing.assert_allclose(naming.apart([0.2, 0.9, 0.5], 0.1), [0.2, 0.9, 0.5])
     np.testing.assert_allclose(naming.apart([0.5, 0.5], 0.1), [0.45, 0.55])

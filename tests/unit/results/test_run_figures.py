@@ -6,6 +6,7 @@ import dataclasses as dc
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from pictures import (
     across,
     heading,
@@ -247,6 +248,18 @@ def test_what_of_a_joint_is_beyond_its_limit_is_bold_and_its_time_shaded():
     assert np.isnan(bold.get_ydata()[:-2]).all()
     (shade,) = (mark for mark in marks(positions) if mark.look == "filled")
     assert max(shade.where[0]) == 2.0
+
+
+@pytest.mark.parametrize("limit", [1e-6, 1.0, 1e3, 1e9])
+def test_what_rounding_alone_puts_beyond_a_limit_is_at_it_however_large_the_limit(limit):
+    """It is as much as the sum of ten numbers of the limit's size may be wrong by."""
+    rounded = limit + 10.0 * np.finfo(float).eps * max(limit, 1.0)
+    for most, bold in ((rounded, 0), (limit + 1e-6 * max(limit, 1.0), 1)):
+        for sign in (1.0, -1.0):
+            axes = Figure().add_subplot()
+            values = sign * np.array([[0.0], [most], [0.0]])
+            run_marks.beyond(axes, T, values, [(-limit, limit)])
+            assert len(axes.lines) == len(axes.collections) == bold
 
 
 def test_lines_with_one_limit_share_its_dashes(motors):

@@ -11,6 +11,7 @@ from ukctrl.core.errors import ShapeError
 from ukctrl.core.files import catalog
 from ukctrl.robot import Elastic, ExtraFrame, JointSpring, Options, Perturbation, Robot, Spring
 from ukctrl.robot.look import meshes, rotations
+from ukctrl.robot.look.drawing import ACCENT, JOINT
 from ukctrl.robot.look.linkage_look import layers
 from ukctrl.robot.look.mesh_files import coarser
 from ukctrl.robot.rigid_arrays import RigidStructure
@@ -144,6 +145,21 @@ def test_springs_of_the_file_are_seen():
     assert colors.count("#e8833a") == 1  # the coil about the pivot
 
 
+@pytest.mark.parametrize("motors", [None, ()], ids=["driven", "free"])
+def test_the_coil_about_a_joint_shows_beyond_its_housing_and_ends_before_the_pin_within_it(motors):
+    about = JointSpring(joint="pivot", stiffness=1.0)
+    plain, sprung = (
+        Robot.build(PENDULUM, Options(force=force, actuator=motors)).look()
+        for force in ((), (about,))
+    )
+
+    def top(look, *colors):
+        parts = [part for part in look.parts if part.name == "pivot" and part.color in colors]
+        return max(part.mesh.vertices[:, 2].max() for part in parts)  # along the axis
+
+    assert top(plain, JOINT, ACCENT) < top(sprung, ACCENT) < top(sprung, JOINT)
+
+
 def test_a_perturbed_robot_looks_the_same_and_one_with_longer_links_does_not():
     robot = Robot.load("panda")
     same = robot.perturbed(Perturbation(mass_scale=1.1)).look()
@@ -255,6 +271,17 @@ def test_a_coarser_mesh_has_as_many_triangles_as_asked_for_and_nearly_the_same_s
     a, b, c = (few.vertices[few.faces[:, k]] for k in range(3))
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
     assert 0.85 < area / (4.0 * np.pi) < 1.15
+
+
+def test_a_coarser_mesh_has_every_triangle_once_and_lacks_none():
+    """All triangles of the corners of a cube, each three times, from each of its corners on."""
+    corners = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
+    every = list(itertools.combinations(range(len(corners)), 3))
+    faces = np.array([np.roll(face, k) for k in range(3) for face in every])
+    few = coarser(meshes.Mesh(corners, faces), len(every))
+    kept = [frozenset(map(tuple, few.vertices[face].tolist())) for face in few.faces]
+    assert len(kept) == len(every)
+    assert set(kept) == {frozenset(map(tuple, corners[list(face)].tolist())) for face in every}
 
 
 @pytest.mark.parametrize("direction", list(itertools.product([-1.0, 0.0, 2.0], repeat=3)))

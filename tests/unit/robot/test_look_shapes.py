@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ukctrl.robot import Options, Robot
+from ukctrl.robot import ExtraFrame, Options, Robot
 from ukctrl.robot.look import drawing, linkage_look, meshes, proportions
 from ukctrl.robot.look.carriers import Anchor
 from ukctrl.robot.look.drawing import ACCENT, BODY, JOINT, SECOND, Drawing
@@ -354,7 +354,7 @@ def inertia(mass, size):
     )
 
 
-def arm_of(axis="0 0 1", foot="0 0 0.4"):
+def arm_of(axis="0 0 1", foot="0 0 0.4", frames=()):
     """Return an arm of two links: it stands `foot` above its base, and is 0.5 m and 0.2 m long."""
     links = "".join(
         f'<link name="{name}"><inertial><origin xyz="{at}"/>{inertia(mass, size)}</inertial></link>'
@@ -377,7 +377,7 @@ def arm_of(axis="0 0 1", foot="0 0 0.4"):
         '<child link="hand_tool"/><origin xyz="0.2 0 0"/></joint>'
     )
     text = f'<robot name="arm"><link name="base"/>{links}{joints}{tool}</robot>'
-    return Robot.build(text, Options())
+    return Robot.build(text, Options(frame=frames))
 
 
 def sizes_of(*given):
@@ -398,6 +398,17 @@ def test_a_robot_is_as_large_as_the_longest_way_to_an_end():
     assert joint == 0
     np.testing.assert_allclose(place, [0.2, 0.0, 0.0], **EXACT)
     assert "hand_tool" in {name for name, _ in arm.frames[2]}
+
+
+def test_a_body_reaches_to_where_a_loop_is_closed_but_one_with_a_tool_ends_there_alone():
+    pins = {"upper": (0.4, 0.3, 0.0), "lower": (0.1, 0.3, 0.0)}
+    frames = [ExtraFrame(name=f"{x}_pin", parent=x, position=at) for x, at in pins.items()]
+    structure = arm_of(frames=tuple(frames)).structure
+    elbow, tool = (0.5, 0.0, 0.0), (0.2, 0.0, 0.0)
+    for closures, upper in (((), {elbow}), (("upper_pin", "lower_pin"), {elbow, pins["upper"]})):
+        sizes = proportions.Proportions(structure, closures)
+        assert {tuple(at.tolist()) for _, at in sizes.ends(1)} == upper
+        assert {tuple(at.tolist()) for _, at in sizes.ends(2)} == {tool}
 
 
 @pytest.mark.parametrize("axis", ["0 0 1", "0 0 -1", "1 0 0"])

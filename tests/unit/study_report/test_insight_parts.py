@@ -274,6 +274,21 @@ def test_shares_of_ranges_are_those_without_what_chance_gives(runs_of):
     assert sensitivities(runs, {}, "value") == {}
 
 
+@pytest.mark.parametrize("design", ["random", "grid", "saltelli"])
+def test_shares_are_the_same_in_every_unit(saltelli, runs_of, design):
+    """In billions of a unit and in billionths of it: powers of two round nothing."""
+    x = saltelli(64, 2)
+    if design == "grid":
+        x = np.array([(a, b) for a in range(8) for b in range(8)]) / 8
+    y = x[:, 0] + 0.5 * x[:, 1] ** 2
+    outputs = {unit: unit * y for unit in (1.0, 2.0**-30, 2.0**30)}
+    found = sensitivities(runs_of(x, y, design), outputs, "value")
+    assert found[1.0].first["x1"].value > found[1.0].first["x2"].value > 0.0
+    for unit in outputs:
+        for path in ("x1", "x2"):
+            np.testing.assert_allclose(found[unit].first[path], found[1.0].first[path], **EXACT)
+
+
 def test_shares_of_a_grid_are_exact_and_of_several_quantities_at_once(runs_of):
     x = np.array([(a, b) for a in range(3) for b in range(4)], dtype=float)
     outputs = {"both": x[:, 0] * x[:, 1], "first": x[:, 0], "same": np.ones(12)}
