@@ -19,7 +19,7 @@ from ukctrl.core.errors import GainError, InputError, UnknownName
 from ukctrl.mechanics.constraints import Expression, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.start import solve_start
-from ukctrl.robot import JointMotor, Options
+from ukctrl.robot import JointMotor, Lagrangian, Options
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # row accelerations of order ten, torques of order a hundred
 ANOTHER_SOLVER = {"rtol": 0.0, "atol": 2e-6}  # SciPy's own tolerance on such problems
@@ -102,6 +102,25 @@ def test_redundant_motors_take_over_what_one_at_its_limit_cannot_give(arms, shar
     # With one bound active, the least norm follows in closed form from one more row.
     rows, right = np.vstack([arms.H, np.eye(6)[k]]), np.append(arms.d, np.sign(plain[k]) * limit)
     np.testing.assert_allclose(u, np.linalg.pinv(rows) @ right, **EXACT)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_motors_that_share_a_row_share_what_one_that_is_alone_leaves_of_the_demand(share):
+    """The one along x is at its limit; the two along y have room left, and take half each."""
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"},
+            kinetic="2/2*v.x**2 + 5/2*v.y**2",
+            inputs={"alone": {"x": 1.0}, "left": {"y": 1.0}, "right": {"y": 1.0}},
+        )
+    )
+    servo, zero = (Expression(phi="x", name="x"), Expression(phi="y", name="y")), np.zeros(2)
+    place = Place(Task(robot=robot, servo=servo, q=zero, v=zero))
+    along, across = 2.0 * place.demand[0], 5.0 * place.demand[1]
+    limit = {"alone": share * abs(along), "left": 100.0, "right": 100.0}
+    u, told = place.ask(Bounded(limit=limit))
+    np.testing.assert_allclose(told["task_scale"], share, **EXACT)
+    np.testing.assert_allclose(u, share * np.array([along, across / 2.0, across / 2.0]), **EXACT)
 
 
 @pytest.mark.parametrize("share", [0.7, 0.4, 0.15])

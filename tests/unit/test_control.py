@@ -8,9 +8,11 @@ import pytest
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import (
     Baumgarte,
+    Command,
     ComputedTorque,
     Damping,
     FirstOrder,
+    Law,
     LeastNorm,
     Lqr,
     PdGravity,
@@ -22,6 +24,7 @@ from ukctrl.control import (
 from ukctrl.core.errors import GainError, InputError, StartError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, PointFollows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
@@ -206,6 +209,27 @@ def test_the_feedback_may_have_a_metric_of_its_own():
 def test_a_metric_for_the_feedback_needs_the_exact_coupling():
     with pytest.raises(InputError, match="feedback_metric goes with"):
         LeastNorm(feedback_metric="gauss", coupling="frozen")
+
+
+class Own(Law):
+    """A user's own law, a function of Python, which asks for rows where its memory says so."""
+
+    memory = np.array([1.0])
+
+    def step(self, dynamics, memory):
+        asked = np.array([4.0, -2.0, 0.5, 1.5]) if memory[0] > 0.0 else None
+        return Command(np.array([1.0, 2.0, 3.0, 4.0]), -memory, asked)
+
+
+def test_what_a_law_of_ones_own_asks_for_is_known_and_so_is_that_it_asks_for_nothing(task):
+    tick = Own(task).tick(Dynamics(task.robot))
+    asking = tick.command(np.array([2.0]))
+    assert tick.asks[0] == 1.0
+    silent = tick.command(np.array([-1.0]))
+    assert tick.asks[0] == 0.0
+    np.testing.assert_array_equal(asking.demand, [4.0, -2.0, 0.5, 1.5])
+    assert silent.demand is None
+    np.testing.assert_array_equal(tick.command(np.array([2.0])).demand, asking.demand)
 
 
 def test_a_law_is_called_by_its_name_or_its_kind_and_a_users_own_by_its_class():

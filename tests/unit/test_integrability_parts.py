@@ -210,6 +210,16 @@ def test_a_sampled_space_has_the_rows_with_time_at_their_end():
     assert space.turned((q, 0.7), np.ones(4), np.ones(4)) is None
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6, 1e9])
+def test_rounding_does_not_bend_a_row_that_is_linear_in_whatever_unit(unit):
+    """Nor does a unit make a bent one straight; (v + c)^3 - v^3 - 3 c v^2 = 3 c^2 v + c^3."""
+    robot = particle()
+    cubes = [f"(v.x + {c})**3 - v.x**3 - 3*{c}*v.x**2" for c in (0.3, 0.7, 1.1)]
+    texts = *(f"{one} + v.y" for one in cubes), "0.3*v.x + 0.7*v.y**2 - 1"
+    rows = [Expression(psi=f"{unit}*({text})") for text in texts]
+    assert Sampled(attached(robot, *rows), robot).linear == [True, True, True, False]
+
+
 def test_states_are_drawn_where_position_rows_are_met():
     robot = particle()
     ball = Expression(phi="x**2 + y**2 + z**2 - (1 + t)**2", name="ball")

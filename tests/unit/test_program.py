@@ -12,7 +12,7 @@ import pytest
 from ukctrl.core.compiled import compiled, config
 from ukctrl.core.jit.argument_block import RAISED
 from ukctrl.core.program import Call, Steps, run
-from ukctrl.core.program.program import FAULT, STOP
+from ukctrl.core.program.program import FAULT, STOP, _run_in_python
 
 
 class Pair(NamedTuple):
@@ -127,6 +127,25 @@ def test_python_may_do_what_a_kernel_could_not():
     steps()
     assert asked == [-2]
     assert cell[0] == 4  # the second kernel went on
+
+
+@pytest.mark.parametrize("loop", [run, _run_in_python], ids=["compiled", "in Python"])
+def test_a_loop_asks_python_for_help_where_a_kernel_failed_and_nowhere_else(loop):
+    cell, asked, seen = np.zeros(1, dtype=np.int64), [], []
+    steps = Steps(
+        [
+            Call(count, cell, 1, fault=asked.append),  # fails from the second run on, with help
+            lambda: seen.append(int(cell[0])),
+            Call(count, cell, 6),  # fails in the third, without
+            Call(count, cell, 100),
+        ]
+    )
+    assert [loop(steps.lines), asked, seen] == [0, [], [1]]
+    assert steps.lines[1:, 2].tolist() == [0, -1, 4, 97]  # a function of Python counts as -1
+    assert [loop(steps.lines), asked, seen] == [0, [-3], [1, 4]]
+    assert [loop(steps.lines), cell[0]] == [FAULT, 8]  # the last one was not called
+    with pytest.raises(RuntimeError, match="kernel 'count' failed with -2"):
+        steps.complain()
 
 
 def test_an_error_in_python_ends_the_table_and_keeps_its_place():

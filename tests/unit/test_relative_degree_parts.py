@@ -11,7 +11,7 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import SingularMass, UkctrlError
 from ukctrl.mechanics.constraints import Expression, Stack
-from ukctrl.mechanics.derivatives import jets_of
+from ukctrl.mechanics.derivatives import SampledJets, jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import (
     ELASTIC_KINDS,
@@ -250,6 +250,37 @@ def test_an_input_fixed_by_its_row_counts_and_one_that_is_not_does_not():
     J = array.jacobian(0.0, zero, zero, U, 2)
     # x1, its velocity; its acceleration holds the input beside the spring: one more together.
     assert array.ranks(J, 2) == (0, 2, 3)
+
+
+def test_the_scales_of_an_array_are_those_of_its_state_wherever_the_robot_was():
+    """At rest, where only the spring of 60 N/m pulls at a mass of 1 + x^2 kg."""
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m"}, kinetic="(1 + x**2)/2*v.x**2", potential="30*x**2",
+            inputs={"F": {"x": 2.0}},
+        )
+    )  # fmt: skip
+    dynamics, x = Dynamics(robot), 0.5
+    dynamics.move(0.0, np.array([7.0]), np.array([3.0]))
+    jets = jets_of(stack(robot, "x"), 2, dynamics.rank)
+    array = DerivativeArray(jets, dynamics, 0.0, np.array([x]), np.zeros(1))
+    mass, spring = 1.0 + x**2, 60.0
+    np.testing.assert_allclose(array.hold, [spring * x / 2.0], **CLOSE)
+    # Held, its acceleration (60 x - 60 q) / (1 + q^2) changes by 60 / (1 + x^2) a metre.
+    np.testing.assert_allclose(array.time, math.sqrt(mass / spring), **DIFFERENCED)
+    np.testing.assert_allclose(array.push, [mass / 2.0 / array.time**2], **CLOSE)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e12])
+def test_noise_of_measured_rows_counts_beside_their_size_whatever_their_unit(unit):
+    """A far mass of 200 kg answers the spring weakly, by a two-hundredth: it is no noise."""
+    robot = masses(1.0, 200.0, springs=[50.0])
+    q, v, U = np.array([0.1, 0.3]), np.array([0.2, -0.4]), np.zeros((2, 1))
+    array = DerivativeArray(SampledJets(stack(robot, f"{unit}*x2")), Dynamics(robot), 0.0, q, v)
+    J = array.jacobian(0.0, q, v, U, 3)
+    J[:, 4:] = 0.0  # up to the third derivative no input appears, whose noise is no matter here
+    assert array.ranks(J, 3) == (0, 4, 4)
+    assert array.ranks(np.zeros_like(J), 3) == (0, 0, 0)  # rows that nothing moves
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,15 @@ def test_the_bound_of_the_position_is_the_convolution_of_that_of_the_surface(spe
     np.testing.assert_allclose(decay.position(t, 0.4, 0.1), wanted, **QUADRATURE)
 
 
+@pytest.mark.parametrize("rate", [0.25, 1.0, 4.0])
+def test_what_is_left_of_a_position_error_is_where_its_bound_ends(rate):
+    """Also on surfaces that are slower than a second; without a rate the bound has no end."""
+    decay = Decay(0.05, 2.0, rate)
+    late = 60.0 / min(decay.speed, rate)  # e^-60 of anything is nothing beside rounding
+    np.testing.assert_allclose(decay.position_radius, decay.position(late, 0.4, 0.1), **EXACT)
+    assert Decay(0.05, 2.0, 0.0).position_radius == np.inf
+
+
 def test_the_row_of_a_lyapunov_function_is_its_derivative(task):
     weight = np.array([1.0, 4.0, 9.0, 0.25])
     law = dc.replace(LYAPUNOV, weight=tuple(weight))

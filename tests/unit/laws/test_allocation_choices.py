@@ -57,6 +57,7 @@ def masses(tied=False, inputs=4):
 OPEN, TIED, FEW = masses(), masses(tied=True), masses(inputs=2)
 ROBOTS = {"open": OPEN, "tied": TIED, "fewer motors": FEW}
 SERVO = (Expression(phi="0.4*x + y + 0.7*z - 0.2", unit="m", name="sum"),)
+TWO = (*SERVO, Expression(phi="x - z", unit="m", name="apart"))
 POSTURE = Posture(kp=3.0, kd=1.3, q=(0.4, -0.3, 0.1), gravity=False)
 SELF = SelfMotion(kp=2.0, kd=0.7, q=(0.3, 0.2, -0.5))
 
@@ -190,6 +191,16 @@ def test_other_readings_of_a_closed_chain_are_their_equations(metric, posture):
     np.testing.assert_allclose(at.ask(Chen(null_space=posture), d), chen, **CLOSED)
 
 
+@pytest.mark.parametrize("posture", [None, POSTURE], ids=["", "posture"])
+def test_on_an_open_chain_the_row_space_holds_the_least_norm(posture):
+    """No reaction moves with the input there, so that Chen's equation is the pseudoinverse."""
+    for seed, (A, servo) in enumerate([(ROW, SERVO), (np.vstack([ROW, [1.0, 0.0, -1.0]]), TWO)]):
+        at, demand = Place(OPEN, seed, servo), np.array([2.3, -0.9])[: len(A)]
+        H, u0 = A @ at.G, at.u0(posture)
+        least = u0 + np.linalg.pinv(H) @ (demand - A @ at.a_free - H @ u0)
+        np.testing.assert_allclose(at.ask(Chen(null_space=posture), demand), least, **CLOSED)
+
+
 # What an allocation does where it is asked for too much, or for nothing.
 
 
@@ -216,7 +227,6 @@ class ClippedAllocator(Allocator):
 
 
 CARRYING = Posture(kp=0.0, kd=0.0)
-TWO = (*SERVO, Expression(phi="x - z", unit="m", name="apart"))
 
 
 @CHAINS

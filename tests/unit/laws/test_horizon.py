@@ -187,10 +187,23 @@ def test_a_program_that_no_tick_can_solve_is_refused(monkeypatch):
     assert Horizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS)).n == 6
 
 
-# The account
-
-
 ROBOT = Robot.load("two_link")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limited"),
+    [([-9.0, -np.inf], [np.inf, np.inf], True), ([-np.inf, -np.inf], [np.inf, 9.0], True),
+     ([-9.0, -5.0], [9.0, 5.0], True), ([-np.inf, -np.inf], [np.inf, np.inf], False)],
+    ids=["one downwards", "one upwards", "all", "none"],
+)  # fmt: skip
+def test_inputs_are_limited_where_one_of_them_is_on_one_side(low, high, limited):
+    """And are not where nobody asks for their limits to be kept."""
+    found = Limited.of(ROBOT, ["inputs"], np.array(low), np.array(high))
+    assert found.inputs is limited
+    assert not Limited.of(ROBOT, ["speeds"], np.array(low), np.array(high)).inputs
+
+
+# The account
 
 
 def account():

@@ -100,6 +100,9 @@ def test_a_side_tells_its_rates_and_how_long_they_take():
     np.testing.assert_allclose([end.before(), end.after()], -np.log(TAIL) / [2.0, 3.0], **CLOSED)
     np.testing.assert_allclose(end.leaving() @ unstable, 0.0, **CLOSED)
     assert np.linalg.matrix_rank(end.leaving()) == 3
+    slow = Side(np.array([0.25, -0.5, 3.0, -4.0]), unstable, watched)
+    assert slow.slowest_unstable() == 0.25
+    np.testing.assert_allclose([slow.before(), slow.after()], -np.log(TAIL) / [0.25, 0.5], **CLOSED)
     still = Side(np.zeros(0), np.zeros((4, 0)), np.zeros((0, 4)))
     assert (still.before(), still.after()) == (0.0, 0.0)
     np.testing.assert_array_equal(still.leaving(), np.eye(4))
@@ -299,6 +302,18 @@ def test_what_has_no_bounded_motion_is_refused_by_its_sentence(robot, along, giv
     with pytest.raises(InputError) as caught:
         Feedforward(along=along).start(started(robot, **given))
     assert str(caught.value) == says
+
+
+def test_a_run_begins_where_it_is_given_unless_it_asks_for_the_motions_own_start():
+    """The cart stays where it is, and so does the pole that hangs, but for 0.02 rad."""
+    stays = (Expression(phi="x - 0.1", unit="m"),)
+    law = StableInversion(before=0.1, after=0.1, step=0.1, stages=2)
+    given = {"start": 0.0, "duration": 0.1, "servo": stays}
+    beside = dc.replace(started(cart(falls=False), **given), q=np.array([0.1, 0.02]))
+    with pytest.raises(InputError, match="must begin on the motion, .* 'th' is 0.02 rad off"):
+        law.solve(beside)
+    found = law.solve(dc.replace(beside, planned=True))
+    np.testing.assert_allclose(found.state(0.0), [[0.1, 0.0], [0.0, 0.0]], **CLOSED)
 
 
 @pytest.mark.slow
