@@ -38,9 +38,10 @@ def commands(scenario: str) -> Iterator[list[str]]:
     yield ["analyze", scenario]
     two = "-c", "servo-baumgarte", "-c", "computed-torque"
     yield ["compare", scenario, *two, *SHORT, "--out", f"{made}/compare"]
-    for number, vary in enumerate(("believed.mass_scale=0.9,1.1", "timing.control=0.001,0.002")):
+    varied = ("believed.mass_scale=0.9:1.1", "-n", "2"), ("timing.control=0.001,0.002",)
+    for number, vary in enumerate(varied):
         out = "--out", f"{made}/sweep-{number}"
-        yield ["sweep", scenario, "--vary", vary, "--jobs", "1", *SHORT, *out]
+        yield ["sweep", scenario, "--vary", *vary, "--jobs", "1", *SHORT, *out]
     yield ["tune", scenario, "--budget", "3", "--jobs", "1", *SHORT, "--out", f"{made}/tune"]
     yield ["export", scenario, *SHORT, "--period", "0.002", "--out", f"{made}/export"]
     yield ["view", scenario, *SHORT, "--record", f"{made}/still.png", "--size", "320x240"]
