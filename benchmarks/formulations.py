@@ -24,12 +24,11 @@ import numpy as np
 from page import DOCS, write_tables
 from scipy.linalg import pinv, sqrtm
 
-from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra import dynamics_kernels
 from ukctrl.core.arrays import Array
-from ukctrl.mechanics import motion
-from ukctrl.mechanics.motion.forms import inverse_by
-from ukctrl.mechanics.pseudoinverse import METHODS
-from ukctrl.papers import parallelogram
+from ukctrl_papers import motion, parallelogram
+from ukctrl_papers.motion.equation_forms import inverse_by
+from ukctrl_papers.pseudoinverse import METHODS
 
 Work = Callable[[], Array]
 SIZES = (5, 10, 20, 50, 100, 200, 400)
@@ -77,7 +76,7 @@ def drawn(n: int, redundant: bool = True) -> System:
 
 def linkage(loops: int, redundant: bool = True) -> System:
     """Return parallelograms side by side, with or without the row that each link has too many."""
-    M, Q, A, b = parallelogram.arrays(-0.8, 1.0, loops)
+    M, Q, A, b = parallelogram.linkage_arrays(-0.8, 1.0, loops)
     too_many = [] if redundant else [2 * (loops + 1 + i) + 1 for i in range(2, loops + 1)]
     keep = np.setdiff1d(np.arange(len(b)), too_many)
     return scaled(M, Q, A[keep], b[keep])
@@ -91,13 +90,13 @@ def equation(form: motion.Form, system: System, method: str = "svd") -> Work:
 def kernel(system: System) -> Work:
     n = len(system.Q)
     a, b = np.empty(n), np.vstack([system.b, np.zeros(len(system.b))])
-    pushed = kernels.Pushed(system.M, np.zeros(n), system.Q, np.zeros((n, 0)))
-    passive = kernels.Passive(system.A, b, RTOL, np.empty(n), np.empty(2))
-    answer = kernels.Answer(np.empty((n, n)), a, np.empty((n, 0)), np.empty(0))
+    pushed = dynamics_kernels.EquationOfMotion(system.M, np.zeros(n), system.Q, np.zeros((n, 0)))
+    passive = dynamics_kernels.PassiveRows(system.A, b, RTOL, np.empty(n), np.empty(2))
+    answer = dynamics_kernels.AccelerationMap(np.empty((n, n)), a, np.empty((n, 0)), np.empty(0))
     none = np.empty((0, n)), np.empty(0)
 
     def work() -> Array:
-        kernels.passive_answer(pushed, passive, answer, *none)
+        dynamics_kernels.constrained_acceleration(pushed, passive, answer, *none)
         return a
 
     return work
@@ -228,7 +227,7 @@ def draw(measured: dict[str, Table], target: Path) -> None:
 
     from ukctrl.reports.plot import style
 
-    with style.look():
+    with style.report_style():
         figure = Figure(figsize=(9.6, 4.4), dpi=110, facecolor="white", layout="constrained")
         axes = figure.subplots(1, 2, sharey=True)
         for ax, key in zip(axes, ("forms", "pseudoinverses"), strict=True):

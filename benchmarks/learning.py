@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 
-from ukctrl import Learning, Scenario, designed, learn, linear, simulate
+from ukctrl import ErrorSpec, Learning, Scenario, designed, learn, simulate
 
 BANDWIDTH = 40.0
 """Of every loop [rad/s]."""
@@ -39,7 +39,7 @@ def errors(name: str, changes: Mapping[str, object]) -> dict[str, float]:
     found: dict[str, float] = {}
     for law in LAWS:
         scenario = Scenario.load(name, {"controller": {"use": law}}).replace(changes)
-        scenario = scenario.replace(designed(scenario, linear.Terms(bandwidth=BANDWIDTH)).gains)
+        scenario = scenario.replace(designed(scenario, ErrorSpec(bandwidth=BANDWIDTH)).gains)
         if law == LAWS[0]:
             with tempfile.TemporaryDirectory() as folder:
                 practice = learn(scenario, Learning(trials=max(COUNTS)), folder=folder)

@@ -22,7 +22,7 @@ from page import write_tables
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 
 LOOPS = (1, 2, 5, 10, 20, 40)
 ANGLE, OMEGA = np.deg2rad(60.0), -1.0
@@ -50,7 +50,7 @@ def measure(loops: int, rounds: int) -> dict[str, float]:
     robot = Robot.load("n_four_bar", override=override)
     naive = NaiveFourBars(loops)
     q, v = naive.state(ANGLE, OMEGA)
-    ours = Dynamics(robot, RankPolicy(passive=1e-5), Gains())
+    ours = Dynamics(robot, RankPolicy(passive=1e-5), StabilisationGains())
     ours.move(0.0, q, v)
     difference = float(np.abs(ours.a_free - naive.acceleration(q, v)).max())
     if not difference < AGREE:

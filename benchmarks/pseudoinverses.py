@@ -21,7 +21,7 @@ import numpy as np
 
 from ukctrl import Matrix, papers, pseudoinverse
 
-printed = papers.pseudoinverses.printed
+printed = papers.pseudoinverses.printed_tables
 
 SIZES = (5, 10, 20, 50, 100, 200)
 LARGE = 50

@@ -24,8 +24,8 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csc_matrix
 
-from ukctrl.core.algebra.nearest_within import PROXIMAL, SETTLED
-from ukctrl.core.algebra.room import FEASIBLE
+from ukctrl.core.algebra.active_set_qp import PROXIMAL, PROXIMAL_RTOL
+from ukctrl.core.algebra.bounded_rows import FEASIBILITY_TOL
 from ukctrl.core.arrays import Matrix, Vector
 
 SIZES = ((4, 1), (7, 3), (12, 6), (18, 6), (36, 12))
@@ -70,7 +70,7 @@ def daqp(p: Program) -> Vector:
     proximal = 0.0 if len(p.q) < len(p.low) else PROXIMAL
     x, _, flag, _ = daqp.solve(
         p.P, p.q, p.C, p.high, p.low, sense,
-        primal_tol=FEASIBLE, eps_prox=proximal, eta_prox=SETTLED,
+        primal_tol=FEASIBILITY_TOL, eps_prox=proximal, eta_prox=PROXIMAL_RTOL,
     )  # fmt: skip
     return np.asarray(x) if flag > 0 else np.full(len(p.q), np.nan)
 

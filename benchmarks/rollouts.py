@@ -27,10 +27,10 @@ import numpy as np
 from page import write_tables
 
 from ukctrl import Scenario, simulate
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.task import Care
-from ukctrl.studies.sweep import Plan
-from ukctrl.studies.sweep.sample import Base, Samples
+from ukctrl.studies.batch.task import RetryPolicy
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.sweep import SamplingPlan
+from ukctrl.studies.sweep.sample_task import SampleTasks, SweepInput
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 from export import ROLLOUT, export
@@ -84,14 +84,14 @@ def timed(work: Callable[[int], object], count: int) -> float:
     return count / (time.perf_counter() - began)
 
 
-def with_sweep(scenario: Scenario, jobs: int) -> tuple[Crew, Callable[[int], object]]:
+def with_sweep(scenario: Scenario, jobs: int) -> tuple[TaskRunner, Callable[[int], object]]:
     """Return what makes so many samples as `ukctrl sweep` does."""
-    base = Base(scenario=scenario, plan=Plan.of([], repeats=1_000_000, seed=0))
-    crew = Crew(jobs, care=Care(compiled=True, batch=1.0))
+    base = SweepInput(scenario=scenario, plan=SamplingPlan.of([], repeats=1_000_000, seed=0))
+    crew = TaskRunner(jobs, care=RetryPolicy(thread_safe=True, chunk_seconds=1.0))
 
     def work(count: int) -> None:
         done: list[int] = []
-        crew.gather(Samples(base, range(count)), lambda k, value: done.append(k))
+        crew.run(SampleTasks(base, range(count)), lambda k, value: done.append(k))
         assert len(done) == count
 
     return crew, work

@@ -2,20 +2,17 @@
 
     python benchmarks/seeing.py
 
-A page of a run and of a comparison, films, a picture, and the first view in the browser, one after
-the other in a folder: first with an empty store of machine code, then once more. Times are user and
-system time of the process [s], as those of `start.py`; a film's are those of all its threads.
+A page of a run and of a comparison, films and a picture, one after the other in a folder: first
+with an empty store of machine code, then once more. Times are user and system time of the process
+[s], as those of `start.py`; a film's are those of all its threads.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from start import ROOT, own, taken
+from start import ROOT, taken
 
 CLI = ("-m", "ukctrl.cli")
 LAWS = ("-c", "servo-baumgarte", "-c", "computed-torque", "-c", "pd-gravity")
@@ -34,23 +31,6 @@ COMMANDS = {
     "picture of six poses": (("view", "b", "--record", "b.png", "--strip", "6"), "b.png"),
 }
 """What is done, in a folder for all, and what it leaves."""
-FIRST_VIEW = "first view of `panda` in the browser"
-
-
-def viewed(home: Path) -> float:
-    """Return what it takes until a view tells its address [s]."""
-    process = subprocess.Popen(
-        [sys.executable, *CLI, "view", "panda", "--no-open", "--port", "0"],
-        env={**os.environ, **own(ROOT, home)}, cwd=home, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    told = any("http://" in line for line in process.stdout or ())
-    process.terminate()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if not told:
-        sys.exit("the view ended without an address.")
-    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
@@ -60,11 +40,10 @@ def main() -> None:
         home = Path(folder)
         times = [
             [taken((*CLI, *words, "-q"), ROOT, home)[0] for words, _ in COMMANDS.values()]
-            + [viewed(home)]
             for _ in range(2)
         ]
         sizes = [f"{(home / left).stat().st_size / 1e6:.2f} MB" for _, left in COMMANDS.values()]
-    for what, first, again, size in zip([*COMMANDS, FIRST_VIEW], *times, [*sizes, ""], strict=True):
+    for what, first, again, size in zip(COMMANDS, *times, sizes, strict=True):
         lines.append(f"| {what} | {first:.1f} s | {again:.1f} s | {size} |")
     print("\n".join(lines))
 

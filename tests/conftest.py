@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,13 +32,7 @@ def _page_pictures_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     Half of what a page takes is drawing it again; tests of painting are marked `painted`.
     """
     if request.node.get_closest_marker("painted") is None:
-        monkeypatch.setattr("ukctrl.reports.plot.style.both", _svg_and_blank)
-
-
-def _svg_and_blank(figure: Any) -> tuple[str, bytes]:
-    from ukctrl.reports.plot import style
-
-    return style.svg(figure), BLANK
+        monkeypatch.setattr("ukctrl.reports.plot.style.png", lambda figure: BLANK)
 
 
 def pytest_configure() -> None:

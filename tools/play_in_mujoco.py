@@ -24,11 +24,11 @@ import mujoco
 import numpy as np
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.robot.mjcf.actuators import drive
-from ukctrl.robot.mjcf.switches import Switches
-from ukctrl.robot.mjcf.tree import names_of, ours_of, theirs_of, velocity_map
-from ukctrl.robot.rigid import ModelStructure
-from ukctrl.simulation.loop.scenario_robots import true_robot
+from ukctrl.robot.mjcf.actuators import import_actuators
+from ukctrl.robot.mjcf.disable_flags import EnabledForces
+from ukctrl.robot.mjcf.pinocchio_model import from_qpos, names_of, to_qpos, velocity_map
+from ukctrl.robot.pinocchio_structure import PinocchioStructure
+from ukctrl.simulation.assemble.scenario_robots import true_robot
 
 STEP = 1e-4
 """Of MuJoCo's integrator [s]."""
@@ -52,8 +52,8 @@ def smooth(path: Path) -> Iterator[Path]:
 
 def motors_of(m: mujoco.MjModel, robot: Robot) -> list[int]:
     """Make motors of all actuators, with our inputs as controls; return MuJoCo's number of each."""
-    assert isinstance(robot.structure, ModelStructure)
-    columns = drive(m, names_of(m), robot.structure, Switches.of(mujoco, m)).columns
+    assert isinstance(robot.structure, PinocchioStructure)
+    columns = import_actuators(m, names_of(m), robot.structure, EnabledForces.of(mujoco, m)).columns
     for i, scale in columns:
         m.actuator_gaintype[i] = m.actuator_biastype[i] = m.actuator_dyntype[i] = 0
         m.actuator_gainprm[i], m.actuator_biasprm[i] = 0.0, 0.0
@@ -68,7 +68,7 @@ def play(scenario: Scenario, robot: Robot) -> str:
     m = mujoco.MjModel.from_xml_path(str(robot.path))
     data, motors = mujoco.MjData(m), motors_of(m, robot)
     m.opt.integrator, m.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, STEP
-    data.qpos[:] = theirs_of(m, result["q"][0])
+    data.qpos[:] = to_qpos(m, result["q"][0])
     data.qvel[:] = np.linalg.solve(velocity_map(m, data.qpos), result["v"][0])
     each = round((result.time[1] - result.time[0]) / STEP)
     worst, where, pushed = 0.0, "", 0
@@ -77,7 +77,7 @@ def play(scenario: Scenario, robot: Robot) -> str:
         for _ in range(each):
             mujoco.mj_step(m, data)
             pushed += data.nefc > 0
-        off = robot.difference(result["q"][k + 1], ours_of(m, data.qpos))
+        off = robot.difference(result["q"][k + 1], from_qpos(m, data.qpos))
         if np.abs(off).max() > worst:
             worst, where = float(np.abs(off).max()), robot.dofs[int(np.abs(off).argmax())]
     last = float(result.time[-1])

@@ -81,9 +81,11 @@ def told(command: list[str]) -> tuple[int, str]:
 def run(share: int, jobs: int, only: list[str]) -> None:
     """Run a share of the commands; print how many functions each compiled, as JSON lines."""
     from ukctrl.core.jit import kernel
-    from ukctrl.core.jit.machine_code import Compiling
+    from ukctrl.core.jit.machine_code_store import CompileNotice
 
-    kernel.WORTH = -1.0  # else what takes Python no time would not be compiled, nor shipped
+    kernel.SECONDS_BEFORE_COMPILING = (
+        -1.0
+    )  # else what takes Python no time would not be compiled, nor shipped
     for number, command in enumerate(work(only)):
         if command[1].startswith("work"):
             mine = share == 0  # one process makes the workspace and uses it
@@ -91,10 +93,10 @@ def run(share: int, jobs: int, only: list[str]) -> None:
             mine = number // len(list(commands(""))) % jobs == share
         if not mine:
             continue
-        before = Compiling.functions
+        before = CompileNotice.functions
         code, said = told(command)
-        kernel.fill_cells()
-        compiled = Compiling.functions - before
+        kernel.resolve_bindings()
+        compiled = CompileNotice.functions - before
         print(json.dumps([" ".join(command), code, compiled, said if code else ""]), flush=True)
 
 
@@ -120,7 +122,7 @@ def shares(folder: Path, only: list[str], **environment: str) -> list[list[objec
 def pack(store: Path, target: Path) -> None:
     """Pack a folder of stored files, with a note of what they are of."""
     from ukctrl.core import cache_folder
-    from ukctrl.core.jit.machine_code import MADE_WITH
+    from ukctrl.core.jit.machine_code_store import MADE_WITH
 
     folder = store / cache_folder.folder_name()
     manifest = {"folder": cache_folder.folder_name(), "made_with": MADE_WITH}

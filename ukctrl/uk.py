@@ -8,7 +8,7 @@ $$ a = a_\mathrm{free} + G u , $$
 and a servo constraint $A a = b$ becomes a small linear equation in the input, $H u = d$ with
 $H = A G$ and $d = b - A a_\mathrm{free}$. Everything here follows from these two lines. This
 module knows nothing of Pinocchio, files or time; the arithmetic is in
-`ukctrl.core.algebra.kernels`.
+`ukctrl.core.algebra.dynamics_kernels`.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.core.algebra import grip as firmness
-from ukctrl.core.algebra import kernels, least_input
-from ukctrl.core.algebra.answer_checks import (
-    expect,
+from ukctrl.core.algebra import dynamics_kernels, least_norm_input
+from ukctrl.core.algebra import input_authority as firmness
+from ukctrl.core.algebra.column_space import ColumnSpace, column_space
+from ukctrl.core.algebra.factorisation import cholesky, independent_rows
+from ukctrl.core.algebra.input_authority import InputAuthority
+from ukctrl.core.algebra.multipliers import multipliers
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
+from ukctrl.core.algebra.row_space import NEGLIGIBLE_RTOL
+from ukctrl.core.algebra.solution_checks import (
+    expect_shape,
     matrix,
     raise_if_conflicting,
     raise_if_indefinite,
-    raise_if_missed,
+    raise_if_infeasible,
     raise_if_singular,
     row_names,
     symmetric,
     vector,
 )
-from ukctrl.core.algebra.factorisation import cholesky, independent_rows
-from ukctrl.core.algebra.grip import Grip
-from ukctrl.core.algebra.multipliers import multipliers
-from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
-from ukctrl.core.algebra.row_space import NOTHING
-from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
 
@@ -45,7 +45,7 @@ NO_METRIC: Matrix = np.zeros((0, 0))
 """Stands for the identity metric in the kernels."""
 
 
-class AffineAnswer(NamedTuple):
+class AffineAcceleration(NamedTuple):
     """How the robot answers its input: ``a = a_free + G u``."""
 
     a_free: Vector
@@ -78,7 +78,7 @@ class RankReport(NamedTuple):
     """Largest singular value that does not count, relative to the largest."""
 
 
-def affine_answer(
+def affine_acceleration(
     M: ArrayLike,
     Q: ArrayLike,
     B: ArrayLike,
@@ -86,7 +86,7 @@ def affine_answer(
     b_p: ArrayLike | None = None,
     rank: RankPolicy = RANK,
     rows: Sequence[str] | None = None,
-) -> AffineAnswer:
+) -> AffineAcceleration:
     r"""Return how the acceleration depends on the input, passive constraints included.
 
     $$ W = M^{-1} - M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ A_p M^{-1}, \quad G = W B, \quad
@@ -113,22 +113,24 @@ def affine_answer(
     """
     M_, Q_, B_ = symmetric("M", M), vector("Q", Q), matrix("B", B)
     n = len(Q_)
-    expect("M", M_.shape, (n, n))
-    expect("B", B_.shape, (n, B_.shape[1]))
+    expect_shape("M", M_.shape, (n, n))
+    expect_shape("B", B_.shape, (n, B_.shape[1]))
     A_, b_ = _rows(A_p, b_p, n, "A_p", "b_p")
     a_free, G = np.empty(n), np.empty(B_.shape)
-    pushed = kernels.Pushed(M_, np.zeros(n), Q_, B_)
-    answer = kernels.Answer(np.empty((n, n)), a_free, G, np.empty(B_.shape[1]))
+    pushed = dynamics_kernels.EquationOfMotion(M_, np.zeros(n), Q_, B_)
+    answer = dynamics_kernels.AccelerationMap(np.empty((n, n)), a_free, G, np.empty(B_.shape[1]))
     if len(b_):
         right = np.vstack([b_, np.zeros(len(b_))])
-        passive = kernels.Passive(A_, right, rank.passive, np.empty(n), np.empty(2))
+        passive = dynamics_kernels.PassiveRows(A_, right, rank.passive, np.empty(n), np.empty(2))
         nowhere = np.empty((0, n)), np.empty(0)
-        rank_or_failure = kernels.passive_answer(pushed, passive, answer, *nowhere)
+        rank_or_failure = dynamics_kernels.constrained_acceleration(
+            pushed, passive, answer, *nowhere
+        )
     else:
-        rank_or_failure = kernels.plain_answer(pushed, answer)
+        rank_or_failure = dynamics_kernels.unconstrained_acceleration(pushed, answer)
     raise_if_singular(rank_or_failure)
     raise_if_conflicting(A_, b_, a_free, rank, rows, load=(M_, Q_))
-    return AffineAnswer(a_free, G)
+    return AffineAcceleration(a_free, G)
 
 
 def reaction(
@@ -144,13 +146,13 @@ def reaction(
     $$ \lambda = (A_p M^{-1} A_p^\top)^+ (b_p - A_p M^{-1} Q) $$
 
     ``Q`` must include the motors, ``f - nle + B u``: the reaction moves with the input.
-    Arguments and errors are those of `affine_answer`.
+    Arguments and errors are those of `affine_acceleration`.
     """
     M_ = symmetric("M", M)
-    force, A_, found = _constraint_force(M_, Q, (A_p, b_p), rank, rows)
+    force, A_, row_rank = _constraint_force(M_, Q, (A_p, b_p), rank, rows)
     L = np.empty(M_.shape)
     cholesky(M_, L)
-    return Reaction(force, multipliers(L, A_, force, found), found)
+    return Reaction(force, multipliers(L, A_, force, row_rank), row_rank)
 
 
 def constraint_force(
@@ -193,17 +195,17 @@ def constraint_force(
 def _constraint_force(
     M: Matrix,
     Q: ArrayLike,
-    given: tuple[ArrayLike, ArrayLike],
+    constraint: tuple[ArrayLike, ArrayLike],
     rank: RankPolicy,
     rows: Sequence[str] | None,
 ) -> tuple[Vector, Matrix, int]:
     """Return the force, the rows as a matrix, and how many directions they constrain."""
     Q_ = vector("Q", Q)
     n = len(Q_)
-    expect("M", M.shape, (n, n))
-    A, b = _rows(*given, n, "A", "b")
+    expect_shape("M", M.shape, (n, n))
+    A, b = _rows(*constraint, n, "A", "b")
     force = np.empty(n)
-    rank_or_failure = kernels.constraint_force(M, Q_, A, b, rank.passive, force)
+    rank_or_failure = dynamics_kernels.constraint_force(M, Q_, A, b, rank.passive, force)
     raise_if_singular(rank_or_failure)
     a = np.asarray(np.linalg.solve(M, Q_ + force), dtype=np.float64)
     raise_if_conflicting(A, b, a, rank, rows, load=(M, Q_))
@@ -239,10 +241,11 @@ def servo_input(
         G: Acceleration per unit input, shape ``(nv, nu)``.
         R: Input metric, symmetric positive definite, shape ``(nu, nu)``; absent: identity.
         u0: Null-space input, shape ``(nu,)``: what the motors do where the task leaves them free.
-        rank: Rank policy; a row is lost whose `grip` is not above its ``servo`` threshold.
+        rank: Rank policy; a row is lost whose `input_authority` is not above its ``servo``
+            threshold.
         rows: Names of the rows, for messages.
-        M: Mass matrix, shape ``(nv, nv)``; with ``B``, what `grip` is compared with.
-        B: Actuation matrix, shape ``(nv, nu)``; absent: ``G`` itself, as in `grip`.
+        M: Mass matrix, shape ``(nv, nv)``; with ``B``, what `input_authority` is compared with.
+        B: Actuation matrix, shape ``(nv, nu)``; absent: ``G`` itself, as in `input_authority`.
 
     Returns:
         Input ``u``, shape ``(nu,)`` [N m or N].
@@ -257,21 +260,21 @@ def servo_input(
     """
     a_, G_ = vector("a_free", a_free), matrix("G", G)
     n, nu = G_.shape
-    expect("a_free", a_.shape, (n,))
+    expect_shape("a_free", a_.shape, (n,))
     A_, b_ = _rows(A, b, n, "A", "b")
     R_ = NO_METRIC if R is None else matrix("R", R)
     if R is not None:
-        expect("R", R_.shape, (nu, nu))
+        expect_shape("R", R_.shape, (nu, nu))
         raise_if_indefinite(R_)
     u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
-    expect("u0", u0_.shape, (nu,))
+    expect_shape("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
     L, B_ = _measure(G_, M, B)
-    motors = firmness.lengths(L, A_, B_).motors
-    demand = least_input.Demand(A_, b_, a_, G_, L, motors, R_, u0_, float(rank.servo))
-    rank_or_failure = least_input.servo_input(demand, u, miss)
+    motors = firmness.authority_scales(L, A_, B_).motors
+    demand = least_norm_input.ServoProblem(A_, b_, a_, G_, L, motors, R_, u0_, float(rank.servo))
+    rank_or_failure = least_norm_input.servo_input(demand, u, miss)
     if rank_or_failure < len(b_):
-        raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
+        raise_if_infeasible(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
 
 
@@ -293,7 +296,7 @@ def input_metric(
         name: Which of the two.
         M: Mass matrix, shape ``(nv, nv)``.
         B: Actuation matrix, shape ``(nv, nu)``.
-        G: Acceleration per unit input, from `affine_answer`, shape ``(nv, nu)``.
+        G: Acceleration per unit input, from `affine_acceleration`, shape ``(nv, nu)``.
 
     Returns:
         Symmetric positive definite, shape ``(nu, nu)``.
@@ -307,18 +310,18 @@ def input_metric(
     """
     M_, B_, G_ = symmetric("M", M), matrix("B", B), matrix("G", G)
     n, nu = B_.shape
-    expect("M", M_.shape, (n, n))
-    expect("G", G_.shape, (n, nu))
+    expect_shape("M", M_.shape, (n, n))
+    expect_shape("G", G_.shape, (n, nu))
     L, R = np.empty((n, n)), np.empty((nu, nu))
     raise_if_singular(-cholesky(M_, L))
     gauss = name == "gauss"
     alone = np.linalg.solve(L if gauss else M_, B_)
     X = np.ascontiguousarray(L.T @ G_ if gauss else G_)
-    kernels.motor_metric(X, np.linalg.norm(alone, axis=0), True, R)
+    dynamics_kernels.definite_metric(X, np.linalg.norm(alone, axis=0), True, R)
     return R
 
 
-def grip(
+def input_authority(
     A: ArrayLike,
     G: ArrayLike,
     M: ArrayLike | None = None,
@@ -326,7 +329,7 @@ def grip(
     *,
     rank: RankPolicy = RANK,
     rows: Sequence[str] | None = None,
-) -> Grip:
+) -> InputAuthority:
     r"""Return how firmly the motors hold rows: what they do to them, of what they could.
 
     In lengths measured by the mass matrix, $|A_i|^2 = A_i M^{-1} A_i^\top$ and
@@ -351,10 +354,10 @@ def grip(
         SingularMass: ``M`` is not positive definite.
     """
     A_, G_ = matrix("A", A), matrix("G", G)
-    expect("A", A_.shape, (len(A_), len(G_)))
+    expect_shape("A", A_.shape, (len(A_), len(G_)))
     L, B_ = _measure(G_, M, B)
-    return firmness.grip(
-        L, A_, G_, firmness.lengths(L, A_, B_), rank.servo, row_names(rows, len(A_))
+    return firmness.input_authority(
+        L, A_, G_, firmness.authority_scales(L, A_, B_), rank.servo, row_names(rows, len(A_))
     )
 
 
@@ -365,16 +368,17 @@ def servo_matrix(
     M: ArrayLike | None = None,
     B: ArrayLike | None = None,
 ) -> Matrix:
-    """Return ``H = A G``, with the rows set to zero of which the motors have lost their `grip`.
+    """Return ``H = A G``, with the rows set to zero of which the motors have lost their
+    `input_authority`.
 
     Such a row comes out of the product as some 1e-17, which any rank taken relative to ``H``
-    itself would mistake for grip. Arguments and errors are those of `grip`.
+    itself would mistake for grip. Arguments and errors are those of `input_authority`.
     """
     A_, G_ = matrix("A", A), matrix("G", G)
-    expect("A", A_.shape, (len(A_), len(G_)))
+    expect_shape("A", A_.shape, (len(A_), len(G_)))
     H: Matrix = A_ @ G_
     L, B_ = _measure(G_, M, B)
-    firmness.drop_lost(H, firmness.lengths(L, A_, B_), rank.servo)
+    firmness.zero_uncontrolled_rows(H, firmness.authority_scales(L, A_, B_), rank.servo)
     return H
 
 
@@ -386,10 +390,10 @@ def _measure(G: Matrix, M: ArrayLike | None, B: ArrayLike | None) -> tuple[Matri
             raise ShapeError("M must be given where B is.")
         return np.eye(n), G
     M_, L = symmetric("M", M), np.empty((n, n))
-    expect("M", M_.shape, (n, n))
+    expect_shape("M", M_.shape, (n, n))
     raise_if_singular(-cholesky(M_, L))
     B_ = M_ @ G if B is None else matrix("B", B)
-    expect("B", B_.shape, (n, nu))
+    expect_shape("B", B_.shape, (n, nu))
     return L, B_
 
 
@@ -405,8 +409,8 @@ def reach_residual(H: ArrayLike, d: ArrayLike, rank: RankPolicy = RANK) -> Vecto
         rank: Rank policy.
     """
     H_, d_ = matrix("H", H), vector("d", d)
-    expect("H", H_.shape, (len(d_), H_.shape[1]))
-    return _span(H_, rank).missed(d_)
+    expect_shape("H", H_.shape, (len(d_), H_.shape[1]))
+    return _span(H_, rank).residual(d_)
 
 
 def least_squares_input(
@@ -418,17 +422,17 @@ def least_squares_input(
     the rows, to be used only when asked for by name.
     """
     H_, d_ = matrix("H", H), vector("d", d)
-    return _span(H_, rank).least(d_, None if R is None else matrix("R", R))
+    return _span(H_, rank).solve(d_, None if R is None else matrix("R", R))
 
 
-def _span(H: Matrix, rank: RankPolicy) -> Span:
+def _span(H: Matrix, rank: RankPolicy) -> ColumnSpace:
     """Return what inputs give to rows of unit length; one that is rounding beside others has none.
 
     Motors count in the units of their inputs: ``H`` does not say what they could do.
     """
     rows = np.linalg.norm(H, axis=1)
-    rows[rows <= NOTHING * rows.max(initial=0.0)] = 0.0
-    return span(H, np.ones(H.shape[1]), rank.servo, rows=rows)
+    rows[rows <= NEGLIGIBLE_RTOL * rows.max(initial=0.0)] = 0.0
+    return column_space(H, np.ones(H.shape[1]), rank.servo, rows=rows)
 
 
 def rank_report(
@@ -447,17 +451,19 @@ def rank_report(
     names = row_names(rows, len(H_))
     order = np.empty(len(H_), dtype=np.int64)
     rank = independent_rows(H_, rtol, order)
-    return reported(H_, names, rank, order)
+    return rank_report_from(H_, names, rank, order)
 
 
-def reported(H: Matrix, names: Sequence[str], rank: int, order: NDArray[np.int64]) -> RankReport:
+def rank_report_from(
+    H: Matrix, names: Sequence[str], rank: int, order: NDArray[np.int64]
+) -> RankReport:
     """Return the report of rows of which the first ``rank`` in an order are independent."""
-    kept, dropped = sorted(order[:rank].tolist()), sorted(order[rank:].tolist())
+    independent, dropped = sorted(order[:rank].tolist()), sorted(order[rank:].tolist())
     sigma = np.linalg.svd(H, compute_uv=False) if H.size else np.zeros(0)
     scale = sigma[0] if sigma.size and sigma[0] > 0.0 else 1.0
     return RankReport(
         rank=rank,
-        independent=tuple(names[i] for i in kept),
+        independent=tuple(names[i] for i in independent),
         dependent=tuple(names[i] for i in dropped),
         smallest_kept=float(sigma[rank - 1] / scale) if rank else 0.0,
         largest_dropped=float(sigma[rank] / scale) if rank < len(sigma) else 0.0,
@@ -472,5 +478,5 @@ def _rows(
             raise ShapeError(f"{A_name} and {b_name} must be given together or not at all.")
         return np.zeros((0, n)), np.zeros(0)
     A_, b_ = matrix(A_name, A), vector(b_name, b)
-    expect(A_name, A_.shape, (len(b_), n))
+    expect_shape(A_name, A_.shape, (len(b_), n))
     return A_, b_

@@ -30,12 +30,12 @@ from ukctrl.mechanics.constraints import Constraint
 from ukctrl.mechanics.constraints.contact import Contact
 from ukctrl.mechanics.constraints.frames import PointFollows, PoseFollows
 from ukctrl.mechanics.constraints.joints import Expression, JointFollows
-from ukctrl.mechanics.dynamics import GAINS, passive_constraints
-from ukctrl.robot.models.joined_models import joined
-from ukctrl.robot.models.source import read
+from ukctrl.mechanics.dynamics import DEFAULT_GAINS, passive_constraints
+from ukctrl.robot.models.join_urdfs import join_urdfs
+from ukctrl.robot.models.model_source import read_model
 from ukctrl.robot.schema.robot_file import RobotFile
-from ukctrl.simulation.loop.closed_loop import true_robot
-from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.assemble.scenario_robots import true_robot
+from ukctrl.simulation.assemble.start_state import start_state
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 NAMES = ("scara", "panda", "arms", "two_arms", "a1", "humanoid")
@@ -84,9 +84,9 @@ def model_text(robot: Robot) -> str:
         return f'<robot name="arms"><link name="link0"/>{parts}</robot>'
     spec = read_spec(RobotFile, read_toml(robot.path), robot.path)
     if spec.model is not None:
-        return read(spec.model).text
+        return read_model(spec.model).text
     assert spec.part is not None
-    return joined(spec.part, robot.name, spec.floating_base).text
+    return join_urdfs(spec.part, robot.name, spec.floating_base).text
 
 
 def frame_task(robot: Robot, constraint: Constraint, times: np.ndarray, states: Any) -> Any:
@@ -229,7 +229,7 @@ def case(name: str, folder: Path) -> dict[str, Any]:
         "tasks": tasks,
         "joint_tasks": joints,
         "contacts": contacts,
-        "contact_gains": {"alpha": GAINS.alpha, "beta": GAINS.beta},
+        "contact_gains": {"alpha": DEFAULT_GAINS.alpha, "beta": DEFAULT_GAINS.beta},
         "rule": rule_of(
             controller, rows == robot.nu == robot.nv, robot, np.array(loops.get("q", states[0][0]))
         ),

@@ -22,8 +22,6 @@ from ukctrl import (
     linear,
     linear_loop,
     plot,
-    reach_figure,
-    reach_map,
     record,
     simulate,
 )
@@ -89,16 +87,14 @@ def main() -> None:
     curves = []
     for motor in (0, 1, 6):
         grid = linear.frequencies(held, motor)
-        values = linear.response_at(held, motor).along(grid)[:, 0, 0]
+        values = linear.response_at(held, motor).at_frequencies(grid)[:, 0, 0]
         crossing = linear.margins_at(held, motor).phase_frequency
-        curves.append(linear.linear_figures.Curve(held.inputs[motor], grid, values, crossing))
+        curves.append(linear.linear_figures.LoopCurve(held.inputs[motor], grid, values, crossing))
     save(linear.linear_figures.nyquist(curves), guides / "nyquist.png")
     fastest = simulate(Scenario.load("three-rrr-fastest"))
     save(plot.inputs(fastest), guides / "fastest-inputs.png")
     least = simulate(written(DOCS / "howto" / "optimise-a-motion.md", "platform.toml"))
     moments(least, guides / "least-effort.png")
-    plane = {"y": (-0.8, 0.8), "z": (-0.7, 0.9)}
-    save(reach_figure(reach_map(Scenario.load("ur5-post"), "tool", plane)), guides / "reach.png")
 
 
 if __name__ == "__main__":

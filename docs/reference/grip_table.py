@@ -22,7 +22,7 @@ from ukctrl import InfeasibleConstraint, Scenario, check, judge, plot, simulate,
 PAGE = Path(__file__).with_name("grip.md")
 FIGURE = PAGE.parent / "figures" / "grip.png"
 SPEAKERS = ("arrays", "check", "run", "page")
-WORDS = {"arrays": "uk.grip"}
+WORDS = {"arrays": "uk.input_authority"}
 LOUDNESS = {
     **dict.fromkeys(("held", "ready", "good", "note"), 0),
     **dict.fromkeys(("weak", "warnings", "warning"), 1),
@@ -101,7 +101,7 @@ class Said(NamedTuple):
 
     grip: float
     arrays: str
-    """By `uk.grip`: held, weak or lost."""
+    """By `uk.input_authority`: held, weak or lost."""
     input: float
     """The size of the input of `uk.servo_input`; NaN where it refuses."""
     check: str
@@ -117,8 +117,8 @@ def said(robot: Leaking, leak: float) -> Said:
     texts = (robot.M, robot.B, robot.A, robot.A_p)
     M, B, A, *A_p = (_numbers(text, leak) for text in texts if text)
     passive = (A_p[0], np.zeros(len(A_p[0]))) if A_p else (None, None)
-    answer = uk.affine_answer(M, np.zeros(len(M)), B, *passive)
-    grip = uk.grip(A, answer.G, M, B)
+    answer = uk.affine_acceleration(M, np.zeros(len(M)), B, *passive)
+    grip = uk.input_authority(A, answer.G, M, B)
     b = 0.1 * (-1.0) ** np.arange(len(A))
     try:
         u = float(np.abs(uk.servo_input(A, b, answer.a_free, answer.G, M=M, B=B)).max())
@@ -128,7 +128,7 @@ def said(robot: Leaking, leak: float) -> Said:
         scenario = _scenario(robot, leak, Path(folder))
         found, result = check(scenario), simulate(scenario)
     level = {verdict.subject: verdict.level for verdict in judge(result)}.get("grip", "bad")
-    return Said(grip.weakest, grip.hold, u, found.verdict, result.status, level)
+    return Said(grip.weakest, grip.level, u, found.verdict, result.status, level)
 
 
 def _numbers(text: str, leak: float) -> np.ndarray:
@@ -163,7 +163,7 @@ def _scenario(robot: Leaking, leak: float, folder: Path) -> Scenario:
 def table(every: dict[float, Said]) -> str:
     """Return what is said of one robot, as a table; what rounding decides stays out of it."""
     lines = [
-        "| leak | grip | input | `uk.grip` | `check` | run | its page on grip |",
+        "| leak | grip | input | `uk.input_authority` | `check` | run | its page on grip |",
         "|---|---|---|---|---|---|---|",
     ]
     for leak, one in every.items():

@@ -12,7 +12,7 @@ import pytest
 
 from ukctrl import Result, Robot
 from ukctrl.cli import main
-from ukctrl.reports.notebook import show
+from ukctrl.reports.notebook_card import show
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("run scara-helix-bench --set timing.duration=0.5", "report.html"),

@@ -125,6 +125,16 @@ def test_a_card_out_of_sight_gives_its_graphics_back_and_is_the_same_when_it_ret
 
 
 @pytest.mark.slow
+def test_a_slider_moves_a_robot_at_rest_and_home_brings_it_back(stage):
+    at = stage("robot")
+    first = at.pixels()
+    at.frame.locator(".joints input").nth(1).press("End")
+    assert changed(first, at.pixels()) > 1e-3
+    at.frame.locator(".joints .home").click()
+    assert changed(first, at.pixels()) == 0.0
+
+
+@pytest.mark.slow
 def test_the_same_moment_is_the_same_picture(stage):
     at = stage()
     at.set(0.2)

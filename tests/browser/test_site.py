@@ -19,7 +19,7 @@ PAGES = (
     "theory/one-equation",
     "theory/allocation",
     "theory/inversion",
-    "reference/scenarios",
+    "reference/scenarios/servo",
     "reference/python/control",
 )
 """A page of each kind, and those of theory with the widest numbered formulas."""

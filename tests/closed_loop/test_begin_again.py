@@ -7,8 +7,8 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.files import catalog
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.scenario_robots import true_robot
-from ukctrl.simulation.loop.simulation import Simulation
+from ukctrl.simulation.assemble.scenario_robots import true_robot
+from ukctrl.simulation.step.simulation_run import SimulationRun
 
 SHORT = 0.02
 """Of a whole run this share is tried."""
@@ -17,15 +17,15 @@ MISMATCH = {"kind": "mismatch", "name": "off", "mass": 0.1, "com": 0.01}
 
 
 def ready(scenario, robot):
-    loop = Simulation(scenario, robot)
-    loop.make_room()
+    loop = SimulationRun(scenario, robot)
+    loop.allocate()
     return loop
 
 
 def run(loop):
     status = loop.run(lambda reached, duration: None)
     arrays = {name: array.tobytes() for name, array in loop.recorder.samples().items()}
-    return status, arrays, loop.ticks, loop.step_halving(), loop.recorder.weak_grip()
+    return status, arrays, loop.ticks, loop.step_halving(), loop.recorder.weakest_authority()
 
 
 def shortened(name):
@@ -48,10 +48,10 @@ def test_every_scenario_of_the_catalogue_that_runs_again(name):
     robot = true_robot(scenario.robot)
     loop = ready(scenario, robot)
     first = run(loop)
-    if not loop.fit_for_more or not loop.begin_again(scenario, robot):
+    if not loop.is_reusable or not loop.reuse_for(scenario, robot):
         pytest.skip("it is built anew for each run")
     assert run(loop) == first
-    assert loop.begin_again(scenario.replace({"seed": 5}), robot)
+    assert loop.reuse_for(scenario.replace({"seed": 5}), robot)
     assert run(loop) == run(ready(scenario.replace({"seed": 5}), robot))
 
 
@@ -64,7 +64,7 @@ def test_other_masses_are_those_of_a_new_loop(name):
     run(loop)
     for seed in (3, 1, 3):
         other = scenario.replace({"seed": seed, "effect": [{**MISMATCH, "mass": 0.1 * seed}]})
-        assert loop.begin_again(other, robot)
+        assert loop.reuse_for(other, robot)
         assert run(loop) == run(ready(other, robot))
 
 
@@ -74,7 +74,7 @@ def test_the_first_state_is_evaluated_with_the_new_masses():
     loop = ready(scenario, robot)
     run(loop)
     other = scenario.replace({"seed": 7})
-    assert loop.begin_again(other, robot)
+    assert loop.reuse_for(other, robot)
     assert run(loop) == run(ready(other, robot))
 
 
@@ -95,5 +95,5 @@ def test_what_differs_in_more_needs_a_new_one(changes):
     robot = true_robot(scenario.robot)
     loop = ready(scenario, robot)
     run(loop)
-    assert not loop.begin_again(scenario.replace(changes), robot)
-    assert not loop.begin_again(scenario, Robot.load("panda"))
+    assert not loop.reuse_for(scenario.replace(changes), robot)
+    assert not loop.reuse_for(scenario, Robot.load("panda"))

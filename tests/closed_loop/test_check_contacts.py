@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check.planned_lifts import Lifts
-from ukctrl.analysis.check.task_motion import motion_of
-from ukctrl.mechanics.constraints.contact import SURELY, Contact
-from ukctrl.simulation.loop import Loop
+from ukctrl.analysis.check.contact_phases import ContactSchedule
+from ukctrl.analysis.check.task_motion import task_motion
+from ukctrl.mechanics.constraints.contact import SWITCH_DELAY, Contact
+from ukctrl.simulation.assemble import Loop
 
 FEET = ("FL", "FR", "RL", "RR")
 
@@ -66,18 +66,18 @@ def test_a_foot_that_is_lifted_later_stands_in_nobodys_way(found):
     assert any("the ground holds 'FL_foot' until t = 0.2 s" in note for note in found.notes)
     (lifted,) = found.motion.way.lifted
     assert lifted.contact == "FL_foot_contact"
-    np.testing.assert_allclose(lifted[1:], [0.2, 0.4], rtol=0.0, atol=2.0 * SURELY)
+    np.testing.assert_allclose(lifted[1:], [0.2, 0.4], rtol=0.0, atol=2.0 * SWITCH_DELAY)
 
 
 def test_three_feet_carry_what_four_carried():
     """Statics: the trunk does not move, so the ground pushes with the weight at all times."""
     loop = Loop(scenario())
-    lifts = Lifts(loop)
-    motion = motion_of(loop, lifts)
-    site, names = loop.robot.site("FL_foot"), loop.truth.passive.names
+    lifts = ContactSchedule(loop)
+    motion = task_motion(loop, lifts)
+    site, names = loop.robot.site("FL_foot"), loop.plant.passive.names
     heights, loads = [], []
     for t, q, v, a in zip(motion.t.tolist(), motion.q, motion.v, motion.a, strict=True):
-        dynamics = loop.truth_at(t)
+        dynamics = loop.plant_at(t)
         dynamics.move(t, q, v)
         u = dynamics.least_input(a)
         forces = dynamics.reactions(dynamics.passive_force(a, u))
@@ -122,8 +122,10 @@ def test_a_start_off_the_ground(z, level, text):
 def test_planned_changes_recur_with_their_period_and_come_surely():
     once = Contact(frame="foot", mu=0.5, lifts=((0.1, 0.3),))
     again = Contact(frame="foot", mu=0.5, lifts=((0.1, 0.3),), period=0.4)
-    np.testing.assert_allclose(once.changes(0.0, 1.0), [0.1 + SURELY, 0.3 + SURELY])
-    np.testing.assert_allclose(again.changes(0.2, 1.0), np.array([0.3, 0.5, 0.7, 0.9]) + SURELY)
+    np.testing.assert_allclose(once.changes(0.0, 1.0), [0.1 + SWITCH_DELAY, 0.3 + SWITCH_DELAY])
+    np.testing.assert_allclose(
+        again.changes(0.2, 1.0), np.array([0.3, 0.5, 0.7, 0.9]) + SWITCH_DELAY
+    )
     assert not Contact(frame="foot", mu=0.5).changes(0.0, 1.0)
 
 

@@ -58,7 +58,7 @@ def test_a_path_towards_a_wall_is_feasible_where_its_barrier_says(wall, decay):
     found = check(scenario(("wall", wall, -1.0, decay)))
     t, left = found.motion.curves.t, found.motion.left
     feasible, h = expected(wall, decay, t)
-    np.testing.assert_allclose(left.h[:, 0], h, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(left.slack[:, 0], h, rtol=0.0, atol=1e-9)
     edges = np.abs(np.diff(feasible.astype(int))).sum()
     assert (left.feasible != feasible).sum() <= edges  # a knot at an edge may fall to either side
     np.testing.assert_allclose(found.motion.kept.share, feasible.mean(), rtol=0.0, atol=0.01)
@@ -111,7 +111,7 @@ def test_another_input_than_the_smallest_may_keep_everything():
     assert found.verdict == "ready"
     assert found.motion.kept.share == 1.0
     assert "contact_forces" in " ".join(found.motion.left.blocks)
-    assert np.nanmin(found.motion.left.h) > -1e-4  # N
+    assert np.nanmin(found.motion.left.slack) > -1e-4  # N
 
 
 def test_the_page_draws_what_is_left_and_the_data_have_it(tmp_path):

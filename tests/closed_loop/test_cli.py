@@ -23,7 +23,7 @@ from tests.shared.command import CLI
 from tests.shared.slow import slow_but
 from ukctrl import Result
 from ukctrl.cli import main
-from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.reports import plot
 
 RUN = (
@@ -430,8 +430,8 @@ def test_a_signal_while_an_object_is_deleted_waits_for_the_next_sample():
             return "interrupted"
         return "completed"
 
-    with stoppable(loop.__code__) as stop:
-        assert loop(stop.watch(lambda t, duration: None)) == "interrupted"
+    with interruptible(loop.__code__) as stop:
+        assert loop(stop.checked(lambda t, duration: None)) == "interrupted"
     assert reached
 
 

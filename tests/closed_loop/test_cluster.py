@@ -21,11 +21,16 @@ from extras import needs
 import ukctrl
 from ukctrl import Budget, Scenario, compare, sweep, tune
 from ukctrl.core.errors import InputError, MachineFailure
-from ukctrl.studies.batch import places, worker
-from ukctrl.studies.batch.cluster import cluster
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.same_numbers import GO_ON, origin_here, processor, refusal
-from ukctrl.studies.batch.worker import opened
+from ukctrl.studies.batch import executors, worker
+from ukctrl.studies.batch.dask_cluster import cluster
+from ukctrl.studies.batch.environment_fingerprint import (
+    RESUME_ADVICE,
+    environment_fingerprint,
+    fingerprint_mismatch,
+    processor_kind,
+)
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.batch.worker import run_received_tasks
 
 TREE = Path(ukctrl.__file__).parents[1]
 PATIENCE = 120.0
@@ -33,7 +38,7 @@ PATIENCE = 120.0
 SOON = 100.0
 """A future is answered within this [s]."""
 CLOCKED = "mean_tick_us"
-OLD = {**origin_here(), "ukctrl": "0.0.1", "source": "0123"}
+OLD = {**environment_fingerprint(), "ukctrl": "0.0.1", "source": "0123"}
 
 
 def seven(watch):
@@ -42,23 +47,25 @@ def seven(watch):
 
 def test_a_parcel_is_opened_where_the_numbers_are_the_same_and_nowhere_else():
     data = pickle.dumps([seven, seven])
-    assert pickle.loads(opened(data, (), origin_here()))[0] == [7, 7]
+    assert pickle.loads(run_received_tasks(data, (), environment_fingerprint()))[0] == [7, 7]
     for name in ("ukctrl", "source", "catalogue", "numpy", "scipy", "pin", "numba", "python"):
-        ((told,), _) = pickle.loads(opened(data, (), {**origin_here(), name: "other"}))
+        ((told,), _) = pickle.loads(
+            run_received_tasks(data, (), {**environment_fingerprint(), name: "other"})
+        )
         assert isinstance(told, InputError)
-        assert f"it has {name} {origin_here()[name]} instead of other." in str(told)
-    ((told,), _) = pickle.loads(opened(b"nonsense", (), origin_here()))
+        assert f"it has {name} {environment_fingerprint()[name]} instead of other." in str(told)
+    ((told,), _) = pickle.loads(run_received_tasks(b"nonsense", (), environment_fingerprint()))
     assert "cannot read the runs (UnpicklingError" in str(told)
 
 
 def test_a_study_ends_where_an_executor_computes_other_numbers(monkeypatch):
-    monkeypatch.setattr(places, "origin_here", lambda: OLD)
+    monkeypatch.setattr(executors, "environment_fingerprint", lambda: OLD)
     with (
         ThreadPoolExecutor(1) as executor,
-        Crew(executor=executor) as crew,
+        TaskRunner(executor=executor) as crew,
         pytest.raises(InputError, match=r"ukctrl .* instead of 0\.0\.1, source .* of 0123\. I"),
     ):
-        crew.gather([seven], lambda k, value: None)
+        crew.run([seven], lambda k, value: None)
 
 
 @pytest.mark.slow
@@ -69,7 +76,7 @@ def test_a_file_that_is_another_on_a_worker_is_no_property_of_the_sample(tmp_pat
     scenario = Scenario.load(tmp_path / "task.toml", trust=True)
     options = {"beside": tmp_path / "task.toml", "trust": True, "folder": tmp_path / "out"}
     with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
-        patched.setattr(worker, "strayed", lambda files: next(iter(files)))
+        patched.setattr(worker, "changed_file", lambda files: next(iter(files)))
         for study in (
             lambda: sweep(scenario, ["seed=1,2"], executor=pool, **options),
             lambda: compare(scenario, ["own"], executor=pool, trust=True),
@@ -142,13 +149,13 @@ def watched(monkeypatch):
     """An executor of a cluster with one worker, the client behind it, and what the user is told."""
     pytest.importorskip("distributed")
     module = sys.modules[cluster.__module__]
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(module, "TOLD_SECONDS", 0.02)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(module, "NOTIFY_AFTER_SECONDS", 0.02)
     told = []
     with ThreadPoolExecutor(1) as pool:
         client = Client(pool)
         client.threads["one"] = 2
-        executor = module._Watched(client, "tcp://there:8786", 0.2, told.append)
+        executor = module._MonitoredExecutor(client, "tcp://there:8786", 0.2, told.append)
         assert executor.begin() == 2
         try:
             yield executor, client, told
@@ -171,7 +178,7 @@ def test_a_cluster_whose_workers_are_gone_is_told_of_and_ends(watched):
     start = "Start some with 'dask worker tcp://there:8786'."
     assert str(caught.value) == (
         f"the Dask scheduler at 'tcp://there:8786' has no workers for 0.2 s. {start} What is "
-        f"recorded is kept; {GO_ON}."
+        f"recorded is kept; {RESUME_ADVICE}."
     )
     assert told == [
         "the Dask scheduler at 'tcp://there:8786' has no workers; waiting, 0.2 s at most. " + start
@@ -188,7 +195,7 @@ def test_a_scheduler_that_ends_or_freezes_ends_the_study_in_one_line(watched):
         future.result(SOON)
     assert str(caught.value) == (
         "the Dask scheduler at 'tcp://there:8786' does not answer for 0.2 s. What is recorded is "
-        f"kept; {GO_ON}."
+        f"kept; {RESUME_ADVICE}."
     )
     assert told == [
         "the Dask scheduler at 'tcp://there:8786' does not answer; waiting, 0.2 s at most."
@@ -203,7 +210,7 @@ def test_a_scheduler_that_is_gone_is_noticed_at_once(watched):
         future.result(SOON)
     assert str(caught.value) == (
         "the Dask scheduler at 'tcp://there:8786' answers no more. What is recorded is kept; start "
-        f"it again, and {GO_ON}."
+        f"it again, and {RESUME_ADVICE}."
     )
 
 
@@ -233,10 +240,10 @@ def test_workers_that_join_late_are_looked_at(watched):
     executor, client, told = watched
     assert executor.submit(seven, None).result(SOON) == 7
     client.introductions = {
-        "like it": (origin_here(), "another one"),
+        "like it": (environment_fingerprint(), "another one"),
         "gone": ConnectionError("closed"),
         "bare": ModuleNotFoundError("No module named 'ukctrl'"),
-        "old": (OLD, processor()),
+        "old": (OLD, processor_kind()),
     }
     client.threads |= {"like it": 1, "gone": 1}
     future = executor.submit(waits, client)
@@ -244,7 +251,7 @@ def test_workers_that_join_late_are_looked_at(watched):
         time.sleep(0.01)
     assert told[0] == (
         "the Dask worker at 'like it' has another kind of processor (another one instead of "
-        f"{processor()}): its numbers may differ in their last digits."
+        f"{processor_kind()}): its numbers may differ in their last digits."
     )
     client.threads["old"] = 1
     with pytest.raises(
@@ -263,10 +270,10 @@ def test_a_worker_without_ukctrl_is_named(watched):
 
 
 def test_a_refusal_names_the_place_what_differs_and_what_to_do():
-    assert refusal("it", origin_here(), origin_here()) == ""
-    told = refusal("it", {}, {"numpy": "2"})
+    assert fingerprint_mismatch("it", environment_fingerprint(), environment_fingerprint()) == ""
+    told = fingerprint_mismatch("it", {}, {"numpy": "2"})
     assert told.startswith("it must compute as it is done here, for the same numbers; it has numpy")
-    assert told.endswith(f"Install there what is here, or end it, and {GO_ON}.")
+    assert told.endswith(f"Install there what is here, or end it, and {RESUME_ADVICE}.")
 
 
 class Dask:

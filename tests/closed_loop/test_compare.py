@@ -11,7 +11,7 @@ from ukctrl import Scenario, compare, simulate, write_comparison
 from ukctrl.control import ComputedTorque, PdGravity
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
-from ukctrl.studies.comparison.entries import variants_of
+from ukctrl.studies.comparison.build_entries import entry_scenarios
 from ukctrl.studies.tuning import Budget
 
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]
@@ -69,10 +69,10 @@ def test_controllers_may_be_objects_and_must_have_different_names(helix):
 def test_the_hint_at_a_name_that_two_have_can_be_used_as_it_is(helix):
     given = ["a=servo-exact", "a=servo-baumgarte{believed.mass_scale=0.8}"]
     with pytest.raises(InputError) as refused:
-        variants_of(helix, given)
+        entry_scenarios(helix, given)
     hint = str(refused.value).partition("as in '")[2].removesuffix("'.")
     assert hint == "a-2=servo-baumgarte{believed.mass_scale=0.8}"
-    assert list(variants_of(helix, [given[0], hint])) == ["a", "a-2"]
+    assert list(entry_scenarios(helix, [given[0], hint])) == ["a", "a-2"]
 
 
 def test_nothing_to_compare_is_an_input_error(helix):
@@ -107,7 +107,7 @@ def test_every_controller_meets_the_same_seeds_and_the_first_is_the_scenarios(re
     assert len(set(map(tuple, seeds.values()))) == 1
     assert repeated.seeds[0] == noisy.seed
     assert len(set(repeated.seeds)) == 6
-    levels = {(run.entry, run.level) for run in repeated.outcomes}
+    levels = {(run.controller, run.level) for run in repeated.outcomes}
     assert levels == {(name, level) for name in repeated.results for level in (None, 0.3)}
 
 
@@ -168,7 +168,7 @@ def test_a_mismatch_moves_the_truth_and_not_the_belief(repeated, noisy):
     outcome = next(
         run
         for run in repeated.outcomes
-        if (run.entry, run.repeat, run.level) == ("servo-pid", 2, 0.3)
+        if (run.controller, run.repeat, run.mismatch) == ("servo-pid", 2, 0.3)
     )
     assert outcome.metrics["rms_phi"] == again.metric("rms_phi")
 

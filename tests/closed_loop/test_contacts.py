@@ -12,13 +12,13 @@ from ukctrl import Robot, Runtime, Scenario, control, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics import reference
 from ukctrl.mechanics.constraints import ComFollows, Contact
-from ukctrl.mechanics.constraints.contact import IN_FORCE
+from ukctrl.mechanics.constraints.contact import ACTIVE_MODE
 from ukctrl.robot import Options
-from ukctrl.robot.schema.push_tables import GivenForce, JointMotor
+from ukctrl.robot.schema.force_tables import GivenForce, JointMotor
 from ukctrl.robot.schema.robot_file import ExtraFrame
-from ukctrl.simulation.handover.hand_over import hand_over
+from ukctrl.simulation.export.export_controller import export_controller
 from ukctrl.simulation.result.verdicts import judge
-from ukctrl.simulation.scenario import Integrator, StartState, Timing
+from ukctrl.simulation.scenario import IntegratorOptions, StartState, Timing
 
 PAGE = Path(__file__).parents[2] / "docs" / "gallery" / "contacts_that_push"
 G = 9.81
@@ -48,7 +48,7 @@ def test_a_block_slides_and_stops_where_friction_has_taken_its_speed(method):
     mu, v0 = 0.3, np.array([2.0, 1.0])
     speed = np.linalg.norm(v0)
     start = [0, 0, 0.1, 0, 0, 0, 1], [*v0, 0, 0, 0, 0]
-    run = completed(run_of(box(mu), *start, integrator=Integrator(**method)))
+    run = completed(run_of(box(mu), *start, integrator=IntegratorOptions(**method)))
     stop = speed / (mu * G)
     ((t, _, _),) = changes(run, "sticks")
     np.testing.assert_allclose(t, stop, **INTEGRATED)
@@ -160,7 +160,7 @@ def test_a_mass_that_a_wave_throws_flies_and_lands():
 def test_a_block_that_falls_loses_exactly_its_energy_and_stays(method):
     height = 0.2
     start = [0, 0, 0.1 + height, 0, 0, 0, 1], np.zeros(6)
-    run = completed(run_of(box(0.5), *start, integrator=Integrator(**method)))
+    run = completed(run_of(box(0.5), *start, integrator=IntegratorOptions(**method)))
     ((t, _, _),) = changes(run, "strikes")
     np.testing.assert_allclose(t, np.sqrt(2.0 * height / G), **INTEGRATED)
     lost = run.provenance["contacts"]["impact_loss"]
@@ -296,7 +296,7 @@ def test_forces_are_kept_of_contacts_that_push_alone():
 @pytest.mark.slow
 def test_what_keeps_forces_is_handed_over_bit_for_bit(tmp_path):
     scenario = Scenario.load("a1-ice", {"timing.duration": 0.1, "timing.sample": 0.002})
-    told = hand_over(scenario, completed(simulate(scenario)), tmp_path)
+    told = export_controller(scenario, completed(simulate(scenario)), tmp_path)
     assert told.replay.identical, str(told.replay)
 
 
@@ -304,7 +304,7 @@ def test_what_keeps_forces_is_handed_over_bit_for_bit(tmp_path):
 def test_a_floating_robots_controller_answers_as_in_a_run_that_steps_adaptively(tmp_path):
     changes = {"timing.duration": 1.0, "timing.sample": 0.002}
     scenario = Scenario.load("a1-push", changes)
-    told = hand_over(scenario, completed(simulate(scenario)), tmp_path)
+    told = export_controller(scenario, completed(simulate(scenario)), tmp_path)
     assert told.replay.identical, str(told.replay)
 
 
@@ -312,7 +312,7 @@ def test_a_controller_that_is_told_what_its_feet_do_answers_as_in_the_run(tmp_pa
     ends = {"timing.duration": 3.8, "timing.sample": 0.002}
     scenario = Scenario.load(PAGE / "a1-lift.toml", ends)
     run = completed(simulate(scenario))
-    told = hand_over(scenario, run, tmp_path)
+    told = export_controller(scenario, run, tmp_path)
     assert told.replay.identical, str(told.replay)
     runtime = Runtime(scenario)
     assert runtime.contacts[0] == "FL_foot_contact"
@@ -333,7 +333,7 @@ def test_a_law_that_ends_every_mode_at_once_is_told_so():
 
     class Contrary(control.Law):
         def step(self, dynamics, memory):
-            stands = dynamics.contacts.felt[0, IN_FORCE] != 0.0
+            stands = dynamics.contacts.kinematics[0, ACTIVE_MODE] != 0.0
             return control.Command(np.array([30.0 if stands else -30.0]), np.zeros(0))
 
     @dc.dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.papers.servo import arms
+from ukctrl_papers.servo import arms
 
 HELD = {"rtol": 0.0, "atol": 1e-8}  # what the issue demands over a period
 SAME = {"rtol": 0.0, "atol": 1e-12}
@@ -44,7 +44,7 @@ def test_the_constraints_are_those_of_eqs_63_and_68(state):
     robot = Robot.load("coordinated_arms")
     s = robot.snapshot(theta, rate, 0.7)
     servo = [one.rows(s) for one in Scenario.load("coordinated-arms").servo]
-    A, b = arms.task(0.7, theta, rate)
+    A, b = arms.servo_rows(0.7, theta, rate)
     np.testing.assert_allclose(np.vstack([rows.A for rows in servo]), A, **SAME)
     np.testing.assert_allclose(np.concatenate([rows.b for rows in servo]), b, **SAME)
 
@@ -56,20 +56,20 @@ def test_the_exact_readings_keep_task_and_closure_over_a_period(runs, reading):
     assert run.status == "completed"
     for metric in ("peak_phi", "peak_passive_phi"):
         assert run.metric(metric) < 1e-8
-    theta = [arms.motion(t).theta for t in run["time"]]
+    theta = [arms.known_motion(t).theta for t in run["time"]]
     np.testing.assert_allclose(run["q"], theta, **HELD)
 
 
 @pytest.mark.parametrize("reading", ["minimum norm", "consistent", "stacked"])
 def test_their_torques_are_those_of_the_closed_form(runs, reading):
     run = runs[reading]
-    torques = [arms.torques(reading, t, *arms.motion(t)[:2]) for t in run["time"]]
+    torques = [arms.torques(reading, t, *arms.known_motion(t)[:2]) for t in run["time"]]
     np.testing.assert_allclose(run["u"], torques, **HELD)
 
 
 def test_the_literal_steps_lose_the_path_on_a_chain_that_is_closed(runs):
     run = runs["literal"]
-    start = arms.torques("literal", 0.0, *arms.motion(0.0)[:2])
+    start = arms.torques("literal", 0.0, *arms.known_motion(0.0)[:2])
     np.testing.assert_allclose(run["u"][0], start, **HELD)
     assert run.metric("peak_passive_phi") < 1e-8
     assert run.metric("peak_phi") > 0.01

@@ -32,7 +32,7 @@ from ukctrl.simulation.effects import (
     RateLimit,
     Saturation,
 )
-from ukctrl.simulation.result.storage import variables
+from ukctrl.simulation.result.result_files import netcdf_variables
 from ukctrl.simulation.scenario import Timing
 
 INTEGRATED = {"rtol": 0.0, "atol": 1e-8}  # DOP853 at rtol 1e-9
@@ -131,6 +131,16 @@ def test_a_push_at_a_frame_does_the_work_that_the_robot_gains():
     np.testing.assert_array_equal(run["push.force"][15], [3.0, -2.0, 1.0])
     assert not run["push.force"][:10].any()
     assert not run["push.force"][20:].any()
+
+
+@pytest.mark.parametrize("control", [None, 0.01])
+@pytest.mark.parametrize("gap", [0.0, 5e-13, 5e-12, 1e-9])
+def test_pushes_that_begin_within_a_rounding_of_each_other_both_act(gap, control):
+    pushes = [Push(joint="x", effort=4.0, start=0.25 + k * gap, duration=0.1, name=f"push{k}")
+              for k in range(3)]  # fmt: skip
+    run = free(pushes, control=control)
+    np.testing.assert_allclose(2.0 * run["v"][-1, 0], 3.0 * 4.0 * 0.1, **INTEGRATED)
+    assert run.metric("energy_drift") < BALANCED
 
 
 def test_a_periodic_disturbance_swings_a_free_mass_as_the_closed_form_says():
@@ -466,7 +476,7 @@ def test_the_bench_of_the_catalogue_completes_and_its_report_shows_what_was_in_b
     assert plot.draw(run, "measured").axes
     said = {verdict.subject: verdict.text for verdict in verdicts.judge(run)}
     assert "'payload' never acts: it begins at 2 s, after the run." in said["effects"]
-    kept = variables(run.samples)
+    kept = netcdf_variables(run.samples)
     assert kept["friction.force"].attributes["units"] == "N, N m"
     assert kept["u_commanded"].attributes["long_name"] == "input that the law commanded"
     assert type(run).load(run.save(tmp_path)).identical(run)

@@ -11,8 +11,8 @@ from ukctrl.control import Baumgarte, ElasticLinearisation
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import Elastic, Lagrangian, Options, Wrench, links_alone
-from ukctrl.simulation.loop import Loop
+from ukctrl.robot import Elastic, Lagrangian, Options, Wrench, rigid_link_robot
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
@@ -128,7 +128,7 @@ def test_the_pose_of_seven_elastic_joints_obeys_its_four_poles():
 
 def rigid_swing():
     """The servo law's motion of the links, driven directly."""
-    robot = links_alone(Robot.load("flexible_joint_arm"))
+    robot = rigid_link_robot(Robot.load("flexible_joint_arm"))
     servo = {"kind": "servo", **LAW}
     scenario = Scenario.from_toml(SWING).replace({"controller": servo, "start.springs": "relaxed"})
     return simulate(dc.replace(scenario, robot=robot))
@@ -229,8 +229,8 @@ def test_a_loaded_arm_does_not_fall():
         {"start.solve": False, "start.q": {"joint4": -2.0}}
     )
     loop = Loop(scenario)
-    loop.truth.move(0.0, loop.state.q, loop.state.v)
-    np.testing.assert_allclose(loop.truth.a_free[:7], 0.0, atol=1e-9)
+    loop.plant.move(0.0, loop.state.q, loop.state.v)
+    np.testing.assert_allclose(loop.plant.a_free[:7], 0.0, atol=1e-9)
 
 
 def test_a_servo_law_on_the_links_names_the_laws_that_reach_them():
@@ -268,13 +268,13 @@ def test_springs_that_are_not_there_cannot_be_loaded():
 def test_an_input_that_pushes_a_body_past_its_spring_is_refused():
     elastic = Robot.load("panda_elastic", override={"actuator": (dc.asdict(WRENCH),)})
     with pytest.raises(InputError, match="input 'thrust' .* must push motors of elastic joints"):
-        links_alone(elastic)
+        rigid_link_robot(elastic)
 
 
 def test_a_wrong_stiffness_is_believed_in():
     scenario = Scenario.load("panda-elastic", {"believed.stiffness_scale": 1.3})
     loop = Loop(scenario)
-    truth, belief = loop.truth.robot.elastic, loop.belief.robot.elastic
+    truth, belief = loop.plant.robot.elastic, loop.believed_model.robot.elastic
     np.testing.assert_allclose(belief.stiffness, 1.3 * truth.stiffness)
-    assert belief in loop.belief.robot.forces.terms
-    assert truth not in loop.belief.robot.forces.terms
+    assert belief in loop.believed_model.robot.forces.terms
+    assert truth not in loop.believed_model.robot.forces.terms

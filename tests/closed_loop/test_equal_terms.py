@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Budget, Entry, Scenario, compare, control
-from ukctrl.analysis.linear.loop_terms import LoopTerms
-from ukctrl.control.terms import Terms
+from ukctrl.analysis.linear.performance import LoopPerformance
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError
-from ukctrl.studies.comparison import equal_terms
+from ukctrl.studies.comparison import equal_bandwidth
 
 SHORT = {"timing": {"duration": 0.1, "sample": 0.01}}
 
@@ -25,10 +25,10 @@ def subjects(comparison):
 
 def test_loops_designed_alike_are_as_quick_as_each_other():
     laws = ["servo-baumgarte", "servo-pid", "computed-torque", "operational-space"]
-    found = compare(helix(), laws, equal=Terms(bandwidth=60.0))
+    found = compare(helix(), laws, equal=ErrorSpec(bandwidth=60.0))
     stands = found.stands
-    np.testing.assert_allclose(list(stands.slowest.values()), 60.0, rtol=1e-3)
-    assert stands.alike
+    np.testing.assert_allclose(list(stands.lowest_bandwidths.values()), 60.0, rtol=1e-3)
+    assert stands.similar_bandwidths
     assert "bandwidth" not in subjects(found)
     (fact,) = (fact for fact in found.facts if fact.subject == "bandwidth")
     assert fact.equal
@@ -39,13 +39,13 @@ def test_loops_designed_alike_are_as_quick_as_each_other():
 def test_a_loop_that_is_designed_is_made_ready_once(monkeypatch):
     made = []
 
-    class Counted(equal_terms.Loop):
+    class Counted(equal_bandwidth.Loop):
         def __init__(self, scenario):
             made.append(scenario.controller.name)
             super().__init__(scenario)
 
-    monkeypatch.setattr(equal_terms, "Loop", Counted)
-    compare(helix(), ["servo-baumgarte", "servo-pid"], equal=Terms(bandwidth=60.0))
+    monkeypatch.setattr(equal_bandwidth, "Loop", Counted)
+    compare(helix(), ["servo-baumgarte", "servo-pid"], equal=ErrorSpec(bandwidth=60.0))
     assert made == ["servo-baumgarte", "servo-pid"]
 
 
@@ -71,20 +71,20 @@ def loop_of(*bandwidth):
     """Return what is known of a loop with these bandwidths of its rows, and of nothing else."""
     unknown = dict.fromkeys(("disk", "delay", "position_noise", "speed_noise"), math.nan)
     rows = tuple(f"row{k}" for k in range(len(bandwidth)))
-    return LoopTerms(rows=rows, bandwidth=bandwidth, poles=(), **unknown)
+    return LoopPerformance(rows=rows, bandwidth=bandwidth, poles=(), **unknown)
 
 
 @pytest.mark.parametrize(
     ("asked", "remedy"),
-    [(None, "--equal bandwidth="), (Terms(bandwidth=60.0), "They were designed alike")],
+    [(None, "--equal bandwidth="), (ErrorSpec(bandwidth=60.0), "They were designed alike")],
 )
 def test_loops_are_said_to_differ_by_more_than_the_factor_up_to_which_they_are_alike(asked, remedy):
     soft, twice, stiff = loop_of(50.0, 10.0), loop_of(20.0), loop_of(21.0, math.nan)
-    alike = equal_terms.Stands(asked=asked, loops={"soft": soft, "twice": twice})
-    assert alike.alike
+    alike = equal_bandwidth.LoopSummaries(design_spec=asked, loops={"soft": soft, "twice": twice})
+    assert alike.similar_bandwidths
     assert list(alike.warnings()) == []
-    apart = equal_terms.Stands(asked=asked, loops={"soft": soft, "stiff": stiff})
-    assert not apart.alike
+    apart = equal_bandwidth.LoopSummaries(design_spec=asked, loops={"soft": soft, "stiff": stiff})
+    assert not apart.similar_bandwidths
     (warning,) = apart.warnings()
     assert (warning.level, warning.subject) == ("warning", "bandwidth")
     assert "differ by more than a factor of 2 ('soft' 10, 'stiff' 21 rad/s)" in warning.text
@@ -96,7 +96,7 @@ def test_laws_without_such_a_design_are_refused_by_name_and_all_at_once():
         compare(
             helix(),
             ["servo-baumgarte", "servo-exact", "servo-sliding"],
-            equal=Terms(bandwidth=60.0),
+            equal=ErrorSpec(bandwidth=60.0),
         )
     message = str(caught.value)
     assert "'servo-exact', 'servo-sliding' cannot be" in message
@@ -119,12 +119,12 @@ def test_a_limit_that_one_law_alone_is_beyond_is_said():
         controller=control.Servo(feedback=control.Baumgarte(alpha=4e3, beta=4e6)), name="stiff"
     )
     found = compare(weak, ["servo-baumgarte", stiff])
-    assert set(found.stands.limited) >= {"stiff"}
+    assert set(found.stands.saturated_motors) >= {"stiff"}
 
 
 def test_the_same_law_twice_stands_the_same():
     twice = compare(
-        helix(), ["servo-baumgarte", "again=servo-baumgarte"], equal=Terms(settling=0.2)
+        helix(), ["servo-baumgarte", "again=servo-baumgarte"], equal=ErrorSpec(settling=0.2)
     )
     one, other = twice.stands.loops.values()
     assert one == other
@@ -149,7 +149,7 @@ def test_all_laws_search_the_same_box_in_the_same_terms():
         assert all(5.0 <= trial.gains["bandwidth"] <= 200.0 for trial in tuning.trials[1:])
         assert len(tuning.trials) == 6
     best = found.tunings["servo-baumgarte"].best
-    terms = Terms(**best.gains)
+    terms = ErrorSpec(**best.gains)
     wanted = dict(zip(("beta", "alpha"), terms.second_order(), strict=True))
     for name, value in best.changes.items():
         assert value == pytest.approx(wanted[name.rpartition(".")[2]], rel=1e-5)

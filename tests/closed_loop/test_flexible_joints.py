@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from ukctrl import Scenario, simulate
 from ukctrl.analysis.check import check
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}  # what the issue asks for over the paper's horizon
 P, G = 0.4, 9.81

@@ -270,7 +270,7 @@ def test_the_quadrotor_hovers_by_lqr_with_the_poles_of_four_separate_chains():
     """Height, heading and two tilting axes are apart: scipy's solution of each gives the poles."""
     from scipy.linalg import block_diag, solve_continuous_are
 
-    from ukctrl.simulation.loop import Loop
+    from ukctrl.simulation.assemble import Loop
 
     scenario = Scenario.load("quadrotor-hover")
     drag, arm, g, m = 0.0244, 0.120208153, 9.81, 0.5

@@ -8,7 +8,7 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import Servo
 from ukctrl.control.allocation.null_space import Damping
 from ukctrl.core.errors import InputError
-from ukctrl.reports.run_page import html, pictures
+from ukctrl.reports.run_page import html, page_figures
 from ukctrl.simulation.result.verdicts import headline, judge
 
 SWING = """
@@ -47,7 +47,7 @@ def test_a_frame_that_the_monitor_names_is_recorded(run):
 
 
 def test_the_report_speaks_of_what_there_is(run):
-    page = html(run, pictures(run))
+    page = html(run, page_figures(run))
     assert headline(run) == "The run completed 1 s of free motion."
     assert "settled after" not in page
     assert "rms_phi" not in page

@@ -10,11 +10,11 @@ from tests.shared import free_bodies
 from tests.shared.free_bodies import completed, free, inertial
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import Lqr, NoControl
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import PoseFollows
 from ukctrl.mechanics.reference import Constant, ConstantOrientation
-from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Options
-from ukctrl.robot.schema.push_tables import GivenForce
+from ukctrl.robot.schema.force_tables import GivenForce
 from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import Stabilisation, StartState, Timing
 
@@ -243,7 +243,7 @@ def test_a_wheel_starts_where_it_touches():
 
     disc = free(DISC)
     stack = Stack([Rolling(frame="wheel", radius=RADIUS)], disc)
-    found = solve_start(
+    found = consistent_state(
         stack, np.array([0, 0, 0.7, 0, 0, 0, 1.0]), np.array([1.0, 0.2, 0, 0, 0, 0])
     )
     np.testing.assert_allclose(found.q[2], RADIUS, rtol=0.0, atol=1e-12)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import dataclasses as dc
 import json
+import os
+import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from extras import needs
 
 from ukctrl import Command, Controller, Law, Scenario, UkctrlError, simulate, spec
 from ukctrl.core.errors import InputError, ShapeError
-from ukctrl.core.files.toml import read_toml
+from ukctrl.core.subprocess_safety import module_path
 from ukctrl.robot import Robot
-from ukctrl.simulation.handover.hand_over import column_units, hand_over, motion_table
-from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
-from ukctrl.simulation.handover.runtime import Runtime, replay
+from ukctrl.simulation.assemble.scenario_robots import true_robot
+from ukctrl.simulation.export.export_controller import column_units, export_controller, motion_table
+from ukctrl.simulation.export.ros_trajectory import driven_joints, joint_trajectory
+from ukctrl.simulation.export.runtime import Runtime, replay
 from ukctrl.simulation.result.result import Result
 
 CASES = {
@@ -111,7 +113,7 @@ def test_it_says_what_is_wrong_with_a_call():
 def exported(tmp_path_factory):
     scenario, result = sampled("scara-helix", {"controller.use": "servo-pid"})
     folder = tmp_path_factory.mktemp("exported")
-    return scenario, result, hand_over(scenario, result, folder)
+    return scenario, result, export_controller(scenario, result, folder)
 
 
 @pytest.mark.slow
@@ -144,88 +146,108 @@ def test_its_parquet_file_holds_the_same_numbers_with_units(exported):
     assert (units["q.q4"], units["u.u1"]) == ("m", "N m")
 
 
-WITHOUT = "import runpy, sys; sys.modules['pinocchio'] = None; runpy.run_path(sys.argv[1], "
-WITHOUT += "run_name='__main__')"
-
-
 @pytest.mark.slow
-def test_the_script_of_the_folder_checks_itself_where_there_is_no_pinocchio(exported):
-    done = exported[2]
+def test_the_script_of_the_folder_checks_itself_in_another_place(exported, tmp_path):
+    folder = shutil.copytree(exported[2].folder, tmp_path / "moved")
     run = subprocess.run(
-        [sys.executable, "-c", WITHOUT, str(done.folder / "controller.py")],
+        [sys.executable, "-P", str(folder / "controller.py")],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": module_path()},
     )
     assert run.stdout.startswith("60 ticks: every input is the simulated one, bit for bit;")
 
 
-def needed(folder):
-    """Return the packages that an exported folder says it needs."""
-    return [need.partition("==")[0] for need in read_toml(folder / "belief.toml")["needs"]]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "changes", "more"),
+    ("name", "changes", "files"),
     [
-        pytest.param("panda-pose", {"believed.mass_scale": 0.9}, set(), marks=pytest.mark.slow),
-        ("panda-pose", {"controller.use": "servo-bounded"}, {"daqp"}),
+        ("scara-helix", {}, ["scara/robot.toml", "scara/scara.urdf"]),
         pytest.param(
-            "quadrotor-hover", {}, {"pin", "control", "matplotlib"}, marks=pytest.mark.slow
+            "panda-pose", {"believed.mass_scale": 0.9}, ["panda/panda.urdf", "panda/robot.toml"],
+            marks=pytest.mark.slow,
         ),
-        pytest.param("coordinated-arms", {}, {"sympy", "mpmath"}, marks=pytest.mark.slow),
+        pytest.param("coordinated-arms", {"robot.title": "arms"},
+                     ["coordinated_arms/robot.toml"], marks=pytest.mark.slow),
     ],
-)
-def test_the_folder_says_what_it_needs(tmp_path, name, changes, more):
+)  # fmt: skip
+def test_the_folder_carries_the_files_of_its_robot(tmp_path, name, changes, files):
     scenario, result = sampled(name, changes, ticks=10)
-    done = hand_over(scenario, result, tmp_path)
+    done = export_controller(scenario, result, tmp_path)
     assert done.replay.identical
-    every = {"ukctrl", "llvmlite", "numba", "numpy", "pydantic", "pydantic-core", "scipy"}
-    assert set(needed(tmp_path)) == {*every, "threadpoolctl", *more}
-    told = "the controller needs Pinocchio, the package 'pin'."
-    assert (told in done.notes) == ("pin" in more)
+    copies = [path for path in (tmp_path / "robot").rglob("*") if path.is_file()]
+    assert sorted(path.relative_to(tmp_path / "robot").as_posix() for path in copies) == files
+    runtime = Runtime.load(tmp_path)
+    assert true_robot(runtime.scenario.robot).path.is_relative_to(tmp_path / "robot")
+    assert runtime.robot.name == scenario_robot(scenario)
+    assert not any("take it along" in note for note in done.notes)
 
 
-def test_a_folder_whose_packages_are_missing_says_which(tmp_path, exported, monkeypatch):
-    folder = exported[2].folder
+def scenario_robot(scenario):
+    """Return how a scenario calls its robot."""
+    return scenario.robot if isinstance(scenario.robot, str) else scenario.robot["use"]
 
-    def installed(package):
-        if package == "numba":
-            raise PackageNotFoundError(package)
-        return "1.0"
 
-    monkeypatch.setattr("ukctrl.simulation.handover.belief.version", installed)
-    with pytest.raises(InputError) as caught:
+MESHES = """
+<robot name="slide"><link name="base"/><link name="body">
+<visual><geometry><mesh filename="package://slides/meshes/body.obj"/></geometry></visual>
+<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+</link><joint name="x" type="prismatic"><parent link="base"/><child link="body"/><axis xyz="1 0 0"/>
+<limit lower="-9" upper="9" effort="99" velocity="9"/></joint></robot>
+"""
+SLIDE = {
+    "slides/package.xml": "<package><name>slides</name></package>",
+    "slides/urdf/slide.urdf": MESHES,
+    "slides/meshes/body.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    "slides/robots/robot.toml": 'title = "a slide"\nmodel = "../urdf/slide.urdf"\n',
+    "slide.toml": """
+title = "a slide follows"
+robot = "slides/robots/robot.toml"
+controller = { use = "servo-baumgarte" }
+timing = { duration = 0.02, control = 0.005, sample = 0.005 }
+[[servo]]
+kind = "joint_follows"
+joints = ["x"]
+path = { kind = "expression", components = ["t**2"] }
+""",
+}
+
+
+def test_meshes_of_a_package_go_along(tmp_path):
+    pytest.importorskip("trimesh")
+    for name, text in SLIDE.items():
+        path = tmp_path / "work" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    scenario = Scenario.load(tmp_path / "work" / "slide.toml")
+    done = export_controller(scenario, simulate(scenario), tmp_path / "out")
+    assert done.replay.identical, done
+    (tmp_path / "work").rename(tmp_path / "elsewhere")
+    robot = Runtime.load(tmp_path / "out").robot
+    assert robot.look().notes == ()
+    assert "body" in {part.name for part in robot.look().parts}
+
+
+def test_a_folder_whose_robot_is_missing_or_another_is_no_controller_of_the_run(tmp_path, exported):
+    folder = shutil.copytree(exported[2].folder, tmp_path / "moved")
+    model = folder / "robot" / "scara" / "scara.urdf"
+    text = model.read_text(encoding="utf-8")
+    assert '<mass value="' in text
+    model.write_text(text.replace('<mass value="', '<mass value="1'), encoding="utf-8")
+    assert replay(Runtime.load(folder), folder / "motion.csv").worst > 0.1
+    model.unlink()
+    with pytest.raises(UkctrlError, match="scara.urdf"):
         Runtime.load(folder)
-    told = version("numba")
-    assert str(caught.value) == (
-        f"{folder / 'belief.toml'}: the controller needs numba=={told}, which this Python does not "
-        f"have. Install it, such as by: pip install numba=={told}"
-    )
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path, exported):
-    path = tmp_path / "belief.toml"
-    (tmp_path / "scenario.toml").write_bytes((exported[2].folder / "scenario.toml").read_bytes())
-    text = (exported[2].folder / "belief.toml").read_text(encoding="utf-8")
-    for old, new, says in (
-        ("q = [", "q = [1.0, ", "q must have shape (4,); got (5,)."),
-        ('is = "Tree"', 'is = "Snapshot"', "it is no kept robot: KeyError('Snapshot')."),
-    ):
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        with pytest.raises(UkctrlError) as caught:
-            Runtime.load(tmp_path)
-        assert str(caught.value).endswith(says)
 
 
 def test_a_law_that_no_file_names_is_handed_over_with_a_note_that_says_so(tmp_path):
     timing = {"duration": 0.02, "control": 0.005, "sample": 0.005}
     scenario = dc.replace(Scenario.load("scara-helix", {"timing": timing}), controller=Held())
-    done = hand_over(scenario, simulate(scenario), tmp_path)
+    done = export_controller(scenario, simulate(scenario), tmp_path)
     assert done.replay.identical
-    assert any("cannot be read by a process of its own: " in note for note in done.notes)
+    assert any("the folder cannot be read back: " in note for note in done.notes)
 
 
 @spec
@@ -289,7 +311,7 @@ def test_a_continuous_joint_counts_its_turns():
 def test_a_controller_without_a_period_is_not_handed_over(tmp_path):
     scenario = Scenario.load("two-mass-spring", {"timing.duration": 0.1})
     with pytest.raises(InputError, match=r"timing\.control and timing\.sample must be equal"):
-        hand_over(scenario, simulate(scenario), tmp_path)
+        export_controller(scenario, simulate(scenario), tmp_path)
     shaky = scenario.replace(
         {
             "timing.control": 0.01,
@@ -298,7 +320,7 @@ def test_a_controller_without_a_period_is_not_handed_over(tmp_path):
         }
     )
     with pytest.raises(InputError, match="'jitter' moves the ticks"):
-        hand_over(shaky, simulate(shaky), tmp_path)
+        export_controller(shaky, simulate(shaky), tmp_path)
 
 
 def test_the_command_hands_over_and_says_whether_it_is_the_same(tmp_path, capsys):

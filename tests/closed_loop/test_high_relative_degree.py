@@ -20,14 +20,14 @@ from ukctrl.control import (
     StableInversion,
     Task,
 )
-from ukctrl.control.feedback.linear import Baumgarte
-from ukctrl.control.planned.inversion.flat import Flat
+from ukctrl.control.feedback.linear_feedback import Baumgarte
+from ukctrl.control.feedforward.inversion.flat_outputs import Flat
 from ukctrl.control.special.io_linearisation import error_polynomial
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import MinJerk, RestToRest
 from ukctrl.robot import Lagrangian
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 SOLVED = {"rtol": 1e-6, "atol": 1e-6}
 """What a scenario must show against the independent solution; inputs in units of their peak."""
@@ -381,7 +381,7 @@ def test_a_path_that_is_not_smooth_enough_is_refused_by_law_and_inversion():
 
 def test_the_law_counts_the_states_that_it_leaves_to_themselves():
     law = IoLinearisation(alpha=10.0, beta=25.0).start(three_masses("x2"))
-    assert (law.degrees, law.whole.internal) == ([4], 2)
+    assert (law.degrees, law.vector_degree.internal) == ([4], 2)
 
 
 @pytest.mark.slow

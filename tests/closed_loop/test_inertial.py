@@ -7,9 +7,9 @@ import tomli_w
 from scipy.stats import chi2
 
 from ukctrl import InputError, Loop, Scenario, simulate
-from ukctrl.simulation.effects.effect import generator
-from ukctrl.simulation.observers.instruments import Inertial, TrueMotion
-from ukctrl.simulation.observers.measurements import Moment
+from ukctrl.simulation.effects.effect import effect_rng
+from ukctrl.simulation.observers.frame_sensors import ImuModel, TrueMotion
+from ukctrl.simulation.observers.measurements import TimedState
 
 T = 2e-3
 EXACT = {"rtol": 0.0, "atol": 1e-9}
@@ -45,14 +45,14 @@ def hover(observer=UNSURE, imu=NOISY, **changes):
 
 def told(monkeypatch):
     """Return a list that fills with what inertial sensors are told and what arrives of them."""
-    heard, arrived = [], Inertial.arrived
+    heard, arrived = [], ImuModel.take_arrival
 
     def spy(self, tick, true):
         y = arrived(self, tick, true)
         heard.append((TrueMotion(true.t, *(part.copy() for part in true[1:])), y))
         return y
 
-    monkeypatch.setattr(Inertial, "arrived", spy)
+    monkeypatch.setattr(ImuModel, "take_arrival", spy)
     return heard
 
 
@@ -101,27 +101,27 @@ def test_a_filter_expects_what_is_read_and_how_it_changes(name, frame, changes):
     motion, (_, felt) = estimator.filter.motion, estimator.measurements
     q, v = loop.state.q, loop.state.v
     assert motion.biases == 6
-    assert len(motion.pushes) == loop.robot.nv + loop.robot.nu
-    memory = np.random.default_rng(1).standard_normal(6 + len(motion.pushes))
+    assert len(motion.process_noise_indices) == loop.robot.nv + loop.robot.nu
+    memory = np.random.default_rng(1).standard_normal(6 + len(motion.process_noise_indices))
     state = loop.state._replace(memory=memory)
-    at = Moment(loop.t0, state, u)
+    at = TimedState(loop.t0, state, u)
     instrument = estimator._instruments[0]
     instrument.bias = memory[:6]
-    loop.truth.move(loop.t0, q, v)
+    loop.plant.move(loop.t0, q, v)
     w_a, w_u = np.split(memory[6:], [loop.robot.nv])
-    M, A = loop.truth.snapshot.M, loop.truth.passive.rows.A
+    M, A = loop.plant.snapshot.M, loop.plant.passive.rows.A
     back = np.linalg.solve(M, A.T)
     through = np.eye(len(M)) - back @ np.linalg.pinv(A @ back, rcond=1e-9) @ A
-    a = loop.truth.acceleration(u + w_u) + through @ w_a
-    y = instrument.arrived(0, TrueMotion(loop.t0, q, v, a))
+    a = loop.plant.acceleration(u + w_u) + through @ w_a
+    y = instrument.take_arrival(0, TrueMotion(loop.t0, q, v, a))
     np.testing.assert_allclose(felt.innovation(at, y), 0.0, **EXACT)
-    full = motion.full(at.t, state)
+    full = motion.tangent_basis(at.t, state)
     slopes = felt.slopes(at._replace(state=state._replace(memory=0.0 * memory)), full)
     step = 1e-4
     for column, slope in zip(full.T, slopes.T, strict=True):
         zero = state._replace(memory=0.0 * memory)
         ends = [
-            felt.read(at._replace(state=motion.moved(at.t, zero, sign * step * column)))
+            felt.read(at._replace(state=motion.retract(at.t, zero, sign * step * column)))
             for sign in (1.0, -1.0)
         ]
         np.testing.assert_allclose((ends[0] - ends[1]) / (2.0 * step), slope, rtol=1e-5, atol=1e-5)
@@ -154,7 +154,7 @@ def test_a_push_that_is_felt_hangs_together_with_the_state(monkeypatch):
     R = np.diag([noise**2] * 2 + [acc**2 / T + pushed**2] * 2)
     C = np.hstack([np.zeros((6, 2)), pushed**2 * step])
     P = np.diag([1e-3] * 2 + [1e-2] * 2 + [bias] * 2) ** 2
-    draw = generator(0, "observer").standard_normal(4)
+    draw = effect_rng(0, "observer").standard_normal(4)
     x = np.concatenate([np.diag(P)[:4] ** 0.5 * draw, np.zeros(2)])
     found = np.hstack([result["q_estimated"], result["v_estimated"]])
     told_bias = np.array(result.samples.signals["observer.bias"].values)
@@ -214,10 +214,12 @@ def test_a_reading_has_steps_and_an_end():
     np.testing.assert_allclose(inertial.measurement.std, 0.25 / np.sqrt(12.0), rtol=1e-6)
     v = np.zeros(6)
     lifted = TrueMotion(0.0, loop.state.q, v, np.zeros(6))
-    up = inertial.arrived(0, lifted)
+    up = inertial.take_arrival(0, lifted)
     np.testing.assert_array_equal(up, [0.0, 5.0, 8.5])  # 9.81 of a body tilted by 30 degrees
     fast = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
-    np.testing.assert_array_equal(inertial.arrived(1, lifted._replace(a=fast)), [0.0, 5.0, 9.0])
+    np.testing.assert_array_equal(
+        inertial.take_arrival(1, lifted._replace(a=fast)), [0.0, 5.0, 9.0]
+    )
 
 
 def test_an_axis_at_its_end_tells_nothing_and_the_others_all_they_know():
@@ -230,8 +232,8 @@ def test_an_axis_at_its_end_tells_nothing_and_the_others_all_they_know():
     assert ended.metric("mean_nees") < 2.0
     estimator = Loop(runs[0]).estimator
     inertial, still = estimator._instruments[1], np.zeros(6)
-    y = inertial.arrived(0, TrueMotion(0.0, np.array([0, 0, 1.0, 0, 0, 0, 1]), still, still))
-    measurement, heard = inertial.heard(y)
+    y = inertial.take_arrival(0, TrueMotion(0.0, np.array([0, 0, 1.0, 0, 0, 0, 1]), still, still))
+    measurement, heard = inertial.in_range(y)
     assert y[2] == 2.0
     assert measurement.names == ("body.a_x", "body.a_y")
     moment = estimator._first.at
@@ -245,8 +247,8 @@ def test_a_bias_is_drawn_once_and_walks():
     inertials = [Loop(hover(imu=imu).replace({"seed": seed})).estimator._instruments[1]
                  for seed in range(300)]  # fmt: skip
     still = TrueMotion(0.0, np.array([0.0, 0, 0, 0, 0, 0, 1]), np.zeros(6), np.zeros(6))
-    first = np.array([each.arrived(0, still) for each in inertials])
-    last = [[each.arrived(k, still) for k in range(1, 101)][-1] for each in inertials]
+    first = np.array([each.take_arrival(0, still) for each in inertials])
+    last = [[each.take_arrival(k, still) for k in range(1, 101)][-1] for each in inertials]
     luck = 4.0 / np.sqrt(2 * first.size)
     assert np.std(first) == pytest.approx(0.1, rel=luck)
     assert np.std(last - first) == pytest.approx(0.2 * np.sqrt(100 * T), rel=luck)

@@ -8,9 +8,9 @@ from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Posture, Servo
 from ukctrl.mechanics.constraints import JointFollows, PointFollows
 from ukctrl.mechanics.reference import Constant, Expression
-from ukctrl.simulation.scenario import Integrator, StartState, Timing
+from ukctrl.simulation.scenario import IntegratorOptions, StartState, Timing
 
-TIGHT = Integrator(method="DOP853", rtol=1e-12, atol=1e-13)
+TIGHT = IntegratorOptions(method="DOP853", rtol=1e-12, atol=1e-13)
 
 
 def arm_on_a_circle(integrator, duration=1.0, control=None, feedback=None, sample=0.1):
@@ -60,7 +60,7 @@ def test_a_fixed_step_method_converges_with_its_order(system, method, order):
     make, truth = system
     errors = []
     for step in (0.02, 0.01, 0.005):
-        scenario = make(Integrator(method=method, step=step))
+        scenario = make(IntegratorOptions(method=method, step=step))
         errors.append(distance(scenario, simulate(scenario), truth))
     observed = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
     np.testing.assert_allclose(observed, order, atol=0.25)
@@ -69,14 +69,14 @@ def test_a_fixed_step_method_converges_with_its_order(system, method, order):
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA"])
 def test_every_adaptive_method_finds_the_same_motion(system, method):
     make, truth = system
-    scenario = make(Integrator(method=method, rtol=1e-8, atol=1e-9))
+    scenario = make(IntegratorOptions(method=method, rtol=1e-8, atol=1e-9))
     run = simulate(scenario)
     assert run.status == "completed"
     assert distance(scenario, run, truth) < 1e-5
 
 
 def test_quaternions_and_angle_pairs_stay_of_unit_length():
-    for integrator in (TIGHT, Integrator(method="RK4", step=0.01)):
+    for integrator in (TIGHT, IntegratorOptions(method="RK4", step=0.01)):
         q = simulate(satellite(integrator, duration=3.0))["q"]
         names = Robot.load("floating_arm").coordinates
         quaternion = [i for i, name in enumerate(names) if name.startswith("root_q")]
@@ -132,7 +132,7 @@ def test_holds_and_outputs_need_not_fit_each_other(control, sample):
 def test_equal_scenarios_are_bit_identical():
     for scenario in (
         arm_on_a_circle(TIGHT),
-        arm_on_a_circle(Integrator(method="RK4", step=0.01), control=0.01),
+        arm_on_a_circle(IntegratorOptions(method="RK4", step=0.01), control=0.01),
         satellite(TIGHT),
     ):
         assert simulate(scenario).identical(simulate(scenario))

@@ -12,14 +12,14 @@ import pytest
 from tests.shared.slow import slow_but
 from ukctrl import Scenario, simulate
 from ukctrl.control import Feedforward, ServoDae, StableInversion, Task
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.constraints import JointFollows, OrientationFollows, PointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AboutAxis, Expression, RestToRest
 from ukctrl.robot import Options, Robot, Wrench
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.uk import servo_matrix
 
 

@@ -9,13 +9,13 @@ import tomli_w
 
 from tests.shared.slow import slow_but
 from ukctrl import Robot, Runtime, Scenario, check, replay, simulate
-from ukctrl.control.keep import KeepExpression
-from ukctrl.control.keep.kept_input import Seen, falls_short
+from ukctrl.control.safety import FormulaLimit
+from ukctrl.control.safety.filtered_input import InequalityValues, raise_relaxation
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.number_text import quantity
-from ukctrl.core.program import Steps
-from ukctrl.simulation.handover.hand_over import hand_over
-from ukctrl.simulation.result.storage import variables
+from ukctrl.core.program import KernelSequence
+from ukctrl.simulation.export.export_controller import export_controller
+from ukctrl.simulation.result.result_files import netcdf_variables
 
 WALL = {"kind": "expression", "name": "wall", "h": "1.0 - x", "unit": "m", "decay": 0.2}
 SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 6.0, "beta": 9.0}}
@@ -101,7 +101,7 @@ def test_a_tick_in_which_limits_bind_or_give_way_stays_in_machine_code(monkeypat
     behind = {**WALL, "name": "behind", "h": "x - 1.1"}
     free, kept, both = (Runtime(mass(walls, 0.01)) for walls in ([], [WALL], [WALL, behind]))
     asked = []
-    monkeypatch.setattr(Steps, "help_with", lambda self, line: asked.append(line) or -1)
+    monkeypatch.setattr(KernelSequence, "call_python", lambda self, line: asked.append(line) or -1)
     state = 0.0, [0.99, 0.0], [0.2, 0.0]
     inputs = [runtime.step(*state) for runtime in (free, kept, both)]
     assert not asked
@@ -161,7 +161,7 @@ def test_the_file_of_a_run_has_what_was_kept(stopped, tmp_path):
     np.testing.assert_array_equal(again["keep"], stopped["keep"])
     assert again.labels.keep_rows == ("wall",)
     assert again.labels.keep_row_margins == (0.0,)
-    assert variables(again.samples)["keep"].attributes["units"] == "m"
+    assert netcdf_variables(again.samples)["keep"].attributes["units"] == "m"
 
 
 @pytest.mark.slow
@@ -342,9 +342,9 @@ def test_rows_that_nearly_depend_on_each_other_are_kept(law):
 
 def test_an_input_that_falls_short_is_told_whoever_found_it():
     at = np.array([1.0, 1.0 - 1e-12, 0.2])
-    seen = Seen(*([np.zeros((2, 3)), at] + [np.ones(3)] * 2 + [np.zeros((3, 3))] * 2))
+    seen = InequalityValues(*([np.zeros((2, 3)), at] + [np.ones(3)] * 2 + [np.zeros((3, 3))] * 2))
     missed = np.zeros(3)
-    falls_short(seen, np.ones(3), np.ones(3), missed)
+    raise_relaxation(seen, np.ones(3), np.ones(3), missed)
     np.testing.assert_allclose(missed, [0.0, 0.0, 0.8])
 
 
@@ -386,13 +386,13 @@ def test_a_handed_over_controller_keeps_the_same(tmp_path):
     scenario = mass([WALL], control=0.01, duration=1.0).replace({"timing.sample": 0.01})
     run = simulate(scenario)
     assert run["keep_binding"].any()
-    told = hand_over(scenario, run, tmp_path)
+    told = export_controller(scenario, run, tmp_path)
     assert told.replay.identical, str(told.replay)
     assert replay(Runtime.load(tmp_path), tmp_path / "motion.csv").identical
 
 
 def test_a_thing_to_keep_of_ones_own_that_keeps_nothing_is_told_so():
-    class Idle(KeepExpression):
+    class Idle(FormulaLimit):
         def keeps(self, task):
             return None
 
@@ -404,8 +404,7 @@ def test_a_thing_to_keep_of_ones_own_that_keeps_nothing_is_told_so():
 
 def test_a_thing_to_keep_of_ones_own_needs_trust(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from ukctrl.control.keep import KeepExpression\n\n\nclass Mine(KeepExpression):\n"
-        "    pass\n"
+        "from ukctrl.control.safety import FormulaLimit\n\n\nclass Mine(FormulaLimit):\n    pass\n"
     )
     table = mass([WALL]).to_table()
     table["keep"] = [{"kind": "./mine.py:Mine", "name": "mine", "h": "1.0 - x"}]
@@ -413,4 +412,4 @@ def test_a_thing_to_keep_of_ones_own_needs_trust(tmp_path):
     with pytest.raises(InputError, match="--trust"):
         Scenario.load(tmp_path / "own.toml")
     (own,) = Scenario.load(tmp_path / "own.toml", trust=True).keep
-    assert isinstance(own, KeepExpression)
+    assert isinstance(own, FormulaLimit)

@@ -112,7 +112,9 @@ def test_where_no_gains_keep_a_margin_the_nearest_is_told(before_a_wall):
 def test_a_limit_that_nothing_keeps_is_refused_before_any_run(
     before_a_wall, monkeypatch, keep, limit, error, says
 ):
-    monkeypatch.setattr("ukctrl.studies.batch.run_outcome.measure", None)  # nothing runs
+    monkeypatch.setattr(
+        "ukctrl.studies.batch.run_summary.simulate_for_metrics", None
+    )  # nothing runs
     budget = Budget(simulations=4, subject_to=(limit,), over={ALPHA: (1.0, 9.0)}, only=True)
     with pytest.raises(error, match=says):
         tune(before_a_wall(keep=keep), budget)

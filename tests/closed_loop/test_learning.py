@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 from scipy.signal import butter, filtfilt, freqz
 
-from ukctrl import InputError, Learning, Result, Scenario, compare, learn, simulate, write_practice
-from ukctrl.studies.learning.practice_page import commands
+from ukctrl import (
+    InputError,
+    Learning,
+    Result,
+    Scenario,
+    compare,
+    learn,
+    simulate,
+    write_learning_result,
+)
+from ukctrl.studies.learning.learning_page import next_commands
 
 ALPHA, BETA, G = 20.0, 150.0, 9.81
 PERIOD, TICKS, SHARE = 0.01, 120, 0.7
@@ -203,7 +212,7 @@ def test_a_lead_or_a_lower_cutoff_cures_it(how, tmp_path):
 @pytest.mark.slow
 def test_the_card_goes_on_practising_and_a_comparison_says_that_it_has(tmp_path):
     practice = learn(particle(), Learning(trials=2), folder=tmp_path)
-    card = write_practice(practice, tmp_path)
+    card = write_learning_result(practice, tmp_path)
     used = particle().replace({"controller": {"use": str(card)}})
     again = learn(used, Learning(trials=1), folder=tmp_path)
     assert [trial.learnt for trial in again.trials] == [2, 3]
@@ -216,10 +225,10 @@ def test_the_card_goes_on_practising_and_a_comparison_says_that_it_has(tmp_path)
 
 def test_the_page_has_what_was_learnt_and_commands_that_use_it(tmp_path):
     practice = learn(particle(), Learning(trials=2), folder=tmp_path)
-    card = write_practice(practice, tmp_path)
+    card = write_learning_result(practice, tmp_path)
     page = (tmp_path / "learn.html").read_text(encoding="utf-8")
     assert practice.verdicts[0].text in page
-    for _, command in commands(practice, card):
+    for _, command in next_commands(practice, card):
         assert html.escape(command, quote=False) in page
     first, last = (Result.load(tmp_path / name) for name in ("first", "last"))
     used = Scenario.load(tmp_path / "first" / "scenario.toml", {"controller": {"use": str(card)}})
@@ -252,7 +261,7 @@ def test_trials_that_are_stopped_keep_what_they_have_learnt(tmp_path):
     assert practice.stopped
     assert not practice.ok
     assert [verdict.subject for verdict in practice.verdicts[:2]] == ["convergence", "stopped"]
-    write_practice(practice, tmp_path)
+    write_learning_result(practice, tmp_path)
     whole = learn(particle(), Learning(trials=2), folder=tmp_path / "whole")
     assert practice.errors == whole.errors
     assert practice.card() == whole.card()
@@ -267,7 +276,7 @@ def test_rows_without_positions_are_learnt_by_their_speeds(tmp_path):
     practice = learn(particle(servo=(speeds,)), Learning(trials=4), folder=tmp_path)
     assert practice.told[0] == "rms_beta"
     assert practice.ok
-    write_practice(practice, tmp_path)
+    write_learning_result(practice, tmp_path)
     assert "rms_beta" in (tmp_path / "trials.csv").read_text(encoding="utf-8")
 
 
@@ -277,7 +286,7 @@ def test_where_all_is_learnt_or_nothing_is_wrong_it_says_so(tmp_path):
     fails = particle().replace({"believed": {"mass_scale": 1e-9}, "start.v": {"x": 1e9}})
     failed = learn(fails, Learning(trials=3), folder=tmp_path)
     assert "Nothing is learnt yet" in failed.verdicts[0].text
-    write_practice(failed, tmp_path)
+    write_learning_result(failed, tmp_path)
     assert not (tmp_path / "learn_trials.png").exists()
 
 

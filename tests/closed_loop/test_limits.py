@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.simulation.result.verdicts import judge
-from ukctrl.simulation.result.verdicts.law_verdicts import concessions, spells
+from ukctrl.simulation.result.verdicts.law_verdicts import limit_intervals, relaxation_verdicts
 
 SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 20.0, "beta": 100.0}}
 COARSE = {"integrator": {"method": "DOP853", "rtol": 1e-7, "atol": 1e-9}}
@@ -39,7 +39,7 @@ def test_scaling_keeps_the_motors_within_their_limits_and_the_robot_on_its_path(
 
 
 def test_the_run_tells_which_motor_bound_when_and_what_it_cost(weak):
-    found = spells(weak)
+    found = limit_intervals(weak)
     assert {(spell.actuator, spell.side) for spell in found} == {("u2", 1), ("u2", -1)}
     for spell in found:
         inside = (weak.time >= spell.start) & (weak.time <= spell.stop)
@@ -64,7 +64,7 @@ def test_relaxing_keeps_the_tool_and_lets_the_wrist_go():
     )
     assert relaxed.metric("peak_phi.tool") < 1e-6
     assert relaxed.metric("peak_phi.orientation") > 0.1
-    (told,) = concessions(relaxed)
+    (told,) = relaxation_verdicts(relaxed)
     assert "The rows of 'orientation' gave way; the tracking error grew to" in told.text
 
 
@@ -78,7 +78,7 @@ def test_with_motors_that_are_enough_the_run_is_that_of_the_least_norm():
     plain = run("scara-weak-motors", {"kind": "least_norm"}, robot=robot, timing=timing)
     np.testing.assert_array_equal(bounded["u"], plain["u"])
     np.testing.assert_array_equal(bounded["q"], plain["q"])
-    assert not concessions(bounded)
+    assert not relaxation_verdicts(bounded)
 
 
 def test_rate_limits_hold_from_tick_to_tick_in_a_run():
@@ -100,7 +100,7 @@ def test_an_arm_that_cannot_reach_stays_calm_within_the_bound_it_records(stretch
     assert np.abs(stretched["u"]).max() < 25.0
     assert stretched.metric("peak_phi") < 0.012  # 10 mm of it are out of reach
     assert stretched.metric("final_phi") < 1e-6
-    (told,) = concessions(stretched)
+    (told,) = relaxation_verdicts(stretched)
     assert told.text.startswith("Near a singular pose, between 1.3")
 
 
@@ -129,11 +129,11 @@ def test_a_lower_level_in_conflict_leaves_the_higher_one_to_its_path():
     )
     np.testing.assert_allclose(result["phi"][:, :3], alone["phi"], rtol=0.0, atol=1e-6)
     assert result["level_miss"][:, 1].max() > 0.1
-    assert any(told.subject == "priorities" for told in concessions(result))
+    assert any(told.subject == "priorities" for told in relaxation_verdicts(result))
 
 
 def test_a_run_without_concessions_tells_of_none(weak):
-    assert concessions(dc.replace(weak, samples=dc.replace(weak.samples, signals={}))) == ()
+    assert relaxation_verdicts(dc.replace(weak, samples=dc.replace(weak.samples, signals={}))) == ()
 
 
 def test_the_time_at_a_narrowed_limit_counts_as_saturated():

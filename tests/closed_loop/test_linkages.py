@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 
 from tests.shared.slow import slow_but
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.papers import parallelogram
-from ukctrl.papers.recursive import three_rrr
+from ukctrl_papers import parallelogram
+from ukctrl_papers.recursive import three_rrr
 
 ROUTES_AGREE = {"rtol": 0.0, "atol": 1e-8}
 STARTS = [(-45, 0.0), (30, 0.0), (-80, 0.0), (-10, 0.0), (60, 0.0), (-90, 8.0)]
@@ -31,7 +31,7 @@ def test_the_five_bar_linkage_is_a_pendulum_for_20_s_from_every_start(degrees, r
     changes = {"start.q.link1_angle": f"{degrees}*deg", "start.v": {"link1_angle": rate}}
     run = simulate(Scenario.load("five-bar", changes))
     assert run.status == "completed", run.message
-    exact, _ = parallelogram.swing(run.time, FIVE_BAR, np.deg2rad(degrees), rate)
+    exact, _ = parallelogram.pendulum_motion(run.time, FIVE_BAR, np.deg2rad(degrees), rate)
     np.testing.assert_allclose(angle(run, "link1_angle"), exact, **ROUTES_AGREE)
     np.testing.assert_allclose(angle(run, "coupler_angle"), 0.0, **ROUTES_AGREE)
     assert relative_energy_drift(run) < 1e-9
@@ -76,7 +76,7 @@ def test_n_four_bar_loops_pass_their_singular_positions_as_one_pendulum(loops):
     assert run.status == "completed", run.message
     rods, couplers = loops + 1, loops
     square = 9.81 * (rods / 2 + couplers) / (rods / 3 + couplers)
-    exact, _ = parallelogram.swing(run.time, square, np.pi / 2, -1.0)
+    exact, _ = parallelogram.pendulum_motion(run.time, square, np.pi / 2, -1.0)
     assert np.ptp(exact) > 4 * np.pi  # it turns over: aligned twice a turn
     np.testing.assert_allclose(angle(run, "rod0_angle"), exact, **ROUTES_AGREE)
     assert run.metric("energy_drift") < 1e-8
@@ -118,7 +118,7 @@ def test_forward_dynamics_of_the_3rrr_robot_are_those_of_its_platform():
 
     def rates(t, state):
         at = three_rrr.state(state[:3], state[3:])
-        return np.append(state[3:], three_rrr.reduced(at, np.zeros(3))[-3:])
+        return np.append(state[3:], three_rrr.reduced_accelerations(at, np.zeros(3))[-3:])
 
     alone = solve_ivp(rates, (0.0, 1.0), start, "DOP853", run.time, rtol=1e-11, atol=1e-12)
     found = np.stack([angle(run, name) for name in names])

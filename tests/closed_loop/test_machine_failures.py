@@ -15,7 +15,7 @@ import pytest
 from ukctrl import Budget, Plants, Scenario, compare, sweep, tune
 from ukctrl.cli import main
 from ukctrl.core.errors import MachineFailure
-from ukctrl.studies.batch.run_outcome import Run
+from ukctrl.studies.batch.run_summary import SimulationTask
 
 CARDS = ("servo-baumgarte", "computed-torque")
 WAYS = pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_a_command_says_so_in_one_line_and_exits_with_2(task, kills, tmp_path, c
 
 @pytest.mark.slow
 def test_repeats_are_paired_by_their_number_where_some_are_missing(task, kills, monkeypatch):
-    scenario, simulated = spread(task, kills, "nothing"), Run.__call__
+    scenario, simulated = spread(task, kills, "nothing"), SimulationTask.__call__
 
     def starved(run, watch):
         if run.entry == CARDS[0] and run.repeat == 1:
             raise MemoryError
         return simulated(run, watch)
 
-    monkeypatch.setattr(Run, "__call__", starved)
+    monkeypatch.setattr(SimulationTask, "__call__", starved)
     broken = compare(scenario, CARDS, repeats=4, beside=task, trust=True)
     assert f"failed at '{CARDS[0]}', repeat 1, and again" in broken.conditions.failure
     for runs in broken.runs.values():

@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.robot.mjcf.tree import ours_of, theirs_of, velocity_map
+from ukctrl.robot.mjcf.pinocchio_model import from_qpos, to_qpos, velocity_map
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -72,12 +72,12 @@ def test_the_inputs_of_a_run_move_mujocos_robot_alike(name, tmp_path):
     m.opt.integrator, m.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 5e-4
     m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
     data = mujoco.MjData(m)
-    data.qpos[:] = theirs_of(m, result["q"][0])
+    data.qpos[:] = to_qpos(m, result["q"][0])
     data.qvel[:] = np.linalg.solve(velocity_map(m, data.qpos), result["v"][0])
     for k, u in enumerate(result["u"][:-1]):
         for _ in range(10):
-            B = robot.snapshot(ours_of(m, data.qpos)).B
+            B = robot.snapshot(from_qpos(m, data.qpos)).B
             data.qfrc_applied[:] = velocity_map(m, data.qpos).T @ B @ u
             mujoco.mj_step(m, data)
-        np.testing.assert_allclose(ours_of(m, data.qpos), result["q"][k + 1], rtol=0.0, atol=1e-6)
+        np.testing.assert_allclose(from_qpos(m, data.qpos), result["q"][k + 1], rtol=0.0, atol=1e-6)
     assert np.abs(result["q"][-1] - result["q"][0]).max() > 0.4

@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 from ukctrl import Robot, Scenario, Task, check, designed, judge, linear_loop, simulate
 from ukctrl.analysis import conformance
 from ukctrl.control import Baumgarte, Lqr, ModelPredictive, Servo, Tvlqr
-from ukctrl.control.terms import Terms
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
@@ -54,7 +54,7 @@ def inputs(law, t, q, v, memory=None):
     """Return the inputs that a law plans from a state on."""
     dynamics = Dynamics(law.task.robot)
     dynamics.move(t, np.array(q), np.array(v))
-    return law.inputs_ahead(dynamics, law.memory if memory is None else memory)
+    return law.predicted_inputs(dynamics, law.memory if memory is None else memory)
 
 
 def held(A, B, Q, R, h=H):
@@ -477,7 +477,7 @@ def test_it_conforms_where_limits_bind_as_well(follow):
         timing={"duration": 0.1, "sample": 0.02, "control": 0.01},
     )  # fmt: skip
     law = ModelPredictive(Q={"q": 3e4, "v": 10.0}, horizon=0.2, follow=follow)
-    conformance.CONTROLLER.examine(conformance.Trial(law, near), "mpc").confirm()
+    conformance.CONTROLLER.examine(conformance.ControllerCase(law, near), "mpc").confirm()
     run = simulate(near.replace({"controller": law}))
     assert run.provenance["timing"]["programs"] >= 5
 
@@ -501,7 +501,7 @@ def test_it_is_designed_and_analysed_as_the_regulator_that_it_continues():
     upright = Scenario.load("cart-pole-swing-up").replace(pole)
     lqr = upright.replace({"controller": Lqr(**weights)})
     mpc = upright.replace({"controller": ModelPredictive(**weights, horizon=0.5, limit=5.0)})
-    slow = Terms(settling=3.0)
+    slow = ErrorSpec(settling=3.0)
     assert designed(mpc, slow).gains == designed(lqr, slow).gains
     with pytest.raises(InputError, match="no gains of 'mpc' are found for settling in 3 s"):
         designed(mpc.replace({"controller.follow": "task"}), slow)

@@ -79,7 +79,7 @@ def test_a_given_force_changes_the_motion_as_the_paper_says(seed):
     A[2] = A[0] - 2.0 * A[1]  # a redundant row
     b, Q, c = A @ rng.standard_normal(6), rng.standard_normal(6), rng.standard_normal(6)
     with_c, without = (
-        uk.affine_answer(M, force, np.zeros((6, 1)), A, b).a_free for force in (Q + c, Q)
+        uk.affine_acceleration(M, force, np.zeros((6, 1)), A, b).a_free for force in (Q + c, Q)
     )
     np.testing.assert_allclose(M @ (with_c - without), by_the_paper(M, A, c), **EXACT)
 
@@ -156,7 +156,7 @@ def test_friction_is_the_laws_knowledge_too():
     dynamics = Dynamics(robot)
     dynamics.move(0.0, *map(np.array, hinged(0.2, 1.5)))
     np.testing.assert_allclose(dynamics.nonideal[2], -0.4 * 1.5, **EXACT)
-    assert dynamics.steps.python == ()
+    assert dynamics.steps.python_owners == ()
 
 
 def test_dry_friction_pushes_nowhere_while_nothing_slides():

@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 
 from ukctrl import Entry, InputError, Loop, Scenario, compare, simulate
-from ukctrl.analysis.conformance.examine import examine_file
+from ukctrl.analysis.conformance.examine_file import examine_file
 from ukctrl.analysis.linear.linear_loop import linear_loop
 
 T = 1e-3
@@ -162,12 +162,12 @@ class Bound(observers.Filter):
         self.motion, self.share, self.period = motion, share, period
 
     def first(self, at):
-        return observers.Estimate(at, np.zeros((0, 0)))
+        return observers.StateEstimate(at, np.zeros((0, 0)))
 
     def predicted(self, before, t, u):
         q, v, memory = before.at.state
         q = self.motion.robot.integrate(q, (t - before.at.t) * v)
-        return before._replace(at=observers.Moment(t, before.at.state._replace(q=q), u))
+        return before._replace(at=observers.TimedState(t, before.at.state._replace(q=q), u))
 
     def corrected(self, predicted, measurement, y):
         at = predicted.at
@@ -175,7 +175,7 @@ class Bound(observers.Filter):
         q = self.motion.robot.integrate(at.state.q, self.share * off)
         v = at.state.v + 0.5 * self.share**2 / self.period * off
         estimate = predicted._replace(at=at._replace(state=at.state._replace(q=q, v=v)))
-        return observers.Corrected(estimate, off, np.zeros((0, 0)))
+        return observers.MeasurementUpdate(estimate, off, np.zeros((0, 0)))
 
     def gain_at(self, at, period, joints):
         one = np.eye(len(self.motion.chart.A) // 2)

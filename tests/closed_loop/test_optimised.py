@@ -13,14 +13,14 @@ from scipy.integrate import simpson
 from tests.shared.platform_on_legs import platform_text
 from ukctrl import Scenario, check, simulate
 from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import JointFollows, Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.reference import Optimised
-from ukctrl.mechanics.start import solve_start
-from ukctrl.simulation.loop import Loop, optimised_rows
-from ukctrl.simulation.loop.optimised_rows import optimum_of
-from ukctrl.simulation.loop.timed_rows import timed_servo
-from ukctrl.simulation.scenario import Believed
+from ukctrl.simulation.assemble import Loop, optimised_rows
+from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
+from ukctrl.simulation.scenario import BelievedRobot
 
 REST = """path = PATH
 [controller]
@@ -59,7 +59,7 @@ def test_a_closed_chain_takes_less_effort_than_by_polynomials_between_the_same_p
 ):
     to = f'{{ kind = "optimised", to = {pose}, duration = {duration}, steps = 6 }}'
     scenario = platform(to).replace({"timing.duration": duration})
-    best = optimum_of(scenario).effort
+    best = optimal_path_motion(scenario).effort
     assert effort(scenario) == pytest.approx(best, rel=1e-3)
     for still, more in ((1, cubic), (2, quintic)):
         path = (
@@ -73,7 +73,7 @@ def test_a_closed_chain_takes_less_effort_than_by_polynomials_between_the_same_p
 def run(steps):
     """Return a run along a motion of two points a step, and the motion."""
     scenario = platform(steps=steps, stages=2)
-    return simulate(scenario), optimum_of(scenario)
+    return simulate(scenario), optimal_path_motion(scenario)
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by
     assert off[0] / off[1] > 3.0
     assert off[1] / off[2] > 3.0
     assert off[2] < 0.05
-    best = optimum_of(platform(steps=12, stages=6)).effort
+    best = optimal_path_motion(platform(steps=12, stages=6)).effort
     missed = np.abs(np.array(cost) - best)
     assert missed[1] / missed[2] > 10.0
 
@@ -101,15 +101,15 @@ def test_a_run_follows_with_the_chain_closed_and_inputs_that_near_the_optimum_by
 @needs("casadi")
 def test_a_run_needs_the_inputs_of_the_collocation_at_its_points():
     scenario = platform(steps=6, stages=3)
-    found, loop = optimum_of(scenario), Loop(scenario)
-    [row] = timed_servo(scenario)
+    found, loop = optimal_path_motion(scenario), Loop(scenario)
+    [row] = servo_constraints(scenario)
     near = loop.state.q
     every = Stack((*passive_constraints(loop.robot), row), loop.robot)
     for k, t in enumerate(found.times.tolist()):
-        at = solve_start(every, near, np.zeros(loop.robot.nv), t)
+        at = consistent_state(every, near, np.zeros(loop.robot.nv), t)
         near = at.q
-        loop.truth.move(t, at.q, at.v)
-        u = np.linalg.solve(loop.truth.G[:3], row.path(t).r_ddot - loop.truth.a_free[:3])
+        loop.plant.move(t, at.q, at.v)
+        u = np.linalg.solve(loop.plant.G[:3], row.path(t).r_ddot - loop.plant.a_free[:3])
         np.testing.assert_allclose(u, found.inputs[k], atol=1e-6)
 
 
@@ -135,17 +135,17 @@ def test_a_pole_is_swung_up_along_the_motion_by_a_regulator_also_when_pushed():
     scenario = Scenario.from_toml(POLE)
     assert simulate(scenario).metric("peak_phi") < 1e-4
     off = scenario.replace({"start.v": {"pole": 0.05}, "timing.duration": 3.0})
-    motion = optimum_of(scenario)
+    motion = optimal_path_motion(scenario)
     assert simulate(off).metric("final_phi") < 1e-3
-    assert motion.miss < 1e-2
+    assert motion.residual < 1e-2
 
 
 @pytest.mark.slow
 @needs("casadi")
 def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
-    first = optimum_of(platform(steps=3))
-    monkeypatch.setattr(optimised_rows, "_MOTION", optimised_rows.Remembered())
-    again = optimum_of(platform(steps=3))
+    first = optimal_path_motion(platform(steps=3))
+    monkeypatch.setattr(optimised_rows, "_MOTION", optimised_rows.LastValueCache())
+    again = optimal_path_motion(platform(steps=3))
     assert again is not first
     np.testing.assert_array_equal(again.pieces.coefficients, first.pieces.coefficients)
     np.testing.assert_array_equal(again.inputs, first.inputs)
@@ -156,11 +156,14 @@ def test_the_same_scenario_gives_the_same_digits_again(monkeypatch):
 def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
     scenario = platform(steps=3)
     robot = Loop(scenario).robot
-    heavy = Believed(mass_scale=2.0).apply(robot)
-    assert optimum_of(scenario, robot) is optimum_of(scenario)
-    assert optimum_of(scenario, heavy).effort > 1.5 * optimum_of(scenario, robot).effort
+    heavy = BelievedRobot(mass_scale=2.0).apply(robot)
+    assert optimal_path_motion(scenario, robot) is optimal_path_motion(scenario)
+    assert (
+        optimal_path_motion(scenario, heavy).effort
+        > 1.5 * optimal_path_motion(scenario, robot).effort
+    )
     light = scenario.replace({"believed.mass_scale": 0.5})
-    [one], [other] = timed_servo(scenario, robot), timed_servo(light, robot)
+    [one], [other] = servo_constraints(scenario, robot), servo_constraints(light, robot)
     assert one == other
 
 
@@ -169,8 +172,8 @@ def test_it_is_worked_out_once_and_anew_where_the_robot_has_changed():
 def test_a_scenario_with_an_optimised_path_is_written_read_and_sent_to_other_processes():
     scenario = platform(steps=3, share=0.9)
     assert Scenario.from_toml(scenario.to_toml()).servo == scenario.servo
-    [row] = pickle.loads(pickle.dumps(timed_servo(scenario)))
-    np.testing.assert_array_equal(row.path(0.1).r, timed_servo(scenario)[0].path(0.1).r)
+    [row] = pickle.loads(pickle.dumps(servo_constraints(scenario)))
+    np.testing.assert_array_equal(row.path(0.1).r, servo_constraints(scenario)[0].path(0.1).r)
 
 
 ARMS = """
@@ -198,16 +201,16 @@ def arms(said=""):
 
 @needs("casadi")
 def test_several_rows_share_one_motion_and_check_says_when_it_ends():
-    shoulder, elbow = timed_servo(arms())[::-1]
-    motion = optimum_of(arms())
+    shoulder, elbow = servo_constraints(arms())[::-1]
+    motion = optimal_path_motion(arms())
     end = motion.pieces.times[-1]
     np.testing.assert_allclose([shoulder.path(end).r, elbow.path(end).r], [[0.9], [0.3]], atol=1e-9)
     found = check(arms())
-    assert found.motion.optimum.ends == end
+    assert found.motion.optimum.end == end
     [said] = [text for text in found.notes if "optimised" in text]
     assert said == f"the optimised path ends at t = {end:.4g} s, after the run."
     with pytest.raises(UkctrlError, match="must agree on cost; got time and effort"):
-        optimum_of(arms(', cost = "effort", duration = 1.0'))
+        optimal_path_motion(arms(', cost = "effort", duration = 1.0'))
 
 
 @pytest.mark.slow
@@ -218,7 +221,7 @@ def test_a_joint_that_no_row_names_ends_where_it_likes():
     )
     free = dc.replace(whole, servo=(JointFollows(
         joints=("shoulder",), path=Optimised(to=(0.9,), duration=0.5, steps=10)),))  # fmt: skip
-    assert optimum_of(free).effort < optimum_of(whole).effort
+    assert optimal_path_motion(free).effort < optimal_path_motion(whole).effort
 
 
 REFUSED = {

@@ -10,12 +10,12 @@ from tests.shared.platform_on_legs import platform_text
 from tests.shared.slow import slow_but
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import ComputedTorque
-from ukctrl.control.keep import JointLimits, KeepCylinder, KeepExpression
+from ukctrl.control.safety import CylinderLimit, FormulaLimit, JointLimits
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Optimised
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.loop.optimised_rows import optimum_of
+from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
 
 SOLVED = 1e-6
 """Part of a time or an effort by which the solver and the price of inputs may be off."""
@@ -43,7 +43,7 @@ def scenario(robot, q, to, *keep, v=None, **path):
 
 
 def motion(*given, **path):
-    return optimum_of(scenario(*given, **path))
+    return optimal_path_motion(scenario(*given, **path))
 
 
 def along(found, order=0, count=5001):
@@ -60,7 +60,7 @@ def test_a_position_wall_costs_the_effort_of_its_closed_form():
     """
     free = motion(particle("x"), [0.0], [0.1], v=[1.0], duration=1.0, steps=3)
     assert along(free).max() > 0.15
-    wall = KeepExpression(h="0.1 - x")
+    wall = FormulaLimit(h="0.1 - x")
     found = motion(particle("x"), [0.0], [0.1], wall, v=[1.0], duration=1.0, steps=10)
     assert found.effort == pytest.approx(4.0 / (9.0 * 0.1), rel=SOLVED)
     assert along(found).max() < 0.1 - INSIDE
@@ -68,8 +68,8 @@ def test_a_position_wall_costs_the_effort_of_its_closed_form():
 
 FAST = (
     JointLimits(limits=("speeds",), speed=1.0),
-    KeepExpression(h="1 - v.x"),
-    KeepExpression(h="1 - v.x**2"),
+    FormulaLimit(h="1 - v.x"),
+    FormulaLimit(h="1 - v.x**2"),
 )
 
 
@@ -85,7 +85,7 @@ def test_a_kept_speed_makes_full_force_wait_in_between(keep):
 @pytest.mark.slow
 @needs("casadi")
 def test_a_margin_is_kept_as_well():
-    keep = KeepExpression(h="1 - v.x", margin=0.5)
+    keep = FormulaLimit(h="1 - v.x", margin=0.5)
     found = motion(particle("x", 1.0), [0.0], [4.0], keep, cost="time", steps=17)
     assert found.duration == pytest.approx(4.0 / 0.5 + 0.5, rel=SOLVED)
 
@@ -102,14 +102,14 @@ def test_a_kept_acceleration_is_the_limit_where_the_motor_has_more():
 @needs("casadi")
 def test_a_wall_that_moves_away_is_followed_until_there_is_room_to_brake():
     """With x <= t/2 and braking at 1 m/s^2, 4 - s^2/2 <= (T - s)/2 a time s before the end."""
-    keep = KeepExpression(h="t/2 - x")
+    keep = FormulaLimit(h="t/2 - x")
     found = motion(particle("x", 1.0), [0.0], [4.0], keep, cost="time", steps=33)
     assert found.duration == pytest.approx(8.25, rel=1e-5)  # the input is a line over each step
 
 
 @needs("casadi")
 def test_a_limit_that_has_no_value_later_is_no_obstacle_before():
-    keep = KeepExpression(h="sqrt(1.5 - t) - 0.1*x")
+    keep = FormulaLimit(h="sqrt(1.5 - t) - 0.1*x")
     found = motion(particle("x"), [0.0], [1.0], keep, duration=1.0, steps=3, stages=2)
     assert found.effort == pytest.approx(12.0, rel=SOLVED)
 
@@ -121,19 +121,19 @@ def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
     """To a height and back within T costs 192 height^2/T^3 beside the straight way's 48/T^3. The
     straight way through the middle has no side, and a bent one is taken.
     """
-    keep = KeepExpression(name="post", h=f"sqrt(x**2 + (y + {below})**2) - 0.4")
+    keep = FormulaLimit(name="post", h=f"sqrt(x**2 + (y + {below})**2) - 0.4")
     found = motion(particle("xy"), [-1.0, 0.0], [1.0, 0.0], keep, duration=2.0, steps=8)
     assert found.effort == pytest.approx((48.0 + 192.0 * (0.4 - below) ** 2) / 8.0, rel=SOLVED)
     x, y = along(found).T
     assert (np.hypot(x, y + below) - 0.4).min() > INSIDE
     assert found.way == way
-    assert found.crossings == ()
+    assert found.violations == ()
 
 
 @pytest.mark.slow
 def test_least_time_at_a_kept_speed_goes_along_tangents_and_an_arc():
-    post = KeepExpression(name="post", h="x**2 + (y + 0.1)**2 - 0.16")
-    fast = KeepExpression(name="fast", h="1 - v.x**2 - v.y**2")
+    post = FormulaLimit(name="post", h="x**2 + (y + 0.1)**2 - 0.16")
+    fast = FormulaLimit(name="fast", h="1 - v.x**2 - v.y**2")
     push, r, d = 20.0, 0.4, np.hypot(1.0, 0.1)
     found = motion(particle("xy", push), [-1.0, 0.0], [1.0, 0.0], post, fast, cost="time", steps=20)
     arc = np.pi - 2.0 * np.arctan(0.1) - 2.0 * np.arccos(r / d)
@@ -155,7 +155,7 @@ CENTER = (-0.04, 0.0, 0.234)
 @pytest.mark.parametrize("margin", slow_but([0.02], [0.0, 0.02]))
 def test_an_arm_goes_around_a_post_that_it_would_go_through(margin):
     robot, across = Robot.load("two_link"), (0.0, 1.0, 0.0)
-    keep = KeepCylinder(frame="tool", center=CENTER, axis=across, radius=0.1, margin=margin)
+    keep = CylinderLimit(frame="tool", center=CENTER, axis=across, radius=0.1, margin=margin)
     given = robot, {"shoulder": 0.2, "elbow": 0.9}, [1.4, 0.3]
 
     def least(found):
@@ -208,8 +208,8 @@ def test_a_closed_chain_keeps_away_with_its_platform_and_slow_with_a_leg_that_fo
 
 
 SLALOM = (
-    KeepExpression(name="first", h="(x + 0.3)**2 + (y + 0.05)**2 - 0.04"),
-    KeepExpression(name="second", h="(x - 0.3)**2 + (y - 0.25)**2 - 0.16"),
+    FormulaLimit(name="first", h="(x + 0.3)**2 + (y + 0.05)**2 - 0.04"),
+    FormulaLimit(name="second", h="(x - 0.3)**2 + (y - 0.25)**2 - 0.16"),
 )
 
 
@@ -218,7 +218,7 @@ def test_several_starts_find_the_better_side_of_two_posts_and_the_seed_decides_w
     def found(starts, seed=0):
         given = scenario(particle("xy"), [-1.0, 0.0], [1.0, 0.0], *SLALOM, duration=2.0, steps=6,
                          stages=3, **({"starts": starts} if starts else {}))  # fmt: skip
-        return optimum_of(given.replace({"seed": seed}))
+        return optimal_path_motion(given.replace({"seed": seed}))
 
     one, several = found(None), found(3)
     assert several.effort < 0.6 * one.effort
@@ -238,15 +238,15 @@ def refused(said, *given, **path):
     ("given", "path", "said"),
     [
         refused("must begin within what is kept; 'wall' is crossed there by 0.5", particle("x"),
-                [0.0], [1.0], KeepExpression(name="wall", h="x - 0.5"), duration=1.0),
+                [0.0], [1.0], FormulaLimit(name="wall", h="x - 0.5"), duration=1.0),
         refused("must end within what is kept; 'wall' is crossed there by 0.6, its margin",
-                particle("x"), [0.0], [1.0], KeepExpression(name="wall", h="0.5 - x", margin=0.1),
+                particle("x"), [0.0], [1.0], FormulaLimit(name="wall", h="0.5 - x", margin=0.1),
                 duration=1.0),
         refused("must be a motion that keeps 'gate'; .* crosses 'gate'", particle("x"), [-1.0],
-                [1.0], KeepExpression(name="gate", h="x**2 - 0.25"), duration=1.0, steps=3,
+                [1.0], FormulaLimit(name="gate", h="x**2 - 0.25"), duration=1.0, steps=3,
                 stages=2, starts=1),
         refused("must be a motion that keeps 'slow'; .* crosses 'slow'", particle("x", 2.0),
-                [-1.0], [1.0], KeepExpression(name="slow", h="0.5 - v.x"), duration=2.0, steps=4),
+                [-1.0], [1.0], FormulaLimit(name="slow", h="0.5 - v.x"), duration=2.0, steps=4),
     ],
 )  # fmt: skip
 def test_what_cannot_be_kept_is_named(given, path, said):

@@ -20,7 +20,7 @@ from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant, MinJerk
 from ukctrl.robot import JointMotor, Options, Perturbation
-from ukctrl.simulation.scenario import Believed
+from ukctrl.simulation.scenario import BelievedRobot
 
 RUN = {"timing": {"duration": 1.0, "sample": 0.1}}
 
@@ -198,4 +198,4 @@ def test_a_robot_changed_in_python_is_not_passed_off_as_its_file():
 def test_a_believed_robot_must_have_the_motors_of_the_true_one():
     scenario = Scenario.load("scara-helix", RUN)
     with pytest.raises(InputError, match="must have the coordinates of the true one"):
-        simulate(dc.replace(scenario, believed=Believed(robot="two_link")))
+        simulate(dc.replace(scenario, believed=BelievedRobot(robot="two_link")))

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.formula import DomainError
+from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.mechanics.constraints import Aggregation
 
 WITHIN = {"rtol": 0.0, "atol": 1e-8}  # what the issue of every system asks for

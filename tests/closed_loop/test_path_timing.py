@@ -58,7 +58,7 @@ def test_a_robot_that_its_motors_cannot_hold_has_no_timing():
     timing = check(cart(Line(start=0.0, end=1.0, duration=2.0), 2.0, weight=4.0)).motion.timing
     assert timing.rate == 0.0
     assert timing.least is None
-    [(name, text)] = timing.facts()
+    [(name, text)] = timing.summary_lines()
     assert name == "timing"
     assert text.startswith("no speed keeps the limits (motor 'F', t =")
 

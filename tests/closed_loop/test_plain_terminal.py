@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.shared.command import NO_COMPILING
-from ukctrl.cli.main import JOBS
+from ukctrl.cli.main import COMMANDS
 
 SHORT = ("--set", "timing.duration=0.2")
 ARM = ("scara-helix", *SHORT)
@@ -18,7 +18,7 @@ QUICK = [
     (),
     ("--version",),
     ("--help",),
-    *((name, "--help") for job in JOBS.values() for name in job),
+    *((name, "--help") for job in COMMANDS.values() for name in job),
     ("nonsense",),
     ("run", "scara-helx"),
     ("run", "scara-helix", "--nonsense"),

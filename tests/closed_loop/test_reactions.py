@@ -7,10 +7,10 @@ import pytest
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import NoControl
-from ukctrl.core.algebra.multipliers import multipliers, sharing
+from ukctrl.core.algebra.multipliers import multipliers, undetermined_multipliers
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Options
-from ukctrl.simulation.result.storage import variables
+from ukctrl.simulation.result.result_files import netcdf_variables
 from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.scenario import StartState, Timing
 
@@ -132,7 +132,7 @@ def test_the_multipliers_are_those_of_the_pseudoinverse():
         L = np.linalg.cholesky(M)
         expected = np.linalg.pinv(A.T, rcond=1e-10) @ force
         np.testing.assert_allclose(multipliers(L, A, force, rank), expected, **EXACT)
-        assert sharing(L, A, rank).any() == (m > rank)
+        assert undetermined_multipliers(L, A, rank).any() == (m > rank)
 
 
 def run_of(robot, angle=0.3, duration=2.0, **changes):
@@ -152,7 +152,7 @@ def test_a_run_records_reactions_with_units_and_checks_their_power(tmp_path):
     run = simulate(run_of(pendulum(HINGE)))
     assert run.status == "completed", run.message
     assert run["reaction"].shape == (201, 2)
-    assert variables(run.samples)["reaction"].attributes["units"] == "N"
+    assert netcdf_variables(run.samples)["reaction"].attributes["units"] == "N"
     force = np.einsum("kr,kri->ki", run["reaction"], rows_of(pendulum(HINGE), run))
     np.testing.assert_allclose(force, run["passive_force"], rtol=0.0, atol=1e-8)
     assert run.metric("reaction_residual") < 1e-10

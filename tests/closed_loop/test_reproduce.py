@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ukctrl.papers import papers, recompute, write_reproduction
+from ukctrl_papers import papers, recompute, write_reproduction
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from scipy.linalg import expm
 
 from tests.shared.command import CLI
 from tests.unit.paper_claims import kept, number
-from ukctrl.papers.scara import screws
+from ukctrl_papers.scara import screws
 
 THREE_DIGITS = {"rtol": 5e-3}
 """The numbers below are rounded to three digits."""

@@ -14,12 +14,13 @@ from ukctrl import Robot, Scenario, simulate
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.catalog import find
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, time_optimal
-from ukctrl.mechanics.timing.clock import states
-from ukctrl.mechanics.walk import rates, walk
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.timed_rows import timed_servo, timing_of
-from ukctrl.simulation.scenario import Believed
+from ukctrl.mechanics.path_inverse_kinematics import follow_path, joint_rates
+from ukctrl.mechanics.timing import GeometricPath, PathLimits, TimingLimits, time_optimal
+from ukctrl.mechanics.timing.clock import clock_states
+from ukctrl.robot import Perturbation
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.assemble.retimed_rows import retimed_path_timing, servo_constraints
+from ukctrl.simulation.scenario import BelievedRobot
 
 BETWEEN = 5e-3
 """Part of a limit by which a motion may pass it between the points at which it is kept."""
@@ -60,18 +61,18 @@ def test_a_line_takes_as_long_as_another_implementation_says():
     scenario = arm(LINE)
     loop = Loop(scenario)
     rows = Stack(scenario.servo, loop.robot)
-    reached = walk(rows, loop.state.q, np.linspace(0.0, 1.0, 51))
-    path = JointPath(reached.t, reached.q, *rates(rows, reached))
-    timing = time_optimal(PathLimits(path, lambda s: loop.truth, Kept()))
+    reached = follow_path(rows, loop.state.q, np.linspace(0.0, 1.0, 51))
+    path = GeometricPath(reached.t, reached.q, *joint_rates(rows, reached))
+    timing = time_optimal(PathLimits(path, lambda s: loop.plant, TimingLimits()))
     assert timing.duration == pytest.approx(0.19535998, rel=1e-5)  # the spline is not the path
-    fine = timing_of(arm(smoothing=0.0)).duration  # whose points are closer at the ends
+    fine = retimed_path_timing(arm(smoothing=0.0)).duration  # whose points are closer at the ends
     assert 0.98 * timing.duration < fine < timing.duration
 
 
 @pytest.mark.slow
 def test_a_run_uses_the_limits_up_and_keeps_them():
     scenario = arm(smoothing=0.0)
-    result, timing = simulate(scenario), timing_of(scenario)
+    result, timing = simulate(scenario), retimed_path_timing(scenario)
     assert result.metric("peak_phi") < 1e-4
     robot = Loop(scenario).robot
     moving = result["time"] < timing.duration
@@ -90,13 +91,26 @@ def test_a_smoothed_run_keeps_the_limits_with_an_input_that_does_not_jump(smooth
     result, robot = simulate(scenario), Loop(scenario).robot
     assert (np.abs(result["u"]).max(axis=0) < robot.effort_limit * (1.0 + BETWEEN)).all()
     assert (np.abs(result["v"]).max(axis=0) < robot.velocity_limit * (1.0 + BETWEEN)).all()
-    [row] = timed_servo(scenario)
+    [row] = servo_constraints(scenario)
     assert row.path.smoothness == 2.0
 
 
 def test_without_smoothing_the_velocity_is_continuous_and_the_acceleration_is_not():
-    [row] = timed_servo(arm(smoothing=0.0))
+    [row] = servo_constraints(arm(smoothing=0.0))
     assert row.path.smoothness == 1.0
+
+
+def test_law_and_record_have_the_same_rows_timed_on_the_robot_of_the_caller():
+    scenario = arm()
+    heavy = Robot.load("two_link").perturbed(Perturbation(mass_scale=2.0))
+    loop = Loop(scenario, heavy)
+    assert loop.recorder.servo is loop.law.stack
+    [row], [timed], [light] = (
+        loop.law.task.servo, servo_constraints(scenario, heavy), servo_constraints(scenario)
+    )  # fmt: skip
+    at = 0.1
+    np.testing.assert_array_equal(row.path(at).r, timed.path(at).r)
+    assert np.abs(row.path(at).r - light.path(at).r).max() > 1e-3
 
 
 POSE = """
@@ -124,11 +138,11 @@ sample = 0.01
 
 def test_position_and_orientation_of_a_tool_share_one_clock():
     scenario = Scenario.from_toml(POSE)
-    timing = timing_of(scenario)
-    [row] = timed_servo(scenario)
+    timing = retimed_path_timing(scenario)
+    [row] = servo_constraints(scenario)
     given = scenario.servo[0]
     for t in np.linspace(0.0, 1.1 * timing.duration, 12):
-        s, rate, bend = states(timing.clock, np.array([t]))[0]
+        s, rate, bend = clock_states(timing.clock, np.array([t]))[0]
         r, dr, _ = given.path.of(min(s, 2.0 - 1e-12))
         np.testing.assert_allclose(row.path(t).r, r, atol=1e-9)
         np.testing.assert_allclose(row.path(t).r_dot, rate * dr, atol=1e-9)
@@ -142,14 +156,14 @@ def test_position_and_orientation_of_a_tool_share_one_clock():
 def test_what_one_path_says_of_the_timing_holds_for_all_and_may_not_be_contradicted():
     other = POSE.replace("[servo.orientation]", "points = 80\n[servo.orientation]")
     with pytest.raises(InputError, match="must agree on points; got 80 and 60"):
-        timing_of(Scenario.from_toml(other))
+        retimed_path_timing(Scenario.from_toml(other))
 
 
 @pytest.mark.slow
 def test_all_controllers_are_asked_for_the_same_whatever_they_believe():
     scenario = arm()
     light = scenario.replace({"believed.mass_scale": 0.7})
-    a, b = (timing_of(one) for one in (scenario, light))
+    a, b = (retimed_path_timing(one) for one in (scenario, light))
     np.testing.assert_array_equal(a.clock.times, b.clock.times)
 
 
@@ -158,8 +172,8 @@ def test_a_scenario_with_retimed_paths_is_written_read_and_sent_to_other_process
     scenario = arm(share=0.8, acceleration="{ elbow = 100.0 }")
     again = Scenario.from_toml(scenario.to_toml())
     assert again.servo == scenario.servo
-    [row] = pickle.loads(pickle.dumps(timed_servo(scenario)))
-    np.testing.assert_array_equal(row.path(0.1).r, timed_servo(scenario)[0].path(0.1).r)
+    [row] = pickle.loads(pickle.dumps(servo_constraints(scenario)))
+    np.testing.assert_array_equal(row.path(0.1).r, servo_constraints(scenario)[0].path(0.1).r)
 
 
 REST = """
@@ -193,24 +207,27 @@ def platform(motors=""):
 def test_a_closed_chain_always_has_as_many_motors_at_their_limits_as_it_can_do_without(
     motors, at_limit
 ):
-    timing = timing_of(platform(motors))
+    timing = retimed_path_timing(platform(motors))
     bound = [names for names in timing.binding if names]
     switches = sum(a != b for a, b in itertools.pairwise(bound)) + 1
     assert len(timing.binding) - len(bound) <= switches
     assert {len(names) for names in bound} == {at_limit}
-    assert timing.used.max() <= 1.0 + 1e-9
+    assert timing.limit_usage.max() <= 1.0 + 1e-9
 
 
 @pytest.mark.slow
 def test_motors_at_the_elbows_make_the_platform_faster():
-    assert timing_of(platform(ELBOWS)).duration < 0.9 * timing_of(platform()).duration
+    assert (
+        retimed_path_timing(platform(ELBOWS)).duration
+        < 0.9 * retimed_path_timing(platform()).duration
+    )
 
 
 @pytest.mark.slow
 def test_a_closed_chain_that_is_simulated_exactly_saturates_a_motor_everywhere_and_none_beyond():
     changes = {"controller.allocation": {"kind": "least_norm"}, "servo.0.path.points": 800}
     scenario = platform().replace(changes)
-    result, timing = simulate(scenario), timing_of(scenario)
+    result, timing = simulate(scenario), retimed_path_timing(scenario)
     assert result.metric("peak_phi") < 1e-6
     used = np.abs(result["u"]).max(axis=1)[result["time"] < timing.duration] / 3.0
     assert used.max() < 1.0 + BETWEEN
@@ -271,7 +288,7 @@ REFUSED = {
 @pytest.mark.parametrize(("given", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_path_that_cannot_be_timed_is_refused_with_the_reason(given, said):
     with pytest.raises(InputError, match=said):
-        timing_of(arm(**given))
+        retimed_path_timing(arm(**given))
 
 
 def test_a_retimed_path_on_a_clock_of_its_own_is_refused():
@@ -286,17 +303,24 @@ def test_a_robot_whose_file_has_changed_is_timed_anew_by_whoever_asks(tmp_path):
     folder = tmp_path / "robots" / "arm"
     shutil.copytree(find("robots", "two_link").parent, folder)
     scenario, file = arm(robot=f'"{folder.as_posix()}/robot.toml"'), folder / "robot.toml"
-    before = timing_of(scenario)
-    assert timing_of(scenario) is before
+    before = retimed_path_timing(scenario)
+    assert retimed_path_timing(scenario) is before
     file.write_text(file.read_text() + "\n[[limit]]\njoint = 'elbow'\nvelocity = 0.2\n")
-    assert timing_of(scenario).duration > 2.0 * before.duration
+    assert retimed_path_timing(scenario).duration > 2.0 * before.duration
 
 
 @pytest.mark.slow
 def test_a_robot_that_has_changed_under_its_name_has_a_timing_of_its_own():
     scenario = arm()
-    before, slower = Robot.load("two_link"), Believed(mass_scale=2.0).apply(Robot.load("two_link"))
-    first = timing_of(scenario, before)
-    assert timing_of(scenario, before) is first
-    assert timing_of(scenario, slower).duration > 1.01 * first.duration
-    assert timing_of(scenario).duration == timing_of(scenario, before).duration == first.duration
+    before, slower = (
+        Robot.load("two_link"),
+        BelievedRobot(mass_scale=2.0).apply(Robot.load("two_link")),
+    )
+    first = retimed_path_timing(scenario, before)
+    assert retimed_path_timing(scenario, before) is first
+    assert retimed_path_timing(scenario, slower).duration > 1.01 * first.duration
+    assert (
+        retimed_path_timing(scenario).duration
+        == retimed_path_timing(scenario, before).duration
+        == first.duration
+    )

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.reports import plot
-from ukctrl.simulation.result.verdicts.law_verdicts import concessions
+from ukctrl.simulation.result.verdicts.law_verdicts import relaxation_verdicts
 
 ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
 SIGNALS = ("surface_error", "surface_bound", "position_error", "position_bound")
@@ -90,7 +90,7 @@ def test_a_sampled_loop_hands_the_memory_of_the_start_from_tick_to_tick():
 def test_a_run_tells_whether_the_promise_was_kept():
     kept = helix("servo-sliding", believed={"mass_scale": 0.9})
     broken = helix("servo-sliding", believed={"mass_scale": 0.3})
-    (well,), (badly,) = concessions(kept), concessions(broken)
+    (well,), (badly,) = relaxation_verdicts(kept), relaxation_verdicts(broken)
     assert well.level == "note"
     assert "Errors stayed within the bounds" in well.text
     assert badly.level == "warning"
@@ -102,4 +102,4 @@ def test_an_error_is_drawn_with_its_bound_and_a_bound_that_is_unknown_not_at_all
     assert np.isnan(unknown["surface_bound"]).all()
     assert [len(axes.get_lines()) for axes in plot.signals(known).axes] == [2, 2]
     assert [len(axes.get_lines()) for axes in plot.signals(unknown).axes] == [1, 1, 1]
-    assert concessions(unknown) == ()
+    assert relaxation_verdicts(unknown) == ()

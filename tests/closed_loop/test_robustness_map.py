@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.insight import Insight
 from ukctrl.studies.sweep import sweep
+from ukctrl.studies.sweep_analysis import SweepAnalysis
 
 ALPHA, BETA = "controller.feedback.alpha", "controller.feedback.beta"
 PERIOD, TICKS = 0.1, 400
@@ -66,7 +66,7 @@ def radius(alpha, beta):
 def test_the_map_of_a_held_double_integrator_is_its_stability_region(mass):
     grid = {ALPHA: "2.3:23.3:8", BETA: "21:470:8"}
     study = sweep(mass, [f"{path}={values}" for path, values in grid.items()])
-    found = Insight.of(study, require={"final_phi": 1.0}).maps[0]
+    found = SweepAnalysis.of(study, require={"final_phi": 1.0}).maps[0]
     assert (found.x.path, found.y.path) == (ALPHA, BETA)
     radii = np.array([[radius(a, b) for a in found.x.edges] for b in found.y.edges])
     assert np.abs(radii - 1.0).min() > CLEAR
@@ -91,7 +91,7 @@ def test_given_data_and_a_saltelli_design_agree_on_a_real_scenario():
     factors = ["start.q.1=1.12:1.2", f"{ALPHA}=5:15", "believed.parameters.m2=1.8:2.2"]
     sobol = sweep(base, factors, design="saltelli", n=128, jobs=None)
     given = sweep(base, factors, design="random", n=1000, jobs=None)
-    ours, theirs = (Insight.of(study).sensitivities["value"] for study in (given, sobol))
+    ours, theirs = (SweepAnalysis.of(study).sensitivities["value"] for study in (given, sobol))
     assert (ours.method, theirs.method) == ("binned", "saltelli")
     for path, share in ours.first.items():
         other = theirs.first[path]

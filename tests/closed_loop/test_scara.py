@@ -8,7 +8,7 @@ from ukctrl import Robot, Scenario, simulate, uk
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.mechanics.constraints import Expression, PointFollows
 from ukctrl.mechanics.reference import Expression as PathExpression
-from ukctrl.simulation.scenario import Integrator, StartState, Timing
+from ukctrl.simulation.scenario import IntegratorOptions, StartState, Timing
 
 OMEGA = 0.4 * np.pi
 L1, L2 = 0.2, 0.25
@@ -93,7 +93,7 @@ def test_python_objects_give_the_very_same_numbers_as_the_file(helix):
         controller=Servo(feedback=Baumgarte(alpha=20.0, beta=100.0), allocation=LeastNorm()),
         start=StartState(q=(q1, q2, -q1 - q2, 0.0), v=(-0.05 * np.pi, 0.0, 0.05 * np.pi, 0.02)),
         timing=Timing(duration=20.0),
-        integrator=Integrator(method="DOP853", rtol=1e-9, atol=1e-11),
+        integrator=IntegratorOptions(method="DOP853", rtol=1e-9, atol=1e-11),
     )
     by_hand = simulate(scenario)
     for name in ("q", "v", "a", "u", "phi", "beta"):
@@ -105,7 +105,7 @@ def test_arrays_and_the_formulas_of_the_paper_give_the_same_torques(helix):
         q, v = helix["q"][k], helix["v"][k]
         A, b = rows_of_the_paper(helix.time[k], q, v, alpha=20.0, beta=100.0)
         M, Q = mass_and_force_of_the_paper(q, v)
-        a_free, G = uk.affine_answer(M, Q, np.eye(4))
+        a_free, G = uk.affine_acceleration(M, Q, np.eye(4))
         u = uk.servo_input(A, b, a_free, G)
         np.testing.assert_allclose(helix["u"][k], u, rtol=0.0, atol=1e-10)
         np.testing.assert_allclose(helix["a"][k], a_free + G @ u, rtol=0.0, atol=1e-10)

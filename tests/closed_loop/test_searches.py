@@ -8,8 +8,8 @@ import pytest
 
 from ukctrl import Budget, Factor, Plants, Scenario, compare, tune
 from ukctrl.studies.comparison.comparison_page import write_comparison
-from ukctrl.studies.comparison.comparison_tables import luck_table, metric_table
-from ukctrl.studies.tuning.plants import judged_values
+from ukctrl.studies.comparison.comparison_tables import metric_table, search_spread_table
+from ukctrl.studies.tuning.plants import validation_values
 
 BENCH = {
     "timing": {"duration": 0.1, "control": 0.005, "sample": 0.005},
@@ -50,7 +50,7 @@ def test_no_seed_and_no_payload_is_both_tuned_on_and_judged_on(found, bench):
     loads = [
         values["effect.load.mass"] for k in range(3) for values in plants.values(bench.seed, k)
     ]
-    judged = [values["effect.load.mass"] for values in judged_values(LOADS, bench.seed, 4)]
+    judged = [values["effect.load.mass"] for values in validation_values(LOADS, bench.seed, 4)]
     assert len({*loads, *judged}) == 6 + 4
     effects = found.results["servo-pid"].scenario["effect"]
     assert effects[-1]["mass"] == judged[0]
@@ -79,7 +79,7 @@ def test_the_luck_of_searches_is_in_the_intervals_and_told(found):
     half = row.spreads["servo-pid"].high - grid.mean()
     of_searches = 4.302652729749462 * grid.mean(axis=1).std(ddof=1) / 3**0.5
     assert half >= of_searches
-    table = luck_table(found)
+    table = search_spread_table(found)
     assert [row[0].text for row in table.rows] == ["cost", "rms_phi", "luck", "at a border"]
     assert table.rows[2][2].text.endswith("%")
 
@@ -137,7 +137,7 @@ def test_a_dummy_with_luck_of_its_own_is_told_apart_in_no_more_than_5_of_100_com
     """
     from scipy.stats import binom
 
-    from ukctrl.studies.comparison.ranking import decided, rank
+    from ukctrl.studies.comparison.ranking import correct_rankings, rank_metric
 
     dummy = "dummy=servo-baumgarte"
     short = bench.replace({"timing.duration": 0.05, "timing.sample": 0.05})
@@ -151,7 +151,9 @@ def test_a_dummy_with_luck_of_its_own_is_told_apart_in_no_more_than_5_of_100_com
             for law, box in (("servo-baumgarte", (2.0, 400.0)), (dummy, (1.5, 500.0)))
         )  # fmt: skip
         runs = {**one.runs, **two.runs}
-        rows, _ = decided([rank(row.metric, row.unit, runs) for row in one.rows], "rms_phi")
+        rows, _ = correct_rankings(
+            [rank_metric(row.metric, row.unit, runs) for row in one.rows], "rms_phi"
+        )
         false += any(
             pair.supported for row in rows if row.metric != "mean_tick_us" for pair in row.pairs
         )

@@ -19,22 +19,18 @@ ATTRIBUTES = {b"\x1b[c": b"\x1b[?62;c", b"\x1b[0c": b"\x1b[?62;c", b"\x1b[6n": b
 """What a terminal answers to shells that ask what it is, and where its cursor is."""
 TYPED = {
     "ukctrl run scara-helix-be\t": "ukctrl run scara-helix-bench",
-    "ukctrl run scara-helix --set timing.du\t3": "ukctrl run scara-helix --set timing.duration=3",
-    "ukctrl run scara-helix --set=timing.du\t3": "ukctrl run scara-helix --set=timing.duration=3",
-    "ukctrl run scara-helix --set contr\tfe\tal\t7": (
-        "ukctrl run scara-helix --set controller.feedback.alpha=7"
+    "ukctrl run scara-helix --controller=servo-pi\t": (
+        "ukctrl run scara-helix --controller=servo-pid"
     ),
-    "ukctrl run swarm --set integrator.method=B\t": "ukctrl run swarm --set integrator.method=BDF",
     "ukctrl compare scara-helix -c a=servo-pi\t": "ukctrl compare scara-helix -c a=servo-pid",
     "ukctrl check zoo:ta\t": "ukctrl check zoo:talos",
-    "ukctrl list robots under\t": "ukctrl list robots underactuated",
     "ukctrl report ou\ton\t": "ukctrl report out/one/",
     'ukctrl run "my f\t': "ukctrl run my file.toml",
     "ukctrl run my\\ f\t": "ukctrl run my file.toml",
     "bin/ukctrl run my-ta\t": "bin/ukctrl run my-task",
 }
 """What is typed, and the line that it becomes."""
-ANSWERS = ("swarm", "compare", "zoo:", "list robots")
+ANSWERS = ("compare", "zoo:")
 """Lines with these are about what is answered, whatever the shell: one types them."""
 
 

@@ -14,10 +14,10 @@ import pytest
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import NoControl
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed
-from ukctrl.mechanics.integrate.step_over import MOST_STUCK, StepOver
-from ukctrl.papers import parallelogram
+from ukctrl.mechanics.integrate.singularity_crossing import MAX_STALLED_STEPS, SingularityCrossing
 from ukctrl.robot import Options
-from ukctrl.simulation.scenario import Integrator, StartState, Timing
+from ukctrl.simulation.scenario import IntegratorOptions, StartState, Timing
+from ukctrl_papers import parallelogram
 
 CASE = Path(__file__).parent / "integrators" / "nfourbar.toml"
 SQUARE = 9.81 * (3 / 2 + 2) / (3 / 3 + 2)
@@ -37,17 +37,22 @@ def turned(changes, kind):
 def test_a_linkage_passes_its_singular_positions_as_one_pendulum(rtol, atol, kind):
     run = turned({"integrator.rtol": rtol, "integrator.atol": 0.1 * rtol}, kind)
     assert run.status == "completed", run.message
-    exact, _ = parallelogram.swing(run.time, SQUARE, 0.5 * np.pi, -1.0)
+    exact, _ = parallelogram.pendulum_motion(run.time, SQUARE, 0.5 * np.pi, -1.0)
     assert np.ptp(exact) > 4.0 * np.pi  # aligned twice a turn
     off = np.abs(run["q"][:, 0] - (0.5 * np.pi - exact))
     assert off[-1] < atol, off[-1]
 
 
 def test_a_method_that_finds_no_way_across_ends_and_says_where_and_what_to_do(monkeypatch):
-    monkeypatch.setattr(StepOver, "_across", lambda self, trouble: None)
+    monkeypatch.setattr(SingularityCrossing, "_crossing_solver", lambda self, trouble: None)
     run = turned({"integrator.rtol": 1e-12, "integrator.atol": 1e-13}, "projection")
     assert run.status == "diverged"
-    for words in (f"took {MOST_STUCK} of them", "singular position", "c0 = ", "method = 'RK4'"):
+    for words in (
+        f"took {MAX_STALLED_STEPS} of them",
+        "singular position",
+        "c0 = ",
+        "method = 'RK4'",
+    ):
         assert words in run.message
 
 
@@ -63,15 +68,15 @@ class Crawling:
 
 
 def test_so_many_steps_that_hardly_move_on_end_a_run():
-    over = StepOver(lambda *_: None, lambda t, y: y, ("a",), 1.0, 0.1)
+    over = SingularityCrossing(lambda *_: None, lambda t, y: y, ("a",), 1.0, 0.1)
     solver = Crawling(1e-12)
-    for _ in range(MOST_STUCK - 1):
+    for _ in range(MAX_STALLED_STEPS - 1):
         solver.step()
-        over.watch(solver)
+        over.check_step(solver)
     solver.step()
     with pytest.raises(IntegrationFailed, match=r"closures, a = 0\.25, which"):
-        over.watch(solver)
-    np.testing.assert_allclose(solver.t, MOST_STUCK * 1e-12, rtol=1e-9)
+        over.check_step(solver)
+    np.testing.assert_allclose(solver.t, MAX_STALLED_STEPS * 1e-12, rtol=1e-9)
 
 
 LIMIT = '<limit lower="-1e30" upper="1e30" effort="1e30" velocity="1e30"/>'
@@ -109,7 +114,7 @@ def test_a_crank_as_long_as_its_rod_passes_the_moment_when_both_are_upright(rtol
             controller=NoControl(),
             start=StartState(q=(angle, -2.0 * angle), v=(rate, -2.0 * rate)),
             timing=Timing(duration=3.0),
-            integrator=Integrator(rtol=rtol, atol=0.1 * rtol),
+            integrator=IntegratorOptions(rtol=rtol, atol=0.1 * rtol),
         )
     )
     assert run.status == "completed", run.message

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.papers.servo.newton import bar_forces
+from ukctrl_papers.servo.newton_euler import bar_forces
 
 SQUEEZE = "coordinated-arms-squeeze"
 HELD = {"rtol": 0.0, "atol": 1e-9}
@@ -22,8 +22,8 @@ def relaxed():
 
 def test_the_bar_is_squeezed_with_the_force_that_was_asked_for(squeezed):
     forces = bar_forces(squeezed)
-    np.testing.assert_allclose(forces.left[:, 0], 20.0, **HELD)  # the bar is level
-    np.testing.assert_allclose(forces.right[:, 0], -20.0, **HELD)
+    np.testing.assert_allclose(forces.left_force[:, 0], 20.0, **HELD)  # the bar is level
+    np.testing.assert_allclose(forces.right_force[:, 0], -20.0, **HELD)
     np.testing.assert_allclose(squeezed["reaction"][:, 0], 20.0, **HELD)  # as it is recorded
 
 
@@ -45,4 +45,4 @@ def test_a_squeeze_may_follow_a_path():
     path = {"kind": "expression", "components": ["20*sin(t)"]}
     changed = {"kind": "internal_force", "rows": ["grip.x"], "path": path}
     run = simulate(Scenario.load(SQUEEZE, {"controller.allocation.null_space": changed}))
-    np.testing.assert_allclose(bar_forces(run).left[:, 0], 20.0 * np.sin(run["time"]), **HELD)
+    np.testing.assert_allclose(bar_forces(run).left_force[:, 0], 20.0 * np.sin(run["time"]), **HELD)

@@ -15,10 +15,10 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import NoControl
 from ukctrl.core.errors import ConflictingConstraints, InputError
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.step_over import StepOver
+from ukctrl.mechanics.integrate.singularity_crossing import SingularityCrossing
 from ukctrl.robot import Options
 from ukctrl.robot.schema.robot_file import ExtraFrame
-from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
+from ukctrl.simulation.scenario import IntegratorOptions, Stabilisation, StartState, Timing
 
 G = 9.81
 KEPT = 1e-6  # relative energy drift over 20 s that a run must keep to
@@ -144,9 +144,9 @@ def test_true_rows_are_never_called_contradictory_at_the_default_tolerance(bodie
 
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
 def test_a_method_that_need_not_step_over_anything_has_the_bits_of_before(method, monkeypatch):
-    scenario = fall(-45, duration=2.0, integrator=Integrator(method=method))
+    scenario = fall(-45, duration=2.0, integrator=IntegratorOptions(method=method))
     watched = simulate(scenario)
-    monkeypatch.setattr(StepOver, "watch", lambda self, solver: (solver, False))
+    monkeypatch.setattr(SingularityCrossing, "check_step", lambda self, solver: (solver, False))
     assert simulate(scenario).identical(watched)
 
 
@@ -190,11 +190,11 @@ def test_without_stabilisation_the_closures_drift_apart():
 @pytest.mark.parametrize(
     "integrator",
     [
-        Integrator(method="DOP853"),
-        Integrator(method="RK45", rtol=1e-7, atol=1e-9),
-        Integrator(method="Radau", rtol=1e-7, atol=1e-9),
-        Integrator(method="RK4", step=2e-3),
-        Integrator(method="semi_implicit_euler", step=2e-4),
+        IntegratorOptions(method="DOP853"),
+        IntegratorOptions(method="RK45", rtol=1e-7, atol=1e-9),
+        IntegratorOptions(method="Radau", rtol=1e-7, atol=1e-9),
+        IntegratorOptions(method="RK4", step=2e-3),
+        IntegratorOptions(method="semi_implicit_euler", step=2e-4),
     ],
     ids=lambda integrator: integrator.method,
 )
@@ -228,7 +228,7 @@ def test_projection_refuses_methods_that_go_by_their_history(method):
     with pytest.raises(InputError, match=f"'{method}' goes by the history of past states"):
         fall(
             -45,
-            integrator=Integrator(method=method),
+            integrator=IntegratorOptions(method=method),
             stabilisation=Stabilisation(kind="projection"),
         )
 
@@ -236,11 +236,11 @@ def test_projection_refuses_methods_that_go_by_their_history(method):
 @pytest.mark.parametrize(
     ("integrator", "rate"),
     [
-        (Integrator(), 20.0),
-        (Integrator(rtol=1e-13), 20.0 * 1e4**0.125),
-        (Integrator(rtol=1e-2), 5.0),
-        (Integrator(method="RK4", step=0.01), 20.0),
-        (Integrator(method="RK4", step=1e-4), 100.0),
+        (IntegratorOptions(), 20.0),
+        (IntegratorOptions(rtol=1e-13), 20.0 * 1e4**0.125),
+        (IntegratorOptions(rtol=1e-2), 5.0),
+        (IntegratorOptions(method="RK4", step=0.01), 20.0),
+        (IntegratorOptions(method="RK4", step=1e-4), 100.0),
     ],
 )
 def test_gains_follow_the_step_or_the_tolerance(integrator, rate):

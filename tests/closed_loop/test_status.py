@@ -45,7 +45,7 @@ def test_an_interruption_after_the_last_sample_comes_too_late_but_is_told(change
 
     scenario = Scenario.load("scara-helix", RUN | changes)
     whole, result = simulate(scenario), simulate(scenario, progress=press_ctrl_c)
-    assert (whole.stopped, result.stopped) == (False, True)
+    assert (whole.stopped_by_user, result.stopped_by_user) == (False, True)
     assert (result.status, len(result.time)) == ("completed", 11)
     assert result.message == "stopped by the user after the last sample."
     np.testing.assert_array_equal(result["u"], whole["u"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Command, Controller, Law, Robot, Scenario, Task, simulate
-from ukctrl.control.controller import SwitchingWithoutEnd
+from ukctrl.control.controller import ZenoSwitching
 from ukctrl.core.fields import Number, spec
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
@@ -131,5 +131,5 @@ def test_a_law_in_ones_own_loop_hands_back_the_memory_after_a_switch():
     after = law.command(0.0, np.array([0.5]), np.ones(1), law.memory)
     assert (before.u[0], before.memory[0]) == (FORCE, 0.0)
     assert (after.u[0], after.memory[0]) == (-FORCE, 1.0)
-    with pytest.raises(SwitchingWithoutEnd, match="hysteresis"):
+    with pytest.raises(ZenoSwitching, match="hysteresis"):
         StuckLaw(Stuck(), law.task).command(0.0, np.array([0.5]), np.ones(1), law.memory)

@@ -103,21 +103,25 @@ def test_what_cannot_be_met_is_said_and_the_nearest_gains_are_kept(helix):
 
 
 def test_gains_tuned_to_one_plant_that_lose_on_others_are_called_overfitted():
-    from ukctrl.studies.tuning import Gain, HeldOut, Trial, Tuning, tuning_verdicts
+    from ukctrl.studies.tuning import Gain, GainSearch, HeldOut, TuningTrial, tuning_verdicts
 
     def trial(alpha, cost):
-        return Trial({"controller.a": alpha}, cost, 1.0, "completed", "card")
+        return TuningTrial({"controller.a": alpha}, cost, 1.0, "completed", "card")
 
-    tuning = Tuning(
+    tuning = GainSearch(
         entry="law", gains=(Gain("controller.a", 1.0, 0.1, 10.0),), cost="rms_phi", budget=2,
         seed=1, trials=(trial(1.0, 1.0), trial(3.0, 0.1)),
     )  # fmt: skip
     said = [
-        v.subject for v in tuning_verdicts._held_out(HeldOut(trial(1, 1.1), trial(3, 2.0)), tuning)
+        v.subject
+        for v in tuning_verdicts._validation_verdicts(HeldOut(trial(1, 1.1), trial(3, 2.0)), tuning)
     ]
     assert said == ["held out", "overfitted"]
     said = [
-        v.subject for v in tuning_verdicts._held_out(HeldOut(trial(1, 1.1), trial(3, 0.11)), tuning)
+        v.subject
+        for v in tuning_verdicts._validation_verdicts(
+            HeldOut(trial(1, 1.1), trial(3, 0.11)), tuning
+        )
     ]
     assert said == ["held out"]
 

@@ -8,9 +8,9 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import Baumgarte, Lqr, NoControl, Servo, Tvlqr
-from ukctrl.control.planned.nominal_motion import by_law
-from ukctrl.control.planned.planned_laws import riccati_backwards, ticks_backwards
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.control.feedforward.feedforward_laws import riccati_gains, sampled_riccati_gains
+from ukctrl.control.feedforward.nominal_motion import nominal_motion_of_law
+from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.constraints import OrientationFollows, PointFollows
@@ -61,7 +61,7 @@ def test_the_gains_are_those_of_riccatis_equation_integrated():
     for count in (200, 400):
         h = T / count
         systems = [(*moving((k + 0.5) * h), R) for k in range(count)]
-        K = riccati_backwards(systems, S, h, (*moving(T), R))
+        K = riccati_gains(systems, S, h, (*moving(T), R))
         assert K.shape == (count + 1, 1, 2)
         # The gain of a step's start takes that step's B; compare with B there.
         B0, B1 = moving(0.0)[1], moving(0.5 * h)[1]
@@ -73,16 +73,16 @@ def test_the_gains_are_those_of_riccatis_equation_integrated():
 def test_the_gains_of_a_hold_are_the_best_of_all_inputs():
     """Beside the least-squares solution for all inputs of a short horizon at once."""
     R, S, h, count = np.array([[0.5]]), np.diag([3.0, 1.0]), 0.2, 6
-    from ukctrl.control.regulators.riccati import sampled
+    from ukctrl.control.regulators.riccati import discretise_lq
 
     systems = [(*moving((k + 0.5) * h), R) for k in range(count)]
-    K = ticks_backwards(systems, S, h)
+    K = sampled_riccati_gains(systems, S, h)
     x0 = np.array([0.7, -0.4])
 
     def cost(u):
         x, total = x0, 0.0
         for system, push in zip(systems, u, strict=True):
-            Ad, Bd, Qd, Rd, Nd = sampled(*system, h)
+            Ad, Bd, Qd, Rd, Nd = discretise_lq(*system, h)
             w = np.array([push])
             total += x @ Qd @ x + w @ Rd @ w + 2.0 * x @ Nd @ w
             x = Ad @ x + Bd @ w
@@ -93,7 +93,7 @@ def test_the_gains_of_a_hold_are_the_best_of_all_inputs():
     best = minimize(cost, np.zeros(count), method="BFGS", options={"gtol": 1e-10})
     x, u = x0, []
     for system, gain in zip(systems, K, strict=True):
-        Ad, Bd, *_ = sampled(*system, h)
+        Ad, Bd, *_ = discretise_lq(*system, h)
         w = -gain @ x
         u.append(w[0])
         x = Ad @ x + Bd @ w
@@ -211,7 +211,7 @@ def test_the_plan_of_a_law_is_the_laws_own_run():
         robot=Robot.load("scara"), servo=helix.servo, q=result["q"][0], v=result["v"][0],
         duration=0.5,
     )  # fmt: skip
-    plan = by_law(task, SERVO, 0.02)
+    plan = nominal_motion_of_law(task, SERVO, 0.02)
     q, v = plan.state(0.37)
     k = int(np.argmin(np.abs(result.time - 0.37)))
     np.testing.assert_allclose(q, result["q"][k], rtol=0.0, atol=1e-7)  # cubic between knots

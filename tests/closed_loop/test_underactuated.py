@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.control import Baumgarte, Lqr, Mode, Servo, SwingUp, Switching
+from ukctrl.control import Baumgarte, Lqr, Servo, SwingUp, Switching, SwitchingMode
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.mechanics.constraints import EnergyFollows, JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
@@ -349,23 +349,25 @@ def test_a_plain_simulation_with_textbook_equations_gives_the_same_motion(name):
 
 
 def modes(**second):
-    first = Mode(name="swing", law=SwingUp(alpha=1.0, beta=1.0))
-    return Switching(modes=(first, Mode(law=Lqr(), **second)))
+    first = SwitchingMode(name="swing", law=SwingUp(alpha=1.0, beta=1.0))
+    return Switching(modes=(first, SwitchingMode(law=Lqr(), **second)))
 
 
 def test_a_region_is_left_later_than_it_is_entered():
     with pytest.raises(InputError, match=r"leave must be greater than enter.* got 5 and 10"):
-        Mode(law=Lqr(), enter=10.0, leave=5.0)
+        SwitchingMode(law=Lqr(), enter=10.0, leave=5.0)
     with pytest.raises(InputError, match=r"modes\[1\]\.enter: is missing"):
         modes()
     with pytest.raises(InputError, match="a list of at least 2"):
-        Switching(modes=(Mode(law=Lqr()),))
+        Switching(modes=(SwitchingMode(law=Lqr()),))
 
 
 def test_a_mode_cannot_switch_itself():
     robot = Robot.load("acrobot")
     task = Task(robot=robot, servo=(upright(robot),), q=robot.neutral, v=np.zeros(2))
-    nested = Switching(modes=(Mode(law=modes(enter=1.0)), Mode(law=Lqr(), enter=1.0)))
+    nested = Switching(
+        modes=(SwitchingMode(law=modes(enter=1.0)), SwitchingMode(law=Lqr(), enter=1.0))
+    )
     with pytest.raises(InputError, match=r"modes\[0\]: a mode must be one law"):
         nested.start(task)
 

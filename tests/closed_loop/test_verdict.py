@@ -12,17 +12,17 @@ import pytest
 from ukctrl import Comparison, Robot, Scenario, simulate, sweep
 from ukctrl.cli.terminal.studies_text import comparison_lines, study_lines
 from ukctrl.cli.terminal.summaries import result_lines
-from ukctrl.mechanics.integrate import fixed_step
-from ukctrl.mechanics.integrate.fixed_kernels import NEXT
-from ukctrl.mechanics.integrate.fixed_step import halving
+from ukctrl.mechanics.integrate import fixed_step_integrator
+from ukctrl.mechanics.integrate.fixed_step_integrator import step_doubling
+from ukctrl.mechanics.integrate.fixed_step_kernels import NEXT_CHECKED
 from ukctrl.reports import run_page
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.comparison.comparison_tables import metric_table
-from ukctrl.studies.insight import Insight
-from ukctrl.studies.insight.insight_verdicts import verdicts
-from ukctrl.studies.insight.study_runs import Runs
 from ukctrl.studies.sweep import Study
 from ukctrl.studies.sweep.study_table import rows_of
+from ukctrl.studies.sweep_analysis import SweepAnalysis
+from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
+from ukctrl.studies.sweep_analysis.sweep_verdicts import verdicts
 
 SPRING = {
     "coordinates": {"x1": "m", "x2": "m"},
@@ -129,7 +129,7 @@ def test_looking_at_halved_steps_changes_no_bit(monkeypatch):
         looked = simulate(given)
         assert "step_halving" in looked.provenance
         with monkeypatch.context() as without:
-            without.setattr(fixed_step, "halving", blind)
+            without.setattr(fixed_step_integrator, "step_doubling", blind)
             unseen = simulate(given, robot=Robot.load(given.robot))  # in a loop of its own
         assert "step_halving" not in unseen.provenance
         assert unseen.identical(looked)
@@ -137,8 +137,8 @@ def test_looking_at_halved_steps_changes_no_bit(monkeypatch):
 
 def blind(*sizes):
     """An account of halved steps that never looks."""
-    none = halving(*sizes)
-    none.counts[NEXT] = 10**9
+    none = step_doubling(*sizes)
+    none.counts[NEXT_CHECKED] = 10**9
     return none
 
 
@@ -218,7 +218,7 @@ def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
     assert list(again.columns["verdict"]) == ["ok", WRONG]
     journal = (tmp_path / "study" / "journal.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["verdict"] for line in journal] == ["ok", WRONG]
-    insight = Insight.of(study)
+    insight = SweepAnalysis.of(study)
     (told,) = [verdict for verdict in verdicts(insight, ()) if verdict.subject == "belief"]
     assert (told.level, told.text) == (
         "bad",
@@ -229,7 +229,7 @@ def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
     assert looks["2 of 2 samples completed"] == "bold yellow"
     older = {name: column for name, column in study.columns.items() if name != "verdict"}
     assert [row.verdict for row in rows_of(study.factors, older)] == ["", ""]
-    assert not Runs.of(older, ["integrator.step"], "grid").unbelievable
+    assert not StudyArrays.of(older, ["integrator.step"], "grid").unbelievable
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ukctrl.control import (
     Posture,
 )
 from ukctrl.core.files import catalog
-from ukctrl.core.kinds import kinds
+from ukctrl.core.kind_registry import classes_by_kind
 from ukctrl.simulation.effects import AnyEffect, Effect
 
 USUAL = "scara-helix"
@@ -78,9 +78,9 @@ for _parts, _package, _base in (
     (OBSERVERS, "ukctrl.control.disturbance", DisturbanceObserver),
 ):
     _named = {part.kind for part in _parts.values()}
-    _others = {k: made for k, made in kinds(_package, _base).items() if k not in _named}
+    _others = {k: made for k, made in classes_by_kind(_package, _base).items() if k not in _named}
     _parts.update({kind: made(**example(made)) for kind, made in _others.items()})
-for _kind, _made in kinds("ukctrl.simulation.effects", Effect).items():
+for _kind, _made in classes_by_kind("ukctrl.simulation.effects", Effect).items():
     if _kind not in ELASTIC_EFFECTS:
         EFFECTS.setdefault(_kind, example(_made))
 SERVED = {
@@ -125,10 +125,10 @@ def test_every_allocation_conforms(name):
     conformance.ALLOCATION.examine(ALLOCATIONS[name], name).confirm()
 
 
-def read_effect(kind: str, settings: dict[str, object], on: str) -> conformance.Exposed:
+def read_effect(kind: str, settings: dict[str, object], on: str) -> conformance.EffectCase:
     scenario = Scenario.load(on)
     effect = scenario.replace({"effect": [{"kind": kind, **settings}], "timing.control": 0.005})
-    return conformance.Exposed(effect.effect[0], scenario)
+    return conformance.EffectCase(effect.effect[0], scenario)
 
 
 @pytest.mark.parametrize(("kind", "settings"), EFFECTS.items(), ids=EFFECTS)
@@ -174,7 +174,7 @@ def members(union: object) -> tuple[type, ...]:
 @pytest.mark.parametrize("name", catalog.names("controllers"))
 def test_every_controller_conforms(name):
     on = SERVED.get(name, USUAL)
-    trial = conformance.Trial(card(name, on), Scenario.load(on))
+    trial = conformance.ControllerCase(card(name, on), Scenario.load(on))
     conformance.CONTROLLER.examine(trial, name).confirm()
 
 
@@ -212,10 +212,10 @@ def test_a_scenario_that_shows_a_refusal_is_refused(name, status):
 @pytest.mark.parametrize("name", catalog.names("scenarios"))
 def test_every_constraint_of_the_scenarios_conforms(name):
     scenario = Scenario.load(name, SMALLER.get(name, {}))
-    from ukctrl.simulation.loop.scenario_robots import true_robot
-    from ukctrl.simulation.loop.timed_rows import timed_servo
+    from ukctrl.simulation.assemble.retimed_rows import servo_constraints
+    from ukctrl.simulation.assemble.scenario_robots import true_robot
 
     robot = true_robot(scenario.robot)
-    for constraint in timed_servo(scenario, robot):
-        placed = conformance.Placed(constraint, robot)
+    for constraint in servo_constraints(scenario, robot):
+        placed = conformance.ConstraintCase(constraint, robot)
         conformance.CONSTRAINT.examine(placed, constraint.name or constraint.kind).confirm()

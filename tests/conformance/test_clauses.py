@@ -15,14 +15,14 @@ from ukctrl import Command, Controller, Law, Robot, Scenario, Task
 from ukctrl.analysis import conformance
 from ukctrl.analysis.conformance import controller_clauses
 from ukctrl.control import Allocation, Allocator, Baumgarte, BoundFeedback, Feedback, LeastNorm
-from ukctrl.control.allocation.allocation import Behaviour
-from ukctrl.control.error_dynamics import ErrorPolynomial
-from ukctrl.control.feedback.feedback import Ask
+from ukctrl.control.allocation.allocation import AllocationBehaviour
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.feedback.feedback import FeedbackOutput
 from ukctrl.control.task import Signal
-from ukctrl.control.terms import Terms
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Number, Text, spec
-from ukctrl.mechanics.constraints import Attached, Constraint
+from ukctrl.mechanics.constraints import BoundConstraint, Constraint
 
 HELIX = Scenario.load("scara-helix")
 ROWS = ("tool.x", "tool.y", "tool.z", "orientation")
@@ -86,7 +86,7 @@ class FaultyBound(BoundFeedback):
     def demand(self, rows, memory):
         return rows.b - 3.0 * rows.beta
 
-    def ask(self, rows, memory, dynamics):
+    def output(self, rows, memory, dynamics):
         self.calls += 1
         demand, rate = rows.b - 3.0 * rows.beta, np.zeros(1)
         match self.fault:
@@ -114,7 +114,7 @@ class FaultyBound(BoundFeedback):
                 demand = demand + 1e-3 * self.calls * rows.beta
             case "raises":
                 raise ZeroDivisionError("by nothing")
-        return Ask(rows, demand, rate)
+        return FeedbackOutput(rows, demand, rate)
 
     def error_polynomials(self, stack):
         names = {"nameless": stack.names[1:], "named": stack.names}.get(self.fault, ())
@@ -177,7 +177,7 @@ class Sharing(Allocation):
         return Shared(self, LeastNorm().attach(task, rows))
 
     def behaviour(self, task):
-        sound = Behaviour(True, False, True)
+        sound = AllocationBehaviour(True, False, True)
         return {"vague": (True, None, False), "mute": (True, False)}.get(self.fault, sound)
 
     def levels(self, stack):
@@ -289,7 +289,7 @@ class Holding(Controller):
         return tuple(ErrorPolynomial(row=name, gains=(1.0, 2.0)) for name in names)
 
     def gains_for(self, terms, inertia):
-        assert (terms, inertia().tolist()) == (Terms(bandwidth=1.0), [1.0] * 4)
+        assert (terms, inertia().tolist()) == (ErrorSpec(bandwidth=1.0), [1.0] * 4)
         gains = {"own gain": {"gain.tool": 1.0}, "other gain": {"gain": 1.0, "rate.gain": 2.0}}
         return gains.get(self.fault)
 
@@ -464,11 +464,11 @@ class Height(Constraint):
     fault: Text = "none"
     size: Number = 0.0
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return HeightRow(self)
 
 
-class HeightRow(Attached):
+class HeightRow(BoundConstraint):
     block, names, units, holonomic = "height", ("height",), ("m",), (True,)
 
     def __init__(self, spec):
@@ -543,11 +543,11 @@ def part_of(kind, given, monkeypatch):
     """Return what a clause for a kind is called with."""
     if isinstance(given, Shown):
         monkeypatch.setattr(controller_clauses, "simulate", given.runs)
-        return conformance.Trial(Holding(), given.scenario)
+        return conformance.ControllerCase(Holding(), given.scenario)
     part = MADE[kind](fault=given) if isinstance(given, str) else given
     if kind == "controller":
-        return conformance.Trial(part, HELIX)
-    return conformance.Placed(part, Robot.load("scara")) if kind == "constraint" else part
+        return conformance.ControllerCase(part, HELIX)
+    return conformance.ConstraintCase(part, Robot.load("scara")) if kind == "constraint" else part
 
 
 @pytest.mark.parametrize("kind", SUITES)
@@ -586,11 +586,11 @@ def test_a_clause_is_broken_alone():
 
 
 def test_the_trial_of_a_controller_is_short_and_of_fixed_steps():
-    trial = conformance.Trial(Holding(), HELIX.replace({"timing.control": 0.01})).run
+    trial = conformance.ControllerCase(Holding(), HELIX.replace({"timing.control": 0.01})).run
     assert (trial.timing.duration, trial.timing.sample, trial.timing.control) == (0.1, 0.02, 0.01)
     assert (trial.integrator.method, trial.integrator.step) == ("RK4", 2e-4)
     assert trial.controller == Holding()
-    brief = conformance.Trial(Holding(), HELIX.replace({"timing.duration": 0.06})).run
+    brief = conformance.ControllerCase(Holding(), HELIX.replace({"timing.duration": 0.06})).run
     assert brief.timing.duration == 0.06
 
 

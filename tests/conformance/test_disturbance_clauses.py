@@ -125,11 +125,11 @@ def test_every_clause_is_broken_here():
 def test_what_breaks_a_clause_is_told(name):
     observer, said = BROKEN[name]
     (clause,) = (one for one in conformance.DISTURBANCE if one.name == name)
-    with pytest.raises(conformance.Broken, match=said):
+    with pytest.raises(conformance.ClauseViolation, match=said):
         clause(observer)
 
 
 def test_one_that_begins_with_an_estimate_is_told():
     (clause,) = (one for one in conformance.DISTURBANCE if one.name.startswith("finds_nothing"))
-    with pytest.raises(conformance.Broken, match="begin with no estimate"):
+    with pytest.raises(conformance.ClauseViolation, match="begin with no estimate"):
         clause(of(Eager))

@@ -20,7 +20,7 @@ from ukctrl.simulation.effects import (
     Sensor,
     SensorEffect,
 )
-from ukctrl.simulation.effects.effect import LinearReading
+from ukctrl.simulation.effects.effect import LinearSensorModel
 from ukctrl.simulation.scenario import Timing
 
 HELIX = Scenario.load("scara-helix")
@@ -40,7 +40,7 @@ class Reading(SensorEffect):
         assert (bench.robot.name, bench.start, bench.duration) == ("scara", 0.0, 0.03)
         assert bench.period == 0.005
         late = np.inf if self.fault == "never" else self.late
-        return None if self.fault == "crooked" else LinearReading(late=late)
+        return None if self.fault == "crooked" else LinearSensorModel(delay=late)
 
 
 class ReadingSensor(Sensor):
@@ -266,7 +266,7 @@ def given(monkeypatch):
             for clauses in (effect_clauses, scenario_clauses):
                 monkeypatch.setattr(clauses, "simulate", lambda _: next(runs, last))
             part = Ticking() if kind == "effect" else HELIX
-        return conformance.Exposed(part, HELIX) if kind == "effect" else part
+        return conformance.EffectCase(part, HELIX) if kind == "effect" else part
 
     return given
 
@@ -317,7 +317,7 @@ def test_a_scenario_whose_file_cannot_be_read_is_told_so(monkeypatch, told):
 
 
 def test_the_run_of_an_effect_is_six_ticks_with_it_alone():
-    run = conformance.Exposed(Ticking(), HELIX.replace({"effect": (Applying(),)})).run
+    run = conformance.EffectCase(Ticking(), HELIX.replace({"effect": (Applying(),)})).run
     assert run.effect == (Ticking(),)
     timing = run.timing
     assert (timing.duration, timing.sample, timing.control) == (pytest.approx(0.03), 0.005, 0.005)

@@ -9,13 +9,13 @@ import pytest
 
 from ukctrl import Robot, Scenario, check
 from ukctrl.cli import main
-from ukctrl.cli.terminal.progress_bars import _Speed
+from ukctrl.cli.terminal.progress_bars import _Throughput
 from ukctrl.core.errors import ExpressionError, InputError
-from ukctrl.core.expression.suggest import meant
+from ukctrl.core.expression.suggested_text import suggested_text
 from ukctrl.core.expression.symbolic import Vocabulary
-from ukctrl.core.expression.symbolic import check as check_formula
-from ukctrl.core.expression.units import constant
-from ukctrl.robot.layout import RESERVED
+from ukctrl.core.expression.symbolic import check_names as check_formula
+from ukctrl.core.expression.units import constant_value
+from ukctrl.robot.joint_layout import RESERVED
 
 SCENARIO = """
 title = "An arm keeps to a circle"
@@ -118,8 +118,8 @@ CONSTANTS = [
 @pytest.mark.parametrize(("text", "unit", "instead"), CONSTANTS)
 def test_what_is_suggested_of_a_constant_is_accepted(text, unit, instead):
     with pytest.raises(ExpressionError, match=re.escape(f"write '{instead}'.")):
-        constant(text, unit)
-    constant(instead, unit)
+        constant_value(text, unit)
+    constant_value(instead, unit)
 
 
 REFUSED = [("1kHz", "rad"), ("2m", "s"), ("500mA", "N m"), ("1 000", "m"), ("abc", "s")]
@@ -128,7 +128,7 @@ REFUSED = [("1kHz", "rad"), ("2m", "s"), ("500mA", "N m"), ("1 000", "m"), ("abc
 @pytest.mark.parametrize(("text", "unit"), REFUSED)
 def test_nothing_is_suggested_that_would_be_refused(text, unit):
     with pytest.raises(ExpressionError) as caught:
-        constant(text, unit)
+        constant_value(text, unit)
     assert "write '" not in str(caught.value)
     assert "as in" not in str(caught.value)
 
@@ -153,7 +153,7 @@ def test_a_formula_is_never_told_to_use_a_unit_that_it_does_not_know(told):
 
 def test_meant_leaves_what_is_right_alone():
     for text in ("2*sin(pi*t)", "20*deg", "v.x**2/2", "1e-3", "atan2(x, t)"):
-        assert meant(text) == text
+        assert suggested_text(text) == text
 
 
 @pytest.mark.parametrize(("q", "words"), [
@@ -249,17 +249,17 @@ def test_a_folder_that_was_there_stays(told, tmp_path):
 
 def test_the_time_that_is_left_does_not_count_the_start_of_workers():
     """One simulation here, twenty seconds in which workers start, then five a second."""
-    speed = _Speed()
+    speed = _Throughput()
     for now, done in ((0.0, 0.0), (1.0, 1.0), (20.0, 2.0), (20.2, 3.0), (20.4, 4.0)):
-        left = speed.left(now, done, 24.0)
+        left = speed.remaining_text(now, done, 24.0)
     assert left == "9 s left"  # 20 are left, and 3 took 1.4 s
     for step in range(1, 11):
-        left = speed.left(20.4 + 0.2 * step, 4.0 + step, 24.0)
+        left = speed.remaining_text(20.4 + 0.2 * step, 4.0 + step, 24.0)
     assert left == "2 s left"
 
 
 def test_work_that_stands_still_takes_longer_and_longer():
-    speed = _Speed()
+    speed = _Throughput()
     for step in range(10):
-        speed.at(float(step), float(step))
-    assert speed.at(29.0, 9.0) < 0.5 * speed.at(9.0, 9.0)
+        speed.rate(float(step), float(step))
+    assert speed.rate(29.0, 9.0) < 0.5 * speed.rate(9.0, 9.0)

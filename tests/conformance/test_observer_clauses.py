@@ -9,7 +9,14 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.analysis import conformance
 from ukctrl.core.fields import Text, spec
-from ukctrl.simulation.observers import AnyObserver, Corrected, Estimate, Filter, Moment, Observer
+from ukctrl.simulation.observers import (
+    AnyObserver,
+    Filter,
+    MeasurementUpdate,
+    Observer,
+    StateEstimate,
+    TimedState,
+)
 
 ON = {name: Scenario.load(name) for name in ("scara-helix", "three-rrr", "quadrotor-hover")}
 KINDS = {
@@ -39,7 +46,7 @@ def test_no_observer_of_the_catalogue_is_left_out():
 @pytest.mark.parametrize("on", ON)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_observer_conforms(kind, on):
-    watched = conformance.Watched(MADE[kind](**KINDS[kind]), ON[on])
+    watched = conformance.ObserverCase(MADE[kind](**KINDS[kind]), ON[on])
     conformance.OBSERVER.examine(watched, kind).confirm()
 
 
@@ -52,7 +59,7 @@ class Sound(Filter):
         self.motion, self.asked = motion, 0
 
     def first(self, at):
-        return Estimate(at, np.zeros((0, 0)))
+        return StateEstimate(at, np.zeros((0, 0)))
 
     def predicted(self, before, t, u):
         (_, state, _), P = before
@@ -64,13 +71,13 @@ class Sound(Filter):
             case "drifts":
                 state = state._replace(v=state.v + 1e-2)
             case "negative":
-                P = -np.eye(self.motion.known)
+                P = -np.eye(self.motion.state_count)
             case "lopsided":
-                P = np.eye(self.motion.known)
+                P = np.eye(self.motion.state_count)
                 P[0, 1] = 0.5
             case "small":
                 P = np.eye(2)
-        return Estimate(Moment(t, state, u), P)
+        return StateEstimate(TimedState(t, state, u), P)
 
     def corrected(self, predicted, measurement, y):
         at = predicted.at
@@ -88,7 +95,7 @@ class Sound(Filter):
             case "wide":
                 S = np.eye(1)
         state = at.state._replace(q=y[0].copy(), v=v)
-        return Corrected(Estimate(at._replace(state=state), predicted.P),
+        return MeasurementUpdate(StateEstimate(at._replace(state=state), predicted.P),
                          measurement.innovation(at, y), S)  # fmt: skip
 
     def gain_at(self, at, period, joints):
@@ -133,7 +140,7 @@ BROKEN = {
 
 
 def test_a_sound_one_in_python_satisfies_them_all():
-    watched = conformance.Watched(Watching(), ON["scara-helix"])
+    watched = conformance.ObserverCase(Watching(), ON["scara-helix"])
     conformance.OBSERVER.examine(watched, "sound").confirm()
 
 
@@ -147,7 +154,9 @@ def test_every_clause_is_broken_here():
     ids=str,
 )
 def test_what_breaks_a_clause_is_told(name, observer, said):
-    found = conformance.OBSERVER.examine(conformance.Watched(observer, ON["scara-helix"]), "it")
+    found = conformance.OBSERVER.examine(
+        conformance.ObserverCase(observer, ON["scara-helix"]), "it"
+    )
     (finding,) = (each for each in found.findings if each.clause == name)
     assert not finding.ok
     assert re.search(said, finding.detail), finding.detail

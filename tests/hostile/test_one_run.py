@@ -14,8 +14,8 @@ from ukctrl import Result, Scenario, compare, simulate, sweep, write_comparison
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.reports.run_page import write_report
-from ukctrl.simulation.result.plain_files import UNFINISHED, write_atomically
-from ukctrl.simulation.result.run_id import borne_by
+from ukctrl.simulation.result.atomic_files import UNFINISHED, write_atomically
+from ukctrl.simulation.result.run_id import run_id_of_file
 
 SHORT = {"timing.duration": 0.02}
 DATA = ("result.nc", "summary.json", "scenario.toml")
@@ -35,7 +35,7 @@ def test_two_runs_of_one_scenario_have_two_ids_and_each_file_bears_its_own(resul
         write_report(result, folder)
         files = sorted(file for file in folder.iterdir() if file.suffix != ".nc")
         assert {file.suffix for file in files} == {".html", ".json", ".png", ".toml"}
-        assert {borne_by(file) for file in files} == {result.provenance["run_id"]}
+        assert {run_id_of_file(file) for file in files} == {result.provenance["run_id"]}
         assert Result.load(folder).provenance == result.provenance
         borne.add(result.provenance["run_id"])
     assert len(borne) == 2
@@ -84,7 +84,7 @@ def test_the_page_and_the_figures_of_a_comparison_bear_one_id(tmp_path):
     cards = ["servo-baumgarte", "computed-torque"]
     write_comparison(compare(Scenario.load("scara-helix", SHORT), cards), tmp_path)
     files = [file for file in tmp_path.iterdir() if file.suffix in (".html", ".png")]
-    (one,) = {borne_by(file) for file in files}
+    (one,) = {run_id_of_file(file) for file in files}
     assert len(files) > 2
     assert one
 
@@ -92,8 +92,8 @@ def test_the_page_and_the_figures_of_a_comparison_bear_one_id(tmp_path):
 def test_what_a_killed_process_left_unfinished_goes_and_what_another_writes_stays(tmp_path):
     hold = (
         "import sys, time; from pathlib import Path\n"
-        "from ukctrl.simulation.result.plain_files import replacing\n"
-        "with replacing(Path(sys.argv[1])) as path: print(path, flush=True); time.sleep(60)"
+        "from ukctrl.simulation.result.atomic_files import atomic_replace\n"
+        "with atomic_replace(Path(sys.argv[1])) as path: print(path, flush=True); time.sleep(60)"
     )
     writers = [
         subprocess.Popen([sys.executable, "-c", hold, tmp_path / name], stdout=subprocess.PIPE)

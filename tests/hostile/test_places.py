@@ -16,7 +16,7 @@ NOBODY = 54321
 """A user without an entry in the password file."""
 ASK = """
 import sys
-from ukctrl.core.own_processes import begin_command
+from ukctrl.core.subprocess_safety import begin_command
 begin_command()
 from ukctrl.core import cache_folder
 from ukctrl.core.jit import machine_code

@@ -21,7 +21,7 @@ from tests.shared.slow import slow_but
 from ukctrl import Result, Scenario, simulate
 from ukctrl.cli import main
 from ukctrl.core import cache_folder
-from ukctrl.simulation.result import foreign_hdf5, hdf5_files
+from ukctrl.simulation.result import hdf5_writer, untrusted_hdf5
 
 GOOD = Path(__file__).resolve().parents[1] / "conformance" / "bad" / "base"
 FLAG = "code-ran"
@@ -154,7 +154,7 @@ def test_names_are_data_in_everything_that_is_exported(tmp_path):
 def test_names_of_joints_are_data_in_a_trajectory(name):
     import yaml
 
-    from ukctrl.simulation.handover.ros import _text
+    from ukctrl.simulation.export.ros_trajectory import _text
 
     assert yaml.safe_load(f"[{_text(name)}]") == [name]
 
@@ -215,7 +215,7 @@ def test_what_a_disk_takes_in_parts_is_written_whole_or_told():
             self.taken += bytes(data[:7])
             return min(7, len(data))
 
-    enough, full = (hdf5_files._Enduring(Filling(room)) for room in (100, 21))
+    enough, full = (hdf5_writer._FaultKeepingFile(Filling(room)) for room in (100, 21))
     content = bytes(range(50))
     assert enough.write(content) == full.write(content) == 50
     assert (enough._stream.taken, enough.failure) == (content, None)
@@ -334,8 +334,8 @@ def test_a_result_over_which_its_library_hangs_or_crashes_is_refused(
     tmp_path, monkeypatch, capsys, does, told
 ):
     """As HDF5 does over some damaged files; which ones depends on its version."""
-    monkeypatch.setattr(foreign_hdf5, "READ", does)
-    monkeypatch.setattr(foreign_hdf5, "READ_SECONDS", 1.0)
+    monkeypatch.setattr(untrusted_hdf5, "READ", does)
+    monkeypatch.setattr(untrusted_hdf5, "READ_SECONDS", 1.0)
     simulate(Scenario.load("scara-helix", {"timing.duration": 0.02})).save(tmp_path)
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(tmp_path)])

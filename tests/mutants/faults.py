@@ -75,7 +75,7 @@ class Fault(NamedTuple):
     @property
     def package(self) -> str:
         """The package that it is in; ``ukctrl`` for the files beside the packages."""
-        parts = Path(self.file).parts
+        parts = Path(self.file.replace("ukctrl_papers", "ukctrl/papers")).parts
         return parts[1] if len(parts) > 2 else parts[0]
 
     def put_into(self, source: bytes) -> bytes:
@@ -107,7 +107,7 @@ def faults_of(file: str, source: bytes) -> list[Fault]:
 def draw(root: Path, count: int, seed: int) -> list[Fault]:
     """Draw faults over all packages: by their size, but no package too few."""
     of: dict[str, list[Fault]] = {}
-    for path in sorted((root / "ukctrl").rglob("*.py")):
+    for path in sorted(root.glob("ukctrl*/**/*.py")):
         for fault in faults_of(str(path.relative_to(root)), path.read_bytes()):
             of.setdefault(fault.package, []).append(fault)
     total = sum(map(len, of.values()))

@@ -24,7 +24,9 @@ from tests.mutants.recorder import LABEL, SHARED, TIMES
 HERE = Path(__file__).parent
 SETTINGS = """
 [run]
-source = {root}/ukctrl
+source =
+    {root}/ukctrl
+    {root}/ukctrl_papers
 data_file = {folder}/lines
 parallel = true
 context = ${{{label}-}}
@@ -196,7 +198,7 @@ class Reached:
 
     @cached_property
     def _trees(self) -> dict[str, ast.Module]:
-        paths = sorted((self._root / "ukctrl").rglob("*.py"))
+        paths = sorted(self._root.glob("ukctrl*/**/*.py"))
         return {
             path.relative_to(self._root).as_posix(): ast.parse(path.read_bytes()) for path in paths
         }

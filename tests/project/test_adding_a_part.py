@@ -25,7 +25,7 @@ import json, runpy, sys
 from ukctrl import Scenario, control, effects, simulate, testing
 from ukctrl.cli.main import main
 from ukctrl.cli.workspace import json_schema
-from ukctrl.core.kinds import kinds
+from ukctrl.core.kind_registry import kinds
 from ukctrl.simulation.result.metrics import describe
 text = json.dumps(json_schema("scenario"))
 page = runpy.run_path(sys.argv[1])["on_page_markdown"]("<!-- parts -->")
@@ -74,7 +74,7 @@ main(["list", "parts", "--json"])
 def test_the_page_has_a_part_of_every_kind():
     folders = {str(Path(place).parent) for place in PARTS}
     assert folders == {
-        "control/allocation", "control/disturbance", "control/feedback", "control/keep",
+        "control/allocation", "control/disturbance", "control/feedback", "control/safety",
         "mechanics/constraints",
         "mechanics/reference", "simulation/effects", "simulation/observers",
         "simulation/result/metrics",

@@ -15,5 +15,5 @@ def test_the_page_has_every_command_in_the_order_of_the_help():
     commands = [found.name or found.callback.__name__ for found in app.registered_commands]
     assert re.findall(r"^\| \[`(\w+)`\]\(#\1\) \|", page, re.MULTILINE) == commands
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == [
-        "Exit codes", "Completion", "Colours", "Figures for papers", *commands
+        "Exit codes", "Completion", "Colours", "Figures for papers", "Study files", *commands
     ]  # fmt: skip

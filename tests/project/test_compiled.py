@@ -20,7 +20,7 @@ import pytest
 import ukctrl
 from ukctrl.core import cache_folder
 from ukctrl.core.algebra import factorisation
-from ukctrl.core.compiled import allocating, compiled, config, deferred, for_python
+from ukctrl.core.compiled import allocating, compiled, config, deferred, python_entry_only
 from ukctrl.core.jit import kernel as jit
 from ukctrl.core.jit.compile_lock import FileLocks
 
@@ -34,7 +34,7 @@ DEFERRED = """
 import numpy as np
 from ukctrl.core.algebra import products
 from ukctrl.core.jit import kernel as jit
-from ukctrl.core.jit.machine_code import Compiling
+from ukctrl.core.jit.machine_code_store import Compiling
 jit.WORTH = float("{worth}")
 products.is_diagonal(np.eye(3))
 print(bool(products.is_diagonal.overloads), Compiling.functions > 0)
@@ -75,7 +75,7 @@ def test_a_change_in_one_file_reaches_the_cached_callers_in_others(tmp_path):
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
-        ("core/jit/pipeline.py", True),
+        ("core/jit/compiler_passes.py", True),
         ("core/jit/argument_block.py", True),
         ("core/compiled.py", True),
         ("core/algebra/factorisation.py", True),
@@ -98,7 +98,7 @@ def asked(code, folder):
 
 
 MADE = f"""
-from ukctrl.core.jit.machine_code import Compiling
+from ukctrl.core.jit.machine_code_store import Compiling
 {ASK}
 print(Compiling.functions)
 """
@@ -181,7 +181,7 @@ def test_python_and_kernels_call_the_same_machine_code(monkeypatch, tmp_path):
     def quartered(x: float) -> float:
         return halved(halved(x))
 
-    @for_python
+    @python_entry_only
     def with_three(x: float) -> float:
         return halved(x) + 3.0
 
@@ -206,12 +206,12 @@ def test_a_long_kernel_is_not_copied_into_what_calls_it(monkeypatch, tmp_path):
 
     @allocating
     def factored(M, L):
-        return factorisation.cholesky_by_rows(M, L)
+        return factorisation.envelope_cholesky(M, L)
 
     assert factored(np.eye(3), np.empty((3, 3))) == 0
     assert factored(-np.eye(3), np.empty((3, 3))) != 0
     (made,) = factored.overloads.values()
-    assert [needed.name.rpartition(":")[2] for needed in made.reload_init] == ["cholesky_by_rows"]
+    assert [needed.name.rpartition(":")[2] for needed in made.reload_init] == ["envelope_cholesky"]
 
 
 class Parts(NamedTuple):
@@ -248,7 +248,7 @@ def test_a_deferred_kernel_is_the_same_by_python_and_by_machine_code(
 
     A, answers = np.array([[1.0, 2.0], [-3.0, 0.3], [5.0, 0.7]]), []
     for worth, is_made in ((np.inf, False), (-1.0, True)):
-        monkeypatch.setattr(jit, "WORTH", worth)
+        monkeypatch.setattr(jit, "SECONDS_BEFORE_COMPILING", worth)
         for signed in (False, True):
             out = np.zeros((2, 2))
             answer = cautious(A, 0.1, signed, out)
@@ -261,7 +261,7 @@ def test_a_deferred_kernel_is_the_same_by_python_and_by_machine_code(
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 def test_what_raises_in_python_is_left_to_machine_code_with_arrays_as_before(monkeypatch, tmp_path):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "WORTH", np.inf)
+    monkeypatch.setattr(jit, "SECONDS_BEFORE_COMPILING", np.inf)
 
     @deferred
     def scaled(x: np.ndarray, by: float) -> float:
@@ -299,7 +299,7 @@ def test_an_interrupted_deferred_kernel_ends_and_python_is_interrupted_behind_it
     monkeypatch, tmp_path
 ):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "WORTH", np.inf)
+    monkeypatch.setattr(jit, "SECONDS_BEFORE_COMPILING", np.inf)
 
     @deferred
     def counted(x: np.ndarray) -> None:
@@ -342,10 +342,10 @@ def test_python_gets_what_a_kernel_returns_with_and_without_an_entry(value, monk
 
     x = np.array([1.0, 2.0, 3.0])
     for kernel in (doubled, returned):
-        kernel.is_often_called = False
+        kernel.has_python_entry = False
     answers = [(doubled(x, True), returned())]
     for kernel in (doubled, returned):
-        kernel.is_often_called = True
+        kernel.has_python_entry = True
     answers.append((doubled(x, False), returned()))
     assert answers == [(None, value)] * 2
     assert [type(answer) for _, answer in answers] == [type(value)] * 2

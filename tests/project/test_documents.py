@@ -15,8 +15,8 @@ import pytest
 
 import ukctrl
 from tests.shared.documents import DOCS, PAGES, ROOT, blocks, sentences
-from ukctrl.cli.main import JOBS
-from ukctrl.mechanics import motion, pseudoinverse
+from ukctrl.cli.main import COMMANDS
+from ukctrl_papers import motion, pseudoinverse
 
 README = ROOT / "README.md"
 DOCUMENTS = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "SECURITY.md"))]
@@ -28,8 +28,10 @@ SITE = "https://github.com/ukctrl/ukctrl/"
 DOTTED = re.compile(r"\bukctrl(?:\.[A-Za-z_]\w*)+(?!\.?\w*\()")
 SUFFIXES = "py|toml|md|json|js|csv|svg|urdf|yml|j2|css|cff|txt"
 A_FILE = re.compile(rf"\.?/?((?:[\w.-]+/)*[\w-]+\.(?:{SUFFIXES}))")
-A_FOLDER = re.compile(r"((?:ukctrl|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?")
-A_SCRIPT = re.compile(r"\b(?:benchmarks|docs|tests|ukctrl)/[\w/.-]+\.py\b")
+A_FOLDER = re.compile(
+    r"((?:ukctrl|ukctrl_papers|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
+)
+A_SCRIPT = re.compile(r"\b(?:benchmarks|docs|tests|ukctrl|ukctrl_papers)/[\w/.-]+\.py\b")
 IN_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:of `\w+` )?(?:of|in) `((?:\w+/)+\w+\.py)`")
 STANDS_FOR = ("KEY", "NNNN", "NAME", "_catalog")
 """What a reader puts a name of their own for, and what is in a wheel alone."""
@@ -42,7 +44,7 @@ def places() -> set[str]:
     """Return every file and folder of the project, also by the ends of its path."""
     tops = (
         *("benchmarks", "controllers", "docs", "robots", "scenarios", "tests", "ukctrl"),
-        *("workspace", ".github"),
+        *("ukctrl_papers", "workspace", ".github"),
     )
     found = {path for path in ROOT.iterdir() if path.is_file()} | {ROOT / top for top in tops}
     for top in tops:
@@ -54,13 +56,14 @@ def places() -> set[str]:
 @functools.cache
 def scripts() -> list[Path]:
     """Return the files of the library and of the tests."""
-    return [path for top in ("ukctrl", "tests") for path in (ROOT / top).rglob("*.py")]
+    tops = ("ukctrl", "ukctrl_papers", "tests")
+    return [path for top in tops for path in (ROOT / top).rglob("*.py")]
 
 
 @functools.cache
 def texts() -> list[str]:
     """Return the Python of the library, file by file."""
-    files = [path for path in scripts() if path.is_relative_to(ROOT / "ukctrl")]
+    files = [path for path in scripts() if not path.is_relative_to(ROOT / "tests")]
     return [path.read_text(encoding="utf-8") for path in files]
 
 
@@ -175,7 +178,7 @@ NUMBER = rf"(\d+|{'|'.join(WORDS)})"
 
 def commands_of(job: str) -> int:
     """Return how many commands are for a job."""
-    return len(JOBS[job])
+    return len(COMMANDS[job])
 
 
 def catalogued(kind: str) -> int:
@@ -233,15 +236,15 @@ def _plain(page: Path) -> str:
 
 REFERENCE = DOCS / "reference"
 LISTS = {
-    "allocation": "scenarios.md",
-    "constraint": "scenarios.md",
-    "controller": "scenarios.md",
-    "disturbance": "scenarios.md",
+    "allocation": "scenarios/controller.md",
+    "constraint": "scenarios/servo.md",
+    "controller": "scenarios/controller.md",
+    "disturbance": "scenarios/controller.md",
     "effect": "effects.md",
-    "feedback": "scenarios.md",
-    "keep": "scenarios.md",
+    "feedback": "scenarios/controller.md",
+    "keep": "scenarios/keep.md",
     "metric": "results.md",
-    "null_space": "scenarios.md",
+    "null_space": "scenarios/controller.md",
     "observer": "sensing.md",
     "orientation": "paths.md",
     "reference": "paths.md",
@@ -250,7 +253,7 @@ LISTS = {
 TABLES = {
     (
         "constraint",
-        "scenarios.md",
+        "scenarios/servo.md",
     ): r"^\| \[`(\w+)`\]\(#\w+\) \| [^|]+ \| (?:[\d]+|one a \w+)[^|]* \|$",
     ("observer", "sensing.md"): r"^\| `(\w+)` \| [^|]+ \| (?:all )?positions",
     ("reference", "paths.md"): r"^\| \[`(\w+)`\]\(#\w+\) \|",

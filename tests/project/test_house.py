@@ -22,14 +22,20 @@ def test_the_house_is_drawn_as_the_code_is_today():
         assert re.search(rf'class="name"[^>]*>{name}</text>', picture)
 
 
-def test_a_scenarios_way_names_files_that_hold_what_it_says():
+def test_a_scenarios_way_can_be_walked_from_file_to_file():
+    """Each step's function or class is used in the file of a step before it."""
     way = PAGE.partition("## A scenario's way through the code")[2].partition("\n## ")[0]
-    steps = STEP.findall(way)
-    assert 10 <= len(steps) <= 15
-    for place, name, _ in steps:
+    steps = [(place, name) for place, name, _ in STEP.findall(way.partition("Where is")[0])]
+    assert 15 <= len(steps) <= 20
+    assert len({place for place, _ in steps}) == len(steps)
+    above: set[str] = set()
+    for place, name in steps:
         path = ROOT / "ukctrl" / place
         assert path.is_file(), f"ukctrl/{place} is not there"
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        defined = [node.name for node in tree.body if hasattr(node, "name")]
-        assert not name or name in defined, f"ukctrl/{place} defines no '{name}'"
-    assert len({place.split("/")[0] for place, _, _ in steps}) <= 5
+        defined = {node.name for node in tree.body if hasattr(node, "name")}
+        assert name in defined, f"ukctrl/{place} defines no '{name}'"
+        assert not above or name in above, f"nothing above ukctrl/{place} uses '{name}'"
+        nodes = list(ast.walk(tree))
+        above |= {node.id for node in nodes if isinstance(node, ast.Name)}
+        above |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}

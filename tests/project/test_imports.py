@@ -19,13 +19,14 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "ukctrl"
+PACKAGE, PAPERS = ROOT / "ukctrl", ROOT / "ukctrl_papers"
 
 FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
     "tool"
 ]["ukctrl"]["floors"]
-"""The house: ten packages, `uk` beside them, and the floor of each. Imports go down, all of them:
-at the top of a file, inside functions, and for types alone."""
+"""The house: nine packages, `uk` beside them, and the floor of each. Imports go down, all of them:
+at the top of a file, inside functions, and for types alone. Within a package, what names a robot
+for its type alone may stand below what a robot is made of."""
 
 HEAVY = {
     "PIL", "av", "casadi", "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2",
@@ -37,7 +38,7 @@ HEAVY = {
 INSTALLED_BY = {"mujoco": ["mujoco-core"], "pinocchio": ["pin"]}
 """Libraries whose files Python's metadata does not list under the name of their package."""
 
-FILES = sorted(PACKAGE.rglob("*.py"))
+FILES = [*sorted(PACKAGE.rglob("*.py")), *sorted(PAPERS.rglob("*.py"))]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in FILES
@@ -50,6 +51,8 @@ class Import(NamedTuple):
     module: str
     """What is imported: of a name within a module of ours, the module."""
     line: int
+    for_types: bool
+    """Whether it stands under ``if TYPE_CHECKING``."""
 
 
 @functools.cache
@@ -59,11 +62,12 @@ def imports(path: Path) -> tuple[Import, ...]:
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    statements: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    statements: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
     while statements:  # what they are made of holds no imports, and is most of a file
-        node = statements.pop()
+        node, typed = statements.pop()
+        typed = typed or of_types(node)
         for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            statements += getattr(node, part, ())
+            statements += [(inner, typed) for inner in getattr(node, part, ())]
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -73,20 +77,23 @@ def _imports(path: Path) -> Iterator[Import]:
         else:
             continue
         for module in modules:
-            yield Import(module, node.lineno)
+            yield Import(module, node.lineno, typed)
 
 
 def top(path: Path) -> str:
-    """Return the name directly under ``ukctrl`` that a file belongs to."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    """Return the name directly under ``ukctrl`` that a file belongs to, or ``ukctrl_papers``."""
+    package, name, *_ = path.relative_to(ROOT).parts
+    return name.removesuffix(".py") if package == "ukctrl" else package
 
 
 def ours(path: Path) -> set[str]:
-    """Return the modules of ukctrl that a file imports."""
-    return {found.module for found in imports(path) if found.module in MODULES}
+    """Return the modules of ukctrl and its papers that a file imports to run."""
+    return {
+        found.module for found in imports(path) if found.module in MODULES and not found.for_types
+    }
 
 
-def test_the_house_has_ten_packages():
+def test_the_house_has_nine_packages():
     entries = {path.stem for path in PACKAGE.glob("*.py")} | {
         path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()
     }
@@ -97,13 +104,26 @@ def test_a_package_imports_only_from_floors_below_it():
     climbing = [
         f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
         for path in FILES
-        if (name := top(path)) != "__init__"  # the public names, gathered from everywhere
+        if (name := top(path)) not in ("__init__", "ukctrl_papers")  # the public names; the roof
         for found in imports(path)
         if found.module.split(".")[0] == "ukctrl"
         and (target := found.module.partition(".")[2].split(".")[0]) != name
         and not (target and FLOORS[target] < FLOORS[name])
     ]
     assert not climbing, "a package must import from floors below its own alone"
+
+
+def test_the_papers_stand_on_the_house_which_names_them_at_its_door_alone():
+    """For public names, which are imported on first use, and for the command, which says where the
+    papers are not installed."""
+    naming = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in FILES
+        if path.is_relative_to(PACKAGE) and "ukctrl_papers" in path.read_text(encoding="utf-8")
+    }
+    assert naming == {"__init__.py", "cli/reproduce.py"}
+    command = PACKAGE / "cli" / "reproduce.py"
+    assert not [found for found in imports(command) if found.module.startswith("ukctrl_papers")]
 
 
 def test_no_two_files_import_each_other():
@@ -132,7 +152,7 @@ def test_every_library_that_is_imported_is_declared():
     for path in FILES:
         for found in imports(path):
             library = found.module.split(".")[0]
-            if library == "ukctrl" or library in sys.stdlib_module_names:
+            if library in ("ukctrl", "ukctrl_papers") or library in sys.stdlib_module_names:
                 continue
             known_as = {name.lower().replace("_", "-") for name in installs.get(library, [library])}
             assert known_as & declared, (
@@ -145,8 +165,7 @@ def test_what_an_extra_brings_is_imported_where_its_absence_is_told():
     """In a file that says in a `try` what is missing without it, or for types alone."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     core = {re.split(r"[^\w-]", need)[0] for need in project["dependencies"]}
-    brought = {"av", "casadi", "dask", "distributed", "mujoco", "pandas", "pyarrow", "viser",
-               "websockets", "xarray"}  # fmt: skip
+    brought = {"av", "casadi", "dask", "distributed", "mujoco", "pandas", "pyarrow", "xarray"}
     assert not brought & core
     told = set()
     for path in FILES:
@@ -156,7 +175,7 @@ def test_what_an_extra_brings_is_imported_where_its_absence_is_told():
         here = {lib for node in ast.walk(tree) if tells(node) for lib in libraries(ast.walk(node))}
         assert run & brought <= here, path
         told |= here & brought
-    assert told >= {"av", "casadi", "distributed", "mujoco", "pandas", "pyarrow", "viser", "xarray"}
+    assert told >= {"av", "casadi", "distributed", "mujoco", "pandas", "pyarrow", "xarray"}
 
 
 def libraries(nodes: Iterable[ast.AST]) -> set[str]:

@@ -15,7 +15,7 @@ import pytest
 
 import ukctrl
 from ukctrl.cli import workspace
-from ukctrl.simulation.handover.hand_over import SCRIPT
+from ukctrl.simulation.export.export_controller import SCRIPT
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
@@ -78,7 +78,10 @@ def test_pages_and_their_scripts_import_from_ukctrl_alone(path):
 
 
 def test_what_init_and_export_write_imports_from_ukctrl_alone():
-    texts = [(ROOT / "workspace" / name).read_text(encoding="utf-8") for name in workspace.FILES]
+    texts = [
+        (ROOT / "workspace" / name).read_text(encoding="utf-8")
+        for name in workspace.WORKSPACE_FILES
+    ]
     assert not any(map(DEEPER.search, texts))
     script = re.sub(r"\{(\w+)\}", lambda gap: "" if gap[1] == "trust" else "None", SCRIPT)
     assert not deeper(script)

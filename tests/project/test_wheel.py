@@ -20,6 +20,7 @@ import pytest
 from tests.project import release_check
 
 ROOT = Path(__file__).parents[2]
+LIBRARY = ("ukctrl", "ukctrl_papers")
 CATALOGUE = {"robots": "*/robot.toml", "controllers": "*.toml", "scenarios": "*.toml"}
 
 
@@ -79,7 +80,7 @@ def installed(wheel, tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_library_and_the_catalogue(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
-    library = [path for path in (ROOT / "ukctrl").rglob("*") if path.is_file()]
+    library = [path for top in LIBRARY for path in (ROOT / top).rglob("*") if path.is_file()]
     wanted = {
         str(path.relative_to(ROOT)) for path in library if "__pycache__" not in path.parts
     } | {
@@ -89,14 +90,14 @@ def test_the_wheel_holds_every_file_of_the_library_and_the_catalogue(wheel):
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert not wanted - names
-    assert "ukctrl/py.typed" in names
+    assert {f"{top}/py.typed" for top in LIBRARY} <= names
 
 
 @pytest.mark.slow
 def test_the_wheel_holds_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"ukctrl", next(top for top in tops if top.endswith(".dist-info"))}
+    assert tops == {*LIBRARY, next(top for top in tops if top.endswith(".dist-info"))}
     assert not [name for name in names if name.endswith((".pyc", ".nbc", ".nbi"))]
     assert [name for name in names if name.endswith("licenses/LICENSE")]
 
@@ -104,7 +105,7 @@ def test_the_wheel_holds_nothing_else(wheel):
 def test_the_source_distribution_holds_what_the_wheel_is_built_from_and_no_pages(built):
     held = release_check.contents(built[0])
     tops = {name.split("/")[0] for name in held}
-    assert {"LICENSE", "README.md", "pyproject.toml", "ukctrl", *CATALOGUE} <= tops
+    assert {"LICENSE", "README.md", "pyproject.toml", *LIBRARY, *CATALOGUE} <= tops
     assert not tops & {"docs", "tests", "benchmarks", "out", "site"}
 
 

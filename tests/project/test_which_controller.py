@@ -11,7 +11,7 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.files.table_paths import parse_value
-from ukctrl.studies.comparison.entries import variants_of
+from ukctrl.studies.comparison.build_entries import entry_scenarios
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "which_controller"
 NAMES = (
@@ -66,7 +66,7 @@ def test_every_comparison_is_stored_as_it_is_asked_for(scripts):
     stored = scripts["study"].load()
     assert list(stored) == list(scripts["cases"].CASES)
     for name, case in scripts["cases"].CASES.items():
-        variants = variants_of(Scenario.load(case.scenario, dict(case.changes)), case.entries)
+        variants = entry_scenarios(Scenario.load(case.scenario, dict(case.changes)), case.entries)
         assert list(stored[name]["entries"]) == list(variants), name
 
 
@@ -102,8 +102,8 @@ def test_each_command_on_the_page_asks_for_the_same_comparison(scripts):
         entries = [words[k + 1] for k, word in given.items() if word == "-c"]
         sets = [words[k + 1].partition("=") for k, word in given.items() if word == "--set"]
         changes = {path: parse_value(value) for path, _, value in sets}
-        asked = variants_of(Scenario.load(words[2], changes), entries)
-        meant = variants_of(Scenario.load(case.scenario, dict(case.changes)), case.entries)
+        asked = entry_scenarios(Scenario.load(words[2], changes), entries)
+        meant = entry_scenarios(Scenario.load(case.scenario, dict(case.changes)), case.entries)
         assert asked == meant, name
 
 

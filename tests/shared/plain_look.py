@@ -7,12 +7,12 @@ import dataclasses as dc
 import numpy as np
 
 from ukctrl.robot import Robot
-from ukctrl.robot.look import meshes
-from ukctrl.robot.look.parts import Look, Part, Poses
+from ukctrl.robot.visual import primitive_meshes
+from ukctrl.robot.visual.visual_model import Poses, VisualModel, VisualPart
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class PlainLook(Look):
+class PlainLook(VisualModel):
     robot: Robot
 
     def poses(self, q, t):
@@ -43,17 +43,19 @@ def plain_look(robot):
     count = len(places)
     size = max(float(np.ptp(places, axis=0).max()), 0.2)
     parents = list(robot.model.parents) if count > 1 else [0]
-    ball = meshes.sphere(0.035 * size)
+    ball = primitive_meshes.sphere(0.035 * size)
     parts = []
     for j in range(1, count):
-        parts.append(Part(name=f"joint {j}", mesh=ball, carrier=j, color="#3b4754"))
+        parts.append(VisualPart(name=f"joint {j}", mesh=ball, frame=j, color="#3b4754"))
         reach = turns[parents[j]].T @ (places[j] - places[parents[j]])
         length = float(np.linalg.norm(reach))
         if length > 1e-6:
-            rod = meshes.capsule(0.02 * size, 0.0, length).moved(along(reach / length), np.zeros(3))
-            parts.append(Part(name=f"link {j}", mesh=rod, carrier=parents[j]))
+            rod = primitive_meshes.capsule(0.02 * size, 0.0, length).moved(
+                along(reach / length), np.zeros(3)
+            )
+            parts.append(VisualPart(name=f"link {j}", mesh=rod, frame=parents[j]))
     names = ("world", *(f"joint {j}" for j in range(1, count)))
-    return PlainLook(parts=tuple(parts), carriers=names, robot=robot)
+    return PlainLook(parts=tuple(parts), frame_names=names, robot=robot)
 
 
 def along(z):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ukctrl.cli.terminal.lines import Part
+from ukctrl.cli.terminal.lines import StyledText
 
 
 def plain(lines):
@@ -15,5 +15,5 @@ def plain(lines):
 
 def styles(lines):
     """Return the style of each part that has one."""
-    parts = [part for line in lines for part in line if isinstance(part, Part) and part.style]
+    parts = [part for line in lines for part in line if isinstance(part, StyledText) and part.style]
     return {part.text.strip(): part.style for part in parts}

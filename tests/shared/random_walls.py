@@ -8,7 +8,7 @@ import tomli_w
 from ukctrl import Robot, Scenario
 from ukctrl.mechanics.constraints.constraint import FrameProbe
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 PERIOD = 4e-3
 POLE = 10.0  # 1/s, of the walls' barriers
@@ -99,13 +99,13 @@ def through_a_wall(
 def lowest(kept: Scenario, run: Any, every: int = 10) -> float:
     """Return the least of what one scenario keeps, in the run of another."""
     loop = Loop(kept)
-    keeper, snapshot = loop.law.keeper, loop.truth.snapshot
+    keeper, snapshot = loop.law.keeper, loop.plant.snapshot
     stack = keeper.stack_on(loop.robot)
     states = zip(run["q"][::every], run["v"][::every], run.time[::every], strict=True)
     found = []
     for q, v, t in states:
         snapshot.move(q, v, float(t))
-        found.append(float(keeper.state_of(stack.write(snapshot))[0].min()))
+        found.append(float(keeper.margins_at(stack.write(snapshot))[0].min()))
     return min(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ukctrl.reports.table import Kind, Mark
+from ukctrl.reports.report_table import Kind, Mark
 
 
 def sound(table):

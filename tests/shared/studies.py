@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.insight import Insight
-from ukctrl.studies.sweep import Factor, Plan, Study
-from ukctrl.studies.sweep.sample import Base
-from ukctrl.studies.sweep.study import About
+from ukctrl.studies.sweep import Factor, SamplingPlan, Study
+from ukctrl.studies.sweep.sample_task import SweepInput
+from ukctrl.studies.sweep.study import StudyDescription
+from ukctrl.studies.sweep_analysis import SweepAnalysis
 
 ALPHA, USE = "controller.feedback.alpha", "controller.use"
 MASSES = {"controller": {"use": "servo-baumgarte"}}
@@ -48,13 +48,13 @@ def assert_same(columns, others):
 
 
 def plan_of(*texts, **options):
-    return Plan.of([Factor.parse(text) for text in texts], **{"seed": 1, **options})
+    return SamplingPlan.of([Factor.parse(text) for text in texts], **{"seed": 1, **options})
 
 
 def base_of(*texts, **options):
-    given = {name: options.pop(name) for name in ("timeout", "keep_all", "keep_failed", "files")
+    given = {name: options.pop(name) for name in ("timeout", "save_all", "save_failed", "files")
              if name in options}  # fmt: skip
-    return Base(scenario=BASE, plan=plan_of(*texts, **options), **given)
+    return SweepInput(scenario=BASE, plan=plan_of(*texts, **options), **given)
 
 
 def study_of(factors, metrics, status, scenario=SCENARIO, **design):
@@ -67,9 +67,9 @@ def study_of(factors, metrics, status, scenario=SCENARIO, **design):
         "message": ["" if good else "it left at 0.25 s." for good in done],
         "reached": np.where(done, 0.4, 0.25), **metrics,
     }  # fmt: skip
-    return Study(about=About.of(scenario, plan), columns=columns_of(given))
+    return Study(about=StudyDescription.of(scenario, plan), columns=columns_of(given))
 
 
 def insight_of(**given):
     factors = [f"{ALPHA}=1,2,4", f"{USE}=servo-baumgarte,servo-pid"]
-    return Insight.of(study_of(factors, METRICS, DONE), **given)
+    return SweepAnalysis.of(study_of(factors, METRICS, DONE), **given)

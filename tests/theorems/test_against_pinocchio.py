@@ -7,9 +7,9 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.mechanics.start import solve_start
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
 from ukctrl.robot import Options
 from ukctrl.robot.schema.robot_file import ExtraFrame
 
@@ -40,8 +40,10 @@ def closed(first, second, kind, rng):
 def test_accelerations_of_a_closed_loop_are_pinocchios(first, second, kind, seed):
     rng = np.random.default_rng(seed)
     robot, q = closed(first, second, kind, rng)
-    start = solve_start(Stack(passive_constraints(robot), robot), q, rng.standard_normal(robot.nv))
-    dynamics = Dynamics(robot, gains=Gains(0.0, 0.0))
+    start = consistent_state(
+        Stack(passive_constraints(robot), robot), q, rng.standard_normal(robot.nv)
+    )
+    dynamics = Dynamics(robot, gains=StabilisationGains(0.0, 0.0))
     dynamics.move(0.0, start.q, start.v)
     model = robot.model
     sites = [robot.site(first), robot.site("tie")]

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task
 from ukctrl.control import Damped, LeastNorm, Posture, Prioritized
-from ukctrl.core.algebra.priorities import missed_share
+from ukctrl.core.algebra.task_hierarchy import damping_error
 from ukctrl.core.errors import GainError, InfeasibleConstraint, UnknownName
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -93,7 +93,7 @@ def test_damping_stays_within_the_bound_that_it_records(elbow, metric):
     np.testing.assert_allclose(told["row_miss"], miss, **EXACT)
     assert np.linalg.norm(miss) <= told["miss_bound"] * (1.0 + 1e-9) + 1e-12
     rest = place.demand - place.A @ place.dynamics.a_free
-    stated = missed_share(told["sigma"], 0.1, 1.0) * np.linalg.norm(rest)
+    stated = damping_error(told["sigma"], 0.1, 1.0) * np.linalg.norm(rest)
     np.testing.assert_allclose(told["miss_bound"], stated, rtol=1e-9, atol=1e-12)
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import Chen, Damping, InternalForce, LeastNorm
-from ukctrl.control.allocation.internal_force import reaction_answer
+from ukctrl.control.allocation.internal_force import reaction_map
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, UnknownName
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Expression as Path
-from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Lagrangian, Options
-from ukctrl.robot.motor import InputBounds, MotorLimits
+from ukctrl.robot.motor_limits import InputBounds, MotorLimits
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # accelerations of some 10 rad/s^2, torques of some 100 N m
 READINGS = {
@@ -44,7 +44,7 @@ class Arms:
         rng = np.random.default_rng(seed)
         self.dynamics = Dynamics(robot)
         guess = np.radians([60.0, -120.0, 60.0, -60.0, 120.0]) + 0.2 * rng.standard_normal(5)
-        start = solve_start(self.dynamics.passive, guess, rng.standard_normal(5))
+        start = consistent_state(self.dynamics.passive, guess, rng.standard_normal(5))
         self.task = Task(robot=robot, servo=scenario.servo, q=start.q, v=start.v)
         self.dynamics.move(0.4, start.q, start.v)
         self.stack = Stack(scenario.servo, robot)
@@ -59,7 +59,7 @@ class Arms:
         return self.rows.A @ self.dynamics.acceleration(u) - self.demand
 
     def reaction(self, u):
-        answer = reaction_answer(self.dynamics)
+        answer = reaction_map(self.dynamics)
         return answer.lam_free + answer.Lam @ u
 
 
@@ -166,7 +166,7 @@ def test_both_forces_of_the_grip_can_be_held_along_a_path(arms):
 def test_no_other_input_with_that_squeeze_is_smaller(arms):
     rng = np.random.default_rng(3)
     u = arms.input(LeastNorm(null_space=SQUEEZE))
-    held = np.vstack((arms.rows.A @ arms.dynamics.G, reaction_answer(arms.dynamics).Lam[0]))
+    held = np.vstack((arms.rows.A @ arms.dynamics.G, reaction_map(arms.dynamics).Lam[0]))
     null = np.linalg.svd(held)[2][4:]
     assert np.linalg.norm(u) <= np.linalg.norm(u + null.T @ rng.standard_normal(2))
 
@@ -189,7 +189,7 @@ def test_a_squeeze_beyond_the_motors_is_refused_and_the_task_not_traded_for_it(a
             units=robot.actuator_units[:3],
             bounds=InputBounds.of([(name, MotorLimits(), np.inf) for name in robot.actuators[:3]]),
             constant=robot.actuation.constant[:, :3],
-            moving=(),
+            varying_columns=(),
         ),
     )
     task = dc.replace(arms.task, robot=few)
@@ -248,7 +248,7 @@ def test_a_reaction_that_no_motor_changes_is_refused():
     task = Task(robot=robot, servo=(row,), q=np.array([0.6, -0.8, 0.0]), v=np.zeros(3))
     dynamics = Dynamics(robot)
     dynamics.move(0.0, task.q, task.v)
-    np.testing.assert_array_equal(reaction_answer(dynamics).Lam, 0.0)
+    np.testing.assert_array_equal(reaction_map(dynamics).Lam, 0.0)
     held = LeastNorm(null_space=InternalForce(rows="rod", value=(1.0,)))
     with pytest.raises(InfeasibleConstraint) as caught:
         held.attach(task, ("cart",)).input(row.rows(dynamics.snapshot), np.ones(1), dynamics)

@@ -6,19 +6,19 @@ from scipy.optimize import linprog, lsq_linear, minimize
 
 from ukctrl import Robot, Scenario, Task
 from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, Prioritized
-from ukctrl.control.allocation.within_limits import (
-    Box,
-    Problem,
-    carrying_input,
-    least_squares,
-    nearest,
-    relaxed,
+from ukctrl.control.allocation.bounded_input import (
+    BoundedInputProblem,
+    LinearBounds,
+    bounded_least_squares,
+    load_compensation,
+    nearest_in_bounds,
+    relax_by_levels,
 )
 from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.errors import GainError, InputError, UnknownName
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Expression, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import JointMotor, Lagrangian, Options
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # row accelerations of order ten, torques of order a hundred
@@ -60,7 +60,7 @@ def two_arms(seed):
     """Six motors and three freedoms on a closed chain."""
     rng = np.random.default_rng(seed)
     guess = np.radians([60.0, -120.0, 60.0, -60.0, 120.0]) + 0.2 * rng.standard_normal(5)
-    start = solve_start(Dynamics(GRIP).passive, guess, rng.standard_normal(5))
+    start = consistent_state(Dynamics(GRIP).passive, guess, rng.standard_normal(5))
     servo = Scenario.load("coordinated-arms-squeeze").servo
     return Place(Task(robot=GRIP, servo=servo, q=start.q, v=start.v), t=0.4, seed=seed)
 
@@ -84,8 +84,8 @@ def test_where_no_limit_binds_it_is_the_least_norm(arms, on_limit, null_space):
 def test_the_program_itself_finds_the_least_norm_where_no_limit_binds(arms):
     plain, _ = arms.ask(LeastNorm())
     far = np.full(6, 1e6)
-    problem = Problem(arms.H, np.eye(6), np.zeros(6), -far, far, rank=3)
-    u = relaxed(problem, arms.d, np.array([1, 3]), np.ones(3), RANK)
+    problem = BoundedInputProblem(arms.H, np.eye(6), np.zeros(6), -far, far, rank=3)
+    u = relax_by_levels(problem, arms.d, np.array([1, 3]), np.ones(3), RANK)
     np.testing.assert_allclose(u, plain, **EXACT)
 
 
@@ -152,7 +152,7 @@ def test_the_largest_share_is_found_however_far_the_demand_is_beyond_the_motors(
     arms.demand, limit = size * arms.demand, 20.0
     arms.d = arms.demand - arms.rows.A @ arms.dynamics.a_free
     _, told = arms.ask(Bounded(limit=limit))
-    base = np.clip(carrying_input(arms.dynamics), -limit, limit)
+    base = np.clip(load_compensation(arms.dynamics), -limit, limit)
     none = arms.H @ base
     columns = np.column_stack([arms.H, -(arms.d - none) / size])  # of the inputs, and size * share
     bounds = [(-limit, limit)] * 6 + [(0.0, size)]
@@ -222,8 +222,8 @@ def test_relaxing_gives_every_level_the_least_miss_that_higher_ones_leave(seed, 
     levels = [(rng.standard_normal((m, nu)), rng.standard_normal(m)) for m in sizes]
     H, d = np.vstack([H for H, _ in levels]), np.concatenate([d for _, d in levels])
     low, high = np.full((2, nu), [[-limit], [limit]])
-    problem = Problem(H, np.eye(nu), np.zeros(nu), low, high, rank=nu)
-    u = relaxed(problem, d, np.cumsum(sizes), np.ones(7), RANK)
+    problem = BoundedInputProblem(H, np.eye(nu), np.zeros(nu), low, high, rank=nu)
+    u = relax_by_levels(problem, d, np.cumsum(sizes), np.ones(7), RANK)
     assert np.abs(u).max() <= limit
     misses = [np.linalg.norm(H @ u - d) for H, d in levels]
     np.testing.assert_allclose(misses, by_hand(levels, limit, nu), **ANOTHER_SOLVER)
@@ -335,9 +335,9 @@ def test_a_robot_without_any_limit_is_refused():
 
 
 def test_empty_boxes_are_told_from_full_ones():
-    empty = Box(np.eye(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    assert nearest(empty, np.zeros(2)) is None
-    nowhere = Box(np.zeros((1, 2)), np.array([1.0]), np.array([2.0]))
-    assert least_squares(np.eye(2), np.ones(2), nowhere) is None
-    anywhere = Box(np.eye(2), np.full(2, -np.inf), np.full(2, np.inf))
-    np.testing.assert_allclose(nearest(anywhere, np.ones(2)), [-1.0, -1.0], **EXACT)
+    empty = LinearBounds(np.eye(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert nearest_in_bounds(empty, np.zeros(2)) is None
+    nowhere = LinearBounds(np.zeros((1, 2)), np.array([1.0]), np.array([2.0]))
+    assert bounded_least_squares(np.eye(2), np.ones(2), nowhere) is None
+    anywhere = LinearBounds(np.eye(2), np.full(2, -np.inf), np.full(2, np.inf))
+    np.testing.assert_allclose(nearest_in_bounds(anywhere, np.ones(2)), [-1.0, -1.0], **EXACT)

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from tests.theorems.test_constraints import FRAMES, KINDS, SECOND, SLOPE, of
 from ukctrl import Robot
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.program import Steps
+from ukctrl.core.program import KernelSequence
 from ukctrl.mechanics.constraints import (
     Aggregation,
     Closure,
@@ -184,7 +184,7 @@ def test_a_closure_slips_along_what_it_leaves_free(kind):
     if SLIPS[kind] is None:
         assert slip is None
         return
-    Steps(slip.steps)()
+    KernelSequence(slip.steps)()
 
     def seen(x):
         s = robot.snapshot(robot.integrate(q, x * v))
@@ -208,7 +208,7 @@ def test_a_contact_slips_along_the_ground_unless_it_sticks():
         if sticks:
             assert slip is None
         else:
-            Steps(slip.steps)()
+            KernelSequence(slip.steps)()
             moving = robot.snapshot(q, v).frame("hand").velocity[:3]
             np.testing.assert_allclose(slip.J @ v, tangents(NORMAL) @ moving, **CLOSE)
 

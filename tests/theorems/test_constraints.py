@@ -144,7 +144,7 @@ def test_rows_are_the_derivatives_of_their_own_error(robot, kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_every_kind_are_written_without_python(robot, kind):
     snapshot = robot.snapshot(robot.neutral)
-    assert Stack([of(robot, kind)], robot).steps(snapshot).python == ()
+    assert Stack([of(robot, kind)], robot).steps(snapshot).python_owners == ()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "psi"])

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.control.keep.contact_forces import cone_rows
-from ukctrl.mechanics.constraints.constraint import Touch
-from ukctrl.mechanics.constraints.contact import FACING, IN_FORCE, STICKS, UP
+from ukctrl.control.safety.contact_forces import cone_rows
+from ukctrl.mechanics.constraints.constraint import ContactArrays
+from ukctrl.mechanics.constraints.contact import ACTIVE_MODE, HEADING, STICKING, UPRIGHTNESS
 from ukctrl.mechanics.dynamics import Dynamics
 
 MU = 0.6
@@ -23,10 +23,10 @@ def rng(request):
 def rows_of(half, count, turn=None):
     """Return the rows on (height, tilt_x, tilt_y, slip_x, slip_y, spin), or a point's on three."""
     turn, felt = np.eye(3) if turn is None else turn, np.zeros(10)
-    felt[IN_FORCE], felt[UP] = STICKS, turn[2, 2]
-    felt[FACING : FACING + 2] = turn[:2, 0]
+    felt[ACTIVE_MODE], felt[UPRIGHTNESS] = STICKING, turn[2, 2]
+    felt[HEADING : HEADING + 2] = turn[:2, 0]
     place = turn, np.eye(3), MU, np.array(half)
-    touch = Touch(np.zeros(5), felt, np.zeros(1), *place, planned=False)
+    touch = ContactArrays(np.zeros(5), felt, np.zeros(1), *place, has_planned_lifts=False)
     D = np.zeros((count, 6 if half[0] else 3))
     cone_rows(touch, 0, 3 if half[0] else 1, MU, D)
     return D

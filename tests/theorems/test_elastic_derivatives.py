@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Robot, Task
 from ukctrl.control import Baumgarte, ElasticLinearisation
-from ukctrl.core.program import Steps
+from ukctrl.core.program import KernelSequence
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
@@ -18,7 +18,7 @@ TEN_DIGITS = {"rtol": 1e-9, "atol": 1e-9}
 
 def motion(links, rng, size=1.0):
     """Return a random motion of links; that of their motors does not matter."""
-    k, m = links.count, links.motion()
+    k, m = links.n_joints, links.new_motion()
     m.q[:] = links.robot.random(rng)
     for rate in (m.v, m.a, m.jerk):
         rate[:k] = size * rng.uniform(-1, 1, k)
@@ -48,7 +48,7 @@ def test_the_load_changes_as_pinocchios_derivatives_of_inverse_dynamics_say(seed
         return data.dtau_dq @ v_there + data.dtau_dv @ a_there + M @ jerk
 
     centre, rates = np.array(pin.rnea(model, data, q, v, a)), np.zeros((2, 7))
-    Steps((links.load_rate(m, H, centre, rates),))()
+    KernelSequence((links.load_derivative_step(m, H, centre, rates),))()
     np.testing.assert_allclose(rates[0], rate(0.0), **TEN_DIGITS)
     coarse, fine = ((rate(h) - rate(-h)) / (2.0 * h) for h in (2e-4, 1e-4))
     exact = (4.0 * fine - coarse) / 3.0

@@ -9,8 +9,8 @@ from extras import needs
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
-from ukctrl.mechanics.constraints.capsules import Capsule
-from ukctrl.robot.look.capsule_around import smallest_capsule
+from ukctrl.mechanics.constraints.capsule_distance import Capsule
+from ukctrl.robot.visual.fitted_capsule import smallest_capsule
 
 SHAPES = {
     "upper": '<origin xyz="0.3 0 0" rpy="0 1.5707963267948966 0"/>'
@@ -45,10 +45,10 @@ def arm(kind):
 @pytest.mark.parametrize("kind", ["visual", "collision"])
 def test_a_fitted_capsule_is_the_shape_where_that_is_one(kind):
     robot = Robot.build(arm(kind))
-    made = Capsule(frame="hand", around=kind).on(robot)
+    made = Capsule(frame="hand", around=kind).fit(robot)
     np.testing.assert_allclose(made.radius, 0.07, rtol=0.02)
     np.testing.assert_allclose(made.start, [0.05, 0.0, 0.0], atol=1e-3)
-    made = Capsule(frame="upper", around=kind).on(robot)
+    made = Capsule(frame="upper", around=kind).fit(robot)
     np.testing.assert_allclose(sorted([made.start[1], made.end[1]]), 0.0, atol=1e-3)
     assert 0.05 < made.radius < 0.07
 
@@ -67,7 +67,7 @@ MJCF = """<mujoco><default>
 def test_what_collides_of_an_mjcf_is_what_may_touch_anything():
     robot = Robot.build(MJCF)
     for kind, radius in {"visual": 0.1, "collision": 0.15}.items():
-        made = Capsule(frame="ball", around=kind).on(robot)
+        made = Capsule(frame="ball", around=kind).fit(robot)
         np.testing.assert_allclose(made.radius, radius, rtol=0.02)
 
 
@@ -79,7 +79,7 @@ def test_no_body_reaches_beyond_its_capsule():
     shapes = pin.buildGeomFromUrdfString(model, text, pin.GeometryType.COLLISION)
     place = {each.name.rsplit("_", 1)[0]: k for k, each in enumerate(shapes.geometryObjects)}
     robot, rng = Robot.build(arm("visual")), np.random.default_rng(0)
-    fitted = {name: Capsule(frame=name).on(robot) for name in SHAPES}
+    fitted = {name: Capsule(frame=name).fit(robot) for name in SHAPES}
     data, now = model.createData(), shapes.createData()
     closest = np.inf
     for _ in range(300):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, check, simulate, uk
-from ukctrl.core.algebra.answer_checks import missed
 from ukctrl.core.algebra.rank_policy import RANK
+from ukctrl.core.algebra.solution_checks import violated_rows
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.result.verdicts.weak_grip import cost
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.result.verdicts.authority_cost import authority_cost
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "reference" / "grip_table.py"
 EXACT = {"rtol": 1e-9, "atol": 0.0}
@@ -70,13 +70,13 @@ def drawn(rng, passive=1):
 
 def test_units_of_rows_motors_and_coordinates_change_no_grip(rng):
     M, B, A, A_p = drawn(rng)
-    G = uk.affine_answer(M, np.zeros(6), B, A_p, np.zeros(1)).G
-    found = uk.grip(A, G, M, B)
+    G = uk.affine_acceleration(M, np.zeros(6), B, A_p, np.zeros(1)).G
+    found = uk.input_authority(A, G, M, B)
     rows, motors, coordinates = (10.0 ** rng.uniform(-6, 6, size) for size in (3, 4, 6))
     T = np.diag(coordinates)  # q = T q'
     M_, B_ = T @ M @ T, T @ (B * motors)
     G_ = np.linalg.solve(T, G * motors)
-    scaled = uk.grip((rows[:, None] * A) @ T, G_, M_, B_)
+    scaled = uk.input_authority((rows[:, None] * A) @ T, G_, M_, B_)
     np.testing.assert_allclose(scaled.rows, found.rows, rtol=1e-6)
     np.testing.assert_allclose(scaled.weakest, found.weakest, rtol=1e-6)
     assert scaled.row == found.row
@@ -84,30 +84,32 @@ def test_units_of_rows_motors_and_coordinates_change_no_grip(rng):
 
 def test_grip_is_the_length_of_what_motors_do_along_a_row_by_the_root_of_the_mass(rng):
     M, B, A, A_p = drawn(rng)
-    G = uk.affine_answer(M, np.zeros(6), B, A_p, np.zeros(1)).G
+    G = uk.affine_acceleration(M, np.zeros(6), B, A_p, np.zeros(1)).G
     values, vectors = np.linalg.eigh(M)
     root = vectors * np.sqrt(values) @ vectors.T
     pushes = np.linalg.solve(root, B)
     rows = np.linalg.solve(root, A.T).T
     N = (A @ G) / np.linalg.norm(rows, axis=1)[:, None] / np.linalg.norm(pushes, axis=0)
-    np.testing.assert_allclose(uk.grip(A, G, M, B).rows, np.linalg.norm(N, axis=1), **EXACT)
+    np.testing.assert_allclose(
+        uk.input_authority(A, G, M, B).rows, np.linalg.norm(N, axis=1), **EXACT
+    )
     span = np.linalg.svd(rows, full_matrices=False)[2]
     together = np.linalg.svd(span @ root @ G / np.linalg.norm(pushes, axis=0))[1][-1]
-    np.testing.assert_allclose(uk.grip(A, G, M, B).weakest, together, **EXACT)
+    np.testing.assert_allclose(uk.input_authority(A, G, M, B).weakest, together, **EXACT)
 
 
 def test_mixing_rows_changes_no_grip_of_all_together(rng):
     M, B, A, _ = drawn(rng)
     G = np.linalg.solve(M, B)
     mixed = rng.standard_normal((3, 3)) + 3.0 * np.eye(3)
-    found, again = uk.grip(A, G, M, B), uk.grip(mixed @ A, G, M, B)
+    found, again = uk.input_authority(A, G, M, B), uk.input_authority(mixed @ A, G, M, B)
     np.testing.assert_allclose(again.weakest, found.weakest, rtol=1e-7)
 
 
 def test_a_light_and_a_heavy_body_each_with_its_motor_are_held():
     M, B = np.diag([1e-9, 1e9]), np.eye(2)
-    answer = uk.affine_answer(M, np.zeros(2), B)
-    np.testing.assert_allclose(uk.grip(np.eye(2), answer.G, M, B).rows, 1.0, **EXACT)
+    answer = uk.affine_acceleration(M, np.zeros(2), B)
+    np.testing.assert_allclose(uk.input_authority(np.eye(2), answer.G, M, B).rows, 1.0, **EXACT)
     for given in ({}, {"M": M, "B": B}):
         u = uk.servo_input(np.eye(2), [2.0, 3.0], answer.a_free, answer.G, **given)
         np.testing.assert_allclose(u, [2e-9, 3e9], **EXACT)
@@ -115,21 +117,23 @@ def test_a_light_and_a_heavy_body_each_with_its_motor_are_held():
 
 def test_a_motor_that_closures_hold_has_no_effect_at_all():
     M, A_p = np.array([[2.0, 0.7, 0.0], [0.7, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.eye(2, 3)
-    answer = uk.affine_answer(M, np.zeros(3), [[1.0], [0.3], [0.0]], A_p, np.zeros(2))
+    answer = uk.affine_acceleration(M, np.zeros(3), [[1.0], [0.3], [0.0]], A_p, np.zeros(2))
     np.testing.assert_array_equal(answer.G, 0.0)
     with pytest.raises(InfeasibleConstraint, match="turn"):
         uk.servo_input([[1.0, 0.3, 0.2]], [0.01], answer.a_free, answer.G, rows=["turn"])
 
 
 def test_no_motors_and_no_rows_have_a_grip_too():
-    assert uk.grip(np.eye(2), np.zeros((2, 0)), np.eye(2), np.zeros((2, 0))).hold == "lost"
-    assert uk.grip(np.zeros((0, 2)), np.eye(2)).hold == "held"
-    assert uk.grip(np.eye(2), np.zeros((2, 3))).weakest == 0.0
+    assert (
+        uk.input_authority(np.eye(2), np.zeros((2, 0)), np.eye(2), np.zeros((2, 0))).level == "lost"
+    )
+    assert uk.input_authority(np.zeros((0, 2)), np.eye(2)).level == "held"
+    assert uk.input_authority(np.eye(2), np.zeros((2, 3))).weakest == 0.0
 
 
 def test_rows_that_depend_on_others_are_no_loss_of_grip():
     A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    assert uk.grip(A, np.eye(2), np.eye(2), np.eye(2)).hold == "held"
+    assert uk.input_authority(A, np.eye(2), np.eye(2), np.eye(2)).level == "held"
 
 
 @pytest.mark.parametrize("speed", [0.0, 1e4, 1e8])
@@ -137,7 +141,7 @@ def test_a_robot_that_moves_fast_by_itself_excuses_no_miss(speed):
     A, a_free = np.array([[1.0, 1.0, 0.0]]), np.array([speed, -speed, 0.0])
     with pytest.raises(InfeasibleConstraint, match="rank 0 of 1"):
         uk.servo_input(A, [1.0], a_free, [[0.0], [0.0], [1.0]])
-    assert missed(A, np.ones(1), a_free, np.ones(1), RANK).all()
+    assert violated_rows(A, np.ones(1), a_free, np.ones(1), RANK).all()
 
 
 def test_a_nearly_lost_row_of_the_direction_of_another_is_rounding_beside_it():
@@ -183,11 +187,11 @@ def test_a_leak_is_told_with_its_price_and_a_way_out_that_works(tmp_path, leak):
 def test_the_price_stands_beside_a_limit_or_else_beside_a_weight():
     names, units, weights = ["a", "b"], ["N m", "N"], np.array([1.0, 10.0])
     limits = np.array([40.0, np.inf])
-    told = cost(names, units, np.array([80.0, -50.0]), limits, weights)
+    told = authority_cost(names, units, np.array([80.0, -50.0]), limits, weights)
     assert told == "it takes -50 N of motor 'b', 5 times the weight of what it drives"
-    told = cost(names, units, np.array([-800.0, 50.0]), limits, weights)
+    told = authority_cost(names, units, np.array([-800.0, 50.0]), limits, weights)
     assert told == "it takes -800 N m of motor 'a', 20 times its limit of 40"
-    assert cost(names, units, np.zeros(2), limits, weights) == ""
+    assert authority_cost(names, units, np.zeros(2), limits, weights) == ""
 
 
 def test_check_looks_at_bodies_of_1e_9_kg_and_1e9_kg_each_with_its_motor(tmp_path):
@@ -224,7 +228,7 @@ def test_the_rank_policy_of_a_scenario_reaches_its_start(tmp_path):
 
 def test_firm_is_never_said_of_a_weak_grip(rng):
     loop = Loop(Scenario.load("panda-pose"))
-    dynamics: Dynamics = loop.truth
+    dynamics: Dynamics = loop.plant
     dynamics.move(loop.t0, loop.state.q, loop.state.v)
     grips = np.zeros(2)
     for weak in 10.0 ** rng.uniform(-5, 0, 20):
@@ -232,4 +236,4 @@ def test_firm_is_never_said_of_a_weak_grip(rng):
         A[1] = A[0] + 10.0 * weak * A[1]
         firm, found = dynamics.firm(A, grips), dynamics.grip(A, ["a", "b"])
         np.testing.assert_allclose(grips, found.rows, **EXACT)
-        assert not firm or found.hold == "held"
+        assert not firm or found.level == "held"

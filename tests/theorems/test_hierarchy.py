@@ -11,13 +11,13 @@ from ukctrl.core.errors import (
     GainError,
     InputError,
     ShapeError,
-    UndeterminedMotion,
     UnknownName,
 )
-from ukctrl.mechanics import motion
-from ukctrl.mechanics.motion import Hierarchy, Level
-from ukctrl.papers.recursive import filter as printed
-from ukctrl.papers.recursive import three_rrr
+from ukctrl_papers import motion
+from ukctrl_papers.motion import Hierarchy, Level
+from ukctrl_papers.motion.errors import UndeterminedMotion
+from ukctrl_papers.recursive import kalman_recursion as printed
+from ukctrl_papers.recursive import three_rrr
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # accelerations of order one to a hundred
 N = 9
@@ -68,11 +68,11 @@ def test_any_grouping_and_any_order_give_the_motion_at_one_stroke(rng):
 def test_it_is_the_kalman_filter_of_the_paper(rng):
     M, Q = draw_mass(rng), rng.standard_normal(N)
     system = Hierarchy.module(M, Q)
-    root, _, a_0 = printed.weighted(M, Q, np.zeros((0, N)))
-    estimate = printed.Estimate(a_0, np.eye(N))
+    root, _, a_0 = printed.mass_weighted(M, Q, np.zeros((0, N)))
+    estimate = printed.KalmanEstimate(a_0, np.eye(N))
     for level in draw_levels(rng):
         system = system.enforce(level)
-        estimate = printed.step(estimate, level.A @ root, level.b)
+        estimate = printed.measurement_update(estimate, level.A @ root, level.b)
         np.testing.assert_allclose(system.a, root @ estimate.a, **EXACT)
         np.testing.assert_allclose(system.W, root @ estimate.P @ root, **EXACT)
 
@@ -164,7 +164,7 @@ def test_the_3rrr_robot_is_the_same_by_levels_at_one_stroke_and_in_three_coordin
     np.testing.assert_allclose(A @ at.T, 0.0, **EXACT)
     np.testing.assert_allclose(A @ at.drift, b, **EXACT)
     np.testing.assert_allclose(robot.a, motion.acceleration(robot.M, robot.Q, A, b), **EXACT)
-    np.testing.assert_allclose(robot.a, three_rrr.reduced(at, u), **EXACT)
+    np.testing.assert_allclose(robot.a, three_rrr.reduced_accelerations(at, u), **EXACT)
     np.testing.assert_allclose(robot.a[robot.columns["platform"]], s_ddot, **EXACT)
     assert robot.levels == ("A.joints", "B.joints", "C.joints", "platform")
     assert (A.shape, robot.freedom) == ((15, 18), 3)

@@ -11,7 +11,7 @@ from mpmath import mpf, workdps
 from tests.shared.slow import slow_but
 from ukctrl.core.errors import ExpressionError, InputError
 from ukctrl.core.expression.codegen import compile_function
-from ukctrl.core.expression.rows import derive_rows
+from ukctrl.core.expression.constraint_rows import derive_rows
 from ukctrl.core.expression.symbolic import parse
 from ukctrl.mechanics.constraints import (
     Closure,
@@ -22,9 +22,9 @@ from ukctrl.mechanics.constraints import (
 )
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.integrability.classify import classify, classify_parts
-from ukctrl.mechanics.integrability.integrals import closed_forms
-from ukctrl.mechanics.integrability.sampled_rows import Sampled
-from ukctrl.mechanics.integrability.spaces import Frame
+from ukctrl.mechanics.integrability.first_integrals import first_integrals
+from ukctrl.mechanics.integrability.multiprecision_rows import CoordinateKinematics
+from ukctrl.mechanics.integrability.numeric_rows import NumericRows
 from ukctrl.robot import Options, Robot
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -305,7 +305,7 @@ def test_symbols_that_take_too_long_are_done_without(monkeypatch):
         raise subprocess.TimeoutExpired("python", timeout)
 
     monkeypatch.setattr(subprocess, "run", slow)
-    assert closed_forms(["d.x"], ["x"], [True], 1.0) is None
+    assert first_integrals(["d.x"], ["x"], [True], 1.0) is None
     assert classify(["d.x + y*d.y"], ["x", "y"]).kind == "holonomic"
 
 
@@ -335,11 +335,11 @@ def test_constant_velocities_of_a_floating_base_turn_each_other_as_their_coordin
     robot, rng = Robot.load(name), np.random.default_rng(3)
     path = {"kind": "constant", "value": (0.0,)}
     row = LinearVelocity(coefficients={robot.dofs[0]: 1.0}, path=path)
-    space = Sampled([row.attach(robot)], robot)
+    space = NumericRows([row.attach(robot)], robot)
     x = space.draw(rng)
     first, second = rng.normal(size=(2, robot.nv + 1))
     with workdps(160):
         state = np.array([mpf(float(value)) for value in (*x[0], x[1])], dtype=object)
-        frame = Frame(robot.coordinates, robot.dofs, robot.rates)
+        frame = CoordinateKinematics(robot.coordinates, robot.dofs, robot.rates)
         expected = frame.bracket(state, first, second).astype(float)
-    np.testing.assert_allclose(space.turned(x, first, second), expected, **EXACT)
+    np.testing.assert_allclose(space.constant_bracket(x, first, second), expected, **EXACT)

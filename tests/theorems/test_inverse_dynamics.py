@@ -19,7 +19,7 @@ def test_the_servo_input_is_the_torque_of_the_recursive_newton_euler_algorithm(n
     robot = Robot.load(name)
     q, v, a = robot.random(rng), rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
     s = robot.snapshot(q, v)
-    a_free, G = uk.affine_answer(s.M, s.f - s.nle, s.B)
+    a_free, G = uk.affine_acceleration(s.M, s.f - s.nle, s.B)
     u = uk.servo_input(np.eye(robot.nv), a, a_free, G)
     rnea = pin.rnea(robot.model, robot.model.createData(), q, v, a)
     np.testing.assert_allclose(s.B @ u, rnea - s.f, **EXACT)

@@ -7,22 +7,28 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from ukctrl import Robot, Task
-from ukctrl.control.keep import (
+from ukctrl.control.safety import (
+    BoxLimit,
+    CollisionLimit,
+    CylinderLimit,
+    DistanceLimit,
+    FormulaLimit,
+    HalfSpaceLimit,
     JointLimits,
-    KeepBox,
-    KeepClearance,
-    KeepCylinder,
-    KeepDistance,
-    KeepExpression,
-    KeepHalfSpace,
-    KeepManipulability,
-    KeepSphere,
-    KeepSupport,
-    KeepTilt,
+    ManipulabilityLimit,
+    SphereLimit,
+    SupportPolygonLimit,
+    TiltLimit,
 )
-from ukctrl.control.keep.barriers import held_share, least_of, look_back
-from ukctrl.control.keep.deceleration import Brakes, Ends, _states, available, brakes
-from ukctrl.control.keep.keeper import Keeper, after
+from ukctrl.control.safety.barriers import barrier_bound, hold_factor, recall_input
+from ukctrl.control.safety.braking import (
+    BrakingSamples,
+    JointBounds,
+    _sample_states,
+    braking_samples,
+    joint_decelerations,
+)
+from ukctrl.control.safety.safety_filter import SafetyFilter, derivative_unit
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -38,30 +44,30 @@ ARMS = (
 POST = {"frame": "world", "start": [0.3, 0.4, -0.5], "end": [0.35, 0.3, 1.0], "radius": 0.05}
 BALL = {"frame": "world", "start": [0.3, -0.4, 0.8], "radius": 0.05}
 REGIONS = [
-    KeepHalfSpace(frame="tool", point=[0.1, 0.2, 0.3], normal=[1.0, -2.0, 0.5]),
-    KeepSphere(radius=0.2, **HERE),
-    KeepSphere(radius=0.9, stay="inside", **HERE),
-    KeepCylinder(radius=0.1, axis=[1.0, 0.3, 0.2], **HERE),
-    KeepCylinder(radius=0.9, axis=[1.0, 0.3, 0.2], stay="inside", **HERE),
-    KeepBox(size=[2.0, 1.5, 1.0], rpy=[0.3, -0.2, 0.9], **HERE),
-    KeepBox(size=[0.2, 0.1, 0.3], rpy=[0.3, -0.2, 0.9], stay="outside", **HERE),
-    KeepBox(size=[3.0, 2.5, 3.3], rpy=[0.3, -0.2, 0.9], stay="outside", **HERE),
-    KeepDistance(frames=("tool", "forearm"), at_least=0.1),
-    KeepDistance(frames=("tool", "world"), at_most=1.5),
-    KeepExpression(h=["1.5 - shoulder_pan*shoulder_lift", "t*sin(elbow) + 2"]),
-    KeepExpression(h="2.0 - v.shoulder_pan*cos(elbow) - t*v.elbow"),
-    KeepClearance(capsules=(ARMS[0], ARMS[1]), at_least=0.02),
-    KeepClearance(capsules=(ARMS[0], POST)),
-    KeepClearance(capsules=(ARMS[1], BALL)),
-    KeepClearance(capsules=(BALL, {"frame": "forearm", "radius": 0.1}), at_least=0.01),
-    KeepSupport(polygon=[[0.3, 0.3], [-0.3, 0.3], [-0.3, -0.3], [0.3, -0.3], [0.0, 0.1]]),
-    KeepTilt(frame="tool", axis=[1.0, 0.2, 0.3], at_most=2.0),
-    KeepManipulability(frame="tool", at_least=0.01),
-    KeepManipulability(frame="tool", axes=["rx", "ry", "rz"], at_least=0.01),
-    KeepManipulability(frame="tool", axes=["z", "x", "ry", "rx", "y", "rz"], at_least=0.01),
-    KeepManipulability(frame="wrist_1", axes=["x", "rz"], at_least=0.01),
-    KeepManipulability(frame="tool", measure="smallest", at_least=0.01),
-    KeepManipulability(frame="tool", axes=["rz", "rx"], measure="smallest", at_least=0.01),
+    HalfSpaceLimit(frame="tool", point=[0.1, 0.2, 0.3], normal=[1.0, -2.0, 0.5]),
+    SphereLimit(radius=0.2, **HERE),
+    SphereLimit(radius=0.9, stay="inside", **HERE),
+    CylinderLimit(radius=0.1, axis=[1.0, 0.3, 0.2], **HERE),
+    CylinderLimit(radius=0.9, axis=[1.0, 0.3, 0.2], stay="inside", **HERE),
+    BoxLimit(size=[2.0, 1.5, 1.0], rpy=[0.3, -0.2, 0.9], **HERE),
+    BoxLimit(size=[0.2, 0.1, 0.3], rpy=[0.3, -0.2, 0.9], stay="outside", **HERE),
+    BoxLimit(size=[3.0, 2.5, 3.3], rpy=[0.3, -0.2, 0.9], stay="outside", **HERE),
+    DistanceLimit(frames=("tool", "forearm"), at_least=0.1),
+    DistanceLimit(frames=("tool", "world"), at_most=1.5),
+    FormulaLimit(h=["1.5 - shoulder_pan*shoulder_lift", "t*sin(elbow) + 2"]),
+    FormulaLimit(h="2.0 - v.shoulder_pan*cos(elbow) - t*v.elbow"),
+    CollisionLimit(capsules=(ARMS[0], ARMS[1]), at_least=0.02),
+    CollisionLimit(capsules=(ARMS[0], POST)),
+    CollisionLimit(capsules=(ARMS[1], BALL)),
+    CollisionLimit(capsules=(BALL, {"frame": "forearm", "radius": 0.1}), at_least=0.01),
+    SupportPolygonLimit(polygon=[[0.3, 0.3], [-0.3, 0.3], [-0.3, -0.3], [0.3, -0.3], [0.0, 0.1]]),
+    TiltLimit(frame="tool", axis=[1.0, 0.2, 0.3], at_most=2.0),
+    ManipulabilityLimit(frame="tool", at_least=0.01),
+    ManipulabilityLimit(frame="tool", axes=["rx", "ry", "rz"], at_least=0.01),
+    ManipulabilityLimit(frame="tool", axes=["z", "x", "ry", "rx", "y", "rz"], at_least=0.01),
+    ManipulabilityLimit(frame="wrist_1", axes=["x", "rz"], at_least=0.01),
+    ManipulabilityLimit(frame="tool", measure="smallest", at_least=0.01),
+    ManipulabilityLimit(frame="tool", axes=["rz", "rx"], measure="smallest", at_least=0.01),
     JointLimits(deceleration=5.0),
     JointLimits(limits=("accelerations",), acceleration={"elbow": 3.0}),
 ]
@@ -74,12 +80,12 @@ def task_of(robot, seed=0, **more):
 
 
 def keeper_of(keeps, task):
-    return Keeper(keeps, task, Stack(task.servo, task.robot))
+    return SafetyFilter(keeps, task, Stack(task.servo, task.robot))
 
 
 def left(keeper, stack, snapshot, t, q, v):
     snapshot.move(q, v, t)
-    h, _ = keeper.state_of(stack.write(snapshot))
+    h, _ = keeper.margins_at(stack.write(snapshot))
     return h
 
 
@@ -108,8 +114,8 @@ def test_rows_are_the_derivatives_of_what_is_kept(keep, seed):
     top, rate = sign * (rows.A[row] @ a - rows.b[row]), sign * rows.beta[row]
     slope = np.where(degree == 2, rate, top)
     np.testing.assert_allclose(slope[degree > 0], first[degree > 0], rtol=1e-6, atol=1e-6)
-    shift = keeper.barriers.shift[degree == 0]
-    h, _ = keeper.state_of(rows, a)
+    shift = keeper.barriers.offset[degree == 0]
+    h, _ = keeper.margins_at(rows, a)
     np.testing.assert_allclose(h[degree == 0] - shift, top[degree == 0], atol=1e-12)
     np.testing.assert_allclose(top[degree == 2], second[degree == 2], rtol=1e-4, atol=1e-3)
 
@@ -143,7 +149,7 @@ def test_what_is_left_of_a_region_is_the_distance_from_its_border(keep):
 
 
 def bound(degree, h, rate, pole, brake, period):
-    return least_of(degree, h, rate, pole, brake, period, held_share(pole * period))
+    return barrier_bound(degree, h, rate, pole, brake, period, hold_factor(pole * period))
 
 
 HOLDS = [(pole, period) for pole in (2.0, 20.0, 100.0) for period in (1e-3, 1e-2)]
@@ -209,11 +215,11 @@ def test_without_a_hold_bounds_are_the_limits_of_those_under_it():
         ({"kind": JointLimits, "joints": ["sholder"]}, "did you mean 'shoulder'"),
         ({"kind": JointLimits, "upper": {"sholder": 1.0}}, "did you mean 'shoulder'"),
         ({"kind": JointLimits, "lower": 1.0, "upper": 1.05, "margin": 0.1}, "two margins"),
-        ({"kind": KeepHalfSpace, "frame": "tol", "point": [0.0] * 3, "normal": [1.0, 0.0, 0.0]},
+        ({"kind": HalfSpaceLimit, "frame": "tol", "point": [0.0] * 3, "normal": [1.0, 0.0, 0.0]},
          "did you mean"),
-        ({"kind": KeepDistance, "frames": ("tool", "tool"), "at_least": 0.1}, "two frames"),
-        ({"kind": KeepExpression, "h": "1 - sholder"}, "did you mean 'shoulder'"),
-        ({"kind": KeepExpression, "h": "1 - shoulder", "decay": 1e-3}, "at least the control"),
+        ({"kind": DistanceLimit, "frames": ("tool", "tool"), "at_least": 0.1}, "two frames"),
+        ({"kind": FormulaLimit, "h": "1 - sholder"}, "did you mean 'shoulder'"),
+        ({"kind": FormulaLimit, "h": "1 - shoulder", "decay": 1e-3}, "at least the control"),
         ({"kind": JointLimits, "limits": ("input_rates",)}, "input_rate must be given"),
         ({"kind": JointLimits, "limits": ("input_rates",), "input_rate": {"sholder": 1.0}},
          "did you mean 'shoulder'"),
@@ -228,7 +234,7 @@ def test_what_does_not_fit_the_robot_is_refused_by_name(keep, message):
 
 def braking(needs, room, alone=(True, True)):
     needs, room = np.array(needs, dtype=np.float64), np.array(room, dtype=np.float64)
-    return Brakes(("a", "b"), needs, room, np.array(alone))
+    return BrakingSamples(("a", "b"), needs, room, np.array(alone))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +259,7 @@ def test_decelerations_are_in_the_proportion_of_what_joints_have_alone(
     needs, room, given, expected
 ):
     asked = {joint: 0.9 * d for joint, d in zip("ab", expected, strict=True) if d is not None}
-    assert available(braking(needs, room), given) == pytest.approx(asked, rel=1e-12)
+    assert joint_decelerations(braking(needs, room), given) == pytest.approx(asked, rel=1e-12)
 
 
 GIVE = "Write deceleration = { b = ... }."
@@ -277,7 +283,7 @@ GIVE = "Write deceleration = { b = ... }."
 )
 def test_a_deceleration_that_does_not_follow_from_the_motors_is_asked_for(found, why):
     with pytest.raises(InputError) as caught:
-        available(found, {"a": 0.5})
+        joint_decelerations(found, {"a": 0.5})
     assert str(caught.value) == (
         "deceleration of joint 'b' must be given, for it does not follow from the motors: "
         f"{why}. {GIVE}"
@@ -287,7 +293,7 @@ def test_a_deceleration_that_does_not_follow_from_the_motors_is_asked_for(found,
 def test_decelerations_that_take_all_of_a_motor_leave_the_others_none():
     for own in (1.0, 2.0):
         with pytest.raises(InputError) as caught:
-            available(braking([[[1.0, 2.0]]], [[1.0]]), {"a": own})
+            joint_decelerations(braking([[[1.0, 2.0]]], [[1.0]]), {"a": own})
         assert str(caught.value) == (
             "deceleration must leave the other joints some; those given take all that the motors "
             "have at some state within the ranges. Give less, or give all of them."
@@ -296,9 +302,9 @@ def test_decelerations_that_take_all_of_a_motor_leave_the_others_none():
 
 def test_the_share_of_its_room_that_a_motor_needs_to_brake():
     found = braking([[[1.0, 2.0], [0.0, 0.0]], [[1.0, 2.0], [0.0, 1.0]]], [[4.0, 0.0], [0.0, -1.0]])
-    shares = found.share_of(np.array([2.0, 0.5]))
+    shares = found.margin_usage(np.array([2.0, 0.5]))
     np.testing.assert_array_equal(shares, [[0.75, 0.0], [np.inf, np.inf]])
-    np.testing.assert_array_equal(found.share_of(np.zeros(2)), [[0.0, 0.0], [0.0, np.inf]])
+    np.testing.assert_array_equal(found.margin_usage(np.zeros(2)), [[0.0, 0.0], [0.0, np.inf]])
 
 
 @pytest.mark.parametrize(
@@ -361,7 +367,7 @@ def test_joints_have_their_deceleration_all_at_once_within_their_ranges_and_spee
     robot = Robot.load(name)
     task = dc.replace(task_of(robot), q=0.5 * (robot.q_lower + robot.q_upper), v=np.zeros(robot.nv))
     keeper = keeper_of([JointLimits(limits=("positions",))], task)
-    brake, dynamics = keeper.barriers.brake[::2], Dynamics(robot)
+    brake, dynamics = keeper.barriers.deceleration[::2], Dynamics(robot)
     rng, most = np.random.default_rng(5), 0.0
     for _ in range(300):  # others than those that were drawn
         q = robot.q_lower + (robot.q_upper - robot.q_lower) * rng.uniform(size=robot.nq)
@@ -373,9 +379,9 @@ def test_joints_have_their_deceleration_all_at_once_within_their_ranges_and_spee
 
 
 def test_decelerations_are_looked_at_all_around_within_ranges_and_speeds():
-    ends = Ends({"elbow": -0.5}, {"elbow": 0.25}, {"elbow": 2.0, "wrist_1": 3.0})
+    ends = JointBounds({"elbow": -0.5}, {"elbow": 0.25}, {"elbow": 2.0, "wrist_1": 3.0})
     task = task_of(UR5)
-    (q, v), *drawn = _states(task, ends)
+    (q, v), *drawn = _sample_states(task, ends)
     assert q is task.q
     assert v is task.v
     q, v = map(np.array, zip(*drawn, strict=True))
@@ -391,17 +397,17 @@ def test_decelerations_are_looked_at_all_around_within_ranges_and_speeds():
 
 def test_a_deceleration_that_motors_have_not_everywhere_is_told():
     task = dc.replace(task_of(ARM), q=ARM.neutral, v=np.zeros(ARM.nv))
-    assert not list(keeper_of([JointLimits()], task).doubts())
-    (told,) = keeper_of([JointLimits(deceleration=60.0)], task).doubts()
+    assert not list(keeper_of([JointLimits()], task).warnings())
+    (told,) = keeper_of([JointLimits(deceleration=60.0)], task).warnings()
     assert told.startswith("'joints': joints cannot all brake with their deceleration at ")
     assert "motor 'shoulder' would need" in told
 
 
 def test_decelerations_that_are_given_leave_the_others_what_is_left():
     task = dc.replace(task_of(ARM), q=ARM.neutral, v=np.zeros(ARM.nv))
-    both = keeper_of([JointLimits(limits=("positions",))], task).barriers.brake[::2]
+    both = keeper_of([JointLimits(limits=("positions",))], task).barriers.deceleration[::2]
     half = JointLimits(limits=("positions",), deceleration={"shoulder": 0.5 * both[0]})
-    one = keeper_of([half], task).barriers.brake[::2]
+    one = keeper_of([half], task).barriers.deceleration[::2]
     assert one[0] == 0.5 * both[0]
     assert one[1] > both[1]
     with pytest.raises(InputError, match="must leave the other joints some"):
@@ -410,7 +416,7 @@ def test_decelerations_that_are_given_leave_the_others_what_is_left():
 
 def test_a_joint_counts_on_no_more_deceleration_than_its_acceleration():
     keep = JointLimits(limits=("positions", "accelerations"), acceleration=2.0)
-    np.testing.assert_array_equal(keeper_of([keep], task_of(ARM)).barriers.brake[::4], 2.0)
+    np.testing.assert_array_equal(keeper_of([keep], task_of(ARM)).barriers.deceleration[::4], 2.0)
 
 
 def test_a_tick_that_is_asked_for_twice_has_the_same_input_before_it():
@@ -419,7 +425,7 @@ def test_a_tick_that_is_asked_for_twice_has_the_same_input_before_it():
         (0.0, 1.0, None), (0.1, 2.0, 1.0), (0.1, 3.0, 1.0), (0.2, 4.0, 3.0), (0.0, 5.0, None),
         (0.1, 6.0, 5.0),
     ]:  # fmt: skip
-        look_back(np.array([t]), held, last)
+        recall_input(np.array([t]), held, last)
         assert last[2] == (before is not None)
         if before is not None:
             np.testing.assert_array_equal(last[:2], before)
@@ -429,16 +435,17 @@ def test_a_tick_that_is_asked_for_twice_has_the_same_input_before_it():
 def test_blocks_are_told_apart():
     task = task_of(ARM)
     wall = {"frame": "tool", "point": [0.0] * 3, "normal": [0.0, 0.0, 1.0]}
-    keeper = keeper_of([KeepHalfSpace(**wall), KeepHalfSpace(**wall)], task)
+    keeper = keeper_of([HalfSpaceLimit(**wall), HalfSpaceLimit(**wall)], task)
     assert keeper.blocks == ("tool", "tool_2")
     with pytest.raises(InputError, match="another block's already"):
-        keeper_of([KeepHalfSpace(**wall), KeepHalfSpace(name="tool", **wall)], task)
+        keeper_of([HalfSpaceLimit(**wall), HalfSpaceLimit(name="tool", **wall)], task)
     with pytest.raises(InputError, match="without dots"):
-        KeepHalfSpace(name="a.b", **wall)
+        HalfSpaceLimit(name="a.b", **wall)
 
 
 def test_units_follow_from_those_of_what_is_kept():
-    assert [after("m", 2), after("m/s", 1), after("rad", 1), after("", 2)] == [
+    cases = ("m", 2), ("m/s", 1), ("rad", 1), ("", 2)
+    assert [derivative_unit(unit, order) for unit, order in cases] == [
         "m/s^2", "m/s^2", "rad/s", "1/s^2",
     ]  # fmt: skip
 
@@ -465,11 +472,14 @@ def test_what_is_limited_is_named_and_given(fields, message):
 def test_states_are_drawn_once_for_a_robot_and_its_start():
     """By the start of a law, and by `check`, which asks for the joints' decelerations again."""
     task = Task(robot=UR5, servo=(), q=UR5.neutral, v=np.zeros(6))
-    joints, ends = UR5.dofs, Ends(*(dict.fromkeys(UR5.dofs, bound) for bound in (-1.0, 1.0, 2.0)))
-    first = brakes(task, joints, ends)
-    assert brakes(dc.replace(task, q=task.q.copy()), list(joints), ends) is first
-    assert brakes(dc.replace(task, q=task.q + 0.1), joints, ends) is not first
-    assert brakes(task, joints, ends._replace(fastest=ends.low)) is not first
+    joints, ends = (
+        UR5.dofs,
+        JointBounds(*(dict.fromkeys(UR5.dofs, bound) for bound in (-1.0, 1.0, 2.0))),
+    )
+    first = braking_samples(task, joints, ends)
+    assert braking_samples(dc.replace(task, q=task.q.copy()), list(joints), ends) is first
+    assert braking_samples(dc.replace(task, q=task.q + 0.1), joints, ends) is not first
+    assert braking_samples(task, joints, ends._replace(speed=ends.lower)) is not first
 
 
 def test_without_motors_nothing_can_be_kept():
@@ -478,7 +488,7 @@ def test_without_motors_nothing_can_be_kept():
         Options(actuator=[]),
     )
     with pytest.raises(InputError) as caught:
-        keeper_of([KeepExpression(h="1 - x")], task_of(robot))
+        keeper_of([FormulaLimit(h="1 - x")], task_of(robot))
     assert str(caught.value) == (
         "keep needs motors; robot 'lagrangian' has none, and nothing can be kept."
     )
@@ -487,5 +497,5 @@ def test_without_motors_nothing_can_be_kept():
 @pytest.mark.parametrize("axes", [[], ["x", "x"]])
 def test_axes_of_manipulability_are_different_ones(axes):
     with pytest.raises(InputError) as caught:
-        KeepManipulability(frame="tool", axes=axes, at_least=0.1)
+        ManipulabilityLimit(frame="tool", axes=axes, at_least=0.1)
     assert "axes must be different ones, at least one; got [" in str(caught.value)

@@ -11,13 +11,19 @@ import pytest
 from scipy.optimize import linprog, minimize, nnls
 
 from tests.shared.slow import slow_but
-from ukctrl.control.allocation.within_limits import Box, Problem, nearest, relaxed, stacked
-from ukctrl.control.keep.program import (
-    Yielding,
-    above,
-    conflicting_set,
-    given_way,
-    is_empty,
+from ukctrl.control.allocation.bounded_input import (
+    BoundedInputProblem,
+    LinearBounds,
+    nearest_in_bounds,
+    relax_by_levels,
+    stack_bounds,
+)
+from ukctrl.control.safety.relaxation import (
+    RelaxationOrder,
+    irreducible_infeasible_set,
+    is_infeasible,
+    lower_bounds,
+    relax_inequalities,
 )
 from ukctrl.core.algebra.rank_policy import RANK
 
@@ -63,16 +69,21 @@ def random_program(seed):
 
 def solved(program, H):
     C, _, least, low, high, wanted = program
-    problem = Problem(H, np.eye(len(wanted)), wanted, low, high, len(H))
+    problem = BoundedInputProblem(H, np.eye(len(wanted)), wanted, low, high, len(H))
     ends = np.array([len(H)] if len(H) else [], dtype=np.int64)
-    return relaxed(problem, H @ wanted, ends, np.ones(len(H)), RANK, Box(*above(C, least)))
+    return relax_by_levels(
+        problem, H @ wanted, ends, np.ones(len(H)), RANK, LinearBounds(*lower_bounds(C, least))
+    )
 
 
 def way_given(limits, C, least, levels):
     """Return the bounds that give way and how much they are less."""
     order, ends = np.concatenate(levels), np.cumsum([len(level) for level in levels])
-    yielding, found = Yielding(order, ends, np.zeros(len(C), dtype=bool)), np.zeros((2, len(C)))
-    given_way(limits.low, limits.high, C, least, yielding, *found)
+    yielding, found = (
+        RelaxationOrder(order, ends, np.zeros(len(C), dtype=bool)),
+        np.zeros((2, len(C))),
+    )
+    relax_inequalities(limits.low, limits.high, C, least, yielding, *found)
     return found
 
 
@@ -181,13 +192,15 @@ def test_what_gives_way_first_misses_least_and_leaves_an_input(chunk):
         C, _, least, low, high, _ = random_program(seed)
         least = least + np.random.default_rng(seed).uniform(0.0, 3.0) * np.linalg.norm(C, axis=1)
         half = len(C) // 2
-        limits = Box(np.eye(len(low)), low, high)
+        limits = LinearBounds(np.eye(len(low)), low, high)
         levels = [np.arange(half), np.arange(half, len(C))]
         reduced, missed = way_given(limits, C, least, levels)
         thin = 1e-10 * (1.0 + np.abs(reduced))
-        assert not is_empty(stacked(limits, above(C, reduced - thin))), seed
+        assert not is_infeasible(stack_bounds(limits, lower_bounds(C, reduced - thin))), seed
         # Of a convex cost over a box the least slope is at a corner.
-        u = nearest(stacked(limits, above(C[:half], reduced[:half])), np.zeros(len(low)))
+        u = nearest_in_bounds(
+            stack_bounds(limits, lower_bounds(C[:half], reduced[:half])), np.zeros(len(low))
+        )
         misses = np.maximum(least[:half] - C[:half] @ u, 0.0)
         assert (misses <= missed[:half] + 1e-7 * (1.0 + np.abs(least[:half]))).all(), seed
         slope = -C[:half].T @ missed[:half]
@@ -205,9 +218,11 @@ def test_a_wall_across_a_row_that_is_served_costs_that_row_alone_and_no_more_inp
         C = np.vstack([H[:1] * 10.0 ** rng.uniform(-3, 3), rng.standard_normal((20, nu))])
         least = C @ wanted - 20.0  # far from most of them
         least[0] = C[0] @ wanted + gap * np.linalg.norm(C[0])
-        problem = Problem(H, np.eye(nu), wanted, np.full(nu, -1e3), np.full(nu, 1e3), 3)
+        problem = BoundedInputProblem(H, np.eye(nu), wanted, np.full(nu, -1e3), np.full(nu, 1e3), 3)
         ends = np.array([3])
-        u = relaxed(problem, H @ wanted, ends, np.ones(3), RANK, Box(*above(C, least)))
+        u = relax_by_levels(
+            problem, H @ wanted, ends, np.ones(3), RANK, LinearBounds(*lower_bounds(C, least))
+        )
         exact = wanted + np.linalg.pinv(H)[:, 0] * gap * np.linalg.norm(H[0])
         np.testing.assert_allclose(u, exact, atol=1e-9)
 
@@ -217,11 +232,11 @@ def test_rows_that_cannot_all_be_kept_give_way_level_by_level(seed):
     rng = np.random.default_rng(seed)
     nu = int(rng.integers(1, 5))
     C, least = rng.standard_normal((4, nu)), rng.uniform(-1.0, 4.0, 4)
-    limits = Box(np.eye(nu), np.full(nu, -0.5), np.full(nu, 0.5))
+    limits = LinearBounds(np.eye(nu), np.full(nu, -0.5), np.full(nu, 0.5))
     levels = [np.array([0, 1]), np.array([2, 3])]
     reduced, missed = way_given(limits, C, least, levels)
-    box = stacked(limits, above(C, reduced - 1e-8))
-    assert not is_empty(box)
+    box = stack_bounds(limits, lower_bounds(C, reduced - 1e-8))
+    assert not is_infeasible(box)
     # The first level alone, as bounded least squares.
     first = levels[0]
     alone = minimize(
@@ -237,8 +252,8 @@ def test_rows_that_cannot_all_be_kept_give_way_level_by_level(seed):
 def test_a_conflict_is_named_by_the_smallest_set():
     C = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     least = np.array([0.2, 0.1, -1.0, 0.7])
-    limits = Box(np.eye(2), np.full(2, -1.0), np.full(2, 1.0))
-    motors, rows = conflicting_set(limits, C, least)
+    limits = LinearBounds(np.eye(2), np.full(2, -1.0), np.full(2, 1.0))
+    motors, rows = irreducible_infeasible_set(limits, C, least)
     assert (motors.tolist(), rows.tolist()) == ([], [0, 1])
-    motors, rows = conflicting_set(limits, C[2:], np.array([0.0, 1.5]))
+    motors, rows = irreducible_infeasible_set(limits, C[2:], np.array([0.0, 1.5]))
     assert (motors.tolist(), rows.tolist()) == ([1], [1])

@@ -6,19 +6,19 @@ from scipy.optimize import minimize
 from scipy.spatial import ConvexHull
 
 from ukctrl import Robot, Task
-from ukctrl.control.keep import (
-    KeepClearance,
-    KeepManipulability,
-    KeepSupport,
-    KeepTilt,
+from ukctrl.control.safety import (
+    CollisionLimit,
+    ManipulabilityLimit,
+    SupportPolygonLimit,
+    TiltLimit,
 )
-from ukctrl.control.keep.balance import hull
-from ukctrl.control.keep.keeper import Keeper
+from ukctrl.control.safety.balance_limits import convex_hull
+from ukctrl.control.safety.safety_filter import SafetyFilter
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.constraints.capsules import Segments, capsule_rows
+from ukctrl.mechanics.constraints.capsule_distance import CapsuleAxes, capsule_rows
 from ukctrl.mechanics.constraints.constraint import FrameProbe, Rows
-from ukctrl.mechanics.constraints.regions import Apart
+from ukctrl.mechanics.constraints.signed_distances import RelativePointMotion
 from ukctrl.robot.snapshot import FrameMotion
 
 UR5 = Robot.load("ur5")
@@ -31,13 +31,13 @@ def task_of(robot, q=None):
 
 
 def keeper_of(keep, task):
-    return Keeper([keep], task, Stack((), task.robot))
+    return SafetyFilter([keep], task, Stack((), task.robot))
 
 
 def left(keep, q):
     """Return the quantities that are kept of a UR5, at rest."""
     keeper = keeper_of(keep, task_of(UR5, q))
-    return keeper.state_of(keeper.stack_on(UR5).write(UR5.snapshot(q, np.zeros(6))))[0]
+    return keeper.margins_at(keeper.stack_on(UR5).write(UR5.snapshot(q, np.zeros(6))))[0]
 
 
 def moving(places, velocities):
@@ -49,12 +49,12 @@ def moving(places, velocities):
         FrameMotion(np.array(p), np.eye(3), J[k], np.concatenate([v, np.zeros(3)]), np.zeros(6))
         for k, (p, v) in enumerate(zip(places, velocities, strict=True))
     ]
-    return Segments(*motions)
+    return CapsuleAxes(*motions)
 
 
 def rows_of(places, velocities, count=5):
     rows = Rows.zeros(count, 12)
-    capsule_rows(moving(places, velocities), 0.0, Apart.zeros(12), rows)
+    capsule_rows(moving(places, velocities), 0.0, RelativePointMotion.zeros(12), rows)
     return rows
 
 
@@ -117,7 +117,7 @@ def test_manipulability_is_the_product_of_singular_values(seed):
     probe = FrameProbe(UR5, "tool")
     probe.move(UR5.snapshot(q, np.zeros(6)))
     for axes, rows in (("xyz", [0, 1, 2]), (("z", "rx"), [2, 3])):
-        keep = KeepManipulability(frame="tool", axes=list(axes), at_least=0.02)
+        keep = ManipulabilityLimit(frame="tool", axes=list(axes), at_least=0.02)
         exact = np.prod(np.linalg.svd(probe.J[rows], compute_uv=False))
         np.testing.assert_allclose(left(keep, q), exact - 0.02, atol=1e-12)
 
@@ -128,7 +128,7 @@ def test_the_smallest_singular_value_is_never_less_than_what_is_kept_and_little_
     probe = FrameProbe(UR5, "tool")
     probe.move(UR5.snapshot(q, np.zeros(6)))
     for axes, rows in (("xyz", [0, 1, 2]), (("rz", "rx"), [5, 3]), ("y", [1])):
-        keep = KeepManipulability(frame="tool", axes=list(axes), measure="smallest", at_least=0.02)
+        keep = ManipulabilityLimit(frame="tool", axes=list(axes), measure="smallest", at_least=0.02)
         exact = np.linalg.svd(probe.J[rows], compute_uv=False)
         kept = left(keep, q)[0] + 0.02
         np.testing.assert_allclose(kept, 1.0 / np.linalg.norm(1.0 / exact), rtol=1e-10)
@@ -138,11 +138,11 @@ def test_the_smallest_singular_value_is_never_less_than_what_is_kept_and_little_
 
 def test_metres_and_radians_have_no_smallest_singular_value():
     with pytest.raises(InputError, match="must all move the frame"):
-        KeepManipulability(frame="tool", axes=["x", "rx"], measure="smallest", at_least=0.1)
+        ManipulabilityLimit(frame="tool", axes=["x", "rx"], measure="smallest", at_least=0.1)
 
 
 def test_a_frame_that_has_lost_a_direction_has_none_to_be_led_along():
-    keep = KeepManipulability(frame="tool", axes=["x", "y"], at_least=0.1)
+    keep = ManipulabilityLimit(frame="tool", axes=["x", "y"], at_least=0.1)
     keeper = keeper_of(keep, task_of(ARM))  # which moves in the plane of x and z
     rows = keeper.stack_on(ARM).write(ARM.snapshot(np.array([0.3, 0.7]), np.ones(2)))
     np.testing.assert_array_equal(rows.A, 0.0)
@@ -152,7 +152,7 @@ def test_a_frame_that_has_lost_a_direction_has_none_to_be_led_along():
 @pytest.mark.parametrize("seed", range(20))
 def test_the_hull_is_that_of_another_algorithm(seed):
     points = np.random.default_rng(seed).standard_normal((12, 2))
-    mine, theirs = hull(points), points[ConvexHull(points).vertices]
+    mine, theirs = convex_hull(points), points[ConvexHull(points).vertices]
     first = int(np.argmin(np.linalg.norm(theirs - mine[0], axis=1)))
     np.testing.assert_array_equal(mine, np.roll(theirs, -first, axis=0))
 
@@ -161,7 +161,7 @@ def test_the_centre_of_mass_is_measured_from_every_edge():
     q = np.array([0.2, -1.2, 1.5, -0.4, 0.8, 0.3])
     com = UR5.snapshot(q, np.zeros(6)).com().position
     square = [[0.5, 0.5], [-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5]]
-    h = left(KeepSupport(polygon=square), q)
+    h = left(SupportPolygonLimit(polygon=square), q)
     np.testing.assert_allclose(
         sorted(h), sorted([0.5 - com[0], 0.5 + com[0], 0.5 - com[1], 0.5 + com[1]]), atol=1e-12
     )
@@ -169,7 +169,7 @@ def test_the_centre_of_mass_is_measured_from_every_edge():
 
 @pytest.mark.parametrize("most", [0.3, 1.0, np.pi / 2])
 def test_a_tilt_within_its_limit_is_never_more_than_what_is_left_of_the_angle(most):
-    keep = KeepTilt(frame="tool", axis=[0.0, 1.0, 0.0], direction=[1.0, 2.0, -1.0], at_most=most)
+    keep = TiltLimit(frame="tool", axis=[0.0, 1.0, 0.0], direction=[1.0, 2.0, -1.0], at_most=most)
     probe = FrameProbe(UR5, "tool")
     inside = 0
     for seed in range(200):
@@ -187,17 +187,17 @@ def test_a_tilt_within_its_limit_is_never_more_than_what_is_left_of_the_angle(mo
 @pytest.mark.parametrize(
     ("keep", "message"),
     [
-        (KeepClearance(capsules=({"frame": "tool", "radius": 0.1},) * 2), "on two bodies"),
+        (CollisionLimit(capsules=({"frame": "tool", "radius": 0.1},) * 2), "on two bodies"),
         (
-            KeepClearance(
+            CollisionLimit(
                 capsules=({"frame": "tool", "radius": 0.0}, {"frame": "world", "radius": 0.0})
             ),
             "a radius or at_least",
         ),
-        (KeepClearance(capsules=({"frame": "tol", "radius": 0.1},) * 2), "did you mean 'tool'"),
-        (KeepSupport(polygon=[[0, 0], [1, 1], [2, 2]]), "on a line"),
-        (KeepSupport(feet=["tool", "tool", "tool"]), "on a line"),
-        (KeepManipulability(frame="base", axes=["x"], at_least=0.1), "no more than the 0 joints"),
+        (CollisionLimit(capsules=({"frame": "tol", "radius": 0.1},) * 2), "did you mean 'tool'"),
+        (SupportPolygonLimit(polygon=[[0, 0], [1, 1], [2, 2]]), "on a line"),
+        (SupportPolygonLimit(feet=["tool", "tool", "tool"]), "on a line"),
+        (ManipulabilityLimit(frame="base", axes=["x"], at_least=0.1), "no more than the 0 joints"),
     ],
 )
 def test_what_does_not_fit_the_robot_is_refused(keep, message):
@@ -208,12 +208,12 @@ def test_what_does_not_fit_the_robot_is_refused(keep, message):
 @pytest.mark.parametrize(
     ("kind", "fields", "message"),
     [
-        (KeepSupport, {}, "either feet or polygon; got none"),
-        (KeepSupport, {"feet": ["a"] * 3, "polygon": [[0, 0]] * 3}, "got both"),
-        (KeepTilt, {"frame": "tool", "at_most": 4.0}, "between 0 and half a turn"),
-        (KeepTilt, {"frame": "tool", "axis": [0, 0, 0], "at_most": 1.0}, "direction"),
-        (KeepManipulability, {"frame": "tool", "axes": ["x", "x"], "at_least": 1.0}, "different"),
-        (KeepManipulability, {"frame": "tool", "at_least": 0.0}, "must be positive"),
+        (SupportPolygonLimit, {}, "either feet or polygon; got none"),
+        (SupportPolygonLimit, {"feet": ["a"] * 3, "polygon": [[0, 0]] * 3}, "got both"),
+        (TiltLimit, {"frame": "tool", "at_most": 4.0}, "between 0 and half a turn"),
+        (TiltLimit, {"frame": "tool", "axis": [0, 0, 0], "at_most": 1.0}, "direction"),
+        (ManipulabilityLimit, {"frame": "tool", "axes": ["x", "x"], "at_least": 1.0}, "different"),
+        (ManipulabilityLimit, {"frame": "tool", "at_least": 0.0}, "must be positive"),
     ],
 )
 def test_what_contradicts_itself_is_refused(kind, fields, message):
@@ -224,4 +224,4 @@ def test_what_contradicts_itself_is_refused(kind, fields, message):
 def test_manipulability_is_refused_of_joints_with_several_freedoms():
     dog = Robot.load("a1")
     with pytest.raises(InputError, match="one freedom each"):
-        keeper_of(KeepManipulability(frame="FL_foot", at_least=0.1), task_of(dog))
+        keeper_of(ManipulabilityLimit(frame="FL_foot", at_least=0.1), task_of(dog))

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from ukctrl.core.algebra.priorities import freedoms, hierarchy_input, missed_share
 from ukctrl.core.algebra.rank_policy import RANK
-from ukctrl.mechanics.motion import Hierarchy, Level
+from ukctrl.core.algebra.task_hierarchy import (
+    LevelReport,
+    LevelTable,
+    damping_error,
+    hierarchical_input,
+    metric_root_inverse,
+)
+from ukctrl_papers.motion import Hierarchy, Level
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # inputs and rows of order one to ten
 NU = 7
@@ -31,13 +37,12 @@ def solve(levels, R=None, u0=None, near=0.0, damping=1.0, scale=1.0):
     H, d = np.vstack([H for H, _ in levels]), np.concatenate([d for _, d in levels])
     nu, count = H.shape[1], len(levels)
     S = np.empty((nu, nu))
-    assert freedoms(np.zeros((0, 0)) if R is None else R, S)
+    assert metric_root_inverse(np.zeros((0, 0)) if R is None else R, S)
     u = np.zeros(nu) if u0 is None else u0.copy()
     sigma, bound = np.empty(count), np.empty(count)
-    hierarchy_input(
-        H, d, np.cumsum([len(d) for _, d in levels]), np.full(len(d), scale), S,
-        np.full(count, near), damping, RANK.servo, u, sigma, bound,
-    )  # fmt: skip
+    ends, scales = np.cumsum([len(d) for _, d in levels]), np.full(len(d), scale)
+    table = LevelTable(ends, scales, np.full(count, near), damping, RANK.servo)
+    hierarchical_input(H, d, table, S, u, LevelReport(sigma, bound))
     return u, sigma, bound
 
 
@@ -117,7 +122,7 @@ def test_damping_misses_no_more_than_its_bound(rng, sigma, damping):
     if sigma > 1e-9:  # less than the rank policy keeps is no grip at all
         np.testing.assert_allclose(bound, stated, rtol=1e-6, atol=1e-12)
         np.testing.assert_allclose(found, sigma, rtol=1e-6)
-    gains = [(1.0 - missed_share(s, 0.1, damping)) / s for s in np.linspace(1e-4, 2.0, 5_000)]
+    gains = [(1.0 - damping_error(s, 0.1, damping)) / s for s in np.linspace(1e-4, 2.0, 5_000)]
     assert np.linalg.norm(u) <= max(gains) * np.linalg.norm(d) * (1.0 + 1e-6)
 
 
@@ -130,9 +135,9 @@ def test_far_from_singularities_damping_changes_nothing(rng):
 
 
 def test_damping_fades_in_without_a_step():
-    shares = [missed_share(s, 0.1, 1.0) for s in (0.1 - 1e-7, 0.1, 0.1 + 1e-7)]
+    shares = [damping_error(s, 0.1, 1.0) for s in (0.1 - 1e-7, 0.1, 0.1 + 1e-7)]
     np.testing.assert_allclose(shares, 0.0, atol=1e-11)
-    values = np.array([missed_share(s, 0.1, 1.0) for s in np.linspace(0.0, 0.2, 500)])
+    values = np.array([damping_error(s, 0.1, 1.0) for s in np.linspace(0.0, 0.2, 500)])
     assert (np.diff(values) <= 0.0).all()
     assert values[0] == 1.0
 

@@ -13,7 +13,7 @@ from ukctrl.control import Bounded, Damped, LeastNorm, Prioritized, SelfMotion
 from ukctrl.core.errors import GainError, ShapeError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.simulation.loop.closed_loop import Loop
+from ukctrl.simulation.assemble.loop import Loop
 
 DENSE = {"rtol": 0.0, "atol": 1e-7}  # least squares of Lagrange matrices of condition 1e5
 EXACT = {"rtol": 0.0, "atol": 1e-9}
@@ -101,7 +101,7 @@ def test_the_acceleration_is_the_nearest_and_the_input_the_least_that_gives_it(
     rng, metric, kind, redundant
 ):
     M, Q, B, A_p, b_p, A, b, u0 = chain(rng, kind, redundant)
-    a_free, G = uk.affine_answer(M, Q, B, A_p, b_p)
+    a_free, G = uk.affine_acceleration(M, Q, B, A_p, b_p)
     u = uk.servo_input(A, b, a_free, G, R=uk.input_metric(metric, M, B, G), u0=u0)
     a, expected = nearest(metric, M, Q, B, A_p, b_p, A, b, u0)
     np.testing.assert_allclose(a_free + G @ u, a, **DENSE)
@@ -111,7 +111,7 @@ def test_the_acceleration_is_the_nearest_and_the_input_the_least_that_gives_it(
 @pytest.mark.parametrize("kind", ["one motor a freedom", "fewer motors"])
 def test_the_metric_is_that_of_the_constrained_inverse_mass(rng, kind):
     M, Q, B, A_p, b_p, *_ = chain(rng, kind, redundant=True)
-    _, G = uk.affine_answer(M, Q, B, A_p, b_p)
+    _, G = uk.affine_acceleration(M, Q, B, A_p, b_p)
     inverse = np.linalg.inv(M)
     reaction = inverse @ A_p.T @ np.linalg.pinv(A_p @ inverse @ A_p.T, rcond=1e-10)
     W = inverse - reaction @ A_p @ inverse
@@ -129,7 +129,7 @@ def test_how_strong_a_motor_is_does_not_decide_whether_it_counts(metric, strengt
     answers = []
     for scale in (1.0, strength):
         scaled = B * np.array([1.0, scale, 1.0, scale, 1.0])
-        a_free, G = uk.affine_answer(M, Q, scaled, A_p, b_p)
+        a_free, G = uk.affine_acceleration(M, Q, scaled, A_p, b_p)
         u = uk.servo_input(A, b, a_free, G, R=uk.input_metric(metric, M, scaled, G))
         answers.append(a_free + G @ u)
     np.testing.assert_allclose(*answers, rtol=0.0, atol=1e-6)
@@ -137,7 +137,7 @@ def test_how_strong_a_motor_is_does_not_decide_whether_it_counts(metric, strengt
 
 def test_a_metric_that_is_only_rounding_on_some_inputs_is_refused():
     M, Q, B, A_p, b_p, A, b, _ = chain(np.random.default_rng(2), "a motor twice", redundant=False)
-    a_free, G = uk.affine_answer(M, Q, B, A_p, b_p)
+    a_free, G = uk.affine_acceleration(M, Q, B, A_p, b_p)
     with pytest.raises(
         GainError, match=r"metric must be symmetric positive definite.*uk\.input_metric"
     ):

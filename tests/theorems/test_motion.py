@@ -9,19 +9,16 @@ from ukctrl import Robot, uk
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.errors import (
     ConflictingConstraints,
-    DependentRows,
     InputError,
     ShapeError,
     SingularMass,
-    UndeterminedMotion,
     UnknownName,
-    UnsuitableForm,
 )
-from ukctrl.mechanics import motion
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.motion import FORMS
-from ukctrl.mechanics.pseudoinverse import METHODS
-from ukctrl.papers import parallelogram
+from ukctrl_papers import motion, parallelogram
+from ukctrl_papers.motion import FORMS
+from ukctrl_papers.motion.errors import DependentRows, UndeterminedMotion, UnsuitableForm
+from ukctrl_papers.pseudoinverse import METHODS
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # accelerations of order one to a hundred
 SMOOTH = [name for name, card in FORMS.items() if not card.definite]
@@ -155,7 +152,7 @@ def test_without_rows_the_motion_is_free(rng, form):
 @every_form
 @pytest.mark.parametrize("theta", [-0.25 * np.pi, 0.3, 2.0])
 def test_the_overconstrained_linkage_is_a_pendulum(form, theta):
-    M, Q, A, b = parallelogram.arrays(theta, rate=1.3)
+    M, Q, A, b = parallelogram.linkage_arrays(theta, rate=1.3)
     if FORMS[form].independent:
         with pytest.raises(DependentRows):
             motion.solve(M, Q, A, b, form)
@@ -165,10 +162,10 @@ def test_the_overconstrained_linkage_is_a_pendulum(form, theta):
 
 
 def test_the_linkage_has_the_rank_that_the_paper_states():
-    _, _, A, _ = parallelogram.arrays(-0.25 * np.pi, rate=0.0)
+    _, _, A, _ = parallelogram.linkage_arrays(-0.25 * np.pi, rate=0.0)
     assert A.shape == (12, 12)
     assert uk.rank_report(A).rank == 11
-    assert uk.rank_report(parallelogram.arrays(0.0, 0.0).A).rank == 10
+    assert uk.rank_report(parallelogram.linkage_arrays(0.0, 0.0).A).rank == 10
 
 
 @every_form
@@ -176,7 +173,7 @@ def test_the_kernel_of_the_control_loop_says_the_same(rng, form):
     M, Q = draw_mass(rng, 7), rng.standard_normal(7)
     A, b = draw_rows(rng, 7, 3)
     found = motion.solve(M, Q, A, b, form)
-    loop = uk.affine_answer(M, Q, np.zeros((7, 1)), A, b)
+    loop = uk.affine_acceleration(M, Q, np.zeros((7, 1)), A, b)
     pushed = uk.reaction(M, Q, A, b)
     np.testing.assert_allclose(found.a, loop.a_free, **EXACT)
     np.testing.assert_allclose(found.force, pushed.force, **EXACT)
@@ -186,7 +183,7 @@ def test_the_kernel_of_the_control_loop_says_the_same(rng, form):
 @pytest.mark.parametrize("form", REDUNDANT)
 def test_the_linkage_of_the_catalogue_moves_as_each_form_says(form):
     dynamics = Dynamics(Robot.load("five_bar"))
-    dynamics.move(0.0, *parallelogram.assembled(-0.7, 1.3))
+    dynamics.move(0.0, *parallelogram.closed_configuration(-0.7, 1.3))
     s, rows = dynamics.snapshot, dynamics.passive.rows
     found = motion.solve(s.M, s.f - s.nle, rows.A, rows.b, form)
     np.testing.assert_allclose(found.a, dynamics.a_free, **EXACT)
@@ -362,7 +359,7 @@ def test_a_structure_without_freedoms_stands_still_under_any_load(rng, load):
     Q = load * rng.standard_normal(4)
     found = uk.reaction(M, Q, A, np.zeros(6))
     np.testing.assert_allclose(found.force / load, -Q / load, rtol=0.0, atol=1e-12)
-    uk.affine_answer(M, Q, np.eye(4), A, np.zeros(6))
+    uk.affine_acceleration(M, Q, np.eye(4), A, np.zeros(6))
 
 
 @pytest.mark.parametrize("form", [name for name, card in FORMS.items() if card.definite])

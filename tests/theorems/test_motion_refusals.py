@@ -7,21 +7,25 @@ import pytest
 
 from ukctrl import Robot, motion
 from ukctrl.core.errors import StartError, UkctrlError
-from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
-from ukctrl.mechanics.motion import FORMS, Hierarchy, Level, stabilised
-from ukctrl.mechanics.motion.forms import MASSLESS, pivoted, triangular
-from ukctrl.mechanics.motion.level import enforced, row_size, softened
-from ukctrl.mechanics.reference import Constant
-from ukctrl.mechanics.start import (
-    MAX_STRIDES,
-    STRIDE,
+from ukctrl.mechanics.consistent_state import (
+    MAX_CONTINUATION_STEP,
+    MAX_CONTINUATION_STEPS,
     TOLERANCE,
-    _clash,
-    least_change,
-    met_elsewhere,
-    solve_start,
+    _conflicting_rows,
+    consistent_state,
+    least_norm_change,
+    random_consistent_configuration,
 )
+from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
+from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Lagrangian
+from ukctrl_papers.motion import FORMS, Hierarchy, Level, stabilised
+from ukctrl_papers.motion.equation_forms import MASSLESS, pivoted_qr, triangular
+from ukctrl_papers.motion.level import (
+    cancellation_scale,
+    enforce_exactly,
+    enforce_with_clearance,
+)
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 ONE, NONE = [[1.0, 1.0]], np.zeros((0, 2))
@@ -191,18 +195,20 @@ def test_triangles_and_pivots_of_nothing_are_nothing():
     np.testing.assert_allclose(triangular(T, np.array([3.0, 4.0]), trans=True), [1.0, 1.0], **CLOSE)
     np.testing.assert_allclose(triangular(T, np.eye(2)) @ T, np.eye(2), **CLOSE)
     assert triangular(T, np.zeros((2, 0))).shape == (2, 0)
-    assert pivoted(np.zeros((3, 0)), 1e-9)[3] == 0
-    assert pivoted(np.diag([1.0, 2e-9, 0.5e-9]), 1e-9)[3] == 2
+    assert pivoted_qr(np.zeros((3, 0)), 1e-9)[3] == 0
+    assert pivoted_qr(np.diag([1.0, 2e-9, 0.5e-9]), 1e-9)[3] == 2
 
 
 def test_a_level_of_nothing_changes_nothing():
     S = np.eye(3)
-    step, left, dependent = enforced(S, np.zeros((2, 3)), np.zeros(2), 1e-9)
+    step, left, dependent = enforce_exactly(S, np.zeros((2, 3)), np.zeros(2), 1e-9)
     assert (step.tolist(), list(dependent)) == ([0.0] * 3, [0, 1])
     assert left is S
-    assert enforced(S, np.zeros((0, 3)), np.zeros(0), 1e-9)[1] is S
-    assert softened(S, np.zeros((0, 3)), np.zeros(0), np.zeros((0, 0)))[1] is S
-    np.testing.assert_allclose(row_size(np.array([[3.0, -4.0], [0.0, 0.0]]), np.eye(2)), [[5], [1]])
+    assert enforce_exactly(S, np.zeros((0, 3)), np.zeros(0), 1e-9)[1] is S
+    assert enforce_with_clearance(S, np.zeros((0, 3)), np.zeros(0), np.zeros((0, 0)))[1] is S
+    np.testing.assert_allclose(
+        cancellation_scale(np.array([[3.0, -4.0], [0.0, 0.0]]), np.eye(2)), [[5], [1]]
+    )
 
 
 def test_a_clearance_is_a_mass_beside_the_mass():
@@ -230,7 +236,7 @@ def stack(robot, *rows):
 
 
 def start(robot, *rows, q=(0.0, 0.0), v=(0.0, 0.0), **options):
-    return solve_start(stack(robot, *rows), np.array(q, float), np.array(v, float), **options)
+    return consistent_state(stack(robot, *rows), np.array(q, float), np.array(v, float), **options)
 
 
 CIRCLE = {"phi": "x**2 + y**2 - 4", "name": "circle", "unit": "m"}
@@ -246,7 +252,7 @@ def test_the_nearest_state_on_a_circle_is_found_by_hand():
     np.testing.assert_allclose(found.dv, found.v - [1.0, 0.0], **CLOSE)
     robot = plane(x="rad", y="m")
     moved = start(robot, {"phi": "x - 0.3"}, {"psi": "v.y - 2*v.x", "name": "r"}, v=(1.0, 0.0))
-    sizes = moved.moved(robot)
+    sizes = moved.correction_sizes(robot)
     assert list(sizes) == ["rad", "m", "rad/s", "m/s"]
     np.testing.assert_allclose(list(sizes.values()), [0.3, 0.0, 1.0, 0.0], atol=1e-12)
 
@@ -272,10 +278,10 @@ def test_held_coordinates_walk_from_home_in_strides(monkeypatch):
     found = start(robot, row, q=(2.0, 9.0), held=[0], home=np.zeros(2))
     np.testing.assert_allclose(found.q, [2.0, 1.0], **CLOSE)
     strides = [step for step in taken if abs(step[0]) > 0.01 and step[1] == 0.0]
-    assert max(abs(step[0]) for step in strides[1:]) <= STRIDE * (1 + 1e-12)
-    assert len([step for step in strides if step[0] > 0.0]) == round(2.0 / STRIDE)
+    assert max(abs(step[0]) for step in strides[1:]) <= MAX_CONTINUATION_STEP * (1 + 1e-12)
+    assert len([step for step in strides if step[0] > 0.0]) == round(2.0 / MAX_CONTINUATION_STEP)
     taken.clear()
-    far = (STRIDE * MAX_STRIDES + 1.0) * 1.0
+    far = (MAX_CONTINUATION_STEP * MAX_CONTINUATION_STEPS + 1.0) * 1.0
     start(robot, {"phi": "y - x"}, q=(far, far), held=[0], home=np.zeros(2))
     assert len(taken) < 5  # a longer way is not walked
 
@@ -324,43 +330,43 @@ def test_a_start_that_cannot_be_is_refused_whole(case):
 
 def test_a_clash_is_told_where_errors_cannot_shrink():
     A, e = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0, 0.0])
-    assert _clash(A, e) == (0, 1)
+    assert _conflicting_rows(A, e) == (0, 1)
     assert (
-        _clash(A, np.array([1.0, -1.0, 0.009])) == ()
+        _conflicting_rows(A, np.array([1.0, -1.0, 0.009])) == ()
     )  # the third could shrink: its own row is free
-    assert _clash(A[:2], e[:2]) == (0, 1)
+    assert _conflicting_rows(A[:2], e[:2]) == (0, 1)
     small = np.vstack([A[:2], [[0.0, 0.0]]])
-    assert _clash(small, np.array([1.0, -1.0, 0.011])) == (0, 1, 2)
-    assert _clash(small, np.array([1.0, -1.0, 0.009])) == (0, 1)
-    assert _clash(A, np.array([np.nan, 0.0, 0.0])) == ()
-    assert _clash(np.full((3, 2), np.inf), e) == ()
+    assert _conflicting_rows(small, np.array([1.0, -1.0, 0.011])) == (0, 1, 2)
+    assert _conflicting_rows(small, np.array([1.0, -1.0, 0.009])) == (0, 1)
+    assert _conflicting_rows(A, np.array([np.nan, 0.0, 0.0])) == ()
+    assert _conflicting_rows(np.full((3, 2), np.inf), e) == ()
 
 
 def test_the_least_change_leaves_what_is_held():
     from ukctrl.core.algebra.rank_policy import RANK
 
     A, d = np.array([[3.0, 4.0]]), np.array([10.0])
-    np.testing.assert_allclose(least_change(A, d, RANK), [1.2, 1.6], **CLOSE)
-    np.testing.assert_allclose(least_change(A, d, RANK, [0]), [0.0, 2.5], **CLOSE)
+    np.testing.assert_allclose(least_norm_change(A, d, RANK), [1.2, 1.6], **CLOSE)
+    np.testing.assert_allclose(least_norm_change(A, d, RANK, [0]), [0.0, 2.5], **CLOSE)
     np.testing.assert_array_equal(A, [[3.0, 4.0]])
 
 
 def test_rows_that_can_be_met_somewhere_are_told_from_those_that_cannot():
-    found = met_elsewhere(stack(plane(), CIRCLE))
+    found = random_consistent_configuration(stack(plane(), CIRCLE))
     assert abs(found @ found - 4.0) <= TOLERANCE * 20.0
-    assert met_elsewhere(stack(plane(), {"phi": "x**2 + 1"})) is None
+    assert random_consistent_configuration(stack(plane(), {"phi": "x**2 + 1"})) is None
 
 
 def test_a_start_needs_no_rows():
     robot = plane()
-    found = solve_start(Stack([], robot), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    found = consistent_state(Stack([], robot), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     assert [*found.q, *found.v, *found.dq, *found.dv] == [1, 2, 3, 4, 0, 0, 0, 0]
 
 
 def test_a_velocity_that_a_row_asks_for_is_met_by_the_least_change():
     robot = plane()
     row = LinearVelocity(coefficients={"x": 3.0, "y": 4.0}, path=Constant(value=(10.0,)))
-    found = solve_start(Stack([row], robot), np.zeros(2), np.zeros(2))
+    found = consistent_state(Stack([row], robot), np.zeros(2), np.zeros(2))
     np.testing.assert_allclose(found.v, [1.2, 1.6], **CLOSE)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.papers import parallelogram as bar
+from ukctrl_papers import parallelogram as bar
 
 STEP = 1e-6
 DIFFERENCED = {"rtol": 0.0, "atol": 1e-8}  # central differences of smooth functions of order one
@@ -27,15 +27,17 @@ def slope(function, x, along):
 
 def test_the_rows_are_the_derivatives_of_the_open_joints(state):
     q, v = state
-    A, b = bar.rows(q, v)
-    np.testing.assert_allclose(A @ v, slope(bar.positions, q, v), **DIFFERENCED)
-    np.testing.assert_allclose(-b, slope(lambda x: bar.rows(x, v)[0] @ v, q, v), **DIFFERENCED)
+    A, b = bar.constraint_rows(q, v)
+    np.testing.assert_allclose(A @ v, slope(bar.position_errors, q, v), **DIFFERENCED)
+    np.testing.assert_allclose(
+        -b, slope(lambda x: bar.constraint_rows(x, v)[0] @ v, q, v), **DIFFERENCED
+    )
 
 
 def test_an_assembled_linkage_closes_every_joint_and_keeps_it_closed(loops):
-    q, v = bar.assembled(-0.7, 1.3, loops)
-    np.testing.assert_allclose(bar.positions(q), 0.0, atol=1e-14)
-    np.testing.assert_allclose(bar.rows(q, v)[0] @ v, 0.0, atol=1e-14)
+    q, v = bar.closed_configuration(-0.7, 1.3, loops)
+    np.testing.assert_allclose(bar.position_errors(q), 0.0, atol=1e-14)
+    np.testing.assert_allclose(bar.constraint_rows(q, v)[0] @ v, 0.0, atol=1e-14)
 
 
 def test_the_closed_form_starts_at_rest_and_obeys_the_pendulum_equation(loops):

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import SlotineLi, SlotineLiAdaptive
-from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.reference import Expression

@@ -6,20 +6,24 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task, uk
 from ukctrl.analysis.linear.equilibria import equilibria
-from ukctrl.control.actuation import FullActuation, InverseActuation
+from ukctrl.control.inverse_actuation import FullActuation, InverseActuation
 from ukctrl.control.regulators.pole_placement import PolePlacement
-from ukctrl.control.regulators.riccati import unreached_mode
-from ukctrl.core.algebra import least_input
-from ukctrl.core.algebra.grip import firm, held_rows, lengths
+from ukctrl.control.regulators.riccati import uncontrollable_mode
+from ukctrl.core.algebra import least_norm_input
+from ukctrl.core.algebra.column_space import column_space, row_scaled_lstsq
+from ukctrl.core.algebra.input_authority import (
+    authority_scales,
+    controllable_rows,
+    surely_full_rank,
+)
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK
-from ukctrl.core.algebra.span import fitted, span
 from ukctrl.core.errors import InfeasibleConstraint
-from ukctrl.mechanics import motion
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.relative_degree import relative_degrees, whole_degree
-from ukctrl.simulation.loop import Loop
+from ukctrl.mechanics.relative_degree import relative_degrees, shared_channel_degree
+from ukctrl.simulation.assemble import Loop
+from ukctrl_papers import motion
 
 EXACT = {"rtol": 1e-8, "atol": 0.0}
 DECADES = 6.0
@@ -47,13 +51,13 @@ def of_rank(rng, m, n, rank):
 def test_units_of_rows_and_columns_change_no_rank(rng, rank, decades):
     r, c = (10.0 ** rng.uniform(-decades, decades, size) for size in (3, 5))
     F, K = r[:, None] * rng.standard_normal((3, rank)), rng.standard_normal((rank, 5)) * c
-    found, y = span(F @ K, c, 1e-9, rows=r), r * rng.standard_normal(3)
+    found, y = column_space(F @ K, c, 1e-9, rows=r), r * rng.standard_normal(3)
     assert found.basis.shape[1] == rank
     with mp.workdps(60):
         f, k = mp.matrix(F.tolist()), mp.matrix(K.tolist())
         near = mp.lu_solve(f.T * f, f.T * mp.matrix(y.tolist()))
         exact = np.array((k.T * mp.lu_solve(k * k.T, near)).tolist(), dtype=float)[:, 0]
-    error = np.abs(found.least(y) - exact).max() / np.abs(exact).max()
+    error = np.abs(found.solve(y) - exact).max() / np.abs(exact).max()
     assert error < (1e-8 if decades < 4.0 else 1e-2)  # what is least and near is blurred at 1e12
 
 
@@ -62,14 +66,19 @@ def test_of_the_units_at_hand_it_is_the_pseudoinverse(rng):
         X, y = of_rank(rng, 3, 5, rank), rng.standard_normal(3)
         ones = np.ones(5)
         np.testing.assert_allclose(
-            span(X, ones, 1e-9).least(y), np.linalg.pinv(X, rcond=1e-9) @ y, rtol=1e-7, atol=1e-9
+            column_space(X, ones, 1e-9).solve(y),
+            np.linalg.pinv(X, rcond=1e-9) @ y,
+            rtol=1e-7,
+            atol=1e-9,
         )
 
 
 def test_an_empty_matrix_has_no_directions():
-    assert span(np.zeros((3, 0)), np.zeros(0)).basis.shape == (3, 0)
-    np.testing.assert_array_equal(span(np.zeros((2, 2)), np.zeros(2), 1e-9).least(np.ones(2)), 0.0)
-    np.testing.assert_array_equal(fitted(np.zeros((3, 0)), np.ones(3)), np.zeros(0))
+    assert column_space(np.zeros((3, 0)), np.zeros(0)).basis.shape == (3, 0)
+    np.testing.assert_array_equal(
+        column_space(np.zeros((2, 2)), np.zeros(2), 1e-9).solve(np.ones(2)), 0.0
+    )
+    np.testing.assert_array_equal(row_scaled_lstsq(np.zeros((3, 0)), np.ones(3)), np.zeros(0))
 
 
 def test_units_of_rows_change_no_input_on_arrays_and_no_residual(rng):
@@ -119,7 +128,7 @@ def drawn(rng, nu=4):
 def held(M, B, A, G):
     L = np.linalg.cholesky(M)
     order = np.arange(len(A))
-    return held_rows(L, A, G, lengths(L, A, B), RANK.servo, order)
+    return controllable_rows(L, A, G, authority_scales(L, A, B), RANK.servo, order)
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
@@ -158,7 +167,7 @@ def test_sums_and_differences_of_a_light_and_a_heavy_body_are_served(spread):
     A, G = np.array([[1.0, 1.0], [1.0, -1.0]]), np.linalg.inv(M)
     u = uk.servo_input(A, [5.0, -1.0], np.zeros(2), G, M=M, B=B)  # a = [2, 3]
     np.testing.assert_allclose(u, [2.0 * M[0, 0], 3.0 * M[1, 1]], **EXACT)
-    assert uk.grip(A, G, M, B).hold != "lost"
+    assert uk.input_authority(A, G, M, B).level != "lost"
 
 
 def test_one_decision_for_all_who_decide(rng):
@@ -172,7 +181,7 @@ def test_one_decision_for_all_who_decide(rng):
             uk.servo_input(A, [1.0, 1.0, 5.0], np.zeros(6), G, M=M, B=B)
         except InfeasibleConstraint:
             served = False
-        assert served == (uk.grip(A, G, M, B).hold != "lost"), weak
+        assert served == (uk.input_authority(A, G, M, B).level != "lost"), weak
 
 
 @pytest.mark.parametrize("metric", [False, True])
@@ -181,14 +190,11 @@ def test_care_and_haste_give_the_same_input(rng, metric):
     G, L = np.linalg.solve(M, B), np.linalg.cholesky(M)
     S = rng.standard_normal((4, 4))
     R = S @ S.T + np.eye(4) if metric else np.zeros((0, 0))
-    length, b, u0 = lengths(L, A, B), rng.standard_normal(3), rng.standard_normal(4)
+    length, b, u0 = authority_scales(L, A, B), rng.standard_normal(3), rng.standard_normal(4)
     u, miss, again = np.empty(4), np.empty(3), np.empty(4)
-    motors = length.motors
-    demand = least_input.Demand(A, b, np.zeros(6), G, L, motors, R, u0, 1e-9)
-    assert least_input.servo_input(demand, u, miss) == 3
-    H = A @ G
-    given = L, A, G, length, R, 1e-9, H, b - H @ u0, u0
-    assert least_input.careful_input(*given, again, miss) == 3
+    demand = least_norm_input.ServoProblem(A, b, np.zeros(6), G, L, length.motors, R, u0, 1e-9)
+    assert least_norm_input.servo_input(demand, u, miss) == 3
+    assert least_norm_input.scaled_input(demand, again, miss) == 3
     np.testing.assert_allclose(again, u, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(miss, 0.0, atol=1e-10)
 
@@ -199,9 +205,9 @@ def test_more_rows_than_a_few_are_judged_together():
     A[1] = A[0] + 1e-6 * A[1]
     B = np.eye(n)
     B[:, 1] = B[:, 0] + 1e-6 * B[:, 1]
-    found = uk.grip(A, B, np.eye(n), B)
+    found = uk.input_authority(A, B, np.eye(n), B)
     assert (found.rows > 0.5).all()
-    assert found.hold == "weak"
+    assert found.level == "weak"
     assert found.row in ("row 0", "row 1")
 
 
@@ -209,9 +215,9 @@ def test_rows_that_depend_on_each_other_are_never_firm_by_rounding(rng):
     M, B, _ = drawn(rng, nu=6)
     A = of_rank(rng, 12, 6, 6)
     L, G = np.linalg.cholesky(M), np.linalg.solve(M, B)
-    assert firm(L, A, G, lengths(L, A, B).motors, np.empty(12)) == 0
+    assert surely_full_rank(L, A, G, authority_scales(L, A, B).motors, np.empty(12)) == 0
     assert held(M, B, A, G) == 6
-    assert firm(L, A[:3], G, lengths(L, A, B).motors, np.empty(3)) in (0, 3)
+    assert surely_full_rank(L, A[:3], G, authority_scales(L, A, B).motors, np.empty(3)) in (0, 3)
 
 
 # Robots
@@ -286,8 +292,8 @@ def test_units_of_states_and_inputs_change_no_mode_that_inputs_do_not_move(rng):
     A_, B_ = A * states / states[:, None], B * inputs / states[:, None]
     for pole in np.linalg.eigvals(A):
         own = abs(pole - A[4, 4]) < 1e-9
-        assert (unreached_mode(A, B, pole) is not None) == own
-        assert (unreached_mode(A_, B_, pole) is not None) == own
+        assert (uncontrollable_mode(A, B, pole) is not None) == own
+        assert (uncontrollable_mode(A_, B_, pole) is not None) == own
 
 
 def scenario(tmp_path, light, heavy, rows, extra=""):
@@ -311,10 +317,12 @@ def test_relative_degrees_are_those_of_the_rows_in_any_unit(tmp_path, light, hea
     loop = Loop(scenario(tmp_path, light, heavy, rows))
     servo = Stack(loop.scenario.servo, loop.robot)
     state = loop.t0, loop.state.q, loop.state.v
-    degrees = relative_degrees(loop.truth, servo, *state)
+    degrees = relative_degrees(loop.plant, servo, *state)
     assert [one.value for one in degrees] == [2, 2]
-    assert whole_degree(loop.truth, servo, *state, degrees) is None  # each has grip of its own
-    assert loop.truth.servo_report(servo.write(loop.truth.snapshot).A, servo.names).rank == 2
+    assert (
+        shared_channel_degree(loop.plant, servo, *state, degrees) is None
+    )  # each has grip of its own
+    assert loop.plant.servo_report(servo.write(loop.plant.snapshot).A, servo.names).rank == 2
 
 
 @pytest.mark.parametrize(("light", "heavy"), [(1.0, 1.0), (1e-6, 1.0), (1e-9, 1.0)])

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from ukctrl.papers.review import PAPER
+from ukctrl_papers.review import PAPER
 
 PARTS = {f"{part.__module__.rpartition('.')[2]}.{part.__name__}": part for part in PAPER.claims}
 

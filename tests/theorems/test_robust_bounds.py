@@ -18,7 +18,7 @@ from ukctrl.control import (
     ChenRobust,
     LeastNorm,
     Lyapunov,
-    ModelError,
+    ModelMismatch,
     Power,
     Servo,
     Sliding,
@@ -135,7 +135,7 @@ def test_a_heavier_robot_takes_grip_and_leaves_a_known_acceleration():
     robot = Robot.load("scara")
     task = Task(robot=robot, servo=(LIFT,), q=np.array(START["q"]), v=np.zeros(4))
     truth = robot.perturbed(Perturbation(mass_scale={"q4": 1.25}))
-    found = ModelError(task, truth).at(0.0, task.q, task.v)
+    found = ModelMismatch(task, truth).at(0.0, task.q, task.v)
     np.testing.assert_allclose(found.grip, [[1.0 / 1.25 - 1.0]], **EXACT)
     np.testing.assert_allclose(np.abs(found.left), [9.81 * (1.0 - 1.0 / 1.25)], **EXACT)
     np.testing.assert_allclose([found.lost(), found.row_sum()], 0.2, **EXACT)
@@ -145,7 +145,7 @@ def test_what_a_wrong_model_leaves_accounts_for_the_true_acceleration():
     truth, law = plants.drawn(3), plants.LAWS["chen_robust"]
     run = plants.run("chen_robust", truth, plants.OFF)
     task = Task(robot=plants.believed(), servo=plants.base().servo, q=run["q"][0], v=run["v"][0])
-    found = list(ModelError(task, truth, LeastNorm()).along(run.time, run["q"], run["v"]))
+    found = list(ModelMismatch(task, truth, LeastNorm()).along(run.time, run["q"], run["v"]))
     for k in (0, 7, 30):
         # phi'' = delta + (I + E) w with the law's own addition w, from Chen's formula
         z = run["beta"][k] + law.rate * run["phi"][k]

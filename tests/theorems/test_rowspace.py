@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import kernels, stabilisation
-from ukctrl.core.algebra.row_space import GRADUAL, gradual, mass_weighted, row_space
+from ukctrl.core.algebra import dynamics_kernels, stabilisation
+from ukctrl.core.algebra.row_space import (
+    BLEND_FACTOR,
+    mass_weighted_rows,
+    row_space,
+    singular_value_weight,
+)
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 RTOL = 1e-4
@@ -43,7 +48,7 @@ def test_the_solution_is_the_pseudoinverse_whether_rows_are_redundant_or_not(rng
     np.testing.assert_allclose(space.Q @ space.Q.T, np.eye(rank), **EXACT)
     sigma = np.linalg.svd(H, compute_uv=False)
     assert space.rank == rank
-    assert 1.0 - 1e-9 <= space.kept / sigma[rank - 1] <= 1.2  # an iteration, from above
+    assert 1.0 - 1e-9 <= space.smallest_kept / sigma[rank - 1] <= 1.2  # an iteration, from above
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 1e-6, 5e-6])
@@ -52,7 +57,7 @@ def test_the_largest_value_that_does_not_count_is_told(rng, sigma):
     true = np.linalg.svd(H, compute_uv=False)
     _, space = solved(H, rng.standard_normal(5))
     assert (space.rank, len(true)) == (4, 5)
-    assert true[4] <= space.dropped <= 3.0 * true[4]
+    assert true[4] <= space.largest_dropped <= 3.0 * true[4]
 
 
 def test_a_direction_counts_by_a_weight_between_the_thresholds(rng):
@@ -61,16 +66,16 @@ def test_a_direction_counts_by_a_weight_between_the_thresholds(rng):
         U, true, Vt = np.linalg.svd(H, full_matrices=False)
         d = rng.standard_normal(5)
         x, _ = solved(H, d)
-        weight = np.array([gradual(s, RTOL) for s in true])
+        weight = np.array([singular_value_weight(s, RTOL) for s in true])
         expected = Vt.T @ (weight / true * (U.T @ d))
         np.testing.assert_allclose(x, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_the_weight_rises_smoothly_from_none_to_all():
-    sigma = np.linspace(0.5 * RTOL, 1.2 * GRADUAL * RTOL, 2001)
-    weight = np.array([gradual(s, RTOL) for s in sigma])
+    sigma = np.linspace(0.5 * RTOL, 1.2 * BLEND_FACTOR * RTOL, 2001)
+    weight = np.array([singular_value_weight(s, RTOL) for s in sigma])
     assert weight[sigma <= RTOL].max() == 0.0
-    assert weight[sigma >= GRADUAL * RTOL].min() == 1.0
+    assert weight[sigma >= BLEND_FACTOR * RTOL].min() == 1.0
     slope = np.gradient(weight, sigma / RTOL)
     assert slope.min() > -1e-9
     assert np.abs(np.gradient(slope, sigma / RTOL)).max() < 0.2  # no jump of the slope either
@@ -91,7 +96,7 @@ def test_the_order_of_drifted_redundant_rows_does_not_show(rng):
 def test_rows_that_are_only_rounding_hold_nothing(rng):
     A = rng.standard_normal((3, 5))
     A[1] *= 1e-16
-    W, _ = mass_weighted(np.eye(5), A, np.zeros((1, 3)))
+    W, _ = mass_weighted_rows(np.eye(5), A, np.zeros((1, 3)))
     assert not W[1].any()
     assert row_space(W, np.zeros((1, 3)), RTOL).rank == 2
 
@@ -102,7 +107,7 @@ def test_the_least_change_is_least_in_the_mass_metric(rng):
     A[2] = A[0] + A[1]
     d = A @ rng.standard_normal(6)
     x = np.empty(6)
-    assert stabilisation.least_change(M, A, d, RTOL, np.empty((6, 6)), x) == 2
+    assert stabilisation.least_mass_weighted_change(M, A, d, RTOL, np.empty((6, 6)), x) == 2
     np.testing.assert_allclose(A @ x, d, **EXACT)
     idle = np.linalg.svd(A)[2][2:].T
     np.testing.assert_allclose(idle.T @ M @ x, 0.0, **EXACT)
@@ -115,10 +120,10 @@ def test_the_answer_splits_into_what_is_asked_for_and_what_stabilises(rng):
     L, a, a_0 = np.empty((6, 6)), np.empty(6), np.empty(6)
     G, margins = np.empty((6, 1)), np.empty(2)
     B = rng.standard_normal((6, 1))
-    rank = kernels.passive_answer(
-        kernels.Pushed(M, np.zeros(6), Q, B),
-        kernels.Passive(A, right, RTOL, a_0, margins),
-        kernels.Answer(L, a, G, np.empty(1)),
+    rank = dynamics_kernels.constrained_acceleration(
+        dynamics_kernels.EquationOfMotion(M, np.zeros(6), Q, B),
+        dynamics_kernels.PassiveRows(A, right, RTOL, a_0, margins),
+        dynamics_kernels.AccelerationMap(L, a, G, np.empty(1)),
         *(np.empty((0, 6)), np.empty(0)),
     )
     assert rank == 2

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.analysis.check.control_period import held_matrix, held_poles, longest_period
-from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.analysis.check.sampled_error import (
+    max_error_period,
+    sampled_error_matrix,
+    sampled_error_rates,
+)
+from ukctrl.control.error_polynomial import ErrorPolynomial
 
 ROUNDING = {"rtol": 1e-6}
 EXACT = {"rtol": 1e-11, "atol": 1e-12}
@@ -57,12 +61,12 @@ def test_a_held_double_integrator_is_stable_below_the_smaller_of_two_periods(rng
     """
     alpha, beta = rng.uniform(0.5, 40.0), rng.uniform(1.0, 400.0)
     expected = min(2.0 / alpha, 2.0 * alpha / beta)
-    np.testing.assert_allclose(longest_period(second(alpha, beta)), expected, **ROUNDING)
+    np.testing.assert_allclose(max_error_period(second(alpha, beta)), expected, **ROUNDING)
 
 
 def test_a_velocity_row_is_stable_below_two_over_its_rate(rng):
     kappa = rng.uniform(0.1, 50.0)
-    found = longest_period(ErrorPolynomial(row="x", gains=(kappa,)))
+    found = max_error_period(ErrorPolynomial(row="x", gains=(kappa,)))
     np.testing.assert_allclose(found, 2.0 / kappa, **ROUNDING)
 
 
@@ -71,7 +75,7 @@ def test_a_velocity_row_is_stable_below_two_over_its_rate(rng):
 def test_one_period_maps_the_error_as_simulation_does(rng, late, integral):
     error = ErrorPolynomial(row="x", gains=tuple(rng.uniform(1.0, 30.0, 3)), integral=integral)
     x, period, count = rng.standard_normal(3), 0.04, 7
-    matrix = held_matrix(error, period, late)
+    matrix = sampled_error_matrix(error, period, late)
     whole = np.zeros(len(matrix))
     whole[:3] = x
     for _ in range(count):
@@ -83,12 +87,12 @@ def test_short_periods_leave_the_poles_where_they_are():
     poles = np.array([-1.0, -4.0, -8.0])
     error = ErrorPolynomial(row="x", gains=tuple(np.poly(poles)[:0:-1]))
     np.testing.assert_allclose(error.poles, poles, **ROUNDING)
-    np.testing.assert_allclose(held_poles(error, 1e-5), poles, rtol=1e-3)
+    np.testing.assert_allclose(sampled_error_rates(error, 1e-5), poles, rtol=1e-3)
 
 
 def test_a_delay_shortens_the_longest_period(rng):
     error = second(rng.uniform(1.0, 40.0), rng.uniform(1.0, 400.0))
-    limits = [longest_period(error, late) for late in (0.0, 0.5, 1.0, 2.0)]
+    limits = [max_error_period(error, late) for late in (0.0, 0.5, 1.0, 2.0)]
     assert (np.diff(limits) < 0.0).all()
 
 
@@ -111,7 +115,7 @@ def grown(period, duration=40.0):
 
 
 def test_the_limit_parts_runs_that_grow_from_runs_that_decay():
-    limit = longest_period(second(2.0, 40.0))
+    limit = max_error_period(second(2.0, 40.0))
     np.testing.assert_allclose(limit, 0.1, **ROUNDING)
     assert grown(0.97 * limit) < 1.0 < grown(1.03 * limit)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import null_space, pinv, sqrtm
 
 from ukctrl import uk
-from ukctrl.core.algebra.factorisation import factor_rows, independent_rows, least_norm_into
+from ukctrl.core.algebra.factorisation import independent_rows, pivoted_lq, solve_least_norm
 from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
@@ -41,7 +41,7 @@ actuations = pytest.mark.parametrize("nu", [3, 6, 9], ids=["under", "fully", "re
 def test_the_servo_constraint_is_met_whatever_the_actuation(rng, nu):
     mass, force, B = draw_robot(rng, nu)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, B)
+    a_free, G = uk.affine_acceleration(mass, force, B)
     u = uk.servo_input(A, b, a_free, G)
     acceleration = np.linalg.solve(mass, force + B @ u)
     np.testing.assert_allclose(A @ acceleration, b, **EXACT)
@@ -52,7 +52,7 @@ def test_passive_and_servo_rows_hold_together(rng, nu):
     mass, force, B = draw_robot(rng, nu)
     A_p, b_p = draw_rows(rng, m=1)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, B, A_p, b_p)
+    a_free, G = uk.affine_acceleration(mass, force, B, A_p, b_p)
     u = uk.servo_input(A, b, a_free, G)
     pushed = uk.reaction(mass, force + B @ u, A_p, b_p)
     acceleration = np.linalg.solve(mass, force + B @ u + pushed.force)
@@ -98,7 +98,7 @@ def test_the_ideal_constraint_force_does_no_work_on_admissible_velocities(rng):
 def test_the_servo_input_in_the_gauss_metric_is_the_udwadia_kalaba_force(rng):
     mass, force, _ = draw_robot(rng, nu=1)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, np.eye(NV))
+    a_free, G = uk.affine_acceleration(mass, force, np.eye(NV))
     u = uk.servo_input(A, b, a_free, G, R=np.linalg.inv(mass))
     np.testing.assert_allclose(u, uk.constraint_force(mass, force, A, b), **EXACT)
 
@@ -106,7 +106,7 @@ def test_the_servo_input_in_the_gauss_metric_is_the_udwadia_kalaba_force(rng):
 def test_the_servo_input_with_squared_inverse_mass_is_resolved_acceleration(rng):
     mass, force, _ = draw_robot(rng, nu=1)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, np.eye(NV))
+    a_free, G = uk.affine_acceleration(mass, force, np.eye(NV))
     inverse = np.linalg.inv(mass)
     u = uk.servo_input(A, b, a_free, G, R=inverse @ inverse, u0=-force)
     np.testing.assert_allclose(u, mass @ pinv(A) @ b - force, **EXACT)
@@ -117,14 +117,14 @@ def test_the_servo_input_equals_chens_formula_with_the_square_root(rng):
     A, b = draw_rows(rng)
     half = np.linalg.inv(np.real(sqrtm(mass)))
     chen = pinv(A @ half @ half @ B) @ (b - A @ np.linalg.solve(mass, force))
-    a_free, G = uk.affine_answer(mass, force, B)
+    a_free, G = uk.affine_acceleration(mass, force, B)
     np.testing.assert_allclose(uk.servo_input(A, b, a_free, G), chen, **EXACT)
 
 
 def test_no_other_input_that_works_is_closer_to_the_null_space_input(rng):
     mass, force, B = draw_robot(rng, nu=9)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, B)
+    a_free, G = uk.affine_acceleration(mass, force, B)
     root = rng.standard_normal((9, 9))
     R, u0 = root @ root.T + np.eye(9), rng.standard_normal(9)
     u = uk.servo_input(A, b, a_free, G, R=R, u0=u0)
@@ -135,7 +135,7 @@ def test_no_other_input_that_works_is_closer_to_the_null_space_input(rng):
 def test_mixing_the_rows_changes_nothing(rng):
     mass, force, B = draw_robot(rng, nu=6)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, B)
+    a_free, G = uk.affine_acceleration(mass, force, B)
     T = np.array([[2.0, 1.0], [0.0, -3.0]])
     mixed = uk.servo_input(T @ A, T @ b, a_free, G)
     np.testing.assert_allclose(mixed, uk.servo_input(A, b, a_free, G), **EXACT)
@@ -144,7 +144,7 @@ def test_mixing_the_rows_changes_nothing(rng):
 def test_redundant_consistent_rows_change_nothing(rng):
     mass, force, B = draw_robot(rng, nu=6)
     A, b = draw_rows(rng)
-    a_free, G = uk.affine_answer(mass, force, B)
+    a_free, G = uk.affine_acceleration(mass, force, B)
     T = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -2.0]])
     np.testing.assert_allclose(
         uk.servo_input(T @ A, T @ b, a_free, G), uk.servo_input(A, b, a_free, G), **EXACT
@@ -160,8 +160,8 @@ def test_redundant_passive_rows_change_nothing(rng):
     mass, force, B = draw_robot(rng, nu=6)
     A_p, b_p = draw_rows(rng)
     T = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, -1.0]])
-    plain = uk.affine_answer(mass, force, B, A_p, b_p)
-    doubled = uk.affine_answer(mass, force, B, T @ A_p, T @ b_p)
+    plain = uk.affine_acceleration(mass, force, B, A_p, b_p)
+    doubled = uk.affine_acceleration(mass, force, B, T @ A_p, T @ b_p)
     np.testing.assert_allclose(doubled.a_free, plain.a_free, **EXACT)
     np.testing.assert_allclose(doubled.G, plain.G, **EXACT)
     twice = uk.reaction(mass, force, T @ A_p, T @ b_p)
@@ -175,7 +175,7 @@ def test_the_affine_answer_is_the_projection_formula(rng):
     inverse = np.linalg.inv(mass)
     inner = pinv(A_p @ inverse @ A_p.T)
     W = inverse - inverse @ A_p.T @ inner @ A_p @ inverse
-    a_free, G = uk.affine_answer(mass, force, B, A_p, b_p)
+    a_free, G = uk.affine_acceleration(mass, force, B, A_p, b_p)
     np.testing.assert_allclose(G, W @ B, **EXACT)
     np.testing.assert_allclose(a_free, W @ force + inverse @ A_p.T @ inner @ b_p, **EXACT)
 
@@ -265,12 +265,14 @@ def test_the_rank_report_tells_what_is_kept_and_dropped_beside_the_largest(rows,
 def test_conflicting_passive_rows_are_an_error_that_names_them():
     A_p = np.array([[1.0, 0.0], [1.0, 0.0]])
     with pytest.raises(ConflictingConstraints, match=r"passive rows '(left|right)'"):
-        uk.affine_answer(np.eye(2), np.zeros(2), np.eye(2), A_p, [0.0, 1.0], rows=["left", "right"])
+        uk.affine_acceleration(
+            np.eye(2), np.zeros(2), np.eye(2), A_p, [0.0, 1.0], rows=["left", "right"]
+        )
 
 
 def test_a_singular_mass_matrix_is_an_error():
     with pytest.raises(SingularMass, match="fails at coordinate 1"):
-        uk.affine_answer(np.diag([1.0, 0.0]), np.zeros(2), np.eye(2))
+        uk.affine_acceleration(np.diag([1.0, 0.0]), np.zeros(2), np.eye(2))
 
 
 def test_a_metric_that_is_not_positive_definite_is_an_error():
@@ -285,14 +287,14 @@ def test_shapes_that_disagree_are_an_error_with_both_shapes():
 
 I2, I3, ONES = np.eye(2), np.eye(3), np.ones(3)
 MISSHAPEN = [
-    (lambda: uk.affine_answer(I2, ONES, I3), "M must have shape (3, 3); got (2, 2)."),
-    (lambda: uk.affine_answer(I3, ONES, I2), "B must have shape (3, 2); got (2, 2)."),
+    (lambda: uk.affine_acceleration(I2, ONES, I3), "M must have shape (3, 3); got (2, 2)."),
+    (lambda: uk.affine_acceleration(I3, ONES, I2), "B must have shape (3, 2); got (2, 2)."),
     (
-        lambda: uk.affine_answer(I3, ONES, I3, A_p=I3),
+        lambda: uk.affine_acceleration(I3, ONES, I3, A_p=I3),
         "A_p and b_p must be given together or not at all.",
     ),
     (
-        lambda: uk.affine_answer(I3, ONES, I3, A_p=I2, b_p=ONES[:2]),
+        lambda: uk.affine_acceleration(I3, ONES, I3, A_p=I2, b_p=ONES[:2]),
         "A_p must have shape (2, 3); got (2, 2).",
     ),
     (lambda: uk.constraint_force(I2, ONES, I3, ONES), "M must have shape (3, 3); got (2, 2)."),
@@ -307,10 +309,13 @@ MISSHAPEN = [
         "u0 must have shape (3,); got (2,).",
     ),
     (lambda: uk.servo_matrix(I2, I3), "A must have shape (2, 3); got (2, 2)."),
-    (lambda: uk.grip(I2, I3), "A must have shape (2, 3); got (2, 2)."),
-    (lambda: uk.grip(I3, I3, B=I3), "M must be given where B is."),
-    (lambda: uk.grip(I3, I3, M=I2, B=I3), "M must have shape (3, 3); got (2, 2)."),
-    (lambda: uk.grip(I3, I3, M=I3, B=I3[:, :2]), "B must have shape (3, 3); got (3, 2)."),
+    (lambda: uk.input_authority(I2, I3), "A must have shape (2, 3); got (2, 2)."),
+    (lambda: uk.input_authority(I3, I3, B=I3), "M must be given where B is."),
+    (lambda: uk.input_authority(I3, I3, M=I2, B=I3), "M must have shape (3, 3); got (2, 2)."),
+    (
+        lambda: uk.input_authority(I3, I3, M=I3, B=I3[:, :2]),
+        "B must have shape (3, 3); got (3, 2).",
+    ),
     (lambda: uk.reach_residual(I3, ONES[:2]), "H must have shape (2, 3); got (3, 3)."),
 ]
 
@@ -324,7 +329,7 @@ def test_every_shape_that_disagrees_is_refused_with_what_it_must_be(call, says):
 
 def test_the_rows_factor_reproduces_the_matrix(rng):
     H = rng.standard_normal((4, 6))
-    L, Q, order, rank = factor_rows.py_func(H, 1e-9)
+    L, Q, order, rank = pivoted_lq.py_func(H, 1e-9)
     assert rank == 4
     np.testing.assert_allclose(L[:, :rank] @ Q[:rank], H[order], **EXACT)
     np.testing.assert_allclose(Q[:rank] @ Q[:rank].T, np.eye(rank), **EXACT)
@@ -339,7 +344,7 @@ def test_the_least_norm_solution_survives_ill_conditioned_rows(rng, condition):
     H = U @ np.diag(np.geomspace(1.0, 1.0 / condition, 4)) @ V[:4]
     x = V[:4].T @ rng.standard_normal(4)
     found = np.empty(6)
-    assert least_norm_into(H, H @ x, 1e-12, found) == 4
+    assert solve_least_norm(H, H @ x, 1e-12, found) == 4
     np.testing.assert_allclose(found, x, rtol=0.0, atol=1e-14 * condition)
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from ukctrl import Robot
 from ukctrl.core.errors import ConflictingConstraints
-from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.robot import Options
 
 Vector = NDArray[np.float64]
@@ -27,7 +27,7 @@ KINDS = (
     "weak grip",
     "nearly singular",
 )
-PLAIN = Gains(alpha=0.0, beta=0.0)
+PLAIN = StabilisationGains(alpha=0.0, beta=0.0)
 """Rows as physics has them, without stabilisation."""
 TRIES = 20
 

@@ -29,7 +29,7 @@ from systems import KINDS, System, draw
 
 from ukctrl import Task, uk
 from ukctrl.control import LeastNorm
-from ukctrl.core.algebra.row_space import GRADUAL
+from ukctrl.core.algebra.row_space import BLEND_FACTOR
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.mechanics.constraints import Rows
 
@@ -86,7 +86,7 @@ class _Judge:
         self.errors: dict[str, float] = {}
         self.decisions = [f"a state with {each:.1e} is refused" for each in system.refused]
         self.faults: list[str] = []
-        if max(system.refused, default=0.0) > GRADUAL * self.dynamics.rank.passive:
+        if max(system.refused, default=0.0) > BLEND_FACTOR * self.dynamics.rank.passive:
             self.faults.append(f"true rows are called contradictory: {self.decisions}")
 
     def verdict(self) -> Verdict:
@@ -109,15 +109,15 @@ class _Judge:
         begins = self.dynamics.rank.passive
         kept, left = sigma[:rank], sigma[rank:]
         self.weakest = float(kept.min(initial=1.0))
-        self.alike = not (left > ROUNDING).any() and self.weakest > GRADUAL * uk.RANK.passive
-        if (left > GRADUAL * begins).any() or (kept < begins / GRADUAL).any():
+        self.alike = not (left > ROUNDING).any() and self.weakest > BLEND_FACTOR * uk.RANK.passive
+        if (left > BLEND_FACTOR * begins).any() or (kept < begins / BLEND_FACTOR).any():
             self.faults.append(f"rank of the passive rows is {rank}, of singular values {sigma}")
-        for value in sigma[(sigma > ROUNDING) & (sigma < CLEAR * GRADUAL * begins)].tolist():
+        for value in sigma[(sigma > ROUNDING) & (sigma < CLEAR * BLEND_FACTOR * begins)].tolist():
             how = "left out" if value in left else "counted"
-            partly = begins < value < GRADUAL * begins
+            partly = begins < value < BLEND_FACTOR * begins
             told = "counted in part" if partly else how
             self.decisions.append(f"passive rows, singular value {value:.1e}: {told}")
-        return not ((sigma > begins / CLEAR) & (sigma < GRADUAL * begins)).any()
+        return not ((sigma > begins / CLEAR) & (sigma < BLEND_FACTOR * begins)).any()
 
     def _compare_motion(self) -> None:
         u, dynamics = self.system.u, self.dynamics
@@ -128,7 +128,7 @@ class _Judge:
         found = dynamics.acceleration(u)
         self.errors["acceleration"] = _norm(self.L.T @ (found - a)) / unit
         if self.alike:
-            arrays = uk.affine_answer(self.M, self.Q, self.B, *self.passive)
+            arrays = uk.affine_acceleration(self.M, self.Q, self.B, *self.passive)
             error = self.L.T @ (arrays.a_free + arrays.G @ u - a)
             self.errors["acceleration (uk)"] = _norm(error) / unit
         if not len(self.passive.A):
@@ -172,7 +172,7 @@ class _Judge:
         self.errors["least norm"] = _norm(answer - u) / unit
         if not self.alike:
             return
-        arrays = uk.affine_answer(self.M, self.Q, self.B, *self.passive)
+        arrays = uk.affine_acceleration(self.M, self.Q, self.B, *self.passive)
         with contextlib.suppress(InfeasibleConstraint):
             other = uk.servo_input(A, b, *arrays, R=np.diag(weights), u0=u0, M=self.M, B=self.B)
             self.errors["least norm (uk)"] = _norm(other - u) / unit

@@ -21,10 +21,10 @@ from pictures import (
 )
 
 from ukctrl import check_figure, internal_dynamics_figure
-from ukctrl.analysis.check.feasibility import Loads
-from ukctrl.analysis.check.limit_use import Use
-from ukctrl.analysis.check.ranks_along import Curves, RankAlong
-from ukctrl.analysis.internal_dynamics import InternalDynamics, Motion
+from ukctrl.analysis.check.feasibility import InputCurves
+from ukctrl.analysis.check.limit_usage import LimitUsage
+from ukctrl.analysis.check.motion_ranks import RankHistory, SingularValueCurves
+from ukctrl.analysis.internal_dynamics import InternalDynamics, InternalMotion
 from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import drawable
 from ukctrl.core.errors import InputError
 
@@ -33,7 +33,7 @@ NAN = np.nan
 
 
 def rank_of(highest, worst=0.5, worst_at=1.0):
-    return RankAlong(
+    return RankHistory(
         count=3,
         highest=highest,
         lowest=highest,
@@ -53,7 +53,7 @@ PASSIVE = np.array([3.0, 2.0, 2.5])
 
 def checked(ranks=NOTHING, used=None, inputs=(), law=(), stop=None, **changes):
     """Return what a check found of a motion of two seconds, in a run of three."""
-    loads = Loads(
+    loads = InputCurves(
         needed=np.array([[1.0, 5.0, -1.0], [2.0, 6.0, -2.0], [3.0, 7.0, -3.0]]),
         law=np.array([[10.0, 50.0, -10.0], [20.0, 60.0, -20.0], [30.0, 70.0, -30.0]]),
         low=-np.ones((3, 3)),
@@ -62,7 +62,7 @@ def checked(ranks=NOTHING, used=None, inputs=(), law=(), stop=None, **changes):
     )
     way = SimpleNamespace(start=0.0, end=3.0, reached=2.0, stop=stop, why="")
     motion = SimpleNamespace(
-        curves=Curves(t=T, passive=PASSIVE, servo=SERVO, grip=GRIP),
+        curves=SingularValueCurves(t=T, passive=PASSIVE, servo=SERVO, grip=GRIP),
         loads=loads,
         ranks=ranks,
         way=way,
@@ -129,7 +129,7 @@ def test_the_limit_itself_is_always_seen(largest, top):
 
 
 USES = tuple(
-    Use(name=name, unit=unit, value=0.0, t=0.0)
+    LimitUsage(name=name, unit=unit, value=0.0, t=0.0)
     for name, unit in (("u1", "N m"), ("u2", "N"), ("u3", "N m"))
 )
 
@@ -168,7 +168,7 @@ def test_a_check_shades_what_is_beyond_the_motion_in_every_panel():
     [
         {"curves": None},
         {"loads": None},
-        {"curves": Curves(t=T[:0], passive=T[:0], servo=SERVO[:0], grip=GRIP[:0])},
+        {"curves": SingularValueCurves(t=T[:0], passive=T[:0], servo=SERVO[:0], grip=GRIP[:0])},
     ],
 )
 @pytest.mark.parametrize("why", ["it has no task", ""])
@@ -185,7 +185,7 @@ MOVED = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, -1.0], [2.0, 0.2, -2.0]])
 
 
 def moving(moved=MOVED, beside=0.5, units=("rad", "m", "rad"), times=T):
-    return Motion(
+    return InternalMotion(
         times=times,
         q=moved,
         v=moved,

@@ -9,25 +9,24 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.check import at_start, task_motion
-from ukctrl.analysis.check.check import _first_input, _internal
-from ukctrl.analysis.check.findings import Judgement
-from ukctrl.analysis.check.planned_lifts import Lifts
-from ukctrl.analysis.check.task_motion import motion_of
+from ukctrl.analysis.check import start_diagnostics, task_motion
+from ukctrl.analysis.check.check_result import Diagnostic
+from ukctrl.analysis.check.check_scenario import _first_input, _internal
+from ukctrl.analysis.check.contact_phases import ContactSchedule
 from ukctrl.analysis.internal_dynamics import internal_dynamics
-from ukctrl.analysis.internal_dynamics.internal_dynamics import _along
+from ukctrl.analysis.internal_dynamics.internal_dynamics import _frozen_time
 from ukctrl.analysis.linear import design
 from ukctrl.analysis.linear.equilibria import equilibria
 from ukctrl.analysis.linear.linear_loop import _notes
 from ukctrl.analysis.linear.operating_point import operating_point
-from ukctrl.control.planned.nominal_motion import Knot
+from ukctrl.control.feedforward.nominal_motion import MotionKnot
 from ukctrl.core.errors import InfeasibleConstraint, InputError
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.robot import Lagrangian
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 3.0, "beta": 2.0}}
-INTERNAL = sys.modules[_along.__module__]
+INTERNAL = sys.modules[_frozen_time.__module__]
 
 
 def masses(potential="0*x", **inputs):
@@ -75,7 +74,9 @@ def test_what_velocity_rows_come_to_is_told(psi, said):
         Lagrangian(coordinates={"x": "m", "y": "m", "th": "rad"}, kinetic="v.x**2+v.y**2+v.th**2")
     )
     rows = [Expression(psi=text, unit="m/s", name=f"r{k}") for k, text in enumerate(psi)]
-    assert at_start.velocity_rows(Stack((), plane), Stack(rows, plane))[1] == [said]
+    assert start_diagnostics.classify_velocity_rows(Stack((), plane), Stack(rows, plane))[1] == [
+        said
+    ]
 
 
 def test_a_controller_without_a_first_input_says_why():
@@ -96,7 +97,7 @@ def test_internal_dynamics_that_cannot_be_found_are_a_note(monkeypatch):
     monkeypatch.setattr(sys.modules[_internal.__module__], "internal_dynamics", refuse)
     text = "what the task leaves to itself is not known: no."
     loop = Loop(scenario())
-    assert _internal(loop, Lifts(loop)) == (None, [Judgement("note", "internal", text)])
+    assert _internal(loop, ContactSchedule(loop)) == (None, [Diagnostic("note", "internal", text)])
 
 
 # The motion
@@ -111,12 +112,12 @@ def test_internal_dynamics_that_cannot_be_found_are_a_note(monkeypatch):
 )
 def test_a_motion_that_a_law_cannot_continue_says_from_when(count, said, monkeypatch):
     still = np.zeros(2)
-    knots = [Knot(0.25 * k, still, still, still, still[:1]) for k in range(count)]
-    monkeypatch.setattr(task_motion, "knots_by_law", lambda *_: iter(knots))
+    knots = [MotionKnot(0.25 * k, still, still, still, still[:1]) for k in range(count)]
+    monkeypatch.setattr(task_motion, "simulate_knots", lambda *_: iter(knots))
     slip = Expression(name="slip", psi="x*v.x - 0.1*v.y", unit="m/s")
-    moves = motion_of(Loop(scenario(servo=(slip,))))
+    moves = task_motion.task_motion(Loop(scenario(servo=(slip,))))
     assert (moves.kind, len(moves.t)) == ("law" if count else "none", count)
-    assert (moves.stop.why, moves.stop.text) == ("law", said)
+    assert (moves.early_end.why, moves.early_end.text) == ("law", said)
 
 
 # Internal dynamics
@@ -126,8 +127,8 @@ def test_a_path_without_a_periodic_motion_says_which_is_missing(monkeypatch):
     moving = scenario(masses("2*y**2", F={"x": 1.0}), "x - 0.2*sin(3*t)")
     notes = []
     for period in (None, 1.25):
-        monkeypatch.setattr(INTERNAL, "period_of", lambda held, q, period=period: period)
-        monkeypatch.setattr(INTERNAL, "periodic", lambda *_: None)
+        monkeypatch.setattr(INTERNAL, "path_period", lambda held, q, period=period: period)
+        monkeypatch.setattr(INTERNAL, "periodic_orbit", lambda *_: None)
         found = internal_dynamics(moving, simulate=False, floquet=True)
         assert found.periodic is None
         notes += found.notes
@@ -145,12 +146,12 @@ def test_a_motion_is_looked_at_up_to_where_it_can_be(monkeypatch):
             return found
         raise InputError("no.")
 
-    monkeypatch.setattr(INTERNAL, "near_motion", near_motion)
+    monkeypatch.setattr(INTERNAL, "at_frozen_time", near_motion)
     run = SimpleNamespace(times=np.linspace(0.0, 2.0, 101), q=np.zeros(101), v=np.zeros(101))
     notes = []
     held = SimpleNamespace(scenario=scenario())
-    found = _along(held, run, None, None, notes)
-    third = run.times[np.unique(np.linspace(0, 100, INTERNAL.MOMENTS).astype(int))[2]]
+    found = _frozen_time(held, run, None, None, notes)
+    third = run.times[np.unique(np.linspace(0, 100, INTERNAL.FROZEN_TIMES).astype(int))[2]]
     assert found == ("first", "second")
     assert notes == [f"the motion could not be looked at where t = {third:.4g} s: no."]
 
@@ -198,7 +199,7 @@ def test_a_start_whose_law_has_no_input_is_looked_at_where_it_accelerates_least(
 def test_what_a_linear_loop_leaves_out_is_told():
     def told(switches, rough, edge=False):
         loop = SimpleNamespace(law=SimpleNamespace(switches=switches), estimator=None)
-        linear = SimpleNamespace(edge=edge, rough=rough)
+        linear = SimpleNamespace(set_changes=edge, nonsmoothness=rough)
         return _notes(SimpleNamespace(effect=()), None, loop, linear)
 
     assert told(False, 0.0) == []
@@ -216,7 +217,7 @@ def test_a_loop_that_no_period_makes_unstable_has_no_longest(timing, monkeypatch
     """Periods grow from 0.02/4 s by 25 %, eighty times."""
     loop = SimpleNamespace(rates=lambda: np.array([-4.0, -0.5]), inputs=("F",))
     monkeypatch.setattr(design, "linear_loop", lambda *_, **__: loop)
-    monkeypatch.setattr(design, "growth", lambda loop: -1.0)
+    monkeypatch.setattr(design, "loop_growth_rate", lambda loop: -1.0)
     with pytest.raises(InputError) as caught:
         design.largest_period(scenario(timing={"duration": 2.0, **timing}))
     assert str(caught.value) == (

@@ -17,15 +17,14 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.errors import (
     ConflictingConstraints,
-    DependentRows,
     InfeasibleConstraint,
     InputError,
     MachineFailure,
-    UndeterminedMotion,
 )
-from ukctrl.studies.batch.crew import Crew, _Queue
-from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed, training_seed
-from ukctrl.studies.batch.task import Care, Delivery, Lost, Shared
+from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed, training_seed
+from ukctrl.studies.batch.task import RetryPolicy, SharedTaskInput, TaskFailure, TaskResults
+from ukctrl.studies.batch.task_runner import TaskRunner, _RetryQueue
+from ukctrl_papers.motion.errors import DependentRows, UndeterminedMotion
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ class Square:
 
 
 @dc.dataclass(frozen=True)
-class Common(Shared):
+class Common(SharedTaskInput):
     """What the tasks of a test share."""
 
     number: int
@@ -116,21 +115,21 @@ class Growing:
 
 def collected(tasks, progress=None, **options):
     found = {}
-    with Crew(**options) as crew:
-        finished = crew.gather(tasks, found.__setitem__, progress)
+    with TaskRunner(**options) as crew:
+        finished = crew.run(tasks, found.__setitem__, progress)
     return finished, found
 
 
 @pytest.fixture(scope="module")
 def crews():
     """Crews of one and of two, whose processes start once; no test here ends one of them."""
-    with Crew(1) as alone, Crew(2) as two:
+    with TaskRunner(1) as alone, TaskRunner(2) as two:
         yield {1: alone, 2: two}
 
 
 def done(crew, tasks):
     found = {}
-    return crew.gather(tasks, found.__setitem__), found
+    return crew.run(tasks, found.__setitem__), found
 
 
 @pytest.mark.slow
@@ -139,9 +138,9 @@ def test_a_process_that_has_grown_goes_on():
     pytest.importorskip("psutil")  # without it nobody looks
     tasks = [Growing(0), Growing(310_000_000), Growing(0), Growing(0)]
     found = {}
-    with Crew(jobs=1, care=Care(isolated=True)) as crew:
+    with TaskRunner(jobs=1, policy=RetryPolicy(in_processes=True)) as crew:
         for k, task in enumerate(tasks):
-            crew.gather([task], lambda _, pid, k=k: found.__setitem__(k, pid))
+            crew.run([task], lambda _, pid, k=k: found.__setitem__(k, pid))
     assert len(set(found.values())) == 1
     assert os.getpid() not in found.values()
 
@@ -152,8 +151,8 @@ def test_a_task_that_raises_has_no_value_and_costs_no_other(crews, jobs):
     finished, found = done(crews[jobs], [Square(0), Square(1, "raises"), Square(2, "exits")])
     assert finished
     assert found[0] == 0
-    assert found[1] == Lost("ZeroDivisionError: no number is left")
-    assert found[2] == Lost("SystemExit: 7")
+    assert found[1] == TaskFailure("ZeroDivisionError: no number is left")
+    assert found[2] == TaskFailure("SystemExit: 7")
 
 
 @pytest.mark.slow
@@ -164,17 +163,17 @@ def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tm
         (tmp_path / name).touch()
     tasks, found = [Square(k) for k in range(8)], {}
     tasks[2], tasks[5] = Square(2, str(tmp_path / "once")), Square(5, str(tmp_path / "twice"))
-    care = Care(batch=1.0, go_on="go home")
-    with Crew(2, care=care) as crew:
+    care = RetryPolicy(chunk_seconds=1.0, resume_advice="go home")
+    with TaskRunner(2, policy=care) as crew:
         with pytest.raises(MachineFailure) as told:
-            crew.gather(tasks, found.__setitem__)
+            crew.run(tasks, found.__setitem__)
         assert found == {k: k**2 for k in range(8) if k != 5}
         assert str(told.value) == (
             f"the machine failed at {tasks[5]}, and again with nothing beside it: its process died "
             "with exit code 3. Nothing is recorded of it, and the others are done. See to what "
             "ends processes here, such as a lack of memory, and go home."
         )
-        assert crew.gather(tasks[4:6], found.__setitem__)
+        assert crew.run(tasks[4:6], found.__setitem__)
     assert found[1] == 25
 
 
@@ -184,32 +183,39 @@ def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tm
 def test_a_machine_that_lacks_something_is_no_value_of_a_task(crews, jobs, fault):
     found = {}
     with pytest.raises(MachineFailure, match=f"{fault}.*nothing beside it"):
-        crews[jobs].gather([Square(0, fault), Square(1), Square(2)], found.__setitem__)
+        crews[jobs].run([Square(0, fault), Square(1), Square(2)], found.__setitem__)
     assert found == {1: 1, 2: 4}
 
 
 def test_a_machine_that_can_do_nothing_more_is_given_up():
-    queue = _Queue(range(100), 1, Care(), failed := {})
-    lost, tries = Delivery(lost=Lost("the disk is full", machine=True), which=0), 0
+    queue = _RetryQueue(range(100), 1, RetryPolicy(), failed := {})
+    lost, tries = (
+        TaskResults(
+            failure=TaskFailure("the disk is full", is_machine_failure=True), failed_index=0
+        ),
+        0,
+    )
     while queue:
-        assert list(queue.settle(queue.next(alone=True), lost)) == []
+        assert list(queue.process_results(queue.next(alone=True), lost)) == []
         tries += 1
     assert sorted(failed) == list(range(100))
     assert tries == 100 + 20
 
 
 def test_a_task_that_failed_with_its_machine_has_nothing_beside_it_the_second_time():
-    queue = _Queue(range(3), 2, Care(), failed := {})
-    lost = Delivery(lost=Lost("its process died", machine=True), which=0)
+    queue = _RetryQueue(range(3), 2, RetryPolicy(), failed := {})
+    lost = TaskResults(
+        failure=TaskFailure("its process died", is_machine_failure=True), failed_index=0
+    )
     first, second = (queue.next(alone=alone) for alone in (True, False))
-    assert list(queue.settle(first, lost)) == []
+    assert list(queue.process_results(first, lost)) == []
     assert queue.next(alone=False) == [2]
     assert queue.next(alone=False) == []
-    assert list(queue.settle(second, Delivery([1]))) == [(1, 1)]
-    assert list(queue.settle([2], Delivery([4]))) == [(2, 4)]
+    assert list(queue.process_results(second, TaskResults([1]))) == [(1, 1)]
+    assert list(queue.process_results([2], TaskResults([4]))) == [(2, 4)]
     assert queue.next(alone=True) == [0]
     assert not failed
-    assert list(queue.settle([0], lost)) == []
+    assert list(queue.process_results([0], lost)) == []
     assert failed == {0: "its process died"}
     assert not queue
 
@@ -217,9 +223,9 @@ def test_a_task_that_failed_with_its_machine_has_nothing_beside_it_the_second_ti
 @pytest.mark.slow
 def test_a_task_that_never_ends_is_ended_and_no_other():
     tasks = [Square(0), Square(1, "hangs"), Square(2), Square(3)]
-    care = Care(isolated=True, timeout=3.0, batch=1.0)
+    care = RetryPolicy(in_processes=True, timeout=3.0, chunk_seconds=1.0)
     _, found = collected(tasks, jobs=1, care=care)
-    assert found.pop(1) == Lost("it took longer than 3 s.", overdue=True)
+    assert found.pop(1) == TaskFailure("it took longer than 3 s.", timed_out=True)
     assert found == {0: 0, 2: 4, 3: 9}
 
 
@@ -227,9 +233,9 @@ def test_a_task_that_never_ends_is_ended_and_no_other():
 def test_what_tasks_share_is_made_once_in_each_process():
     shared = Common(7)
     tasks = [Pair(shared, k) for k in range(6)]
-    with Crew(2, care=Care(batch=1.0)) as crew:
+    with TaskRunner(2, policy=RetryPolicy(chunk_seconds=1.0)) as crew:
         found = {}
-        crew.gather(tasks, found.__setitem__)
+        crew.run(tasks, found.__setitem__)
     assert {k: number for k, (number, _) in found.items()} == {k: 7 + k for k in range(6)}
     assert len({where for _, where in found.values()}) <= 2  # one object a process
 
@@ -256,8 +262,8 @@ def test_stopping_keeps_what_is_done_and_does_not_wait_for_the_rest():
             raise KeyboardInterrupt
 
     began = time.perf_counter()
-    with Crew(3) as crew:
-        finished = crew.gather(tasks, found.__setitem__, progress)
+    with TaskRunner(3) as crew:
+        finished = crew.run(tasks, found.__setitem__, progress)
     assert not finished
     assert found[0] == 0
     assert time.perf_counter() - began < 100.0  # a task by itself waits for 200 s
@@ -290,13 +296,15 @@ def test_jobs_must_be_positive_and_go_without_an_executor():
 def test_runs_in_other_processes_give_the_same_bits(crews):
     scenario = Scenario.load("scara-helix", {"timing.duration": 0.5, "start.spread": 0.01})
     runs = [
-        Run(scenario=scenario.replace({"seed": seed}), entry=str(seed), keep=True)
+        SimulationTask(
+            scenario=scenario.replace({"seed": seed}), controller=str(seed), with_result=True
+        )
         for seed in range(3)
     ]
     _, alone = done(crews[1], runs)
     _, shared = done(crews[2], runs)
     for k, outcome in alone.items():
-        assert isinstance(shared[k], Outcome)
+        assert isinstance(shared[k], RunSummary)
         assert shared[k].result.identical(outcome.result)
         assert not shared[k].result["q"].flags.writeable
         for name, curve in outcome.curves.norms.items():

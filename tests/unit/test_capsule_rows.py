@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Robot
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.constraints.capsules import BetweenCapsules, Capsule
+from ukctrl.mechanics.constraints.capsule_distance import Capsule, CapsuleDistance
 
 ROBOT = Robot.load("two_link")
 BALL = {"frame": "tool", "radius": 0.02}
@@ -37,7 +37,7 @@ def axis(s, capsule):
 @pytest.mark.parametrize("seed", range(3))
 def test_ends_have_rows_where_both_are_long(first, second, rows, seed):
     s = ROBOT.snapshot(ROBOT.random(np.random.default_rng(seed)))
-    spec = BetweenCapsules(first=Capsule(**first), second=Capsule(**second), radius=0.15)
+    spec = CapsuleDistance(first=Capsule(**first), second=Capsule(**second), radius=0.15)
     stack = Stack([spec], ROBOT)
     assert stack.names == tuple(f"tool_to_world.{row}" for row in rows)
     a0, a1, b0, b1 = (place for capsule in (first, second) for place in axis(s, capsule))

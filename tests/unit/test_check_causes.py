@@ -5,8 +5,8 @@ import json
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check.causes import CAUSED_BY, causes
-from ukctrl.analysis.check.findings import Judgement
+from ukctrl.analysis.check.check_result import Diagnostic
+from ukctrl.analysis.check.root_causes import CAUSED_BY, root_causes
 from ukctrl.cli import main
 
 ARM = """
@@ -108,9 +108,9 @@ def test_a_place_that_the_path_asks_for_is_no_effect_of_weak_motors():
 def test_what_happens_before_the_motion_ends_is_no_effect_of_its_end():
     """The arm is out of reach at 1.38 s; at 0.3 s it was not."""
     along = check(Scenario.load("stretched-arm")).motion
-    end = Judgement("bad", "motion", "out of reach", None)
-    early, late = (Judgement("warning", "limits", f"at {t}", t) for t in (0.3, 1.37))
-    found = causes([early, end, late], along)
+    end = Diagnostic("bad", "motion", "out of reach", None)
+    early, late = (Diagnostic("warning", "limits", f"at {t}", t) for t in (0.3, 1.37))
+    found = root_causes([early, end, late], along)
     assert [cause.text for cause in found] == ["out of reach", "at 0.3"]
     assert found[0].follows == (late,)
 
@@ -118,9 +118,9 @@ def test_what_happens_before_the_motion_ends_is_no_effect_of_its_end():
 @pytest.mark.slow
 def test_a_cause_is_as_grave_as_what_follows_from_it():
     along = check(Scenario.load("stretched-arm")).motion
-    note = Judgement("note", "off", "the start is off", None)
-    over = Judgement("warning", "approach", "too much", 0.0)
-    assert [cause.level for cause in causes([note, over], along)] == ["warning"]
+    note = Diagnostic("note", "off", "the start is off", None)
+    over = Diagnostic("warning", "approach", "too much", 0.0)
+    assert [cause.level for cause in root_causes([note, over], along)] == ["warning"]
 
 
 def test_every_subject_that_is_a_cause_has_causes_of_its_own_or_none_at_all():

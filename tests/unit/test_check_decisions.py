@@ -10,32 +10,32 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.check import at_start
-from ukctrl.analysis.check.causes import _together, by_cause, causes
-from ukctrl.analysis.check.control_period import (
-    held_matrix,
-    held_poles,
-    longest_period,
-    sampling,
+from ukctrl.analysis.check import start_diagnostics
+from ukctrl.analysis.check.check_result import Diagnostic
+from ukctrl.analysis.check.contact_phases import immovable_rows
+from ukctrl.analysis.check.motion_end import diagnose_end, row_conflict
+from ukctrl.analysis.check.motion_ranks import _max_rank_in_phase, _row_history, motion_ranks
+from ukctrl.analysis.check.projected_rows import project_rows
+from ukctrl.analysis.check.root_causes import _coincides, order_by_cause, root_causes
+from ukctrl.analysis.check.sampled_error import (
+    max_error_period,
+    sampled_error,
+    sampled_error_matrix,
+    sampled_error_rates,
 )
-from ukctrl.analysis.check.findings import Judgement
-from ukctrl.analysis.check.free_rows import along_free
-from ukctrl.analysis.check.motion_end import blamed, clash
-from ukctrl.analysis.check.planned_lifts import unmoved
-from ukctrl.analysis.check.ranks_along import _most, _rank, ranks_along
-from ukctrl.analysis.check.sticking import while_stuck
-from ukctrl.analysis.check.task_motion import Motion, motion_of
+from ukctrl.analysis.check.stick_slip import relax_sticking
+from ukctrl.analysis.check.task_motion import TaskMotion, task_motion
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
-from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.errors import quoted
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
-from ukctrl.mechanics.constraints.contact import HEIGHT, MODE, SLIDES
+from ukctrl.mechanics.constraints.contact import HEIGHT, MODE, SLIDING
+from ukctrl.mechanics.path_inverse_kinematics import follow_path
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import RelativeDegree
-from ukctrl.mechanics.walk import walk
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.uk import RankReport
 
@@ -84,7 +84,7 @@ def error(*gains, row="r", integral=False):
 def test_the_longest_period_is_that_of_the_closed_form(alpha, beta):
     """h < min(2/alpha, 2 alpha/beta), for poles at 1000 and 0.01 1/s as for a pair."""
     wanted = min(2.0 / alpha, 2.0 * alpha / beta)
-    assert longest_period(error(beta, alpha)) == pytest.approx(wanted, rel=1e-6)
+    assert max_error_period(error(beta, alpha)) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_a_rate_is_kept_up_to_a_period_of_the_closed_form():
@@ -94,34 +94,36 @@ def test_a_rate_is_kept_up_to_a_period_of_the_closed_form():
     from scipy.optimize import brentq
 
     kh = brentq(lambda x: (x - 1.0) - np.exp(-0.5 * x), 1.0, 2.0)
-    assert longest_period(error(4.0), 0.0, 2.0) == pytest.approx(kh / 4.0, rel=1e-6)
+    assert max_error_period(error(4.0), 0.0, 2.0) == pytest.approx(kh / 4.0, rel=1e-6)
 
 
 def test_what_never_decays_has_no_period_and_what_is_slow_the_longest_looked_for():
-    assert longest_period(error(-1.0)) == 0.0
-    assert longest_period(error(0.0, 4.0)) == 0.0
-    assert longest_period(error(1e-5)) == 1e3
+    assert max_error_period(error(-1.0)) == 0.0
+    assert max_error_period(error(0.0, 4.0)) == 0.0
+    assert max_error_period(error(1e-5)) == 1e3
 
 
 def test_the_held_error_of_one_and_two_integrators():
     """y1 = y0 + h w, and (y, y') by h: [[1 - b h^2/2, h - a h^2/2], [-b h, 1 - a h]]."""
     h, a, b = 0.2, 3.0, 5.0
-    np.testing.assert_allclose(held_matrix(error(4.0), h), [[1.0 - 4.0 * h]])
+    np.testing.assert_allclose(sampled_error_matrix(error(4.0), h), [[1.0 - 4.0 * h]])
     wanted = [[1.0 - b * h * h / 2.0, h - a * h * h / 2.0], [-b * h, 1.0 - a * h]]
-    np.testing.assert_allclose(held_matrix(error(b, a), h), wanted, atol=1e-14)
+    np.testing.assert_allclose(sampled_error_matrix(error(b, a), h), wanted, atol=1e-14)
     # An integral that the law advances: s1 = s0 + h y0, and w = -c s - b y.
     c = 0.7
     wanted = [[1.0, h], [-c * h, 1.0 - b * h]]
-    np.testing.assert_allclose(held_matrix(error(c, b, integral=True), h), wanted, atol=1e-14)
+    np.testing.assert_allclose(
+        sampled_error_matrix(error(c, b, integral=True), h), wanted, atol=1e-14
+    )
     # Late by a whole period: y1 = y0 + h w0, with w0 what was asked for a period ago.
-    poles = np.exp(np.array(held_poles(error(2.0), h, 1.0)) * h)
+    poles = np.exp(np.array(sampled_error_rates(error(2.0), h, 1.0)) * h)
     np.testing.assert_allclose(sorted(poles), sorted(np.roots([1.0, -1.0, 2.0 * h])), atol=1e-12)
 
 
 def test_poles_of_the_held_error_come_the_slowest_first():
-    poles = held_poles(error(8.0, 6.0), 0.01)
+    poles = sampled_error_rates(error(8.0, 6.0), 0.01)
     assert [round(pole.real) for pole in poles] == [-2, -4]
-    first, second = held_poles(error(100.0, 2.0), 0.01)
+    first, second = sampled_error_rates(error(100.0, 2.0), 0.01)
     assert first.imag < 0.0 < second.imag
 
 
@@ -131,31 +133,33 @@ def test_the_row_that_bears_the_shortest_period_is_named():
     rows, start = ("x1", "x2 - 0.1", "x3"), {"x2": 0.1}
     robot = masses(3, motors=(1, 2, 3))
     loop = Loop(scenario_of(robot, *rows, feedback=Baumgarte(**gains), start=start, control=0.01))
-    found = sampling(loop)
+    found = sampled_error(loop)
     assert (found.row, found.period, found.delay) == ("r1", 0.01, 0.0)
     assert found.longest == pytest.approx(2.0 / 30.0, rel=1e-6)
     slow = (30.0 - np.sqrt(900.0 - 80.0)) / 2.0
     np.testing.assert_allclose(found.poles, [-slow, slow - 30.0])
     assert found.decay == pytest.approx(slow)
-    np.testing.assert_allclose(found.sampled, held_poles(error(20.0, 30.0), 0.01))
+    np.testing.assert_allclose(found.sampled, sampled_error_rates(error(20.0, 30.0), 0.01))
     assert found.sampled_decay == pytest.approx(-found.sampled[0].real)
-    assert found.recommended == pytest.approx(longest_period(error(20.0, 30.0), 0.0, 0.8 * slow))
+    assert found.recommended == pytest.approx(max_error_period(error(20.0, 30.0), 0.0, 0.8 * slow))
 
 
 def test_continuous_control_has_a_longest_period_and_no_held_poles():
-    found = sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1")))
+    found = sampled_error(Loop(scenario_of(masses(1, motors=(1,)), "x1")))
     assert (found.period, found.sampled, found.sampled_decay) == (None, (), None)
     assert found.longest == pytest.approx(2.0 / 3.0, rel=1e-6)
 
 
 def test_rows_without_feedback_have_no_period():
     still = Baumgarte(alpha=0.0, beta=0.0)
-    assert sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=still))) is None
+    assert sampled_error(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=still))) is None
     some = Baumgarte(alpha=(0.0, 4.0), beta=(0.0, 3.0))
     loop = Loop(scenario_of(masses(2, motors=(1, 2)), "x1", "x2", feedback=some))
-    assert sampling(loop).row == "r1"
+    assert sampled_error(loop).row == "r1"
     pid = Pid(kp=3.0, kd=3.0, ki=1.0)
-    assert len(sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=pid))).poles) == 3
+    assert (
+        len(sampled_error(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=pid))).poles) == 3
+    )
 
 
 def test_errors_that_do_not_decay_have_poles_all_the_same():
@@ -169,7 +173,7 @@ def test_errors_that_do_not_decay_have_poles_all_the_same():
     def found(**gains):
         robot, feedback = masses(1, motors=(1,)), Baumgarte(**gains)
         loop = Loop(scenario_of(robot, "x1", feedback=feedback, control=h, sample=h))
-        return sampling(loop)
+        return sampled_error(loop)
 
     undamped = found(alpha=0.0, beta=beta)
     np.testing.assert_allclose(undamped.poles, [-1j * np.sqrt(beta), 1j * np.sqrt(beta)])
@@ -198,7 +202,7 @@ def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once()
         degree("a", 4), degree("b", 2), degree("c", 4), degree("d", None, 3), degree("e", 6),
         degree("f", 4),
     )  # fmt: skip
-    problems, counted, notes = at_start.ranks(
+    problems, counted, notes = start_diagnostics.rank_diagnostics(
         report(5, ("f",)), report(3), degrees, None, " Do this."
     )
     assert problems == [
@@ -215,7 +219,11 @@ def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once()
 
 def test_rows_that_motors_hold_are_no_problem():
     degrees = (degree("a", 1), degree("b", 2))
-    assert at_start.ranks(report(2), report(2), degrees, None, "") == ([], [], [])
+    assert start_diagnostics.rank_diagnostics(report(2), report(2), degrees, None, "") == (
+        [],
+        [],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +242,9 @@ def test_rows_that_motors_hold_together_after_more_derivatives(
     whole = SimpleNamespace(
         extended=extended, orders=orders, internal=internal, sentence="Together."
     )
-    given = at_start.ranks(report(1), report(1), (degree("a", 4),), whole, " Instead.")
+    given = start_diagnostics.rank_diagnostics(
+        report(1), report(1), (degree("a", 4),), whole, " Instead."
+    )
     assert given == expected
 
 
@@ -246,7 +256,7 @@ def test_how_motors_drive_two_freedoms(driven, motors, word):
     dynamics = SimpleNamespace(
         reached=lambda: np.zeros((3, driven)), robot=SimpleNamespace(nu=motors)
     )
-    assert at_start.actuation(dynamics, 2) == word
+    assert start_diagnostics.actuation_class(dynamics, 2) == word
 
 
 def test_inputs_beyond_their_limits_are_told_with_both_numbers():
@@ -257,7 +267,7 @@ def test_inputs_beyond_their_limits_are_told_with_both_numbers():
     )
     snapshot = SimpleNamespace(v=np.array([1.0, 2.0]), B=np.array([[1.0], [0.5]]))
     truth = SimpleNamespace(robot=robot, snapshot=snapshot)
-    said = at_start.beyond_limits({"a": 1.0, "b": 2.5, "c": -3.25}, truth)
+    said = start_diagnostics.input_limit_violations({"a": 1.0, "b": 2.5, "c": -3.25}, truth)
     assert said == {
         "b": "input 'b' starts at 2.5, above its limit 2.",
         "c": "input 'c' starts at -3.25, below its limit -3.",
@@ -287,7 +297,7 @@ OFF = "Feedback must bring it back, or set start.solve = true."
     ],
 )  # fmt: skip
 def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
-    assert at_start.consistency(tuple(rows)) == said
+    assert start_diagnostics.start_error_note(tuple(rows)) == said
 
 
 def test_contacts_that_start_above_the_ground_or_below_it_are_told():
@@ -295,8 +305,8 @@ def test_contacts_that_start_above_the_ground_or_below_it_are_told():
         felt = np.zeros((len(heights), 10))
         felt[:, HEIGHT] = heights
         names = tuple("abcd"[: len(heights)])
-        return at_start.over_the_ground(
-            SimpleNamespace(contacts=SimpleNamespace(names=names, felt=felt))
+        return start_diagnostics.contact_height_diagnostics(
+            SimpleNamespace(contacts=SimpleNamespace(names=names, kinematics=felt))
         )
 
     assert said(0.0, 0.9e-9, -0.9e-6) == ([], [])
@@ -306,7 +316,7 @@ def test_contacts_that_start_above_the_ground_or_below_it_are_told():
         ["contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set start.solve "
          "= true."],
     )  # fmt: skip
-    assert at_start.over_the_ground(SimpleNamespace(contacts=None)) == ([], [])
+    assert start_diagnostics.contact_height_diagnostics(SimpleNamespace(contacts=None)) == ([], [])
 
 
 def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
@@ -315,7 +325,9 @@ def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
 
     def said(phi, beta):
         rows = SimpleNamespace(phi=np.array(phi), beta=np.array(beta))
-        return at_start.broken_closures(SimpleNamespace(rows=rows, names=("a", "b")), monitor)
+        return start_diagnostics.closure_violations(
+            SimpleNamespace(rows=rows, names=("a", "b")), monitor
+        )
 
     assert said([0.006, np.nan], [0.06, -0.06]) == []
     first, second = said([0.005, -0.02], [0.3, 0.1])
@@ -325,8 +337,8 @@ def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
 
 
 def test_passive_rows_that_share_a_load_are_told():
-    assert at_start.shared(()) == []
-    assert at_start.shared(("a", "b")) == [
+    assert start_diagnostics.indeterminate_row_notes(()) == []
+    assert start_diagnostics.indeterminate_row_notes(("a", "b")) == [
         "passive rows 'a', 'b' share their load in a way that no motion tells; their reactions are "
         "those of least norm."
     ]
@@ -334,10 +346,10 @@ def test_passive_rows_that_share_a_load_are_told():
 
 def test_which_rows_integrate():
     stack = SimpleNamespace(names=("a", "b", "c", "d"), holonomic=(True, False, False, False))
-    assert at_start.integrable(stack, None) == [True, None, None, None]
+    assert start_diagnostics.row_integrability(stack, None) == [True, None, None, None]
     kinds = {"a": "nonholonomic", "b": "holonomic", "c": "nonholonomic"}
     found = SimpleNamespace(rows=[SimpleNamespace(name=n, kind=k) for n, k in kinds.items()])
-    assert at_start.integrable(stack, found) == [True, True, False, None]
+    assert start_diagnostics.row_integrability(stack, found) == [True, True, False, None]
 
 
 def falling(*motors, allocation=None, weight="0*x", phi="x", potential="g*y"):
@@ -355,7 +367,7 @@ def falling(*motors, allocation=None, weight="0*x", phi="x", potential="g*y"):
         given = {"controller": Servo(feedback=Baumgarte(alpha=3.0, beta=2.0),
                                      allocation=allocation)}  # fmt: skip
         loop = Loop(loop.scenario.replace(given))
-    return at_start.falling(loop, np.zeros(2))
+    return start_diagnostics.free_fall_note(loop, np.zeros(2))
 
 
 def test_a_freedom_that_gravity_moves_though_a_motor_could_hold_it():
@@ -400,7 +412,7 @@ def test_a_freedom_that_the_robots_own_rows_take_is_none_that_falls():
             passive=[{"kind": "expression", "name": "rail", "phi": "z", "unit": "m"}],
         ),
     )
-    [said] = at_start.falling(Loop(scenario_of(robot, "x")), np.zeros(3))
+    [said] = start_diagnostics.free_fall_note(Loop(scenario_of(robot, "x")), np.zeros(3))
     assert said.startswith("1 of 2 freedoms are held; the other 1 moves freely under gravity")
 
 
@@ -414,7 +426,7 @@ def along(kind="law", start=0.0, reached=2.0, servo=None, grip=None, curves=None
 
 
 def said(subject, at=None, level="bad"):
-    return Judgement(level, subject, subject, at)
+    return Diagnostic(level, subject, subject, at)
 
 
 SIGMA = np.array([[1.0, 0.5], [1.0, 0.01], [1.0, 0.5], [1.0, 0.5]])
@@ -456,7 +468,7 @@ TOGETHER = [
 
 @pytest.mark.parametrize(("cause", "effect", "given", "together"), TOGETHER)
 def test_whether_an_effect_comes_with_its_cause(cause, effect, given, together):
-    assert _together(cause, effect, along(**given)) is together
+    assert _coincides(cause, effect, along(**given)) is together
 
 
 def test_what_follows_stands_behind_its_cause_the_gravest_first():
@@ -464,11 +476,11 @@ def test_what_follows_stands_behind_its_cause_the_gravest_first():
     limits, speed = said("limits", 1.99, "warning"), said("speed", 1.99, "bad")
     alone = said("ground", 0.0, "note")
     every = [alone, lost, motion, limits, speed, limits]
-    found = causes(every, along())
+    found = root_causes(every, along())
     assert [cause.text for cause in found] == ["motion", "ground"]
     assert [cause.level for cause in found] == ["bad", "note"]
     assert found[0].follows == (speed, limits, lost)
-    assert list(by_cause(found, every)) == [motion, speed, limits, lost, alone]
+    assert list(order_by_cause(found, every)) == [motion, speed, limits, lost, alone]
 
 
 # Ranks
@@ -477,7 +489,9 @@ def test_what_follows_stands_behind_its_cause_the_gravest_first():
 def ranks_of(*sigma, lost=1e-6):
     """Return what is told of diagonal matrices with these entries, a list a knot."""
     A = np.array([np.diag(values) for values in sigma])
-    return _rank(A, np.arange(1.0, len(A) + 1.0), ("a", "b"), lost, np.zeros(len(A), dtype=int))[0]
+    return _row_history(
+        A, np.arange(1.0, len(A) + 1.0), ("a", "b"), lost, np.zeros(len(A), dtype=int)
+    )[0]
 
 
 def test_a_rank_is_told_where_it_is_least_and_weakest():
@@ -515,19 +529,19 @@ def test_where_contacts_stand_fewer_rows_are_served_and_that_is_no_loss(order):
     sizes = [(1.0, 0.5), (0.5, 1.0), (0.25, 0.0), (0.75, 0.0), (0.0, 0.0)][::order]
     A = np.array([np.diag(values) for values in sizes])
     t = np.arange(1.0, 6.0)[::order]
-    found, sigma = _rank(A, t, ("a", "b"), 1e-6, kinds)
+    found, sigma = _row_history(A, t, ("a", "b"), 1e-6, kinds)
     assert (found.highest, found.lowest) == (2, 2)
     assert (found.worst, found.worst_at, found.worst_row) == (0.25, 3.0, "a")
     expected = [(1.0, 0.5), (1.0, 0.5), (0.25, 0.25), (0.75, 0.75), (1.0, 1.0)][::order]
     np.testing.assert_array_equal(sigma, expected)
     np.testing.assert_array_equal(
-        _most(np.array([2, 1, 0, 1, 0])[::order], kinds), [2, 2, 1, 1, 0][::order]
+        _max_rank_in_phase(np.array([2, 1, 0, 1, 0])[::order], kinds), [2, 2, 1, 1, 0][::order]
     )
 
 
 def test_a_loss_among_knots_of_one_kind_is_told():
     A = np.array([np.diag(values) for values in [(1.0, 0.5), (0.25, 0.0), (0.0, 0.0)]])
-    found, sigma = _rank(A, np.arange(1.0, 4.0), ("a", "b"), 1e-6, np.array([0, 1, 1]))
+    found, sigma = _row_history(A, np.arange(1.0, 4.0), ("a", "b"), 1e-6, np.array([0, 1, 1]))
     assert (found.highest, found.lowest, found.lowest_at) == (2, 1, 3.0)
     assert (found.worst, found.worst_at) == (0.0, 3.0)
     np.testing.assert_array_equal(sigma, [(1.0, 0.5), (0.25, 0.25), (0.0, 0.0)])
@@ -537,7 +551,7 @@ def test_ranks_along_a_line_of_masses():
     """x1 is driven, x2 not; what the third row holds is at its turning point."""
     loop = Loop(scenario_of(masses(3, motors=(1,)), "x1", "x2 + t", "x3**3"))
     t, still = np.array([0.0, 0.5]), np.zeros((2, 3))
-    found, curves = ranks_along(loop, Motion(kind="law", t=t, q=still, v=still, a=still))
+    found, curves = motion_ranks(loop, TaskMotion(kind="law", t=t, q=still, v=still, a=still))
     assert (found.mobility, found.driven) == ((3, 3), (1, 1))
     assert (found.servo.highest, found.grip.highest) == (2, 1)
     assert (found.realisation, found.realisation_at) == ("mixed", 0.0)
@@ -553,7 +567,9 @@ def test_a_row_that_passive_ones_hold_is_unmoved_also_where_it_vanishes(order):
     link = {"kind": "expression", "name": "link", "phi": "0.7*x1 + 0.3*x3", "unit": "m"}
     loop = Loop(scenario_of(masses(3, motors=(1, 2), passive=[link]), "x2*(0.7*x1 + 0.3*x3)", "x2"))
     q = np.array([[0.3, 0.0, -0.7], [0.3, 3.3, -0.7]])[::order]
-    found, _ = ranks_along(loop, Motion(kind="law", t=np.arange(2.0), q=q, v=0.0 * q, a=0.0 * q))
+    found, _ = motion_ranks(
+        loop, TaskMotion(kind="law", t=np.arange(2.0), q=q, v=0.0 * q, a=0.0 * q)
+    )
     assert found.unmoved == ("r0",)
     assert (found.servo.highest, found.mobility) == (1, (2, 2))
     assert (found.passive.count, found.passive.highest, found.passive.worst_row) == (1, 1, "link")
@@ -565,12 +581,12 @@ def test_a_row_that_is_short_beside_others_is_moved_all_the_same():
     rows = "x1", f"{tiny}*(x1 + 2*x2)", f"{tiny}*(x2 - x3)"
     loop = Loop(scenario_of(masses(3, motors=(1, 2), passive=[link]), *rows))
     t, still = np.array([0.0]), np.zeros((1, 3))
-    found, _ = ranks_along(loop, Motion(kind="law", t=t, q=still, v=still, a=still))
+    found, _ = motion_ranks(loop, TaskMotion(kind="law", t=t, q=still, v=still, a=still))
     assert (found.unmoved, found.servo.highest) == (("r2",), 2)
-    truth = loop.truth_at(0.0)
+    truth = loop.plant_at(0.0)
     truth.move(0.0, still[0], still[0])
-    assert unmoved(truth, loop.law.stack).tolist() == [False, False, True]
-    whole = along_free(truth, loop.law.stack.write(truth.snapshot).A)[1]
+    assert immovable_rows(truth, loop.law.stack).tolist() == [False, False, True]
+    whole = project_rows(truth, loop.law.stack.write(truth.snapshot).A)[1]
     np.testing.assert_allclose(whole, [1.0, tiny * np.sqrt(5.0), tiny * np.sqrt(2.0)])
 
 
@@ -578,8 +594,8 @@ def test_a_row_that_is_short_beside_others_is_moved_all_the_same():
 
 
 def test_a_motion_is_followed_joint_by_joint_where_the_rows_decide_it():
-    moves = motion_of(Loop(scenario_of(masses(1, motors=(1,)), "x1 - t**2")))
-    assert (moves.kind, moves.stop, moves.yields) == ("joint motion", None, ())
+    moves = task_motion(Loop(scenario_of(masses(1, motors=(1,)), "x1 - t**2")))
+    assert (moves.kind, moves.early_end, moves.relaxed_blocks) == ("joint motion", None, ())
     np.testing.assert_allclose(moves.t, np.linspace(0.0, 1.0, 301))
     np.testing.assert_allclose(moves.q[:, 0], moves.t**2, atol=1e-9)
     np.testing.assert_allclose(moves.v[:, 0], 2.0 * moves.t, atol=1e-7)
@@ -589,7 +605,7 @@ def test_a_motion_is_followed_joint_by_joint_where_the_rows_decide_it():
 def test_a_motion_is_the_laws_where_rows_leave_something_open():
     """x2 is left to its spring: x2'' = k (x1 - x2), with x1 = 0 and from 0.1 m."""
     loop = Loop(scenario_of(masses(2, motors=(1,), k=9.0), "x1", start={"x2": 0.1}))
-    moves = motion_of(loop)
+    moves = task_motion(loop)
     assert moves.kind == "law"
     np.testing.assert_allclose(moves.q[:, 1], 0.1 * np.cos(3.0 * moves.t), atol=1e-6)
     np.testing.assert_allclose(moves.a[:, 1], -0.9 * np.cos(3.0 * moves.t), atol=1e-5)
@@ -598,9 +614,11 @@ def test_a_motion_is_the_laws_where_rows_leave_something_open():
 def test_a_path_that_no_motor_makes_is_a_path_alone():
     """The motor pushes x1, and the row is of x2: of relative degree 4."""
     loop = Loop(scenario_of(masses(2, motors=(1,), k=9.0), "x2 - t"))
-    moves = motion_of(loop)
+    moves = task_motion(loop)
     assert moves.kind == "path alone"
-    assert moves.why == ("the task leaves freedoms open that no motor decides: 1 of 2 are driven")
+    assert moves.reason == (
+        "the task leaves freedoms open that no motor decides: 1 of 2 are driven"
+    )
     np.testing.assert_allclose(moves.q[:, 1], moves.t, atol=1e-9)
 
 
@@ -608,11 +626,11 @@ def test_a_law_that_finds_no_start_is_told_which_row_has_none():
     """x1^2 = -1 is met nowhere; beside it a row on velocities, so that the law must move."""
     plain = scenario_of(masses(2, motors=(1, 2)), "x1**2 + 1", start={"x1": 1.0})
     slip = Expression(name="slip", psi="x1*v.x2 - 0.1", unit="m/s")
-    moves = motion_of(Loop(dc.replace(plain, servo=(*plain.servo, slip))))
+    moves = task_motion(Loop(dc.replace(plain, servo=(*plain.servo, slip))))
     assert (moves.kind, len(moves.t)) == ("none", 0)
-    assert (moves.stop.why, moves.stop.rows, moves.stop.t) == ("reach", ("r0",), 0.0)
-    assert moves.why == moves.stop.text
-    assert moves.why.startswith("row 'r0' is out of reach from t = 0 s on, by up to 1 m")
+    assert (moves.early_end.why, moves.early_end.rows, moves.early_end.t) == ("reach", ("r0",), 0.0)
+    assert moves.reason == moves.early_end.text
+    assert moves.reason.startswith("row 'r0' is out of reach from t = 0 s on, by up to 1 m")
 
 
 def test_a_robot_of_more_than_a_hundred_velocities_is_looked_at_at_its_start_alone():
@@ -621,19 +639,19 @@ def test_a_robot_of_more_than_a_hundred_velocities_is_looked_at_at_its_start_alo
         scenario = SimpleNamespace(servo=("a row",))
         return SimpleNamespace(robot=SimpleNamespace(nq=nv + 1, nv=nv), scenario=scenario, law=law)
 
-    moves = motion_of(sized(101))
-    assert moves.why == "robots with more than 100 velocities are looked at at the start alone"
+    moves = task_motion(sized(101))
+    assert moves.reason == "robots with more than 100 velocities are looked at at the start alone"
     assert (moves.kind, moves.q.shape, moves.v.shape) == ("none", (0, 102), (0, 101))
     with pytest.raises(AttributeError, match="t0"):  # it looks at what the law plans
-        motion_of(sized(100))
+        task_motion(sized(100))
 
 
 def test_without_rows_there_is_no_motion():
     loop = Loop(Scenario.load("projectile"))
-    moves = motion_of(loop)
+    moves = task_motion(loop)
     assert (moves.kind, len(moves.t)) == ("none", 0)
     assert (moves.q.shape, moves.v.shape) == ((0, loop.robot.nq), (0, loop.robot.nv))
-    assert moves.why == "there is no task; the run itself is the motion"
+    assert moves.reason == "there is no task; the run itself is the motion"
 
 
 def line(phi, *more):
@@ -644,38 +662,38 @@ def line(phi, *more):
 
 def test_a_walk_ends_where_its_row_does():
     """x1^2 = 0.25 - t has no solution after t = 0.25."""
-    path = walk(line("x1**2 + t - 0.25"), np.array([0.5, 0.0]), np.linspace(0.0, 1.0, 41))
-    assert path.end == pytest.approx(0.25, abs=0.03)
-    assert path.end >= 0.25
+    path = follow_path(line("x1**2 + t - 0.25"), np.array([0.5, 0.0]), np.linspace(0.0, 1.0, 41))
+    assert path.end_time == pytest.approx(0.25, abs=0.03)
+    assert path.end_time >= 0.25
     np.testing.assert_allclose(path.q[:, 0], np.sqrt(0.25 - path.t), atol=1e-6)
     assert (path.q[:, 1] == 0.0).all()
     assert len(path.t) == len(path.q)
 
 
 def test_a_walk_that_cannot_begin_has_no_knots():
-    path = walk(line("x1**2 + t + 0.25"), np.zeros(2), np.array([2.0, 3.0]))
-    assert (path.t.size, path.q.shape, path.end) == (0, (0, 2), 2.0)
+    path = follow_path(line("x1**2 + t + 0.25"), np.zeros(2), np.array([2.0, 3.0]))
+    assert (path.t.size, path.q.shape, path.end_time) == (0, (0, 2), 2.0)
 
 
 def test_a_leap_is_no_way_on():
     """The row jumps by 0.5 m at t = 0.4: no step of time is short enough; 0.2 m is no leap."""
     times = np.linspace(0.0, 1.0, 5)
-    far = walk(line("x1 - 0.25 - 0.25*tanh(1e7*(t - 0.4))"), np.zeros(2), times)
-    near = walk(line("x1 - 0.1 - 0.1*tanh(1e7*(t - 0.4))"), np.zeros(2), times)
-    assert far.end == pytest.approx(0.4, abs=0.26)
-    assert near.end is None
+    far = follow_path(line("x1 - 0.25 - 0.25*tanh(1e7*(t - 0.4))"), np.zeros(2), times)
+    near = follow_path(line("x1 - 0.1 - 0.1*tanh(1e7*(t - 0.4))"), np.zeros(2), times)
+    assert far.end_time == pytest.approx(0.4, abs=0.26)
+    assert near.end_time is None
     np.testing.assert_allclose(near.q[:, 0], [0.0, 0.0, 0.2, 0.2, 0.2])
 
 
 def test_rows_of_one_constraint_out_of_reach():
-    stop = blamed(line("x1**2 + t - 0.25"), np.array([0.1, 0.0]), 0.3, 1.0, 0)
+    stop = diagnose_end(line("x1**2 + t - 0.25"), np.array([0.1, 0.0]), 0.3, 1.0, 0)
     assert (stop.why, stop.rows, stop.t) == ("reach", ("r0",), 0.3)
     assert stop.text == ("row 'r0' is out of reach from t = 0.3 s on, by up to 0.75 m (t = 1 s).")
 
 
 def test_rows_of_several_constraints_contradict_each_other():
     """x1 = 0.1 t and x1 = 0.3 t: the mean is missed by 0.1 t, at most at the end."""
-    stop = blamed(line("x1 - 0.1*t", "x1 - 0.3*t", "x2"), np.zeros(2), 0.5, 2.0, 0)
+    stop = diagnose_end(line("x1 - 0.1*t", "x1 - 0.3*t", "x2"), np.zeros(2), 0.5, 2.0, 0)
     assert (stop.why, set(stop.rows)) == ("conflict", {"r0", "r1"})
     assert stop.text.endswith(
         "contradict each other from t = 0.5 s on; they are missed by up to 0.2 m (t = 2 s)."
@@ -683,27 +701,27 @@ def test_rows_of_several_constraints_contradict_each_other():
 
 
 def test_rows_that_can_be_met_end_a_motion_by_a_leap():
-    stop = blamed(line("x1 - t"), np.zeros(2), 0.5, 2.0, 0)
+    stop = diagnose_end(line("x1 - t"), np.zeros(2), 0.5, 2.0, 0)
     assert (stop.why, stop.rows, stop.t) == ("branch", (), 0.5)
     assert stop.text == (
         "at t = 0.5 s the joints would have to leap: the motion cannot be continued past a "
         "singular position."
     )
-    assert blamed(line("x1 - t"), np.zeros(2), 0.5, 2.0, 0, "said").text == "said"
+    assert diagnose_end(line("x1 - t"), np.zeros(2), 0.5, 2.0, 0, "said").text == "said"
 
 
 def test_passive_rows_are_blamed_only_where_no_other_is():
     stack = line("x1", "x1 - 1")
-    assert blamed(stack, np.zeros(2), 0.0, 1.0, 1).rows == ("r1",)
-    assert set(blamed(stack, np.zeros(2), 0.0, 1.0, 2).rows) == {"r0", "r1"}
+    assert diagnose_end(stack, np.zeros(2), 0.0, 1.0, 1).rows == ("r1",)
+    assert set(diagnose_end(stack, np.zeros(2), 0.0, 1.0, 2).rows) == {"r0", "r1"}
 
 
 def test_a_row_with_a_twentieth_of_the_error_has_no_part_in_a_clash():
     """x1 = 0 against x1 = 1, by weights: errors of w^2/(1 + w^2) and 1/(1 + w^2)·w."""
     for weight, rows in ((0.04, ("r1",)), (0.06, ("r1", "r0"))):
-        found = clash(line("x1", f"{weight}*(x1 - 1)"), np.zeros(2), 0.0)
+        found = row_conflict(line("x1", f"{weight}*(x1 - 1)"), np.zeros(2), 0.0)
         share = weight**2 / (1.0 + weight**2), weight / (1.0 + weight**2)
-        assert found.left == pytest.approx(max(share))
+        assert found.residual == pytest.approx(max(share))
         assert found.rows == rows
         assert found.unit == "m"
 
@@ -711,7 +729,7 @@ def test_a_row_with_a_twentieth_of_the_error_has_no_part_in_a_clash():
 def test_a_joint_task_is_walked_in_its_own_coordinates():
     robot = masses(2, motors=(1, 2))
     stack = Stack([JointFollows(joints=("x2",), path=Constant(value=(0.2,)))], robot)
-    path = walk(stack, np.array([0.3, 0.0]), np.array([0.0, 1.0]))
+    path = follow_path(stack, np.array([0.3, 0.0]), np.array([0.0, 1.0]))
     np.testing.assert_allclose(path.q, [[0.3, 0.2], [0.3, 0.2]], atol=1e-12)
 
 
@@ -726,18 +744,18 @@ def test_contacts_are_taken_to_stick_only_where_they_rub_and_sliding_frees_all_r
     state, seen = np.zeros((3, 10)), []
     servo = SimpleNamespace(write=lambda _: SimpleNamespace(A=np.eye(2, 4)), names=("x", "y"))
     truth = SimpleNamespace(
-        contacts=SimpleNamespace(mu=np.array(mu), names=("a", "b", "c"), state=state),
+        contacts=SimpleNamespace(mu=np.array(mu), names=("a", "b", "c"), mode=state),
         move=lambda *_: seen.append(state[:, MODE].copy()),
         servo_report=lambda *_: SimpleNamespace(rank=rank),
         snapshot=None,
     )
     loop = SimpleNamespace(
-        truth=truth, recorder=SimpleNamespace(servo=servo), t0=0.0,
+        plant=truth, recorder=SimpleNamespace(servo=servo), t0=0.0,
         state=SimpleNamespace(q=None, v=None), scenario=SimpleNamespace(rank=RankPolicy()),
     )  # fmt: skip
-    bad = Judgement("bad", "motion", "rows that nothing moves")
-    (said,) = while_stuck(loop, [bad])
+    bad = Diagnostic("bad", "motion", "rows that nothing moves")
+    (said,) = relax_sticking(loop, [bad])
     assert said.level == ("warning" if named else "bad")
-    assert (quoted(named) in said.cure) if named else said == bad
-    assert [mode.tolist() for mode in seen] == ([[SLIDES] * 3, [0.0] * 3] if any(mu) else [])
+    assert (quoted(named) in said.remedy) if named else said == bad
+    assert [mode.tolist() for mode in seen] == ([[SLIDING] * 3, [0.0] * 3] if any(mu) else [])
     assert not state.any()

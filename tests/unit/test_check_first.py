@@ -10,17 +10,17 @@ import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.check.first_scenario import _angle, _goal, _head, _joint_motion
-from ukctrl.analysis.check.robot_check import _bodies, _joints, _missing, _unlikely, check_robot
-from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.analysis.check.weakest_grip import weakest_grip
+from ukctrl.analysis.check.robot_check import _bodies, _implausible, _joints, _missing, check_robot
+from ukctrl.analysis.check.task_motion import TaskMotion
+from ukctrl.analysis.check.weakest_authority import weakest_authority
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.core.errors import StartError
-from ukctrl.mechanics.at_rest import closed, home
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.home_configuration import close_loops, home_configuration
 from ukctrl.mechanics.relative_degree import RelativeDegree
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 
 # The weakest grip
@@ -52,7 +52,7 @@ def coupled(eps, k=0.0, phi="x2", motors=("F",), start=None):
 def motion(*q):
     """Return a motion through these places, 0.5 s apart."""
     t, q = 0.5 * np.arange(len(q)), np.array(q).reshape(-1, 2)
-    return Motion(kind="law", t=t, q=q, v=0.0 * q, a=0.0 * q)
+    return TaskMotion(kind="law", t=t, q=q, v=0.0 * q, a=0.0 * q)
 
 
 STILL = motion((0.0, 0.0), (0.0, 0.0))
@@ -71,7 +71,7 @@ def degrees(monkeypatch):
         found = [
             RelativeDegree(name=name, value=value, at_least=2) for name, value in values.items()
         ]
-        module = sys.modules[weakest_grip.__module__]
+        module = sys.modules[weakest_authority.__module__]
         monkeypatch.setattr(module, "relative_degrees", lambda *given, least: found)
 
     say()
@@ -81,7 +81,7 @@ def degrees(monkeypatch):
 @pytest.mark.parametrize(("eps", "found"), [(1.1e-3, False), (0.9e-3, True)])
 def test_a_grip_below_a_thousandth_is_weak(eps, found, degrees):
     """A force on x1 accelerates x2 by eps of what it would, were it at x2."""
-    weak = weakest_grip(coupled(eps), STILL, None, {})
+    weak = weakest_authority(coupled(eps), STILL, None, {})
     assert (weak is not None) is found
     if weak is not None:
         assert (weak.row, weak.hold, weak.at) == ("far", "weak", 0.0)
@@ -101,38 +101,38 @@ def test_a_grip_below_a_thousandth_is_weak(eps, found, degrees):
 def test_a_weak_grip_comes_with_its_price_and_its_way_out(values, way, degrees):
     """3 N of 9.81 N; a row behind a spring has another relative degree without that."""
     degrees(**values)
-    found = weakest_grip(coupled(1e-5), STILL, None, {"F": 3.0})
+    found = weakest_authority(coupled(1e-5), STILL, None, {"F": 3.0})
     assert found.text.startswith(WEAK.format(3, 0.31) + way)
 
 
 def test_the_price_is_the_largest_input_that_is_known(degrees):
     loop = coupled(1e-5)
     loads = SimpleNamespace(law=np.array([[5.0], [np.nan]]), needed=np.array([[-6.0], [np.nan]]))
-    assert "6 N of motor 'F'" in weakest_grip(loop, STILL, loads, {"F": 3.0}).text
-    assert "7 N of motor 'F'" in weakest_grip(loop, STILL, loads, {"F": -7.0}).text
-    assert " N of motor" not in weakest_grip(loop, STILL, None, {}).text
+    assert "6 N of motor 'F'" in weakest_authority(loop, STILL, loads, {"F": 3.0}).text
+    assert "7 N of motor 'F'" in weakest_authority(loop, STILL, loads, {"F": -7.0}).text
+    assert " N of motor" not in weakest_authority(loop, STILL, None, {}).text
 
 
 def test_a_grip_that_is_lost_is_told_of_laws_that_need_one():
     lost = coupled(0.0, 9.0)
-    found = weakest_grip(lost, STILL, None, {"F": 3.0})
+    found = weakest_authority(lost, STILL, None, {"F": 3.0})
     assert (found.hold, found.weakest) == ("lost", 0.0)
     assert found.text.startswith("the motors have no grip of row 'far': 0.0e+00 of ")
     assert found.text.endswith(" (t = 0 s).")
     without = SimpleNamespace(needs_grip=False)
     scenario = SimpleNamespace(controller=without)
-    same = {name: getattr(lost, name) for name in ("recorder", "t0", "state", "truth_at", "robot")}
+    same = {name: getattr(lost, name) for name in ("recorder", "t0", "state", "plant_at", "robot")}
     other = SimpleNamespace(scenario=scenario, **same)
-    assert weakest_grip(other, STILL, None, {}) is None
+    assert weakest_authority(other, STILL, None, {}) is None
 
 
 def test_the_weakest_grip_is_told_where_it_is_first_along_the_motion(degrees):
     """Of phi = x1 x2 the driven x1 moves it by x2, and x2 by x1: weak where x2 is small."""
     loop = coupled(0.0, phi="x1*x2 - 1", start={"x1": 1.0, "x2": 1.0})
     way = motion((1.0, 1e-4), (1.0, 5e-5), (1.0, 5e-5), (1.0, 2e-4))
-    found = weakest_grip(loop, way, None, {})
+    found = weakest_authority(loop, way, None, {})
     assert (found.at, found.weakest) == (0.5, pytest.approx(5e-5))
-    assert weakest_grip(loop, motion((1.0, 1.0), (1.0, 0.5)), None, {}) is None
+    assert weakest_authority(loop, motion((1.0, 1.0), (1.0, 0.5)), None, {}) is None
 
 
 # Where a robot begins, and its first move
@@ -147,21 +147,23 @@ def simple(neutral, low, high, at_home=None):
 def test_a_robot_begins_at_home_or_at_zero_where_its_limits_allow():
     inf = np.inf
     low, high = [-1.0, 0.5, 0.5, -inf, -3.0], [1.0, 1.5, inf, -0.5, -1.0]
-    np.testing.assert_array_equal(home(simple(np.zeros(5), low, high)), [0, 1.0, 0.5, -0.5, -2.0])
+    np.testing.assert_array_equal(
+        home_configuration(simple(np.zeros(5), low, high)), [0, 1.0, 0.5, -0.5, -2.0]
+    )
     at_home = np.ones(5)
-    assert home(simple(np.zeros(5), low, high, at_home)) is at_home
+    assert home_configuration(simple(np.zeros(5), low, high, at_home)) is at_home
     kept = simple([0.5, -0.5], [0.5, -1.0], [1.0, -0.5])
-    np.testing.assert_array_equal(home(kept), [0.5, -0.5])
+    np.testing.assert_array_equal(home_configuration(kept), [0.5, -0.5])
 
 
 def test_a_closed_chain_begins_where_its_loops_are_closed():
     robot = Robot.load("five_bar")
-    q = closed(robot, home(robot))
+    q = close_loops(robot, home_configuration(robot))
     dynamics = Dynamics(robot)
     dynamics.move(0.0, q, np.zeros(robot.nv))
     np.testing.assert_allclose(dynamics.passive.rows.phi, 0.0, atol=1e-9)
     free = Robot.load("two_link")
-    np.testing.assert_array_equal(closed(free, np.array([0.3, 0.4])), [0.3, 0.4])
+    np.testing.assert_array_equal(close_loops(free, np.array([0.3, 0.4])), [0.3, 0.4])
 
 
 @pytest.mark.parametrize(("elsewhere", "begins"), [(None, [0.3, 0.4]), ([1.0, 2.0], [1.0, 2.0])])
@@ -171,10 +173,10 @@ def test_a_chain_that_does_not_close_near_home_begins_elsewhere_or_open(
     def refused(*given):
         raise StartError("no.")
 
-    module = sys.modules[closed.__module__]
-    monkeypatch.setattr(module, "solve_start", refused)
-    monkeypatch.setattr(module, "met_elsewhere", lambda stack: elsewhere)
-    assert list(closed(Robot.load("two_link"), np.array([0.3, 0.4]))) == begins
+    module = sys.modules[close_loops.__module__]
+    monkeypatch.setattr(module, "consistent_state", refused)
+    monkeypatch.setattr(module, "random_consistent_configuration", lambda stack: elsewhere)
+    assert list(close_loops(Robot.load("two_link"), np.array([0.3, 0.4]))) == begins
 
 
 def block(iq=0, iv=0, nq=1, name="j", nv=1):
@@ -315,19 +317,19 @@ def joint(name="j", unit="rad/s", lower=-1.0, upper=1.0, fastest=5.0):
     ],
 )
 def test_numbers_that_are_likely_degrees(given, code):
-    found = list(_unlikely(slides(1), (joint(**given),)))
+    found = list(_implausible(slides(1), (joint(**given),)))
     assert [finding.code for finding in found] == code
 
 
 def test_what_many_joints_share_is_asked_once():
     hinges = tuple(joint(name, lower=-170.0, upper=170.0) for name in ("a", "b", "c"))
-    found = list(_unlikely(slides(1), hinges))
+    found = list(_implausible(slides(1), hinges))
     assert [(finding.code, finding.subject) for finding in found] == [("wide_range", "a")]
     assert found[0].message == (
         "joint 'a', and 2 more likewise, may turn from -170 to 170 rad, 54.1 times around; are "
         "these degrees? Write radians."
     )
-    (fast,) = _unlikely(slides(1), (joint("a", fastest=180.0),))
+    (fast,) = _implausible(slides(1), (joint("a", fastest=180.0),))
     assert fast.message == (
         "joint 'a' may turn at 180 rad/s; are these degrees per second? Write radians per second."
     )

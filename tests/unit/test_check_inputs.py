@@ -10,21 +10,34 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.check.approach import Approach, approach_of, off_the_rows
 from ukctrl.analysis.check.feasibility import (
-    PULLED,
+    PULL_TOLERANCE,
     Feasibility,
-    _ground,
+    _contact_loads,
     feasibility,
 )
-from ukctrl.analysis.check.limit_use import Use, larger, most, uses
-from ukctrl.analysis.check.needed_inputs import another_serves, inputs_of_law, needed_inputs
+from ukctrl.analysis.check.initial_transient import (
+    InitialTransient,
+    initial_transient,
+    starts_off_rows,
+)
+from ukctrl.analysis.check.limit_usage import (
+    LimitUsage,
+    larger_usages,
+    limit_usages,
+    max_usage_fraction,
+)
 from ukctrl.analysis.check.path_timing import path_timing
-from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.analysis.check.required_inputs import (
+    alternative_input_exists,
+    law_inputs,
+    required_inputs,
+)
+from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.robot import Elastic, JointMotor, JointSpring, Lagrangian, Options
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import StartState, Timing
 
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
@@ -90,25 +103,25 @@ def loop_of(robot, phi="x - 0.2*sin(3*t)", *, start=None, duration=1.0, allocati
 
 def motion(q, v, a, kind="law", t=T):
     columns = (np.reshape(x, (len(t), np.size(x) // max(len(t), 1) or 1)) for x in (q, v, a))
-    return Motion(kind=kind, t=t, **dict(zip("qva", columns, strict=True)))
+    return TaskMotion(kind=kind, t=t, **dict(zip("qva", columns, strict=True)))
 
 
 ALONG = motion(*WAVE)
 
 
 def test_a_mass_needs_its_acceleration_times_itself():
-    needed, missed = needed_inputs(loop_of(pushed("F")), ALONG)
+    needed, missed = required_inputs(loop_of(pushed("F")), ALONG)
     np.testing.assert_allclose(needed[:, 0], 2.0 * WAVE[2], **EXACT)
     assert missed is None
 
 
 def test_motors_that_push_alike_share_the_force():
-    needed, _ = needed_inputs(loop_of(pushed("F", "P")), ALONG)
+    needed, _ = required_inputs(loop_of(pushed("F", "P")), ALONG)
     np.testing.assert_allclose(needed, np.outer(WAVE[2], [1.0, 1.0]), **EXACT)
 
 
 def test_a_pendulum_needs_the_torque_of_inertia_friction_and_gravity():
-    needed, _ = needed_inputs(loop_of(PENDULUM, "q - 0.2*sin(3*t)"), ALONG)
+    needed, _ = required_inputs(loop_of(PENDULUM, "q - 0.2*sin(3*t)"), ALONG)
     q, v, a = WAVE
     wanted = 1.5 * 0.16 * a + 0.3 * v + 1.5 * G * 0.4 * np.sin(q)
     np.testing.assert_allclose(needed[:, 0], wanted, **EXACT)
@@ -116,24 +129,24 @@ def test_a_pendulum_needs_the_torque_of_inertia_friction_and_gravity():
 
 @pytest.mark.parametrize("kind", ["none", "path alone"])
 def test_of_a_path_alone_no_inputs_are_known(kind):
-    needed, missed = needed_inputs(loop_of(pushed("F")), motion(*WAVE, kind=kind))
+    needed, missed = required_inputs(loop_of(pushed("F")), motion(*WAVE, kind=kind))
     assert np.isnan(needed).all()
     assert missed is None
 
 
 def test_a_plant_without_motors_and_a_motion_without_knots_need_nothing():
-    assert needed_inputs(loop_of(pushed("F")), motion(*np.zeros((3, 0)), t=T[:0]))[0].shape == (
+    assert required_inputs(loop_of(pushed("F")), motion(*np.zeros((3, 0)), t=T[:0]))[0].shape == (
         0,
         1,
     )
     bare = SimpleNamespace(robot=SimpleNamespace(nu=0, elastic=None))
-    assert needed_inputs(bare, ALONG)[0].shape == (101, 0)
+    assert required_inputs(bare, ALONG)[0].shape == (101, 0)
 
 
 def test_what_no_motor_gives_is_told_by_its_coordinate_its_time_and_its_share():
     """From t = 0.5 on the far mass of 4 kg should move without its spring being bent."""
     a = np.outer(T >= 0.495, [1.0, 0.5])
-    needed, missed = needed_inputs(
+    needed, missed = required_inputs(
         loop_of(SPRUNG, "x1"), motion(np.zeros((101, 2)), np.zeros((101, 2)), a)
     )
     assert np.isnan(needed).all()
@@ -145,7 +158,7 @@ def test_what_no_motor_gives_is_told_by_its_coordinate_its_time_and_its_share():
 def test_the_share_that_is_missed_counts_what_acts_without_motors():
     """A far mass that its spring of 50 N/m, bent by 0.1 m, pulls by 5 N, and that should rest."""
     q = np.tile([0.0, 0.1], (101, 1))
-    _, missed = needed_inputs(loop_of(SPRUNG, "x1"), motion(q, 0.0 * q, 0.0 * q))
+    _, missed = required_inputs(loop_of(SPRUNG, "x1"), motion(q, 0.0 * q, 0.0 * q))
     free = np.array([5.0 / 1.0, -5.0 / 4.0]) * np.sqrt([1.0, 4.0])
     assert missed.share == pytest.approx(2.5 / np.linalg.norm(free), rel=1e-5)
     assert (missed.dof, missed.t) == ("x2", 0.0)
@@ -167,7 +180,7 @@ def test_through_a_spring_a_motor_turns_further_than_its_link():
         ),
     )
     both = motion(*(np.column_stack([x, 0.0 * x]) for x in WAVE))
-    needed, missed = needed_inputs(loop_of(robot, "q"), both)
+    needed, missed = required_inputs(loop_of(robot, "q"), both)
     q, _, a = WAVE
     tau = m * a + c * q
     tau_rate = 0.2 * (c - m * w * w) * w * np.cos(w * T)
@@ -179,24 +192,22 @@ def test_through_a_spring_a_motor_turns_further_than_its_link():
 
 def test_the_law_asks_on_the_path_for_what_the_motion_needs():
     loop = loop_of(pushed("F", "P"))
-    law, refused = inputs_of_law(loop, ALONG)
+    law, refused = law_inputs(loop, ALONG)
     np.testing.assert_allclose(law, np.outer(WAVE[2], [1.0, 1.0]), **EXACT)
     assert refused is None
     off = dc.replace(ALONG, q=ALONG.q + 0.1)
-    np.testing.assert_allclose(inputs_of_law(loop, off)[0], law - 0.5 * 2.0 * 2.0 * 0.1, **EXACT)
+    np.testing.assert_allclose(law_inputs(loop, off)[0], law - 0.5 * 2.0 * 2.0 * 0.1, **EXACT)
 
 
 def test_of_a_path_alone_the_law_tells_nothing():
-    assert np.isnan(
-        inputs_of_law(loop_of(pushed("F")), dc.replace(ALONG, kind="path alone"))[0]
-    ).all()
+    assert np.isnan(law_inputs(loop_of(pushed("F")), dc.replace(ALONG, kind="path alone"))[0]).all()
 
 
 def test_where_the_law_gives_up_its_row_and_moment_are_told():
     """y = x1 x2 changes with the driven x1 by x2, which comes to zero."""
     loop = loop_of(SPRUNG, "x1*x2 - 1", start={"x1": 1.0, "x2": 1.0})
     q = np.array([[1.0, 1.0], [1.0, 0.5], [1.0, 0.0]])
-    law, refused = inputs_of_law(loop, motion(q, 0.0 * q, 0.0 * q, t=np.array([0.0, 0.1, 0.2])))
+    law, refused = law_inputs(loop, motion(q, 0.0 * q, 0.0 * q, t=np.array([0.0, 0.1, 0.2])))
     assert (refused.t, refused.rows) == (0.2, ("expression",))
     assert refused.text
     assert np.isfinite(law[:2]).all()
@@ -219,33 +230,35 @@ def test_another_input_serves_where_the_motors_together_are_strong_enough(limits
     asked = motion(np.zeros(3), np.zeros(3), needed.sum(axis=1) / 2.0, t=t)
     high = np.tile(np.abs(limits), (3, 1))
     low = -high if limits != (0.0, 0.0) else high
-    assert another_serves(loop, asked, needed, low, high) is serves
+    assert alternative_input_exists(loop, asked, needed, low, high) is serves
 
 
 def test_no_other_input_serves_where_the_motors_are_as_many_as_the_freedoms():
     loop, t = loop_of(pushed("F")), T[:1]
     asked, limit = motion([0.0], [0.0], [1.0], t=t), np.ones((1, 1))
-    assert not another_serves(loop, asked, 2.0 * limit, -limit, limit)
-    assert another_serves(loop, asked, 0.5 * limit, -limit, limit)  # within them all the time
+    assert not alternative_input_exists(loop, asked, 2.0 * limit, -limit, limit)
+    assert alternative_input_exists(
+        loop, asked, 0.5 * limit, -limit, limit
+    )  # within them all the time
 
 
 def test_one_motor_without_a_range_leaves_no_other_input():
     loop, t = loop_of(pushed("F", "P")), T[:1]
     asked = motion([0.0], [0.0], [1.0], t=t)
     low, high = np.array([[-1.0, 0.5]]), np.array([[1.0, 0.5]])
-    assert not another_serves(loop, asked, np.array([[1.0, 1.0]]), low, high)
+    assert not alternative_input_exists(loop, asked, np.array([[1.0, 1.0]]), low, high)
 
 
 # Limits
 
 
 def use_of(name, share, value=1.0, t=0.0, limit=2.0):
-    return Use(name=name, unit="N", value=value, t=t, share=share, limit=limit)
+    return LimitUsage(name=name, unit="N", value=value, t=t, share=share, limit=limit)
 
 
 def test_columns_without_limits_stand_beside_those_with():
     x = np.array([[0.0, 0.0], [-4.0, 1.0], [3.0, -1.5]])
-    free, held = uses(("a", "b"), ("m", "N"), T[:3], x, np.array([-np.inf, -2.0]),
+    free, held = limit_usages(("a", "b"), ("m", "N"), T[:3], x, np.array([-np.inf, -2.0]),
                       np.array([np.inf, 2.0]))  # fmt: skip
     assert (free.name, free.unit, free.value, free.t) == ("a", "m", -4.0, T[1])
     assert (free.limit, free.share, free.since, free.beyond) == (None, None, None, 0.0)
@@ -255,7 +268,7 @@ def test_columns_without_limits_stand_beside_those_with():
 
 def test_a_limit_is_passed_first_before_it_is_passed_most():
     x = np.array([[1.0], [2.5], [-3.0], [2.2]])
-    [use] = uses(("a",), ("N",), T[:4], x, np.array([-2.0]), np.array([2.0]))
+    [use] = limit_usages(("a",), ("N",), T[:4], x, np.array([-2.0]), np.array([2.0]))
     assert (use.value, use.t, use.limit) == (-3.0, T[2], -2.0)
     assert (use.beyond, use.since, use.share) == (1.0, T[1], 1.5)
 
@@ -264,7 +277,7 @@ def test_a_limit_is_passed_first_before_it_is_passed_most():
 def test_a_limit_is_passed_by_a_millionth_of_its_size(value, broken):
     for sign in (1.0, -1.0):
         x, limit = np.array([[sign * value]]), np.array([1000.0])
-        [use] = uses(("a",), ("N",), T[:1], x, -limit, limit)
+        [use] = limit_usages(("a",), ("N",), T[:1], x, -limit, limit)
         assert (use.since is not None) is broken
         assert (use.beyond > 0.0) is broken
 
@@ -272,30 +285,30 @@ def test_a_limit_is_passed_by_a_millionth_of_its_size(value, broken):
 def test_a_joint_without_a_range_is_beyond_it_wherever_else_it_is():
     """As of a model file that gives both limits as 0.5 m."""
     x, limit = np.array([[0.5], [0.75]]), np.array([0.5])
-    [use] = uses(("a",), ("m",), T[:2], x, limit, limit, True)
+    [use] = limit_usages(("a",), ("m",), T[:2], x, limit, limit, True)
     assert (use.limit, use.value, use.beyond, use.since) == (0.5, 0.75, 0.25, T[1])
-    [still] = uses(("a",), ("m",), T[:2], 0.0 * x + 0.5, limit, limit, True)
+    [still] = limit_usages(("a",), ("m",), T[:2], 0.0 * x + 0.5, limit, limit, True)
     assert (still.limit, still.share, still.since) == (0.5, 0.0, None)
 
 
 def test_the_way_counts_where_it_takes_more():
     ours, theirs = use_of("a", 0.5, t=3.0), use_of("a", 0.6, t=0.5)
-    assert larger((ours,), (theirs,), 1.0) == (dc.replace(theirs, approach=True),)
-    assert larger((ours,), (use_of("a", 0.5),), 1.0) == (ours,)
+    assert larger_usages((ours,), (theirs,), 1.0) == (dc.replace(theirs, approach=True),)
+    assert larger_usages((ours,), (use_of("a", 0.5),), 1.0) == (ours,)
     late = use_of("a", 0.6, t=1.5)
-    assert larger((ours,), (late,), 1.0) == (late,)
-    assert larger((), (dc.replace(theirs, t=1.0),), 1.0)[0].approach
-    assert larger((ours,), (), 1.0) == (ours,)
+    assert larger_usages((ours,), (late,), 1.0) == (late,)
+    assert larger_usages((), (dc.replace(theirs, t=1.0),), 1.0)[0].approach
+    assert larger_usages((ours,), (), 1.0) == (ours,)
     free, far = use_of("a", None, value=-2.0, limit=None), use_of("a", None, value=3.0, limit=None)
-    assert larger((free,), (far,), -1.0) == (far,)
-    assert larger((far,), (free,), -1.0) == (far,)
+    assert larger_usages((free,), (far,), -1.0) == (far,)
+    assert larger_usages((far,), (free,), -1.0) == (far,)
 
 
 def test_the_largest_part_over_time_leaves_out_what_has_no_limit():
     x = np.array([[1.0, 100.0, -3.0], [2.0, 0.0, 0.0]])
     high = np.array([4.0, np.inf, 4.0])
-    np.testing.assert_array_equal(most(x, -high, high, False), [0.75, 0.5])
-    assert np.isnan(most(x[:, 1:2], -high[1:2], high[1:2], False)).all()
+    np.testing.assert_array_equal(max_usage_fraction(x, -high, high, False), [0.75, 0.5])
+    assert np.isnan(max_usage_fraction(x[:, 1:2], -high[1:2], high[1:2], False)).all()
 
 
 def test_the_first_of_equals_uses_most():
@@ -387,10 +400,10 @@ def grounded(*forces):
     blocks = tuple(name[0] for name in names)
     truth = SimpleNamespace(passive=Rows(names, blocks))
     loop = SimpleNamespace(
-        truth=truth, robot=SimpleNamespace(elastic=None), truth_at=lambda t: dynamics
+        plant=truth, robot=SimpleNamespace(elastic=None), plant_at=lambda t: dynamics
     )
     still = np.zeros((len(t), 1))
-    return _ground(loop, motion(still, still, still, t=t), still)
+    return _contact_loads(loop, motion(still, still, still, t=t), still)
 
 
 class Rows(NamedTuple):
@@ -414,7 +427,7 @@ def test_how_the_ground_bears_each_foot():
 
 
 def test_a_pull_of_rounding_lifts_no_foot():
-    least = 1e4 * PULLED
+    least = 1e4 * PULL_TOLERANCE
     one, other = grounded((1e4, 0.0, 0.0, -0.5 * least, 1.0, 0.0))
     assert (one.lifts, other.lifts, other.friction) == (None, None, 0.0)
     _, other = grounded((1e4, 0.0, 0.0, -2.0 * least, 0.0, 0.0))
@@ -428,11 +441,11 @@ X = "x - 0.1"
 
 @pytest.mark.parametrize(("x", "off"), [(0.1, False), (0.1 + 0.9e-6, False), (0.1 + 2e-6, True)])
 def test_a_start_off_the_rows_by_more_than_rounding_is_off(x, off):
-    assert off_the_rows(loop_of(pushed("F"), X, start={"x": x})) is off
+    assert starts_off_rows(loop_of(pushed("F"), X, start={"x": x})) is off
 
 
 def test_a_start_on_the_rows_has_no_way_to_them():
-    assert approach_of(loop_of(pushed("F"), X, start={"x": 0.1}), ALONG) is None
+    assert initial_transient(loop_of(pushed("F"), X, start={"x": 0.1}), ALONG) is None
 
 
 @pytest.mark.parametrize(("duration", "over"), [(30.0, 10.0), (4.0, 4.0)])
@@ -440,15 +453,15 @@ def test_a_start_on_the_rows_has_no_way_to_them():
 def test_an_error_has_died_after_ten_of_its_slowest_time_constants(duration, over, kind):
     """The poles are -1 and -2, and e = 0.1 (2 exp(-t) - exp(-2 t)), u = 2 e''."""
     loop = loop_of(pushed("F"), X, duration=duration, sample=0.01)
-    way = approach_of(loop, dc.replace(ALONG, kind=kind))
-    assert isinstance(way, Approach)
-    assert way.over == pytest.approx(over)
+    way = initial_transient(loop, dc.replace(ALONG, kind=kind))
+    assert isinstance(way, InitialTransient)
+    assert way.end == pytest.approx(over)
     length = duration if kind == "law" else over
     t = way.motion.t
     assert (t[0], t[-1]) == (0.0, pytest.approx(length))
     assert len(t) in (2000, 2001)
-    assert way.whole is (length == duration)
-    assert way.why == ""
+    assert way.covers_run is (length == duration)
+    assert way.failure == ""
     decay = 2.0 * np.exp(-t) - np.exp(-2.0 * t)
     np.testing.assert_allclose(way.motion.q[:, 0], 0.1 - 0.1 * decay, atol=1e-7)
     push = -2.0 * 0.1 * (2.0 * np.exp(-t) - 4.0 * np.exp(-2.0 * t))
@@ -457,7 +470,7 @@ def test_an_error_has_died_after_ten_of_its_slowest_time_constants(duration, ove
 
 def test_a_way_under_a_hold_is_looked_at_once_a_period_at_most():
     loop = loop_of(pushed("F"), X, duration=4.0, control=0.05)
-    times = approach_of(loop, ALONG).motion.t
+    times = initial_transient(loop, ALONG).motion.t
     np.testing.assert_allclose(np.diff(times), 0.05, rtol=1e-9)
 
 

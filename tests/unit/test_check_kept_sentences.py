@@ -8,12 +8,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.analysis.check import judgement, kept_limits
-from ukctrl.analysis.check.findings import AlongMotion, Way
-from ukctrl.analysis.check.kept_along import MOST_BLAMED, Left, Stretch, _Moment, _stretches
-from ukctrl.analysis.check.observability import Look, hautus, observability
+from ukctrl.analysis.check import motion_diagnostics, safety_diagnostics
+from ukctrl.analysis.check.check_result import MotionCheck, TaskMotionSummary
+from ukctrl.analysis.check.contact_phases import ContactPhase, Touchdown
+from ukctrl.analysis.check.observability import (
+    ObservabilitySample,
+    hautus_sigma,
+    observability_diagnostics,
+)
 from ukctrl.analysis.check.path_timing import PathTiming
-from ukctrl.analysis.check.planned_lifts import Landing, Phase
+from ukctrl.analysis.check.safety_feasibility import (
+    MAX_EXPLAINED,
+    InfeasibleInterval,
+    SlackCurves,
+    _infeasible_intervals,
+    _SafetySample,
+)
 from ukctrl.mechanics.constraints.constraint import Rows
 
 
@@ -51,7 +61,9 @@ def keeper(*names, **barriers):
     ],
 )  # fmt: skip
 def test_a_start_beyond_a_limit_or_too_fast_towards_it(h, inward, text, cure):
-    found = kept_limits._start(keeper("free", "wall"), np.array([1.0, h]), np.array([1.0, inward]))
+    found = safety_diagnostics._start_diagnostics(
+        keeper("free", "wall"), np.array([1.0, h]), np.array([1.0, inward])
+    )
     assert told(*found) == ([("warning", "keep", text, None, cure)] if text else [])
 
 
@@ -91,14 +103,14 @@ LACKS = (
     ],
 )
 def test_positions_that_pull_against_each_other_leave_no_room(given, lack):
-    found = told(*kept_limits._without_room(*given))
+    found = told(*safety_diagnostics._opposed_limits(*given))
     cure = "Move one of them; or say by order which gives way first."
     assert found == ([("warning", "keep", LACKS.format(lack), None, cure)] if lack else [])
 
 
 def test_three_pairs_without_room_are_named_at_most():
     both = pulling(*[[1.0], [-1.0]] * 2, h=[-1.0] * 4)
-    found = kept_limits._without_room(*both)
+    found = safety_diagnostics._opposed_limits(*both)
     assert [text.split(" contradict")[0] for _, _, text, *_ in found] == [
         "'k0', 'k1'", "'k0', 'k3'", "'k1', 'k2'",
     ]  # fmt: skip
@@ -122,8 +134,10 @@ def test_what_no_motor_accelerates_at_once_is_told(reached, later, told_of):
     truth = SimpleNamespace(snapshot=None, G=None)
     pushes = {0.0: np.array([[1.0], [0.0]]), 2.0: np.array(later or [[1.0], [0.0]])}
     truth.move = lambda t, q, v: setattr(truth, "G", pushes[t])
-    loop = SimpleNamespace(truth=truth, t0=0.0, state=(None, None, None))
-    lifts = SimpleNamespace(kinds=[None, SimpleNamespace(middle=2.0)][: 2 if later else 1])
+    loop = SimpleNamespace(plant=truth, t0=0.0, state=(None, None, None))
+    lifts = SimpleNamespace(
+        distinct_phases=[None, SimpleNamespace(middle=2.0)][: 2 if later else 1]
+    )
     stack = SimpleNamespace(write=lambda snapshot: rows)
     text = (
         f"no motor accelerates {told_of} at once at the start, as behind springs or at a "
@@ -131,11 +145,11 @@ def test_what_no_motor_accelerates_at_once_is_told(reached, later, told_of):
     )
     cure = "Keep what the motors move at once, such as the joints before the springs."
     expected = [("warning", "keep", text, None, cure)] if told_of else []
-    assert told(*kept_limits._out_of_reach(own, loop, stack, lifts)) == expected
+    assert told(*safety_diagnostics._unactuated_limits(own, loop, stack, lifts)) == expected
 
 
 def test_what_is_not_known_is_told_with_why():
-    assert told(kept_limits._unknown("at the start", "it has no value.")) == [
+    assert told(safety_diagnostics._unknown_diagnostic("at the start", "it has no value.")) == [
         ("warning", "keep", "what is to be kept is not known at the start: it has no value.", None,
          "Keep what has a value wherever the robot may be."),
     ]  # fmt: skip
@@ -147,16 +161,16 @@ def test_what_is_not_known_is_told_with_why():
 def left(**columns):
     h = np.column_stack(list(columns.values()))
     blocks = tuple(name[0] for name in columns)
-    return Left(
-        h=h, feasible=None, names=tuple(f"{name[0]}.{name[1:]}" for name in columns),
+    return SlackCurves(
+        slack=h, feasible=None, names=tuple(f"{name[0]}.{name[1:]}" for name in columns),
         blocks=blocks, units=("m",) * len(blocks), margins=(0.0,) * len(blocks),
-        forces=sum(block != "f" for block in blocks),
+        force_offset=sum(block != "f" for block in blocks),
     )  # fmt: skip
 
 
 def test_of_every_block_the_row_that_comes_nearest_is_told():
     t, nan = np.array([1.0, 1.5, 2.0, 2.5]), math.nan
-    found = kept_limits._along(
+    found = safety_diagnostics._crossing_diagnostics(
         left(
             ax=[0.9, 0.8, 0.9, 1.0], ay=[0.7, 0.04, 0.2, 0.3], az=[nan, nan, 0.0, 0.0],
             bx=[0.1, -0.9e-9, 0.3, 0.2], by=[0.1, 0.2, 0.3, 0.4],
@@ -180,7 +194,7 @@ def stretch(**given):
         "start": 0.5, "stop": 1.25, "limits": ("wall",), "motors": (), "gives_up": 0.1234,
         "worst_at": 0.75, "conflict": False, "crossed": False,
     }  # fmt: skip
-    return Stretch(**plain | given)
+    return InfeasibleInterval(**plain | given)
 
 
 GIVES = (
@@ -214,7 +228,7 @@ MANY = ("a", "b", "c", "d")
     ],
 )  # fmt: skip
 def test_a_time_in_which_no_input_keeps_everything(given, text, cure):
-    assert told(kept_limits._without_input(stretch(**given))) == [
+    assert told(safety_diagnostics._infeasible_diagnostic(stretch(**given))) == [
         ("warning", "keep", text, 0.5, cure)
     ]
 
@@ -225,20 +239,20 @@ class Blaming:
     def __init__(self):
         self.asked = []
 
-    def blamed(self, k):
+    def conflicting_limits(self, k):
         self.asked.append(k)
         return [f"k{k}", "wall"], ["m"] if k % 2 else []
 
 
 def moment(gives_up, crossed=False, conflict=False):
     """Return a moment that is feasible where nothing is given up."""
-    return _Moment(np.zeros(1), gives_up == 0.0 and not crossed, crossed, gives_up, conflict)
+    return _SafetySample(np.zeros(1), gives_up == 0.0 and not crossed, crossed, gives_up, conflict)
 
 
 def stretches_of(*moments):
     look, t = Blaming(), 0.5 * np.arange(len(moments))
     feasible = np.array([each.feasible for each in moments])
-    return list(_stretches(look, t, list(moments), feasible)), look.asked
+    return list(_infeasible_intervals(look, t, list(moments), feasible)), look.asked
 
 
 def test_what_is_not_feasible_is_told_stretch_by_stretch():
@@ -250,9 +264,10 @@ def test_what_is_not_feasible_is_told_stretch_by_stretch():
     assert asked == [0, 1, 5, 7, 8]
     plain = {"motors": (), "conflict": False, "crossed": False}
     first, second = (
-        Stretch(start=0.0, stop=1.0, limits=("k0", "wall", "k1"), gives_up=0.3, worst_at=0.5,
+        InfeasibleInterval(start=0.0, stop=1.0, limits=("k0", "wall", "k1"), gives_up=0.3,
+        worst_at=0.5,
                 **plain | {"motors": ("m",)}),
-        Stretch(start=2.5, stop=2.5, limits=("k5", "wall"), gives_up=0.2, worst_at=2.5,
+        InfeasibleInterval(start=2.5, stop=2.5, limits=("k5", "wall"), gives_up=0.2, worst_at=2.5,
                 **plain | {"motors": ("m",), "crossed": True}),
     )  # fmt: skip
     assert found[:2] == [first, second]
@@ -265,12 +280,12 @@ def test_what_is_not_feasible_is_told_stretch_by_stretch():
 
 
 def test_of_many_stretches_the_longest_are_blamed_on_limits():
-    often = [moment(0.1), moment(0.0)] * MOST_BLAMED
+    often = [moment(0.1), moment(0.0)] * MAX_EXPLAINED
     found, _ = stretches_of(moment(0.1), moment(0.1), moment(0.0), *often)
-    assert len(found) == MOST_BLAMED + 1
-    assert [bool(each.limits) for each in found] == [True] * MOST_BLAMED + [False]
+    assert len(found) == MAX_EXPLAINED + 1
+    assert [bool(each.limits) for each in found] == [True] * MAX_EXPLAINED + [False]
     found, _ = stretches_of(*often, moment(0.1), moment(0.1))
-    assert [bool(each.limits) for each in found] == [True] * (MOST_BLAMED - 1) + [False, True]
+    assert [bool(each.limits) for each in found] == [True] * (MAX_EXPLAINED - 1) + [False, True]
 
 
 # Timing
@@ -313,15 +328,15 @@ LONGER = "Let timing.duration be longer."
     ],
 )
 def test_a_motion_that_is_too_fast_and_a_clock_that_is_anothers(given, kind, expected):
-    way = Way(
+    way = TaskMotionSummary(
         kind=kind, start=0.0, end=2.0, reached=2.0, stop=None, yields=(), why="", approach=None,
         lost="",
     )  # fmt: skip
-    assert told(*judgement._of_timing(timing(**given), way)) == expected
+    assert told(*motion_diagnostics._timing_diagnostics(timing(**given), way)) == expected
 
 
 def test_an_optimised_path_that_ends_after_the_run_is_told():
-    way = Way(
+    way = TaskMotionSummary(
         kind="plan", start=0.0, end=2.0, reached=2.0, stop=None, yields=(), why="", approach=None,
         lost="",
     )  # fmt: skip
@@ -329,12 +344,12 @@ def test_an_optimised_path_that_ends_after_the_run_is_told():
         scenario=SimpleNamespace(controller=SimpleNamespace(needs_grip=True, row_allocation=None))
     )
     for ends, says in ((2.5, True), (2.0, False), (1.5, False)):
-        along = AlongMotion(
+        along = MotionCheck(
             way=way, ranks=None, feasibility=None, sampling=None,
-            optimum=SimpleNamespace(ends=ends),
+            optimum=SimpleNamespace(end=ends),
         )  # fmt: skip
         text = "the optimised path ends at t = 2.5 s, after the run."
-        found = told(*judgement.judge(loop, (), along))
+        found = told(*motion_diagnostics.motion_diagnostics(loop, (), along))
         assert found == ([("note", "timing", text, None, LONGER)] if says else [])
 
 
@@ -347,12 +362,12 @@ class Planned:
     def __init__(self, phases, landings=()):
         self.phases, self._landings = phases, landings
 
-    def landings(self, t, q, v):
+    def touchdowns(self, t, q, v):
         return self._landings
 
 
 def phase(start, stop, *held):
-    return Phase(start, stop, (), None, held)
+    return ContactPhase(start, stop, (), None, held)
 
 
 LATE = (
@@ -368,18 +383,26 @@ def test_blocks_that_the_ground_holds_are_told_until_when_and_late_feet_where():
         "the ground holds {} until t = {} s, and whenever else their contacts stand: no input "
         "moves these rows then, and what is said of them is said of the rest of the time."
     )
-    assert told(*judgement.lifted(Planned(phases), motion)) == [
+    assert told(*motion_diagnostics.lift_diagnostics(Planned(phases), motion)) == [
         ("note", "lifts", holds.format("'a', 'c'", "0.5"), None, ""),
     ]
     later = (phase(0.0, 0.5, "a", "b"), phase(0.5, 1.0, "b"), phase(1.0, 2.0))
-    assert [text for _, _, text, *_ in judgement.lifted(Planned(later), motion)] == [
+    found = motion_diagnostics.lift_diagnostics(Planned(later), motion)
+    assert [text for _, _, text, *_ in found] == [
         holds.format("'a'", "0.5"), holds.format("'b'", "1"),
     ]  # fmt: skip
-    landings = [Landing("a", 0.25, 0.005), Landing("b", 0.5, 0.006), Landing("c", 0.75, 1.0)]
-    found = judgement.lifted(Planned((phase(0.0, 1.0),), landings), motion)
+    landings = [
+        Touchdown("a", 0.25, 0.005),
+        Touchdown("b", 0.5, 0.006),
+        Touchdown("c", 0.75, 1.0),
+    ]
+    found = motion_diagnostics.lift_diagnostics(Planned((phase(0.0, 1.0),), landings), motion)
     assert told(*found) == [("warning", "lifts", LATE[0].format("6 mm"), 0.5, LATE[1])]
     still = SimpleNamespace(t=np.zeros(0), q=None, v=None)
-    assert told(*judgement.lifted(Planned((phase(0.0, 1.0),), landings), still)) == []
+    assert (
+        told(*motion_diagnostics.lift_diagnostics(Planned((phase(0.0, 1.0),), landings), still))
+        == []
+    )
 
 
 # Observers
@@ -393,19 +416,20 @@ MEASURE = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensi
     [
         ([], []),
         (
-            [Look(0.0, (), 0.5), Look(1.0, (), 0.25)],
+            [ObservabilitySample(0.0, (), 0.5), ObservabilitySample(1.0, (), 0.25)],
             [("note", "observer",
               "the observer sees the whole state at all moments looked at, 2: the smallest "
               "singular value of what shows a mode is 0.25.", None, "")],
         ),
         (
-            [Look(0.0, (), 0.5), Look(1.0, (), 0.9e-3)],
+            [ObservabilitySample(0.0, (), 0.5), ObservabilitySample(1.0, (), 0.9e-3)],
             [("warning", "observer",
               "the observer hardly sees some of the state at t = 1 s: the smallest singular value "
               "of what shows a mode falls to 0.0009.", 1.0, MEASURE)],
         ),
         (
-            [Look(0.0, (), 1e-4), Look(1.0, ("q1", "v.q1"), 0.0), Look(2.0, ("q2",), 0.0)],
+            [ObservabilitySample(0.0, (), 1e-4), ObservabilitySample(1.0, ("q1", "v.q1"), 0.0),
+            ObservabilitySample(2.0, ("q2",), 0.0)],
             [("warning", "observer",
               "the observer does not see q1 and v.q1 at t = 1 s: nothing that is measured changes "
               "with it, and its estimate is the model's alone.", 1.0, MEASURE)],
@@ -413,7 +437,7 @@ MEASURE = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensi
     ],
 )  # fmt: skip
 def test_what_an_observer_sees_is_told_by_its_worst_moment(looks, expected):
-    assert told(*observability(looks)) == expected
+    assert told(*observability_diagnostics(looks)) == expected
 
 
 @pytest.mark.parametrize("k", [0.25, 1.0, 100.0])
@@ -425,5 +449,5 @@ def test_how_far_an_oscillator_is_from_being_hidden(k):
     pole = 1j * math.sqrt(k) / w
     M = np.vstack([scaled - pole * np.eye(2), [[seen, 0.0]]])
     expected = math.sqrt(np.linalg.eigvalsh(M.conj().T @ M)[0])
-    assert hautus(A, np.array([[seen, 0.0]]), 1, 2) == pytest.approx(expected, rel=1e-6)
-    assert hautus(A, np.zeros((1, 2)), 1, 2) == pytest.approx(0.0, abs=1e-12)
+    assert hautus_sigma(A, np.array([[seen, 0.0]]), 1, 2) == pytest.approx(expected, rel=1e-6)
+    assert hautus_sigma(A, np.zeros((1, 2)), 1, 2) == pytest.approx(0.0, abs=1e-12)

@@ -10,13 +10,13 @@ import pytest
 from printed_lines import plain, styles
 
 from ukctrl.analysis.check import check_tables
+from ukctrl.analysis.check.check_result import Diagnostic, OptimisedSummary, RootCause, RowCheck
+from ukctrl.analysis.check.contact_phases import LiftInterval
 from ukctrl.analysis.check.feasibility import Feasibility
-from ukctrl.analysis.check.findings import Cause, Judgement, Optimum, RowCheck
-from ukctrl.analysis.check.kept_along import KeptAlong, Stretch
-from ukctrl.analysis.check.limit_use import Use
+from ukctrl.analysis.check.limit_usage import LimitUsage
+from ukctrl.analysis.check.motion_ranks import RankHistory
 from ukctrl.analysis.check.path_timing import PathTiming
-from ukctrl.analysis.check.planned_lifts import Lifted
-from ukctrl.analysis.check.ranks_along import RankAlong
+from ukctrl.analysis.check.safety_feasibility import InfeasibleInterval, SafetyFeasibility
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 
@@ -27,7 +27,7 @@ def _wide(monkeypatch):
 
 
 NO_RANK = rank_report(np.zeros((0, 2)))
-ONE = RankAlong(
+ONE = RankHistory(
     count=2, highest=2, lowest=2, lowest_at=0.0, worst=0.25, worst_at=1.5, worst_row="a.x",
     dropped=0.0,
 )  # fmt: skip
@@ -58,7 +58,7 @@ def motion(**given):
 def checked(**given):
     plain = {
         "scenario": "s", "robot": "r", "verdict": "ready", "start": start(), "motion": motion(),
-        "internal": None, "warnings": (), "causes": (), "findings": (), "reach": None,
+        "internal": None, "warnings": (), "causes": (), "findings": (),
     }  # fmt: skip
     return SimpleNamespace(**plain | given)
 
@@ -102,7 +102,7 @@ def test_a_timing_is_told_as_it_is_and_at_best():
 
 
 def test_an_optimised_motion_is_told_in_its_own_words():
-    found = facts(motion=motion(optimum=Optimum("0.8 s, effort 2.6", 0.8)))
+    found = facts(motion=motion(optimum=OptimisedSummary("0.8 s, effort 2.6", 0.8)))
     assert found["optimised"] == "0.8 s, effort 2.6"
 
 
@@ -135,11 +135,11 @@ def test_what_a_scenario_with_rows_is_told_by():
 
 
 def vary(along, **given):
-    return RankAlong(**(vars(along) | given))
+    return RankHistory(**(vars(along) | given))
 
 
 def stretch(start, stop, *limits, motors=()):
-    return Stretch(
+    return InfeasibleInterval(
         start=start, stop=stop, limits=limits, motors=motors, gives_up=1.0, worst_at=start,
         conflict=False, crossed=False,
     )  # fmt: skip
@@ -161,12 +161,16 @@ def stretch(start, stop, *limits, motors=()):
     ],
 )  # fmt: skip
 def test_how_much_is_feasible_with_what_is_kept(share, stretches, text):
-    kept = KeptAlong(share=share, stretches=stretches, contacts=())
+    kept = SafetyFeasibility(share=share, stretches=stretches, contacts=())
     assert facts(motion=motion(kept=kept))["kept limits"] == text
 
 
 def test_of_contacts_it_is_told_when_they_are_lifted_and_how_often():
-    lifts = (Lifted("heel", 0.5, 1.0), Lifted("toe", 0.25, 0.5), Lifted("toe", 1.25, 1.5))
+    lifts = (
+        LiftInterval("heel", 0.5, 1.0),
+        LiftInterval("toe", 0.25, 0.5),
+        LiftInterval("toe", 1.25, 1.5),
+    )
     way = SimpleNamespace(**vars(motion().way) | {"lifted": lifts})
     assert facts(motion=motion(way=way))["lifted"] == (
         "'heel' from 0.5 s to 1 s; 'toe' from 0.25 s to 0.5 s, the first of 2 times"
@@ -193,14 +197,16 @@ def test_what_the_rows_leave_is_a_fact_unless_it_is_a_warning(dimension, text):
 
 
 def use(name, value=1.0, share=None, limit=None, since=None):
-    return Use(name=name, unit="N", value=value, t=0.5, limit=limit, share=share, since=since)
+    return LimitUsage(
+        name=name, unit="N", value=value, t=0.5, limit=limit, share=share, since=since
+    )
 
 
 def uses(**given):
     """Return the rows below the heads, and the style of what is passed."""
     empty = dict.fromkeys(("inputs", "law", "rates", "velocities", "positions", "ground"), ())
     rest = {"elsewhere": False, "missed": None, "refused": None}
-    lines = check_text._uses(Feasibility(**empty | rest | given))
+    lines = check_text._limit_usage(Feasibility(**empty | rest | given))
     assert lines[0] == ""
     assert plain(lines)[1].split() == ["of", "peak", "at", "limit", "used"]
     return [" ".join(line.split()) for line in plain(lines[2:])], styles(lines[2:])
@@ -254,10 +260,11 @@ def test_of_many_limits_those_that_are_used_most_are_printed(count, more):
 
 
 def test_a_check_begins_with_its_verdict_and_what_is_behind_it(tmp_path):
-    effect = Judgement("note", "limits", "it needs more.")
+    effect = Diagnostic("note", "limits", "it needs more.")
     causes = (
-        Cause("bad", "it stops.", "Move.", (effect,)), Cause("warning", "it is weak.", "", ()),
-        Cause("note", "it is slow.", "", ()),
+        RootCause("bad", "it stops.", "Move.", (effect,)), RootCause("warning", "it is weak.", "",
+        ()),
+        RootCause("note", "it is slow.", "", ()),
     )  # fmt: skip
     audit = ("note: no colour.", "warning: no mass.", "error: no link.", "other: what.")
     given = checked(verdict="not ready", causes=causes, findings=audit)

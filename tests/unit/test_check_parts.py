@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, check_figure
-from ukctrl.analysis.check.feasibility import uses
-from ukctrl.analysis.check.motion_end import clash
-from ukctrl.analysis.check.ranks_along import ranks_along, realisation
-from ukctrl.analysis.check.task_motion import motion_of
+from ukctrl.analysis.check.feasibility import limit_usages
+from ukctrl.analysis.check.motion_end import row_conflict
+from ukctrl.analysis.check.motion_ranks import motion_ranks, realisation
+from ukctrl.analysis.check.task_motion import task_motion
 from ukctrl.cli import main
 from ukctrl.control import Task
-from ukctrl.control.planned.nominal_motion import by_joint_motion
+from ukctrl.control.feedforward.nominal_motion import invert_joint_motion
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, Stack
-from ukctrl.mechanics.walk import rates, time_derivatives, walk
-from ukctrl.simulation.loop import Loop
+from ukctrl.mechanics.path_inverse_kinematics import follow_path, joint_rates, time_derivatives
+from ukctrl.simulation.assemble import Loop
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 SPLINE = {"rtol": 0.0, "atol": 1e-5}
@@ -26,17 +26,17 @@ SPLINE = {"rtol": 0.0, "atol": 1e-5}
 def walked(name, times, **changes):
     loop = Loop(Scenario.load(name, changes))
     stack = Stack(loop.scenario.servo, loop.robot)
-    path = walk(stack, loop.state.q, times)
+    path = follow_path(stack, loop.state.q, times)
     return loop, stack, path
 
 
 def test_a_walk_has_the_velocities_and_accelerations_of_the_joint_motion():
     times = np.linspace(0.0, 1.0, 51)
     loop, stack, path = walked("scara-helix", times)
-    v, _ = rates(stack, path)
+    v, _ = joint_rates(stack, path)
     task = Task(robot=loop.robot, servo=loop.scenario.servo, q=loop.state.q, v=loop.state.v,
                 duration=1.0)  # fmt: skip
-    other = by_joint_motion(task, 0.002)
+    other = invert_joint_motion(task, 0.002)
     np.testing.assert_allclose(path.q, other.q[::10], **EXACT)
     np.testing.assert_allclose(v, other.v[::10], **SPLINE)
 
@@ -45,7 +45,7 @@ def test_accelerations_on_a_rotation_are_those_of_its_velocities():
     """On a quaternion: the derivative of the body's angular velocity, by differences of v."""
     times = np.linspace(0.0, 1.0, 201)
     _, stack, path = walked("quadrotor-attitude", times)
-    v, a = rates(stack, path)
+    v, a = joint_rates(stack, path)
     once, _ = time_derivatives(times, v)
     np.testing.assert_allclose(a, once, rtol=0.0, atol=1e-6)
 
@@ -64,10 +64,10 @@ def test_rows_of_a_clash_are_those_with_a_part_in_the_contradiction():
         Expression(phi="2*q1 - 0.8", name="other"),
         Expression(phi="q2 - 0.5", name="apart"),
     ]
-    found = clash(Stack(rows, robot), robot.neutral, 0.0)
+    found = row_conflict(Stack(rows, robot), robot.neutral, 0.0)
     assert set(found.rows) == {"one", "other"}
     # Least squares of q1 = 0.3 and 2 q1 = 0.8: q1 = (0.3 + 1.6)/5 = 0.38.
-    assert found.left == pytest.approx(0.08)
+    assert found.residual == pytest.approx(0.08)
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_ranks_do_not_depend_on_the_units_of_rows():
     for rows in (scaled, plain):
         changed = loop.scenario.replace({"servo": tuple(rows)})
         again = Loop(changed)
-        found.append(ranks_along(again, motion_of(again))[0])
+        found.append(motion_ranks(again, task_motion(again))[0])
     assert found[0].servo.worst == pytest.approx(found[1].servo.worst, rel=1e-9)
     assert found[0].grip.worst == pytest.approx(found[1].grip.worst, rel=1e-9)
 
 
 def test_motors_that_reach_everything_have_the_grip_of_the_rows():
     loop = Loop(Scenario.load("scara-helix", {"timing.duration": 1.0}))
-    ranks, curves = ranks_along(loop, motion_of(loop))
+    ranks, curves = motion_ranks(loop, task_motion(loop))
     np.testing.assert_allclose(curves.grip, curves.servo, **EXACT)
     assert ranks.realisation == "orthogonal"
 
@@ -115,7 +115,7 @@ def test_motors_that_reach_everything_have_the_grip_of_the_rows():
 def test_the_share_of_a_limit_is_counted_from_where_it_tells(low, high, centred, value, share):
     t, x = np.array([0.0, 1.0]), np.array([[value], [value]])
     ones = np.ones((2, 1))
-    use = uses(["x"], ["m"], t, x, low * ones, high * ones, centred)[0]
+    use = limit_usages(["x"], ["m"], t, x, low * ones, high * ones, centred)[0]
     assert use.share == pytest.approx(share)
     assert (use.since is not None) == (not low <= value <= high)
 
@@ -188,11 +188,13 @@ def test_a_small_peak_is_told_to_its_last_digit_and_when_it_is_first_as_large():
     times = np.array([0.0, 1.0, 2.0, 3.0])
     x = np.array([[1.000e-4, -1.004e-4, 1.004e-4, 0.5e-4]]).T
     limit = np.array([10.0])
-    [use] = uses(("j7",), ("N m",), times, x, -limit, limit)
+    [use] = limit_usages(("j7",), ("N m",), times, x, -limit, limit)
     assert (use.value, use.t, use.share) == (1.004e-4, 0.0, pytest.approx(1.004e-5))
 
 
 def test_what_is_rounding_all_the_time_is_what_it_is_at_first():
     x = np.array([[0.0, 2e-16, -3e-16]]).T
-    [use] = uses(("j1",), ("N m",), np.arange(3.0), x, np.full(1, -np.inf), np.full(1, np.inf))
+    [use] = limit_usages(
+        ("j1",), ("N m",), np.arange(3.0), x, np.full(1, -np.inf), np.full(1, np.inf)
+    )
     assert (use.value, use.t) == (0.0, 0.0)

@@ -10,8 +10,8 @@ import pytest
 
 from ukctrl import Scenario, check
 from ukctrl.analysis.check import check_page
-from ukctrl.analysis.check.findings import Cause, Judgement
-from ukctrl.reports.plot import files
+from ukctrl.analysis.check.check_result import Diagnostic, RootCause
+from ukctrl.reports.plot import figure_files
 
 ATTACK = "<script>alert(1)</script>"
 
@@ -36,7 +36,7 @@ def test_a_check_writes_a_page_its_figures_and_its_data(weak, tmp_path):
     for row in ("tool.x", "u1", "109 %"):
         assert row in text
     assert not re.search(r"(?:href|src)=.(?!#)", text)  # nothing from elsewhere
-    with files.asked(["pdf"], "column"):
+    with figure_files.figure_formats(["pdf"], "column"):
         check_page.write_check(weak, tmp_path)
     assert (tmp_path / "check.pdf").is_file()
     assert not (tmp_path / "check.png").exists()
@@ -44,20 +44,20 @@ def test_a_check_writes_a_page_its_figures_and_its_data(weak, tmp_path):
 
 def test_a_check_of_which_nothing_is_to_be_said_says_so(weak):
     text = check_page.html(dc.replace(weak, causes=(), judgements=()), [])
-    assert check_page.READY in text
+    assert check_page.READY_TEXT in text
     assert '<span class="badge good">ready</span>' in text
 
 
 def test_the_page_of_a_check_escapes_what_strangers_wrote(weak):
     causes = (
-        Cause("bad", f"{ATTACK} is lost.", ATTACK, (Judgement("bad", "law", ATTACK),)),
-        Cause("note", ATTACK, "", ()),
+        RootCause("bad", f"{ATTACK} is lost.", ATTACK, (Diagnostic("bad", "law", ATTACK),)),
+        RootCause("note", ATTACK, "", ()),
     )
     rows = tuple(dc.replace(row, name=ATTACK) for row in weak.start.rows)
     hostile = dc.replace(
         weak, scenario=ATTACK, robot=ATTACK, causes=causes, findings=(f"error: {ATTACK}",),
         start=dc.replace(weak.start, rows=rows, inputs={ATTACK: 1.0}),
     )  # fmt: skip
-    text = check_page.html(hostile, check_page.pictures(weak))
+    text = check_page.html(hostile, check_page.draw_figures(weak))
     assert "<script" not in text
     assert text.count("&lt;script&gt;alert(1)") > 5

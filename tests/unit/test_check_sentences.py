@@ -10,23 +10,39 @@ import pytest
 
 from ukctrl import Scenario, check
 from ukctrl.analysis.check import check_tables
-from ukctrl.analysis.check.control_period import Sampling
-from ukctrl.analysis.check.feasibility import Feasibility, Grounded
-from ukctrl.analysis.check.findings import AlongMotion, Cause, Judgement, RowCheck, Way
-from ukctrl.analysis.check.judgement import MOVE_ON, SLOWER, WITHIN, judge
-from ukctrl.analysis.check.limit_use import Use, larger, shares, uses
-from ukctrl.analysis.check.motion_end import Stop
-from ukctrl.analysis.check.needed_inputs import Miss, Refused
-from ukctrl.analysis.check.ranks_along import RankAlong, Ranks
+from ukctrl.analysis.check.check_result import (
+    Diagnostic,
+    MotionCheck,
+    RootCause,
+    RowCheck,
+    TaskMotionSummary,
+)
+from ukctrl.analysis.check.feasibility import ContactLoad, Feasibility
+from ukctrl.analysis.check.limit_usage import (
+    LimitUsage,
+    larger_usages,
+    limit_usages,
+    usage_fractions,
+)
+from ukctrl.analysis.check.motion_diagnostics import (
+    LIMIT_REMEDY,
+    SINGULAR_REMEDY,
+    SLOW_DOWN,
+    motion_diagnostics,
+)
+from ukctrl.analysis.check.motion_end import MotionEnd
+from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory
+from ukctrl.analysis.check.required_inputs import AccelerationResidual, LawFailure
+from ukctrl.analysis.check.sampled_error import SampledError
 from ukctrl.analysis.check.task_motion import _times
-from ukctrl.analysis.check.weakest_grip import WeakGrip
+from ukctrl.analysis.check.weakest_authority import WeakAuthority
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 
 
 def the_loop(needs_grip=True, stops=None, keeps_limits=False):
     """Return a loop as far as judging looks at it; without `stops`, a law without an allocation."""
-    shares = SimpleNamespace(stops=stops, keeps_limits=keeps_limits)
+    shares = SimpleNamespace(raises_if_infeasible=stops, respects_limits=keeps_limits)
     allocation = None if stops is None else SimpleNamespace(behaviour=lambda task: shares)
     controller = SimpleNamespace(needs_grip=needs_grip, row_allocation=allocation)
     return SimpleNamespace(
@@ -42,7 +58,7 @@ def way(**given):
         "kind": "joint motion", "start": 0.0, "end": 2.0, "reached": 2.0, "stop": None,
         "yields": (), "why": "", "approach": None, "lost": "",
     }  # fmt: skip
-    return Way(**plain | given)
+    return TaskMotionSummary(**plain | given)
 
 
 def ranks(unmoved=(), **given):
@@ -51,10 +67,10 @@ def ranks(unmoved=(), **given):
             "count": 3, "highest": 3, "lowest": 3, "lowest_at": 0.5, "worst": 0.5,
             "worst_at": 0.75, "worst_row": "a.x", "dropped": 0.0,
         }  # fmt: skip
-        return RankAlong(**plain | changes)
+        return RankHistory(**plain | changes)
 
     parts = {name: one(**given.get(name, {})) for name in ("servo", "grip", "passive")}
-    return Ranks(
+    return MotionRanks(
         **parts, unmoved=unmoved, realisation="orthogonal", realisation_at=0.0, mobility=3, driven=3
     )  # fmt: skip
 
@@ -67,20 +83,20 @@ def feasible(**given):
 
 def judged(loop=STRICT, rows=(), **given):
     along = {"way": way(), "ranks": None, "feasibility": None, "sampling": None} | given
-    return [tuple(each) for each in judge(loop, rows, AlongMotion(**along))]
+    return [tuple(each) for each in motion_diagnostics(loop, rows, MotionCheck(**along))]
 
 
 def test_a_motion_with_nothing_to_say_is_not_judged():
     assert judged(ranks=ranks(), feasibility=feasible()) == []
 
 
-STOP = Stop(t=1.5, why="rank", rows=("a.x",), text="the rows end at t = 1.5 s.")
-BY_LAW = Stop(t=1.5, why="law", rows=(), text="the law ends at t = 1.5 s.")
+STOP = MotionEnd(t=1.5, why="rank", rows=("a.x",), text="the rows end at t = 1.5 s.")
+BY_LAW = MotionEnd(t=1.5, why="law", rows=(), text="the law ends at t = 1.5 s.")
 GIVES_WAY = " The law gives way there."
 STOPS = [
-    (STRICT, STOP, ("bad", STOP.text, MOVE_ON)),
+    (STRICT, STOP, ("bad", STOP.text, SINGULAR_REMEDY)),
     (GIVING, STOP, ("warning", STOP.text + GIVES_WAY, "")),
-    (the_loop(), STOP, ("bad", STOP.text, MOVE_ON)),
+    (the_loop(), STOP, ("bad", STOP.text, SINGULAR_REMEDY)),
     (INDIFFERENT, STOP, ("warning", STOP.text + GIVES_WAY, "")),
     (STRICT, BY_LAW, ("bad", BY_LAW.text, "")),
     (GIVING, BY_LAW, ("warning", BY_LAW.text + GIVES_WAY, "")),
@@ -123,7 +139,7 @@ GIVES = (
     "most 'a.x'."
 )
 RANKS = [
-    (STRICT, {"servo": SERVO}, [("bad", "ranks", LOSES, 0.5, MOVE_ON)]),
+    (STRICT, {"servo": SERVO}, [("bad", "ranks", LOSES, 0.5, SINGULAR_REMEDY)]),
     (GIVING, {"servo": SERVO}, [("warning", "ranks", LOSES, 0.5, "")]),
     (STRICT, {"servo": {"worst": 0.02}}, []),
     (
@@ -141,7 +157,7 @@ RANKS = [
     ),
     (
         STRICT, {"servo": {"worst": 0.9e-5}},
-        [("bad", "ranks", COMES_NEAR.format(0.9e-5), 0.75, MOVE_ON)],
+        [("bad", "ranks", COMES_NEAR.format(0.9e-5), 0.75, SINGULAR_REMEDY)],
     ),
     (
         GIVING, {"servo": {"worst": 0.9e-5}},
@@ -197,14 +213,14 @@ WEAK_GRIPS = [
 
 @pytest.mark.parametrize(("loop", "hold", "weakest", "name", "level"), WEAK_GRIPS)
 def test_a_weak_grip_grows_louder(loop, hold, weakest, name, level):
-    weak = WeakGrip(row=name, hold=hold, weakest=weakest, at=0.5, text="the grip is weak.")
+    weak = WeakAuthority(row=name, hold=hold, weakest=weakest, at=0.5, text="the grip is weak.")
     found = judged(loop, rows=[row("a.x"), row("b.x", degree=4)], weak_grip=weak)
     assert found == ([(level, "weak", "the grip is weak.", None, "")] if level else [])
 
 
 def beyond(name="lift", share=1.5, **given):
     plain = {"unit": "N", "value": 12.0, "t": 0.5, "limit": 8.0, "beyond": 4.0, "since": 0.25}
-    return Use(name=name, share=share, **plain | given)
+    return LimitUsage(name=name, share=share, **plain | given)
 
 
 def too_much(what, does, name="lift", way=""):
@@ -223,16 +239,16 @@ MISSES = (
     "at 'q1'."
 )
 LEAVE = "Leave the freedoms that no motor drives out of the task, or add a motor."
-MISSED = Miss(t=0.5, share=0.25, dof="q1")
+MISSED = AccelerationResidual(t=0.5, share=0.25, dof="q1")
 LIMITS = [
     (STRICT, {"inputs": (KEPT,), "law": (KEPT,), "rates": (KEPT,)}, []),
     (
         STRICT, {"inputs": (beyond(),)},
-        [("warning", "limits", too_much("motor", "needs"), 0.5, WITHIN)],
+        [("warning", "limits", too_much("motor", "needs"), 0.5, LIMIT_REMEDY)],
     ),
     (
         the_loop(stops=False, keeps_limits=True), {"inputs": (beyond(),)},
-        [("warning", "limits", too_much("motor", "needs"), 0.5, WITHIN),
+        [("warning", "limits", too_much("motor", "needs"), 0.5, LIMIT_REMEDY),
          ("note", "gives way", INSTEAD, None, "")],
     ),
     (
@@ -243,11 +259,11 @@ LIMITS = [
     ),
     (
         STRICT, {"law": (beyond(),)},
-        [("warning", "limits", too_much("motor", ASKED), 0.5, WITHIN)],
+        [("warning", "limits", too_much("motor", ASKED), 0.5, LIMIT_REMEDY)],
     ),
     (
         STRICT, {"inputs": (KEPT,), "law": (beyond(), beyond("turn", approach=True))},
-        [("warning", "limits", too_much("motor", ASKED), 0.5, WITHIN)],
+        [("warning", "limits", too_much("motor", ASKED), 0.5, LIMIT_REMEDY)],
     ),
     (
         STRICT, {"law": (beyond(approach=True),)},
@@ -259,11 +275,11 @@ LIMITS = [
     ),
     (
         STRICT, {"rates": (beyond(),)},
-        [("warning", "limits", too_much("motor", "must change by"), 0.5, f"{SLOWER}.")],
+        [("warning", "limits", too_much("motor", "must change by"), 0.5, f"{SLOW_DOWN}.")],
     ),
     (
         STRICT, {"velocities": (beyond("q1"),)},
-        [("warning", "speed", too_much("joint", "must move at", "q1"), 0.5, f"{SLOWER}.")],
+        [("warning", "speed", too_much("joint", "must move at", "q1"), 0.5, f"{SLOW_DOWN}.")],
     ),
     (
         STRICT, {"positions": (beyond("q1"),)},
@@ -273,7 +289,7 @@ LIMITS = [
     (STRICT, {"missed": MISSED}, [("bad", "missed", MISSES, 0.5, LEAVE)]),
     (INDIFFERENT, {"missed": MISSED}, [("note", "missed", MISSES, 0.5, "")]),
     (
-        GIVING, {"refused": Refused(t=0.5, rows=(), text="it has no input.")},
+        GIVING, {"refused": LawFailure(t=0.5, rows=(), text="it has no input.")},
         [("warning", "law", "at t = 0.5 s the law gives up: it has no input.", 0.5, "")],
     ),
 ]  # fmt: skip
@@ -305,19 +321,19 @@ GROUND = [
         {"least": -3.5, "lifts": 0.25, "friction": 0.9},
         ("warning", "ground",
          "contact 'heel' would lift off at t = 0.25 s: the ground would have to pull with up to "
-         "3.5 N (t = 0.5 s).", 0.25, f"{SLOWER}."),
+         "3.5 N (t = 0.5 s).", 0.25, f"{SLOW_DOWN}."),
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "expected"), GROUND)
 def test_what_the_ground_must_do_is_told(given, expected):
-    found = judged(feasibility=feasible(ground=(Grounded(name="heel", t=0.5, **given),)))
+    found = judged(feasibility=feasible(ground=(ContactLoad(name="heel", t=0.5, **given),)))
     assert found == ([expected] if expected else [])
 
 
 def sampled(period, rate, decay=4.0, delay=0.0, longest=0.5):
-    return Sampling(
+    return SampledError(
         period=period, delay=delay, row="a.x", poles=(), decay=decay, sampled=(),
         sampled_decay=rate, longest=longest, recommended=0.05,
     )  # fmt: skip
@@ -360,7 +376,7 @@ def test_the_share_of_a_limit_that_a_motion_takes():
         (-3.0, -4.0, -2.0, False, 0.0), (5.0, 0.0, 0.0, False, inf), (0.0, 0.0, 0.0, False, 0.0),
     ]  # fmt: skip
     for value, low, high, centred, share in cases:
-        (found,) = shares(*(np.array([[each]]) for each in (value, low, high)), centred)
+        (found,) = usage_fractions(*(np.array([[each]]) for each in (value, low, high)), centred)
         expected = 1.0 + value if share == inf and high == low else share
         np.testing.assert_allclose(found, [expected if share != inf else found[0]], rtol=1e-12)
 
@@ -369,26 +385,26 @@ def test_where_a_motor_uses_most_of_its_limit_and_when_it_passes_it_first():
     t = np.linspace(0.0, 1.0, 5)
     values = np.column_stack([[0.0, 1.0, 3.0, 2.5, -1.0], [1.0, -7.0, 2.0, 0.0, 0.0]])
     low, high = np.array([-2.0, -np.inf]), np.array([2.0, np.inf])
-    passed, free = uses(["a", "b"], ["N", "N"], t, values, low, high)
-    assert passed == Use(
+    passed, free = limit_usages(["a", "b"], ["N", "N"], t, values, low, high)
+    assert passed == LimitUsage(
         name="a", unit="N", value=3.0, t=0.5, limit=2.0, beyond=1.0, since=0.5, share=1.5
     )
-    assert free == Use(name="b", unit="N", value=-7.0, t=0.25)
-    (low,) = uses(["a"], ["N"], t, -values[:, :1], np.array([-2.0]), np.array([8.0]))
+    assert free == LimitUsage(name="b", unit="N", value=-7.0, t=0.25)
+    (low,) = limit_usages(["a"], ["N"], t, -values[:, :1], np.array([-2.0]), np.array([8.0]))
     assert (low.value, low.limit, low.beyond, low.since) == (-3.0, -2.0, 1.0, 0.5)
-    (kept,) = uses(["a"], ["N"], t, values[:, :1], np.array([-4.0]), np.array([4.0]))
+    (kept,) = limit_usages(["a"], ["N"], t, values[:, :1], np.array([-4.0]), np.array([4.0]))
     assert (kept.beyond, kept.since, kept.share) == (0.0, None, 0.75)
 
 
 def test_the_way_back_counts_where_it_takes_more_than_the_motion():
     own, back = beyond(share=1.0, t=3.0), beyond(share=1.1, t=0.5)
-    (found,) = larger([own], [back], over=1.0)
+    (found,) = larger_usages([own], [back], over=1.0)
     assert (found.share, found.approach) == (1.1, True)
-    (found,) = larger([own], [beyond(share=1.1, t=1.5)], over=1.0)
+    (found,) = larger_usages([own], [beyond(share=1.1, t=1.5)], over=1.0)
     assert (found.share, found.approach) == (1.1, False)
-    assert larger([own], [beyond(share=1.0, t=0.5)], over=1.0) == (own,)
-    assert larger([own], [], over=1.0) == (own,)
-    assert larger([], [back], over=1.0)[0].approach
+    assert larger_usages([own], [beyond(share=1.0, t=0.5)], over=1.0) == (own,)
+    assert larger_usages([own], [], over=1.0) == (own,)
+    assert larger_usages([], [back], over=1.0)[0].approach
 
 
 MOTIONS = [
@@ -428,7 +444,7 @@ def test_without_a_task_no_motion_is_claimed():
     assert not facts.keys() & {"grip H = A G", "error", "realisation"}
 
 
-ONE = RankAlong(
+ONE = RankHistory(
     count=2, highest=2, lowest=2, lowest_at=0.0, worst=0.25, worst_at=1.5, worst_row="a.x",
     dropped=0.0,
 )  # fmt: skip
@@ -447,7 +463,7 @@ ONE = RankAlong(
 )
 def test_a_rank_at_the_start_and_along_the_way(matrix, along, text):
     if isinstance(along, dict):
-        along = RankAlong(**(vars(ONE) | along))
+        along = RankHistory(**(vars(ONE) | along))
     assert check_tables._ranks(rank_report(np.asarray(matrix)), along) == text
 
 
@@ -464,21 +480,21 @@ ERRORS = [
 @pytest.mark.parametrize(("sampling", "text"), ERRORS)
 def test_the_poles_of_the_error_are_told(sampling, text):
     poles = {"poles": (-1 + 2j, -1 - 2j, -3 + 0j), "sampled": (-2 + 0j,)}
-    with_poles = Sampling(**(vars(sampling) | poles))
+    with_poles = SampledError(**(vars(sampling) | poles))
     found = SimpleNamespace(motion=SimpleNamespace(sampling=with_poles))
-    assert check_tables._error(found) == text.replace("-2 1/s", "-2")
+    assert check_tables._error_dynamics(found) == text.replace("-2 1/s", "-2")
 
 
 def test_causes_come_with_their_cure_and_count_what_follows():
     def lines(*follows, whole=False, cure="Move."):
-        cause = Cause("bad", "it stops.", cure, tuple(follows))
+        cause = RootCause("bad", "it stops.", cure, tuple(follows))
         printed = check_text._causes([cause], whole)
         return [
             "".join(part if isinstance(part, str) else part.text for part in line)
             for line in printed
         ]
 
-    effect = Judgement("warning", "limits", "it needs more.")
+    effect = Diagnostic("warning", "limits", "it needs more.")
     assert lines(cure="") == ["problem: it stops."]
     assert lines(effect) == [
         "problem: it stops.", "  do: Move.", "  1 thing follows from that: --all shows what"
@@ -489,7 +505,7 @@ def test_causes_come_with_their_cure_and_count_what_follows():
 
 def shown(**given):
     """Return the rows of the table of what a motion takes: what, of which, peak, share."""
-    lines = check_text._uses(feasible(**given))
+    lines = check_text._limit_usage(feasible(**given))
     texts = ["".join(getattr(part, "text", part) for part in line) for line in lines if line]
     return [" ".join(text.split()) for text in texts[1:]]
 
@@ -505,11 +521,11 @@ def test_the_table_shows_the_laws_inputs_and_the_smallest_ones_where_these_are_t
     assert found.index(next(t for t in found if "lift" in t)) < found.index(
         next(t for t in found if "turn" in t)
     )
-    assert check_text._uses(feasible()) == []
+    assert check_text._limit_usage(feasible()) == []
 
 
 def use_of(name, share, value):
-    return Use(name=name, unit="N", value=value, t=0.5, limit=8.0, share=share)
+    return LimitUsage(name=name, unit="N", value=value, t=0.5, limit=8.0, share=share)
 
 
 # The rows at the start

@@ -14,9 +14,9 @@ import pytest
 import scipy.stats
 
 from ukctrl.core.statistics import holm, paired_difference, spread
-from ukctrl.studies.batch.run_outcome import Outcome
-from ukctrl.studies.comparison.claims import corrected
-from ukctrl.studies.comparison.ranking import decided, rank
+from ukctrl.studies.batch.run_summary import RunSummary
+from ukctrl.studies.comparison.multiple_testing import correct_p_values
+from ukctrl.studies.comparison.ranking import correct_rankings, rank_metric
 
 
 @pytest.fixture
@@ -45,9 +45,10 @@ def drawn(rng, *, repeats, better=0.8, shared=0.3, own=0.1, searches=1, luck=0.0
         rest = 0.03 * rng.normal(size=(searches, len(METRICS), repeats))
         values = factor * np.exp(of_all + one + of_search + rest)
         runs[name] = [
-            Outcome(
-                entry=name, repeat=k, seed=k, level=None, status="completed", message="", search=s,
-                reached=1.0, metrics=dict(zip(METRICS, values[s, :, k].tolist(), strict=True)),
+            RunSummary(
+                controller=name, repeat=k, seed=k, mismatch=None, status="completed", message="",
+                search=s,
+                end_time=1.0, metrics=dict(zip(METRICS, values[s, :, k].tolist(), strict=True)),
             )
             for s in range(searches) for k in range(repeats)
         ]  # fmt: skip
@@ -56,7 +57,7 @@ def drawn(rng, *, repeats, better=0.8, shared=0.3, own=0.1, searches=1, luck=0.0
 
 def claims(runs):
     """Return the rows in which each two laws are told apart."""
-    rows, _ = decided([rank(name, "", runs) for name in METRICS], "rms_phi")
+    rows, _ = correct_rankings([rank_metric(name, "", runs) for name in METRICS], "rms_phi")
     found = {frozenset(pair): [] for pair in ((BAUMGARTE, DUMMY), (BAUMGARTE, BETTER))}
     for row in rows:
         for pair in row.pairs:
@@ -157,11 +158,11 @@ def test_with_searches_too_and_luck_is_claimed_as_often_as_the_page_says(rng, lu
 
 
 def test_the_error_has_half_of_the_level_however_many_other_rows_there_are():
-    error, others = corrected([0.01], [0.5] * 99)
+    error, others = correct_p_values([0.01], [0.5] * 99)
     assert error == [0.02]
     assert others == [1.0] * 99
-    assert corrected([], [0.01, 0.04]) == ([], [0.02, 0.04])
-    assert np.isnan(corrected([float("nan")], [0.01])[0][0])
+    assert correct_p_values([], [0.01, 0.04]) == ([], [0.02, 0.04])
+    assert np.isnan(correct_p_values([float("nan")], [0.01])[0][0])
 
 
 def test_a_claim_of_twice_the_weight_is_corrected_half_as_much():

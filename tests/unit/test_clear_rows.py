@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import clear_input, kernels, least_input
-from ukctrl.core.algebra.clear_answer import clear_answer, room_for
-from ukctrl.core.algebra.factorisation import factor_unrooted, solve_unrooted
-from ukctrl.core.algebra.kernels import Answer, Passive, Pushed
+from ukctrl.core.algebra import dynamics_kernels, gram_input, least_norm_input
+from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion, PassiveRows
+from ukctrl.core.algebra.factorisation import ldl_factor, ldl_solve
+from ukctrl.core.algebra.gram_acceleration import gram_acceleration, gram_buffers
 
 N, NU = 7, 9
 RTOL = 1e-9
@@ -35,14 +35,14 @@ def rows(rng, m, near, n=N):
 
 
 def asked(rng, m, near, weighed):
-    """Return what `input_on` is given, and room for it."""
+    """Return what `least_input` is given, and room for it."""
     A, M, B = rows(rng, m, near), positive(rng, N), rng.standard_normal((N, NU))
     G, L = np.linalg.solve(M, B), np.linalg.cholesky(M)
     motors = np.linalg.norm(np.linalg.solve(L, B), axis=0)
     R = positive(rng, NU) if weighed else np.zeros((0, 0))
     given = A, rng.standard_normal(m), rng.standard_normal(N), G, L, motors, R
-    room = clear_input.desk_for(m, N, NU, weighed)
-    demand = least_input.Demand(*given, rng.standard_normal(NU), RTOL)
+    room = gram_input.input_buffers(m, N, NU, weighed)
+    demand = least_norm_input.ServoProblem(*given, rng.standard_normal(NU), RTOL)
     return room, (demand, np.zeros(NU), np.zeros(m))
 
 
@@ -60,7 +60,7 @@ def test_the_least_input_is_that_of_the_pseudoinverse(rng, m, weighed, near):
     if m == 1 and near:
         pytest.skip("one row is near no other")
     room, given = asked(rng, m, near, weighed)
-    assert least_input.input_on(room, *given) == m
+    assert least_norm_input.least_input(room, *given) == m
     (A, b, a_free, G, _, _, R, u0, _), u, miss = given
     wanted = least(A, b, a_free, G, R, u0)
     size = np.linalg.norm(wanted)
@@ -75,10 +75,12 @@ def test_the_least_input_is_that_of_the_pseudoinverse(rng, m, weighed, near):
 def test_rows_that_come_near_each_other_are_left_to_the_careful_way(rng, near):
     room, given = asked(rng, 3, near, False)
     demand, _, miss = given
-    room.H[:], room.each[clear_input.D] = demand.A @ demand.G, demand.b
-    room.each[clear_input.ROWS] = np.linalg.norm(np.linalg.solve(demand.L, demand.A.T), axis=0)
-    assert not clear_input.clear_input(room, demand.motors, RTOL, miss)
-    assert least_input.input_on(room, *given) in (3, least_input.UNSURE - 2)
+    room.H[:], room.per_row[gram_input.DEMAND] = demand.A @ demand.G, demand.b
+    room.per_row[gram_input.MASS_WEIGHTED_NORM] = np.linalg.norm(
+        np.linalg.solve(demand.L, demand.A.T), axis=0
+    )
+    assert not gram_input.gram_input(room, demand.motors, RTOL, miss)
+    assert least_norm_input.least_input(room, *given) == (3 if near > RTOL else 2)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 12])
@@ -90,41 +92,41 @@ def test_no_eigenvalue_of_unit_rows_is_below_the_bound(rng, m, near):
     sizes = 10.0 ** rng.uniform(-3.0, 3.0, m)
     S = (X @ X.T) * np.outer(sizes, sizes)
     K = np.zeros((m, m))
-    assert factor_unrooted(S, K) == 0
-    bound = clear_input.least_eigenvalue(K, S.diagonal().copy(), np.zeros(m))
+    assert ldl_factor(S, K) == 0
+    bound = gram_input.eigenvalue_lower_bound(K, S.diagonal().copy(), np.zeros(m))
     smallest = np.linalg.eigvalsh(X @ X.T)[0]
     assert 0.0 < bound <= smallest * (1.0 + 1e-9) + 1e-14
-    if bound <= clear_input.SQUARED:  # by the trace of the inverse
+    if bound <= gram_input.MIN_GRAM_EIGENVALUE:  # by the trace of the inverse
         assert smallest <= m * bound * (1.0 + 1e-6)
 
 
 def test_inputs_stretch_no_more_than_the_bound(rng):
     motors = rng.uniform(0.1, 10.0, NU)
     for L in (np.zeros((0, 0)), np.linalg.cholesky(positive(rng, NU))):
-        exact = least_input.motor_stretch(motors, L, np.zeros(NU))
+        exact = least_norm_input.input_scale(motors, L, np.zeros(NU))
         inverse = np.linalg.inv(L) if L.size else np.eye(NU)
         assert exact == pytest.approx(np.linalg.norm(inverse * motors), rel=1e-12)
-        assert clear_input.stretch_bound(motors, L, np.zeros(NU)) >= exact
+        assert gram_input.input_scale_bound(motors, L, np.zeros(NU)) >= exact
 
 
 def test_a_factor_without_roots_solves(rng):
     M, K, x = positive(rng, N), np.zeros((N, N)), rng.standard_normal(N)
     wanted = np.linalg.solve(M, x)
-    assert factor_unrooted(M, K) == 0
-    solve_unrooted(K, x)
+    assert ldl_factor(M, K) == 0
+    ldl_solve(K, x)
     np.testing.assert_allclose(x, wanted, **EXACT)
     M[3] = M[:, 3] = 0.0
-    assert factor_unrooted(M, K) == 4
+    assert ldl_factor(M, K) == 4
 
 
 @pytest.mark.parametrize("n", [1, 4, 60])
 def test_a_plant_accelerates_as_its_equation_says(rng, n):
     M, nle, f = positive(rng, n), rng.standard_normal(n), rng.standard_normal(n)
     a, room = np.zeros(n), np.zeros((n, n))
-    assert kernels.plain_acceleration(M, nle, f, room, a) == 0
+    assert dynamics_kernels.forward_dynamics(M, nle, f, room, a) == 0
     np.testing.assert_allclose(M @ a, f - nle, rtol=0.0, atol=1e-10)
     M[n // 2] = M[:, n // 2] = 0.0
-    assert kernels.plain_acceleration(M, nle, f, room, a) == -1 - n // 2
+    assert dynamics_kernels.forward_dynamics(M, nle, f, room, a) == -1 - n // 2
 
 
 @pytest.mark.slow(only=["0-1"])
@@ -133,8 +135,8 @@ def test_the_metric_of_a_robot_without_passive_rows_is_the_one_of_all(rng, power
     M, B = positive(rng, N), rng.standard_normal((N, 4))
     G, L = np.linalg.solve(M, B), np.linalg.cholesky(M)
     ours, wanted = np.zeros((4, 4)), np.zeros((4, 4))
-    kernels.plain_metric(B, G, power, ours)
-    kernels.input_metric(L, B, G, power, False, False, wanted)
+    dynamics_kernels.unconstrained_metric(B, G, power, ours)
+    dynamics_kernels.input_metric(L, B, G, power, False, False, wanted)
     np.testing.assert_allclose(ours, wanted, **EXACT)
     np.testing.assert_array_equal(ours, ours.T)
 
@@ -145,16 +147,16 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
     m, M, B = 3, positive(rng, N), rng.standard_normal((N, nu))
     A, b_p = rows(rng, m, near), rng.standard_normal((2, m))
     B[:, :1] = A[:1].T[:, :nu]  # a motor that presses against the rows alone
-    pushed = Pushed(M, rng.standard_normal(N), rng.standard_normal(N), B)
+    pushed = EquationOfMotion(M, rng.standard_normal(N), rng.standard_normal(N), B)
     found, none = [], (np.zeros((0, N)), np.zeros(0))
     for solve in (
-        lambda *all: clear_answer(room_for(N, m, nu), *all),
-        lambda *all: kernels.passive_answer(*all, *none),
+        lambda *all: gram_acceleration(gram_buffers(N, m, nu), *all),
+        lambda *all: dynamics_kernels.constrained_acceleration(*all, *none),
     ):
-        answer = Answer(np.zeros((N, N)), np.zeros(N), np.zeros((N, nu)), np.zeros(nu))
-        passive = Passive(A, b_p, RTOL, np.zeros(N), np.zeros(2))
+        answer = AccelerationMap(np.zeros((N, N)), np.zeros(N), np.zeros((N, nu)), np.zeros(nu))
+        passive = PassiveRows(A, b_p, RTOL, np.zeros(N), np.zeros(2))
         assert solve(pushed, passive, answer) == m
-        found.append((*answer, passive.a_0, passive.margins))
+        found.append((*answer, passive.a_0, passive.rank_gap))
     ours, others = found
     loss = 1.0 / near if near else 1.0
     for one, other in zip(ours[:5], others[:5], strict=True):
@@ -171,9 +173,9 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
 def test_passive_rows_that_repeat_each_other_are_left_to_orthonormal_ones(rng):
     M, A, b_p = positive(rng, N), rows(rng, 3, 0.0), rng.standard_normal((2, 3))
     none, a = np.zeros((N, 0)), np.zeros(N)
-    answer = Answer(np.zeros((N, N)), a, none, np.zeros(0))
-    rest = Passive(A, b_p, RTOL, np.zeros(N), np.zeros(2)), answer
+    answer = AccelerationMap(np.zeros((N, N)), a, none, np.zeros(0))
+    rest = PassiveRows(A, b_p, RTOL, np.zeros(N), np.zeros(2)), answer
     for last in (A[0], A[0] + 1e-7 * A[1], np.zeros(N)):
         A[2] = last
-        assert clear_answer(room_for(N, 3, 0), Pushed(M, a, a, none), *rest) == 0
-    assert clear_answer(room_for(N, 3, 0), Pushed(-M, a, a, none), *rest) == -1
+        assert gram_acceleration(gram_buffers(N, 3, 0), EquationOfMotion(M, a, a, none), *rest) == 0
+    assert gram_acceleration(gram_buffers(N, 3, 0), EquationOfMotion(-M, a, a, none), *rest) == -1

@@ -13,8 +13,8 @@ import pytest
 import sympy
 from sympy.combinatorics.permutations import Permutation
 
-from ukctrl.mechanics.integrability import integrals
-from ukctrl.mechanics.integrability.integrals import ClosedForm, closed_forms
+from ukctrl.mechanics.integrability import first_integrals as first_integrals_module
+from ukctrl.mechanics.integrability.first_integrals import FirstIntegrals, first_integrals
 
 X, Y, Z, T = AXES = sympy.symbols("x y z t")
 ANSWER = [[["1", "x"]], ""]
@@ -53,7 +53,7 @@ def test_the_witness_is_the_first_component_of_frobenius_forms_that_is_not_zero(
     i, chosen, value = next(one for one in each if one[2] != 0)
     along = " ^ ".join(f"d{AXES[k]}" for k in chosen)
     which, others = ("omega", "omega") if m == 1 else (f"omega_{i + 1}", "omega_1 ^ omega_2")
-    said = integrals._witness(forms, AXES)
+    said = first_integrals_module._witness(forms, AXES)
     start, _, rest = said.partition(" has the component ")
     found, _, end = rest.partition(" along ")
     assert (start, end) == (f"d {which} ^ {others}", along)
@@ -62,14 +62,16 @@ def test_the_witness_is_the_first_component_of_frobenius_forms_that_is_not_zero(
 
 def test_forms_that_integrate_have_no_witness_and_too_many_are_not_tried(monkeypatch):
     exact = [[sympy.sympify(entry) for entry in (1, 2 * Y, 0, 0)]]
-    assert integrals._witness(exact, AXES) == ""
+    assert first_integrals_module._witness(exact, AXES) == ""
     broken = [[sympy.sympify(entry) for entry in FORMS["one"][0]]]
-    monkeypatch.setattr(integrals, "MOST_FORMS", 4)  # three of four axes: four components
-    assert integrals._witness(broken, AXES)
-    monkeypatch.setattr(integrals, "MOST_FORMS", 3)
-    assert integrals._witness(broken, AXES) == ""
-    monkeypatch.setattr(integrals, "MOST_FORMS", 60)
-    assert integrals._witness(broken * 4, sympy.symbols("x y z t s r")) == ""
+    monkeypatch.setattr(
+        first_integrals_module, "MAX_FORMS", 4
+    )  # three of four axes: four components
+    assert first_integrals_module._witness(broken, AXES)
+    monkeypatch.setattr(first_integrals_module, "MAX_FORMS", 3)
+    assert first_integrals_module._witness(broken, AXES) == ""
+    monkeypatch.setattr(first_integrals_module, "MAX_FORMS", 60)
+    assert first_integrals_module._witness(broken * 4, sympy.symbols("x y z t s r")) == ""
 
 
 INTEGRABLE = {
@@ -86,7 +88,7 @@ def test_the_factor_makes_the_form_the_gradient_of_the_integral(case):
     entries, factor, integral = INTEGRABLE[case]
     form = [sympy.sympify(entry) for entry in entries]
     found = [sympy.sympify(text, dict(zip("xyzt", AXES, strict=True))) for text in
-             integrals._integrate(form, AXES)]  # fmt: skip
+             first_integrals_module._integrate(form, AXES)]  # fmt: skip
     for entry, axis in zip(form, AXES, strict=True):
         assert sympy.simplify(found[0] * entry - found[1].diff(axis)) == 0
     if factor is not None:
@@ -95,18 +97,20 @@ def test_the_factor_makes_the_form_the_gradient_of_the_integral(case):
 
 def test_a_form_without_an_integral_gets_none():
     form = [sympy.sympify(entry) for entry in (Y, 0, 1, 0)]
-    assert integrals._integrate(form, AXES) == ("", "")
+    assert first_integrals_module._integrate(form, AXES) == ("", "")
 
 
 def test_an_integral_that_is_not_closed_is_none():
     hard = sympy.exp(sympy.sin(X))
-    assert integrals._potential([hard, sympy.Integer(0)], [X, Y]) is None
-    assert integrals._potential([Y, sympy.Integer(0)], [X, Y]) is None  # not exact
-    assert integrals._potential([1 / X, sympy.Integer(0)], [X, Y]) == sympy.log(X**2) / 2
+    assert first_integrals_module._potential([hard, sympy.Integer(0)], [X, Y]) is None
+    assert first_integrals_module._potential([Y, sympy.Integer(0)], [X, Y]) is None  # not exact
+    assert (
+        first_integrals_module._potential([1 / X, sympy.Integer(0)], [X, Y]) == sympy.log(X**2) / 2
+    )
 
 
 def test_factors_are_functions_of_one_variable_alone():
-    found = integrals._factors([Y + X, sympy.Integer(1), sympy.Integer(0)], [X, Y, Z])
+    found = first_integrals_module._factors([Y + X, sympy.Integer(1), sympy.Integer(0)], [X, Y, Z])
     assert found[0] == 1
     # (d_y a_x - d_x a_y)/a_y = 1: exp(x).
     assert sympy.exp(X) in found
@@ -115,17 +119,23 @@ def test_factors_are_functions_of_one_variable_alone():
 
 def test_each_row_is_answered_by_what_it_is(monkeypatch):
     texts = ["x + y**2 - 1", "d.x + y*d.y", "d.z - y*d.x", "v.x**2 + v.y"]
-    rows, witness = integrals._answer(texts, ["x", "y", "z"], [True, True, False, True])
+    rows, witness = first_integrals_module._integrate_rows(
+        texts, ["x", "y", "z"], [True, True, False, True]
+    )
     assert rows == [("1", "x + y**2 - 1"), ("1", "x + y**2/2"), ("", ""), ("", "")]
     assert witness == ""  # for one row is not linear
-    _, witness = integrals._answer(["d.z - y*d.x"], ["x", "y", "z"], [False])
+    _, witness = first_integrals_module._integrate_rows(["d.z - y*d.x"], ["x", "y", "z"], [False])
     assert witness == "d omega ^ omega has the component 1 along dx ^ dy ^ dz"
     count = sum(entry.count_ops() for entry in (sympy.Integer(1), Y, sympy.Integer(0)))
     for most, answer in ((count + 1, ("1", "x + y**2/2")), (-1, ("", ""))):
-        monkeypatch.setattr(integrals, "MOST_OPERATIONS", most)
-        assert integrals._answer(["d.x + y*d.y"], ["x", "y", "z"], [True])[0] == [answer]
-    monkeypatch.setattr(integrals, "MOST_OPERATIONS", count)
-    assert integrals._answer(["d.x + y*d.y"], ["x", "y"], [True])[0] == [("1", "x + y**2/2")]
+        monkeypatch.setattr(first_integrals_module, "MAX_OPERATIONS", most)
+        assert first_integrals_module._integrate_rows(["d.x + y*d.y"], ["x", "y", "z"], [True])[
+            0
+        ] == [answer]
+    monkeypatch.setattr(first_integrals_module, "MAX_OPERATIONS", count)
+    assert first_integrals_module._integrate_rows(["d.x + y*d.y"], ["x", "y"], [True])[0] == [
+        ("1", "x + y**2/2")
+    ]
 
 
 @pytest.mark.parametrize(("seconds", "limit"), [(0.2, 1), (2.0, 2), (2.1, 3)])
@@ -137,7 +147,7 @@ def test_the_process_answers_within_its_processor_time(monkeypatch, seconds, lim
     given = SimpleNamespace(RLIMIT_CPU="cpu", setrlimit=lambda *a: limits.append(a))
     monkeypatch.setitem(sys.modules, "resource", given)
     monkeypatch.setattr(sys, "platform", "linux")
-    integrals._main()
+    first_integrals_module._main()
     assert limits == [("cpu", (limit, limit))]
     assert json.loads(out.getvalue()) == ANSWER
 
@@ -153,8 +163,8 @@ def test_a_process_is_asked_and_waited_for_as_long_as_a_busy_machine_takes(
         return SimpleNamespace(stdout=json.dumps(ANSWER))
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert closed_forms(["d.x"], ["x"], [True], seconds) == ClosedForm([("1", "x")], "")
-    assert asked["words"] == [sys.executable, "-m", integrals.__name__]
+    assert first_integrals(["d.x"], ["x"], [True], seconds) == FirstIntegrals([("1", "x")], "")
+    assert asked["words"] == [sys.executable, "-m", first_integrals_module.__name__]
     assert (json.loads(asked["input"]), asked["timeout"]) == (
         [seconds, ["d.x"], ["x"], [True]],
         timeout,
@@ -165,7 +175,7 @@ def test_a_process_is_asked_and_waited_for_as_long_as_a_busy_machine_takes(
 @pytest.mark.parametrize("stdout", ["", "killed", "[1, 2, 3]"])
 def test_a_process_that_was_ended_has_no_answer(monkeypatch, stdout):
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=stdout))
-    assert closed_forms(["d.x"], ["x"], [True], 1.0) is None
+    assert first_integrals(["d.x"], ["x"], [True], 1.0) is None
 
 
 def test_where_no_process_can_be_started_there_is_no_answer(monkeypatch):
@@ -173,4 +183,4 @@ def test_where_no_process_can_be_started_there_is_no_answer(monkeypatch):
         raise OSError
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert closed_forms(["d.x"], ["x"], [True], 1.0) is None
+    assert first_integrals(["d.x"], ["x"], [True], 1.0) is None

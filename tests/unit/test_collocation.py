@@ -11,15 +11,15 @@ from scipy.linalg import expm
 from scipy.optimize import brentq, fsolve
 
 from ukctrl import Robot
-from ukctrl.control.keep import JointLimits, KeepExpression
+from ukctrl.control.safety import FormulaLimit, JointLimits
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.errors import InputError
-from ukctrl.mechanics.optimal import Freedoms, Wanted, optimal_motion
-from ukctrl.mechanics.optimal.gauss import gauss
-from ukctrl.mechanics.optimal.program import Program
+from ukctrl.mechanics.optimal import IndependentCoordinates, MotionProblem, optimal_motion
+from ukctrl.mechanics.optimal.gauss_legendre import gauss_legendre
+from ukctrl.mechanics.optimal.nonlinear_program import NonlinearProgram
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.loop.optimised_rows import quantities
+from ukctrl.simulation.assemble.optimised_rows import state_inequalities
 
 SOLVED = 1e-7
 """Part of a time or an effort by which the solver may be off: ten times its tolerance."""
@@ -27,14 +27,18 @@ SOLVED = 1e-7
 
 def freedoms(robot, q, joints=None):
     first = range(robot.nv) if joints is None else [robot.dofs.index(name) for name in joints]
-    return Freedoms(robot, RUN_RANK, 0.0, np.array(q, dtype=float), np.array(first, dtype=np.intp))
+    return IndependentCoordinates(
+        robot, RUN_RANK, 0.0, np.array(q, dtype=float), np.array(first, dtype=np.intp)
+    )
 
 
 def motion(robot, q, goal, duration=None, *, steps, stages, joints=None, rate=None, **wanted):
     free = freedoms(robot, q, joints)
     rate = np.zeros(free.n) if rate is None else np.array(rate)
-    ask = {"fastest": False, **wanted}
-    want = Wanted(t=0.0, rate=rate, goal=np.array(goal, dtype=float), duration=duration, **ask)
+    ask = {"minimises_time": False, **wanted}
+    want = MotionProblem(
+        t=0.0, rate=rate, goal=np.array(goal, dtype=float), duration=duration, **ask
+    )
     return optimal_motion(free, want, steps, stages)
 
 
@@ -54,13 +58,15 @@ def cart(**motor):
 
 @pytest.mark.parametrize("stages", range(1, 10))
 def test_the_scheme_integrates_powers_of_the_time_exactly(stages):
-    c, b, once, twice, powers = gauss(stages)
+    c, b, once, twice, powers = gauss_legendre(stages)
     for k in range(stages):
         a = c**k
         np.testing.assert_allclose(once @ a, c ** (k + 1) / (k + 1), atol=1e-12)
         np.testing.assert_allclose(twice @ a, c ** (k + 2) / (k + 1) / (k + 2), atol=1e-12)
         assert b @ a == pytest.approx(1.0 / (k + 1))
-        assert gauss(stages).ahead @ a == pytest.approx(1.0 / (k + 1) / (k + 2))
+        assert gauss_legendre(stages).end_position_weights @ a == pytest.approx(
+            1.0 / (k + 1) / (k + 2)
+        )
         np.testing.assert_allclose(powers @ a, np.eye(stages)[k], atol=1e-8)
 
 
@@ -79,8 +85,8 @@ def bead():
 
 
 EVERY_DEGREE = (
-    KeepExpression(h=("y + 2 + x*sin(3*t)", "x**2 - y"), margin=0.1),
-    KeepExpression(h="1 - v.x*v.y*(1 + x*t)"),
+    FormulaLimit(h=("y + 2 + x*sin(3*t)", "x**2 - y"), margin=0.1),
+    FormulaLimit(h="1 - v.x*v.y*(1 + x*t)"),
     JointLimits(joints=("x", "y"), limits=("speeds", "accelerations"), speed=4.0, acceleration=9.0),
 )
 
@@ -92,14 +98,16 @@ def test_derivatives_of_the_program_are_those_of_differences(fastest, keeps):
     """On a closed chain, at a point away from any solution, for what is kept of every degree."""
     robot, q = bead(), np.array([0.0, -1.0])
     free = freedoms(robot, q, ["x"])
-    wanted = Wanted(t=0.0, rate=np.zeros(1), goal=np.array([0.6]), duration=None, fastest=fastest)
-    kept = quantities(keeps, Task(robot=robot, servo=(), q=q, v=np.zeros(2)))
-    program = Program(free, gauss(2), 2, wanted, 1.0, kept)
+    wanted = MotionProblem(
+        t=0.0, rate=np.zeros(1), goal=np.array([0.6]), duration=None, minimises_time=fastest
+    )
+    kept = state_inequalities(keeps, Task(robot=robot, servo=(), q=q, v=np.zeros(2)))
+    program = NonlinearProgram(free, gauss_legendre(2), 2, wanted, 1.0, kept)
     rng = np.random.default_rng(0)
     z = 0.1 * rng.standard_normal(program.count)
     program.split(z).sigma[:] = 1.2 if fastest else 1.0
     weights, step = rng.standard_normal(program.rows), 1e-6
-    slopes, bend = program.row_slopes(z).toarray(), program.hessian(z, 0.7, weights).toarray()
+    slopes, bend = program.row_jacobian(z).toarray(), program.hessian(z, 0.7, weights).toarray()
     moved = range(program.count - (not fastest))
 
     def difference(of):
@@ -112,11 +120,11 @@ def test_derivatives_of_the_program_are_those_of_differences(fastest, keeps):
         return np.array(columns).T
 
     np.testing.assert_allclose(slopes[:, moved], difference(program.row_values), atol=1e-7)
-    lagrange = difference(lambda at: 0.7 * program.cost_slope(at)
-                          + program.row_slopes(at).T @ weights)  # fmt: skip
+    lagrange = difference(lambda at: 0.7 * program.cost_gradient(at)
+                          + program.row_jacobian(at).T @ weights)  # fmt: skip
     full = bend + np.triu(bend, 1).T
     np.testing.assert_allclose(full[np.ix_(moved, moved)], lagrange[moved], atol=2e-4)
-    assert program.cost_slope(z) @ z == pytest.approx(
+    assert program.cost_gradient(z) @ z == pytest.approx(
         (2.0 - fastest) * program.cost(z), rel=1e-2
     )  # a quadratic form, or a line and a little
 
@@ -131,14 +139,14 @@ def test_a_double_integrator_moves_by_a_cubic_with_least_effort(way, duration):
     tau = found.times / duration
     np.testing.assert_allclose(at_points(found)[:, 0], 0.2 + way * tau**2 * (3 - 2 * tau),
                                atol=SOLVED)  # fmt: skip
-    assert found.miss < SOLVED
+    assert found.residual < SOLVED
 
 
 @pytest.mark.slow(but=["1.0-None"])
 @needs("casadi")
 @pytest.mark.parametrize(("way", "guess"), [(1.0, None), (1.0, 7.0), (40.0, None), (1e-3, 1e-2)])
 def test_a_double_integrator_moves_by_full_force_both_ways_in_least_time(way, guess):
-    found = motion(cart(limit=3.0), [0.0], [way], guess, steps=10, stages=1, fastest=True)
+    found = motion(cart(limit=3.0), [0.0], [way], guess, steps=10, stages=1, minimises_time=True)
     assert found.duration == pytest.approx(2.0 * np.sqrt(way / 1.5), rel=SOLVED)
     np.testing.assert_allclose(np.abs(found.inputs), 3.0, rtol=1e-4)
     assert (np.diff(np.sign(found.inputs[:, 0])) != 0).sum() == 1
@@ -150,7 +158,7 @@ def test_a_motor_that_tires_takes_the_time_of_its_closed_form():
     """m v' = F (1 - v/V) speeding up, and m v' = -F down: it brakes with all of its force."""
     m, F, V, way = 2.0, 3.0, 2.0, 4.0
     found = motion(cart(limit=F, no_load_speed=V), [0.0], [way], steps=160, stages=1,
-                   fastest=True)  # fmt: skip
+                   minimises_time=True)  # fmt: skip
     k = F / (m * V)
 
     def rest(t):
@@ -221,7 +229,7 @@ def test_a_pole_is_swung_up_with_the_effort_that_another_implementation_prints()
     """
     found = swung()
     assert 0.998 * 58.8839489745 < found.effort < 58.8839489745
-    assert found.miss < 1e-2
+    assert found.residual < 1e-2
     assert np.abs(found.inputs).max() < 20.0
 
 
@@ -241,7 +249,7 @@ def test_masses_on_a_spring_are_as_fast_as_their_switches_allow():
     still = lambda T, a: 1.0 - 2.0 * np.cos(mode * a) + np.cos(mode * T / 2.0)  # noqa: E731
     T, a = fsolve(lambda at: [way(*at), still(*at)], [4.0, 1.0], xtol=1e-13)
     found = [
-        motion(robot, [0.0, 0.0], [1.0, 1.0], steps=steps, stages=1, fastest=True)
+        motion(robot, [0.0, 0.0], [1.0, 1.0], steps=steps, stages=1, minimises_time=True)
         for steps in (20, 80)
     ]  # whose inputs are constant from step to step, so that they keep the limit everywhere
     over = [one.duration - T for one in found]
@@ -281,7 +289,7 @@ def test_a_bead_stays_on_its_ring_and_its_inputs_are_those_of_its_motion():
 
 
 REFUSED = {
-    "no limits": (lambda: motion(cart(), [0.0], [1.0], steps=5, stages=1, fastest=True),
+    "no limits": (lambda: motion(cart(), [0.0], [1.0], steps=5, stages=1, minimises_time=True),
                   "must be bounded by limits where its time is least; robot 'lagrangian' has none"),
     "too short": (lambda: motion(cart(limit=3.0), [0.0], [1.0], 1.5, steps=5, stages=2),
                   "must be a motion within all limits; the solver finds none near"),

@@ -1,4 +1,4 @@
-"""From what stands on the command line to terms, ranges, fronts, planes, cards and folders."""
+"""From what stands on the command line to terms, ranges, fronts, cards and folders."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 
 from ukctrl.cli import compare as comparing
 from ukctrl.cli.arguments import (
-    about,
-    card_of,
-    folder_of,
     is_robot,
+    make_folder,
     output_folder,
-    pairs_of,
-    ranges_of,
-    terms_of,
+    parse_ranges,
+    parse_settings,
+    parse_terms,
+    prefix_errors,
+    resolve_card,
 )
-from ukctrl.cli.check import is_part, plane_of
+from ukctrl.cli.check import is_user_part
 from ukctrl.cli.main import main
-from ukctrl.control.terms import Terms
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.studies.comparison import Front
 from ukctrl.studies.sweep import Factor
@@ -44,32 +44,34 @@ def _here(monkeypatch, tmp_path):
 
 def test_values_are_set_by_key_and_text():
     given = ["a.b=1", " c = 'x=y' ", "d=[1, 2]", "a.b=2.5"]
-    assert pairs_of(given) == {"a.b": 2.5, "c": "x=y", "d": [1, 2]}
-    assert pairs_of(None) == pairs_of([]) == {}
+    assert parse_settings(given) == {"a.b": 2.5, "c": "x=y", "d": [1, 2]}
+    assert parse_settings(None) == parse_settings([]) == {}
 
 
 @pytest.mark.parametrize("text", ["a", "=1", "  =1", ""])
 def test_what_is_no_key_and_value_is_refused(text):
     with pytest.raises(InputError) as refused:
-        pairs_of([text])
+        parse_settings([text])
     assert str(refused.value) == f"--set must be KEY=VALUE; got '{text}'."
 
 
 def test_a_range_is_given_once_for_each_gain():
     texts = [f"{ALPHA}=2:3", "bandwidth=uniform:1:9"]
     wanted = {text.partition("=")[0]: read_range(text)[1] for text in texts}
-    assert ranges_of(["gains", *texts]) == wanted
-    assert ranges_of(None) == ranges_of(["gains", "gains"]) == {}
+    assert parse_ranges(["gains", *texts]) == wanted
+    assert parse_ranges(None) == parse_ranges(["gains", "gains"]) == {}
     with pytest.raises(InputError) as refused:
-        ranges_of([texts[0], f"{ALPHA}=4:5"])
+        parse_ranges([texts[0], f"{ALPHA}=4:5"])
     assert str(refused.value) == f"--over gives '{ALPHA}' two ranges."
 
 
 def test_terms_that_contradict_each_other_are_refused_by_the_name_of_their_option():
-    assert terms_of({"bandwidth": 9.0, "damping": 0.7}, "--") == Terms(bandwidth=9.0, damping=0.7)
+    assert parse_terms({"bandwidth": 9.0, "damping": 0.7}, "--") == ErrorSpec(
+        bandwidth=9.0, damping=0.7
+    )
     for option in ("--", "--equal "):
         with pytest.raises(InputError) as refused:
-            terms_of({"bandwidth": -1.0}, option)
+            parse_terms({"bandwidth": -1.0}, option)
         assert str(refused.value).startswith(f"{option}bandwidth")
         assert "Terms" not in str(refused.value)
 
@@ -77,19 +79,19 @@ def test_terms_that_contradict_each_other_are_refused_by_the_name_of_their_optio
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
-        ("bandwidth=100", Terms(bandwidth=100.0)),
-        (" settling = 0.1 , damping=0.7", Terms(settling=0.1, damping=0.7)),
-        ("rejection=1e-4", Terms(rejection=1e-4)),
+        ("bandwidth=100", ErrorSpec(bandwidth=100.0)),
+        (" settling = 0.1 , damping=0.7", ErrorSpec(settling=0.1, damping=0.7)),
+        ("rejection=1e-4", ErrorSpec(rejection=1e-4)),
     ],
 )
 def test_equal_terms_are_read(text, terms):
-    assert comparing._terms(text) == terms
+    assert comparing._parse_terms(text) == terms
 
 
 @pytest.mark.parametrize("text", ["100", "speed=3", "bandwidth", "bandwidth=1,speed=2", ""])
 def test_what_is_no_equal_term_is_refused(text):
     with pytest.raises(InputError) as refused:
-        comparing._terms(text)
+        comparing._parse_terms(text)
     assert str(refused.value) == (
         "--equal must be one of bandwidth=, settling= and rejection=, with damping= where it is "
         f"not 1; got '{text}'."
@@ -97,22 +99,24 @@ def test_what_is_no_equal_term_is_refused(text):
 
 
 def test_levels_of_a_mismatch_are_fractions():
-    assert comparing._levels(None) == []
-    assert comparing._levels("0, 0.1,0.25") == [0.0, 0.1, 0.25]
+    assert comparing._parse_levels(None) == []
+    assert comparing._parse_levels("0, 0.1,0.25") == [0.0, 0.1, 0.25]
     for text in ("0,a", "", "0.1;0.2"):
         with pytest.raises(InputError) as refused:
-            comparing._levels(text)
+            comparing._parse_levels(text)
         assert str(refused.value) == (
             f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'."
         )
 
 
 def test_a_front_is_asked_for_by_two_metrics():
-    assert comparing._front(None, ["gains"], None) is None
-    assert comparing._front("rms_phi, effort", None, None) == Front(metrics=("rms_phi", "effort"))
+    assert comparing._parse_front(None, ["gains"], None) is None
+    assert comparing._parse_front("rms_phi, effort", None, None) == Front(
+        metrics=("rms_phi", "effort")
+    )
     over = ["bandwidth=1:9"]
-    found = comparing._front("rms_phi,effort", over, 5)
-    assert found == Front(metrics=("rms_phi", "effort"), over=ranges_of(over), points=5)
+    found = comparing._parse_front("rms_phi,effort", over, 5)
+    assert found == Front(metrics=("rms_phi", "effort"), over=parse_ranges(over), points=5)
 
 
 @pytest.mark.parametrize(
@@ -129,15 +133,15 @@ def test_a_front_is_asked_for_by_two_metrics():
 )  # fmt: skip
 def test_what_is_no_front_is_refused(given, told):
     with pytest.raises(InputError) as refused:
-        comparing._front(*given)
+        comparing._parse_front(*given)
     assert str(refused.value) == told
 
 
 def test_candidates_of_a_comparison_are_tuned_on_plants_as_those_they_are_judged_on():
     factors = (Factor.parse("plant.mass=1,2"),)
-    assert comparing._plants(None, [0.1], factors) == Plants()
-    assert comparing._plants(4, [], ()) == Plants(count=4)
-    assert comparing._plants(4, [0.0, 0.2, 0.1], factors) == Plants(
+    assert comparing._parse_plants(None, [0.1], factors) == Plants()
+    assert comparing._parse_plants(4, [], ()) == Plants(count=4)
+    assert comparing._parse_plants(4, [0.0, 0.2, 0.1], factors) == Plants(
         count=4, mismatch=0.2, vary=factors
     )
 
@@ -145,41 +149,23 @@ def test_candidates_of_a_comparison_are_tuned_on_plants_as_those_they_are_judged
 @pytest.mark.parametrize("name", ["cost", "over", "searches", "subject-to", "ensemble"])
 def test_what_is_about_tuning_asks_for_a_budget(name):
     given = dict.fromkeys(("cost", "over", "searches", "subject-to", "ensemble"))
-    assert comparing._budget(None, Plants(), given) is None
+    assert comparing._parse_budget(None, Plants(), given) is None
     with pytest.raises(InputError) as refused:
-        comparing._budget(None, Plants(), {**given, name: ["x"]})
+        comparing._parse_budget(None, Plants(), {**given, name: ["x"]})
     assert str(refused.value) == f"--{name} is about tuning; give --tune BUDGET with it."
 
 
 def test_a_budget_has_its_defaults_and_what_is_given():
     nothing = dict.fromkeys(("cost", "over", "searches", "subject-to"))
-    plain = comparing._budget(7, Plants(), nothing)
+    plain = comparing._parse_budget(7, Plants(), nothing)
     assert (plain.simulations, plain.cost, plain.searches) == (7, "rms_phi", 1)
     assert (plain.subject_to, plain.over, plain.in_terms) == ((), {}, True)
     given: dict[str, Any] = {"cost": "effort", "over": ["gains"], "searches": 2,
                              "subject-to": ["peak_u <= 4"]}  # fmt: skip
     plants = Plants(count=3)
-    full = comparing._budget(9, plants, given)
+    full = comparing._parse_budget(9, plants, given)
     assert (full.cost, full.searches, full.subject_to) == ("effort", 2, ("peak_u <= 4",))
     assert (full.in_terms, full.plants, full.over) == (False, plants, {})
-
-
-@pytest.mark.parametrize(
-    ("over", "ranges"),
-    [
-        (None, {}),
-        (["x=-1:2", " y = 0.5:1 ", "z=3"], {"x": (-1.0, 2.0), "y": (0.5, 1.0), "z": (3.0, 3.0)}),
-    ],
-)
-def test_a_plane_is_two_ranges_and_a_place(over, ranges):
-    assert plane_of(over) == ranges
-
-
-@pytest.mark.parametrize("text", ["x", "x=", "x=1:2:3", "x=a", "x=1:"])
-def test_what_is_no_range_of_an_axis_is_refused(text):
-    with pytest.raises(InputError) as refused:
-        plane_of([text])
-    assert str(refused.value) == f"--over must be AXIS=LO:HI or AXIS=PLACE; got '{text}'."
 
 
 # What a name means
@@ -191,7 +177,7 @@ def test_a_part_is_code_or_a_card(here):
     Path("robot.toml").write_text('model = "arm.urdf"\n', encoding="utf-8")
     named = {"law.py": True, "card.toml": True, "arm.toml": False, "robot.toml": False,
              "none.toml": False, "scara-helix": False, "card": False}  # fmt: skip
-    assert {name: is_part(name) for name in named} == named
+    assert {name: is_user_part(name) for name in named} == named
 
 
 def test_a_robot_is_told_from_a_scenario(here):
@@ -208,23 +194,23 @@ def test_a_robot_is_told_from_a_scenario(here):
 
 def test_a_card_is_looked_up_in_the_working_folder_by_its_path_and_by_its_name_elsewhere(here):
     Path("mine.toml").write_text('kind = "servo"\n', encoding="utf-8")
-    assert card_of("mine.toml", MASSES) == str(here / "mine.toml")
-    assert card_of("servo-pid", MASSES) == "servo-pid"
-    assert card_of("no-such-card", MASSES) == "no-such-card"  # who loads it says so
+    assert resolve_card("mine.toml", MASSES) == str(here / "mine.toml")
+    assert resolve_card("servo-pid", MASSES) == "servo-pid"
+    assert resolve_card("no-such-card", MASSES) == "no-such-card"  # who loads it says so
     Path("controllers").mkdir()
     Path("controllers/own-law.toml").write_text('kind = "servo"\n', encoding="utf-8")
-    found = Path(card_of("own-law", MASSES))
+    found = Path(resolve_card("own-law", MASSES))
     assert (found.name, found.is_file()) == ("own-law.toml", True)
     with pytest.raises((InputError, UnknownName)):
-        card_of("other.toml", MASSES)
+        resolve_card("other.toml", MASSES)
 
 
 def test_messages_begin_with_the_name_of_the_scenario():
     for told in ("scenario: seed: no.", "seed: no."):
-        with pytest.raises(InputError) as refused, about("arm"):
+        with pytest.raises(InputError) as refused, prefix_errors("arm"):
             raise InputError(told)
         assert str(refused.value) == "arm: seed: no."
-    with pytest.raises(ValueError, match="^a fault$"), about("arm"):
+    with pytest.raises(ValueError, match="^a fault$"), prefix_errors("arm"):
         raise ValueError("a fault")
 
 
@@ -259,9 +245,9 @@ def test_a_folder_that_cannot_be_is_refused(here):
         ("a\0b", "--out 'a\0b' cannot be made: embedded null byte."),
     ):
         with pytest.raises(InputError) as refused:
-            folder_of(Path(path))
+            make_folder(Path(path))
         assert str(refused.value) == told
-    assert folder_of(Path("a/b/c")).is_dir()
+    assert make_folder(Path("a/b/c")).is_dir()
 
 
 @pytest.mark.parametrize("may_write", [True, False])
@@ -270,10 +256,10 @@ def test_a_folder_must_be_one_to_write_to(may_write, here, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, how: asked.append((path, how)) or may_write)
     path = Path("there")
     if may_write:
-        assert folder_of(path) == path
+        assert make_folder(path) == path
     else:
         with pytest.raises(InputError) as refused:
-            folder_of(path)
+            make_folder(path)
         assert str(refused.value) == "--out 'there' must be a folder that you may write to."
     assert asked == [(path, os.W_OK | os.X_OK)]
 
@@ -284,10 +270,9 @@ def test_a_folder_must_be_one_to_write_to(may_write, here, monkeypatch):
 @dc.dataclass(frozen=True)
 class Checked:
     ok: bool
-    reach: object = None
 
     def to_dict(self):
-        return {"ok": self.ok, "reach": self.reach}
+        return {"ok": self.ok}
 
 
 @pytest.fixture(name="checked")
@@ -301,7 +286,6 @@ def _checked(here, monkeypatch, capsys):
     def run(*arguments, ok=True):
         asked.clear()
         monkeypatch.setattr("ukctrl.analysis.check.check", keep("check", Checked(ok)))
-        monkeypatch.setattr("ukctrl.analysis.check.reach_map.reach_map", keep("reach", "the map"))
         monkeypatch.setattr("ukctrl.analysis.check.check_page.write_check", keep("page", None))
         monkeypatch.setattr("ukctrl.cli.check.check_lines", keep("lines", [["checked"]]))
         with pytest.raises(SystemExit) as ended:
@@ -320,15 +304,11 @@ def test_how_a_check_ends(ok, checked):
     assert sorted(asked) == ["check", "lines"]
 
 
-def test_a_check_maps_what_a_frame_reaches_and_writes_a_page_where_it_is_asked_for(checked):
-    code, said, asked = checked(
-        MASSES, "--reach", "tool", "--over", "x=0:1", "--over", "z=2", "--out", "there", "--json",
-        "--all",
-    )  # fmt: skip
+def test_a_check_writes_a_page_where_it_is_asked_for(checked):
+    code, said, asked = checked(MASSES, "--out", "there", "--json", "--all")
     assert code == 0
-    assert json.loads(said.out) == {"ok": True, "reach": "the map"}
-    assert asked["reach"] == (asked["check"][0], "tool", {"x": (0.0, 1.0), "z": (2.0, 2.0)})
-    assert asked["page"] == (Checked(True, "the map"), Path("there"))
+    assert json.loads(said.out) == {"ok": True}
+    assert asked["page"] == (Checked(True), Path("there"))
     assert Path("there").is_dir()
     _, said, asked = checked(MASSES, "--out", "there", "-a")
     assert asked["lines"] == (Checked(True), Path("there"), True)
@@ -339,9 +319,6 @@ def test_a_check_maps_what_a_frame_reaches_and_writes_a_page_where_it_is_asked_f
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([MASSES, "--over", "x=0:1"], "--over goes with --reach FRAME."),
-        (["panda", "--reach", "tool"], "--reach goes with a scenario."),
-        (["law.py", "--reach", "tool"], "--reach goes with a scenario."),
         ([MASSES, "--on", "scara-helix"],
          "--on goes with a .py file or a controller card; got a scenario."),
         (["panda", "--set", "a=1"], "--set goes with a scenario; 'panda' is a robot."),

@@ -15,6 +15,7 @@ import typer
 
 from ukctrl.cli.main import main
 from ukctrl.core.errors import InputError
+from ukctrl.studies.tuning.simulation_record import SimulationRecord
 
 MASSES = "two-mass-spring"
 ALPHA = "controller.feedback.alpha"
@@ -63,7 +64,9 @@ def test_how_a_comparison_ends(found, code, told, ends, monkeypatch):
     )
     page = "ukctrl.studies.comparison.comparison_page.write_comparison"
     monkeypatch.setattr(page, lambda *given: written.append(given))
-    monkeypatch.setattr("ukctrl.studies.tuning.Journal.remove", lambda self: kept.append("gone"))
+    monkeypatch.setattr(
+        "ukctrl.studies.tuning.SimulationJournal.remove", lambda self: kept.append("gone")
+    )
     ended, said = ends("compare", MASSES, "-c", "own", "--out", "here", "--json")
     assert (ended, said.err) == (code, told)
     assert json.loads(said.out) == {"compared": True}
@@ -111,7 +114,7 @@ def test_a_comparison_that_is_refused_leaves_a_folder_that_was_there_as_it_was(e
     assert (code, said.err) == (2, f"ukctrl: {MASSES}: no.\n")
     assert [path.name for path in Path("h").iterdir()] == ["compare.csv"]
     with pytest.raises(ValueError, match="closed"):
-        journals[0].append("more")
+        journals[0].append(SimulationRecord("completed", "", 1.0, False, {}))
 
 
 @pytest.mark.parametrize(("ok", "stopped"), [(True, False), (False, False), (False, True)])
@@ -132,7 +135,7 @@ def test_how_a_search_ends(ok, stopped, ends, monkeypatch):
 def test_how_a_gain_in_closed_form_is_chosen(ends, monkeypatch):
     saved, asked = [], []
     choice = SimpleNamespace(save=saved.append, to_dict=lambda: {"kappa": 2.0})
-    of = "ukctrl.studies.tuning.fuzzy_choice.FuzzyChoice.of"
+    of = "ukctrl.studies.tuning.fuzzy_gain_design.FuzzyGainDesign.of"
     monkeypatch.setattr(of, lambda *given: asked.append(given[1]) or choice)
     code, said = ends("tune", MASSES, "--fuzzy", "price=1", "--json")
     assert (code, json.loads(said.out), said.err) == (0, {"kappa": 2.0}, "")
@@ -160,7 +163,7 @@ def test_how_a_sweep_ends(count, code, ends, monkeypatch):
         return SimpleNamespace, "insight", "replays"
 
     monkeypatch.setattr(SWEEP.replace(":", "."), lambda *given, **named: found)
-    monkeypatch.setattr("ukctrl.studies.insight.write_study_report", write)
+    monkeypatch.setattr("ukctrl.studies.sweep_analysis.write_study_report", write)
     told = []
     monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: told.append(given) or {})
     ended, said = ends("sweep", MASSES, "-n", "4", "-o", "here", "--json", "--trust")
@@ -174,7 +177,7 @@ def test_how_a_sweep_ends(count, code, ends, monkeypatch):
 def test_a_sweep_without_a_report_reads_the_table_alone(ends, monkeypatch):
     asked, told = [], []
     monkeypatch.setattr(SWEEP.replace(":", "."), lambda *given, **named: study(4, 4))
-    of = "ukctrl.studies.insight.Insight.of"
+    of = "ukctrl.studies.sweep_analysis.SweepAnalysis.of"
     monkeypatch.setattr(of, lambda *given, **named: asked.append(named) or "insight")
     monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: told.append(given) or {})
     assert ends("sweep", MASSES, "-n", "4", "--no-report", "--json", "-o", "h")[0] == 0
@@ -210,7 +213,7 @@ def test_how_an_export_ends(status, identical, code, ends, monkeypatch):
 
     result = SimpleNamespace(status=status)
     monkeypatch.setattr("ukctrl.simulation.simulate.simulate", lambda *given, **named: result)
-    monkeypatch.setattr("ukctrl.simulation.handover.hand_over.hand_over", hand_over)
+    monkeypatch.setattr("ukctrl.simulation.export.export_controller.export_controller", hand_over)
     arguments = ["export", MASSES, "--period", "0.01", "--points", "0.05", "--trust", "-q"]
     assert ends(*arguments)[0] == code
     assert asked == [(Path("out") / f"{MASSES}-export", {"points": 0.05, "trust": True})]
@@ -230,7 +233,7 @@ def test_a_time_step_is_positive(option, text, ends):
 def test_how_the_check_of_a_part_ends(oks, code, ends, monkeypatch, tmp_path):
     (tmp_path / "law.py").write_text("x = 1\n", encoding="utf-8")
     parts = [SimpleNamespace(ok=ok, to_dict=lambda ok=ok: {"ok": ok}) for ok in oks]
-    examine = "ukctrl.analysis.conformance.examine.examine_file"
+    examine = "ukctrl.analysis.conformance.examine_file.examine_file"
     monkeypatch.setattr(examine, lambda *given, **named: parts)
     ended, said = ends("check", "law.py", "--json")
     assert (ended, json.loads(said.out)) == (code, [{"ok": ok} for ok in oks])
@@ -240,8 +243,10 @@ def test_how_the_check_of_a_part_ends(oks, code, ends, monkeypatch, tmp_path):
 def test_how_recomputing_papers_ends(ok, code, ends, monkeypatch):
     found = SimpleNamespace(ok=ok, to_dict=lambda: {"ok": ok})
     written = []
-    monkeypatch.setattr("ukctrl.papers.recompute", lambda *given, **named: found)
-    monkeypatch.setattr("ukctrl.papers.write_reproduction", lambda *given: written.append(given))
+    monkeypatch.setattr("ukctrl_papers.command.recompute", lambda *given, **named: found)
+    monkeypatch.setattr(
+        "ukctrl_papers.command.write_reproduction", lambda *given: written.append(given)
+    )
     ended, said = ends("reproduce", "scara", "--json", "-o", "here")
     assert (ended, json.loads(said.out)) == (code, {"ok": ok})
     assert written == [(found, Path("here"))]
@@ -304,7 +309,9 @@ def test_how_an_analysis_ends(stability, code, ends, monkeypatch):
     monkeypatch.setattr(f"{linear}.equilibria", lambda *given, **named: (rest, "far"))
     monkeypatch.setattr(f"{linear}.analyze", lambda *given: asked.append(given[1]) or found)
     monkeypatch.setattr(f"{linear}.largest_period", lambda *given, disk: (*given[1:], disk))
-    monkeypatch.setattr("ukctrl.cli.analyze.as_table", lambda *given: list(map(str, given[1:])))
+    monkeypatch.setattr(
+        "ukctrl.cli.analyze.analysis_data", lambda *given: list(map(str, given[1:]))
+    )
     monkeypatch.setattr(f"{linear}.linear_page.write_analysis", lambda *given: asked.append(given))
     options = ["--at", "equilibrium", "--keep", "0", "-o", "here", "--json"]
     ended, said = ends("analyze", MASSES, *options)
@@ -323,7 +330,7 @@ SIGNALLED = ("run", "compare", "compare-tuned", "sweep", "tune", "learn", "expor
 @pytest.mark.parametrize("command", SIGNALLED)
 def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
     """A user insists while results are written: two signals, the second of which ends a loop."""
-    monkeypatch.setattr("ukctrl.cli.terminal.stop.INSIST_SECONDS", -1.0)
+    monkeypatch.setattr("ukctrl.cli.terminal.interrupt.INSIST_SECONDS", -1.0)
     written = []
 
     def write(*given, **named):
@@ -342,25 +349,25 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
     result = SimpleNamespace(status="completed", save=write, summary=lambda: {})
     stands_for("ukctrl.simulation.simulate.simulate", result)
     stands_for("ukctrl.reports.run_page.write_report", None)
-    stands_for("ukctrl.papers.recompute", SimpleNamespace(ok=True, to_dict=lambda: {}))
+    stands_for("ukctrl_papers.command.recompute", SimpleNamespace(ok=True, to_dict=lambda: {}))
     stands_for(TUNE.replace(":", "."), SimpleNamespace(ok=True, stopped=False, to_dict=lambda: {}))
     practice = SimpleNamespace(ok=True, to_dict=lambda: {})
     stands_for("ukctrl.studies.learning.learn.learn", practice)
     stands_for(SWEEP.replace(":", "."), study(4, 4))
-    stands_for("ukctrl.studies.insight.write_study_report", (None, "insight", "replays"))
+    stands_for("ukctrl.studies.sweep_analysis.write_study_report", (None, "insight", "replays"))
     stands_for(COMPARE.replace(":", "."), compared())
     for place in (
-        "ukctrl.papers.write_reproduction",
-        "ukctrl.simulation.handover.hand_over.hand_over",
+        "ukctrl.simulation.export.export_controller.export_controller",
+        "ukctrl_papers.command.write_reproduction",
         "ukctrl.studies.comparison.comparison_page.write_comparison",
         "ukctrl.studies.tuning.tuning_page.write_tuned",
-        "ukctrl.studies.learning.practice_page.write_practice",
+        "ukctrl.studies.learning.learning_page.write_learning_result",
     ):
         monkeypatch.setattr(place, write)
     monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: write() and {})
     if command == "compare-tuned":
         monkeypatch.setattr(COMPARE.replace(":", "."), stopped)
-        monkeypatch.setattr("ukctrl.cli.compare._keep", write)
+        monkeypatch.setattr("ukctrl.cli.compare._report_journal", write)
     arguments = {
         "run": ("run", MASSES, "-q"),
         "compare": ("compare", MASSES, "-c", "own", "-q"),

@@ -8,7 +8,7 @@ from ukctrl import Scenario, check, compare
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.table_paths import set_path
-from ukctrl.studies.comparison.entries import CARDS, suited
+from ukctrl.studies.comparison.build_entries import DEFAULT_CARDS, default_controllers
 from ukctrl.studies.comparison.entry import Entry
 
 DAMPED = {"kind": "damping", "gain": 2.0}
@@ -64,9 +64,9 @@ def test_what_an_entry_has_beyond_the_scenario_is_not_dropped():
 @pytest.mark.parametrize("name", ["scara-helix", "two-mass-spring-far-solved", "coordinated-arms"])
 def test_without_controllers_own_is_compared_with_cards_that_suit(name):
     scenario = Scenario.load(name)
-    own, *cards = suited(scenario)
+    own, *cards = default_controllers(scenario)
     assert own == "own"
-    assert set(cards) <= set(CARDS)
+    assert set(cards) <= set(DEFAULT_CARDS)
     for card in cards:
         assert check(scenario.replace({"controller": {"use": card}, **SHORT})).start.inputs
 
@@ -87,7 +87,7 @@ def test_the_page_and_the_terminal_tell_what_was_dropped(tmp_path, capsys):
 
 
 def test_a_scenario_without_a_task_is_compared_with_no_card():
-    assert suited(Scenario.load("projectile")) == ["own"]
+    assert default_controllers(Scenario.load("projectile")) == ["own"]
     with pytest.raises(InputError, match=r"^compare needs at least one controller; got none\.$"):
         compare(Scenario.load("projectile"), [])
 

@@ -7,14 +7,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra.kernels import Answer, Pushed
-from ukctrl.mechanics import contacts
+from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion
+from ukctrl.mechanics import unilateral_contacts
 from ukctrl.mechanics.constraints import contact as lib
-from ukctrl.mechanics.constraints.constraint import Rows, Touch
-from ukctrl.mechanics.constraints.contact import CREEPS, OPEN, SLIDES, STICKS
+from ukctrl.mechanics.constraints.constraint import ContactArrays, Rows
+from ukctrl.mechanics.constraints.contact import CREEPING, OPEN, SLIDING, STICKING
 
 EXACT = {"rtol": 1e-9, "atol": 1e-9}  # random matrices of seven rows
-MODES = [OPEN, SLIDES, CREEPS, STICKS]
+MODES = [OPEN, SLIDING, CREEPING, STICKING]
+
+
+def tables(heights, mu, felt, slips=None, state=None, half=None):
+    """Return the tables of contacts; what a kernel does not read is empty."""
+    rows = heights, heights if slips is None else slips
+    state, half = (np.zeros((0, 0)) if each is None else each for each in (state, half))
+    return unilateral_contacts.ContactTables(*rows, mu, state, felt, half)
 
 
 # Friction that follows the load
@@ -29,13 +36,13 @@ class Sliding:
         rng = np.random.default_rng(seed)
         half = rng.standard_normal((n, n))
         self.M, self.A = half @ half.T + np.eye(n), rng.standard_normal((3, n))
-        self.B, self.rub = rng.standard_normal((n, nu)), 0.2 * rng.standard_normal((2, n))
+        self.B, self.slip_jacobian = rng.standard_normal((n, nu)), 0.2 * rng.standard_normal((2, n))
         self.f, self.nle, self.b = *rng.standard_normal((2, n)), rng.standard_normal(3)
         if again:  # a row that holds what another one holds
             self.A, self.b = np.vstack([self.A, 2.0 * self.A[1]]), np.append(self.b, 2 * self.b[1])
-        self.mu, self.felt = np.array(mu), np.zeros((2, 10))
-        self.felt[:, lib.IN_FORCE] = modes
-        self.rub[[mode not in (SLIDES, CREEPS) for mode in modes]] = 0.0
+        self.mu, self.kinematics = np.array(mu), np.zeros((2, 10))
+        self.kinematics[:, lib.ACTIVE_MODE] = modes
+        self.slip_jacobian[[mode not in (SLIDING, CREEPING) for mode in modes]] = 0.0
 
     def moved(self, u, frictions=None):
         """Return the acceleration and multipliers under inputs and frictions.
@@ -46,9 +53,9 @@ class Sliding:
         C, push = self.A.T.copy(), self.f - self.nle + self.B @ u
         if frictions is None:
             for c, h in enumerate(self.heights):
-                C[:, h] -= self.mu[c] * self.rub[c]
+                C[:, h] -= self.mu[c] * self.slip_jacobian[c]
         else:
-            push = push - self.rub.T @ frictions
+            push = push - self.slip_jacobian.T @ frictions
         both = np.block([[self.M, -C], [self.A, np.zeros((m, m))]])
         x = np.linalg.lstsq(both, np.concatenate([push, self.b]), rcond=1e-12)[0]
         return x[:n], x[n:]
@@ -57,24 +64,25 @@ class Sliding:
         """Return whether friction fits its load, and the answer to inputs that is written."""
         n, nu = self.B.shape
         wide, L = np.zeros((n, nu + 2)), np.linalg.cholesky(self.M)
-        contacts.beside_motors(self.B, self.rub, wide)
+        unilateral_contacts.append_friction_columns(self.B, self.slip_jacobian, wide)
         free, _ = self.moved(np.zeros(nu), np.zeros(2))
         each = [self.moved(one, np.zeros(2))[0] - free for one in np.eye(nu)]
         each += [self.moved(np.zeros(nu), one)[0] - free for one in np.eye(2)]
         motors = np.arange(1.0, nu + 3)
-        every = Answer(L, free, np.ascontiguousarray(np.transpose(each)), motors)
+        every = AccelerationMap(L, free, np.ascontiguousarray(np.transpose(each)), motors)
         answer = every._replace(G=np.zeros((n, nu)), motors=np.zeros(nu))
-        pushed = Pushed(self.M, self.nle, self.f, wide)
-        given = self.A, 1e-9, self.heights, self.mu, self.felt
-        return contacts.with_friction(pushed, *given, every, answer), answer
+        pushed = EquationOfMotion(self.M, self.nle, self.f, wide)
+        given = pushed, self.A, 1e-9, tables(self.heights, self.mu, self.kinematics)
+        return unilateral_contacts.eliminate_friction(*given, every, answer), answer
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("modes", "mu"),
     [
-        ((SLIDES, SLIDES), (0.3, 0.8)), ((STICKS, CREEPS), (0.3, 0.8)),
-        ((SLIDES, OPEN), (0.3, 0.8)), ((OPEN, STICKS), (0.3, 0.8)), ((SLIDES, SLIDES), (0.0, 0.5)),
+        ((SLIDING, SLIDING), (0.3, 0.8)), ((STICKING, CREEPING), (0.3, 0.8)),
+        ((SLIDING, OPEN), (0.3, 0.8)), ((OPEN, STICKING), (0.3, 0.8)), ((SLIDING, SLIDING),
+        (0.0, 0.5)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("again", [False, True])
@@ -93,19 +101,19 @@ def test_friction_that_follows_its_load_is_that_of_all_equations_at_once(seed, m
 @pytest.mark.parametrize(("part", "fits"), [(0.5, True), (0.999, True), (1.001, False), (2, False)])
 def test_friction_that_presses_as_hard_as_it_rubs_jams(seed, part, fits):
     """Its load grows by ``mu`` times a number per unit of friction; at one it feeds itself."""
-    robot = Sliding(seed, (SLIDES, STICKS), (1.0, 1.0))
+    robot = Sliding(seed, (SLIDING, STICKING), (1.0, 1.0))
     none, one = (robot.moved(np.zeros(3), np.array([w, 0.0]))[1][2] for w in (0.0, 1.0))
     if one < none:
-        robot.rub *= -1.0
+        robot.slip_jacobian *= -1.0
     robot.mu[0] = part / abs(one - none)
     assert robot.answer()[0] == fits
 
 
 def test_a_jam_names_the_contacts_that_slide():
-    own = SimpleNamespace(names=("a", "b", "c", "d"), felt=np.zeros((4, 10)))
-    own.felt[:, lib.IN_FORCE] = [SLIDES, OPEN, CREEPS, STICKS]
-    error = contacts.Contacts._jammed(own, 1)
-    assert isinstance(error, contacts.Jammed)
+    own = SimpleNamespace(names=("a", "b", "c", "d"), kinematics=np.zeros((4, 10)))
+    own.kinematics[:, lib.ACTIVE_MODE] = [SLIDING, OPEN, CREEPING, STICKING]
+    error = unilateral_contacts.UnilateralContacts._jammed(own, 1)
+    assert isinstance(error, unilateral_contacts.JammedContact)
     assert str(error) == (
         "contacts 'a', 'c' jam: the more it rubs the harder it presses, and no acceleration "
         "follows (Painlevé's paradox). Lower mu, or change the posture."
@@ -113,21 +121,22 @@ def test_a_jam_names_the_contacts_that_slide():
 
 
 def test_a_load_pushes_along_its_row_and_against_the_slip():
-    robot = Sliding(0, (SLIDES, STICKS), (0.3, 0.8))
-    robot.rub[1] = 1.0  # which does not slide
+    robot = Sliding(0, (SLIDING, STICKING), (0.3, 0.8))
+    robot.slip_jacobian[1] = 1.0  # which does not slide
     C = np.zeros((3, 6))
-    contacts.force_directions(robot.A, robot.rub, robot.heights, robot.mu, robot.felt, C)
+    own = tables(robot.heights, robot.mu, robot.kinematics)
+    unilateral_contacts.force_directions(robot.A, robot.slip_jacobian, own, C)
     np.testing.assert_array_equal(C[:2], robot.A[:2])
-    np.testing.assert_allclose(C[2], robot.A[2] - 0.3 * robot.rub[0], rtol=1e-14)
+    np.testing.assert_allclose(C[2], robot.A[2] - 0.3 * robot.slip_jacobian[0], rtol=1e-14)
 
 
 def test_frictions_are_the_reactions_of_the_rows_of_slip():
     felt, mu = np.zeros((4, 10)), np.array([0.5, 0.25, 0.5, 0.5])
-    felt[:, lib.IN_FORCE] = [SLIDES, CREEPS, STICKS, OPEN]
-    felt[:, lib.TOWARDS : lib.TOWARDS + 2] = [0.6, -0.8]
+    felt[:, lib.ACTIVE_MODE] = [SLIDING, CREEPING, STICKING, OPEN]
+    felt[:, lib.SLIP_DIRECTION : lib.SLIP_DIRECTION + 2] = [0.6, -0.8]
     heights, slips = np.array([0, 3, 6, 9]), np.array([1, 4, 7, 10])
     reaction = np.array([10.0, 1, 2, 20.0, 3, 4, 30.0, 5, 6, 40.0, 7, 8])
-    contacts.write_frictions(heights, slips, mu, felt, reaction)
+    unilateral_contacts.write_friction_forces(tables(heights, mu, felt, slips), reaction)
     np.testing.assert_allclose(
         reaction, [10.0, -3, 4, 20.0, -3, 4, 30.0, 5, 6, 40.0, 7, 8], rtol=1e-14
     )
@@ -141,17 +150,23 @@ def margin(mode, *, load=10.0, height=0.3, slip=(0.0, 0.0), towards=(1.0, 0.0), 
     """Return what one contact of three lasts; the others are open, a metre above."""
     state, felt = np.zeros((3, 5)), np.zeros((3, 10))
     felt[:, lib.HEIGHT], each, least = 1.0, np.zeros(3), np.zeros(1)
-    state[1, lib.FLOOR], felt[1, lib.HEIGHT], felt[1, lib.IN_FORCE] = 0.1, height, mode
-    felt[1, lib.SLIP : lib.SLIP + 2], felt[1, lib.TOWARDS : lib.TOWARDS + 2] = slip, towards
-    felt[1, lib.FACING : lib.FACING + 2] = facing
+    state[1, lib.TOUCHDOWN_HEIGHT], felt[1, lib.HEIGHT], felt[1, lib.ACTIVE_MODE] = (
+        0.1,
+        height,
+        mode,
+    )
+    (
+        felt[1, lib.SLIP_VELOCITY : lib.SLIP_VELOCITY + 2],
+        felt[1, lib.SLIP_DIRECTION : lib.SLIP_DIRECTION + 2],
+    ) = slip, towards
+    felt[1, lib.HEADING : lib.HEADING + 2] = facing
     heights, slips = np.array([0, 5, 10]), np.array([3, 8, 13])
     reaction = np.full(15, np.nan)
     reaction[5:10] = load, *tilt, *side
     halves = np.zeros((3, 2))
     halves[1] = half
-    contacts.write_margins(
-        heights, slips, np.full(3, mu), state, felt, halves, reaction, each, least
-    )
+    contacts = tables(heights, np.full(3, mu), felt, slips, state, halves)
+    unilateral_contacts.write_margins(contacts, reaction, each, least)
     assert (each[0], each[2]) == (1.0, 1.0)
     assert least[0] == min(1.0, each[1])
     return each[1]
@@ -163,28 +178,28 @@ def margin(mode, *, load=10.0, height=0.3, slip=(0.0, 0.0), towards=(1.0, 0.0), 
         ({"mode": OPEN}, 0.2),  # over the floor
         ({"mode": OPEN, "half": (0.1, 0.1), "load": np.nan}, 0.2),
         ({"mode": OPEN, "height": 0.05}, -0.05),
-        ({"mode": STICKS, "load": 0.5}, 0.25),  # within its cone
-        ({"mode": STICKS, "side": (3.0, -4.0)}, 0.0),
-        ({"mode": STICKS, "side": (0.0, 6.0)}, -1.0),
-        ({"mode": STICKS, "load": -2.0}, -2.0),
-        ({"mode": STICKS, "mu": 2.0}, 10.0),  # no more than the load
-        ({"mode": SLIDES, "slip": (0.03, -0.04)}, 0.049),
-        ({"mode": SLIDES, "slip": (0.0, 0.0)}, -1e-3),
-        ({"mode": SLIDES, "slip": (0.0, 0.0), "mu": 0.0}, 10.0),  # it slides on for ever
-        ({"mode": SLIDES, "slip": (30.0, 40.0)}, 10.0),
-        ({"mode": CREEPS, "slip": (6e-4, 8e-4), "towards": (0.6, 0.8)}, 1e-3),
-        ({"mode": CREEPS, "slip": (1e-3, 0.0)}, 1e-3),
-        ({"mode": CREEPS, "slip": (3e-3, 0.0)}, -1e-3),  # quick again
-        ({"mode": CREEPS, "slip": (-1e-4, 0.0)}, -1e-4 + 1e-9),  # it has turned back
-        ({"mode": CREEPS, "slip": (1.5e-3, -1e-4), "towards": (0.0, 1.0)}, -1e-4 + 1e-9),
+        ({"mode": STICKING, "load": 0.5}, 0.25),  # within its cone
+        ({"mode": STICKING, "side": (3.0, -4.0)}, 0.0),
+        ({"mode": STICKING, "side": (0.0, 6.0)}, -1.0),
+        ({"mode": STICKING, "load": -2.0}, -2.0),
+        ({"mode": STICKING, "mu": 2.0}, 10.0),  # no more than the load
+        ({"mode": SLIDING, "slip": (0.03, -0.04)}, 0.049),
+        ({"mode": SLIDING, "slip": (0.0, 0.0)}, -1e-3),
+        ({"mode": SLIDING, "slip": (0.0, 0.0), "mu": 0.0}, 10.0),  # it slides on for ever
+        ({"mode": SLIDING, "slip": (30.0, 40.0)}, 10.0),
+        ({"mode": CREEPING, "slip": (6e-4, 8e-4), "towards": (0.6, 0.8)}, 1e-3),
+        ({"mode": CREEPING, "slip": (1e-3, 0.0)}, 1e-3),
+        ({"mode": CREEPING, "slip": (3e-3, 0.0)}, -1e-3),  # quick again
+        ({"mode": CREEPING, "slip": (-1e-4, 0.0)}, -1e-4 + 1e-9),  # it has turned back
+        ({"mode": CREEPING, "slip": (1.5e-3, -1e-4), "towards": (0.0, 1.0)}, -1e-4 + 1e-9),
         # A sole tips over its edges: N m left of load times half its length, and its width.
-        ({"mode": STICKS, "half": (0.1, 0.2), "tilt": (0.25, 0.0)}, 0.75),
-        ({"mode": STICKS, "half": (0.1, 0.2), "tilt": (-0.25, 1.5)}, 0.5),
-        ({"mode": STICKS, "half": (0.1, 0.2), "tilt": (0.25, -1.9)}, 0.1),
-        ({"mode": STICKS, "half": (0.1, 0.2), "tilt": (0.25, -1.9), "facing": (0.0, 1.0)}, -0.9),
-        ({"mode": STICKS, "half": (0.1, 0.2), "tilt": (0.5, 0.5), "facing": (0.6, 0.8)}, 0.3),
-        ({"mode": STICKS, "half": (0.1, 0.1), "tilt": (-1.0, 0.5), "facing": (0.6, 0.8)}, -0.1),
-        ({"mode": SLIDES, "slip": (30.0, 40.0), "half": (0.1, 0.2), "tilt": (0.3, 0.0)}, 0.7),
+        ({"mode": STICKING, "half": (0.1, 0.2), "tilt": (0.25, 0.0)}, 0.75),
+        ({"mode": STICKING, "half": (0.1, 0.2), "tilt": (-0.25, 1.5)}, 0.5),
+        ({"mode": STICKING, "half": (0.1, 0.2), "tilt": (0.25, -1.9)}, 0.1),
+        ({"mode": STICKING, "half": (0.1, 0.2), "tilt": (0.25, -1.9), "facing": (0.0, 1.0)}, -0.9),
+        ({"mode": STICKING, "half": (0.1, 0.2), "tilt": (0.5, 0.5), "facing": (0.6, 0.8)}, 0.3),
+        ({"mode": STICKING, "half": (0.1, 0.1), "tilt": (-1.0, 0.5), "facing": (0.6, 0.8)}, -0.1),
+        ({"mode": SLIDING, "slip": (30.0, 40.0), "half": (0.1, 0.2), "tilt": (0.3, 0.0)}, 0.7),
     ],
 )  # fmt: skip
 def test_what_a_mode_lasts(given, expected):
@@ -192,19 +207,19 @@ def test_what_a_mode_lasts(given, expected):
 
 
 def test_a_point_has_no_edge_to_tip_over():
-    free = contacts.inside_sole(np.array([1.0, 5.0, 5.0]), np.zeros(2), np.zeros(10))
+    free = unilateral_contacts.tipping_margin(np.array([1.0, 5.0, 5.0]), np.zeros(2), np.zeros(10))
     assert free == np.inf
 
 
 @pytest.mark.parametrize(
     ("mode", "holds"),
-    [(OPEN, [1, 0, 0, 0, 0, 1]), (SLIDES, [1, 1, 1, 0, 0, 1]), (CREEPS, [1, 1, 1, 0, 0, 1]),
-     (STICKS, [1, 1, 1, 1, 1, 1])],
+    [(OPEN, [1, 0, 0, 0, 0, 1]), (SLIDING, [1, 1, 1, 0, 0, 1]), (CREEPING, [1, 1, 1, 0, 0, 1]),
+     (STICKING, [1, 1, 1, 1, 1, 1])],
 )  # fmt: skip
 def test_which_rows_hold_in_a_mode(mode, holds):
     felt, found = np.zeros((1, 10)), np.full(6, 7.0)
-    felt[0, lib.IN_FORCE] = mode
-    contacts.write_holds(np.array([[1, 3, 5]]), felt, found)
+    felt[0, lib.ACTIVE_MODE] = mode
+    unilateral_contacts.write_active_rows(np.array([[1, 3, 5]]), felt, found)
     np.testing.assert_array_equal(found, holds)
 
 
@@ -223,7 +238,7 @@ LIFTS = np.array([[0.2, 0.3], [0.6, 0.8]])
     ],
 )  # fmt: skip
 def test_lifts_are_half_open_and_may_recur(t, period, lifted):
-    assert lib.is_lifted(LIFTS, period, t) == lifted
+    assert lib.is_in_interval(LIFTS, period, t) == lifted
 
 
 def noted(mode, *, beta=(0.1, 0.2, 0.03, -0.04), t=0.0, heeds=0.0, creep=(0.6, 0.8)):
@@ -233,27 +248,31 @@ def noted(mode, *, beta=(0.1, 0.2, 0.03, -0.04), t=0.0, heeds=0.0, creep=(0.6, 0
     rows.A[:], rows.b[:], rows.phi[:], rows.beta[:] = rng.standard_normal((4, 3)), 1.0, 0.5, beta
     turn, axes = np.linalg.qr(rng.standard_normal((3, 3)))[0], np.eye(3)[[1, 2, 0]]
     state = np.array([mode, *creep, 0.0, heeds])
-    touch = Touch(state, np.full(10, 9.0), np.full(3, 9.0), turn, axes, 0.5, np.zeros(2), True)
+    touch = ContactArrays(
+        state, np.full(10, 9.0), np.full(3, 9.0), turn, axes, 0.5, np.zeros(2), True
+    )
     before = rows._replace(**{name: getattr(rows, name).copy() for name in ("A", "b", "beta")})
-    lib.let_go(np.array([t]), LIFTS, 1.0, 2, touch, rows)
+    lib.release_rows(np.array([t]), LIFTS, 1.0, 2, touch, rows)
     return touch, rows, before
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_felt_of_a_contact(mode):
     touch, rows, before = noted(mode)
-    felt, R, axes = touch.felt, touch.turn, touch.axes
+    felt, R, axes = touch.kinematics, touch.rotation, touch.axes
     assert felt[lib.HEIGHT] == 0.5
-    assert felt[lib.RATE] == 0.1
-    assert felt[lib.IN_FORCE] == mode
-    np.testing.assert_array_equal(felt[lib.SLIP : lib.SLIP + 2], [0.03, -0.04])
-    np.testing.assert_allclose(felt[lib.FACING : lib.FACING + 2], axes[:2] @ R[:, 0], rtol=1e-12)
-    assert felt[lib.UP] == pytest.approx(axes[2] @ R[:, 2], rel=1e-12)
-    towards = [0.6, -0.8] if mode == SLIDES else [0.6, 0.8]  # of others as it was
-    np.testing.assert_allclose(felt[lib.TOWARDS : lib.TOWARDS + 2], towards, rtol=1e-12)
-    rub = towards @ before.A[2:] if mode in (SLIDES, CREEPS) else np.zeros(3)
-    np.testing.assert_allclose(touch.rub, rub, rtol=1e-12)
-    kept = {OPEN: 0, SLIDES: 2, CREEPS: 2, STICKS: 4}[mode]
+    assert felt[lib.HEIGHT_RATE] == 0.1
+    assert felt[lib.ACTIVE_MODE] == mode
+    np.testing.assert_array_equal(felt[lib.SLIP_VELOCITY : lib.SLIP_VELOCITY + 2], [0.03, -0.04])
+    np.testing.assert_allclose(felt[lib.HEADING : lib.HEADING + 2], axes[:2] @ R[:, 0], rtol=1e-12)
+    assert felt[lib.UPRIGHTNESS] == pytest.approx(axes[2] @ R[:, 2], rel=1e-12)
+    towards = [0.6, -0.8] if mode == SLIDING else [0.6, 0.8]  # of others as it was
+    np.testing.assert_allclose(
+        felt[lib.SLIP_DIRECTION : lib.SLIP_DIRECTION + 2], towards, rtol=1e-12
+    )
+    rub = towards @ before.A[2:] if mode in (SLIDING, CREEPING) else np.zeros(3)
+    np.testing.assert_allclose(touch.slip_jacobian, rub, rtol=1e-12)
+    kept = {OPEN: 0, SLIDING: 2, CREEPING: 2, STICKING: 4}[mode]
     for name in ("A", "b", "beta"):
         np.testing.assert_array_equal(getattr(rows, name)[:kept], getattr(before, name)[:kept])
         assert not getattr(rows, name)[kept:].any()
@@ -261,13 +280,15 @@ def test_what_is_felt_of_a_contact(mode):
 
 
 def test_a_contact_that_slides_at_no_speed_keeps_its_direction():
-    touch, _, before = noted(SLIDES, beta=(0.0, 0.0, 0.0, 0.0))
-    np.testing.assert_array_equal(touch.felt[lib.TOWARDS : lib.TOWARDS + 2], [0.6, 0.8])
-    np.testing.assert_allclose(touch.rub, [0.6, 0.8] @ before.A[2:], rtol=1e-12)
+    touch, _, before = noted(SLIDING, beta=(0.0, 0.0, 0.0, 0.0))
+    np.testing.assert_array_equal(
+        touch.kinematics[lib.SLIP_DIRECTION : lib.SLIP_DIRECTION + 2], [0.6, 0.8]
+    )
+    np.testing.assert_allclose(touch.slip_jacobian, [0.6, 0.8] @ before.A[2:], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("t", "heeds", "mode"), [(3.25, 1, OPEN), (3.25, 0, STICKS), (3.5, 1, STICKS)]
+    ("t", "heeds", "mode"), [(3.25, 1, OPEN), (3.25, 0, STICKING), (3.5, 1, STICKING)]
 )
 def test_a_planned_lift_opens_a_contact_that_heeds_it(t, heeds, mode):
-    assert noted(STICKS, t=t, heeds=heeds)[0].felt[lib.IN_FORCE] == mode
+    assert noted(STICKING, t=t, heeds=heeds)[0].kinematics[lib.ACTIVE_MODE] == mode

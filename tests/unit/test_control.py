@@ -224,9 +224,9 @@ class Own(Law):
 def test_what_a_law_of_ones_own_asks_for_is_known_and_so_is_that_it_asks_for_nothing(task):
     tick = Own(task).tick(Dynamics(task.robot))
     asking = tick.command(np.array([2.0]))
-    assert tick.asks[0] == 1.0
+    assert tick.has_demand[0] == 1.0
     silent = tick.command(np.array([-1.0]))
-    assert tick.asks[0] == 0.0
+    assert tick.has_demand[0] == 0.0
     np.testing.assert_array_equal(asking.demand, [4.0, -2.0, 0.5, 1.5])
     assert silent.demand is None
     np.testing.assert_array_equal(tick.command(np.array([2.0])).demand, asking.demand)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.control.elastic.tracking import Plan
+from ukctrl.control.elastic.elastic_tracking import ChebyshevPlan
 from ukctrl.core.errors import InputError
 
 FITTED = {"rtol": 0.0, "atol": 1e-12}  # series of 16 terms of an oscillation
@@ -16,7 +16,7 @@ def swing(t, y):
 
 
 def plan(values=lambda t, y: np.array([y[0], t * y[1]]), segment=0.25, duration=2.0):
-    return Plan(swing, np.array([1.0, 0.0]), 1.0, duration, segment, values)
+    return ChebyshevPlan(swing, np.array([1.0, 0.0]), 1.0, duration, segment, values)
 
 
 @pytest.mark.parametrize("t", [1.0, 1.1, 1.25, 2.0, 2.9999, 3.0])
@@ -40,7 +40,7 @@ def test_pieces_without_number_are_refused():
 
 def test_a_motion_that_breaks_off_is_refused():
     with pytest.raises(InputError, match=r"ends at t = 2 s, where its integration fails"):
-        Plan(lambda t, y: y**2, np.array([1.0]), 1.0, 2.0, 0.25, lambda t, y: y)
+        ChebyshevPlan(lambda t, y: y**2, np.array([1.0]), 1.0, 2.0, 0.25, lambda t, y: y)
 
 
 def test_beyond_the_ends_it_stands():

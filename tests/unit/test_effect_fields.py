@@ -12,7 +12,6 @@ import pytest
 from ukctrl import Robot, UkctrlError
 from ukctrl.simulation.effects import (
     Backlash,
-    Bench,
     CarriedPayload,
     DeadZone,
     Disturbance,
@@ -25,23 +24,24 @@ from ukctrl.simulation.effects import (
     Push,
     Quantisation,
     RateLimit,
+    RunContext,
     Saturation,
     Sensor,
     SensorEffect,
 )
-from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.effects.effect import ClockEffect, generator
+from ukctrl.simulation.effects.attached_effects import AttachedEffects
+from ukctrl.simulation.effects.effect import ClockEffect, effect_rng
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 Q, V = np.array([0.4, -0.7]), np.array([1.0, -2.0])
 
 
 def bench(name="two_link", period=1e-3):
-    return Bench(Robot.load(name), 0.0, 10.0, period)
+    return RunContext(Robot.load(name), 0.0, 10.0, period)
 
 
 def altered(effect, robot, at=0.0, draw=0):
-    return effect.altered(robot, at, generator(draw, "it"))
+    return effect.altered(robot, at, effect_rng(draw, "it"))
 
 
 def added(effect, robot, t=0.0, q=Q, v=V):
@@ -151,7 +151,7 @@ def test_a_push_on_a_joint_lasts_from_its_start_to_before_its_end(effect, streng
 )
 def test_a_compiled_loop_can_run_what_an_effect_does_to_the_robot(effect):
     robot = altered(effect, Robot.load("panda_elastic"))
-    assert robot.snapshot(robot.neutral).steps.python == ()
+    assert robot.snapshot(robot.neutral).steps.python_owners == ()
 
 
 def test_a_force_on_a_sliding_joint_is_recorded_in_newtons():
@@ -227,7 +227,7 @@ def test_a_gap_stores_what_its_flank_is_squeezed_by_and_records_the_lead():
 @pytest.mark.parametrize("name", ["two_link", "flexible_joint_arm"])
 def test_dry_friction_is_drawn_for_each_joint_of_a_robot_whatever_drives_it(name):
     robot = Robot.load(name)
-    drawn = Mismatch(friction=2.0).facts(robot, generator(3, "it"))["friction"]
+    drawn = Mismatch(friction=2.0).facts(robot, effect_rng(3, "it"))["friction"]
     assert set(drawn) == {block.name for block in robot.blocks if not block.rotor}
     assert all(0.0 <= value <= 2.0 for value in drawn.values())
     assert len(set(drawn.values())) == 2
@@ -242,7 +242,7 @@ def test_dry_friction_is_drawn_for_each_joint_of_a_robot_whatever_drives_it(name
 def test_what_a_mismatch_draws_is_what_moves():
     robot = Robot.load("two_link")
     effect = Mismatch(mass=0.2, inertia=0.3, com=0.05)
-    drawn = effect.facts(robot, generator(4, "it"))
+    drawn = effect.facts(robot, effect_rng(4, "it"))
     off = altered(effect, robot, draw=4)
     for block in robot.blocks:
         old, new = (r.structure.model.inertias[block.joint] for r in (robot, off))
@@ -254,7 +254,7 @@ def test_what_a_mismatch_draws_is_what_moves():
         np.testing.assert_allclose(new.inertia, turn * old.inertia, rtol=1e-14)
         shift = new.lever - old.lever
         np.testing.assert_allclose(shift, drawn["com_shift"][block.name], **EXACT)
-    assert effect.facts(robot, generator(4, "it")).keys() == {
+    assert effect.facts(robot, effect_rng(4, "it")).keys() == {
         "mass_scale", "inertia_scale", "com_shift"
     }  # fmt: skip
 
@@ -262,7 +262,7 @@ def test_what_a_mismatch_draws_is_what_moves():
 def test_the_parameters_of_a_plant_of_formulas_are_off_by_their_share():
     robot = Robot.load("flexible_joint_arm")
     effect = Mismatch(parameters=0.1)
-    drawn = effect.facts(robot, generator(5, "it"))["parameters"]
+    drawn = effect.facts(robot, effect_rng(5, "it"))["parameters"]
     shares = np.array([drawn[name] / value - 1.0 for name, value in robot.parameters.items()])
     assert (np.abs(shares) <= 0.1).all()
     assert len(set(shares)) == len(shares)
@@ -273,19 +273,19 @@ def test_drives_by_actuator_leave_those_that_are_not_named_alone():
     made = bench()
     u = np.array([0.9, -5.0])
     low, high = made.robot.input_bounds(np.zeros(2))
-    saturated = Saturation(limit={"elbow": 2.0}).attach(made, generator(0, "it"))
+    saturated = Saturation(limit={"elbow": 2.0}).attach(made, effect_rng(0, "it"))
     assert saturated.bounds(np.zeros(2)).low.tolist() == [low[0], max(low[1], -2.0)]
     assert saturated.bounds(np.zeros(2)).high.tolist() == [high[0], min(high[1], 2.0)]
-    dead = DeadZone(width={"elbow": 2.0}).attach(made, generator(0, "it"))
+    dead = DeadZone(width={"elbow": 2.0}).attach(made, effect_rng(0, "it"))
     assert dead.apply(0.0, u, np.zeros(2)).tolist() == [0.9, -3.0]
-    slow = RateLimit(rate={"elbow": 10.0}).attach(made, generator(0, "it"))
+    slow = RateLimit(rate={"elbow": 10.0}).attach(made, effect_rng(0, "it"))
     slow.apply(0.0, np.zeros(2), np.zeros(2))
     assert slow.apply(0.1, u, np.zeros(2)).tolist() == [0.9, -1.0]
     assert slow.apply(0.2, u, np.zeros(2)).tolist() == [0.9, -2.0]
 
 
 def test_no_tick_is_due_at_the_end_of_the_run():
-    clock = Conditions((MissedTicks(probability=0.0),), bench(), 0)
+    clock = AttachedEffects((MissedTicks(probability=0.0),), bench(), 0)
     assert clock.ticks([0.0, 0.5, 1.0], 1.0) == [0.0, 0.5]
 
 
@@ -331,52 +331,52 @@ UNFIT = [
         "to be felt; got 0.1.",
     ),
     (
-        lambda: Conditions((Jitter(bound=1e-3),), bench(), 0).ticks([0.0, 1e-3], 1.0),
+        lambda: AttachedEffects((Jitter(bound=1e-3),), bench(), 0).ticks([0.0, 1e-3], 1.0),
         "effect[0]: bound must be below the control period, 0.001 s, so that ticks stay in order; "
         "got 0.001 s.",
     ),
     (
-        lambda: Conditions((BackInTime(),), bench(), 0).ticks([0.0, 1e-3], 1.0),
+        lambda: AttachedEffects((BackInTime(),), bench(), 0).ticks([0.0, 1e-3], 1.0),
         "effect[0]: ticks must increase, and the first one must stay.",
     ),
     (
-        lambda: Conditions((LateStart(),), bench(), 0).ticks([0.0, 1e-3], 1.0),
+        lambda: AttachedEffects((LateStart(),), bench(), 0).ticks([0.0, 1e-3], 1.0),
         "effect[0]: ticks must increase, and the first one must stay.",
     ),
     (
-        lambda: Conditions((NoSensor(),), bench(), 0),
+        lambda: AttachedEffects((NoSensor(),), bench(), 0),
         "effect[0]: attach must return a Sensor; got None.",
     ),
     (
-        lambda: Conditions((NoDrive(),), bench(), 0),
+        lambda: AttachedEffects((NoDrive(),), bench(), 0),
         "effect[0]: attach must return a Drive; got None.",
     ),
     (
-        lambda: Conditions((Mismatch(parameters=0.1),), bench(), 0),
+        lambda: AttachedEffects((Mismatch(parameters=0.1),), bench(), 0),
         "effect[0]: parameters: robot 'two_link' has no parameters but bodies; give mass, inertia "
         "or com instead.",
     ),
     (
-        lambda: Conditions((Quantisation(step={"root_wz": 0.1}),), bench("quadrotor"), 0),
+        lambda: AttachedEffects((Quantisation(step={"root_wz": 0.1}),), bench("quadrotor"), 0),
         "effect[0]: step: 'root_wz' is one of several freedoms and has no encoder.",
     ),
     (
-        lambda: Conditions((Saturation(),), bench("two_mass_spring"), 0),
+        lambda: AttachedEffects((Saturation(),), bench("two_mass_spring"), 0),
         "effect[0]: no actuator of robot 'two_mass_spring' has a limit; give one here, such as "
         "limit = 10.0, or one for each actuator in the robot's file.",
     ),
     (
-        lambda: Conditions((Backlash(gap={"shoulder": 0.1}),), bench(), 0),
+        lambda: AttachedEffects((Backlash(gap={"shoulder": 0.1}),), bench(), 0),
         "effect[0]: every joint of robot 'two_link' is rigid: its motor moves with it, and a gap "
         'has no room. Give the robot an [elastic] table, or use kind = "encoder_play" for play '
         "between a joint and its encoder.",
     ),
     (
-        lambda: Conditions((Backlash(gap={"q3": 0.1}),), bench("flexible_joint_arm"), 0),
+        lambda: AttachedEffects((Backlash(gap={"q3": 0.1}),), bench("flexible_joint_arm"), 0),
         "effect[0]: gap: no elastic joint named 'q3'. Known: q2, q4.",
     ),
     (
-        lambda: Conditions((Backlash(gap={"q2_motor": 0.1}),), bench("flexible_joint_arm"), 0),
+        lambda: AttachedEffects((Backlash(gap={"q2_motor": 0.1}),), bench("flexible_joint_arm"), 0),
         "effect[0]: gap: joint 'q2_motor' is rigid: its motor moves with it, and a gap has no "
         'room. Give the robot an [elastic] table, or use kind = "encoder_play" for play between a '
         "joint and its encoder.",
@@ -412,7 +412,7 @@ def test_a_sensor_or_a_drive_that_makes_no_number_is_named():
 
             return Gives()
 
-    met = Conditions((Blind(), Cut()), bench(), 0)
+    met = AttachedEffects((Blind(), Cut()), bench(), 0)
     assert met.sense(0.0, Q, V)[1].tolist() == V.tolist()
     with pytest.raises(UkctrlError, match="effect 'blind' must read 2 finite velocities 'v'; got"):
         met.sense(0.5, Q, V)

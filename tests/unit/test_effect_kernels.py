@@ -12,10 +12,11 @@ import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.core.errors import NotFinite
-from ukctrl.core.program import Call, Steps
+from ukctrl.core.program import BoundKernel, KernelSequence
 from ukctrl.robot import JointMotor
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.assemble.right_hand_side import accepted_input, applied_input
 from ukctrl.simulation.effects import (
-    Bench,
     Bias,
     DeadZone,
     Differentiation,
@@ -27,16 +28,15 @@ from ukctrl.simulation.effects import (
     Noise,
     Quantisation,
     RateLimit,
+    RunContext,
     Saturation,
     Sensor,
     SensorEffect,
 )
-from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.effects.effect import generator
-from ukctrl.simulation.effects.sensors import DRAWN
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.late_inputs import LateInputs
-from ukctrl.simulation.loop.rates import accepted, applied
+from ukctrl.simulation.effects.attached_effects import AttachedEffects
+from ukctrl.simulation.effects.effect import effect_rng
+from ukctrl.simulation.effects.sensors import NOISE_BLOCK
+from ukctrl.simulation.events.input_delay import InputDelayLine
 
 TURN = {"rtol": 0.0, "atol": 1e-12}  # angles through cosine, sine and back; lengths of order one
 SUMS = {"rtol": 1e-13, "atol": 1e-13}  # products of few factors, in another order
@@ -46,7 +46,7 @@ ARM = Robot.load("floating_arm")
 
 
 def bench(robot):
-    return Bench(robot, 0.0, 10.0, PERIOD)
+    return RunContext(robot, 0.0, 10.0, PERIOD)
 
 
 def states(robot, count):
@@ -63,9 +63,9 @@ def states(robot, count):
 def by_steps(effects, robot, motion, seed=3):
     """Return what a table of steps reads of a motion."""
     clock, q, v = np.zeros(1), np.zeros(robot.nq), np.zeros(robot.nv)
-    q_read, v_read, steps = Conditions(effects, bench(robot), seed).sensing(clock, q, v)
-    table, read = Steps(steps), []
-    assert table.python == ()
+    q_read, v_read, steps = AttachedEffects(effects, bench(robot), seed).sensor_steps(clock, q, v)
+    table, read = KernelSequence(steps), []
+    assert table.python_owners == ()
     for t, at_q, at_v in motion:
         clock[0], q[:], v[:] = t, at_q, at_v
         table()
@@ -74,7 +74,7 @@ def by_steps(effects, robot, motion, seed=3):
 
 
 def noisy(motion, robot, std, v_std):
-    of_q, of_v = generator(3, "noise").spawn(2)
+    of_q, of_v = effect_rng(3, "noise").spawn(2)
     for _, q, v in motion:
         off, off_v = (stream.standard_normal(robot.nv) for stream in (of_q, of_v))
         yield robot.integrate(q, std * off), v + v_std * off_v
@@ -149,7 +149,7 @@ SENSORS = {
 @pytest.mark.parametrize("name", SENSORS)
 def test_the_steps_of_a_sensor_read_what_its_formula_says(name):
     effect, formula = SENSORS[name]
-    motion = list(states(ARM, 2 * DRAWN + 30 if name == "noise" else 60))
+    motion = list(states(ARM, 2 * NOISE_BLOCK + 30 if name == "noise" else 60))
     read = by_steps((effect,), ARM, motion)
     expected = list(formula(motion))
     moved = max(np.abs(v - was).max() for (_, v), (_, _, was) in zip(expected, motion, strict=True))
@@ -165,9 +165,9 @@ def test_the_steps_of_a_sensor_read_what_its_formula_says(name):
 
 def test_noise_has_the_numbers_that_a_tick_at_a_time_would_have_drawn():
     robot, std = Robot.load("two_link"), 1e-3
-    motion = [(k * PERIOD, np.zeros(2), np.zeros(2)) for k in range(2 * DRAWN + 10)]
+    motion = [(k * PERIOD, np.zeros(2), np.zeros(2)) for k in range(2 * NOISE_BLOCK + 10)]
     read = by_steps((Noise(std=std, v_std=2.0 * std),), robot, motion)
-    of_q, of_v = generator(3, "noise").spawn(2)
+    of_q, of_v = effect_rng(3, "noise").spawn(2)
     for q, v in read:
         np.testing.assert_array_equal(q, std * of_q.standard_normal(2))
         np.testing.assert_array_equal(v, 2.0 * std * of_v.standard_normal(2))
@@ -198,9 +198,9 @@ def driven():
 def ask(effects, robot, way, commands):
     """Return what a table of steps makes of commands, each with a time and rates."""
     clock, u, rate = np.zeros(1), np.zeros(robot.nu), np.zeros(robot.nu)
-    out, steps = getattr(Conditions(effects, bench(robot), 0), way)(clock, u, rate)
-    table, made = Steps(steps), []
-    assert table.python == ()
+    out, steps = getattr(AttachedEffects(effects, bench(robot), 0), way)(clock, u, rate)
+    table, made = KernelSequence(steps), []
+    assert table.python_owners == ()
     for t, command, w in commands:
         clock[0], u[:], rate[:] = t, command, w
         table()
@@ -218,7 +218,7 @@ def commands(count):
 
 def test_a_saturation_follows_the_speed_of_a_motor(driven):
     given = commands(200)
-    made = ask((Saturation(limit={"shoulder": 7.0}),), driven, "acting", given)
+    made = ask((Saturation(limit={"shoulder": 7.0}),), driven, "continuous_drives", given)
     falling = 0
     for u, (_, command, w) in zip(made, given, strict=True):
         left = np.clip((6.0 - np.array([-w[0], w[0]])) / 4.0, 0.0, 1.0)
@@ -233,7 +233,9 @@ def test_a_saturation_follows_the_speed_of_a_motor(driven):
 
 def test_a_dead_zone_takes_its_width_from_both_sides(driven):
     given, width = commands(50), np.array([2.0, 5.0])
-    made = ask((DeadZone(width={"shoulder": 2.0, "elbow": 5.0}),), driven, "acting", given)
+    made = ask(
+        (DeadZone(width={"shoulder": 2.0, "elbow": 5.0}),), driven, "continuous_drives", given
+    )
     expected = [np.sign(u) * np.maximum(np.abs(u) - width, 0.0) for _, u, _ in given]
     np.testing.assert_allclose(made, expected, **SUMS)
     assert 0 < (made == 0.0).sum() < made.size
@@ -241,7 +243,7 @@ def test_a_dead_zone_takes_its_width_from_both_sides(driven):
 
 def test_a_rate_limit_starts_from_the_first_command_and_counts_the_time_that_passed(driven):
     given = [(k * k * PERIOD, u, w) for k, (_, u, w) in enumerate(commands(50))]
-    made = ask((RateLimit(rate={"elbow": 150.0}),), driven, "accepting", given)
+    made = ask((RateLimit(rate={"elbow": 150.0}),), driven, "tick_drives", given)
     last, before = given[0][1], 0.0
     for u, (t, command, _) in zip(made, given, strict=True):
         most = np.array([np.inf, 150.0 * (t - before)])
@@ -252,33 +254,34 @@ def test_a_rate_limit_starts_from_the_first_command_and_counts_the_time_that_pas
 def test_drives_act_one_after_the_other_and_a_delay_is_no_step(driven):
     given = commands(30)
     effects = (Saturation(), RateLimit(rate=800.0), InputDelay(ticks=2), DeadZone(width=0.5))
-    at_ticks = ask(effects, driven, "accepting", given)
+    at_ticks = ask(effects, driven, "tick_drives", given)
     passed = [(t, u, w) for (t, _, w), u in zip(given, at_ticks, strict=True)]
-    alone = ask((RateLimit(rate=800.0),), driven, "accepting", given)
+    alone = ask((RateLimit(rate=800.0),), driven, "tick_drives", given)
     assert not np.array_equal(at_ticks, alone)
-    first = ask((Saturation(),), driven, "acting", given)
+    first = ask((Saturation(),), driven, "continuous_drives", given)
     limited = [(t, u, w) for (t, _, w), u in zip(given, first, strict=True)]
     np.testing.assert_array_equal(
-        at_ticks, ask((RateLimit(rate=800.0),), driven, "accepting", limited)
+        at_ticks, ask((RateLimit(rate=800.0),), driven, "tick_drives", limited)
     )
     np.testing.assert_array_equal(
-        ask(effects, driven, "acting", passed),
-        ask((DeadZone(width=0.5),), driven, "acting", passed),
+        ask(effects, driven, "continuous_drives", passed),
+        ask((DeadZone(width=0.5),), driven, "continuous_drives", passed),
     )
     clock, u, rate = np.zeros(1), np.zeros(2), np.zeros(2)
-    late = Conditions((InputDelay(ticks=2),), bench(driven), 0).accepting(clock, u, rate)
-    assert late.u is u
-    assert all(isinstance(step, Call) for step in late.steps)
+    late = AttachedEffects((InputDelay(ticks=2),), bench(driven), 0)
+    out, steps = late.tick_drives(clock, u, rate)
+    assert out is u
+    assert all(isinstance(step, BoundKernel) for step in steps)
 
 
-@pytest.mark.parametrize("way", [accepted, applied])
+@pytest.mark.parametrize("way", [accepted_input, applied_input])
 def test_drives_in_a_loop_are_told_the_rates_of_the_actuators(way):
     robot = Robot.load("two_link", override={"actuator": [JointMotor(joint="elbow", gear=3.0)]})
     s = robot.snapshot(np.array([0.3, 0.2]), np.array([2.0, -0.7]), 0.5)
     asked = []
 
     class Listens(InputEffect):
-        sampled = way is accepted
+        sampled = way is accepted_input
 
         def attach(self, bench, rng):
             return Hears()
@@ -289,8 +292,8 @@ def test_drives_in_a_loop_are_told_the_rates_of_the_actuators(way):
             return 2.0 * u
 
     u = np.array([1.5])
-    out, steps = way(Conditions((Listens(),), bench(robot), 0), s, u)
-    Steps(steps)()
+    out, steps = way(AttachedEffects((Listens(),), bench(robot), 0), s, u)
+    KernelSequence(steps)()
     assert (out.tolist(), u.tolist()) == ([3.0], [1.5])
     (t, given, rate) = asked[0]
     assert (t, given.tolist()) == (0.5, [1.5])
@@ -298,10 +301,10 @@ def test_drives_in_a_loop_are_told_the_rates_of_the_actuators(way):
 
 
 def test_the_memory_of_a_sensor_is_one_whoever_asks():
-    met = Conditions((MeasurementDelay(ticks=2),), bench(ARM), 0)
+    met = AttachedEffects((MeasurementDelay(ticks=2),), bench(ARM), 0)
     clock, q, v = np.zeros(1), ARM.neutral, np.zeros(ARM.nv)
-    _, v_read, steps = met.sensing(clock, q, v)
-    table, seen = Steps(steps), []
+    _, v_read, steps = met.sensor_steps(clock, q, v)
+    table, seen = KernelSequence(steps), []
     for k in range(6):
         if k % 2:
             seen.append(met.sense(k * PERIOD, q, np.full(ARM.nv, float(k)))[1][0])
@@ -330,10 +333,12 @@ class Counts(SensorEffect):
 
 def test_a_sensor_of_python_has_its_place_among_kernels():
     robot, own = Robot.load("two_link"), Counts()
-    met = Conditions((Bias(offset=0.1), own, Bias(v_offset=1.0, name="after")), bench(robot), 0)
+    met = AttachedEffects(
+        (Bias(offset=0.1), own, Bias(v_offset=1.0, name="after")), bench(robot), 0
+    )
     clock, q, v = np.zeros(1), np.zeros(2), np.ones(2)
-    q_read, v_read, steps = met.sensing(clock, q, v)
-    table = Steps(steps)
+    q_read, v_read, steps = met.sensor_steps(clock, q, v)
+    table = KernelSequence(steps)
     for t in (0.0, 1.0):
         clock[0], q[:] = t, t
         table()
@@ -351,7 +356,7 @@ def test_a_sensor_of_python_has_its_place_among_kernels():
 
 
 def test_a_sensor_of_kernels_that_overflows_is_named():
-    met = Conditions((Bias(v_offset=1e308, name="drift"),), bench(Robot.load("two_link")), 0)
+    met = AttachedEffects((Bias(v_offset=1e308, name="drift"),), bench(Robot.load("two_link")), 0)
     says = r"effect 'drift' must read 2 finite velocities 'v'; got"
     with np.errstate(over="ignore"), pytest.raises(NotFinite, match=says):
         met.sense(0.0, np.zeros(2), np.full(2, 1e308))
@@ -371,8 +376,8 @@ def test_late_inputs_arrive_in_their_order_each_once():
     rng = np.random.default_rng(2)
     ticks = np.cumsum(rng.uniform(0.2, 2.0, 300)) * PERIOD  # any clock, even one of a user's own
     delay, near = 7.3 * PERIOD, 1e-9 * PERIOD
-    late, u, held = LateInputs(delay, near, ticks, 2), np.zeros(2), np.zeros(2)
-    send, arrive = Steps((late.send(u),)), Steps((late.arrive(held),))
+    late, u, held = InputDelayLine(delay, near, ticks, 2), np.zeros(2), np.zeros(2)
+    send, arrive = KernelSequence((late.send(u),)), KernelSequence((late.arrive(held),))
     events = sorted([(t, 0, k) for k, t in enumerate(ticks)] + [(t + delay, 1, k) for k, t in
                     enumerate(ticks)])  # fmt: skip
     for _, arrives, k in events:
@@ -382,14 +387,14 @@ def test_late_inputs_arrive_in_their_order_each_once():
         else:
             u[:] = k, -k
             send()
-    with pytest.raises(RuntimeError, match="kernel 'arrive' failed"):
+    with pytest.raises(RuntimeError, match="kernel 'pop_input' failed"):
         arrive()
 
 
 def test_there_is_room_for_an_input_that_arrives_as_the_next_is_sent():
     ticks = PERIOD * np.arange(50)
-    late, u, held = LateInputs(3.0 * PERIOD, 1e-9 * PERIOD, ticks, 1), np.zeros(1), np.zeros(1)
-    send, arrive = Steps((late.send(u),)), Steps((late.arrive(held),))
+    late, u, held = InputDelayLine(3.0 * PERIOD, 1e-9 * PERIOD, ticks, 1), np.zeros(1), np.zeros(1)
+    send, arrive = KernelSequence((late.send(u),)), KernelSequence((late.arrive(held),))
     for k in range(50):
         u[0] = k
         send()  # first, as in a span where both are due
@@ -397,7 +402,7 @@ def test_there_is_room_for_an_input_that_arrives_as_the_next_is_sent():
             arrive()
             assert held[0] == k - 3
     send()
-    with pytest.raises(RuntimeError, match="kernel 'send' failed"):
+    with pytest.raises(RuntimeError, match="kernel 'push_input' failed"):
         send()
 
 
@@ -409,9 +414,9 @@ COMPILED = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing
 def test_no_effect_of_the_catalogue_puts_python_into_a_loop(effects):
     changes = {"timing.control": PERIOD} if len(effects) > 3 else {}
     loop = Loop(Scenario.load("scara-helix", changes).replace({"effect": effects}))
-    assert loop._plants.integrator.system.steps.python == ()
-    assert loop.ticking(loop.truth).python == ()
-    assert isinstance(loop.arrive, Call)
+    assert loop._plants.integrator.system.steps.python_owners == ()
+    assert loop.tick_steps(loop.plant).python_owners == ()
+    assert isinstance(loop.arrival_step, BoundKernel)
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.robot import Lagrangian, Options
 from ukctrl.simulation.effects import (
     Backlash,
-    Bench,
     Bias,
     CarriedPayload,
     DeadZone,
@@ -31,10 +30,11 @@ from ukctrl.simulation.effects import (
     Push,
     Quantisation,
     RateLimit,
+    RunContext,
     Saturation,
 )
-from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.effects.effect import generator, labels
+from ukctrl.simulation.effects.attached_effects import AttachedEffects
+from ukctrl.simulation.effects.effect import effect_labels, effect_rng
 
 EXACT = {"rtol": 0.0, "atol": 1e-14}
 TURN = {"rtol": 0.0, "atol": 1e-12}  # angles through cosine, sine and back
@@ -42,11 +42,11 @@ NONE = np.zeros(2)
 
 
 def bench(name="two_link", period=1e-3, duration=10.0):
-    return Bench(Robot.load(name), 0.0, duration, period)
+    return RunContext(Robot.load(name), 0.0, duration, period)
 
 
 def attached(effect, name="two_link", **changes):
-    return effect.attach(bench(name, **changes), generator(0, "it"))
+    return effect.attach(bench(name, **changes), effect_rng(0, "it"))
 
 
 def readings(sensor, count, q, v):
@@ -76,16 +76,16 @@ def test_noise_of_one_quantity_says_nothing_about_the_numbers_of_another():
 
 
 def test_the_numbers_of_an_effect_depend_on_the_seed_and_its_own_name_alone():
-    first, same = (generator(7, "gyro").standard_normal(5) for _ in range(2))
+    first, same = (effect_rng(7, "gyro").standard_normal(5) for _ in range(2))
     np.testing.assert_array_equal(first, same)
-    assert (first != generator(8, "gyro").standard_normal(5)).all()
-    assert (first != generator(7, "noise").standard_normal(5)).all()
+    assert (first != effect_rng(8, "gyro").standard_normal(5)).all()
+    assert (first != effect_rng(7, "noise").standard_normal(5)).all()
 
 
 def test_noise_keeps_rotations_and_turning_joints_on_their_manifold():
     robot = Robot.load("floating_arm")
     q, v = robot.random(np.random.default_rng(3)), np.zeros(robot.nv)
-    sensor = Noise(std=0.05).attach(Bench(robot, 0.0, 1.0, 1e-3), generator(0, "it"))
+    sensor = Noise(std=0.05).attach(RunContext(robot, 0.0, 1.0, 1e-3), effect_rng(0, "it"))
     n = 4000
     read = [sensor.read(0.0, q, v)[0] for _ in range(n)]
     np.testing.assert_allclose(np.linalg.norm([r[3:7] for r in read], axis=1), 1.0, **TURN)
@@ -97,7 +97,7 @@ def test_a_bias_is_a_constant_step_in_the_tangent_space():
     robot = Robot.load("floating_arm")
     q, v = robot.random(np.random.default_rng(4)), np.ones(robot.nv)
     sensor = Bias(offset={"root": 0.01, "wrist": -0.2}, v_offset=0.3).attach(
-        Bench(robot, 0.0, 1.0), generator(0, "it")
+        RunContext(robot, 0.0, 1.0), effect_rng(0, "it")
     )
     read_q, read_v = sensor.read(0.0, q, v)
     step = robot.difference(q, read_q)
@@ -120,7 +120,7 @@ def test_an_encoder_reads_the_nearest_step_and_leaves_velocities_alone():
 def test_the_encoder_of_a_joint_without_end_rounds_its_angle():
     robot = Robot.load("floating_arm")
     at, step = robot.coordinates.index("wrist_cos"), math.tau / 64
-    sensor = Quantisation(step=step).attach(Bench(robot, 0.0, 1.0, 1e-3), generator(0, "it"))
+    sensor = Quantisation(step=step).attach(RunContext(robot, 0.0, 1.0, 1e-3), effect_rng(0, "it"))
     q, turn = robot.neutral, np.zeros(robot.nv)
     for angle in (-3.1, -0.06, 0.04, 1.0, 3.13):
         turn[robot.dofs.index("wrist")] = angle
@@ -200,7 +200,7 @@ def test_a_rate_limit_turns_a_step_into_a_slope():
 
 def test_jitter_delays_ticks_by_less_than_its_bound_and_keeps_their_order():
     times = 1e-3 * np.arange(5000)
-    ticks = Jitter(bound=4e-4).ticks(times, bench(), generator(0, "jitter"))
+    ticks = Jitter(bound=4e-4).ticks(times, bench(), effect_rng(0, "jitter"))
     late = ticks - times
     assert ticks[0] == 0.0
     assert late.min() >= 0.0
@@ -211,17 +211,17 @@ def test_jitter_delays_ticks_by_less_than_its_bound_and_keeps_their_order():
 
 def test_ticks_are_missed_as_often_as_they_should_be_and_never_the_first():
     times, p = 1e-3 * np.arange(20_000), 0.1
-    ticks = MissedTicks(probability=p).ticks(times, bench(), generator(0, "missed"))
+    ticks = MissedTicks(probability=p).ticks(times, bench(), effect_rng(0, "missed"))
     sigma = math.sqrt(p * (1.0 - p) / len(times))
     assert abs(1.0 - len(ticks) / len(times) - p) < 4.0 * sigma
-    only = MissedTicks(probability=1.0).ticks(times, bench(), generator(0, "missed"))
+    only = MissedTicks(probability=1.0).ticks(times, bench(), effect_rng(0, "missed"))
     np.testing.assert_array_equal(only, [0.0])
 
 
 def test_friction_follows_the_curve_of_stribeck():
     robot = Robot.load("two_link")
     made = JointFriction(coulomb={"elbow": 2.0}, static={"elbow": 3.0}, viscous={"elbow": 0.7})
-    rubbed = made.altered(robot, 0.0, generator(0, "it"))
+    rubbed = made.altered(robot, 0.0, effect_rng(0, "it"))
     for slip in (-1.5, -0.08, -0.004, 0.0, 0.02, 0.3):
         v = np.array([0.5, slip])
         level = 2.0 + 1.0 * math.exp(-((slip / 0.1) ** 2))
@@ -233,7 +233,7 @@ def test_friction_follows_the_curve_of_stribeck():
 def test_a_payload_is_a_robot_with_that_mass():
     robot = Robot.load("scara")
     made = CarriedPayload(frame="tool", mass=2.0, com=(0.1, 0.0, 0.05), inertia=(0.01, 0.02, 0.03))
-    loaded = made.altered(robot, 0.0, generator(0, "it"))
+    loaded = made.altered(robot, 0.0, effect_rng(0, "it"))
     rng = np.random.default_rng(1)
     q, v = robot.random(rng), rng.standard_normal(robot.nv)
     bare, heavy = robot.snapshot(q, v), loaded.snapshot(q, v)
@@ -251,21 +251,21 @@ def test_a_payload_is_a_robot_with_that_mass():
 def test_a_mismatch_stays_within_its_shares_and_one_setting_leaves_another_alone():
     robot = Robot.load("scara")
     drawn = [
-        Mismatch(mass=0.2, com=com).facts(robot, generator(5, "mismatch")) for com in (0.0, 0.01)
+        Mismatch(mass=0.2, com=com).facts(robot, effect_rng(5, "mismatch")) for com in (0.0, 0.01)
     ]
     assert drawn[0]["mass_scale"] == drawn[1]["mass_scale"]
     factors = np.array(list(drawn[0]["mass_scale"].values()))
     assert (np.abs(factors - 1.0) < 0.2).all()
     assert len(set(factors)) == 4
     assert np.abs(list(drawn[1]["com_shift"].values())).max() < 0.01
-    other = Mismatch(mass=0.2).facts(robot, generator(6, "mismatch"))
+    other = Mismatch(mass=0.2).facts(robot, effect_rng(6, "mismatch"))
     assert other["mass_scale"] != drawn[0]["mass_scale"]
 
 
 def test_a_gap_is_free_of_torque_and_its_flanks_never_pull():
     robot = Robot.load("flexible_joint_arm")
     springs, gap = robot.elastic, 0.1
-    loose = Backlash(gap=gap).altered(robot, 0.0, generator(0, "it"))
+    loose = Backlash(gap=gap).altered(robot, 0.0, effect_rng(0, "it"))
     for lead in (-0.3, -0.05, 0.02, 0.05, 0.2):
         q = robot.neutral.copy()
         q[springs.motor_coordinates[0]] = q[springs.link_coordinates[0]] + lead
@@ -295,13 +295,13 @@ def test_conditions_say_which_effect_does_not_fit_and_why():
     }
     for says, effect in cases.items():
         with pytest.raises(UkctrlError) as caught:
-            Conditions((Bias(offset=0.1), effect), bench(), 0)
+            AttachedEffects((Bias(offset=0.1), effect), bench(), 0)
         assert str(caught.value).startswith(says)
 
 
 def test_two_effects_of_one_kind_are_told_apart_and_a_name_goes_first():
     effects = (Noise(std=1.0), Noise(std=2.0), Noise(std=3.0, name="gyro"))
-    assert labels(effects) == ("noise", "noise_2", "gyro")
+    assert effect_labels(effects) == ("noise", "noise_2", "gyro")
 
 
 @pytest.mark.parametrize("made", [Noise, Bias, JointFriction, Mismatch])
@@ -340,13 +340,13 @@ NO_ENCODER = "and so no encoder. Remove the effect."
 )
 def test_what_no_joint_of_the_robot_has_is_refused(effect, says):
     with pytest.raises(UkctrlError) as caught:
-        Conditions((effect,), bench("quadrotor"), 0)
+        AttachedEffects((effect,), bench("quadrotor"), 0)
     assert str(caught.value) == f"effect[0]: {says}"
 
 
 def test_friction_on_a_named_freedom_of_a_joint_with_several_acts():
     friction = JointFriction(viscous={"root_wz": 1.0})
-    (plant,) = Conditions((friction,), bench("quadrotor"), 0).plants
+    (plant,) = AttachedEffects((friction,), bench("quadrotor"), 0).plants
     robot = plant.robot
     v = np.arange(1.0, robot.nv + 1.0)
     added = (
@@ -369,11 +369,11 @@ def test_what_is_over_before_the_run_starts_is_refused(effect):
     with pytest.raises(
         UkctrlError, match=r"effect\[0\]: '.*' never acts: it ends at .* and the run"
     ):
-        Conditions((effect,), bench(), 0)
+        AttachedEffects((effect,), bench(), 0)
 
 
 def test_what_began_before_the_run_starts_is_not_over():
-    assert Conditions(
+    assert AttachedEffects(
         (CarriedPayload(frame="tool", mass=1.0, start=-1.0),), bench(), 0
     ).acts_on_plant
 

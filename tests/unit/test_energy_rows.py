@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.analysis.conformance import CONSTRAINT, Placed
+from ukctrl.analysis.conformance import CONSTRAINT, ConstraintCase
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import EnergyFollows, Stack
 from ukctrl.mechanics.reference import Constant, Expression
@@ -22,7 +22,7 @@ def rows_of(constraint, robot, q, v, t=0.0):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_row_is_the_rate_of_the_energy_of_any_robot(name, clause):
     path = Expression(components=("1.5 + 0.2*sin(3*t)",))
-    clause(Placed(EnergyFollows(path=path), Robot.load(name)))
+    clause(ConstraintCase(EnergyFollows(path=path), Robot.load(name)))
 
 
 @pytest.mark.parametrize("clause", tuple(CONSTRAINT), ids=str)
@@ -32,7 +32,9 @@ def test_the_row_is_the_rate_of_the_energy_of_any_robot(name, clause):
      ("acrobot", ("shoulder",)), ("two_link", ("elbow",)), ("ur5", ("wrist_1", "elbow"))],
 )  # fmt: skip
 def test_the_row_of_some_joints_is_the_rate_of_their_energy(name, joints, clause):
-    clause(Placed(EnergyFollows(joints=joints, path=Constant(value=(0.3,))), Robot.load(name)))
+    clause(
+        ConstraintCase(EnergyFollows(joints=joints, path=Constant(value=(0.3,))), Robot.load(name))
+    )
 
 
 @pytest.mark.parametrize("joints", [(), ("pole",)])
@@ -40,7 +42,7 @@ def test_the_row_is_written_without_python_as_by_the_formulas_of_the_snapshot(jo
     robot, rng = Robot.load("cart_pole"), np.random.default_rng(5)
     s = robot.snapshot(robot.random(rng), rng.standard_normal(2))
     stack = Stack((EnergyFollows(joints=joints, path=Constant(value=(0.7,))),), robot)
-    assert stack.steps(s).python == ()
+    assert stack.steps(s).python_owners == ()
     own = np.array([0.0, 1.0]) if joints else np.ones(2)
     w = own * s.v
     rows = stack.write(s)

@@ -10,10 +10,10 @@ from ukctrl import Scenario
 from ukctrl.control import PdGravity
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.fields import spec
-from ukctrl.studies.batch.task import Lost
+from ukctrl.studies.batch.task import TaskFailure
 from ukctrl.studies.comparison import Entry
-from ukctrl.studies.comparison.entry import not_taken_over
-from ukctrl.studies.comparison.kept_runs import made
+from ukctrl.studies.comparison.entry import missing_settings
+from ukctrl.studies.comparison.run_store import run_missing
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ class Crew:
     def __init__(self, *outcomes, error=None, going=True):
         self.outcomes, self.error, self.going = outcomes, error, going
 
-    def gather(self, runs, take, progress):
+    def run(self, runs, take, progress):
         for k, outcome in self.outcomes:
             take(k, outcome)
         if self.error is not None:
@@ -108,7 +108,7 @@ def ran(name, stopped=False):
 def runs(*strict):
     def one(strict):
         return SimpleNamespace(
-            strict=strict, failed=lambda *told: SimpleNamespace(name=told, stopped=False)
+            strict=strict, failure_summary=lambda *told: SimpleNamespace(name=told, stopped=False)
         )
 
     return [one(each) for each in strict]
@@ -134,14 +134,19 @@ FULL = MachineFailure("no disk.")
     ("crew", "names", "stopped", "failure"),
     [
         (Crew((2, ran("c")), (0, ran("a")), (1, ran("b"))), ["a", "b", "c"], False, ""),
-        (Crew((1, Lost("killed.")), (0, ran("a"))), ["a", ("interrupted", "killed.")], False, ""),
+        (
+            Crew((1, TaskFailure("killed.")), (0, ran("a"))),
+            ["a", ("interrupted", "killed.")],
+            False,
+            "",
+        ),
         (Crew((1, ran("b")), going=False), ["b"], True, ""),
         (Crew((1, ran("b")), error=FULL), ["b"], False, "no disk."),
     ],
 )
 def test_runs_come_in_their_order_whichever_is_done_first(crew, names, stopped, failure):
     kept = Unknown()
-    outcomes, *rest = made(runs(True, False, False), kept, crew, None)
+    outcomes, *rest = run_missing(runs(True, False, False), kept, crew, None)
     assert [outcome.name for outcome in outcomes] == names
     assert rest == [stopped, failure]
     assert sorted(kept.added, key=str) == sorted(names[names[0] == "a" :], key=str)
@@ -149,19 +154,23 @@ def test_runs_come_in_their_order_whichever_is_done_first(crew, names, stopped, 
 
 def test_without_a_single_first_run_there_is_nothing_to_compare():
     with pytest.raises(MachineFailure, match="no disk"):
-        made(runs(True, True), Unknown(), Crew(error=FULL), None)
-    assert made(runs(False, True), Unknown(), Crew(error=FULL), None) == ([], False, "no disk.")
+        run_missing(runs(True, True), Unknown(), Crew(error=FULL), None)
+    assert run_missing(runs(False, True), Unknown(), Crew(error=FULL), None) == (
+        [],
+        False,
+        "no disk.",
+    )
 
 
 @pytest.mark.parametrize(("strict", "kept"), [(True, 1), (False, 0)])
 def test_of_a_stopped_run_the_first_is_kept_and_half_a_repeat_is_none(strict, kept):
     class Stopped(Crew):
-        def gather(self, runs, take, progress):
+        def run(self, runs, take, progress):
             with pytest.raises(KeyboardInterrupt):
                 take(0, ran("half", stopped=True))
             return False
 
-    outcomes, stopped, _ = made(runs(strict), Unknown(), Stopped(), None)
+    outcomes, stopped, _ = run_missing(runs(strict), Unknown(), Stopped(), None)
     assert (len(outcomes), stopped) == (kept, True)
 
 
@@ -189,7 +198,7 @@ class Other:
 def test_of_a_part_with_a_default_what_differs_is_told_and_of_another_part_all(other):
     """What a part is where it is left out is known, setting by setting, or there is nothing."""
     own = Whole(part=Detail(gain=2.0), extra=Detail())
-    assert list(not_taken_over(own, other)) == [
+    assert list(missing_settings(own, other)) == [
         "controller.part.gain = 2.0", "controller.extra = { gain = 1.0 }"
     ]  # fmt: skip
-    assert list(not_taken_over(Whole(), other)) == []
+    assert list(missing_settings(Whole(), other)) == []

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ukctrl.core.errors import ExpressionError, ShapeError
-from ukctrl.core.expression import machine
-from ukctrl.core.expression.formula import DomainError
-from ukctrl.core.expression.rows import derive_rows
+from ukctrl.core.expression import interpreter
+from ukctrl.core.expression.compiled_formula import DomainError
+from ukctrl.core.expression.constraint_rows import derive_rows
 from ukctrl.core.expression.syntax import FUNCTIONS
 
 NAMES = ("q1", "q2", "q3")
@@ -258,5 +258,5 @@ def test_a_sum_of_angles_costs_sums_alone():
         6.0,
     )
     ones = [code[3] for code in rows.evaluate.code.tolist()]
-    assert rows.evaluate.code[:, 0].tolist() == [machine.MULTIPLY_ADD] * 4
-    assert rows.evaluate.start[ones].tolist() == [1.0] * 4
+    assert rows.evaluate.code[:, 0].tolist() == [interpreter.MULTIPLY_ADD] * 4
+    assert rows.evaluate.initial_slots[ones].tolist() == [1.0] * 4

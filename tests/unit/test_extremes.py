@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.linalg import qr
 
-from ukctrl.core.extremes import (
-    EQUAL_RTOL,
-    favouring_first,
+from ukctrl.core.tie_breaking import (
+    TIE_RTOL,
     first_largest,
     first_smallest,
     max_abs,
-    places,
+    tie_breaking_weights,
+    tie_ranks,
 )
 from ukctrl.uk import rank_report
 
@@ -36,8 +36,8 @@ def test_of_equal_motors_the_first_is_named(noise):
 
 
 def test_what_is_larger_by_more_than_the_tolerance_is_named():
-    assert first_largest([1.0, 1.0 + 3.0 * EQUAL_RTOL]) == 1
-    assert first_smallest([1.0, 1.0 - 3.0 * EQUAL_RTOL]) == 1
+    assert first_largest([1.0, 1.0 + 3.0 * TIE_RTOL]) == 1
+    assert first_smallest([1.0, 1.0 - 3.0 * TIE_RTOL]) == 1
 
 
 def test_zeros_made_of_rounding_are_equal_below_the_floor(noise):
@@ -66,14 +66,14 @@ def test_a_place_in_a_matrix_is_that_in_its_flattened_array():
 
 def test_equal_values_share_a_rank_and_keep_their_order(noise):
     margins = np.array([0.7, 0.3, 0.7, 0.5, 0.3]) * noise[:5]
-    assert places(margins).tolist() == [2, 0, 2, 1, 0]
-    assert np.argsort(places(margins), kind="stable").tolist() == [1, 4, 3, 0, 2]
-    assert places([1e-17, 1.0, -1e-16], floor=1e-9).tolist() == [0, 1, 0]
-    assert places([]).tolist() == []
+    assert tie_ranks(margins).tolist() == [2, 0, 2, 1, 0]
+    assert np.argsort(tie_ranks(margins), kind="stable").tolist() == [1, 4, 3, 0, 2]
+    assert tie_ranks([1e-17, 1.0, -1e-16], floor=1e-9).tolist() == [0, 1, 0]
+    assert tie_ranks([]).tolist() == []
 
 
 def test_pivoting_takes_the_first_of_equal_rows(noise):
     rows = np.tile(np.eye(3), (2, 1)) * noise[:6, None]
     assert rank_report(rows, list("abcdef")).independent == ("a", "b", "c")
-    order = qr((rows * favouring_first(6)[:, None]).T, mode="economic", pivoting=True)[2]
+    order = qr((rows * tie_breaking_weights(6)[:, None]).T, mode="economic", pivoting=True)[2]
     assert sorted(order[:3]) == [0, 1, 2]

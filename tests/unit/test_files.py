@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import STRICT, InputFile, Number, Positive
-from ukctrl.core.files.toml import blaming, parse_toml, read_spec, read_toml
+from ukctrl.core.files.toml import error_context, parse_toml, read_spec, read_toml
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -165,5 +165,5 @@ def test_a_file_that_the_system_withholds_is_refused_with_its_words(tmp_path, mo
 
 def test_blame_keeps_the_type_of_the_error():
     with pytest.raises(InputError, match=r"servo\[1\]: path: wrong\."):  # noqa: SIM117
-        with blaming("servo[1]"), blaming("path"):
+        with error_context("servo[1]"), error_context("path"):
             raise InputError("wrong.")

@@ -7,20 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from scene_pictures import picture, strip
 
 from ukctrl import Scenario, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.reports.scene import arrow_shapes
-from ukctrl.reports.scene.camera import Camera, view_of
-from ukctrl.reports.scene.captions import words
-from ukctrl.reports.scene.film import film_times, record, strip
-from ukctrl.reports.scene.from_results import of_result
-from ukctrl.reports.scene.moments import between, mixed, poses_at
-from ukctrl.reports.scene.picture import Painter, picture
-from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
-from ukctrl.reports.scene.triangles import corner_normals
-from ukctrl.robot.look import meshes
-from ukctrl.robot.look.parts import Look, Part, Poses
+from ukctrl.reports.scene.camera import Camera, camera_pose
+from ukctrl.reports.scene.captions import captions
+from ukctrl.reports.scene.film import film_times, record
+from ukctrl.reports.scene.pose_interpolation import bracket, interpolate, interpolate_poses
+from ukctrl.reports.scene.run_scene import run_scene
+from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
+from ukctrl.reports.scene.scene_renderer import SceneRenderer
+from ukctrl.reports.scene.triangle_set import corner_normals
+from ukctrl.robot.visual import primitive_meshes
+from ukctrl.robot.visual.visual_model import Poses, VisualModel, VisualPart
 
 SIZE = (96, 64)
 ROW = 34
@@ -31,22 +32,22 @@ POINT = 1.0
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Balls(Look):
+class Balls(VisualModel):
     def poses(self, q, t):
         raise NotImplementedError
 
 
 def actor(*places, radius=0.2, color="#808080", opacity=1.0, mesh=None):
     """Return balls that move: each of the places has shape ``(n, 3)``."""
-    mesh = meshes.sphere(radius) if mesh is None else mesh
+    mesh = primitive_meshes.sphere(radius) if mesh is None else mesh
     position = np.stack([np.asarray(place, dtype=float).reshape(-1, 3) for place in places], 1)
     n, c = position.shape[:2]
     look = Balls(
-        parts=tuple(Part(name=f"{k}", mesh=mesh, carrier=k) for k in range(c)),
-        carriers=tuple(f"{k}" for k in range(c)),
+        parts=tuple(VisualPart(name=f"{k}", mesh=mesh, frame=k) for k in range(c)),
+        frame_names=tuple(f"{k}" for k in range(c)),
     )
     poses = Poses(position, np.tile([1.0, 0.0, 0.0, 0.0], (n, c, 1)), np.ones((n, c)))
-    return Actor(name=color, look=look, poses=poses, color=color, opacity=opacity)
+    return Actor(name=color, visuals=look, poses=poses, color=color, opacity=opacity)
 
 
 def scene(*actors, ground=None, curves=(), times=None, box=1.0, title="Balls"):
@@ -71,7 +72,7 @@ def drawn(shown):
 def test_a_ball_has_its_silhouette_where_projection_says():
     shown = scene(actor([0.3, 0.0, 0.4], radius=0.3))
     camera = Camera(azimuth=0.0, elevation=0.0, target=(0.0, 0.0, 0.0), zoom=0.5)
-    view = view_of(shown, camera, 192, 128)
+    view = camera_pose(shown, camera, 192, 128)
     mask = drawn(picture(shown, size=(192, 128), camera=camera))
     eye, right, above, toward = view.axes
     at = np.array([0.3, 0.0, 0.4]) - eye
@@ -107,7 +108,7 @@ def test_the_side_towards_the_sun_is_brighter():
 def test_a_ball_throws_its_shadow_on_the_floor_away_from_the_sun():
     shown = scene(actor([0.0, 0.0, 0.0], radius=0.3), ground=-1.0)
     above = Camera(azimuth=0.0, elevation=90.0, zoom=0.3, target=(0.0, 0.0, 0.0))
-    painter = Painter(shown, SIZE, above)
+    painter = SceneRenderer(shown, SIZE, above)
     level = painter.draw([0.0]).astype(int).sum(axis=2)
     # The sun stands at (0.55, -0.4, 1), so a metre below the ball its shadow is at (-0.55, 0.4).
     for place, dark in (([-0.55, 0.4, -1.0], True), ([0.55, -0.4, -1.0], False)):
@@ -116,13 +117,13 @@ def test_a_ball_throws_its_shadow_on_the_floor_away_from_the_sun():
 
 
 def test_a_shadow_falls_on_a_body_below():
-    plate = actor([0.0, 0.0, -0.5], mesh=meshes.box(1.8, 1.8, 0.1))
+    plate = actor([0.0, 0.0, -0.5], mesh=primitive_meshes.box(1.8, 1.8, 0.1))
     ball = actor([0.0, 0.0, 0.2], radius=0.3)
     above = Camera.parse("top")
     lit = picture(scene(plate), size=SIZE, camera=above).astype(int).sum(axis=2)
     both = picture(scene(plate, ball), size=SIZE, camera=above).astype(int).sum(axis=2)
     # 0.7 m below the ball its shadow is 0.385 m to the left of it, and 0.28 m above.
-    view = view_of(scene(plate, ball), above, *SIZE)
+    view = camera_pose(scene(plate, ball), above, *SIZE)
     far = view.axes[0][2] + 0.45
     column = int(view.middle[0] + view.focal * (-0.357 - view.axes[0][0]) / far)
     row = int(view.middle[1] - view.focal * (0.26 - view.axes[0][1]) / far)
@@ -130,7 +131,9 @@ def test_a_shadow_falls_on_a_body_below():
 
 
 def test_triangles_that_reach_behind_the_eye_are_cut():
-    long = actor([0.0, 0.0, -0.6], mesh=meshes.box(0.4, 40.0, 0.1))  # passes below the eye
+    long = actor(
+        [0.0, 0.0, -0.6], mesh=primitive_meshes.box(0.4, 40.0, 0.1)
+    )  # passes below the eye
     shown = scene(long, box=1.0)
     level = Camera(azimuth=0.0, elevation=0.0, target=(0.0, 0.0, 0.0))
     mask = drawn(picture(shown, size=SIZE, camera=level))
@@ -165,9 +168,9 @@ def test_edges_are_soft():
 
 
 def test_a_box_has_edges_and_a_ball_has_none():
-    box = corner_normals(meshes.box(1.0, 2.0, 3.0))
+    box = corner_normals(primitive_meshes.box(1.0, 2.0, 3.0))
     np.testing.assert_allclose(np.abs(box).max(axis=2), 1.0, atol=1e-6)
-    ball = meshes.sphere(1.0)
+    ball = primitive_meshes.sphere(1.0)
     normals = corner_normals(ball)
     # The mean of the triangles around a vertex, which are 15 degrees wide.
     np.testing.assert_allclose(
@@ -177,7 +180,7 @@ def test_a_box_has_edges_and_a_ball_has_none():
 
 def curve(kind, n=21):
     x = np.linspace(-0.8, 0.8, n)
-    return Curve(
+    return SceneCurve(
         name=kind,
         points=np.stack([x, 0.0 * x, 0.0 * x], 1),
         kind=kind,
@@ -221,7 +224,7 @@ def test_everything_of_a_scene_is_in_the_picture_from_everywhere():
     corners = [[x, y, z] for x in (-1, 1) for y in (-0.3, 0.3) for z in (-0.6, 0.6)]
     shown = scene(actor(*corners, radius=0.01))
     for text in ("front", "side", "top", "iso", "-130,-30", "20,70"):
-        painter = Painter(shown, SIZE, Camera.parse(text))
+        painter = SceneRenderer(shown, SIZE, Camera.parse(text))
         at = painter.points(np.array(corners, dtype=float))
         assert (at[:, :2] > 0.0).all()
         assert (at[:, :2] < SIZE).all()
@@ -232,7 +235,7 @@ def test_everything_of_a_scene_is_in_the_picture_from_everywhere():
     [("front", "x", "z"), ("side", "y", "z"), ("top", "x", "y")],
 )
 def test_cameras_with_a_name_look_along_an_axis(text, right, up):
-    axes = view_of(scene(actor([0.0, 0.0, 0.0])), Camera.parse(text), *SIZE).axes
+    axes = camera_pose(scene(actor([0.0, 0.0, 0.0])), Camera.parse(text), *SIZE).axes
     expected = np.eye(3)[["xyz".index(right), "xyz".index(up)]]
     np.testing.assert_allclose(axes[1:3], expected, rtol=0.0, atol=1e-12)
 
@@ -272,8 +275,8 @@ def test_between_moments_places_go_evenly_and_turns_do_too():
         np.array([[[1.0, 0.0, 0.0, 0.0]], [[-half, 0.0, 0.0, -half]]]),  # a quarter about z
         np.array([[1.0], [3.0]]),
     )
-    before, share = between(np.array([1.0, 2.0]), np.array([0.0, 1.25, 5.0]))
-    there = poses_at(poses, before, share)
+    before, share = bracket(np.array([1.0, 2.0]), np.array([0.0, 1.25, 5.0]))
+    there = interpolate_poses(poses, before, share)
     np.testing.assert_allclose(there.position[:, 0, 0], [0.0, 0.5, 2.0], atol=1e-15)
     np.testing.assert_allclose(there.stretch[:, 0], [1.0, 1.5, 3.0], atol=1e-15)
     angle = 2.0 * np.arctan2(there.quaternion[:, 0, 3], there.quaternion[:, 0, 0])
@@ -282,8 +285,8 @@ def test_between_moments_places_go_evenly_and_turns_do_too():
 
 def test_a_moment_beside_a_gap_is_still_there():
     values = np.array([1.0, 2.0, np.nan, 4.0])
-    before, share = between(np.arange(4.0), np.array([1.0, 1.5, 3.0]))
-    np.testing.assert_array_equal(mixed(values, before, share), [2.0, np.nan, 4.0])
+    before, share = bracket(np.arange(4.0), np.array([1.0, 1.5, 3.0]))
+    np.testing.assert_array_equal(interpolate(values, before, share), [2.0, np.nan, 4.0])
 
 
 @pytest.mark.slow(but=["log-spiral-particle-1"])
@@ -291,7 +294,7 @@ def test_a_moment_beside_a_gap_is_still_there():
     ("name", "trails"), [("log-spiral-particle", 1), ("swarm-decay", 5), ("scara-weak-motors", 1)]
 )
 def test_what_is_small_beside_its_way_leaves_a_trail(name, trails):
-    shown = of_result(simulate(Scenario.load(name)))
+    shown = run_scene(simulate(Scenario.load(name)))
     ways = [each for each in shown.curves if each.kind == "trail"]
     assert len(ways) >= trails
     for way in ways:
@@ -482,7 +485,7 @@ def pushed(*vectors, unit="N", limited=(False,), group="inputs"):
 
 def painted(shown, color, time=0.0, show=("inputs",)):
     """Return where a picture has a colour, as rows and columns, and its painter."""
-    painter = Painter(shown, (192, 128), FRONT, show=show)
+    painter = SceneRenderer(shown, (192, 128), FRONT, show=show)
     wanted = np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)])
     off = np.abs(painter.draw([time]).astype(int) - wanted).max(axis=2)
     return np.argwhere(off < 12), painter
@@ -525,8 +528,8 @@ def test_an_input_at_its_limit_is_red_and_named():
     bound, painter = painted(shown, arrow_shapes.AT_LIMIT, 2.0)
     assert not len(free)
     assert len(bound) > 50
-    painter = Painter(shown, (640, 360), FRONT, show=("inputs",))
-    told = [[word.text for word in words(painter, time, "")] for time in (0.0, 2.0)]
+    painter = SceneRenderer(shown, (640, 360), FRONT, show=("inputs",))
+    told = [[word.text for word in captions(painter, time, "")] for time in (0.0, 2.0)]
     assert "at its limit: motor" not in told[0]
     assert "at its limit: motor" in told[1]
 
@@ -535,17 +538,17 @@ def test_a_camera_shows_the_arrows_that_are_asked_for():
     ball = dc.replace(pushed([0.0, 0.0, 4.0]), low=np.full(3, -0.05), high=np.full(3, 0.05))
     tip = [[0.0, 0.0, 0.1 * (arrow_shapes.LONGEST + arrow_shapes.HEAD)]]
     beside = np.array([[0.0, 0.0, 1.0], *tip])
-    view = view_of(ball, FRONT, 192, 128, beside)
+    view = camera_pose(ball, FRONT, 192, 128, beside)
     far = (view.axes[0] - beside[0]) @ view.axes[3]
     assert view.middle[1] - view.focal * (beside[0] - view.axes[0]) @ view.axes[2] / far > 0.0
-    np.testing.assert_allclose(arrow_shapes.tips(ball.arrows, 0.1), tip, atol=1e-15)
+    np.testing.assert_allclose(arrow_shapes.arrow_tips(ball.arrows, 0.1), tip, atol=1e-15)
 
 
 def test_arrows_that_are_not_there_are_refused():
     with pytest.raises(InputError, match="no reactions can be shown in this scene; it has 'inp"):
-        Painter(pushed([1.0, 0.0, 0.0]), SIZE, show=["reactions"])
+        SceneRenderer(pushed([1.0, 0.0, 0.0]), SIZE, show=["reactions"])
     with pytest.raises(InputError, match=r"did you mean 'inputs'\?"):
-        Painter(pushed([1.0, 0.0, 0.0]), SIZE, show=["input"])
+        SceneRenderer(pushed([1.0, 0.0, 0.0]), SIZE, show=["input"])
 
 
 def test_a_run_tells_which_motor_is_at_its_limit():
@@ -553,6 +556,6 @@ def test_a_run_tells_which_motor_is_at_its_limit():
         "timing.duration": 0.2,
         "effect": [{"kind": "saturation", "limit": {"joint4": 21.0}}],
     }
-    found = of_result(simulate(Scenario.load("panda-pose", weak)))
+    found = run_scene(simulate(Scenario.load("panda-pose", weak)))
     bound = {arrow.name for arrow in found.arrows if arrow.limited.any()}
     assert bound == {"joint4"}

@@ -8,22 +8,28 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.mechanics.integrate.fixed_kernels import ERROR, PATH, SPEED_LIMIT, is_due, look
-from ukctrl.mechanics.integrate.fixed_step import FixedStep, halving
-from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, crossing
-from ukctrl.mechanics.integrate.step_over import (
-    LENGTHS,
-    LOOSER,
-    MOST_NAMED,
-    MOST_STUCK,
-    SHORT_STEPS,
-    StepOver,
+from ukctrl.mechanics.integrate.fixed_step_integrator import FixedStepIntegrator, step_doubling
+from ukctrl.mechanics.integrate.fixed_step_kernels import (
+    ERROR,
+    PATH_LENGTH,
+    SPEED_LIMIT,
+    add_error_estimate,
+    count_step,
 )
-from ukctrl.mechanics.integrate.system import State, System
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, locate_event
+from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
+from ukctrl.mechanics.integrate.singularity_crossing import (
+    CROSSING_LENGTHS,
+    MAX_NAMED,
+    MAX_STALLED_STEPS,
+    STALL_STEPS,
+    TOLERANCE_FACTORS,
+    SingularityCrossing,
+)
 
 EXACT = {"rtol": 1e-13, "atol": 1e-13}
 LINE = np.array([[0, 0, 0, 1]])
-PLANE = SimpleNamespace(structure=SimpleNamespace(configurations=LINE))
+PLANE = SimpleNamespace(structure=SimpleNamespace(manifold_table=LINE))
 
 
 class Oscillator:
@@ -49,13 +55,15 @@ class Pushed:
         return np.array([self.push(t)]), np.zeros(0)
 
 
-START = State(np.array([0.7]), np.array([-0.2]), np.array([0.1]))
-REST = State(np.zeros(1), np.zeros(1), np.zeros(0))
+START = IntegratorState(np.array([0.7]), np.array([-0.2]), np.array([0.1]))
+REST = IntegratorState(np.zeros(1), np.zeros(1), np.zeros(0))
 
 
 def integrator(system, method, step, **options):
-    of = System.of(system.rates, PLANE, START if isinstance(system, Oscillator) else REST)
-    return FixedStep(of, method, step, **options)
+    of = OdeSystem.from_function(
+        system.rates, PLANE, START if isinstance(system, Oscillator) else REST
+    )
+    return FixedStepIntegrator(of, method, step, **options)
 
 
 def test_a_step_of_order_four_is_the_exponential_to_the_fourth_power():
@@ -140,14 +148,14 @@ def test_a_guard_that_is_not_positive_at_an_output_ends_there(value):
 
 def test_a_crossing_is_found_to_a_fraction_of_its_step_or_to_rounding():
     def at(t):
-        return State(np.array([t]), np.zeros(1), np.zeros(0))
+        return IntegratorState(np.array([t]), np.zeros(1), np.zeros(0))
 
-    found = crossing(lambda t, s: 2.0 - t * s.q[0], at, 1.0, 2.0)
+    found = locate_event(lambda t, s: 2.0 - t * s.q[0], at, 1.0, 2.0)
     assert 0.0 <= found - math.sqrt(2.0) <= 1e-13
     # Far from zero there is no middle between neighbours: the later of the two.
     far = np.nextafter(1e9, 2e9)
-    assert crossing(lambda t, s: 1e9 + 1e-9 - t, at, 1e9, far) == far
-    assert crossing(lambda t, s: -1.0, at, 3.0, 3.0) == 3.0
+    assert locate_event(lambda t, s: 1e9 + 1e-9 - t, at, 1e9, far) == far
+    assert locate_event(lambda t, s: -1.0, at, 3.0, 3.0) == 3.0
 
 
 @pytest.mark.parametrize(
@@ -158,8 +166,10 @@ def test_a_crossing_is_found_to_a_fraction_of_its_step_or_to_rounding():
     ],
 )  # fmt: skip
 def test_a_state_that_is_not_finite_or_too_fast_ends_a_run(q, v, memory):
-    check_bounded(1.0, State(np.array([1e300, 0.0]), np.array([0.99e5]), np.array([-1e300])))
-    state = State(np.array([0.0, q]), np.array([0.0, v]), np.array([0.0, memory]))
+    check_bounded(
+        1.0, IntegratorState(np.array([1e300, 0.0]), np.array([0.99e5]), np.array([-1e300]))
+    )
+    state = IntegratorState(np.array([0.0, q]), np.array([0.0, v]), np.array([0.0, memory]))
     with pytest.raises(IntegrationFailed) as caught:
         check_bounded(1.5, state)
     speed = "nan" if math.isnan(v) else f"{abs(v):.1e}"
@@ -168,11 +178,11 @@ def test_a_state_that_is_not_finite_or_too_fast_ends_a_run(q, v, memory):
 
 def looked_at(order, before, halved, after):
     """Return the path and the error of one step, which stands for itself."""
-    found = halving(order, 1, 1, 0)
-    assert is_due(found)
-    found.before[:], found.v[:] = before, halved
-    look(found, np.array([after]))
-    return found.sums[PATH], found.sums[ERROR]
+    found = step_doubling(order, 1, 1, 0)
+    assert count_step(found)
+    found.v_old[:], found.v[:] = before, halved
+    add_error_estimate(found, np.array([after]))
+    return found.sums[PATH_LENGTH], found.sums[ERROR]
 
 
 @pytest.mark.parametrize(("order", "factor"), [(1, 2.0), (4, 16.0 / 15.0)])
@@ -185,7 +195,7 @@ def test_the_halved_steps_of_a_run_are_steps_of_its_method():
     """Of a = t over [2, 2.1], the two halves differ from the whole step by h^2/4."""
     solver, h = integrator(Pushed(lambda t: t), "semi_implicit_euler", 0.1), 0.1
     list(solver.advance(2.0, REST, 2.1, [2.1]))
-    error, path = solver.halved
+    error, path = solver.step_doubling_error
     np.testing.assert_allclose(error, 2.0 * h**2 / 4.0, **EXACT)
     np.testing.assert_allclose(path, 2.0 * h, **EXACT)
 
@@ -200,7 +210,7 @@ def test_a_long_run_is_looked_at_some_hundred_times_and_counted_whole():
     solver = integrator(Pushed(push), "semi_implicit_euler", h)
     *_, (_, reached) = solver.advance(0.0, REST, h * count, [h * count])
     assert 51 < (len(asked) - count) / 2 < 300
-    error, path = solver.halved
+    error, path = solver.step_doubling_error
     np.testing.assert_allclose(path, reached.v[0], rtol=0.03)
     np.testing.assert_allclose(error, 0.5 * h**2 * count, rtol=0.03)
     begins = [round(t / h, 3) for t in asked[:9]]
@@ -216,8 +226,8 @@ def test_what_a_halved_step_meets_on_its_way_ends_no_run():
     solver = integrator(Pushed(push), "semi_implicit_euler", 0.1)
     ((_, reached),) = solver.advance(0.0, REST, 0.1, [0.1])
     np.testing.assert_allclose(reached.v, 0.1, **EXACT)
-    assert solver.halved == (0.0, 0.0)
-    assert solver.system.steps.forget() is None
+    assert solver.step_doubling_error == (0.0, 0.0)
+    assert solver.system.steps.take_fault() is None
 
 
 @pytest.mark.parametrize(
@@ -253,13 +263,13 @@ class Steps:
 
 def watched(lengths, begin, stop=10.0, longest=1.0, last="running", names=("a",)):
     """Watch steps; return the watcher's last answer, and which step it was."""
-    over = StepOver(begin, lambda t, y: y + 100.0, names, stop, longest)
+    over = SingularityCrossing(begin, lambda t, y: y + 100.0, names, stop, longest)
     solver = Steps(lengths)
     for number in range(1, len(lengths) + 1):
         solver.step()
         if number == len(lengths):
             solver.status = last
-        answer, crossed = over.watch(solver)
+        answer, crossed = over.check_step(solver)
         if crossed:
             return number, answer
         assert answer is solver
@@ -278,13 +288,13 @@ def tries(succeeds=lambda t, h, looser: True):
     return asked, begin
 
 
-CRAWL = [0.1, 0.4, *[1e-5] * (SHORT_STEPS + 5)]
+CRAWL = [0.1, 0.4, *[1e-5] * (STALL_STEPS + 5)]
 
 
 def test_a_crawl_is_crossed_from_the_last_long_step_moved_onto_the_closures():
     asked, begin = tries()
     number, solver = watched(CRAWL, begin)
-    assert number == 2 + SHORT_STEPS
+    assert number == 2 + STALL_STEPS
     # From where the crawl began, the end of the long step, with a fifth of its length: 0.08.
     (first, *others) = asked
     np.testing.assert_allclose(first, [0.5, 100.5, 0.2 * 0.4, 1.0])
@@ -294,14 +304,14 @@ def test_a_crawl_is_crossed_from_the_last_long_step_moved_onto_the_closures():
 
 def test_one_short_step_less_is_no_crawl():
     asked, begin = tries()
-    assert watched([*CRAWL[: 1 + SHORT_STEPS], 0.4, *CRAWL[2 : 1 + SHORT_STEPS]], begin)[0] is None
+    assert watched([*CRAWL[: 1 + STALL_STEPS], 0.4, *CRAWL[2 : 1 + STALL_STEPS]], begin)[0] is None
     assert not asked
 
 
 def test_a_step_just_short_enough_counts():
-    lengths = [1.0, *[0.999e-3] * SHORT_STEPS]
-    assert watched(lengths, tries()[1])[0] == 1 + SHORT_STEPS
-    assert watched([1.0, *[1.001e-3] * SHORT_STEPS], tries()[1])[0] is None
+    lengths = [1.0, *[0.999e-3] * STALL_STEPS]
+    assert watched(lengths, tries()[1])[0] == 1 + STALL_STEPS
+    assert watched([1.0, *[1.001e-3] * STALL_STEPS], tries()[1])[0] is None
 
 
 def test_a_failure_is_crossed_at_once_from_the_step_before():
@@ -310,7 +320,7 @@ def test_a_failure_is_crossed_at_once_from_the_step_before():
     assert number == 3
     ((t, y, h, looser),) = asked
     np.testing.assert_allclose([t, y, looser], [0.1, 100.1, 1.0])
-    assert h == min(0.4 * length for length in LENGTHS if 0.9 * 0.4 * length > 0.4)
+    assert h == min(0.4 * length for length in CROSSING_LENGTHS if 0.9 * 0.4 * length > 0.4)
     assert solver.t > 0.5
 
 
@@ -319,16 +329,20 @@ def test_a_first_step_that_fails_has_nothing_to_go_back_to():
 
 
 def test_longer_and_looser_steps_are_tried_until_one_passes():
-    wanted = LENGTHS[4] * 0.4
-    asked, begin = tries(lambda t, h, looser: looser == LOOSER[2] and h >= wanted * (1 - 1e-12))
+    wanted = CROSSING_LENGTHS[4] * 0.4
+    asked, begin = tries(
+        lambda t, h, looser: looser == TOLERANCE_FACTORS[2] and h >= wanted * (1 - 1e-12)
+    )
     number, _ = watched(CRAWL, begin)
-    assert number == 2 + SHORT_STEPS
+    assert number == 2 + STALL_STEPS
     assert [looser for *_, looser in asked] == sorted(looser for *_, looser in asked)
     t, y, h, looser = asked[-1]
-    np.testing.assert_allclose([t, y, h, looser], [0.5, 100.5, wanted, LOOSER[2]])
+    np.testing.assert_allclose([t, y, h, looser], [0.5, 100.5, wanted, TOLERANCE_FACTORS[2]])
     # Both ends of the long step are tried, its far end first, and no step that ends before 0.5.
-    assert [t for t, *_ in asked[: len(LENGTHS)]] == pytest.approx([0.5] * len(LENGTHS))
-    assert asked[len(LENGTHS)][0] == pytest.approx(0.1)
+    assert [t for t, *_ in asked[: len(CROSSING_LENGTHS)]] == pytest.approx(
+        [0.5] * len(CROSSING_LENGTHS)
+    )
+    assert asked[len(CROSSING_LENGTHS)][0] == pytest.approx(0.1)
     assert all(t + 0.9 * h > 0.5 for t, _, h, _ in asked)
 
 
@@ -357,31 +371,31 @@ def test_a_way_that_was_not_found_is_not_looked_for_again_until_a_long_step():
     assert len(asked) > 3 * once
 
 
-@pytest.mark.parametrize("count", [1, MOST_NAMED, MOST_NAMED + 1])
+@pytest.mark.parametrize("count", [1, MAX_NAMED, MAX_NAMED + 1])
 def test_a_run_that_hardly_moves_on_says_where(count):
     names = tuple(f"x{k}" for k in range(count))
-    over = StepOver(lambda *_: None, lambda t, y: y, names, 10.0, 1.0)
-    solver = Steps([0.99e-7] * MOST_STUCK)
-    for _ in range(MOST_STUCK - 1):
+    over = SingularityCrossing(lambda *_: None, lambda t, y: y, names, 10.0, 1.0)
+    solver = Steps([0.99e-7] * MAX_STALLED_STEPS)
+    for _ in range(MAX_STALLED_STEPS - 1):
         solver.step()
-        over.watch(solver)
+        over.check_step(solver)
     solver.step()
     solver.y = np.full(count, 0.25)
     with pytest.raises(IntegrationFailed) as caught:
-        over.watch(solver)
-    place = ", ".join(f"x{k} = 0.25" for k in range(min(count, MOST_NAMED)))
+        over.check_step(solver)
+    place = ", ".join(f"x{k} = 0.25" for k in range(min(count, MAX_NAMED)))
     assert str(caught.value) == (
         f"the integrator is down to steps of 1e-07 s at t = {solver.t:.9g} s, and took "
-        f"{MOST_STUCK} of them, near a singular position of the closures, {place}"
-        f"{', ...' if count > MOST_NAMED else ''}, which no longer step crosses within its "
+        f"{MAX_STALLED_STEPS} of them, near a singular position of the closures, {place}"
+        f"{', ...' if count > MAX_NAMED else ''}, which no longer step crosses within its "
         "tolerance. Use method = 'RK4' with step = 1e-3 and stabilisation.kind = 'projection', or "
         "start elsewhere."
     )
 
 
 def test_steps_just_long_enough_go_on():
-    over = StepOver(lambda *_: None, lambda t, y: y, ("a",), 10.0, 1.0)
-    solver = Steps([1.01e-7] * (MOST_STUCK + 1))
-    for _ in range(MOST_STUCK + 1):
+    over = SingularityCrossing(lambda *_: None, lambda t, y: y, ("a",), 10.0, 1.0)
+    solver = Steps([1.01e-7] * (MAX_STALLED_STEPS + 1))
+    for _ in range(MAX_STALLED_STEPS + 1):
         solver.step()
-        assert over.watch(solver) == (solver, False)
+        assert over.check_step(solver) == (solver, False)

@@ -11,13 +11,13 @@ import pytest
 from ukctrl.core.compiled import config
 from ukctrl.core.errors import ExpressionError
 from ukctrl.core.expression import formula_cache
-from ukctrl.core.expression.formula import Formula
+from ukctrl.core.expression.compiled_formula import CompiledFormula
 from ukctrl.core.expression.formula_cache import cached_formula
 
 DERIVE = """
 import sys
-from ukctrl.core.expression.rows import derive_rows
-from ukctrl.mechanics.reference.formula import Expression
+from ukctrl.core.expression.constraint_rows import derive_rows
+from ukctrl.mechanics.reference.formula_path import Expression
 names = ["x", "y"]
 said = dict(coordinates=names, dofs=names, rates=["v.x", "v.y"], form="holonomic")
 rows = derive_rows(["x**2 + sin(y)*t - 1"], **said).evaluate
@@ -40,7 +40,9 @@ def files(folder):
 def derivation(calls):
     def derive():
         calls.append(1)
-        return Formula(["p0", "p1"], ["w0 = p0[1] + p1", "return (w0, nan, )"], "some text", 1)
+        return CompiledFormula(
+            ["p0", "p1"], ["w0 = p0[1] + p1", "return (w0, nan, )"], "some text", 1
+        )
 
     return derive
 
@@ -74,7 +76,7 @@ def test_a_formula_is_derived_once_for_all_that_it_follows_from(folder):
 def test_other_sources_derive_anew(folder, monkeypatch):
     calls = []
     cached_formula("text", derivation(calls))
-    monkeypatch.setattr(formula_cache, "_deriving", lambda: "another version")
+    monkeypatch.setattr(formula_cache, "_derivation_version", lambda: "another version")
     cached_formula("text", derivation(calls))
     assert len(calls) == 2
 
@@ -102,7 +104,7 @@ def test_what_a_derivation_raises_is_raised_each_time(folder):
 
 
 def test_many_make_room(folder, monkeypatch):
-    monkeypatch.setattr(formula_cache, "MOST", 3)
+    monkeypatch.setattr(formula_cache, "MAX_STORED", 3)
     for number in range(7):
         cached_formula(number, derivation([]))
         assert 1 <= len(files(folder)) <= 3

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from ukctrl.core.expression import machine
-from ukctrl.core.expression.formula import DomainError, Formula
-from ukctrl.core.program import Call, Steps
+from ukctrl.core.expression import interpreter
+from ukctrl.core.expression.compiled_formula import CompiledFormula, DomainError
+from ukctrl.core.program import BoundKernel, KernelSequence
 
 KNOWN = {
     name: getattr(math, name)
@@ -41,7 +41,7 @@ EXPRESSIONS = (
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_every_operation_has_the_bits_of_python(text):
     lines = [f"return ({text}, 1.0)"]
-    ours, theirs = Formula("xyz", lines), in_python("xyz", lines)
+    ours, theirs = CompiledFormula("xyz", lines), in_python("xyz", lines)
     for x, y, z in np.random.default_rng(0).uniform(0.1, 2.0, (50, 3)).tolist():
         for signs in ((1, 1, 1), (-1, 1, -1)):
             at = x * signs[0], y * signs[1], z * signs[2]
@@ -64,7 +64,7 @@ FAULTS = {
 @pytest.mark.parametrize("text", FAULTS)
 def test_what_has_no_finite_value_is_refused_with_the_reason(text):
     value, reason = FAULTS[text]
-    formula = Formula("x", ["y = x + 0.0", f"return ({text}, y)"], label="the text")
+    formula = CompiledFormula("x", ["y = x + 0.0", f"return ({text}, y)"], label="the text")
     if reason is None:
         assert formula(value)[0] == 1.0
         return
@@ -75,7 +75,7 @@ def test_what_has_no_finite_value_is_refused_with_the_reason(text):
 
 @pytest.mark.parametrize("x", [math.nan, math.inf, -math.inf])
 def test_what_came_without_a_finite_value_is_passed_on_as_arithmetic_does(x):
-    assert str(Formula("x", ["return (x + 1.0, 2.0*x)"])(x)) == str((x + 1.0, 2.0 * x))
+    assert str(CompiledFormula("x", ["return (x + 1.0, 2.0*x)"])(x)) == str((x + 1.0, 2.0 * x))
 
 
 PIECES = [(0.0, 1.0, 2.0), (0.5, -1.0, 3.0), (2.0, 7.0, 0.5)]
@@ -90,7 +90,7 @@ PIECEWISE = [
 
 def test_pieces_are_found_as_bisection_finds_them_and_ends_are_held():
     ours, theirs = (
-        Formula("t", PIECEWISE, time=0, known=KNOWN_PIECES),
+        CompiledFormula("t", PIECEWISE, time=0, known=KNOWN_PIECES),
         in_python("t", PIECEWISE, KNOWN_PIECES),
     )
     for t in (-5.0, -1.0, -0.5, 0.0, 0.4999, 0.5, 0.5001, 1.9, 2.0, 2.5, 3.0, 3.0001):
@@ -103,25 +103,25 @@ def test_no_number_is_read_that_is_none_of_the_formulas_however_long_its_tables_
     lines = ["(c, a, b, d, e, f, g, h) = table[bisect_right(breaks, t)]", "return (c + h,)"]
     known = {"table": rows, "breaks": [float(k) for k in range(1, 300)],
              "bisect_right": bisect.bisect_right}  # fmt: skip
-    inner = Formula(["t"], lines, known=known)
-    outer = Formula(["t"], ["(a,) = path(t)", "(b,) = path(a)", "return (a + b,)"],
+    inner = CompiledFormula(["t"], lines, known=known)
+    outer = CompiledFormula(["t"], ["(a,) = path(t)", "(b,) = path(a)", "return (a + b,)"],
                     known={"path": inner})  # fmt: skip
-    w = outer.start.copy()
+    w = outer.initial_slots.copy()
     w[outer.inputs[0, 2]] = 250.5
-    run = getattr(machine.operate, "py_func", machine.operate)
-    assert run(outer.code, outer.table, w, 0) == machine.DONE
+    run = getattr(interpreter.run_operations, "py_func", interpreter.run_operations)
+    assert run(outer.code, outer.table, w, 0) == interpreter.DONE
     assert w[outer.outputs[0]] == 256.0 + 262.0
 
 
 def test_a_formula_calls_others_and_errors_tell_whose_time_it_was():
-    inner = Formula("t", ["return (sqrt(t), t*t)"], label="sqrt(t)", time=0)
-    outer = Formula(
+    inner = CompiledFormula("t", ["return (sqrt(t), t*t)"], label="sqrt(t)", time=0)
+    outer = CompiledFormula(
         "t", ["(a, b,) = inner(2.0 - t)", "return (a + b, b)"], time=0, known={"inner": inner}
     )
     assert outer(1.0) == (2.0, 1.0)
     with pytest.raises(DomainError, match=r"in 'sqrt\(t\)': .* value at t = -1 s \(root"):
         outer(3.0)
-    nested = Formula("t", ["(a, b,) = outer(t)", "return (a,)"], known={"outer": outer})
+    nested = CompiledFormula("t", ["(a, b,) = outer(t)", "return (a,)"], known={"outer": outer})
     assert nested(1.0) == (2.0,)
     with pytest.raises(DomainError, match=r"value at t = -1 s"):
         nested(3.0)
@@ -134,24 +134,24 @@ def test_a_function_of_python_is_called_wherever_it_stands():
         asked.append(t)
         return (t, 2.0 * t)
 
-    pieces = Formula("t", PIECEWISE, known=KNOWN_PIECES)
-    both = Formula(
+    pieces = CompiledFormula("t", PIECEWISE, known=KNOWN_PIECES)
+    both = CompiledFormula(
         "t",
         ["(a, b,) = path(t + 1.0)", "(c, d,) = pieces(b)", "(e, f,) = path(d)", "return (c, f)"],
         known={"path": path, "pieces": pieces},
     )
     assert both(0.1) == (pieces(2.2)[0], 1.0)
     assert asked == [1.1, 0.5]
-    whole = Formula("t", ["(x, y,) = both(t)", "return (x, y, t)"], known={"both": both})
+    whole = CompiledFormula("t", ["(x, y,) = both(t)", "return (x, y, t)"], known={"both": both})
     assert whole(0.1) == (*both(0.1), 0.1)
 
 
 def test_as_a_step_it_writes_what_it_returns_and_raises_what_it_raises():
-    formula = Formula(["q", "t"], ["return (q[2]*t, sqrt(q[0]), nan)"], "some text", time=1)
+    formula = CompiledFormula(["q", "t"], ["return (q[2]*t, sqrt(q[0]), nan)"], "some text", time=1)
     q, clock, out = np.array([4.0, 0.0, 3.0]), np.array([2.0]), np.zeros(3)
-    step = formula.step((q, clock), out)
-    assert isinstance(step, Call)
-    program = Steps([step])
+    step = formula.as_step((q, clock), out)
+    assert isinstance(step, BoundKernel)
+    program = KernelSequence([step])
     program()
     np.testing.assert_array_equal(out, [6.0, 2.0, np.nan])
     assert formula([4.0, 0.0, 3.0], 2.0)[:2] == (6.0, 2.0)
@@ -164,9 +164,11 @@ def test_as_a_step_it_writes_what_it_returns_and_raises_what_it_raises():
 
 
 def test_a_step_that_calls_python_is_one_of_python():
-    formula = Formula("t", ["(a, b,) = path(t)", "return (b,)"], known={"path": lambda t: (t, -t)})
+    formula = CompiledFormula(
+        "t", ["(a, b,) = path(t)", "return (b,)"], known={"path": lambda t: (t, -t)}
+    )
     out = np.zeros(1)
-    step = formula.step((np.array([3.0]),), out)
-    assert not isinstance(step, Call)
+    step = formula.as_step((np.array([3.0]),), out)
+    assert not isinstance(step, BoundKernel)
     step()
     assert out[0] == -3.0

@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ukctrl.mechanics.constraints import closures, contact, ground, kinematics, regions, tilt
+from ukctrl.mechanics.constraints import (
+    contact,
+    ground,
+    kinematics,
+    loop_closure,
+    signed_distances,
+    tilt_margin,
+)
 from ukctrl.mechanics.constraints.constraint import Rows
-from ukctrl.mechanics.constraints.regions import Apart
+from ukctrl.mechanics.constraints.signed_distances import RelativePointMotion
 from ukctrl.robot.snapshot import FrameMotion
 
 STEP = 1e-3
@@ -71,7 +78,7 @@ def fits(rows, moving, error, holonomic=True):
 def test_a_frame_beside_planes(seed):
     moving, rows = Moving(seed), Rows.zeros(2, 12)
     normals = np.array([[0.6, 0.0, 0.8], [0.0, -1.0, 0.0]])
-    regions.plane_rows(moving.motion(0), normals, PLACE, rows)
+    signed_distances.plane_rows(moving.motion(0), normals, PLACE, rows)
     fits(rows, moving, lambda p, R: normals @ (p[0] - PLACE))
 
 
@@ -79,10 +86,10 @@ def test_a_frame_beside_planes(seed):
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("flat", [False, True])
 def test_a_frame_away_from_another(seed, inside, flat):
-    moving, rows, apart = Moving(seed), Rows.zeros(1, 12), Apart.zeros(12)
+    moving, rows, apart = Moving(seed), Rows.zeros(1, 12), RelativePointMotion.zeros(12)
     P = np.eye(3) - np.outer([0.6, 0.0, 0.8], [0.6, 0.0, 0.8]) if flat else np.eye(3)
-    regions.seen_from(*moving.both, P, apart)
-    (regions.square_row if inside else regions.length_row)(apart, 0.7, rows)
+    signed_distances.write_relative_motion(*moving.both, P, apart)
+    (signed_distances.half_square_row if inside else signed_distances.norm_row)(apart, 0.7, rows)
 
     def error(p, R):
         far = np.linalg.norm(P @ (p[0] - p[1]))
@@ -92,27 +99,27 @@ def test_a_frame_away_from_another(seed, inside, flat):
 
 
 def test_a_length_of_zero_counts_along_the_first_axis():
-    apart, rows = Apart.zeros(12), Rows.zeros(1, 12)
+    apart, rows = RelativePointMotion.zeros(12), Rows.zeros(1, 12)
     moving = Moving(3, place=np.zeros(3))
-    regions.seen_from(*moving.both, np.eye(3), apart)
-    regions.length_row(apart, 0.7, rows)
+    signed_distances.write_relative_motion(*moving.both, np.eye(3), apart)
+    signed_distances.norm_row(apart, 0.7, rows)
     relative = moving.v[0] - moving.v[1]
     drift = moving.drift[0] - moving.drift[1]
     assert rows.phi[0] == -0.7
     assert rows.beta[0] == pytest.approx(relative[0], rel=1e-14)
     assert rows.b[0] == pytest.approx(-drift[0], rel=1e-14)
     np.testing.assert_array_equal(np.flatnonzero(rows.A[0]), [0, 6])
-    regions.square_row(apart, 0.7, rows)  # which is smooth there
+    signed_distances.half_square_row(apart, 0.7, rows)  # which is smooth there
     assert rows.phi[0] == -0.35
     assert rows.b[0] == pytest.approx(-(relative[:3] @ relative[:3]) / 0.7, rel=1e-14)
 
 
 def test_a_pull_is_taken_from_the_bend_of_a_length():
-    apart, rows = Apart.zeros(12), Rows.zeros(3, 12)
-    regions.seen_from(*Moving(1).both, np.eye(3), apart)
+    apart, rows = RelativePointMotion.zeros(12), Rows.zeros(3, 12)
+    signed_distances.write_relative_motion(*Moving(1).both, np.eye(3), apart)
     for k, pull in ((0, 0.0), (2, 0.5)):
-        regions.write_length(apart, 0.7, pull, rows, k)
-    length = np.linalg.norm(apart.place)
+        signed_distances.write_norm_row(apart, 0.7, pull, rows, k)
+    length = np.linalg.norm(apart.position)
     assert rows.b[2] - rows.b[0] == pytest.approx(0.5 / length, rel=1e-12)
     assert rows.phi[1] == 0.0
     assert not rows.A[1].any()
@@ -132,7 +139,7 @@ def test_a_frame_beside_a_box(at):
     turn, rows = Rotation.from_rotvec([0.3, -0.5, 0.7]).as_matrix(), Rows.zeros(1, 12)
     moving = Moving(2)
     moving.places[0] = PLACE + turn.T @ np.array(at)
-    regions.box_row(moving.motion(0), PLACE, turn, HALF, np.zeros(3), np.zeros(3), rows)
+    signed_distances.box_row(moving.motion(0), PLACE, turn, HALF, np.zeros(3), np.zeros(3), rows)
 
     def error(p, R):
         beyond = np.abs(turn @ (p[0] - PLACE)) - HALF
@@ -196,7 +203,7 @@ def test_a_point_as_seen_from_a_frame_that_moves(seed):
 def test_a_contact_on_a_frame_has_the_height_over_its_plane_and_slips_along_it():
     moving, rows = Moving(6), Rows.zeros(3, 12)
     seen = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 12))
-    contact.contact_rows_on(*moving.both, seen, rows)
+    contact.point_on_frame_rows(*moving.both, seen, rows)
     fits(rows, moving, lambda p, R: R[0].inv().apply(p[1] - p[0])[[2, 0, 1]], holonomic=False)
     assert rows.phi[0] == pytest.approx(
         moving.turns[0].inv().apply(np.subtract(*moving.places[::-1]))[2]
@@ -208,7 +215,7 @@ def test_some_components_of_a_jacobian_in_turned_axes():
     rng = np.random.default_rng(7)
     R, (J, other) = Rotation.random(rng=rng).as_matrix(), rng.standard_normal((2, 3, 5))
     found = np.zeros((2, 5))
-    kinematics.seen_along(R, other, J, np.array([2, 0]), found)
+    kinematics.relative_jacobian_rows(R, other, J, np.array([2, 0]), found)
     np.testing.assert_allclose(found, (R.T @ (J - other))[[2, 0]], **EXACT)
 
 
@@ -219,14 +226,14 @@ def test_some_components_of_a_jacobian_in_turned_axes():
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_closure_holds_a_place_along_the_first_axes_of_the_other_frame(seed, count):
     moving, rows = Moving(seed), Rows.zeros(count, 12)
-    closures.held_places(*moving.both, np.zeros((3, 12)), rows)
+    loop_closure.position_rows(*moving.both, np.zeros((3, 12)), rows)
     fits(rows, moving, lambda p, R: R[0].inv().apply(p[1] - p[0])[:count])
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_closure_holds_an_axis_by_its_components_along_the_other_frame(seed):
     moving, rows = Moving(seed), Rows.zeros(2, 12)
-    closures.held_axis(*moving.both, np.full((6, 12), 9.0), rows)
+    loop_closure.axis_alignment_rows(*moving.both, np.full((6, 12), 9.0), rows)
     fits(rows, moving, lambda p, R: R[0].inv().apply(R[1].apply([0.0, 0.0, 1.0]))[:2])
 
 
@@ -234,7 +241,7 @@ def test_a_closure_holds_an_axis_by_its_components_along_the_other_frame(seed):
 def test_a_closure_holds_a_turn_by_four_times_the_rodrigues_vector(turn):
     moving, rows = Moving(4, turn=Rotation.from_rotvec(turn)), Rows.zeros(3, 12)
     own, other = moving.both
-    closures.held_turn(other, own, np.zeros((6, 12)), rows)
+    loop_closure.locked_rotation_rows(other, own, np.zeros((6, 12)), rows)
 
     def error(p, R):
         vector = (R[1].inv() * R[0]).as_rotvec()
@@ -246,7 +253,7 @@ def test_a_closure_holds_a_turn_by_four_times_the_rodrigues_vector(turn):
 
 def test_an_axis_leans_by_the_cosine_of_its_angle():
     moving, rows, up = Moving(8), Rows.zeros(1, 12), np.array([0.0, 0.6, 0.8])
-    tilt.leaning_row(moving.motion(0), np.array([1.0, 0.0, 0.0]), up, 0.7, rows)
+    tilt_margin.leaning_row(moving.motion(0), np.array([1.0, 0.0, 0.0]), up, 0.7, rows)
     fits(
         rows, moving,
         lambda p, R: np.array([(up @ R[0].apply([1.0, 0.0, 0.0]) - np.cos(0.7)) / np.sin(0.7)]),
@@ -309,7 +316,7 @@ def test_a_wheel_that_lies_flat_has_no_heading():
 @pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("sticks", [False, True])
 def test_a_contact_holds_its_height_and_where_it_is_flat_or_sticks_more(flat, sticks):
-    axes = np.vstack([ground.tangents(NORMAL), NORMAL])
+    axes = np.vstack([ground.plane_tangents(NORMAL), NORMAL])
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), rtol=0.0, atol=1e-12)
     held = 1 + 2 * flat
     moving, rows = Moving(9), Rows.zeros(held + sticks * (2 + flat), 12)
@@ -330,8 +337,8 @@ def test_a_contact_holds_its_height_and_where_it_is_flat_or_sticks_more(flat, st
 
 @pytest.mark.parametrize("normal", [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.36, -0.48, 0.8]])
 def test_tangents_are_x_and_y_where_the_normal_is_z_and_right_handed_everywhere(normal):
-    first, second = ground.tangents(np.array(normal))
+    first, second = ground.plane_tangents(np.array(normal))
     np.testing.assert_allclose(np.cross(first, second), normal, rtol=0.0, atol=1e-12)
     if normal[2] == 1.0:
         np.testing.assert_array_equal([first, second], np.eye(3)[:2])
-    np.testing.assert_allclose(np.linalg.norm(ground.unit((3.0, 0.0, 4.0))), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(np.linalg.norm(ground.unit_vector((3.0, 0.0, 4.0))), 1.0, rtol=1e-15)

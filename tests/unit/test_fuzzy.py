@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import Fuzzy, FuzzyGain, fuzzy_gain, positive_root
+from ukctrl.control.fuzzy_gain import Fuzzy, FuzzyGainCost, fuzzy_gain, positive_root
 from ukctrl.core.errors import InputError
 
 EXACT = {"rtol": 1e-12, "atol": 0.0}
@@ -120,7 +120,7 @@ def test_the_cost_is_the_average_of_the_integral_of_the_bound():
     )
     steady = 3.0 * averaged(share, lambda zeta: law.epsilon * zeta**2 / (4.0 * kappa))
     np.testing.assert_allclose(
-        found.parts(kappa), (transient, steady, 1e-6 * kappa**2), rtol=1e-8, atol=0.0
+        found.cost_terms(kappa), (transient, steady, 1e-6 * kappa**2), rtol=1e-8, atol=0.0
     )
 
 
@@ -193,8 +193,8 @@ def test_what_has_no_best_gain_is_refused(change, says):
 
 
 def test_a_price_has_its_best_gain_and_the_parts_of_its_cost_in_a_line():
-    gain = FuzzyGain(transient=2.0, layer=0.5, linear=0.25, price=1.0)
-    lines = gain.table([1.0, 1e-3])
+    gain = FuzzyGainCost(transient_weight=2.0, layer_weight=0.5, linear_weight=0.25, price=1.0)
+    lines = gain.price_table([1.0, 1e-3])
     assert [line["price"] for line in lines] == [1.0, 1e-3]
     for line in lines:
         k, price = line["kappa"], line["price"]
@@ -205,7 +205,7 @@ def test_a_price_has_its_best_gain_and_the_parts_of_its_cost_in_a_line():
         parts = line["transient"], line["steady"], line["effort"]
         assert line["cost"] == pytest.approx(sum(parts), rel=1e-12)
         assert dc.replace(gain, price=price).cost(k) == pytest.approx(sum(parts), rel=1e-12)
-    curve = gain.curve()
+    curve = gain.gain_grid()
     assert (len(curve), curve[40]) == (81, pytest.approx(gain.kappa, rel=1e-12))
     np.testing.assert_allclose(curve[[0, -1]] / gain.kappa, [1e-2, 1e2], rtol=1e-12)
     np.testing.assert_allclose(curve[1:] / curve[:-1], 10.0**0.05, rtol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.control.feedback.feedback import spread
+from ukctrl.control.feedback.feedback import row_gains
 from ukctrl.core.errors import GainError, UnknownName
 from ukctrl.mechanics.constraints import Stack
 
@@ -28,11 +28,11 @@ def test_a_joint_law_takes_gains_by_the_names_of_joints():
 def test_a_row_is_named_by_what_it_is_of_its_block(stack):
     names = [row.rpartition(".")[2] for row in stack.names]
     gain = {name: float(k) for k, name in enumerate(names)}
-    np.testing.assert_array_equal(spread(gain, stack, "beta"), [0.0, 1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(row_gains(gain, stack, "beta"), [0.0, 1.0, 2.0, 3.0])
 
 
 def test_a_row_that_does_not_exist_and_one_that_is_missing_are_told(stack):
     with pytest.raises(UnknownName, match=r"no servo row \(in gain 'beta'\) named 'w'"):
-        spread({"x": 1.0, "y": 1.0, "w": 1.0}, stack, "beta")
+        row_gains({"x": 1.0, "y": 1.0, "w": 1.0}, stack, "beta")
     with pytest.raises(GainError, match="gain 'beta' must name every row; 'z' is missing"):
-        spread({"x": 1.0, "y": 1.0}, stack, "beta")
+        row_gains({"x": 1.0, "y": 1.0}, stack, "beta")

@@ -24,14 +24,13 @@ from ukctrl import (
     simulate,
     spec,
 )
-from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDES, STICKS
+from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDING, STICKING
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.effects import Jitter
-from ukctrl.simulation.handover import hand_over as hand_over_module
-from ukctrl.simulation.handover.fresh_process import Fresh
-from ukctrl.simulation.handover.hand_over import hand_over
-from ukctrl.simulation.handover.ros import _number, joint_trajectory
-from ukctrl.simulation.handover.runtime import Replay
+from ukctrl.simulation.export import export_controller as hand_over_module
+from ukctrl.simulation.export.export_controller import export_controller
+from ukctrl.simulation.export.ros_trajectory import _number, joint_trajectory
+from ukctrl.simulation.export.runtime import Replay
 
 
 @pytest.fixture(name="sampled", scope="module")
@@ -48,7 +47,7 @@ def _run(sampled):
 @pytest.fixture(name="table", scope="module")
 def _table(sampled, run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("handed")
-    return hand_over(sampled, run, folder).folder / "motion.csv"
+    return export_controller(sampled, run, folder).folder / "motion.csv"
 
 
 SAID = [
@@ -223,7 +222,7 @@ def test_what_cannot_be_handed_over_is_refused_and_writes_nothing(sampled, run, 
     ]  # fmt: skip
     for scenario, result, says in cases:
         with pytest.raises(UkctrlError) as caught:
-            hand_over(scenario, result, tmp_path / "out")
+            export_controller(scenario, result, tmp_path / "out")
         assert str(caught.value) == says
     assert not (tmp_path / "out").exists()
 
@@ -235,12 +234,12 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for name in ("trajectory.yaml", "motion.parquet"):
         (tmp_path / name).write_text("of an earlier one")
-    handed = hand_over(sampled, run, tmp_path)
+    handed = export_controller(sampled, run, tmp_path)
     assert handed.notes == ("no trajectory.yaml: no motor acts on a joint of one freedom.",)
     assert handed.files == {
         "controller.toml": "the controller and its gains, for --controller",
         "scenario.toml": "what it was designed on",
-        "belief.toml": "the robot that it believes in, and what it needs",
+        "robot": "the files of its robots",
         "controller.py": "the class for your own loop, and its self-check",
         "motion.csv": "states and inputs, 5 rows of 0.005 s",
     }  # and no Parquet file where nothing can write it
@@ -249,38 +248,6 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
         "    u = loop.step(t, q, v)          # every 0.005 s; reads no file\n"
         in (tmp_path / "controller.py").read_text()
     )
-
-
-ALIKE, APART, NOTHING = (
-    Replay(4, 0.0, math.nan, 1.0), Replay(4, 0.25, 0.015, 1.0), Replay(0, 0.0, math.nan, 0.0),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("answers", "asked", "needs_pinocchio"),
-    [
-        ((ALIKE,), [False], False),
-        ((APART, ALIKE), [False, True], True),
-        ((NOTHING,), [False], False),
-    ],
-    ids=["alike", "apart", "nothing to compare"],
-)
-def test_arrays_are_handed_over_unless_they_give_other_inputs_than_the_run(
-    sampled, run, tmp_path, monkeypatch, answers, asked, needs_pinocchio
-):
-    """Else it is what the scenario names, which takes Pinocchio to read."""
-    processes = []
-
-    def afresh(folder, *, pinocchio, trust):
-        processes.append(pinocchio)
-        packages = ("ukctrl", "pin") if pinocchio else ("ukctrl",)
-        return Fresh(answers[len(processes) - 1], packages)
-
-    monkeypatch.setattr(hand_over_module, "replay_afresh", afresh)
-    handed = hand_over(sampled, run, tmp_path)
-    assert processes == asked
-    assert handed.replay is answers[-1]
-    assert ("the controller needs Pinocchio, the package 'pin'." in handed.notes) is needs_pinocchio
 
 
 def test_a_trajectory_of_one_sample_is_one_point(sampled, run):
@@ -322,7 +289,7 @@ def test_states_that_must_not_be_written_are_not_converted(sampled, monkeypatch)
     q, v = runtime.q.copy(), runtime.v.copy()
     expected = other.step(runtime.t, q, v)
     q.flags.writeable = v.flags.writeable = False
-    monkeypatch.setattr(runtime._measured, "_checked", None)
+    monkeypatch.setattr(runtime._measured, "_check_shapes", None)
     np.testing.assert_array_equal(runtime.step(runtime.t, q, v), expected)
 
 
@@ -335,20 +302,22 @@ class Led:
     def __init__(self, *mu):
         self.mu, self.states = np.array(mu), None
 
-    def follow(self, states):
+    def copy_modes(self, states):
         self.states = {name: float(state[MODE]) for name, state in states.items()}
 
 
 def felt(contacts, *mu):
     led = [Led(*mu), Led(*mu)] if mu else []
-    Runtime._feel(SimpleNamespace(_led=led, contacts=("heel", "toe")), contacts)
+    Runtime._set_contact_modes(
+        SimpleNamespace(_contact_models=led, contacts=("heel", "toe")), contacts
+    )
     assert all(each.states == led[0].states for each in led)
     return led[0].states if led else None
 
 
 def test_contacts_do_what_the_bench_tells_and_smooth_ones_slide_where_they_stand():
-    assert felt([0, 1], 0.5, 0.5) == {"heel": OPEN, "toe": SLIDES}
-    assert felt([2, 2], 0.5, 0.0) == {"heel": STICKS, "toe": SLIDES}
+    assert felt([0, 1], 0.5, 0.5) == {"heel": OPEN, "toe": SLIDING}
+    assert felt([2, 2], 0.5, 0.0) == {"heel": STICKING, "toe": SLIDING}
     assert felt([]) is None
 
 

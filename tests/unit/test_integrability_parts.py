@@ -13,43 +13,43 @@ import pytest
 
 from ukctrl import Robot, classify
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.rows import derive_rows
+from ukctrl.core.expression.constraint_rows import derive_rows
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
-from ukctrl.mechanics.integrability.brackets import (
-    Contradiction,
-    NoState,
-    Scheme,
-    Space,
-    _pivots,
-    _Span,
-    growth,
-    solve,
-)
 from ukctrl.mechanics.integrability.classify import (
     Integrability,
     RowIntegrability,
     classify_parts,
 )
-from ukctrl.mechanics.integrability.sampled_rows import (
-    MET,
-    Sampled,
-    curved,
+from ukctrl.mechanics.integrability.lie_brackets import (
+    ContradictoryRow,
+    DifferenceScheme,
+    NoAdmissibleState,
+    PfaffianRows,
+    _OrthonormalBasis,
+    _pivots,
+    growth_vector,
+    solve_any_precision,
+)
+from ukctrl.mechanics.integrability.numeric_rows import (
+    POSITION_TOLERANCE,
+    NumericRows,
+    closed_configurations,
+    gradient_turns,
     positional_rows,
-    settling,
 )
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Lagrangian
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
-FIRST = Scheme(1e-4, (-1, 1), (-0.5, 0.5), 1e-6, 4)
+FIRST = DifferenceScheme(1e-4, (-1, 1), (-0.5, 0.5), 1e-6, 4)
 NEVER = float("inf")
 
 
-class Plane(Space):
+class Plane(PfaffianRows):
     """Rows of numbers ``[A(x) c(x)]`` over three coordinates and time."""
 
     names = ("x", "y", "z", "t")
-    zero, states, which = 1e-6, 1, range(9)
+    rounding, states, row_indices = 1e-6, 1, range(9)
 
     def __init__(self, *rows, turned=None):
         self.linear, self._rows, self._turned = [True] * len(rows), rows, turned
@@ -63,10 +63,10 @@ class Plane(Space):
     def rows(self, x):
         return np.array([row(*x) for row in self._rows], dtype=float).reshape(-1, 4)
 
-    def moved(self, x, direction, h):
+    def retract(self, x, direction, h):
         return x + h * direction
 
-    def turned(self, x, first, second):
+    def constant_bracket(self, x, first, second):
         return None if self._turned is None else self._turned(first, second)
 
 
@@ -91,22 +91,22 @@ GROWTHS = {
 @pytest.mark.parametrize("case", GROWTHS)
 def test_brackets_reach_what_they_reach_by_hand(case):
     rows, dims, rank, free = GROWTHS[case]
-    found = growth(Plane(*rows), AT, FIRST, NEVER)
-    assert (found.dims, found.closed, found.rank) == (dims, True, rank)
+    found = growth_vector(Plane(*rows), AT, FIRST, NEVER)
+    assert (found.dimensions, found.closed, found.rank) == (dims, True, rank)
     assert found.basis.shape == (4, dims[-1])
     np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(dims[-1]), **CLOSE)
-    assert (found.first is None) == (free is None)
+    assert (found.witness is None) == (free is None)
     if free is not None:
-        assert found.first[:3] == (*free, 0)
+        assert found.witness[:3] == (*free, 0)
 
 
 def test_the_witness_is_the_bracket_of_two_free_directions():
     """Of z' = y x' - x y': [d_x + y d_z, d_y - x d_z] = -2 d_z breaks the row by -2."""
-    found = growth(Plane(lambda x, y, z, t: (-y, x, 1, 0)), AT, FIRST, NEVER)
-    np.testing.assert_allclose(found.first[3], -2.0, rtol=1e-6)
-    assert found.broken(1e-6).tolist() == [True]
-    exact = growth(Plane(lambda x, y, z, t: (y, x, 1, 0)), AT, FIRST, NEVER)
-    assert exact.broken(1e-6).tolist() == [False]
+    found = growth_vector(Plane(lambda x, y, z, t: (-y, x, 1, 0)), AT, FIRST, NEVER)
+    np.testing.assert_allclose(found.witness[3], -2.0, rtol=1e-6)
+    assert found.violated_rows(1e-6).tolist() == [True]
+    exact = growth_vector(Plane(lambda x, y, z, t: (y, x, 1, 0)), AT, FIRST, NEVER)
+    assert exact.violated_rows(1e-6).tolist() == [False]
 
 
 def test_velocities_that_turn_each_other_add_their_own_bracket():
@@ -116,36 +116,36 @@ def test_velocities_that_turn_each_other_add_their_own_bracket():
         return np.append(np.cross(a[:3], b[:3]), 0.0)
 
     still = Plane(lambda x, y, z, t: (0, 0, 1, 0))
-    assert growth(still, AT, FIRST, NEVER).dims == (3,)
+    assert growth_vector(still, AT, FIRST, NEVER).dimensions == (3,)
     turning = Plane(lambda x, y, z, t: (0, 0, 1, 0), turned=cross)
-    found = growth(turning, AT, FIRST, NEVER)
-    assert found.dims == (3, 4)
-    np.testing.assert_allclose(found.first[3], 1.0, rtol=1e-6)
+    found = growth_vector(turning, AT, FIRST, NEVER)
+    assert found.dimensions == (3, 4)
+    np.testing.assert_allclose(found.witness[3], 1.0, rtol=1e-6)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_brackets_end_where_differences_cannot_be_trusted(depth):
     """Engel's two rows need two brackets; here z' = y x', t stands for w."""
     engel = [lambda x, y, z, t: (-y, 0, 1, 0), lambda x, y, z, t: (-z * x, 1, 0, 0)]
-    found = growth(Plane(*engel), AT, FIRST._replace(depth=depth), NEVER)
-    assert len(found.dims) <= depth
-    assert found.closed == (depth > len(found.dims) or found.dims[-1] == 4)
+    found = growth_vector(Plane(*engel), AT, FIRST._replace(depth=depth), NEVER)
+    assert len(found.dimensions) <= depth
+    assert found.closed == (depth > len(found.dimensions) or found.dimensions[-1] == 4)
 
 
 def test_brackets_end_when_the_time_is_up():
     space = Plane(lambda x, y, z, t: (-y, x, 1, 0))
-    found = growth(space, AT, FIRST, time.thread_time() - 1.0)
-    assert (found.dims, found.closed, found.first) == ((3,), False, None)
+    found = growth_vector(space, AT, FIRST, time.thread_time() - 1.0)
+    assert (found.dimensions, found.closed, found.witness) == ((3,), False, None)
 
 
 def test_a_row_that_stops_the_time_is_named():
     space = Plane(lambda x, y, z, t: (1, 0, 0, 1), lambda x, y, z, t: (1, 0, 0, 2))
-    with pytest.raises(Contradiction) as caught:
-        growth(space, AT, FIRST, NEVER)
+    with pytest.raises(ContradictoryRow) as caught:
+        growth_vector(space, AT, FIRST, NEVER)
     assert caught.value.row == 1
-    growth(Plane(lambda x, y, z, t: (0, 0, 0, 0.9e-6)), AT, FIRST, NEVER)
-    with pytest.raises(Contradiction):
-        growth(Plane(lambda x, y, z, t: (0, 0, 0, 1.1e-6)), AT, FIRST, NEVER)
+    growth_vector(Plane(lambda x, y, z, t: (0, 0, 0, 0.9e-6)), AT, FIRST, NEVER)
+    with pytest.raises(ContradictoryRow):
+        growth_vector(Plane(lambda x, y, z, t: (0, 0, 0, 1.1e-6)), AT, FIRST, NEVER)
 
 
 def test_independent_rows_are_chosen_by_their_largest_entries_and_never_by_time():
@@ -160,14 +160,17 @@ def test_independent_rows_are_chosen_by_their_largest_entries_and_never_by_time(
 def test_elimination_is_exact_in_any_arithmetic():
     A = np.array([[Fraction(0), Fraction(2)], [Fraction(3), Fraction(1)]], dtype=object)
     B = np.array([[Fraction(4), Fraction(0)], [Fraction(5), Fraction(1)]], dtype=object)
-    assert solve(A, B).tolist() == [[Fraction(1), Fraction(1, 3)], [Fraction(2), Fraction(0)]]
+    assert solve_any_precision(A, B).tolist() == [
+        [Fraction(1), Fraction(1, 3)],
+        [Fraction(2), Fraction(0)],
+    ]
     rng = np.random.default_rng(0)
     M, right = rng.standard_normal((5, 5)), rng.standard_normal((5, 2))
-    np.testing.assert_allclose(solve(M, right), np.linalg.solve(M, right), **CLOSE)
+    np.testing.assert_allclose(solve_any_precision(M, right), np.linalg.solve(M, right), **CLOSE)
 
 
 def test_a_span_takes_what_is_new():
-    span = _Span(3, 1e-6)
+    span = _OrthonormalBasis(3, 1e-6)
     assert span.add(np.array([3.0, 4.0, 0.0]))
     assert not span.add(np.array([-6.0, -8.0, 1e-6]))  # beside 1 + 10 it is rounding
     assert span.add(np.array([-6.0, -8.0, 1e-4]))
@@ -197,17 +200,17 @@ def test_a_sampled_space_has_the_rows_with_time_at_their_end():
     slow = LinearVelocity(coefficients={"x": 2.0, "z": 1.0}, path=Constant(value=(0.3,)))
     mixed = Expression(psi="x*v.y + t")
     curve = Expression(psi="v.x**2 - 1", name="curve")
-    space = Sampled(attached(robot, slow, mixed, curve), robot)
+    space = NumericRows(attached(robot, slow, mixed, curve), robot)
     assert space.linear == [True, True, False]
     assert (space.names, space.size) == (("x", "y", "z", "t"), 4)
     q = np.array([0.4, 0.5, 0.6])
     np.testing.assert_allclose(
         space.rows((q, 0.7))[:2], [[2.0, 0.0, 1.0, -0.3], [0.0, 0.4, 0.0, 0.7]], **CLOSE
     )
-    np.testing.assert_allclose(space.part([1]).rows((q, 0.7)), [[0.0, 0.4, 0.0, 0.7]], **CLOSE)
-    ahead, t = space.moved((q, 0.7), np.array([1.0, 2.0, 3.0, 4.0]), 0.1)
+    np.testing.assert_allclose(space.subset([1]).rows((q, 0.7)), [[0.0, 0.4, 0.0, 0.7]], **CLOSE)
+    ahead, t = space.retract((q, 0.7), np.array([1.0, 2.0, 3.0, 4.0]), 0.1)
     np.testing.assert_allclose([*ahead, t], [0.5, 0.7, 0.9, 1.1], **CLOSE)
-    assert space.turned((q, 0.7), np.ones(4), np.ones(4)) is None
+    assert space.constant_bracket((q, 0.7), np.ones(4), np.ones(4)) is None
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6, 1e9])
@@ -217,22 +220,22 @@ def test_rounding_does_not_bend_a_row_that_is_linear_in_whatever_unit(unit):
     cubes = [f"(v.x + {c})**3 - v.x**3 - 3*{c}*v.x**2" for c in (0.3, 0.7, 1.1)]
     texts = *(f"{one} + v.y" for one in cubes), "0.3*v.x + 0.7*v.y**2 - 1"
     rows = [Expression(psi=f"{unit}*({text})") for text in texts]
-    assert Sampled(attached(robot, *rows), robot).linear == [True, True, True, False]
+    assert NumericRows(attached(robot, *rows), robot).linear == [True, True, True, False]
 
 
 def test_states_are_drawn_where_position_rows_are_met():
     robot = particle()
     ball = Expression(phi="x**2 + y**2 + z**2 - (1 + t)**2", name="ball")
-    draw, rng = settling(attached(robot, ball), robot), np.random.default_rng(1)
+    draw, rng = closed_configurations(attached(robot, ball), robot), np.random.default_rng(1)
     for t in (0.0, 0.5):
         q = draw(rng, t)
-        assert abs(q @ q - (1.0 + t) ** 2) <= 10.0 * MET
-    assert settling((), robot)(rng, 0.0).shape == (3,)
-    never = settling(attached(robot, Expression(phi="x**2 + 1")), robot)
+        assert abs(q @ q - (1.0 + t) ** 2) <= 10.0 * POSITION_TOLERANCE
+    assert closed_configurations((), robot)(rng, 0.0).shape == (3,)
+    never = closed_configurations(attached(robot, Expression(phi="x**2 + 1")), robot)
     with pytest.raises(ValueError, match="the position rows are not met from here"):
         never(rng, 0.0)
-    with pytest.raises(NoState):
-        Sampled(attached(robot, Expression(phi="x**2 + 1"), Expression(psi="v.y")), robot)
+    with pytest.raises(NoAdmissibleState):
+        NumericRows(attached(robot, Expression(phi="x**2 + 1"), Expression(psi="v.y")), robot)
 
 
 def test_rows_that_integrate_given_the_others_hold_positions():
@@ -264,7 +267,7 @@ def rows_of(text, names="xy"):
     ],
 )  # fmt: skip
 def test_a_row_is_curved_where_its_gradient_turns(text, turns):
-    assert curved(rows_of(text), 0, (2, 2), None) is turns
+    assert gradient_turns(rows_of(text), 0, (2, 2), None) is turns
 
 
 # what is said
@@ -380,12 +383,12 @@ def test_states_are_drawn_until_one_reaches_everything(monkeypatch, reached, bes
         drawn.append(state)
         dim = reached[state]
         if dim is None:
-            raise Contradiction("none")
-        return SimpleNamespace(rank=1, dims=[1, dim], closed=True, state=state)
+            raise ContradictoryRow("none")
+        return SimpleNamespace(rank=1, dimensions=[1, dim], closed=True, state=state)
 
     module = import_module("ukctrl.mechanics.integrability.classify")
-    monkeypatch.setattr(module, "growth", growth)
+    monkeypatch.setattr(module, "growth_vector", growth)
     states = iter(range(3))
     space = SimpleNamespace(states=3, size=3, draw=lambda rng: next(states))
-    assert module._best(space, None, 0.0).state == best
+    assert module._generic_growth(space, None, 0.0).state == best
     assert drawn == list(range(asked))

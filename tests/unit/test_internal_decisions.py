@@ -9,22 +9,31 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.analysis.internal_dynamics.internal_dynamics import _alike, _rests, path_moves
-from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
-from ukctrl.analysis.internal_dynamics.internal_motion import Motion, judge
-from ukctrl.analysis.internal_dynamics.internal_verdict import (
-    Facts,
-    _fate_of_motion,
-    _fate_of_push,
-    _leaves,
-    _periodic,
-    _place,
-    _steady,
+from ukctrl.analysis.internal_dynamics.internal_dynamics import _equilibria, _same_poles, path_moves
+from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
+from ukctrl.analysis.internal_dynamics.internal_equilibria import (
+    _damped_step,
+    forward_difference,
+    golden_ratio_point,
 )
-from ukctrl.analysis.internal_dynamics.modes import modes, scale, time_constant
-from ukctrl.analysis.internal_dynamics.near_a_state import Near, apart, cleaned, unseen
-from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of
-from ukctrl.analysis.internal_dynamics.states_of_rest import _damped, one_sided, spread
+from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion, classify_growth
+from ukctrl.analysis.internal_dynamics.internal_verdict import (
+    VerdictInputs,
+    _escapes,
+    _is_time_invariant,
+    _motion_behaviour,
+    _offset_text,
+    _periodic,
+    _perturbation_text,
+)
+from ukctrl.analysis.internal_dynamics.local_dynamics import (
+    LocalDynamics,
+    clean_zeros,
+    output_nulling_space,
+    zero_mismatch,
+)
+from ukctrl.analysis.internal_dynamics.modes import modes, state_scale, time_constant
+from ukctrl.analysis.internal_dynamics.periodic_orbit import PeriodicOrbit, path_period
 from ukctrl.core.errors import InputError
 
 ROBOT = Robot.load("two_link")
@@ -36,7 +45,7 @@ def near(A=((3.0,),), q=Q, states=("elbow",), zeros=(), free=0, at_zero=None):
     found = modes(A, 0)
     if at_zero is not None:
         found = found._replace(at_zero=at_zero)
-    return Near(
+    return LocalDynamics(
         t=0.0, q=q, v=np.zeros(2), u=np.zeros(2), A=A, modes=found, moving="elbow", states=states,
         zeros=np.array(zeros, dtype=complex), free=free,
     )  # fmt: skip
@@ -50,7 +59,7 @@ def run(moved, coordinates=("shoulder", "elbow")):
 
 
 def facts(motion):
-    return Facts(SimpleNamespace(motion=motion), ROBOT, Q, 2, False)
+    return VerdictInputs(SimpleNamespace(motion=motion), ROBOT, Q, 2, False)
 
 
 LEAVES = [
@@ -71,21 +80,21 @@ def test_a_motion_leaves_a_state_of_rest_from_three_times_its_first_distance_on(
     away, moved, leaves
 ):
     rest = near(q=Q - np.array(away))
-    assert _leaves(facts(run(moved)), rest) is leaves
+    assert _escapes(facts(run(moved)), rest) is leaves
 
 
 def test_only_the_internal_coordinates_count_for_a_leave():
     rest = near(q=Q - np.array([9.0, 0.1]))
-    assert _leaves(facts(run([[0.0], [0.25]], ("elbow",))), rest)
-    assert not _leaves(facts(run([[0.0], [0.15]], ("elbow",))), rest)
+    assert _escapes(facts(run([[0.0], [0.25]], ("elbow",))), rest)
+    assert not _escapes(facts(run([[0.0], [0.15]], ("elbow",))), rest)
 
 
 def test_what_does_not_run_away_leaves_nothing():
     far = run([[0.0, 0.0], [5.0, 5.0]])
-    assert not _leaves(facts(far), near(-2.0))
-    assert not _leaves(facts(None), near())
-    assert not _leaves(facts(run(np.zeros((0, 2)))), near())
-    assert _leaves(facts(far), near())
+    assert not _escapes(facts(far), near(-2.0))
+    assert not _escapes(facts(None), near())
+    assert not _escapes(facts(run(np.zeros((0, 2)))), near())
+    assert _escapes(facts(far), near())
 
 
 # One linear system along a motion
@@ -104,15 +113,15 @@ def test_what_does_not_run_away_leaves_nothing():
     ],
 )
 def test_a_linear_system_is_steady_to_a_millionth(first, second, steady):
-    assert _steady((near(first), near(first), near(second))) is steady
+    assert _is_time_invariant((near(first), near(first), near(second))) is steady
 
 
 def test_a_single_moment_and_other_states_are_not_steady():
-    assert not _steady((near(),))
-    assert _steady((near(), near()))
-    assert not _steady((near(), near(states=("shoulder",))))
+    assert not _is_time_invariant((near(),))
+    assert _is_time_invariant((near(), near()))
+    assert not _is_time_invariant((near(), near(states=("shoulder",))))
     nothing = near(np.zeros((0, 0)), states=())
-    assert not _steady((nothing,))
+    assert not _is_time_invariant((nothing,))
 
 
 # Where a state of rest is
@@ -129,13 +138,13 @@ def test_a_single_moment_and_other_states_are_not_steady():
     ],
 )
 def test_the_place_of_a_state_of_rest_is_told_from_the_farthest_coordinate_on(offset, text):
-    assert _place(ROBOT, near(q=Q + np.array(offset)), Q) == text
+    assert _offset_text(ROBOT, near(q=Q + np.array(offset)), Q) == text
 
 
 def test_at_most_three_coordinates_are_told():
     arm = Robot.load("scara")
     here = np.zeros(4)
-    place = _place(arm, near(q=np.array([0.1, 0.4, 0.3, 0.2])), here)
+    place = _offset_text(arm, near(q=np.array([0.1, 0.4, 0.3, 0.2])), here)
     assert place == "'q2' +0.4 rad away, 'q3' +0.3 rad away, 'q4' +0.2 m away"
 
 
@@ -145,7 +154,7 @@ def test_at_most_three_coordinates_are_told():
 def motion_of(course, fate="stays", pushed=0.0, count=41):
     t = np.linspace(1.0, 5.0, count)
     moved = np.column_stack([course(t - 1.0), 0.0 * t])
-    return Motion(
+    return InternalMotion(
         times=t, q=moved, v=moved, coordinates=("shoulder", "elbow"), units=("rad", "rad"),
         moved=moved, pushed=moved + pushed, deviation=np.linspace(1.0, 2.0, count), fate=fate,
         rate=0.0, ended="",
@@ -153,18 +162,18 @@ def motion_of(course, fate="stays", pushed=0.0, count=41):
 
 
 def test_a_motion_of_fewer_than_nine_moments_is_too_short_to_tell():
-    assert _fate_of_motion(None) is None
-    assert _fate_of_motion(motion_of(np.ones_like, count=8)) is None
-    assert _fate_of_motion(motion_of(np.ones_like, count=9)) == "stays"
-    assert _fate_of_motion(motion_of(lambda t: np.exp(2.0 * t))) == "runs_away"
+    assert _motion_behaviour(None) is None
+    assert _motion_behaviour(motion_of(np.ones_like, count=8)) is None
+    assert _motion_behaviour(motion_of(np.ones_like, count=9)) == "stays"
+    assert _motion_behaviour(motion_of(lambda t: np.exp(2.0 * t))) == "runs_away"
     empty = SimpleNamespace(times=np.arange(9.0), moved=np.zeros((9, 0)))
-    assert _fate_of_motion(empty) is None
+    assert _motion_behaviour(empty) is None
 
 
 def test_a_push_is_told_by_the_coordinate_that_it_moves_most_at_the_end():
     pushed = np.zeros((41, 2))
     pushed[:20, 0], pushed[20:, 1] = 5.0, -1.0
-    kind, text = _fate_of_push(motion_of(np.ones_like, "runs_away", pushed), near())
+    kind, text = _perturbation_text(motion_of(np.ones_like, "runs_away", pushed), near())
     assert (kind, text) == (
         "runs_away", "'elbow' leaves it ever faster once it is pushed: 2 times the push after 4 s",
     )  # fmt: skip
@@ -172,7 +181,7 @@ def test_a_push_is_told_by_the_coordinate_that_it_moves_most_at_the_end():
 
 def test_the_coordinate_that_moves_farthest_is_told_with_its_unit():
     found = motion_of(lambda t: -0.5 * t)
-    assert found.farthest() == ("shoulder", 2.0, "rad")
+    assert found.largest_displacement() == ("shoulder", 2.0, "rad")
     assert found.factor == 2.0
 
 
@@ -188,7 +197,7 @@ def test_a_multiplier_is_judged_by_its_size(largest, kind):
 
 def test_characteristic_exponents_are_logarithms_over_the_period():
     none = np.zeros((0, 0))
-    cycle = Periodic(period=2.0, q=Q, v=Q, coordinates=(), monodromy=none,
+    cycle = PeriodicOrbit(period=2.0, q=Q, v=Q, coordinates=(), monodromy=none,
                      multipliers=np.array([np.exp(0.5), 0.25j]))  # fmt: skip
     wanted = [0.25, (np.log(0.25) + 0.5j * np.pi) / 2.0]
     np.testing.assert_allclose(cycle.exponents, wanted)
@@ -218,20 +227,23 @@ def test_a_deviation_is_judged_by_the_largest_of_its_quarters(sizes, fate):
     deviation = stair(*sizes)
     for k in (25, 50, 75):
         deviation[k] = min(deviation[k - 1], deviation[k])
-    assert judge(np.linspace(0.0, 4.0, 100), deviation)[0] == fate
+    assert classify_growth(np.linspace(0.0, 4.0, 100), deviation)[0] == fate
 
 
 @pytest.mark.parametrize("count", [8, 9, 11, 12, 13, 40, 43])
 @pytest.mark.parametrize("rate", [0.7, 0.05])
 def test_the_rate_of_what_grows_is_that_of_its_exponential(count, rate):
     t = np.cumsum(np.linspace(0.1, 0.2, count))
-    assert judge(t, np.exp(rate * t))[1] == pytest.approx(rate, rel=1e-12)
+    assert classify_growth(t, np.exp(rate * t))[1] == pytest.approx(rate, rel=1e-12)
 
 
 def test_what_soon_leaves_the_linear_range_runs_away():
     t = np.linspace(0.0, 4.0, 100)
     for first, fate in ((45, "runs_away"), (55, "stays")):
-        assert judge(t, np.ones(100), np.where(np.arange(100) < first, 0.01, 10.0))[0] == fate
+        assert (
+            classify_growth(t, np.ones(100), np.where(np.arange(100) < first, 0.01, 10.0))[0]
+            == fate
+        )
 
 
 # Modes
@@ -240,12 +252,12 @@ def test_what_soon_leaves_the_linear_range_runs_away():
 def test_sizes_of_rates_are_about_the_quickest_pole():
     A = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [-9.0, 0.0, 0.0, 0.0],
                   [0.0, -400.0, 0.0, -2.0]])  # fmt: skip
-    np.testing.assert_allclose(scale(A, 2), [1.0, 1.0, 20.0, 20.0])
-    np.testing.assert_allclose(scale(0.1 * A[:3, :3], 1), [1.0, 1.0, 1.0])
-    np.testing.assert_allclose(scale(A, 0), np.ones(4))
-    np.testing.assert_allclose(scale(A, 4), np.ones(4))
+    np.testing.assert_allclose(state_scale(A, 2), [1.0, 1.0, 20.0, 20.0])
+    np.testing.assert_allclose(state_scale(0.1 * A[:3, :3], 1), [1.0, 1.0, 1.0])
+    np.testing.assert_allclose(state_scale(A, 0), np.ones(4))
+    np.testing.assert_allclose(state_scale(A, 4), np.ones(4))
     damped = np.array([[0.0, 1.0], [-1.0, -30.0]])
-    np.testing.assert_allclose(scale(damped, 1), [1.0, 30.0])
+    np.testing.assert_allclose(state_scale(damped, 1), [1.0, 30.0])
 
 
 @pytest.mark.parametrize(
@@ -305,19 +317,19 @@ def test_a_time_constant_is_one_over_the_rate():
 
 def test_how_far_zeros_are_from_poles():
     zeros, poles = np.array([1.0 + 0j, -2.0]), np.array([1.5 + 0j, -2.0, -50.0])
-    assert apart(zeros, poles) == pytest.approx(0.01)
-    assert apart(zeros, np.array([1.5 + 0j, -2.0])) == pytest.approx(0.25)
-    assert apart(0.1 * zeros, np.array([0.1 + 0j])) == pytest.approx(0.3)
-    assert apart(zeros[:0], poles) == 0.0
-    assert apart(zeros, poles[:0]) == np.inf
+    assert zero_mismatch(zeros, poles) == pytest.approx(0.01)
+    assert zero_mismatch(zeros, np.array([1.5 + 0j, -2.0])) == pytest.approx(0.25)
+    assert zero_mismatch(0.1 * zeros, np.array([0.1 + 0j])) == pytest.approx(0.3)
+    assert zero_mismatch(zeros[:0], poles) == 0.0
+    assert zero_mismatch(zeros, poles[:0]) == np.inf
 
 
 def test_zeros_scattered_about_zero_are_zero_and_come_from_the_right():
     zeros = np.array([-3.0, 0.9e-5j * 10, 2.0 - 1.0j, 2.0 + 1.0j, 10.0])
-    np.testing.assert_array_equal(cleaned(zeros), [10.0, 2.0 + 1.0j, 2.0 - 1.0j, 0.0, -3.0])
-    np.testing.assert_array_equal(cleaned(np.array([1.1e-4 + 0j, 10.0])), [10.0, 1.1e-4])
-    np.testing.assert_array_equal(cleaned(np.array([0.9e-8 + 0j])), [0.0])
-    assert len(cleaned(zeros[:0])) == 0
+    np.testing.assert_array_equal(clean_zeros(zeros), [10.0, 2.0 + 1.0j, 2.0 - 1.0j, 0.0, -3.0])
+    np.testing.assert_array_equal(clean_zeros(np.array([1.1e-4 + 0j, 10.0])), [10.0, 1.1e-4])
+    np.testing.assert_array_equal(clean_zeros(np.array([0.9e-8 + 0j])), [0.0])
+    assert len(clean_zeros(zeros[:0])) == 0
 
 
 @pytest.mark.parametrize(
@@ -341,25 +353,25 @@ def test_states_that_outputs_do_not_see():
     K = np.array([[-60.0, 50.0], [25.0, -25.0]])  # masses of 1 and 2 kg, 50 and 10 N/m
     A = np.block([[np.zeros((2, 2)), np.eye(2)], [K, np.zeros((2, 2))]])
     B, C = np.array([[0.0], [0.0], [1.0], [0.0]]), np.array([[1.0, 0.0, 0.0, 0.0]])
-    found = unseen(A, B, C, 2)
+    found = output_nulling_space(A, B, C, 2)
     assert (found.V.shape, found.free) == ((4, 2), 0)
     np.testing.assert_allclose(sorted(np.linalg.eigvals(found.A).imag), [-5.0, 5.0])
     np.testing.assert_allclose(found.V[[0, 2]], 0.0, atol=1e-9)
     # A second force, at the other mass: all that is unseen is free.
-    both = unseen(A, np.vstack([np.zeros((2, 2)), np.eye(2)]), C, 2)
+    both = output_nulling_space(A, np.vstack([np.zeros((2, 2)), np.eye(2)]), C, 2)
     assert (both.V.shape, both.free, both.A.shape) == ((4, 2), 2, (0, 0))
     # Nothing seen: all of it, and the force reaches all of it.
-    blind = unseen(A, B, np.zeros((0, 4)), 2)
+    blind = output_nulling_space(A, B, np.zeros((0, 4)), 2)
     assert (blind.V.shape, blind.free) == ((4, 4), 4)
     # The far mass seen: nothing is left.
-    assert unseen(A, B, np.array([[0.0, 1.0, 0.0, 0.0]]), 2).V.shape == (4, 0)
+    assert output_nulling_space(A, B, np.array([[0.0, 1.0, 0.0, 0.0]]), 2).V.shape == (4, 0)
 
 
 # States of rest
 
 
 def test_points_fill_an_interval_from_its_quarters_on():
-    points = [float(spread(k, 1)[0]) for k in range(1, 9)]
+    points = [float(golden_ratio_point(k, 1)[0]) for k in range(1, 9)]
     assert points[1:7] == [0.5, -0.5, 0.25, -0.25, 0.75, -0.75]
     assert 0.99 < points[0] < 1.0
     assert points[7] == points[0]
@@ -367,7 +379,7 @@ def test_points_fill_an_interval_from_its_quarters_on():
 
 def test_points_fill_a_square_evenly():
     """By powers of the plastic number 1.3247: every ninth of the square is met soon."""
-    points = np.array([spread(k, 2) for k in range(1, 28)])
+    points = np.array([golden_ratio_point(k, 2) for k in range(1, 28)])
     assert (np.abs(points) < 1.0).all()
     ratio = 1.324717957244746
     wanted = 2.0 * np.mod(0.5 + np.array([1.0 / ratio, 1.0 / ratio**2]), 1.0) - 1.0
@@ -377,30 +389,32 @@ def test_points_fill_a_square_evenly():
 
 
 def test_one_sided_differences():
-    J = one_sided(lambda x: np.array([x[0] ** 2 + 3.0 * x[1], 2.0 - x[0]]), np.array([0.0, 2.0]), 2)
+    J = forward_difference(
+        lambda x: np.array([x[0] ** 2 + 3.0 * x[1], 2.0 - x[0]]), np.array([0.0, 2.0]), 2
+    )
     np.testing.assert_allclose(J, [[0.0, 3.0], [-1.0, 0.0]], atol=2e-6)
 
 
 def test_a_damped_step_is_that_of_gauss_and_newton_where_damping_is_none():
     J, f = np.array([[2.0, 0.0], [0.0, 0.5]]), np.array([4.0, 1.0])
-    np.testing.assert_allclose(_damped(J, f, 0.0), [-2.0, -2.0])
+    np.testing.assert_allclose(_damped_step(J, f, 0.0), [-2.0, -2.0])
     # sigma/(sigma^2 + d sigma_max^2/1000)
     gain = np.array([2.0 / (4.0 + 0.4), 0.5 / (0.25 + 0.4)])
-    np.testing.assert_allclose(_damped(J, f, 100.0), -gain * f)
+    np.testing.assert_allclose(_damped_step(J, f, 100.0), -gain * f)
     singular = np.array([[1.0, 0.0], [0.0, 1e-10]])
-    np.testing.assert_allclose(_damped(singular, np.ones(2), 0.0), [-1.0, 0.0])
+    np.testing.assert_allclose(_damped_step(singular, np.ones(2), 0.0), [-1.0, 0.0])
 
 
 def test_states_of_rest_with_the_same_poles_are_one_family():
-    assert _alike(near(3.0), near(3.0 + 2.9e-6))
-    assert not _alike(near(3.0), near(3.0 + 3.1e-6))
-    assert not _alike(near(3.0), near(np.diag([3.0, 3.0])))
-    assert not _alike(near(3.0), near(3.0, at_zero=1))
-    assert _alike(near(np.zeros((0, 0))), near(np.zeros((0, 0))))
+    assert _same_poles(near(3.0), near(3.0 + 2.9e-6))
+    assert not _same_poles(near(3.0), near(3.0 + 3.1e-6))
+    assert not _same_poles(near(3.0), near(np.diag([3.0, 3.0])))
+    assert not _same_poles(near(3.0), near(3.0, at_zero=1))
+    assert _same_poles(near(np.zeros((0, 0))), near(np.zeros((0, 0))))
 
 
 def test_four_families_of_rest_are_told_and_counted(monkeypatch):
-    module = sys.modules[_rests.__module__]
+    module = sys.modules[_equilibria.__module__]
     poles = iter([1.0, 2.0, 1.0, None, 3.0, 4.0, 1.0, 5.0])
 
     def near_rest(held, grip, q, u):
@@ -410,10 +424,12 @@ def test_four_families_of_rest_are_told_and_counted(monkeypatch):
         return near(pole)
 
     rest = SimpleNamespace(q=Q, u=Q)
-    monkeypatch.setattr(module, "near_rest", near_rest)
-    monkeypatch.setattr(module, "Search", lambda held: SimpleNamespace(all=lambda q: 8 * [rest]))
+    monkeypatch.setattr(module, "about_equilibrium", near_rest)
+    monkeypatch.setattr(
+        module, "InternalEquilibriumSearch", lambda held: SimpleNamespace(find=lambda q: 8 * [rest])
+    )
     notes = []
-    rests, families = _rests(None, True, Q, notes)
+    rests, families = _equilibria(None, True, Q, notes)
     assert [float(each.A[0, 0]) for each in rests] == [1.0, 2.0, 3.0, 4.0]
     assert families == (3, 1, 1, 1)
     assert notes == [
@@ -431,7 +447,7 @@ def held(asked, start=1.0, duration=8.0):
         start=SimpleNamespace(t=start), timing=SimpleNamespace(duration=duration)
     )
     table = lambda q, t: np.column_stack([np.asarray(x) + 0.0 * t for x in asked(t)])  # noqa: E731
-    return SimpleNamespace(scenario=scenario, asked=table)
+    return SimpleNamespace(scenario=scenario, row_demands=table)
 
 
 def test_a_path_moves_where_its_rows_ask_for_something_else():
@@ -443,7 +459,7 @@ def test_a_path_moves_where_its_rows_ask_for_something_else():
 
 @pytest.mark.parametrize("period", [0.5, 1.7, 4.0])
 def test_the_period_of_a_path_is_its_shortest(period):
-    found = period_of(held(lambda t: [np.sin(2.0 * np.pi * t / period), 0.3]), Q)
+    found = path_period(held(lambda t: [np.sin(2.0 * np.pi * t / period), 0.3]), Q)
     assert found == pytest.approx(period, rel=1e-7)
 
 
@@ -451,7 +467,7 @@ def test_the_period_of_several_rows_is_one_of_all():
     def asked(t):
         return [1e-3 * np.sin(2.0 * np.pi * t), 5.0 * np.cos(np.pi * t)]
 
-    assert period_of(held(asked), Q) == pytest.approx(2.0, rel=1e-7)
+    assert path_period(held(asked), Q) == pytest.approx(2.0, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -464,15 +480,15 @@ def test_the_period_of_several_rows_is_one_of_all():
     ],
 )
 def test_a_path_that_does_not_come_again_has_no_period(asked):
-    assert period_of(held(asked), Q) is None
+    assert path_period(held(asked), Q) is None
 
 
 def test_only_lags_at_which_all_rows_come_near_are_looked_at_closely():
     looks = []
     path = held(lambda t: [np.sin(3.0 * np.pi * t), np.cos(np.pi * t), np.sin(2.0 * np.pi * t)])
-    table = path.asked
-    path.asked = lambda q, t: looks.append(len(t)) or table(q, t)
-    assert period_of(path, Q) == pytest.approx(2.0, rel=1e-7)
+    table = path.row_demands
+    path.row_demands = lambda q, t: looks.append(len(t)) or table(q, t)
+    assert path_period(path, Q) == pytest.approx(2.0, rel=1e-7)
     assert len(looks) < 20  # two tables, and one search for the place of one dip
 
 

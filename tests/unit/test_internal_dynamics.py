@@ -105,8 +105,8 @@ def test_a_tilted_pole_takes_its_cart_along_ever_faster():
     found = internal_dynamics(task("cart_pole", held("pole", np.pi - 0.1), start={"pole": 3.04}))
     assert (found.kind, found.rests) == ("runs_away", ())
     far = 0.5 * G * np.tan(0.1) * 2.0**2
-    assert found.motion.farthest()[0] == "cart"
-    np.testing.assert_allclose(found.motion.farthest()[1], far, rtol=1e-6)
+    assert found.motion.largest_displacement()[0] == "cart"
+    np.testing.assert_allclose(found.motion.largest_displacement()[1], far, rtol=1e-6)
     assert "'cart' moves away ever faster" in found.verdict
 
 
@@ -339,8 +339,8 @@ def test_the_poles_of_what_is_free_are_the_allocations():
 
 def test_the_closed_loop_has_the_poles_of_the_internal_dynamics_and_those_of_the_feedback():
     """A third route: every eigenvalue of the loop itself, about a state of rest."""
-    from ukctrl.core.algebra.differences import jacobian
-    from ukctrl.simulation.loop import Loop
+    from ukctrl.core.algebra.finite_differences import jacobian
+    from ukctrl.simulation.assemble import Loop
 
     damped = LeastNorm(null_space=Damping(gain=2.0))
     scenario = task(planar_arm(), *TIP, start=BENT, allocation=damped)

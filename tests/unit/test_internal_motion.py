@@ -9,8 +9,12 @@ import pytest
 
 from ukctrl import Robot
 from ukctrl.analysis.internal_dynamics import internal_motion as lib
-from ukctrl.analysis.internal_dynamics.held_rows import Coordinates
-from ukctrl.analysis.internal_dynamics.near_a_state import Unseen, _most, _telling
+from ukctrl.analysis.internal_dynamics.exact_tracking import InternalCoordinates
+from ukctrl.analysis.internal_dynamics.local_dynamics import (
+    OutputNullingSpace,
+    _dominant_coordinate,
+    _pivot_states,
+)
 from ukctrl.core.errors import InputError
 
 ARM, FREE = Robot.load("two_link"), Robot.load("floating_arm")
@@ -20,13 +24,13 @@ CLOSE = {"rtol": 0.0, "atol": 1e-7}
 Q, V = np.array([0.3, -0.2]), np.array([0.1, 0.4])
 
 
-def held(acceleration, robot=ARM, nearest=None):
+def held(acceleration, robot=ARM, project=None):
     """Return rows that hold whatever an acceleration is given."""
     return SimpleNamespace(
         robot=robot,
         scenario=SimpleNamespace(start=SimpleNamespace(t=BEGIN)),
         acceleration=lambda t, q, v: acceleration(t, q, v),
-        nearest=nearest or (lambda q, v, t: SimpleNamespace(q=q, v=v)),
+        project=project or (lambda q, v, t: SimpleNamespace(q=q, v=v)),
     )
 
 
@@ -41,7 +45,7 @@ def swing(t):
 
 def test_states_are_those_of_the_closed_form_at_the_times_that_are_asked_for():
     t = BEGIN + np.array([0.0, 0.01, 0.02, 0.9, 2.5])
-    states, reason = lib.follow(held(pendulum), Q, V, t)
+    states, reason = lib.integrate(held(pendulum), Q, V, t)
     assert reason == ""
     np.testing.assert_allclose(states, np.hstack(swing(t)), **CLOSE)
 
@@ -50,7 +54,7 @@ def test_a_free_body_turns_as_its_constant_twist_integrates():
     rng = np.random.default_rng(0)
     q, v = FREE.random(rng), rng.standard_normal(FREE.nv)
     t = np.linspace(BEGIN, BEGIN + 1.0, 6)
-    states, reason = lib.follow(held(lambda t, q, v: np.zeros(len(v)), FREE), q, v, t)
+    states, reason = lib.integrate(held(lambda t, q, v: np.zeros(len(v)), FREE), q, v, t)
     assert reason == ""
     for at, state in zip(t, states, strict=True):
         off = FREE.difference(FREE.integrate(q, v * (at - BEGIN)), state[: FREE.nq])
@@ -61,7 +65,7 @@ def test_a_free_body_turns_as_its_constant_twist_integrates():
 
 def test_a_motion_that_runs_away_ends_there():
     t = np.linspace(BEGIN, BEGIN + 4.0, 41)
-    states, reason = lib.follow(held(lambda t, q, v: 100.0 * q), Q, V, t)
+    states, reason = lib.integrate(held(lambda t, q, v: 100.0 * q), Q, V, t)
     assert reason.startswith("it has run away at t = ")
     ended = float(reason.split()[-2])
     # q = 0.17 exp(10 t): its rate is 1e4 after 0.88 s
@@ -77,7 +81,7 @@ def test_an_error_on_the_way_ends_a_motion_behind_the_last_moment_that_is_known(
         return pendulum(t, q, v)
 
     t = np.linspace(BEGIN, BEGIN + 4.0, 41)
-    states, reason = lib.follow(held(until), Q, V, t)
+    states, reason = lib.integrate(held(until), Q, V, t)
     last = t[len(states) - 1]
     assert reason == f"after t = {last:.4g} s: there is no more."
     assert BEGIN + 0.7 < last <= BEGIN + 1.0  # it steps by no more than a twentieth
@@ -86,7 +90,7 @@ def test_an_error_on_the_way_ends_a_motion_behind_the_last_moment_that_is_known(
 
 def test_a_motion_that_costs_too_much_is_broken_off(monkeypatch):
     monkeypatch.setattr(lib, "MAX_EVALUATIONS", 50)
-    states, reason = lib.follow(held(pendulum), Q, V, np.linspace(BEGIN, BEGIN + 4.0, 41))
+    states, reason = lib.integrate(held(pendulum), Q, V, np.linspace(BEGIN, BEGIN + 4.0, 41))
     assert reason.startswith("it was broken off at t = ")
     assert reason.endswith(" s, for its cost")
     assert 1 < len(states) < 41
@@ -99,14 +103,14 @@ def test_steps_are_no_longer_than_a_twentieth_of_the_time():
         seen.append(t)
         return np.zeros(2)
 
-    lib.follow(held(still), Q, np.zeros(2), np.array([BEGIN, BEGIN + 2.0]))
+    lib.integrate(held(still), Q, np.zeros(2), np.array([BEGIN, BEGIN + 2.0]))
     assert np.diff(np.unique(seen)).max() <= 0.1 + 1e-12
 
 
 # Beside the motion
 
 
-BOTH = Coordinates(np.array([1]), np.array([1]), np.eye(4)[:, [1, 3]])
+BOTH = InternalCoordinates(np.array([1]), np.array([1]), np.eye(4)[:, [1, 3]])
 """The second joint is internal."""
 
 
@@ -117,7 +121,7 @@ def test_a_motion_beside_begins_a_push_away_along_every_internal_coordinate():
         asked.append((q - Q, v - V, t))
         return SimpleNamespace(q=q, v=v)
 
-    found = lib.motion(held(pendulum, nearest=nearest), Q, V, BOTH, 3.0)
+    found = lib.internal_motion(held(pendulum, project=nearest), Q, V, BOTH, 3.0)
     ((at, rate, t),) = asked
     np.testing.assert_allclose(at, [0.0, 1e-4], rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(rate, [0.0, 1e-4], rtol=0.0, atol=1e-15)
@@ -137,18 +141,18 @@ def test_a_motion_beside_begins_a_push_away_along_every_internal_coordinate():
 
 
 def test_without_internal_positions_deviations_are_those_of_rates():
-    rates = Coordinates(np.zeros(0, dtype=int), np.array([0]), np.eye(4)[:, [2]])
-    found = lib.motion(held(lambda t, q, v: -v), Q, V, rates, 1.0)
+    rates = InternalCoordinates(np.zeros(0, dtype=int), np.array([0]), np.eye(4)[:, [2]])
+    found = lib.internal_motion(held(lambda t, q, v: -v), Q, V, rates, 1.0)
     np.testing.assert_allclose(found.deviation, np.exp(BEGIN - found.times), rtol=0.0, atol=1e-3)
     assert (found.coordinates, found.moved.shape) == ((), (201, 0))
-    assert found.farthest() == ("", 0.0, "")
+    assert found.largest_displacement() == ("", 0.0, "")
     nowhere = found.__class__(**{**vars(found), "deviation": np.zeros(0)})
     assert np.isnan(nowhere.factor)
 
 
 def test_where_nothing_is_internal_only_the_motion_itself_is_followed():
-    none = Coordinates(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros((4, 0)))
-    found = lib.motion(held(pendulum, nearest=None), Q, V, none, 1.0)
+    none = InternalCoordinates(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros((4, 0)))
+    found = lib.internal_motion(held(pendulum, project=None), Q, V, none, 1.0)
     assert (len(found.times), found.fate, found.rate, found.ended) == (201, "stays", 0.0, "")
     np.testing.assert_allclose(found.q, swing(found.times)[0], **CLOSE)
 
@@ -157,18 +161,18 @@ def test_a_motion_beside_that_cannot_begin_is_told():
     def nearest(q, v, t):
         raise InputError("the rows are out of reach.")
 
-    found = lib.motion(held(pendulum, nearest=nearest), Q, V, BOTH, 1.0)
+    found = lib.internal_motion(held(pendulum, project=nearest), Q, V, BOTH, 1.0)
     assert (found.fate, found.ended, len(found.times)) == ("ended", "the rows are out of reach.", 0)
 
 
 def test_turns_are_counted_from_moment_to_moment():
     states = np.hstack([np.linspace(0.0, 20.0, 21)[:, None] * [1.0, -0.5], np.zeros((21, 2))])
-    np.testing.assert_allclose(lib._travel(held(pendulum), states), states[:, :2], **CLOSE)
+    np.testing.assert_allclose(lib._displacements(held(pendulum), states), states[:, :2], **CLOSE)
     t = np.linspace(BEGIN, BEGIN + 20.0, 41)
     v = np.zeros(FREE.nv)
     v[FREE.dofs.index(FREE.dofs[-1])] = 1.0
     states = np.array([np.r_[FREE.integrate(FREE.neutral, v * (at - BEGIN)), v] for at in t])
-    moved = lib._travel(held(pendulum, FREE), states)
+    moved = lib._displacements(held(pendulum, FREE), states)
     np.testing.assert_allclose(moved, np.outer(t - BEGIN, v), **CLOSE)
 
 
@@ -176,7 +180,7 @@ def test_turns_are_counted_from_moment_to_moment():
 @pytest.mark.parametrize(("rate", "fate"), [(0.7, "runs_away"), (-0.7, "settles"), (0.0, "stays")])
 def test_the_rate_of_a_deviation_is_that_of_its_exponential(count, rate, fate):
     t = np.linspace(1.0, 5.0, count)
-    found = lib.judge(t, np.exp(rate * t))
+    found = lib.classify_growth(t, np.exp(rate * t))
     assert found[0] == fate
     assert found[1] == pytest.approx(rate, rel=1e-9)
 
@@ -189,8 +193,8 @@ def test_however_soon_a_motion_ends_one_that_runs_away_is_never_said_to_stay(cou
         grown = 2.0 ** np.arange(count)
         return np.outer(grown, np.concatenate([q, v])), "it has run away."
 
-    monkeypatch.setattr(lib, "follow", follow)
-    found = lib.motion(held(pendulum), np.zeros(2), np.zeros(2), BOTH, 3.0)
+    monkeypatch.setattr(lib, "integrate", follow)
+    found = lib.internal_motion(held(pendulum), np.zeros(2), np.zeros(2), BOTH, 3.0)
     np.testing.assert_allclose(found.deviation, 2.0 ** np.arange(count), rtol=1e-12)
     assert found.ended == "it has run away."
     assert found.fate in {"ended", "runs_away"}
@@ -203,7 +207,10 @@ def test_what_moves_most_is_told_by_mass_times_motion_and_a_rate_where_nothing_e
     plain = SimpleNamespace(
         nv=2, dofs=("a", "b"), snapshot=lambda q: SimpleNamespace(M=np.diag([1.0, 16.0]))
     )
-    most = lambda *x: _most(SimpleNamespace(robot=plain), Q, np.array(x)[:, None] + 0j)  # noqa: E731
+
+    def most(*x):
+        return _dominant_coordinate(SimpleNamespace(robot=plain), Q, np.array(x)[:, None] + 0j)
+
     assert most(3.0, 1.0, 0.0, 0.0) == "b"
     assert most(5.0, 1.0, 0.0, 9.0) == "a"
     assert most(0.0, 0.0, 3.0, 0.5) == "a"
@@ -211,7 +218,9 @@ def test_what_moves_most_is_told_by_mass_times_motion_and_a_rate_where_nothing_e
     assert most(1e-10, 0.0, 0.0, 1.0) == "b"  # places that rounding moves
     assert most(1e-8, 0.0, 0.0, 1.0) == "a"
     assert most(0.0, 0.0, 0.0, 0.0) == ""
-    assert _most(SimpleNamespace(robot=plain), Q, np.zeros((4, 0), dtype=complex)) == ""
+    assert (
+        _dominant_coordinate(SimpleNamespace(robot=plain), Q, np.zeros((4, 0), dtype=complex)) == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,4 +236,4 @@ def test_what_moves_most_is_told_by_mass_times_motion_and_a_rate_where_nothing_e
 )
 def test_states_that_tell_of_what_outputs_do_not_see(V, told):
     linear = SimpleNamespace(positions=("x", "y"), states=("x", "y", "v.x", "v.y"))
-    assert _telling(linear, Unseen(np.array(V), 0, np.zeros((0, 0)))) == told
+    assert _pivot_states(linear, OutputNullingSpace(np.array(V), 0, np.zeros((0, 0)))) == told

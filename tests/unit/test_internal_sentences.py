@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.analysis.internal_dynamics.internal_motion import judge
+from ukctrl.analysis.internal_dynamics.internal_motion import classify_growth
 from ukctrl.analysis.internal_dynamics.internal_verdict import (
-    INSTEAD,
-    NULL_SPACE,
-    PREPARED,
-    Facts,
-    fate,
-    verdict,
+    INVERSION_REMEDY,
+    NULL_SPACE_REMEDY,
+    PLANNED_TEXT,
+    VerdictInputs,
+    internal_verdict,
+    linear_behaviour_text,
 )
 from ukctrl.analysis.internal_dynamics.modes import modes
 
@@ -80,7 +80,7 @@ FATES = [
 
 @pytest.mark.parametrize(("system", "text"), FATES)
 def test_what_becomes_of_a_small_push(system, text):
-    assert fate(system) == text
+    assert linear_behaviour_text(system) == text
 
 
 def found(**given):
@@ -92,7 +92,7 @@ def found(**given):
 
 
 def said(prepared=False, rows=2, **given):
-    return verdict(Facts(found(**given), ROBOT, Q, rows, prepared))
+    return internal_verdict(VerdictInputs(found(**given), ROBOT, Q, rows, prepared))
 
 
 def run(fate="settles", ended="", moved=0.0, factor=0.5, grows=None):
@@ -103,7 +103,7 @@ def run(fate="settles", ended="", moved=0.0, factor=0.5, grows=None):
     return SimpleNamespace(
         times=t, moved=travelled, pushed=travelled + np.array([0.0, 0.1]),
         coordinates=("shoulder", "elbow"),
-        fate=fate, factor=factor, ended=ended, farthest=lambda: ("elbow", 0.25, "rad"),
+        fate=fate, factor=factor, ended=ended, largest_displacement=lambda: ("elbow", 0.25, "rad"),
     )  # fmt: skip
 
 
@@ -112,8 +112,8 @@ FREE = (
     "inputs can move {} 2 states that the rows leave without disturbing these, and the law decides "
     "what becomes of them"
 )
-DRIFTS_AWAY = f"the task is followed, but {fate(RUNS)}."
-COMES_BACK = f"the task is followed, and {fate(SETTLES)}."
+DRIFTS_AWAY = f"the task is followed, but {linear_behaviour_text(RUNS)}."
+COMES_BACK = f"the task is followed, and {linear_behaviour_text(SETTLES)}."
 
 
 def cycle(multiplier):
@@ -136,12 +136,12 @@ VERDICTS = [
     (
         {"periodic": cycle(1.01)}, "runs_away",
         "the task is followed, but the periodic motion of what it leaves is unstable: Floquet "
-        f"multiplier 1.01 over the period of 1.5 s. {INSTEAD}",
+        f"multiplier 1.01 over the period of 1.5 s. {INVERSION_REMEDY}",
     ),
     (
         {"periodic": cycle(-1.01), "prepared": True}, "runs_away",
         "the task is followed, but the periodic motion of what it leaves is unstable: Floquet "
-        f"multiplier 1.01 over the period of 1.5 s. {PREPARED}",
+        f"multiplier 1.01 over the period of 1.5 s. {PLANNED_TEXT}",
     ),
     (
         {"periodic": cycle(0.99)}, "settles",
@@ -154,8 +154,8 @@ VERDICTS = [
         "back to it: Floquet multiplier 1 over the period of 1.5 s.",
     ),
     ({"rests": (SETTLES,)}, "settles", COMES_BACK),
-    ({"rests": (RUNS,)}, "runs_away", f"{DRIFTS_AWAY} {INSTEAD}"),
-    ({"rests": (RUNS,), "prepared": True}, "runs_away", f"{DRIFTS_AWAY} {PREPARED}"),
+    ({"rests": (RUNS,)}, "runs_away", f"{DRIFTS_AWAY} {INVERSION_REMEDY}"),
+    ({"rests": (RUNS,), "prepared": True}, "runs_away", f"{DRIFTS_AWAY} {PLANNED_TEXT}"),
     (
         {"rests": (SETTLES,), "path_moves": True}, "settles",
         f"{COMES_BACK} The path was held at rest for this.",
@@ -167,7 +167,7 @@ VERDICTS = [
     (
         {"rests": (near([[3.0]], 0, free=1, fixed=False),), "free": 1}, "runs_away",
         f"{DRIFTS_AWAY} 1 of the 2 states that are left are free for the null space: their poles "
-        f"are the allocation's. {NULL_SPACE}",
+        f"are the allocation's. {NULL_SPACE_REMEDY}",
     ),
     (
         {"rests": (AWAY,)}, "settles",
@@ -176,11 +176,13 @@ VERDICTS = [
     (
         {"rests": (AWAY,), "motion": run(factor=0.25)}, "settles",
         "the task is followed, and what it leaves comes back after a push: 0.25 times the push "
-        f"after 4 s. About the state of rest next to the start, {AROUND}: {fate(SETTLES)}.",
+        f"after 4 s. About the state of rest next to the start, {AROUND}: "
+        f"{linear_behaviour_text(SETTLES)}.",
     ),
     (
         {"rests": (SETTLES, near([[3.0]], 0, q=Q - np.array([0.25, 0.0])))}, "settles",
-        f"{COMES_BACK} About another one, 'shoulder' -0.25 rad away: {fate(RUNS)}.",
+        f"{COMES_BACK} About another one, 'shoulder' -0.25 rad away: "
+        f"{linear_behaviour_text(RUNS)}.",
     ),
     (
         {"along": (SETTLES, SETTLES), "path_moves": True}, "settles", COMES_BACK,
@@ -208,7 +210,8 @@ VERDICTS = [
          "rests": (SETTLES,)},
         "runs_away",
         "the task is followed, but 'elbow' leaves it ever faster once it is pushed: 0.5 times the "
-        f"push after 4 s. With the path held at rest, {fate(SETTLES)}. {INSTEAD}",
+        f"push after 4 s. With the path held at rest, {linear_behaviour_text(SETTLES)}. "
+        f"{INVERSION_REMEDY}",
     ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True, "motion": run("stays")}, "stays",
@@ -230,7 +233,7 @@ VERDICTS = [
          "path_moves": True, "motion": run(moved=1.0, grows=lambda t: t)},
         "runs_away",
         f"{DRIFTS_AWAY} That is with the path held at rest; along the path it goes away as well. "
-        f"{INSTEAD}",
+        f"{INVERSION_REMEDY}",
     ),
     ({}, None, "2 states are left to themselves, and no state of rest was found that keeps the "
      "task."),
@@ -243,7 +246,7 @@ VERDICTS = [
     (
         {"motion": run(moved=1.0, grows=lambda t: t), "free": 1}, "drifts",
         "the task is followed, but 'elbow' moves away steadily: 0.25 rad in 4 s; no state of rest "
-        f"was found that keeps the task. {NULL_SPACE}",
+        f"was found that keeps the task. {NULL_SPACE_REMEDY}",
     ),
     (
         {"motion": run(moved=1.0)}, "stays",
@@ -275,11 +278,11 @@ COURSES = [
 @pytest.mark.parametrize(("course", "fate"), COURSES)
 def test_what_becomes_of_a_deviation_is_told_from_its_quarters(course, fate):
     t = np.linspace(0.0, 4.0, 401)
-    assert judge(t, course(t))[0] == fate
+    assert classify_growth(t, course(t))[0] == fate
 
 
 def test_the_rate_of_a_deviation_is_that_of_its_exponential():
     t = np.linspace(0.0, 4.0, 401)
-    assert judge(t, np.exp(0.5 * t))[1] == pytest.approx(0.5, rel=0.02)
+    assert classify_growth(t, np.exp(0.5 * t))[1] == pytest.approx(0.5, rel=0.02)
     far = np.where(t < 1.0, 0.01, 10.0)
-    assert judge(t, np.ones_like(t), far)[0] == "runs_away"
+    assert classify_growth(t, np.ones_like(t), far)[0] == "runs_away"

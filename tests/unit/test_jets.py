@@ -9,7 +9,7 @@ from ukctrl import Robot
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFollows, Stack
 from ukctrl.mechanics.derivatives import Jets, SampledJets, check_smooth, formula_jets, jets_of
-from ukctrl.mechanics.derivatives.paths import Osculating, breaks, dividing
+from ukctrl.mechanics.derivatives.path_smoothness import TaylorPath, breakpoints, commensurate_step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Circle, MinJerk, Repeated, RestToRest, Stacked
 from ukctrl.robot import Functions, Lagrangian
@@ -321,7 +321,7 @@ def test_what_is_no_formula_is_measured():
     ],
 )
 def test_a_step_that_divides_all_gaps_is_the_longest_of_few(step, gaps, divided):
-    np.testing.assert_allclose(dividing(step, gaps), divided, rtol=1e-9)
+    np.testing.assert_allclose(commensurate_step(step, gaps), divided, rtol=1e-9)
 
 
 def test_the_ends_of_pieces_of_all_paths_are_breaks_once_and_in_order():
@@ -333,16 +333,16 @@ def test_the_ends_of_pieces_of_all_paths_are_breaks_once_and_in_order():
         JointFollows(joints=(j,), path=p) for j, p in zip(robot.dofs, paths, strict=True)
     ]
     every = {t for path in paths for t in path.breaks(0.1, 1.6)}
-    assert breaks(constraints, 0.1, 1.6) == sorted(every)
+    assert breakpoints(constraints, 0.1, 1.6) == sorted(every)
     assert len(every) > 3
-    assert breaks([Expression(phi="arm")], 0.0, 1.0) == []
+    assert breakpoints([Expression(phi="arm")], 0.0, 1.0) == []
 
 
 def test_a_path_and_its_polynomial_touch_to_the_order_asked_for():
     path = Circle(center=(0.1, 0.2, 0.0), radius=0.3, period=2.0)
-    touching = Osculating(path)
+    touching = TaylorPath(path)
     assert touching.size == path.size
-    touching.about(0.4, 5)
+    touching.expand_about(0.4, 5)
     np.testing.assert_allclose(touching(0.4), path(0.4), **ROUNDING)
     series, follow = path.series(0.4, 5), touching.compile()
     for t in (0.4, 0.41, 0.3):

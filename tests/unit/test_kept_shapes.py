@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Task
-from ukctrl.control.keep import (
+from ukctrl.control.safety import (
+    BoxLimit,
+    CollisionLimit,
+    CylinderLimit,
+    DistanceLimit,
+    HalfSpaceLimit,
     JointLimits,
-    KeepBox,
-    KeepClearance,
-    KeepCylinder,
-    KeepDistance,
-    KeepHalfSpace,
-    KeepSphere,
-    KeepSupport,
-    KeepTilt,
+    SphereLimit,
+    SupportPolygonLimit,
+    TiltLimit,
 )
-from ukctrl.control.keep.keep import MASS, WORLD, Sight
+from ukctrl.control.safety.inequality import CENTRE_OF_MASS, WORLD, SceneContext
 
 ARM = Robot.load("two_link")
 MIDDLE = np.array([0.3, -0.2, 0.5])
@@ -35,7 +35,7 @@ def raised(robot):
 
 def seen(keep, robot=ARM):
     task = Task(robot=robot, servo=(), q=raised(robot), v=np.zeros(robot.nv))
-    return list(keep.solids(Sight(task, 2.0, lambda frame: MIDDLE)))
+    return list(keep.solids(SceneContext(task, 2.0, lambda frame: MIDDLE)))
 
 
 def only(keep):
@@ -51,8 +51,8 @@ def apart(points, centre, axis):
 
 def test_a_half_space_is_seen_as_a_wall_behind_its_plane_near_the_frame():
     point = np.array([0.1, 0.7, 0.2])
-    wall = only(KeepHalfSpace(frame="tool", point=point, normal=NORMAL))
-    assert (wall.carrier, wall.role, wall.axes) == (WORLD, "barred", None)
+    wall = only(HalfSpaceLimit(frame="tool", point=point, normal=NORMAL))
+    assert (wall.frame, wall.role, wall.axes_frame) == (WORLD, "barred", None)
     corners = wall.mesh.vertices
     height, _ = apart(corners, point, NORMAL)
     np.testing.assert_allclose(np.unique(np.round(height, 12)), [-THICK, 0.0], **PLACE)
@@ -62,33 +62,33 @@ def test_a_half_space_is_seen_as_a_wall_behind_its_plane_near_the_frame():
 
 @pytest.mark.parametrize(("stay", "role"), [("outside", "barred"), ("inside", "free")])
 def test_round_regions_and_boxes_are_seen_where_they_are(stay, role):
-    sphere = only(KeepSphere(frame="tool", center=CENTRE, radius=0.25, stay=stay))
+    sphere = only(SphereLimit(frame="tool", center=CENTRE, radius=0.25, stay=stay))
     far = np.linalg.norm(sphere.mesh.vertices - CENTRE, axis=1)
     np.testing.assert_allclose(far, 0.25, rtol=1e-12)
 
     given = {"center": CENTRE, "axis": 3.0 * NORMAL, "radius": 0.25}
-    tube = only(KeepCylinder(frame="tool", **given, stay=stay))
+    tube = only(CylinderLimit(frame="tool", **given, stay=stay))
     along, aside = apart(tube.mesh.vertices, CENTRE, NORMAL)
     middle = (MIDDLE - CENTRE) @ NORMAL  # without ends: drawn beside the frame
     np.testing.assert_allclose([along.min(), along.max()], middle + np.array([-0.7, 0.7]), **PLACE)
     np.testing.assert_allclose(aside[aside > 1e-9], 0.25, **PLACE)
 
     box = only(
-        KeepBox(frame="tool", center=CENTRE, size=(0.2, 0.4, 0.6), rpy=(0.0, 0.0, 0.5), stay=stay)
+        BoxLimit(frame="tool", center=CENTRE, size=(0.2, 0.4, 0.6), rpy=(0.0, 0.0, 0.5), stay=stay)
     )
     turn = np.array([[np.cos(0.5), -np.sin(0.5), 0.0], [np.sin(0.5), np.cos(0.5), 0.0], [0, 0, 1]])
     own = np.abs((box.mesh.vertices - CENTRE) @ turn)
     np.testing.assert_allclose(own, np.tile([0.1, 0.2, 0.3], (8, 1)), **PLACE)
     for solid in (sphere, tube, box):
-        assert (solid.carrier, solid.role, solid.axes) == (WORLD, role, None)
+        assert (solid.frame, solid.role, solid.axes_frame) == (WORLD, role, None)
 
 
 @pytest.mark.parametrize(
     ("bound", "role"), [({"at_least": 0.3}, "barred"), ({"at_most": 0.3}, "free")]
 )
 def test_a_distance_is_seen_as_a_ball_about_its_first_frame(bound, role):
-    ball = only(KeepDistance(frames=("elbow", "tool"), **bound))
-    assert (ball.carrier, ball.role, ball.axes) == ("elbow", role, None)
+    ball = only(DistanceLimit(frames=("elbow", "tool"), **bound))
+    assert (ball.frame, ball.role, ball.axes_frame) == ("elbow", role, None)
     np.testing.assert_allclose(np.linalg.norm(ball.mesh.vertices, axis=1), 0.3, rtol=1e-12)
 
 
@@ -97,8 +97,8 @@ def test_a_clearance_is_seen_as_its_two_capsules():
     limb = {"frame": "tool", "start": (0.1, 0.0, 0.0), "end": 0.1 * np.eye(3)[0] + end}
     limb["radius"] = 0.05
     post = {"frame": WORLD, "start": (0.5, 0.0, 0.2), "radius": 0.0}
-    first, second = seen(KeepClearance(capsules=(limb, post), at_least=0.1))
-    assert [(s.carrier, s.role, s.axes) for s in (first, second)] == [
+    first, second = seen(CollisionLimit(capsules=(limb, post), at_least=0.1))
+    assert [(s.frame, s.role, s.axes_frame) for s in (first, second)] == [
         ("tool", "mark", None), (WORLD, "barred", None),
     ]  # fmt: skip
     along, aside = apart(first.mesh.vertices, np.array([0.1, 0.0, 0.0]), end / 0.5)
@@ -114,14 +114,14 @@ def test_a_support_is_seen_as_a_plate_under_a_plumb_line(feet):
     robot = Robot.load("a1") if feet else ARM
     names = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
     square = ((0.5, 0.5), (-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5))
-    keep = KeepSupport(feet=names) if feet else KeepSupport(polygon=square)
+    keep = SupportPolygonLimit(feet=names) if feet else SupportPolygonLimit(polygon=square)
     plate, plumb = seen(keep, robot)
     at = robot.snapshot(raised(robot))
     places = np.array([at.frame(name).position for name in names]) if feet else np.zeros((4, 3))
     low, mass = places[:, 2].min(), at.com().position
     corners = places[:, :2] if feet else np.array(square)
-    assert (plate.carrier, plate.role, plate.axes) == (WORLD, "free", None)
-    assert (plumb.carrier, plumb.role, plumb.axes) == (MASS, "mark", WORLD)
+    assert (plate.frame, plate.role, plate.axes_frame) == (WORLD, "free", None)
+    assert (plumb.frame, plumb.role, plumb.axes_frame) == (CENTRE_OF_MASS, "mark", WORLD)
     shape = plate.mesh.vertices
     np.testing.assert_allclose([shape[:, 2].min(), shape[:, 2].max()], [low, low + THICK], **PLACE)
     for end in (np.min, np.max):
@@ -137,15 +137,15 @@ def test_a_support_is_seen_as_a_plate_under_a_plumb_line(feet):
 
 @pytest.mark.parametrize("angle", [0.4, 1.2, 1.49, 1.51, 2.5])
 def test_a_tilt_is_seen_as_a_needle_in_a_cone(angle):
-    needle, *cone = seen(KeepTilt(frame="tool", axis=NORMAL, direction=(0, 3, 0), at_most=angle))
-    assert (needle.carrier, needle.role, needle.axes) == ("tool", "mark", None)
+    needle, *cone = seen(TiltLimit(frame="tool", axis=NORMAL, direction=(0, 3, 0), at_most=angle))
+    assert (needle.frame, needle.role, needle.axes_frame) == ("tool", "mark", None)
     along, aside = apart(needle.mesh.vertices, np.zeros(3), NORMAL)
     high = 0.5 * np.cos(min(angle, 1.0))  # a quarter of the scene, shortened as the cone is
     np.testing.assert_allclose([along.min(), along.max()], [0.0, high], **PLACE)
     assert aside.max() == pytest.approx(THICK)
     assert len(cone) == (angle < 1.5)
     for solid in cone:
-        assert (solid.carrier, solid.role, solid.axes) == ("tool", "free", WORLD)
+        assert (solid.frame, solid.role, solid.axes_frame) == ("tool", "free", WORLD)
         along, aside = apart(solid.mesh.vertices, np.zeros(3), np.array([0.0, 1.0, 0.0]))
         rim = along > 1e-9
         np.testing.assert_allclose(along[rim], 0.5 * np.cos(angle), **PLACE)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import grip, kernels, least_input, stabilisation
-from ukctrl.core.algebra.factorisation import LONG, cholesky
-from ukctrl.core.algebra.products import gram, spans, times
-from ukctrl.core.algebra.row_gram import MANY_ROWS
+from ukctrl.core.algebra import dynamics_kernels, input_authority, least_norm_input, stabilisation
+from ukctrl.core.algebra.factorisation import MIN_BLOCKED, cholesky
+from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS
+from ukctrl.core.algebra.sparse_products import gram, matmul, nonzero_ranges
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 SIZE = 60
@@ -17,8 +17,10 @@ WEAK = {"weak": 1e-7, "weak, alike": 1e-12}
 def answers(M, nle, B):
     n, nu = B.shape
     L, a_free, G, motors = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu)
-    pushed = kernels.Pushed(M, nle, np.ones(n), B)
-    code = kernels.plain_answer(pushed, kernels.Answer(L, a_free, G, motors))
+    pushed = dynamics_kernels.EquationOfMotion(M, nle, np.ones(n), B)
+    code = dynamics_kernels.unconstrained_acceleration(
+        pushed, dynamics_kernels.AccelerationMap(L, a_free, G, motors)
+    )
     return code, L, a_free, G, motors
 
 
@@ -37,7 +39,9 @@ BODIES = ("one", "three freedoms each", "particles")
 
 @pytest.mark.slow(only=["51-particles"])
 @pytest.mark.parametrize("bodies", BODIES)
-@pytest.mark.parametrize("size", [LONG - 1, LONG, LONG + 1, LONG + 2, LONG + 3])
+@pytest.mark.parametrize(
+    "size", [MIN_BLOCKED - 1, MIN_BLOCKED, MIN_BLOCKED + 1, MIN_BLOCKED + 2, MIN_BLOCKED + 3]
+)
 def test_the_factor_is_lapacks_on_both_sides_of_the_size_where_loops_change(bodies, size):
     M = mass(np.random.default_rng(size), bodies, size)
     L = np.full((size, size), np.nan)
@@ -75,11 +79,11 @@ def test_products_of_matrices_that_are_almost_empty():
     A = np.where(rng.random((7, 9)) < 0.3, rng.standard_normal((7, 9)), 0.0)
     A[2], A[:, 5] = 0.0, 0.0
     G = rng.standard_normal((9, 4))
-    np.testing.assert_allclose(times(A, G), A @ G, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(matmul(A, G), A @ G, rtol=1e-14, atol=1e-14)
     scales = rng.standard_normal(9)
-    np.testing.assert_array_equal(times(A, np.diag(scales)), A * scales)
+    np.testing.assert_array_equal(matmul(A, np.diag(scales)), A * scales)
     np.testing.assert_allclose(gram(A), A.T @ A, rtol=1e-14, atol=1e-14)
-    for row, (begin, end) in zip(A, spans(A), strict=True):
+    for row, (begin, end) in zip(A, nonzero_ranges(A), strict=True):
         filled = np.flatnonzero(row)
         assert (begin, end) == ((filled[0], filled[-1] + 1) if filled.size else (0, 0))
 
@@ -89,15 +93,15 @@ def inputs(A, b, G, R, u0):
     a_free = np.linspace(-1.0, 1.0, A.shape[1])
     L = np.eye(A.shape[1])
     motors = np.linalg.norm(G, axis=0)
-    demand = least_input.Demand(A, b, a_free, G, L, motors, R, u0, 1e-9)
-    return least_input.servo_input(demand, u, miss), u, miss
+    demand = least_norm_input.ServoProblem(A, b, a_free, G, L, motors, R, u0, 1e-9)
+    return least_norm_input.servo_input(demand, u, miss), u, miss
 
 
 @pytest.mark.parametrize("metric", [False, True])
 @pytest.mark.parametrize("rows", ["dense", "identity", "dependent", "without grip", *WEAK])
 def test_the_servo_input_is_the_least_that_meets_the_rows(rows, metric):
     rng = np.random.default_rng(1)
-    m = LONG + 2
+    m = MIN_BLOCKED + 2
     A = np.eye(m, SIZE) if rows == "identity" else rng.standard_normal((m, SIZE))
     b = rng.standard_normal(m)
     G = np.diag(rng.uniform(0.5, 2.0, SIZE))
@@ -133,10 +137,13 @@ def constrained(M, nle, B, A_p, b_p):
     n, nu = B.shape
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
     a_0, margins = np.zeros(n), np.zeros(2)
-    pushed = kernels.Pushed(M, nle, np.ones(n), B)
-    passive = kernels.Passive(A_p, b_p, 1e-4, a_0, margins)
-    answer, nowhere = kernels.Answer(L, a_free, G, np.zeros(nu)), (np.zeros((0, n)), np.zeros(0))
-    rank = kernels.passive_answer(pushed, passive, answer, *nowhere)
+    pushed = dynamics_kernels.EquationOfMotion(M, nle, np.ones(n), B)
+    passive = dynamics_kernels.PassiveRows(A_p, b_p, 1e-4, a_0, margins)
+    answer, nowhere = (
+        dynamics_kernels.AccelerationMap(L, a_free, G, np.zeros(nu)),
+        (np.zeros((0, n)), np.zeros(0)),
+    )
+    rank = dynamics_kernels.constrained_acceleration(pushed, passive, answer, *nowhere)
     return rank, a_free, G, a_0, margins
 
 
@@ -195,12 +202,14 @@ def test_the_smallest_singular_value_is_that_of_the_unit_rows():
     np.testing.assert_allclose(constrained(*given)[-1], [smallest, 0.0], rtol=0.01)
 
 
-@pytest.mark.parametrize("count", [MANY_ROWS - 1, MANY_ROWS])
+@pytest.mark.parametrize("count", [MIN_GRAM_ROWS - 1, MIN_GRAM_ROWS])
 def test_the_least_change_is_the_same_on_both_sides_of_many_rows(count):
     rng = np.random.default_rng(5)
     M, A, d = mass(rng, "one"), rng.standard_normal((count, SIZE)), rng.standard_normal(count)
     x: np.ndarray = np.zeros(SIZE)
-    assert stabilisation.least_change(M, A, d, 1e-7, np.zeros((SIZE, SIZE)), x) == count
+    assert (
+        stabilisation.least_mass_weighted_change(M, A, d, 1e-7, np.zeros((SIZE, SIZE)), x) == count
+    )
     np.testing.assert_allclose(x, least(M, A, np.zeros(SIZE), d), **CLOSE)
 
 
@@ -215,5 +224,5 @@ def test_many_rows_are_firm_where_the_shares_of_what_motors_do_say_so(weak):
     lengths = np.linalg.norm(np.linalg.solve(L, B), axis=0)
     shares = A @ G / lengths / np.linalg.norm(np.linalg.solve(L, A.T), axis=0)[:, None]
     grips = np.zeros(len(A))
-    assert grip.firm(L, A, G, lengths, grips) == (0 if weak else len(A))
+    assert input_authority.surely_full_rank(L, A, G, lengths, grips) == (0 if weak else len(A))
     np.testing.assert_allclose(grips, np.linalg.norm(shares, axis=1), rtol=1e-12)

@@ -25,12 +25,11 @@ from ukctrl.control import (
     SlotineLiAdaptive,
     SwingUp,
 )
-from ukctrl.control.allocation.metric import InputMetric
+from ukctrl.control.allocation.input_metric import InputMetric
 from ukctrl.control.controller import Law
-from ukctrl.control.feedback.feedback import _by_name
-from ukctrl.control.feedback.surface import require_grip
-from ukctrl.control.regulators.pole_placement import placed
-from ukctrl.core.program import Steps
+from ukctrl.control.feedback.feedback import _row_gains_by_name
+from ukctrl.control.feedback.sliding_surface import require_small_mismatch
+from ukctrl.control.regulators.pole_placement import place_poles
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
@@ -143,7 +142,7 @@ def stack(*names):
 
 
 def test_gains_by_name_name_every_block_or_row_once():
-    assert _by_name({"b": 2.0, "a": 1.0}, stack("a", "b"), "alpha").tolist() == [1.0, 2.0]
+    assert _row_gains_by_name({"b": 2.0, "a": 1.0}, stack("a", "b"), "alpha").tolist() == [1.0, 2.0]
     cases = [
         ({"a": 1.0}, ("a", "b"), "gain 'alpha' must name every block; 'b' is missing."),
         ({"c": 1.0}, ("a", "b"),
@@ -151,14 +150,14 @@ def test_gains_by_name_name_every_block_or_row_once():
     ]  # fmt: skip
     for gain, names, says in cases:
         with pytest.raises(UkctrlError) as caught:
-            _by_name(gain, stack(*names), "alpha")
+            _row_gains_by_name(gain, stack(*names), "alpha")
         assert str(caught.value) == says
 
 
 def test_rows_of_one_name_in_two_blocks_cannot_be_told_apart_by_it():
     both = stack("one.x", "two.x")
     with pytest.raises(UkctrlError) as caught:
-        _by_name({"x": 1.0}, both, "alpha")
+        _row_gains_by_name({"x": 1.0}, both, "alpha")
     assert str(caught.value) == (
         "gain 'alpha' must tell rows apart; several are named 'x'. Give a list with one number a "
         "row."
@@ -206,7 +205,7 @@ def test_an_allocation_that_looks_too_narrowly_names_the_one_that_does_not():
     "allocation", [LeastNorm(), Bounded(limit=9.0), Prioritized(order=("a",))], ids=str
 )
 def test_a_metric_that_fails_at_a_state_is_refused(allocation, monkeypatch):
-    monkeypatch.setattr(InputMetric, "_of_robot", lambda *_: (-np.eye(2), Steps(())))
+    monkeypatch.setattr(InputMetric, "_build_metric", lambda *_: (-np.eye(2), ()))
     assert refused(lambda: asked(allocation, masses())) == (
         'metric must be positive definite on the inputs; it is not. Use metric = "effort".'
     )
@@ -217,7 +216,7 @@ def test_poles_that_are_missed_are_refused(monkeypatch):
     none = SimpleNamespace(gain_matrix=np.zeros((1, 1)))
     monkeypatch.setattr("scipy.signal.place_poles", lambda *_: none)
     one = np.ones((1, 1))
-    assert refused(lambda: placed(one, one, np.array([-1.0 + 0.0j]), ("x",))) == (
+    assert refused(lambda: place_poles(one, one, np.array([-1.0 + 0.0j]), ("x",))) == (
         "no gains are found that place the poles; one is off by 200.0%. Ask for another settling "
         "time or damping."
     )
@@ -225,7 +224,7 @@ def test_poles_that_are_missed_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("mismatch", [1.0, 1.5, np.nan])
 def test_a_mismatch_that_leaves_no_direction_is_refused(mismatch):
-    assert refused(lambda: require_grip(mismatch)) == (
+    assert refused(lambda: require_small_mismatch(mismatch)) == (
         "mismatch must be below 1, so that a demand still acts in its own direction; got "
         f"{mismatch:g}."
     )

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra.lexicographic import lexicographic, solve_lexicographic
-from ukctrl.core.algebra.nearest_input import inverse, outside
-from ukctrl.core.algebra.nearest_within import add, leave
-from ukctrl.core.algebra.room import UNKNOWN, Room
+from ukctrl.core.algebra.active_set_qp import add_active_row, remove_active_row
+from ukctrl.core.algebra.bounded_rows import NOT_TRANSFORMED, BoundedRows
+from ukctrl.core.algebra.lexicographic_qp import factor_lexicographic, solve_lexicographic
+from ukctrl.core.algebra.nearest_input import inverse, orthogonal_complement
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-9}  # of rows and inputs of order one
 
@@ -15,7 +15,7 @@ def program(rng, nu, sizes, C):
     """Return a program of random levels."""
     m = sum(sizes)
     H, d, u0 = rng.standard_normal((m, nu)), rng.standard_normal(m), rng.standard_normal(nu)
-    return lexicographic(H, d, np.cumsum(sizes), np.ones(m), np.eye(nu), u0, C, 1e-9)
+    return factor_lexicographic(H, d, np.cumsum(sizes), np.ones(m), np.eye(nu), u0, C, 1e-9)
 
 
 def answer(lex, low, high):
@@ -50,7 +50,7 @@ def test_a_target_far_away_costs_no_digits_but_its_own(far):
     C = np.vstack([np.eye(5), rng.standard_normal((5, 5))])
     low, high = np.full(10, -1.0), np.full(10, 1.0)
     u0 = far * rng.standard_normal(5)
-    lex = lexicographic(
+    lex = factor_lexicographic(
         np.zeros((0, 5)), u0[:0], np.zeros(0, np.int64), u0[:0], np.eye(5), u0, C, 1e-9
     )
     found, u = answer(lex, low, high)
@@ -80,7 +80,7 @@ def test_a_singular_matrix_has_no_inverse_that_is_small(X):
 @pytest.mark.parametrize(("m", "n"), [(0, 3), (1, 1), (1, 4), (3, 7), (6, 7), (27, 30)])
 def test_what_rows_do_not_span_is_orthonormal_and_all_of_it(m, n):
     Q = np.linalg.qr(np.random.default_rng(n).standard_normal((n, n)))[0][:m].copy()
-    rest = outside(Q)
+    rest = orthogonal_complement(Q)
     assert rest.shape == (n, n - m)
     np.testing.assert_allclose(rest.T @ rest, np.eye(n - m), atol=1e-13)
     np.testing.assert_allclose(Q @ rest, 0.0, atol=1e-13)
@@ -93,13 +93,13 @@ def test_a_row_that_a_level_spans_leaves_what_the_level_does_not_feel_where_it_i
     H, u0 = rng.standard_normal((3, 6)), rng.standard_normal(6)
     across = rng.standard_normal(3)
     C = (across @ H * (1.0 + 1e-15 * rng.standard_normal(6)))[None]
-    lex = lexicographic(H, H @ u0, np.array([3]), np.ones(3), np.eye(6), u0, C, 1e-9)
+    lex = factor_lexicographic(H, H @ u0, np.array([3]), np.ones(3), np.eye(6), u0, C, 1e-9)
     low = C @ u0 + rng.uniform(0.1, 1.0)
     found, u = answer(lex, low, np.full(1, np.inf))
     assert found
-    assert not lex.room.rows[0, 0, 3:].any()
+    assert not lex.bounded_rows.rows[0, 0, 3:].any()
     np.testing.assert_allclose(C @ u, low, **ROUNDING)
-    free = outside(np.linalg.qr(H.T)[0].T.copy())
+    free = orthogonal_complement(np.linalg.qr(H.T)[0].T.copy())
     np.testing.assert_allclose(free.T @ (u - u0), 0.0, atol=1e-12)
 
 
@@ -107,19 +107,19 @@ def test_a_row_that_a_level_spans_leaves_what_the_level_does_not_feel_where_it_i
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_that_are_active_stay_factored_whichever_leave(seed):
     rng, n, r = np.random.default_rng(seed), 9, 8
-    lex = lexicographic(
+    lex = factor_lexicographic(
         np.zeros((0, n)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.eye(n), np.zeros(n),
         rng.standard_normal((r, n)), 1e-9,
     )  # fmt: skip
-    room = Room(n, n, *lex.room[2:])
+    room = BoundedRows(n, n, *lex.bounded_rows[2:])
     active = type(lex.active)(*(part[0] for part in lex.active))
     room.side[:] = rng.choice([-1.0, 1.0], r)
-    rows = lex.room.Ct.T / np.linalg.norm(lex.room.Ct, axis=0)[:, None]
-    room.rows[0], room.lengths[0] = rows, UNKNOWN + 1.0
+    rows = lex.bounded_rows.Ct.T / np.linalg.norm(lex.bounded_rows.Ct, axis=0)[:, None]
+    room.rows[0], room.lengths[0] = rows, NOT_TRANSFORMED + 1.0
     room = room._replace(rows=room.rows[0], lengths=room.lengths[0])
-    assert not any(add(room, active, row) for row in rng.permutation(r))
+    assert not any(add_active_row(room, active, row) for row in rng.permutation(r))
     while active.total[0]:
-        assert not leave(room, active, int(rng.integers(active.total[0])))
+        assert not remove_active_row(room, active, int(rng.integers(active.total[0])))
         m = active.total[0]
         L, Q = np.tril(active.L[:m, :m]), active.Q[:m]
         np.testing.assert_allclose(Q @ Q.T, np.eye(m), atol=1e-13)

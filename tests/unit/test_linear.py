@@ -5,24 +5,26 @@ import pytest
 from extras import needs
 
 from ukctrl import Robot, Scenario
-from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.errors import InputError, ShapeError
+from ukctrl.mechanics.consistent_state import (
+    consistent_configuration,
+    consistent_state,
+    random_consistent_configuration,
+)
 from ukctrl.mechanics.constraints import Expression, Stack
-from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.mechanics.integrability.sampled_rows import positional_rows
-from ukctrl.mechanics.linearise import FreeDirections, Linearizer, equilibrium, linearize
-from ukctrl.mechanics.linearise.along import Along
-from ukctrl.mechanics.linearise.linearization import derivatives, parted
-from ukctrl.mechanics.linearise.plant_slopes import power_slopes
-from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
+from ukctrl.mechanics.integrability.numeric_rows import positional_rows
+from ukctrl.mechanics.linearise import ConstraintNullSpace, Linearizer, equilibrium, linearize
+from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
+from ukctrl.mechanics.linearise.linearization import force_jacobians, split_smooth_forces
 from ukctrl.robot import (
     DryFriction,
-    JointDamper,
     JointSpring,
     Lagrangian,
     Options,
 )
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1e-12 of the forces
 ONCE = {"rtol": 0.0, "atol": 1e-9}  # beside differences of accelerations
@@ -175,13 +177,13 @@ def test_passive_constraints_leave_the_system_of_their_reduced_coordinates(name)
     loop = Loop(Scenario.load(name))
     q, v, _ = loop.state
     robot, u = loop.robot, np.linspace(-1.0, 1.0, loop.robot.nu)
-    dynamics = Dynamics(robot, gains=Gains(0.0, 0.0))
+    dynamics = Dynamics(robot, gains=StabilisationGains(0.0, 0.0))
     lin = Linearizer(robot).at(loop.t0, q, v, u)
     count, half = len(lin.states), len(lin.positions)
 
     def neighbour(x):
         d = lin.full @ x
-        near = solve_start(
+        near = consistent_state(
             dynamics.passive, robot.integrate(q, d[: robot.nv]), v + d[robot.nv :], loop.t0
         )
         dynamics.move(loop.t0, near.q, near.v)
@@ -267,13 +269,13 @@ def test_feet_that_stick_hold_positions_as_the_trunks_coordinates_tell():
     passive = Stack(passive_constraints(robot), robot)
     q = robot.home.copy()
     q[2] = 0.28
-    q = solve_positions(passive, robot.snapshot(q), q, 0.0)
+    q = consistent_configuration(passive, robot.snapshot(q), q, 0.0)
     lin = linearize(robot, q)
     trunk = robot.dofs[:6]
     assert lin.states == (*trunk, *(f"v.{name}" for name in trunk))
     feet = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
     ground = np.array([robot.snapshot(q).frame(foot).position for foot in feet])
-    dynamics = Dynamics(robot, gains=Gains(0.0, 0.0))
+    dynamics = Dynamics(robot, gains=StabilisationGains(0.0, 0.0))
 
     def posed(d):
         """Return the trunk moved by ``d`` and the legs reaching back to where the feet stood."""
@@ -326,7 +328,7 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
     robot = cart_pole(force=forces) if name == "springs" else Robot.load(name)
     rng = np.random.default_rng(3)
     q, v = robot.random(rng), rng.standard_normal(robot.nv)
-    exact, others = parted(robot.forces)
+    exact, others = split_smooth_forces(robot.forces)
     assert exact
     assert not others
     snapshot = robot.snapshot(q, v)
@@ -335,7 +337,7 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
         snapshot.move(robot.integrate(q, d[: robot.nv]), v + d[robot.nv :])
         return snapshot.f.copy()
 
-    by_q, by_v = derivatives(exact, robot.snapshot(q, v))
+    by_q, by_v = force_jacobians(exact, robot.snapshot(q, v))
     wanted = jacobian(force, 2 * robot.nv)
     scale = 1.0 + np.abs(wanted).max()
     np.testing.assert_allclose(np.hstack([by_q, by_v]) / scale, wanted / scale, **CLOSED)
@@ -352,32 +354,11 @@ def test_where_no_time_is_given_it_is_zero():
     for answer, now, later in (
         (lambda *t: equilibrium(robot, zero, *t), -2.0, -5.0),
         (lambda *t: linearize(robot, zero, *(t and (zero, zero, *t))).A[1, :1], -2.0, -5.0),
-        (lambda *t: solve_start(stop, zero, zero, *t).q, 0.5, 3.5),
-        (lambda *t: met_elsewhere(stop, *t), 0.5, 3.5),
+        (lambda *t: consistent_state(stop, zero, zero, *t).q, 0.5, 3.5),
+        (lambda *t: random_consistent_configuration(stop, *t), 0.5, 3.5),
     ):
         np.testing.assert_allclose(answer(), now, **CLOSED)
         np.testing.assert_allclose(answer(3.0), later, **CLOSED)
-
-
-def test_power_changes_with_the_velocity_as_its_differences_do():
-    """Of motors, dry and viscous friction, springs and gravity."""
-    robot = cart_pole(
-        force=[
-            DryFriction(joint="x", level=2.0, velocity_scale=0.5),
-            JointDamper(joint="angle", damping=0.3),
-            JointSpring(joint="angle", stiffness=4.0, damping=0.2),
-        ]
-    )
-    dynamics, q, u = Dynamics(robot), np.array([0.2, 0.4]), np.array([3.0])
-    v, still = np.array([0.3, -0.7]), np.zeros(2)
-
-    def power(v):
-        dynamics.move(0.0, q, v)
-        return np.array([dynamics.power(still, u)])
-
-    differences = jacobian(lambda dv: power(v + dv), 2)[0]
-    dynamics.move(0.0, q, v)
-    np.testing.assert_allclose(power_slopes(dynamics, u), differences, **ONCE)
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["independent", "one row twice"])
@@ -388,13 +369,13 @@ def test_directions_by_triangles_are_those_by_singular_values(twice):
     A, d = rng.standard_normal((4, 7)), rng.standard_normal((4, 1))
     if twice:
         A, d = np.vstack([A, 2.0 * A[:1]]), np.vstack([d, 2.0 * d[:1]])
-    free = FreeDirections(L, A, 1e-9)
+    free = ConstraintNullSpace(L, A, 1e-9)
     M = L @ L.T
     back = np.linalg.solve(M, A.T)
     through = np.eye(7) - back @ np.linalg.pinv(A @ back, rcond=1e-9) @ A
-    np.testing.assert_allclose(free.let_through(), through, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(free.acceleration_projector(), through, rtol=0.0, atol=1e-12)
     least = back @ np.linalg.pinv(A @ back, rcond=1e-9) @ d
-    np.testing.assert_allclose(free.least(d), least, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(free.least_norm_solution(d), least, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("rough", "off"), [(False, 1e-10), (True, 1e-8)])
@@ -406,7 +387,7 @@ def test_slopes_along_directions_are_those_of_the_forces(rough, off):
     s = robot.snapshot(q, rng.standard_normal(6))
     by_q, by_v = s.force_derivatives(np.zeros(6))
     v, directions = s.v.copy(), rng.standard_normal((12, 3))
-    slopes = Along(s, s.steps.every, s.nle, rough=rough)(directions)
+    slopes = DirectionalDifferences(s, s.steps.items, s.nle, rough=rough)(directions)
     wanted = by_q @ directions[:6] + by_v @ directions[6:]
     np.testing.assert_allclose(slopes, wanted, rtol=0.0, atol=off)
     np.testing.assert_array_equal(np.concatenate([s.q, s.v]), np.concatenate([q, v]))
@@ -420,4 +401,4 @@ def test_what_fails_along_a_direction_is_told():
         raise ValueError("here")
 
     with pytest.raises(ValueError, match="here"):
-        Along(s, (fails,), s.nle, rough=True)(np.eye(4))
+        DirectionalDifferences(s, (fails,), s.nle, rough=True)(np.eye(4))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from ukctrl.cli import catalogue, main
-from ukctrl.cli.catalogue import entries
-from ukctrl.cli.completion.index import ROBOT_KINDS, index
+from ukctrl.cli.catalogue import FAMILY, LAW_FAMILIES, ROBOT_KINDS, catalogue_entries
+from ukctrl.control import AnyController
 from ukctrl.core.files import catalog
 
 
@@ -31,7 +32,7 @@ def listed(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("kind", catalog.KINDS)
 def test_everything_of_the_catalogue_says_in_a_line_what_it_is_and_is_of_a_kind(kind):
-    found = entries(kind)
+    found = catalogue_entries(kind)
     assert len(found) > 30
     for name, entry in found.items():
         assert 15 <= len(entry.title) <= 110, name
@@ -67,13 +68,13 @@ def test_every_word_must_occur(listed, arguments, names):
 
 @pytest.mark.slow
 def test_robots_are_loaded_for_what_only_they_can_tell():
-    found = entries("robots", ["underactuated"])
+    found = catalogue_entries("robots", ["underactuated"])
     assert {"acrobot", "pendubot", "furuta", "cart_pole", "quadrotor", "crane_spatial"} <= set(
         found
     )
     assert not {"scara", "ur5", "panda", "five_bar", "two_pandas"} & set(found)
-    assert {"scara", "three_rrr"} <= set(entries("robots", ["fully"]))
-    assert {"five_bar", "n_four_bar"} <= set(entries("robots", ["unactuated"]))
+    assert {"scara", "three_rrr"} <= set(catalogue_entries("robots", ["fully"]))
+    assert {"five_bar", "n_four_bar"} <= set(catalogue_entries("robots", ["unactuated"]))
 
 
 def test_long_shows_the_kinds(listed):
@@ -92,10 +93,17 @@ def test_parts_are_found_by_words_too(listed):
 
 
 def test_words_and_kinds_of_robots_are_those_that_are_found():
-    kinds = {kind for entry in entries("robots").values() for kind in entry.kinds}
+    kinds = {kind for entry in catalogue_entries("robots").values() for kind in entry.kinds}
     assert kinds <= set(ROBOT_KINDS)
-    families = {kind for entry in entries("controllers").values() for kind in entry.kinds[:1]}
-    assert families <= set(index()["controllers"].values())
+    families = {
+        kind for entry in catalogue_entries("controllers").values() for kind in entry.kinds[:1]
+    }
+    assert families <= {*LAW_FAMILIES}
+
+
+def test_the_families_of_laws_are_the_packages_that_have_them():
+    laws = get_args(get_args(AnyController)[0])
+    assert {law.kind: law.__module__.split(".")[2] for law in laws} == FAMILY
 
 
 def test_the_zoo_is_listed_where_it_is_installed_and_else_said_how_to(

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Controller, Robot, Scenario
-from ukctrl.cli.workspace import create
+from ukctrl.cli.workspace import create_workspace
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.files.table_paths import merged, parse_value, set_path
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.scenario.cards import load_code, resolve_card
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.scenario.resolve_table import load_code, resolve_card
 
 TABLE = {
     "a": {"b": {"c": 1, "d": 2}},
@@ -29,7 +29,7 @@ TABLE = {
 @pytest.fixture
 def workspace(tmp_path):
     """A new workspace."""
-    create(tmp_path)
+    create_workspace(tmp_path)
     return tmp_path
 
 
@@ -286,7 +286,7 @@ def test_a_path_reaches_into_a_robot_that_is_only_named():
 
 def test_a_path_into_the_believed_robot_starts_from_the_true_one():
     loop = Loop(Scenario.load("scara-helix", {"believed.robot.gravity": [0, 0, -1.62]}))
-    np.testing.assert_array_equal(loop.belief.robot.gravity, [0.0, 0.0, -1.62])
+    np.testing.assert_array_equal(loop.believed_model.robot.gravity, [0.0, 0.0, -1.62])
     np.testing.assert_array_equal(loop.robot.gravity, [0.0, 0.0, -9.81])
 
 

@@ -9,12 +9,24 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, StartError
-from ukctrl.mechanics.optimal import search as lib
-from ukctrl.mechanics.optimal.interior_point import WHY, NoOptimum
-from ukctrl.mechanics.optimal.kept_points import Crossing, KeptPoints, Left, Where, _least_between
-from ukctrl.mechanics.optimal.kept_rows import Moving
-from ukctrl.mechanics.optimal.unknowns import Wanted
-from ukctrl.mechanics.optimal.ways import _gone, _way, _within_limits, bent_ways, first_way
+from ukctrl.mechanics.optimal import multistart_search as lib
+from ukctrl.mechanics.optimal.decision_variables import MotionProblem
+from ukctrl.mechanics.optimal.initial_guesses import (
+    _displacement,
+    _rest_to_rest_guess,
+    _within_limits,
+    random_guesses,
+    straight_guess,
+)
+from ukctrl.mechanics.optimal.interior_point import STATUS_MESSAGES, OptimisationFailed
+from ukctrl.mechanics.optimal.path_constraint_grid import (
+    ConstraintViolation,
+    GridSelection,
+    GridSlack,
+    PathConstraintGrid,
+    _cubic_minima,
+)
+from ukctrl.mechanics.optimal.path_inequalities import TrajectoryPoint
 
 # Which ways are tried
 
@@ -23,21 +35,21 @@ class Costs:
     """A program whose optimum near way ``k`` costs what it is told, or is none."""
 
     def __init__(self, *costs):
-        self.costs, self.kept = costs, SimpleNamespace(crossed=lambda *given: ())
+        self.costs, self.path_constraints = costs, SimpleNamespace(violations=lambda *given: ())
         self.tried = []
 
     def cost(self, z):
         return float(z)
 
-    def on_grid(self, z):
-        return SimpleNamespace(between=None, times=np.zeros((1, 1)))
+    def grid_slack(self, z):
+        return SimpleNamespace(cubic_minima=None, times=np.zeros((1, 1)))
 
     def near(self, program, guess):
         self.tried.append(guess)
         cost = self.costs[guess]
         if cost is None:
-            raise NoOptimum(f"Verdict_{guess}", self, guess, 100)
-        return lib.Found(self, cost, 10, ())
+            raise OptimisationFailed(f"Verdict_{guess}", self, guess, 100)
+        return lib.LocalOptimum(self, cost, 10, ())
 
 
 @pytest.fixture
@@ -46,27 +58,27 @@ def best(monkeypatch):
 
     def asked(*costs, starts=None, in_the_way=False):
         program = Costs(*costs)
-        monkeypatch.setattr(lib, "_require_ends", lambda *given: None)
-        monkeypatch.setattr(lib, "_in_the_way", lambda *given: in_the_way)
-        monkeypatch.setattr(lib, "bent_ways", lambda *given: itertools.count(1))
-        monkeypatch.setattr(lib, "_near", program.near)
-        return lib.best_of(program, 0, starts, 0), program.tried
+        monkeypatch.setattr(lib, "_require_feasible_ends", lambda *given: None)
+        monkeypatch.setattr(lib, "_straight_guess_violates", lambda *given: in_the_way)
+        monkeypatch.setattr(lib, "random_guesses", lambda *given: itertools.count(1))
+        monkeypatch.setattr(lib, "_refined_optimum", program.near)
+        return lib.best_optimum(program, 0, starts, 0), program.tried
 
     return asked
 
 
 def test_the_straight_way_is_enough_where_it_leads_to_a_motion(best):
     found, tried = best(3.0, 1.0)
-    assert (found.cost, found.way, found.iterations, tried) == (3.0, 0, 10, [0])
+    assert (found.cost, found.guess, found.iterations, tried) == (3.0, 0, 10, [0])
     found, tried = best(3.0, 1.0, in_the_way=True)
-    assert (found.way, tried) == (0, [0])
+    assert (found.guess, tried) == (0, [0])
 
 
 def test_four_bent_ways_are_tried_where_something_is_in_the_way_of_the_straight_one(best):
     found, tried = best(None, None, 2.0, 1.0, in_the_way=True)
-    assert (found.cost, found.way, found.iterations, tried) == (2.0, 2, 210, [0, 1, 2])
+    assert (found.cost, found.guess, found.iterations, tried) == (2.0, 2, 210, [0, 1, 2])
     found, tried = best(None, None, None, None, 5.0, 1.0, in_the_way=True)
-    assert (found.way, tried) == (4, [0, 1, 2, 3, 4])
+    assert (found.guess, tried) == (4, [0, 1, 2, 3, 4])
     with pytest.raises(InputError, match=r"which says Verdict_0\."):
         best(*[None] * 5, 1.0, in_the_way=True)
     with pytest.raises(InputError, match=r"which says Verdict_0\."):
@@ -75,29 +87,31 @@ def test_four_bent_ways_are_tried_where_something_is_in_the_way_of_the_straight_
 
 def test_of_as_many_ways_as_were_asked_for_the_best_is_taken_the_first_of_equals(best):
     found, tried = best(3.0, None, 1.0, 1.0, 0.5, starts=4)
-    assert (found.cost, found.way, found.iterations, tried) == (1.0, 2, 130, [0, 1, 2, 3])
+    assert (found.cost, found.guess, found.iterations, tried) == (1.0, 2, 130, [0, 1, 2, 3])
     found, tried = best(3.0, 1.0, starts=1)
-    assert (found.way, tried) == (0, [0])
+    assert (found.guess, tried) == (0, [0])
 
 
-@pytest.mark.parametrize("verdict", [*WHY, "Surprise"])
+@pytest.mark.parametrize("verdict", [*STATUS_MESSAGES, "Surprise"])
 def test_each_verdict_of_the_solver_says_what_to_do(verdict):
-    error = NoOptimum(verdict, None, np.zeros(1), 7)
-    assert str(error) == WHY.get(verdict, "must be found by the solver, which says Surprise.")
+    error = OptimisationFailed(verdict, None, np.zeros(1), 7)
+    assert str(error) == STATUS_MESSAGES.get(
+        verdict, "must be found by the solver, which says Surprise."
+    )
     assert error.iterations == 7
 
 
 def test_sentences_of_the_solver():
-    assert WHY["Maximum_Iterations_Exceeded"] == (
+    assert STATUS_MESSAGES["Maximum_Iterations_Exceeded"] == (
         "must be found within 500 iterations of the solver. Try other steps; of least time, give a "
         "duration to begin with."
     )
-    assert WHY["Restoration_Failed"] is WHY["Infeasible_Problem_Detected"]
-    assert WHY["Restoration_Failed"] == (
+    assert STATUS_MESSAGES["Restoration_Failed"] is STATUS_MESSAGES["Infeasible_Problem_Detected"]
+    assert STATUS_MESSAGES["Restoration_Failed"] == (
         "must be a motion within all limits; the solver finds none near the straight way. Give it "
         "more duration, or a pose that the robot can reach and rest in."
     )
-    assert WHY["Invalid_Number_Detected"] == (
+    assert STATUS_MESSAGES["Invalid_Number_Detected"] == (
         "must stay where the passive rows can be kept and all that is kept has a value; the search "
         "left that. Name other joints, or a pose that is nearer, or more starts."
     )
@@ -111,26 +125,26 @@ class Crossed:
 
     def __init__(self, beyond, fails_at=None):
         self.beyond, self.fails_at, self.points = beyond, fails_at, 0
-        self.kept = SimpleNamespace(closer=self.closer, crossed=self.crossed)
+        self.path_constraints = SimpleNamespace(refinement=self.refinement, violations=self.crossed)
 
     @property
     def now(self):
         return self.beyond[min(self.points, len(self.beyond) - 1)]
 
-    def forget(self):
+    def reset_continuation(self):
         self.points = 0
 
-    def on_grid(self, z):
-        return SimpleNamespace(between=np.array([-self.now]), times=np.zeros((1, 2)))
+    def grid_slack(self, z):
+        return SimpleNamespace(cubic_minima=np.array([-self.now]), times=np.zeros((1, 2)))
 
-    def closer(self, left):
+    def refinement(self, left):
         return "more" if self.now > 1e-9 else None
 
     def crossed(self, between, times, but):
         assert but == 1e-6
-        return (Crossing("wall", self.now, "m", 0.5),) if self.now > but else ()
+        return (ConstraintViolation("wall", self.now, "m", 0.5),) if self.now > but else ()
 
-    def looked_at(self, z, closer):
+    def with_grid(self, z, closer):
         assert closer == "more"
         self.points += 1
         return self, z
@@ -144,37 +158,37 @@ def near(monkeypatch):
         def solved(program, guess, *, close=False):
             closes.append(close)
             if program.points == fails_at:
-                raise NoOptimum("Restoration_Failed", program, guess, 1000)
+                raise OptimisationFailed("Restoration_Failed", program, guess, 1000)
             return guess, 10
 
-        monkeypatch.setattr(lib, "solved", solved)
-        return lib._near(program, np.zeros(1)), program, closes
+        monkeypatch.setattr(lib, "solve_program", solved)
+        return lib._refined_optimum(program, np.zeros(1)), program, closes
 
     return asked
 
 
 def test_points_are_added_until_nothing_is_crossed(near):
     found, program, closes = near(0.5, 0.1, 0.01, 0.0)
-    assert (found.crossings, found.iterations, program.points) == ((), 40, 3)
+    assert (found.violations, found.iterations, program.points) == ((), 40, 3)
     assert closes == [False, True, True, True]
 
 
 def test_what_shrinks_too_slowly_is_not_looked_at_for_ever(near):
     found, program, _ = near(1e-3, 0.9e-3, 0.8e-3, 0.7e-3, 0.0)
     assert program.points == 2  # twice it left more than four fifths
-    assert found.crossings == (Crossing("wall", 0.8e-3, "m", 0.5),)
+    assert found.violations == (ConstraintViolation("wall", 0.8e-3, "m", 0.5),)
     found, program, _ = near(*(1e-3 * 0.75 ** np.arange(30.0)))
-    assert program.points == lib.ROUNDS
-    assert found.iterations == 10 * (lib.ROUNDS + 1)
+    assert program.points == lib.MAX_REFINEMENTS
+    assert found.iterations == 10 * (lib.MAX_REFINEMENTS + 1)
 
 
 def test_a_crossing_between_points_that_stays_is_no_motion(near):
-    with pytest.raises(NoOptimum, match="Kept_Only_At_Points") as caught:
+    with pytest.raises(OptimisationFailed, match="Kept_Only_At_Points") as caught:
         near(1.0, 0.9, 0.85, 0.8)
     assert caught.value.iterations == 30
     found, _, _ = near(1e-3, 1e-3, 1e-3)
-    assert [one.beyond for one in found.crossings] == [1e-3]
-    with pytest.raises(NoOptimum):
+    assert [one.excess for one in found.violations] == [1e-3]
+    with pytest.raises(OptimisationFailed):
         near(1.1e-3, 1.1e-3, 1.1e-3)
 
 
@@ -185,25 +199,25 @@ def test_a_search_with_more_points_that_fails_leaves_what_was_found_before(near)
 
 def test_where_to_look_closer():
     """At the least crossed point of the grid with both neighbours; or between two points."""
-    own = SimpleNamespace(where=Where(np.zeros((2, 5), dtype=bool), np.zeros((2, 1))))
-    own.where.chosen[:, 0] = True
+    own = SimpleNamespace(selection=GridSelection(np.zeros((2, 5), dtype=bool), np.zeros((2, 1))))
+    own.selection.flags[:, 0] = True
 
     def closer(h, between):
-        left = Left(np.array(h)[..., None], np.array(between)[..., None], np.zeros((2, 5)))
-        return KeptPoints.closer(own, left)
+        left = GridSlack(np.array(h)[..., None], np.array(between)[..., None], np.zeros((2, 5)))
+        return PathConstraintGrid.refinement(own, left)
 
     fine, inside = [1.0] * 5, [1.0] * 4
     assert closer([fine, fine], [inside, inside]) is None
     assert closer([[1.0, -0.9e-9, 1.0, 1.0, 1.0], fine], [inside, inside]) is None
     found = closer([fine, [1.0, 0.5, -0.2, -0.1, 1.0]], [inside, [0.4, -0.3, -0.3, -0.2]])
-    np.testing.assert_array_equal(found.chosen, [[1, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
-    np.testing.assert_array_equal(found.above, [[0.0], [0.0]])
+    np.testing.assert_array_equal(found.flags, [[1, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
+    np.testing.assert_array_equal(found.margin, [[0.0], [0.0]])
     found = closer([fine, fine], [[0.5, 0.1, -0.01, -0.001], inside])
-    np.testing.assert_array_equal(found.chosen, [[1, 0, 1, 1, 0], [1, 0, 0, 0, 0]])
-    assert 0.01 < found.above[0, 0] < 0.02  # from further away
-    assert found.above[1, 0] == 0.0
+    np.testing.assert_array_equal(found.flags, [[1, 0, 1, 1, 0], [1, 0, 0, 0, 0]])
+    assert 0.01 < found.margin[0, 0] < 0.02  # from further away
+    assert found.margin[1, 0] == 0.0
     found = closer([fine, [-0.1, 1.0, 1.0, 1.0, 1.0]], [inside, inside])
-    np.testing.assert_array_equal(found.chosen, [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]])
+    np.testing.assert_array_equal(found.flags, [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]])
 
 
 def test_what_is_crossed_is_told_where_it_is_most_the_worst_first():
@@ -214,22 +228,25 @@ def test_what_is_crossed_is_told_where_it_is_most_the_worst_first():
     own = rows("a", "b", "c")
     h = np.array([[[1.0, -0.1, 1.0], [-0.2, -0.5, 1.0]], [[-0.3, 0.1, -1e-10], [1.0, 1.0, 0.0]]])
     times = np.array([[0.0, 0.25], [0.5, 0.75]])
-    found = KeptPoints.crossed(own, h, times)
-    assert found == (Crossing("b", 0.5, "rad", 0.25), Crossing("a", 0.3, "m", 0.5))
-    assert KeptPoints.crossed(own, h, times, 0.4) == found[:1]
+    found = PathConstraintGrid.violations(own, h, times)
+    assert found == (
+        ConstraintViolation("b", 0.5, "rad", 0.25),
+        ConstraintViolation("a", 0.3, "m", 0.5),
+    )
+    assert PathConstraintGrid.violations(own, h, times, 0.4) == found[:1]
     assert [str(one) for one in found] == [
         "'b' by 0.5 rad at t = 0.25 s",
         "'a' by 0.3 m at t = 0.5 s",
     ]
-    assert str(Crossing("c", 0.125, "", 1.0)) == "'c' by 0.12 at t = 1 s"
-    assert KeptPoints.crossed(rows(), np.zeros((2, 2, 0)), times) == ()
+    assert str(ConstraintViolation("c", 0.125, "", 1.0)) == "'c' by 0.12 at t = 1 s"
+    assert PathConstraintGrid.violations(rows(), np.zeros((2, 2, 0)), times) == ()
 
 
 def test_the_least_between_points_is_that_of_the_cubic_at_tenths():
     rng = np.random.default_rng(0)
     h, rate = rng.standard_normal((2, 2, 4, 3))
     straight = np.array([False, True, False])
-    found = _least_between(h, rate, straight)
+    found = _cubic_minima(h, rate, straight)
     assert found.shape == (2, 3, 3)
     x = np.linspace(0.0, 1.0, 11)
     for step, k, i in np.ndindex(found.shape):
@@ -249,7 +266,7 @@ class Kept:
     """Rows that are kept by so much at the beginning and at the end."""
 
     names, units = ("wall", "speed", "force"), ("m", "m/s", "")
-    degree, timed = np.array([2, 1, 0]), np.array([False, True, False])
+    degree, is_time_varying = np.array([2, 1, 0]), np.array([False, True, False])
 
     def __init__(self, begin, end):
         self.ends, self.asked = [begin, end], []
@@ -257,7 +274,7 @@ class Kept:
     def __len__(self):
         return len(self.names)
 
-    def left(self, near, at):
+    def slack(self, near, at):
         self.asked.append((near, at))
         return np.array(self.ends[len(self.asked) - 1]), near
 
@@ -266,13 +283,13 @@ def required(begin=(1.0, 1.0, 1.0), end=(1.0, 1.0, 1.0), goal=(3.0, 4.0), fastes
     kept = Kept(begin, end)
     start = SimpleNamespace(y=np.array([1.0, 2.0]))
     program = SimpleNamespace(
-        kept=SimpleNamespace(rows=kept), freedoms=SimpleNamespace(start=start, n=2),
+        path_constraints=SimpleNamespace(rows=kept), freedoms=SimpleNamespace(start=start, n=2),
         h=0.25, steps=8,
-        wanted=Wanted(t=5.0, rate=np.array([0.1, 0.2]), goal=np.array(goal), duration=None,
-                      fastest=fastest, share=1.0),
-        answers=lambda z: [SimpleNamespace(place="near"), SimpleNamespace(place="last")],
+        wanted=MotionProblem(t=5.0, rate=np.array([0.1, 0.2]), goal=np.array(goal), duration=None,
+                      minimises_time=fastest, limit_share=1.0),
+        point_dynamics=lambda z: [SimpleNamespace(place="near"), SimpleNamespace(place="last")],
     )  # fmt: skip
-    lib._require_ends(program, np.zeros(1))
+    lib._require_feasible_ends(program, np.zeros(1))
     return kept.asked
 
 
@@ -283,8 +300,8 @@ def same(one, other):
 
 def test_a_motion_must_begin_and_end_within_what_is_kept():
     (near, begin), (last, end) = required(begin=(0.0, 0.0, -9.0), end=(0.0, 0.0, -9.0))
-    same(begin, Moving(5.0, [1.0, 2.0], [0.1, 0.2], [0.0, 0.0]))
-    same(end, Moving(7.0, [3.0, 4.0], [0.0, 0.0], [0.0, 0.0]))
+    same(begin, TrajectoryPoint(5.0, [1.0, 2.0], [0.1, 0.2], [0.0, 0.0]))
+    same(end, TrajectoryPoint(7.0, [3.0, 4.0], [0.0, 0.0], [0.0, 0.0]))
     np.testing.assert_array_equal(near.y, [1.0, 2.0])
     assert last == "last"
     assert len(required(goal=(3.0, np.nan), end=(-1.0, 1.0, 1.0))) == 1  # it ends where it likes
@@ -333,23 +350,31 @@ def test_what_goes_by_the_position_is_in_the_way_of_the_straight_one(h, in_the_w
         return SimpleNamespace(h=np.array([[h, [1.0, 1.0, 1.0]]]))
 
     kept = SimpleNamespace(rows=Kept((), ()))
-    assert lib._in_the_way(SimpleNamespace(on_grid=on_grid, kept=kept), None) == in_the_way
+    assert (
+        lib._straight_guess_violates(
+            SimpleNamespace(grid_slack=on_grid, path_constraints=kept), None
+        )
+        == in_the_way
+    )
 
 
 def test_a_motion_that_is_not_found_names_what_it_would_cross():
-    crossings = [Crossing(name, 1.0 - 0.1 * k, "m", 0.5) for k, name in enumerate("abcd")]
-    left = SimpleNamespace(between=None, times=np.zeros((1, 2)))
+    crossings = [
+        ConstraintViolation(name, 1.0 - 0.1 * k, "m", 0.5) for k, name in enumerate("abcd")
+    ]
+    left = SimpleNamespace(cubic_minima=None, times=np.zeros((1, 2)))
     program = SimpleNamespace(
-        on_grid=lambda z: left, kept=SimpleNamespace(crossed=lambda *given: tuple(crossings))
+        grid_slack=lambda z: left,
+        path_constraints=SimpleNamespace(violations=lambda *given: tuple(crossings)),
     )
-    error = NoOptimum("Restoration_Failed", program, np.zeros(1), 3)
-    assert str(lib._blamed(error)) == (
+    error = OptimisationFailed("Restoration_Failed", program, np.zeros(1), 3)
+    assert str(lib._infeasibility_error(error)) == (
         "must be a motion that keeps 'a', 'b', 'c'; the solver finds none from here, and the "
         "nearest crosses 'a' by 1 m at t = 0.5 s. Move what is kept or the pose, give it more "
         "duration, or more starts."
     )
     crossings.clear()
-    assert lib._blamed(error) is error
+    assert lib._infeasibility_error(error) is error
 
 
 # Ways that are bent
@@ -359,7 +384,7 @@ def test_coordinates_without_a_goal_stay_and_the_others_go_all_the_way():
     start = SimpleNamespace(y=np.array([1.0, 2.0, 3.0]))
     wanted = SimpleNamespace(goal=np.array([0.0, np.nan, 7.0]))
     program = SimpleNamespace(wanted=wanted, freedoms=SimpleNamespace(start=start))
-    np.testing.assert_array_equal(_gone(program), [-1.0, 0.0, 4.0])
+    np.testing.assert_array_equal(_displacement(program), [-1.0, 0.0, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -376,28 +401,29 @@ def test_coordinates_without_a_goal_stay_and_the_others_go_all_the_way():
 def test_a_way_is_bent_in_parts_of_its_length(monkeypatch, gone, units, sizes):
     asides = []
     monkeypatch.setattr(
-        "ukctrl.mechanics.optimal.ways._way", lambda program, aside: asides.append(aside.copy())
+        "ukctrl.mechanics.optimal.initial_guesses._rest_to_rest_guess",
+        lambda program, aside: asides.append(aside.copy()),
     )
     monkeypatch.setattr(
-        "ukctrl.mechanics.optimal.ways._within_limits", lambda program, guess: "way"
+        "ukctrl.mechanics.optimal.initial_guesses._within_limits", lambda program, guess: "guess"
     )
     program = SimpleNamespace(
         wanted=SimpleNamespace(goal=np.array(gone)),
         freedoms=SimpleNamespace(
-            start=SimpleNamespace(y=np.zeros(3)), chosen=[0, 1, 2],
+            start=SimpleNamespace(y=np.zeros(3)), dofs=[0, 1, 2],
             robot=SimpleNamespace(dof_units=tuple(units)),
         ),
-        forget=lambda: None,
+        reset_continuation=lambda: None,
     )  # fmt: skip
-    ways = bent_ways(program, np.random.default_rng(3))
-    assert list(itertools.islice(ways, 2)) == ["way", "way"]
+    ways = random_guesses(program, np.random.default_rng(3))
+    assert list(itertools.islice(ways, 2)) == ["guess", "guess"]
     drawn = np.random.default_rng(3)
     for aside in asides:  # a half wave twice as far as a whole one
         expected = 0.5 * drawn.standard_normal((2, 3)) * sizes * [[2.0], [1.0]]
         np.testing.assert_allclose(aside, expected, rtol=1e-12)
 
 
-WAYS = "ukctrl.mechanics.optimal.ways"
+WAYS = "ukctrl.mechanics.optimal.initial_guesses"
 
 
 @pytest.mark.parametrize(
@@ -418,13 +444,13 @@ def test_the_straight_way_takes_the_time_that_uses_the_limits_up(
 
     def program(freedoms, scheme, steps, wanted, duration, kept):
         tried.append(duration)
-        return SimpleNamespace(stretch=lambda guess: stretches[len(tried) - 1])
+        return SimpleNamespace(time_scale_guess=lambda guess: stretches[len(tried) - 1])
 
-    monkeypatch.setattr(f"{WAYS}.Program", program)
-    monkeypatch.setattr(f"{WAYS}._way", lambda program, aside: aside)
+    monkeypatch.setattr(f"{WAYS}.NonlinearProgram", program)
+    monkeypatch.setattr(f"{WAYS}._rest_to_rest_guess", lambda program, aside: aside)
     monkeypatch.setattr(f"{WAYS}._within_limits", lambda program, guess: guess)
     wanted = SimpleNamespace(duration=given)
-    _, guess = first_way(SimpleNamespace(n=3), None, 4, wanted, None)
+    _, guess = straight_guess(SimpleNamespace(n=3), None, 4, wanted, None)
     assert tried == pytest.approx(durations)
     np.testing.assert_array_equal(guess, np.zeros((2, 3)))
 
@@ -433,10 +459,10 @@ def test_a_straight_way_along_which_rows_cannot_be_kept_is_refused(monkeypatch):
     def fails(program, aside):
         raise StartError("no position meets the rows.")
 
-    monkeypatch.setattr(f"{WAYS}.Program", lambda *given: None)
-    monkeypatch.setattr(f"{WAYS}._way", fails)
+    monkeypatch.setattr(f"{WAYS}.NonlinearProgram", lambda *given: None)
+    monkeypatch.setattr(f"{WAYS}._rest_to_rest_guess", fails)
     with pytest.raises(InputError) as caught:
-        first_way(SimpleNamespace(n=3), None, 4, SimpleNamespace(duration=None), None)
+        straight_guess(SimpleNamespace(n=3), None, 4, SimpleNamespace(duration=None), None)
     assert str(caught.value) == (
         "must be able to begin with the straight way of its joints; on it, no position meets the "
         "rows."
@@ -449,8 +475,8 @@ def test_a_way_is_from_rest_to_rest_with_least_jerk_and_bent_by_half_waves():
     y0, goal, aside = rng.standard_normal(2), rng.standard_normal(2), rng.standard_normal((2, 2))
     T, inner, seen = steps * h, begin + np.array([0.1, 0.7, 1.2]), np.array([0.4, 0.9])
     part = SimpleNamespace(
-        y=np.zeros((6, 2)), w=np.zeros((6, 2)), at=np.zeros((3, 2)), rate=np.zeros((3, 2)),
-        a=np.zeros((3, 2)), u=np.zeros((3, 1)), seen=np.zeros((3, 2, 2)), sigma=np.zeros(1),
+        y=np.zeros((6, 2)), w=np.zeros((6, 2)), y_points=np.zeros((3, 2)), rate=np.zeros((3, 2)),
+        a=np.zeros((3, 2)), u=np.zeros((3, 1)), path_states=np.zeros((3, 2, 2)), sigma=np.zeros(1),
     )  # fmt: skip
     asked = []
 
@@ -461,10 +487,10 @@ def test_a_way_is_from_rest_to_rest_with_least_jerk_and_bent_by_half_waves():
     program = SimpleNamespace(
         freedoms=SimpleNamespace(start=SimpleNamespace(y=y0), input_for=input_for),
         wanted=SimpleNamespace(goal=goal, t=begin), h=h, steps=steps, count=1,
-        split=lambda z: part, times=lambda sigma: inner, answers=lambda z: "abc",
-        kept=SimpleNamespace(times=seen),
+        split=lambda z: part, times=lambda sigma: inner, point_dynamics=lambda z: "abc",
+        path_constraints=SimpleNamespace(times=seen),
     )  # fmt: skip
-    _way(program, aside)
+    _rest_to_rest_guess(program, aside)
 
     def place(t):
         x = t / T
@@ -480,15 +506,15 @@ def test_a_way_is_from_rest_to_rest_with_least_jerk_and_bent_by_half_waves():
     np.testing.assert_allclose(part.y, [place(t) for t in knots], atol=1e-12)
     np.testing.assert_allclose(part.y[[0, -1]], [y0, goal], atol=1e-12)
     np.testing.assert_allclose(part.w, [slopes(t)[0] for t in knots], atol=1e-5)
-    np.testing.assert_allclose(part.at, [place(t - begin) for t in inner], atol=1e-12)
+    np.testing.assert_allclose(part.y_points, [place(t - begin) for t in inner], atol=1e-12)
     np.testing.assert_allclose(part.rate, [slopes(t - begin)[0] for t in inner], atol=1e-5)
     np.testing.assert_allclose(part.a, [slopes(t - begin)[1] for t in inner], atol=1e-4)
     np.testing.assert_array_equal(part.u[:, 0], inner)
     assert [(answer, t) for answer, t, _ in asked] == list(zip("abc", inner.tolist(), strict=True))
     np.testing.assert_array_equal([a for *_, a in asked], part.a)
-    np.testing.assert_allclose(part.seen[0], [place(t) for t in seen], atol=1e-12)
-    np.testing.assert_allclose(part.seen[1], [slopes(t)[0] for t in seen], atol=1e-5)
-    np.testing.assert_allclose(part.seen[2], [slopes(t)[1] for t in seen], atol=1e-4)
+    np.testing.assert_allclose(part.path_states[0], [place(t) for t in seen], atol=1e-12)
+    np.testing.assert_allclose(part.path_states[1], [slopes(t)[0] for t in seen], atol=1e-5)
+    np.testing.assert_allclose(part.path_states[2], [slopes(t)[1] for t in seen], atol=1e-4)
     assert part.sigma[0] == 1.0
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from ukctrl import Comparison, Robot, Scenario, check, simulate
 from ukctrl.core.errors import UnknownName
-from ukctrl.reports import notebook
-from ukctrl.reports.table import Column, Table
+from ukctrl.reports import notebook_card, run_page
+from ukctrl.reports.plot import series
+from ukctrl.reports.report_table import ReportTable, TableColumn
 
 LARGEST = 1_100_000
 """A card holds the renderer, of 0.6 MB, and the motion [characters]."""
@@ -62,8 +63,8 @@ def test_names_of_strangers_are_escaped(result):
 def test_what_cannot_be_drawn_is_left_out(result):
     page = inside(dc.replace(result, scenario={"title": "gone", "robot": "nowhere"})._repr_html_())
     assert "gone" in page
-    empty = notebook.card("x", "y", figure=lambda: 1 / 0, scene=lambda: [][0])
-    assert "scene-block" not in inside(empty)
+    assert "The robot itself is not shown" in page
+    assert "scene-block" not in inside(notebook_card.card("x", "y"))
 
 
 def test_any_quantity_is_drawn_with_names_and_units(result):
@@ -103,90 +104,41 @@ def test_a_robot_at_rest_has_no_time_to_play(result):
     assert '<div><div class="controls"' in inside(result._repr_html_())
 
 
-@pytest.mark.slow
-def test_a_card_is_as_high_as_its_figure(result):
-    heights = [
-        int(re.search(r"height:(\d+)px", notebook.card("A", "", figure=figure))[1])
-        for figure in (None, lambda: result.plot("inputs"), lambda: result.plot("errors"))
-    ]
-    wide = [result.plot(name).get_size_inches() for name in ("inputs", "errors")]
-    shares = [high / width for width, high in wide]
-    bare, *drawn = heights
-    np.testing.assert_allclose(
-        np.array(drawn) - bare, notebook.WIDE * np.array(shares) + 20.0, atol=1.0
-    )
-
-
-VIEW_BOX = '<svg viewBox="0 0 480 240"></svg>'
+def test_a_card_is_a_frame_with_its_page_and_its_title():
+    table = ReportTable.from_rows([TableColumn("head")], [["x <b>"]])
+    card = notebook_card.card("A <b>", "leads", table=table)
+    assert card.startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;')
+    assert card.endswith('border-radius:8px">A &lt;b&gt;</iframe>')
+    page = inside(card)
+    for part in ("<h1>A &lt;b&gt;</h1>", '<p class="lead">leads</p>', "head", "x &lt;b&gt;"):
+        assert part in page
 
 
 @pytest.mark.parametrize(
-    ("given", "svg", "height"),
+    ("name", "lead"),
     [
-        ({}, "", 110),
-        ({"tiles": [("peak", "1", "m", "")]}, "", 260),
-        ({"lines": [("note", "a", "b"), ("bad", "c", "d")]}, "", 190),
-        ({"table": Table([Column("a")], [["x"], ["y"], ["z"]])}, "", 270),
-        ({}, VIEW_BOX, 610),  # half as high as it is wide, and a gap
-        ({"tiles": [("peak", "1", "m", "")]}, VIEW_BOX.replace("240", "600"), 1200),  # no taller
-    ],
-)
-def test_a_card_has_room_for_what_is_on_it(given, svg, height, monkeypatch):
-    pages = []
-    monkeypatch.setattr(
-        notebook.web_page, "render", lambda *page: pages.append(page) or '<p>"&</p>'
-    )
-    monkeypatch.setattr(notebook.style, "both", lambda figure: (svg, b""))
-    more = {"figure": lambda: "a figure"} if svg else {}
-    card = notebook.card("A <b>", "leads", badge=("good", "ok"), **given, **more)
-    assert card == (
-        '<iframe sandbox="allow-scripts" srcdoc="&lt;p&gt;&quot;&amp;&lt;/p&gt;" '
-        f'title="A &lt;b&gt;" style="width:100%;height:{height}px;border:0;border-radius:8px">'
-        "A &lt;b&gt;: leads</iframe>"
-    )
-    ((template, told, stage),) = pages
-    assert (template, stage) == ("card.html.j2", None)
-    assert (told["title"], told["lead"], told["badge_of"]) == ("A <b>", "leads", ("good", "ok"))
-    assert told["svg"] == (svg or None)
-    assert told["entries"] is given.get("table")
-    keys = ("level", "subject", "text")
-    assert told["lines"] == [dict(zip(keys, one, strict=True)) for one in given.get("lines", ())]
-
-
-def test_a_card_that_moves_has_room_for_its_scene(monkeypatch):
-    monkeypatch.setattr(notebook.web_page, "stage", lambda scene: f"stage of {scene}")
-    monkeypatch.setattr(notebook.web_page, "render", lambda *page: f"<canvas>{page[2]}")
-    card = notebook.card("A", "", scene=lambda: "a scene")
-    assert "height:520px" in card
-    assert "stage of a scene" in card
-
-
-def test_the_card_of_a_robot_counts_and_that_of_a_run_has_its_first_figure(result, monkeypatch):
-    cards = []
-    monkeypatch.setattr(notebook, "card", lambda *given, **more: cards.append((given, more)) or "")
-    for name, lead in (
         ("two_link", "2 freedoms, 2 inputs"),
         ("five_bar_relative", "4 freedoms, 0 inputs, 2 passive constraints"),
         ("coordinated_arms_grip", "5 freedoms, 6 inputs, 1 passive constraint"),
-    ):
-        robot = Robot.load(name)
-        notebook.html(robot)
-        assert cards[-1][0] == (robot.title or robot.name, lead)
-    for known, drawn in (
-        (("motion", "inputs"), "inputs"), (("errors", "motion"), "errors"), (("path",), None)
-    ):  # fmt: skip
-        monkeypatch.setattr(notebook.plot, "available", lambda shown, known=known: known)
-        monkeypatch.setattr(notebook.plot, "draw", lambda shown, name: name)
-        notebook.html(result)
-        (title, _), more = cards[-1]
-        assert title == result.title
-        assert more["badge"] == (result.status_level, result.status)
-        assert more["tiles"] == notebook.tiles(result)[:4]
-        assert (None if more["figure"] is None else more["figure"]()) == drawn
+    ],
+)
+def test_the_card_of_a_robot_counts(name, lead):
+    robot = Robot.load(name)
+    page = inside(robot._repr_html_())
+    assert f"<h1>{robot.title or robot.name}</h1>" in page
+    assert f'<p class="lead">{lead}</p>' in page
+
+
+@pytest.mark.slow
+def test_the_card_of_a_run_is_its_page(result):
+    page = inside(result._repr_html_())
+    for image in run_page.page_figures(result):
+        assert f'<section id="{image.name}">' in page
+    assert "Verdicts" in page
 
 
 def test_a_quantity_has_a_name_for_every_column_and_a_panel_for_every_unit(result):
-    figure = notebook._quantity(result, "frame_position")
+    figure = series.quantity(result, "frame_position")
     names = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
     assert names == [f"{frame} {axis}" for frame in result.labels.frames for axis in "xyz"]
     assert [axes.get_ylabel() for axes in figure.axes] == ["frame_position [m]"]
@@ -201,14 +153,14 @@ def test_a_quantity_has_a_name_for_every_column_and_a_panel_for_every_unit(resul
 )
 def test_a_notebook_is_a_shell_with_a_kernel(shell, inside_one, monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert notebook._in_notebook() is inside_one
+    assert notebook_card._in_notebook() is inside_one
     opened = []
-    monkeypatch.setattr(notebook.View, "open", lambda self: opened.append(self))
-    view = notebook.show(Robot.load("two_link"))
+    monkeypatch.setattr(notebook_card.SceneView, "open", lambda self: opened.append(self))
+    view = notebook_card.show(Robot.load("two_link"))
     assert opened == ([] if inside_one else [view])
     assert view.scene.title == view._title
     monkeypatch.delitem(sys.modules, "IPython")
-    assert notebook._in_notebook() is False
+    assert notebook_card._in_notebook() is False
 
 
 def test_the_card_of_a_check_has_the_verdict_of_its_page(scenario):

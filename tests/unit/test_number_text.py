@@ -8,34 +8,44 @@ import numpy as np
 import pytest
 
 from ukctrl.core import number_text as text
-from ukctrl.core.algebra.answer_checks import (
-    DEFINITE,
-    conflicting,
-    expect,
-    missed,
+from ukctrl.core.algebra.finite_differences import (
+    central_jacobian,
+    jacobian,
+    limited_step,
+    state_jacobian,
+)
+from ukctrl.core.algebra.rank_policy import RANK
+from ukctrl.core.algebra.solution_checks import (
+    MIN_EIGENVALUE,
+    conflict_error,
+    expect_shape,
     raise_if_conflicting,
     raise_if_indefinite,
-    raise_if_missed,
+    raise_if_infeasible,
     raise_if_singular,
     row_names,
     symmetric,
     unit_rank,
     vector,
+    violated_rows,
 )
-from ukctrl.core.algebra.differences import jacobian, rough_jacobian, shortened, state_jacobian
-from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.errors import (
     ConflictingConstraints,
-    DependentRows,
     GainError,
     InfeasibleConstraint,
     ShapeError,
     SingularMass,
-    UndeterminedMotion,
     unknown_name,
 )
-from ukctrl.core.extremes import EQUAL_RTOL, favouring_first, first_largest, first_smallest, places
+from ukctrl.core.tie_breaking import (
+    TIE_RTOL,
+    first_largest,
+    first_smallest,
+    tie_breaking_weights,
+    tie_ranks,
+)
+from ukctrl_papers.motion.errors import DependentRows, UndeterminedMotion
 
 NUMBERS = {
     math.nan: "–", math.inf: "∞", -math.inf: "−∞", 0.0: "0", 1.0: "1", -1.5: "−1.5",
@@ -74,13 +84,13 @@ TABLE = [
     (text.si(0.1, "m"), "0.1 m"), (text.si(0.0999, "m"), "99.9 mm"), (text.si(1e-12, "J"), "1 pJ"),
     (text.si(9e-13, "J"), "9×10⁻¹³ J"), (text.si(-2e-3, "s"), "−2 ms"),
     (text.si(2e-5, "m/s^2"), "2×10⁻⁵ m/s²"), (text.si(0.0, "m"), "0 m"),
-    (text.prefixed(2e-15, "J"), (1e15, "fJ")),
-    (text.prefixed(2e-5, "m"), (1e6, "µm")), (text.prefixed(0.1, "m"), (1.0, "m")),
-    (text.prefixed(0.099, "m"), (1e3, "mm")), (text.prefixed(9999.0, "m"), (1.0, "m")),
-    (text.prefixed(1e4, "m"), (1e-3, "10³ m")), (text.prefixed(1e-4, "m^2"), (1e6, "10⁻⁶ m²")),
-    (text.prefixed(math.nan, "m"), (1.0, "m")), (text.prefixed(0.0, "m"), (1.0, "m")),
-    (text.prefixed(1e-3 * (1 - 1e-9), "s"), (1e3, "ms")), (text.prefixed(1e-17, "s"),
-     (1e18, "10⁻¹⁸ s")), (text.prefixed(1e5, "1"), (1e-3, "10³")),
+    (text.si_prefix(2e-15, "J"), (1e15, "fJ")),
+    (text.si_prefix(2e-5, "m"), (1e6, "µm")), (text.si_prefix(0.1, "m"), (1.0, "m")),
+    (text.si_prefix(0.099, "m"), (1e3, "mm")), (text.si_prefix(9999.0, "m"), (1.0, "m")),
+    (text.si_prefix(1e4, "m"), (1e-3, "10³ m")), (text.si_prefix(1e-4, "m^2"), (1e6, "10⁻⁶ m²")),
+    (text.si_prefix(math.nan, "m"), (1.0, "m")), (text.si_prefix(0.0, "m"), (1.0, "m")),
+    (text.si_prefix(1e-3 * (1 - 1e-9), "s"), (1e3, "ms")), (text.si_prefix(1e-17, "s"),
+     (1e18, "10⁻¹⁸ s")), (text.si_prefix(1e5, "1"), (1e-3, "10³")),
     (text.duration(0.85), "850 ms"), (text.duration(0.9994), "999 ms"),
     (text.duration(0.9996), "1 s"),
     (text.duration(1.0), "1 s"), (text.duration(12.4), "12.4 s"), (text.duration(119.9), "120 s"),
@@ -105,24 +115,24 @@ def test_units_and_prefixes_read_as_printed(row):
 
 
 def test_the_first_of_equals_is_named_and_nan_is_none():
-    near = 1.0 - 0.9 * EQUAL_RTOL
+    near = 1.0 - 0.9 * TIE_RTOL
     assert first_largest([0.0, near, 1.0]) == 1
-    assert first_largest([0.0, 1.0 - 1.1 * EQUAL_RTOL, 1.0]) == 2
+    assert first_largest([0.0, 1.0 - 1.1 * TIE_RTOL, 1.0]) == 2
     assert first_largest([math.nan, -2.0, -1.0]) == 2
     assert first_largest([-math.inf, -math.inf]) == 0
     assert first_largest([1.0, math.inf, math.inf]) == 1
     assert first_largest([[0.0, 1.0], [2.0, 2.0]]) == 2
     assert first_largest([0.0, 1e-9, 2e-9], floor=1e-8) == 0
-    assert first_smallest([3.0, 1.0 + 0.9 * EQUAL_RTOL, 1.0]) == 1
-    assert first_smallest([3.0, 1.0 + 1.2 * EQUAL_RTOL, 1.0]) == 2
+    assert first_smallest([3.0, 1.0 + 0.9 * TIE_RTOL, 1.0]) == 1
+    assert first_smallest([3.0, 1.0 + 1.2 * TIE_RTOL, 1.0]) == 2
 
 
 def test_places_are_shared_by_neighbours():
-    assert places([3.0, 1.0, 1.0 + 0.5e-6, 2.0, math.nan]).tolist() == [2, 0, 0, 1, 3]
-    assert places([1.0, 1.0 + 2e-6]).tolist() == [0, 1]
-    assert places([1e-9, 0.0], floor=1e-8).tolist() == [0, 0]
-    assert places([]).tolist() == []
-    np.testing.assert_allclose(favouring_first(3), [1.0, 1.0 - 1e-6, 1.0 - 2e-6], rtol=1e-15)
+    assert tie_ranks([3.0, 1.0, 1.0 + 0.5e-6, 2.0, math.nan]).tolist() == [2, 0, 0, 1, 3]
+    assert tie_ranks([1.0, 1.0 + 2e-6]).tolist() == [0, 1]
+    assert tie_ranks([1e-9, 0.0], floor=1e-8).tolist() == [0, 0]
+    assert tie_ranks([]).tolist() == []
+    np.testing.assert_allclose(tie_breaking_weights(3), [1.0, 1.0 - 1e-6, 1.0 - 2e-6], rtol=1e-15)
 
 
 # whether an answer is right
@@ -142,7 +152,7 @@ def test_a_metric_is_judged_for_a_unit_diagonal():
     raise_if_indefinite(np.diag([1e-30, 1e30]))
     raise_if_indefinite(np.array([[1.0, 1.0 - 1e-12], [1.0 - 1e-12, 1.0]]))
     raise_if_indefinite(np.zeros((0, 0)))
-    close = 1.0 - 0.5 * DEFINITE
+    close = 1.0 - 0.5 * MIN_EIGENVALUE
     for bad in (
         [[1.0, close], [close, 1.0]], [[0.0, 0.0], [0.0, 1.0]], [[-1.0, 0.0], [0.0, 1.0]],
         [[1.0, 2e-9], [0.0, 1.0]],
@@ -184,7 +194,7 @@ def test_passive_rows_may_be_missed_by_what_the_policy_allows():
         "passive rows 'p', 'q' contradict the others (worst miss 1.0e+00); no acceleration "
         "satisfies them all. Remove or correct one of them."
     )
-    error = conflicting(np.array([1.0, 1.0]), np.array([2.0, 0.5]), ["p", "q"])
+    error = conflict_error(np.array([1.0, 1.0]), np.array([2.0, 0.5]), ["p", "q"])
     assert (error.rows, error.miss) == (("q",), (1.0,))
 
 
@@ -202,22 +212,22 @@ def test_rounding_where_reactions_cancel_a_load_is_no_miss():
 def test_servo_rows_are_missed_beyond_their_own_terms():
     b, still = np.array([3.0, 0.0]), np.zeros(2)
     room = RANK.reach * np.array([3.0 + SMALL_ACCELERATION, 2.0 * SMALL_ACCELERATION])
-    assert missed(A, b, still, 0.99 * room, RANK).tolist() == [False, False]
-    assert missed(A, b, still, -1.01 * room, RANK).tolist() == [True, True]
-    assert missed(A, b, still, np.array([math.nan, 0.0]), RANK).tolist() == [True, False]
-    raise_if_missed(A, b, still, 0.99 * room, 2, RANK, None)
+    assert violated_rows(A, b, still, 0.99 * room, RANK).tolist() == [False, False]
+    assert violated_rows(A, b, still, -1.01 * room, RANK).tolist() == [True, True]
+    assert violated_rows(A, b, still, np.array([math.nan, 0.0]), RANK).tolist() == [True, False]
+    raise_if_infeasible(A, b, still, 0.99 * room, 2, RANK, None)
     for found, rows, advice in (
         (2, A, InfeasibleConstraint.ADVICE), (1, A, InfeasibleConstraint.ADVICE),
         (1, A[[0, 0]], InfeasibleConstraint.SINGULAR),
     ):  # fmt: skip
         with pytest.raises(InfeasibleConstraint) as caught:
-            raise_if_missed(rows, b, still, np.array([0.0, -2.0]), found, RANK, ["p", "q"])
+            raise_if_infeasible(rows, b, still, np.array([0.0, -2.0]), found, RANK, ["p", "q"])
         assert str(caught.value) == (
             f"servo rows 'q' are out of the actuators' reach (worst miss 2.0e+00; rank {found} of "
             f"2 rows). {advice}"
         )
     with pytest.raises(InfeasibleConstraint, match=r"rows\)\. Do this\.$"):
-        raise_if_missed(A, b, still, np.ones(2), 1, RANK, None, advice="Do this.")
+        raise_if_infeasible(A, b, still, np.ones(2), 1, RANK, None, advice="Do this.")
 
 
 def test_the_rank_of_rows_does_not_depend_on_their_units():
@@ -231,7 +241,7 @@ def test_names_and_shapes_that_do_not_fit_are_refused_whole():
     assert row_names(["a"], 1) == ["a"]
     for call, sentence in (
         (lambda: row_names(["a"], 2), "rows must name 2 rows; got 1 names."),
-        (lambda: expect("b", (2,), (3,)), "b must have shape (3,); got (2,)."),
+        (lambda: expect_shape("b", (2,), (3,)), "b must have shape (3,); got (2,)."),
         (lambda: vector("b", [[1.0]]), "b must be a vector; got shape (1, 1)."),
     ):
         with pytest.raises(ShapeError) as caught:
@@ -272,7 +282,7 @@ def test_differences_at_zero_are_as_good_as_they_say():
 
     expected = [[math.cos(0.4) * 0.7, math.sin(0.4)], [0.0, 3.0 * 0.7**2]]
     np.testing.assert_allclose(jacobian(moved, 2), expected, rtol=0.0, atol=1e-11)
-    np.testing.assert_allclose(rough_jacobian(moved, 2), expected, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(central_jacobian(moved, 2), expected, rtol=0.0, atol=1e-9)
     assert jacobian(lambda x: np.zeros(3), 0).size == 0
 
 
@@ -288,7 +298,7 @@ def test_a_formula_of_sixth_order_is_exact_for_polynomials_of_that_order():
     [([0.5, -0.3], [0.5, -0.3]), ([1.0, -4.0], [0.125, -0.5]), ([0.0], [0.0]), ([], [])],
 )
 def test_a_step_is_taken_whole_or_scaled_to_the_longest(step, taken):
-    np.testing.assert_array_equal(shortened(np.array(step), 0.5), taken)
+    np.testing.assert_array_equal(limited_step(np.array(step), 0.5), taken)
 
 
 def test_steps_along_a_state_grow_with_what_is_no_position_or_velocity():

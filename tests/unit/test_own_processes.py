@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ukctrl.core.own_processes import memory
+from ukctrl.core.subprocess_safety import memory_limit
 
 resource = pytest.importorskip("resource")  # not on Windows
 INFINITE = resource.RLIM_INFINITY
@@ -31,6 +31,6 @@ def test_memory_is_the_least_of_what_the_machine_has_and_the_process_may_use(
     monkeypatch.setattr(os, "sysconf_names", dict.fromkeys(told, 0))
     monkeypatch.setattr(os, "sysconf", told.__getitem__)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: {resource.RLIMIT_AS: (limit, 0)}[kind])
-    assert memory() == expected
+    assert memory_limit() == expected
     monkeypatch.setitem(sys.modules, "resource", None)
-    assert memory() == (4096e3 if told == SIZES else float("inf"))
+    assert memory_limit() == (4096e3 if told == SIZES else float("inf"))

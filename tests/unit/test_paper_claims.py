@@ -11,12 +11,12 @@ KEPT = list(kept())
 
 
 LONG = (
-    "scara.motion.stabilised",
-    "recursive.clearance.gaps",
-    "recursive.three_rrr_routes.accelerations",
-    "recursive.three_rrr_routes.structure",
+    "scara.motion_claims.stabilised_claims",
+    "recursive.clearance.gap_claims",
+    "recursive.three_rrr_claims.acceleration_claims",
+    "recursive.three_rrr_claims.structure_claims",
     "review.classification.claims",
-    "scara.motion.drift",
+    "scara.motion_claims.drift_claims",
 )
 """Parts that take some seconds each; of their papers there are others."""
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from pictures import across, labels, legend, limits, line, marks, role, shows, texts, ticks, upright
 
-from ukctrl.papers.pseudoinverses import figures as pseudoinverses
-from ukctrl.papers.review import figures as review
-from ukctrl.papers.servo import figures as servo
+from ukctrl_papers.pseudoinverses import figures as pseudoinverses
+from ukctrl_papers.review import figures as review
+from ukctrl_papers.servo import figures as servo
 
-scara = importlib.import_module("ukctrl.papers.scara.figures")  # its package has the function
+scara = importlib.import_module("ukctrl_papers.scara.figures")  # its package has the function
 T = np.array([0.0, 1.0, 2.0])
 
 
@@ -34,7 +34,7 @@ def drawn_by(module, monkeypatch, **given):
     for name, value in given.items():
         target, _, attribute = name.rpartition("__")
         monkeypatch.setattr(getattr(module, target) if target else module, attribute, value)
-    yielded = (module.figures if module is scara else module.drawings)()
+    yielded = (module.paper_figures if module is scara else module.drawings)()
     return {each.name: each.draw for each in yielded}
 
 
@@ -58,7 +58,7 @@ def _of_review(monkeypatch):
     polar_off = Made(phi=columns(1, 5.0), beta=columns(1, 6.0))
     runs = {
         ("log-spiral-particle-polar",): POLAR,
-        ("log-spiral-particle-polar", *review.OFF): polar_off,
+        ("log-spiral-particle-polar", *review.OFF_START): polar_off,
         ("log-spiral-particle",): Made(q=columns(2, 3.0)),
         ("swarm",): Made(q=columns(10), beta=columns(2)),
         ("swarm-decay",): Made(q=columns(10, 4.0), beta=columns(2, 0.5)),
@@ -70,8 +70,8 @@ def _of_review(monkeypatch):
         review,
         monkeypatch,
         run=lambda *name: runs[name],
-        on_links=lambda arm, t: columns(4, 9.0),
-        on_motors=lambda arm, t, P: columns(6, P),
+        link_motion=lambda arm, t: columns(4, 9.0),
+        motor_motion=lambda arm, t, P: columns(6, P),
     )
 
 
@@ -216,20 +216,20 @@ def test_the_arms_rates_stand_beside_plain_arrays(of_review):
 
 @pytest.fixture(name="of_pseudoinverses")
 def _of_pseudoinverses(monkeypatch):
-    cases = [*pseudoinverses.FREE.values(), *pseudoinverses.STABILISED.values()]
+    cases = [*pseudoinverses.UNSTABILISED_CASES.values(), *pseudoinverses.STABILISED_CASES.values()]
 
     def history(case):
         k = 10.0 ** cases.index(case)
         return SimpleNamespace(t=T, violation=k * 1e-9 * (T + 1.0), twelfth=k * 1e-7 * (T + 1.0))
 
-    return drawn_by(pseudoinverses, monkeypatch, history=history)
+    return drawn_by(pseudoinverses, monkeypatch, violation_history=history)
 
 
 def test_violations_without_and_with_stabilisation(of_pseudoinverses):
     left, right = of_pseudoinverses["violation"]().axes
     for axes, names, first in (
-        (left, pseudoinverses.FREE, 1e-9),
-        (right, pseudoinverses.STABILISED, 1e-7),
+        (left, pseudoinverses.UNSTABILISED_CASES, 1e-9),
+        (right, pseudoinverses.STABILISED_CASES, 1e-7),
     ):
         sizes = zip(names, (first, 10.0 * first), strict=True)
         shows(
@@ -251,7 +251,7 @@ def test_violations_without_and_with_stabilisation(of_pseudoinverses):
 
 def test_the_twelfth_singular_value_stands_beside_the_thresholds(of_pseudoinverses):
     (axes,) = of_pseudoinverses["rank"]().axes
-    one, two = pseudoinverses.FREE
+    one, two = pseudoinverses.UNSTABILISED_CASES
     shows(
         axes,
         line(T[1:], 1e-7 * (T[1:] + 1.0), 0, "-", one),
@@ -283,7 +283,7 @@ def scara_run(first):
 @pytest.fixture(name="of_scara")
 def _of_scara(monkeypatch):
     drifts = {(scara.DRIFT,): 1.0, (scara.STABILISED,): 2.0}
-    near = {(scara.DRIFT, scara.NEAREST): 3.0, (scara.DRIFT, scara.NEAREST, True): 4.0}
+    near = {(scara.DRIFT, scara.NEAREST_START): 3.0, (scara.DRIFT, scara.NEAREST_START, True): 4.0}
     runs = {name: scara_run(first) for name, first in (drifts | near).items()}
     return drawn_by(
         scara,
@@ -385,7 +385,7 @@ def test_what_coarse_integrators_make_of_the_drift_stands_beside_what_was_printe
 
 @pytest.fixture(name="of_servo")
 def _of_servo(monkeypatch):
-    firsts = dict(zip(servo.LOOKS, (1.0, 2.0, 3.0, 4.0), strict=True))
+    firsts = dict(zip(servo.READING_STYLES, (1.0, 2.0, 3.0, 4.0), strict=True))
     time = np.linspace(0.0, np.pi, 21)
     angles = np.outer(np.linspace(0.0, 1.0, 21), np.arange(1.0, 6.0))
     whole = Made(q=angles)
@@ -399,12 +399,12 @@ def _of_servo(monkeypatch):
     return drawn_by(
         servo,
         monkeypatch,
-        runs__torques=lambda reading: (T, columns(6, firsts[reading])),
+        runs__reading_torques=lambda reading: (T, columns(6, firsts[reading])),
         runs__arms_run=lambda reading: whole,
-        runs__squeezed=lambda force: squeezed[force],
-        newton__bar_forces=lambda run: SimpleNamespace(left=run["left"]),
-        literal__run=lambda closed: SimpleNamespace(time=late, theta=theta + closed),
-        literal__at=lambda ran, t: np.array([0.5, 0.0, 0.0, 0.0, t]) + ran.theta[0],
+        runs__squeeze_run=lambda force: squeezed[force],
+        newton_euler__bar_forces=lambda run: SimpleNamespace(left_force=run["left"]),
+        literal_steps__literal_run=lambda closed: SimpleNamespace(time=late, theta=theta + closed),
+        literal_steps__angles_at=lambda ran, t: np.array([0.5, 0.0, 0.0, 0.0, t]) + ran.theta[0],
     )
 
 
@@ -424,7 +424,7 @@ def test_the_torques_of_every_reading_stand_in_the_printed_range(of_servo):
             "filled",
             "range in the text",
         )
-        np.testing.assert_array_equal(shade.where[1], servo.runs.PRINTED[k])
+        np.testing.assert_array_equal(shade.where[1], servo.runs.PRINTED_RANGES[k])
         wanted = [
             line(T, columns(6, first)[:, k], color, dash, name)
             for first, (name, color, dash) in enumerate(looks, 1)
@@ -476,7 +476,7 @@ def test_the_arms_are_drawn_at_four_moments_with_their_angles_beside(of_servo):
 def test_the_printed_steps_open_the_chain_or_leave_the_path(of_servo):
     shapes, errors = of_servo["word-by-word"]().axes
     bent = np.array([0.5, 0.0, 0.0, 0.0, 0.8])
-    exact = servo.arms.motion(0.8).theta
+    exact = servo.arms.known_motion(0.8).theta
     shows(
         shapes,
         *chain_of(exact, "faint", "wanted"),

@@ -9,8 +9,8 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.plugins import load_module, loaded_files, reload_files
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.run_outcome import Outcome, Run
+from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask
+from ukctrl.studies.batch.task_runner import TaskRunner
 
 LAW = """
 from ukctrl.control import ComputedTorque
@@ -64,7 +64,7 @@ def test_a_law_of_a_users_file_runs_in_other_processes(tmp_path):
     )
     changes = {"timing.duration": 0.2, "controller": {"use": str(tmp_path / "mine.toml")}}
     scenario = Scenario.load("scara-helix", changes, trust=True)
-    outcomes: dict[int, Outcome] = {}
-    with Crew(2) as crew:
-        crew.gather([Run(scenario=scenario, entry="mine")] * 2, outcomes.__setitem__)
+    outcomes: dict[int, RunSummary] = {}
+    with TaskRunner(2) as crew:
+        crew.run([SimulationTask(scenario=scenario, controller="mine")] * 2, outcomes.__setitem__)
     assert [run.status for run in outcomes.values()] == ["completed"] * 2

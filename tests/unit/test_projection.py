@@ -9,8 +9,8 @@ from ukctrl import Robot
 from ukctrl.core.errors import SingularMass
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.derivatives import jets_of
-from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.projection import MOST_PER_ERROR, Projector, beyond
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
+from ukctrl.mechanics.projection import MAX_CHANGE_RATIO, Projector, is_excessive
 from ukctrl.robot import Lagrangian, Options
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
@@ -36,14 +36,14 @@ def test_a_state_goes_onto_the_constraints_by_the_smallest_change_in_masses():
 
 def test_a_change_farbeyond_its_error_is_none():
     error = np.array([0.0, -1e-9])
-    assert not beyond(np.array([0.99e-9 * MOST_PER_ERROR, 0.0]), error)
-    assert beyond(np.array([0.0, -1.01e-9 * MOST_PER_ERROR]), error)
-    assert beyond(np.array([np.nan, 0.0]), error)
-    assert not beyond(np.zeros(0), np.zeros(0))
+    assert not is_excessive(np.array([0.99e-9 * MAX_CHANGE_RATIO, 0.0]), error)
+    assert is_excessive(np.array([0.0, -1.01e-9 * MAX_CHANGE_RATIO]), error)
+    assert is_excessive(np.array([np.nan, 0.0]), error)
+    assert not is_excessive(np.zeros(0), np.zeros(0))
 
 
 def test_errors_of_passive_rows_decay_critically_damped_within_a_fifth_of_a_second():
-    alpha, beta = Gains()
+    alpha, beta = StabilisationGains()
     assert (alpha**2, alpha) == (4.0 * beta, 40.0)
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ukctrl.core.errors import InputError, ShapeError, UnknownName, UnresolvedRank
-from ukctrl.mechanics.pseudoinverse import METHODS, penrose_residuals, pinv
-from ukctrl.mechanics.pseudoinverse.lapack_methods import PASSES
+from ukctrl.core.errors import InputError, ShapeError, UnknownName
+from ukctrl_papers.pseudoinverse import METHODS, penrose_residuals, pinv
+from ukctrl_papers.pseudoinverse.lapack_methods import MAX_PASSES, UnresolvedRank
 
 EPS = np.finfo(float).eps
 SHAPES = [(1, 1), (1, 7), (7, 1), (5, 12), (12, 5), (9, 9), (12, 9), (9, 12), (30, 50)]
@@ -185,7 +185,7 @@ def test_the_proximal_iteration_refuses_what_lies_near_its_threshold():
     with pytest.raises(UnresolvedRank) as caught:
         pinv(np.diag([1.0, 0.2e-3]), "proximal", rtol=1e-3)
     assert str(caught.value) == (
-        f"the proximal iteration must settle in {PASSES} steps; it did not, because a singular "
+        f"the proximal iteration must settle in {MAX_PASSES} steps; it did not, because a singular "
         "value lies near rtol = 1.0e-03. Choose rtol well inside a gap of the singular values, or "
         "method = 'svd'."
     )

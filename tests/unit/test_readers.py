@@ -6,8 +6,12 @@ import pytest
 from extras import needs
 
 from tests.shared.documents import DOCS
-from ukctrl.analysis.check.readers import MJCF, URDF, readings
-from ukctrl.robot.appearance import ModelText
+from ukctrl.analysis.check.parser_differences import (
+    MJCF_DIFFERENCES,
+    URDF_DIFFERENCES,
+    parser_differences,
+)
+from ukctrl.robot.visual_sources import VisualSource
 
 pytestmark = needs("mujoco")
 
@@ -85,7 +89,7 @@ ALIKE = [
 
 
 def told(text):
-    return [reading.what for reading in readings(ModelText(text, None), ())]
+    return [reading.what for reading in parser_differences(VisualSource(text, None), ())]
 
 
 @pytest.mark.parametrize("what", FILES)
@@ -95,7 +99,7 @@ def test_a_file_that_readers_take_differently_is_told_by_what_stands_in_it(what)
 
 
 def test_every_row_has_a_file():
-    assert list(FILES) == [reading.what for _, reading in MJCF]
+    assert list(FILES) == [reading.what for _, reading in MJCF_DIFFERENCES]
 
 
 @pytest.mark.parametrize("text", ALIKE)
@@ -105,11 +109,17 @@ def test_what_all_take_alike_is_not_told(text):
 
 def test_of_a_urdf_the_rows_are_those_that_its_findings_ask_for():
     text = "<robot name='r'><link name='l'/></robot>"
-    got = [each.what for each in readings(ModelText(text, None), ["mimic_joint", "unknown"])]
+    got = [
+        each.what
+        for each in parser_differences(VisualSource(text, None), ["mimic_joint", "unknown"])
+    ]
     assert got == ["the root link", "a mimic joint"]
 
 
 def test_the_documentation_has_every_row():
     page = (DOCS / "reference" / "robots.md").read_text(encoding="utf-8").replace("`", "")
     rows = {tuple(re.split(r" *\| *", line.strip("| "))) for line in page.splitlines()}
-    assert {tuple(reading) for reading in (*URDF.values(), *(row for _, row in MJCF))} <= rows
+    assert {
+        tuple(reading)
+        for reading in (*URDF_DIFFERENCES.values(), *(row for _, row in MJCF_DIFFERENCES))
+    } <= rows

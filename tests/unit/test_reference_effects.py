@@ -12,8 +12,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from ukctrl import Robot
-from ukctrl.simulation.effects import AnyEffect, Bench
-from ukctrl.simulation.effects.bound import Conditions, refuse_contradictions
+from ukctrl.simulation.effects import AnyEffect, RunContext
+from ukctrl.simulation.effects.attached_effects import AttachedEffects, refuse_contradictions
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "effects.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -46,4 +46,4 @@ def test_every_example_of_the_page_can_be_attached(table):
     effect = TypeAdapter(AnyEffect).validate_python(table)
     refuse_contradictions((effect,), sampled=True)
     robot = Robot.load("flexible_joint_arm" if table["kind"] == "backlash" else "two_link")
-    Conditions((effect,), Bench(robot, 0.0, 5.0, 1e-3), seed=0)
+    AttachedEffects((effect,), RunContext(robot, 0.0, 5.0, 1e-3), seed=0)

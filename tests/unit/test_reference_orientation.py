@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from ukctrl.mechanics.reference import (
     AboutAxis,
     AnyOrientation,
-    Between,
     ConstantOrientation,
+    OrientationWaypoints,
     RollPitchYaw,
 )
 from ukctrl.mechanics.reference.rotations import (
@@ -166,7 +166,7 @@ def test_the_axis_near_half_a_turn_keeps_its_sign(rng, angle):
 
 
 def test_between_two_orientations_is_slerp():
-    path = Between(rpy=((0.2, 0.1, 0), (1.0, -0.5, 2.0)), duration=2.0)
+    path = OrientationWaypoints(rpy=((0.2, 0.1, 0), (1.0, -0.5, 2.0)), duration=2.0)
     R0, R1 = from_rpy((0.2, 0.1, 0)), from_rpy((1.0, -0.5, 2.0))
     for t in (0.0, 0.3, 1.0, 2.0):
         s = t / 2.0
@@ -177,7 +177,7 @@ def test_between_two_orientations_is_slerp():
 
 def test_between_passes_its_orientations_at_rest_and_holds_the_ends():
     rpy = ((0, 0, 0), (1, 0.2, 0.3), (0.5, 0, 2))
-    path = Between(rpy=rpy, times=(0, 1, 3))
+    path = OrientationWaypoints(rpy=rpy, times=(0, 1, 3))
     for t, angles in [(-1.0, rpy[0]), (0.0, rpy[0]), (1.0, rpy[1]), (3.0, rpy[2]), (9.0, rpy[2])]:
         R, omega, omega_dot = path(t)
         np.testing.assert_allclose(R, from_rpy(angles), **EXACT)
@@ -186,8 +186,8 @@ def test_between_passes_its_orientations_at_rest_and_holds_the_ends():
 
 
 def test_opposite_quaternions_are_one_orientation():
-    one = Between(quaternions=((0, 0, 0, 1), (0, 0, 0.6, 0.8)), duration=1.0)
-    other = Between(quaternions=((0, 0, 0, 1), (0, 0, -0.6, -0.8)), duration=1.0)
+    one = OrientationWaypoints(quaternions=((0, 0, 0, 1), (0, 0, 0.6, 0.8)), duration=1.0)
+    other = OrientationWaypoints(quaternions=((0, 0, 0, 1), (0, 0, -0.6, -0.8)), duration=1.0)
     np.testing.assert_allclose(one(0.4).R, other(0.4).R, **EXACT)
 
 

@@ -13,7 +13,7 @@ from ukctrl.mechanics.reference import (
     Spline,
     Stacked,
 )
-from ukctrl.mechanics.reference.compiled_paths import Pieces
+from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
 
@@ -77,7 +77,7 @@ def test_a_path_of_ones_own_says_that_it_has_no_third_derivative():
 @pytest.mark.parametrize("repeat", [False, True])
 def test_pieces_and_their_series_agree_wherever_they_begin(repeat):
     """On [3, 4] and [4, 6] the parabolas s (1 - s) and -s (1 - s/2): closed, and kinked at 3."""
-    pieces = Pieces(
+    pieces = PiecewisePolynomial(
         np.array([3.0, 4.0, 6.0]),
         np.array([[[0.0], [1.0], [-1.0]], [[0.0], [-1.0], [0.5]]]),
         repeat,

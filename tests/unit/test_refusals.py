@@ -12,28 +12,28 @@ from studies import columns_of
 
 from ukctrl import Robot, Scenario, UkctrlError, classify, plot, simulate
 from ukctrl.analysis.linear import linear_loop, linear_plant
-from ukctrl.cli.report import limits_of, pairs_of
+from ukctrl.cli.report import parse_map_pairs, parse_requirements
 from ukctrl.control.feedback.chen_robust import ChenRobust
 from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
 from ukctrl.control.regulators.riccati import input_weight
-from ukctrl.core.algebra.answer_checks import matrix, symmetric, vector
+from ukctrl.core.algebra.solution_checks import matrix, symmetric, vector
 from ukctrl.core.files.plugins import load_module
 from ukctrl.core.files.table_paths import set_path
 from ukctrl.core.files.toml import read_toml
-from ukctrl.mechanics.integrability.spaces import read_rows
-from ukctrl.mechanics.integrate.adaptive import Adaptive
-from ukctrl.mechanics.integrate.system import State, System
-from ukctrl.mechanics.motion.forms import inverse_by
-from ukctrl.mechanics.reference.compiled_paths import finite_rows
-from ukctrl.mechanics.reference.pieces import increasing
+from ukctrl.mechanics.integrability.multiprecision_rows import read_rows
+from ukctrl.mechanics.integrate.adaptive_integrator import AdaptiveIntegrator
+from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
+from ukctrl.mechanics.reference.piecewise_polynomial import require_finite
+from ukctrl.mechanics.reference.rest_to_rest import check_increasing
 from ukctrl.robot import Lagrangian
-from ukctrl.simulation.effects import Bench, Push
-from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.scenario import Integrator, StartState
-from ukctrl.studies.batch.crew import Crew
+from ukctrl.simulation.effects import Push, RunContext
+from ukctrl.simulation.effects.attached_effects import AttachedEffects
+from ukctrl.simulation.scenario import IntegratorOptions, StartState
+from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.comparison.entry import Entry
-from ukctrl.studies.insight.study_runs import Runs
-from ukctrl.studies.journal_file import refuse_devices
+from ukctrl.studies.journal import require_regular_file
+from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
+from ukctrl_papers.motion.equation_forms import inverse_by
 
 LAW = ChenRobust(kappa=1.0, rate=5.0, rho=2.0, epsilon=0.02)
 FUZZY = "start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6"
@@ -59,12 +59,14 @@ def simulated(name, changes):
     return lambda: simulate(Scenario.load(name, {"timing.duration": 0.01} | changes))
 
 
-def integrated(rate, method, jacobian=None):
+def integrated(rate, method):
     """Integrate a mass from rest for a second."""
     mass = Robot.build(Lagrangian(coordinates=["x"], kinetic="v.x**2/2"))
-    rest = State(np.zeros(1), np.zeros(1), np.zeros(0))
-    system = System.of(lambda t, *state: (np.array([rate(t)]), np.zeros(0)), mass, rest)
-    run = Adaptive(system, mass, method, 1e-6, 1e-9, 1.0, jacobian=jacobian)
+    rest = IntegratorState(np.zeros(1), np.zeros(1), np.zeros(0))
+    system = OdeSystem.from_function(
+        lambda t, q, v, memory: (np.array([rate(t, q[0])]), np.zeros(0)), mass, rest
+    )
+    run = AdaptiveIntegrator(system, mass, method, 1e-6, 1e-9, 1.0)
     return lambda: list(run.advance(0.0, rest, 1.0, [1.0]))
 
 
@@ -106,13 +108,13 @@ REFUSED = [
         lambda: inverse_by("svg"),
         "no pseudoinverse method named 'svg'; did you mean 'svd'? Known: {...}.",
     ),
-    (lambda: increasing([0.0, 1.0, 1.0]), "times must increase; got 1 after 1 at place 2."),
+    (lambda: check_increasing([0.0, 1.0, 1.0]), "times must increase; got 1 after 1 at place 2."),
     (
-        lambda: increasing([-1e308, 1e308]),
+        lambda: check_increasing([-1e308, 1e308]),
         "times must lie closer together; their span overflows.",
     ),
     (
-        lambda: finite_rows(np.array([[1.0, math.inf]])),
+        lambda: require_finite(np.array([[1.0, math.inf]])),
         "must be a slower path: its acceleration overflows.",
     ),
     (
@@ -181,17 +183,17 @@ REFUSED = [
     (lambda: StartState(q=3), "StartState: q: must be a list, or a table by coordinate; got 3."),
     *(
         (
-            lambda method=method: Integrator(method=method),
-            f"Integrator: method '{method}' needs a step; give one, such as step = 1e-3.",
+            lambda method=method: IntegratorOptions(method=method),
+            f"IntegratorOptions: method '{method}' needs a step; give one, such as step = 1e-3.",
         )
         for method in ("RK4", "semi_implicit_euler")
     ),
     # studies
     (
-        lambda: Crew(2, executor=object()),
+        lambda: TaskRunner(2, executor=object()),
         "give jobs or an executor, and not both; got 2 and an executor.",
     ),
-    (lambda: Crew(0), "jobs must be at least 1; got 0."),
+    (lambda: TaskRunner(0), "jobs must be at least 1; got 0."),
     (lambda: Entry.parse("a=b{x=1"), "entry 'a=b{x=1': the brace '{' is not closed."),
     (lambda: Entry.parse("a{x=1)}"), "entry 'a{x=1)}': ')' closes what was not opened."),
     (lambda: Entry.parse("a{x=[1}"), "entry 'a{x=[1}': ']' is missing."),
@@ -209,30 +211,33 @@ REFUSED = [
         "entry 'a={x=1}': the name of a card is missing; write NAME=CARD{KEY=VALUE}.",
     ),
     (
-        lambda: Runs.of(table(), ["a"], "gird"),
+        lambda: StudyArrays.of(table(), ["a"], "gird"),
         "no design named 'gird'; did you mean 'grid'? Known: grid, random, saltelli, sobol.",
     ),
     (
-        lambda: Runs.of(table(), ["a"], "grid").axis("b"),
+        lambda: StudyArrays.of(table(), ["a"], "grid").axis("b"),
         "no factor named 'b'. Known: a.",
     ),
     (
-        lambda: Runs.of(table(), ["a"], "grid").metric("rms_fi"),
+        lambda: StudyArrays.of(table(), ["a"], "grid").metric("rms_fi"),
         "no metric named 'rms_fi'; did you mean 'rms_phi'? Known: rms_phi.",
     ),
-    (lambda: refuse_devices(Path("/")), "'/' must be a file."),
+    (lambda: require_regular_file(Path("/")), "'/' must be a file."),
     # cli
-    (lambda: limits_of(["rms_phi=1", "rms_phi = 2"]), "--require gives 'rms_phi' two limits."),
+    (
+        lambda: parse_requirements(["rms_phi=1", "rms_phi = 2"]),
+        "--require gives 'rms_phi' two limits.",
+    ),
     *(
         (
-            lambda text=text: limits_of([text]),
+            lambda text=text: parse_requirements([text]),
             f"--require must be METRIC=NUMBER, such as rms_phi=1e-3; got '{text}'.",
         )
         for text in ("rms_phi", "=1", "rms_phi=a", "rms_phi=")
     ),
     *(
         (
-            lambda text=text: pairs_of([text]),
+            lambda text=text: parse_map_pairs([text]),
             f"--map must be two factors, PATH,PATH; got '{text}'.",
         )
         for text in ("a", "a,", ",b", "a,b,c")
@@ -249,20 +254,20 @@ REFUSED = [
     # integrators
     *(
         (
-            integrated(lambda t: 1.0 if t < 0.5 else math.nan, method),
+            integrated(lambda t, x: 1.0 if t < 0.5 else math.nan, method),
             "the integrator needs steps below rounding at t = 0.5 s.",
         )
         for method in ("RK45", "DOP853")
     ),
     (
-        integrated(lambda t: 1.0, "Radau", lambda *state: np.full((2, 2), math.nan)),
+        integrated(lambda t, x: 1.0 if x == 0.0 else math.nan, "Radau"),
         "the equations of motion have no derivative at t = 0 s.",
     ),
     # effects and starts
     (
-        lambda: Conditions(
+        lambda: AttachedEffects(
             (Push(frame="world", force=(1.0, 0.0, 0.0), start=0.1, duration=0.1),),
-            Bench(Robot.load("two_link"), 0.0, 1.0, 1e-3),
+            RunContext(Robot.load("two_link"), 0.0, 1.0, 1e-3),
             0,
         ),
         "effect[0]: frame 'world' does not move; a force there does nothing.",
@@ -284,10 +289,10 @@ def test_what_does_not_fit_is_refused_with_what_must_hold(call, says):
 
 
 def test_what_a_command_gives_is_read():
-    assert limits_of(["rms_phi = 1e-3", "effort=2"]) == {"rms_phi": 1e-3, "effort": 2.0}
-    assert limits_of(None) == {}
-    assert pairs_of([" a , b.c"]) == [("a", "b.c")]
-    assert pairs_of(None) == []
+    assert parse_requirements(["rms_phi = 1e-3", "effort=2"]) == {"rms_phi": 1e-3, "effort": 2.0}
+    assert parse_requirements(None) == {}
+    assert parse_map_pairs([" a , b.c"]) == [("a", "b.c")]
+    assert parse_map_pairs(None) == []
 
 
 def test_names_that_a_run_has_not_are_refused_with_those_that_it_has(run):
@@ -308,7 +313,7 @@ def test_a_plant_and_a_loop_refuse_what_they_have_not():
         linear_plant(scenario, outputs=["x9"])
     loop = linear_loop(scenario.replace({"timing.control": None}))
     with pytest.raises(UkctrlError) as caught:
-        loop.later(0, 0.1)
+        loop.delayed(0, 0.1)
     assert str(caught.value) == (
         "a loop must have a hold to have states with a delay; it has none."
     )

@@ -7,12 +7,12 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import Lqi, Lqr
-from ukctrl.control.regulators.riccati import regulator, sampled
+from ukctrl.control.regulators.riccati import discretise_lq, lqr_gains
 from ukctrl.core.errors import GainError, InputError, UnknownName
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Expression, PointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
-from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Lagrangian, Options, Wrench
 
 CLOSED = {"rtol": 0.0, "atol": 1e-8}  # closed forms, through SciPy's Riccati solver
@@ -92,7 +92,7 @@ def test_a_held_input_is_optimal_for_the_same_cost():
     rng = np.random.default_rng(1)
     A, B = rng.standard_normal((3, 3)), rng.standard_normal((3, 2))
     Q, R, h = np.diag([1.0, 2.0, 0.5]), np.diag([0.3, 1.0]), 0.3
-    Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, h)
+    Ad, Bd, Qd, Rd, Nd = discretise_lq(A, B, Q, R, h)
     F = np.zeros((5, 5))
     F[:3, :3], F[:3, 3:] = A, B
     cost = np.zeros((5, 5))
@@ -101,9 +101,9 @@ def test_a_held_input_is_optimal_for_the_same_cost():
     np.testing.assert_allclose(np.block([[Qd, Nd], [Nd.T, Rd]]), whole, **QUADRATURE)
     np.testing.assert_allclose(np.hstack([Ad, Bd]), expm(h * F)[:3], **QUADRATURE)
     names = (("a", "b", "c"), ("u", "w"))
-    held = regulator(A, B, Q, R, *names, period=1e-5)
-    np.testing.assert_allclose(held.K, regulator(A, B, Q, R, *names).K, rtol=1e-4)
-    held = regulator(A, B, Q, R, *names, period=h)
+    held = lqr_gains(A, B, Q, R, *names, period=1e-5)
+    np.testing.assert_allclose(held.K, lqr_gains(A, B, Q, R, *names).K, rtol=1e-4)
+    held = lqr_gains(A, B, Q, R, *names, period=h)
     assert np.abs(held.poles).max() < 1.0
 
 
@@ -152,7 +152,7 @@ def test_a_linkage_is_held_upright_by_one_motor():
     robot = Robot.load(
         "n_four_bar", override={"actuator": [{"kind": "joint", "joint": "rod0_angle"}]}
     )
-    start = solve_start(Dynamics(robot).passive, robot.neutral, np.zeros(robot.nv))
+    start = consistent_state(Dynamics(robot).passive, robot.neutral, np.zeros(robot.nv))
     servo = (Expression(phi="rod0_angle - pi/2", unit="rad"),)
     law = Lqr(Q=100.0, R=0.01).start(task(robot, servo, start.q))
     assert len(law.linear.states) == 2

@@ -7,7 +7,11 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.mechanics.constraints import ComFollows, Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
-from ukctrl.mechanics.relative_degree import explain, relative_degrees, together
+from ukctrl.mechanics.relative_degree import (
+    explain_unreachable_rows,
+    relative_degrees,
+    vector_relative_degree,
+)
 from ukctrl.robot import Lagrangian, Options
 
 
@@ -138,7 +142,7 @@ def test_rows_of_a_model_file_that_share_a_channel_fix_all_of_the_state():
     """By hand: the links' motion gives the spring's torque, that the rotor, and all both inputs."""
     robot = rotor_arm()
     rows = Stack([Expression(phi=("shoulder", "motor + flex"), name="links")], robot)
-    whole = together(Dynamics(robot), rows, 0.0, np.zeros(3), np.zeros(3), [2, 2])
+    whole = vector_relative_degree(Dynamics(robot), rows, 0.0, np.zeros(3), np.zeros(3), [2, 2])
     assert (whole.channels, whole.orders, whole.fixed, whole.flat) == (1, (4, 4), 6, True)
 
 
@@ -227,7 +231,7 @@ def test_a_row_with_grip_is_not_explained():
     scenario = Scenario.load("scara-helix")
     robot = Robot.load("scara")
     stack = Stack(scenario.servo, robot)
-    told = explain(
+    told = explain_unreachable_rows(
         Dynamics(robot), stack, stack.names, 0.0, np.array([0.1, 0.9, 0, 0]), np.zeros(4)
     )
     assert told == ""

@@ -18,27 +18,32 @@ from ukctrl.mechanics.relative_degree import (
     Decoupling,
     DerivativeArray,
     RelativeDegree,
-    Together,
+    VectorRelativeDegree,
     advice,
-    at_once,
-    decoupled,
     decoupling,
-    explain,
+    decoupling_rank,
+    direct_decoupling,
+    explain_unreachable_rows,
+    recommend_law,
     relative_degrees,
-    solved_by,
-    together,
-    whole_degree,
+    shared_channel_degree,
+    vector_relative_degree,
 )
 from ukctrl.mechanics.relative_degree.advice import HIGHEST_OF_DAE, LINEARISE, PLANNED
-from ukctrl.mechanics.relative_degree.array import FASTEST, RANK, SLOWEST, _rank
-from ukctrl.mechanics.relative_degree.trial import (
+from ukctrl.mechanics.relative_degree.derivative_array import (
+    MAX_TIME_SCALE,
+    MIN_TIME_SCALE,
+    RANK_TOLERANCE,
+    _rank,
+)
+from ukctrl.mechanics.relative_degree.step_response import (
     GROWTH,
     LONGEST,
     SHORTEST,
-    UNCLEAR,
-    Trial,
+    UNDECIDED,
+    StepResponse,
     _orders_of,
-    orders,
+    response_orders,
 )
 from ukctrl.robot import Lagrangian, Options
 
@@ -70,7 +75,7 @@ def stack(robot, *texts, form="phi"):
 def trial(robot, texts, q, v, form="phi"):
     servo = stack(robot, *texts, form=form)
     rows = np.arange(len(texts))
-    return Trial(Dynamics(robot), servo, rows, 0.0, np.array(q, float), np.array(v, float))
+    return StepResponse(Dynamics(robot), servo, rows, 0.0, np.array(q, float), np.array(v, float))
 
 
 def whole(**changes):
@@ -78,7 +83,7 @@ def whole(**changes):
         "names": ("a", "b"), "channels": 1, "orders": (4, 4), "fixed": 6, "states": 6,
         "inputs": 2, "determined": True,
     }  # fmt: skip
-    return Together(**plain | changes)
+    return VectorRelativeDegree(**plain | changes)
 
 
 # how rows answer a constant input
@@ -107,7 +112,7 @@ def test_what_the_time_does_to_rows_and_plant_is_in_the_errors():
         )
     )
     servo, still = stack(robot, "x - t**3"), np.zeros(1)
-    here = Trial(Dynamics(robot), servo, np.array([0]), 2.0, still, still)
+    here = StepResponse(Dynamics(robot), servo, np.array([0]), 2.0, still, still)
     found, noise = here.errors(np.array([3.0]), 0.5)
     t = 2.5  # d((1 + t) v)/dt = 3: v = 3 (t - 2)/(1 + t), x its integral
     expected = 3.0 * (t - 2.0) - 9.0 * math.log((1.0 + t) / 3.0) - t**3
@@ -141,7 +146,7 @@ def test_what_weak_inputs_do_at_once_is_taken_out_with_the_least_force():
     """x1 is held; the push goes on through the spring, no further."""
     robot = masses(1.0, 1.0, springs=[9.0])
     servo, none = stack(robot, "x1", "x2"), np.zeros(2)
-    held = Trial(Dynamics(robot), servo, np.array([0, 1]), 0.0, none, none, np.array([0]))
+    held = StepResponse(Dynamics(robot), servo, np.array([0, 1]), 0.0, none, none, np.array([0]))
     size, noise = held.difference(np.array([1.0]), 0.1)
     assert (size <= 10.0 * noise + 1e-13).all()
 
@@ -161,7 +166,7 @@ def test_slopes_are_the_powers_of_time():
 
 
 def test_a_power_that_is_no_whole_number_is_unclear():
-    assert _orders_of(powers((1.0, 2.5, 0.0), (1.0, 2.06, 0.0)), 2) == [UNCLEAR, UNCLEAR]
+    assert _orders_of(powers((1.0, 2.5, 0.0), (1.0, 2.06, 0.0)), 2) == [UNDECIDED, UNDECIDED]
     assert _orders_of(powers((1.0, 2.04, 0.0)), 1) == [2]
 
 
@@ -195,7 +200,7 @@ def test_a_robot_that_breaks_down_on_the_way_leaves_what_was_measured_by_then():
         return size, noise + np.array([0.0, 1.0])
 
     # Three clear durations, 1e-6 and its next two, give the first row its power.
-    assert _orders_of(difference, 2) == [3, UNCLEAR]
+    assert _orders_of(difference, 2) == [3, UNDECIDED]
 
 
 def test_the_least_power_of_all_inputs_counts_and_unclear_below_all():
@@ -209,7 +214,7 @@ def test_the_least_power_of_all_inputs_counts_and_unclear_below_all():
                     [(0, 1, 0), (1, 2, 0), (0, 1, 0)]][at]  # fmt: skip
             return powers(*rows)(t)
 
-    assert orders(Rows()) == [2, UNCLEAR, None]
+    assert response_orders(Rows()) == [2, UNDECIDED, None]
 
 
 # the derivative array
@@ -222,9 +227,9 @@ def test_the_array_of_a_chain_is_its_derivatives_in_units_of_its_time():
     jets = jets_of(stack(robot, "x2"), 3, Dynamics(robot).rank)
     array = DerivativeArray(jets, Dynamics(robot), 0.0, q, v)
     T = 50.0**-0.5
-    np.testing.assert_allclose(array.time, T, **DIFFERENCED)
-    np.testing.assert_allclose(array.push, [50.0], **DIFFERENCED)
-    assert [array.pushes(order) for order in range(5)] == [0, 0, 1, 2, 3]
+    np.testing.assert_allclose(array.time_scale, T, **DIFFERENCED)
+    np.testing.assert_allclose(array.input_scale, [50.0], **DIFFERENCED)
+    assert [array.n_input_derivatives(order) for order in range(5)] == [0, 0, 1, 2, 3]
     found = array.values(0.0, q, v, U, 3)
     accelerations = -25.0 * (q[1] - q[0]), -25.0 * (v[1] - v[0])
     np.testing.assert_allclose(
@@ -236,7 +241,7 @@ def test_the_array_of_a_chain_is_its_derivatives_in_units_of_its_time():
     np.testing.assert_allclose(J[:, 4:], 0.0, atol=1e-6)
     assert array.ranks(J, 3) == (0, 4, 4)
     assert array.ranks(J, 3, np.array([1])) == (0, 2, 2)
-    moved = array.moved(q, v, U, np.arange(6.0))
+    moved = array.retract(q, v, U, np.arange(6.0))
     np.testing.assert_allclose(moved[0], [0.1, 1.3])
     np.testing.assert_allclose(moved[1], v + np.array([2.0, 3.0]) / T, **DIFFERENCED)
     np.testing.assert_allclose(moved[2], [[203.0], [0.5 + 250.0 / T]], **DIFFERENCED)
@@ -265,10 +270,10 @@ def test_the_scales_of_an_array_are_those_of_its_state_wherever_the_robot_was():
     jets = jets_of(stack(robot, "x"), 2, dynamics.rank)
     array = DerivativeArray(jets, dynamics, 0.0, np.array([x]), np.zeros(1))
     mass, spring = 1.0 + x**2, 60.0
-    np.testing.assert_allclose(array.hold, [spring * x / 2.0], **CLOSE)
+    np.testing.assert_allclose(array.holding_input, [spring * x / 2.0], **CLOSE)
     # Held, its acceleration (60 x - 60 q) / (1 + q^2) changes by 60 / (1 + x^2) a metre.
-    np.testing.assert_allclose(array.time, math.sqrt(mass / spring), **DIFFERENCED)
-    np.testing.assert_allclose(array.push, [mass / 2.0 / array.time**2], **CLOSE)
+    np.testing.assert_allclose(array.time_scale, math.sqrt(mass / spring), **DIFFERENCED)
+    np.testing.assert_allclose(array.input_scale, [mass / 2.0 / array.time_scale**2], **CLOSE)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e6, 1e12])
@@ -284,14 +289,14 @@ def test_noise_of_measured_rows_counts_beside_their_size_whatever_their_unit(uni
 
 
 @pytest.mark.parametrize(
-    ("stiffness", "time"), [(0.1, SLOWEST), (1.0, 1.0), (4e4, 0.005), (1e8, FASTEST)]
+    ("stiffness", "time"), [(0.1, MAX_TIME_SCALE), (1.0, 1.0), (4e4, 0.005), (1e8, MIN_TIME_SCALE)]
 )
 def test_a_time_scale_lies_between_a_millisecond_and_a_second(stiffness, time):
     robot = masses(1.0, potential=f"{stiffness}/2*x1**2")
     zero = np.zeros(1)
     jets = jets_of(stack(robot, "x1"), 2, Dynamics(robot).rank)
     array = DerivativeArray(jets, Dynamics(robot), 0.0, zero, zero)
-    np.testing.assert_allclose(array.time, time, rtol=1e-6)
+    np.testing.assert_allclose(array.time_scale, time, rtol=1e-6)
 
 
 def test_a_closure_fixes_the_states_that_it_takes():
@@ -303,7 +308,9 @@ def test_a_closure_fixes_the_states_that_it_takes():
         ),
         Options(passive=[{"kind": "expression", "phi": "y - 2*x"}]),
     )
-    found = together(Dynamics(robot), stack(robot, "x"), 0.0, np.zeros(2), np.zeros(2), [2])
+    found = vector_relative_degree(
+        Dynamics(robot), stack(robot, "x"), 0.0, np.zeros(2), np.zeros(2), [2]
+    )
     assert (found.fixed, found.states, found.internal, found.flat) == (2, 2, 0, True)
 
 
@@ -311,14 +318,14 @@ def test_a_closure_fixes_the_states_that_it_takes():
     ("rows", "rank"),
     [
         (np.zeros((0, 3)), 0), (np.zeros((2, 3)), 0), (np.eye(3), 3),
-        ([[1.0, 0.0], [1.0, 1.7 * RANK]], 1),  # of two unit rows the largest is 1.4, this 1.2 of it
-        ([[1.0, 0.0], [1.0, 2.5 * RANK]], 2),
-        ([[1.0, 0.0], [0.0, 0.5 * RANK]], 1),  # a row that is rounding beside the other
-        ([[1.0, 0.0], [0.0, 2.0 * RANK]], 2),  # and one that is small
+        ([[1.0, 0.0], [1.0, 1.7 * RANK_TOLERANCE]], 1),  # of two unit rows: 1.2 of 1.4
+        ([[1.0, 0.0], [1.0, 2.5 * RANK_TOLERANCE]], 2),
+        ([[1.0, 0.0], [0.0, 0.5 * RANK_TOLERANCE]], 1),  # a row that is rounding beside the other
+        ([[1.0, 0.0], [0.0, 2.0 * RANK_TOLERANCE]], 2),  # and one that is small
     ],
 )  # fmt: skip
 def test_the_rank_of_rows_is_of_their_directions(rows, rank):
-    assert _rank(np.array(rows), RANK) == rank
+    assert _rank(np.array(rows), RANK_TOLERANCE) == rank
 
 
 @pytest.mark.parametrize("unit", [1e-11, 1e-3, 1.0, 1e9])
@@ -336,7 +343,9 @@ def test_what_is_fixed_does_not_depend_on_the_units_of_rows(unit):
 def test_a_state_that_all_coordinates_leave_alike_is_not_special():
     """A cubic spring, relaxed: nearby it pushes, wherever it is stretched."""
     robot = masses(1.0, 2.0, springs=[0.0], potential="(x2 - x1)**4")
-    found = together(Dynamics(robot), stack(robot, "x2"), 0.0, np.zeros(2), np.zeros(2), [4])
+    found = vector_relative_degree(
+        Dynamics(robot), stack(robot, "x2"), 0.0, np.zeros(2), np.zeros(2), [4]
+    )
     assert (found.fixed, found.orders) == (4, (4,))
 
 
@@ -350,7 +359,7 @@ def test_derivatives_of_rows_that_inputs_reach_at_once_are_theirs():
     servo = Stack([Expression(phi="x1 - 0.5"), Expression(psi="v.x2 + 3*x2")], robot)
     dynamics = Dynamics(robot)
     dynamics.move(0.0, q, v)
-    found = at_once(servo, dynamics)
+    found = direct_decoupling(servo, dynamics)
     pull = 8.0 * (q[1] - q[0])
     last = [pull / 2.0, -pull / 4.0 + 3.0 * v[1]]
     np.testing.assert_allclose(found.last, last, **CLOSE)
@@ -379,10 +388,10 @@ def test_the_far_mass_is_decoupled_at_its_fourth_derivative():
 
 
 def test_rows_of_a_unit_of_their_own_are_told_apart_down_to_a_threshold():
-    assert decoupled(np.diag([1e-9, 1e9])) == 2
-    assert decoupled(np.array([[1.0, 0.0], [1.0, 1e-7]])) == 1
-    assert decoupled(np.array([[1.0, 0.0], [1.0, 1e-5]])) == 2
-    assert decoupled(np.zeros((2, 2))) == 0
+    assert decoupling_rank(np.diag([1e-9, 1e9])) == 2
+    assert decoupling_rank(np.array([[1.0, 0.0], [1.0, 1e-7]])) == 1
+    assert decoupling_rank(np.array([[1.0, 0.0], [1.0, 1e-5]])) == 2
+    assert decoupling_rank(np.zeros((2, 2))) == 0
     E, push = np.array([[1.0, 0.0], [1.0, 1e-9]]), np.array([1.0, 1e9])
     assert (Decoupling(E, E[0], E, push).rank, Decoupling(E, E[0], E, push**0).rank) == (2, 1)
 
@@ -464,7 +473,7 @@ WAYS = {
 @pytest.mark.parametrize("case", WAYS)
 def test_what_serves_rows_is_said_whole(case):
     given, sentence = WAYS[case]
-    assert solved_by(*given) == sentence
+    assert recommend_law(*given) == sentence
 
 
 def test_what_serves_rows_together_is_that_of_their_highest_degree():
@@ -544,12 +553,12 @@ def test_a_row_above_two_is_explained_with_what_serves_it():
     robot = masses(1.0, 2.0, springs=[50.0])
     servo = stack(robot, "x2")
     at = 0.0, np.array([0.0, 0.1]), np.zeros(2)
-    assert explain(Dynamics(robot), servo, ["row0"], *at) == (
+    assert explain_unreachable_rows(Dynamics(robot), servo, ["row0"], *at) == (
         f"Row 'row0': its relative degree is 4. {WAYS['nothing left inside'][1]}"
     )
-    assert explain(Dynamics(robot), servo, ["another"], *at) == ""
+    assert explain_unreachable_rows(Dynamics(robot), servo, ["another"], *at) == ""
     still = masses(1.0, 2.0, springs=[0.0])
-    assert explain(Dynamics(still), stack(still, "x2"), ["row0"], *at) == (
+    assert explain_unreachable_rows(Dynamics(still), stack(still, "x2"), ["row0"], *at) == (
         "Row 'row0': its relative degree is at least 3: no input was seen to move it within 1 s."
     )
 
@@ -558,7 +567,9 @@ def test_rows_that_share_a_channel_are_explained_together():
     """Both rows hang on x1, whose force is the only way; F on x3 reaches neither row at once."""
     robot = masses(1.0, 1.0, 1.0, springs=[5.0, 7.0], more=["x3"])
     servo = stack(robot, "x1 + 0*x2", "x1 + x2")
-    found = explain(Dynamics(robot), servo, ["row0", "row1"], 0.0, np.zeros(3), np.zeros(3))
+    found = explain_unreachable_rows(
+        Dynamics(robot), servo, ["row0", "row1"], 0.0, np.zeros(3), np.zeros(3)
+    )
     assert found == (
         "Rows 'row0', 'row1' reach the inputs through 1 of 2 channels: together their relative "
         "degree is 4, 4, after dynamic extension; 6 of 6 states are fixed by the rows. "
@@ -576,7 +587,7 @@ def test_passive_rows_take_states_also_where_inputs_must_be_differentiated():
     )
     robot = Robot.build(plant, Options(passive=[{"kind": "expression", "phi": "y - 2*x1"}]))
     zero, servo = np.zeros(4), stack(robot, "x1 + 0*x2", "x1 + x2")
-    found = together(Dynamics(robot), servo, 0.0, zero, zero, [2, 2])
+    found = vector_relative_degree(Dynamics(robot), servo, 0.0, zero, zero, [2, 2])
     assert (found.orders, found.fixed, found.states, found.internal) == ((4, 4), 6, 6, 0)
 
 
@@ -588,12 +599,12 @@ def test_how_rows_reach_the_inputs_together_is_no_question():
 
     def asked(robot, *texts, known=2):
         rows = [RelativeDegree(name="", value=known, at_least=2) for _ in texts]
-        return whole_degree(Dynamics(robot), stack(robot, *texts), 0.0, zero, zero, rows)
+        return shared_channel_degree(Dynamics(robot), stack(robot, *texts), 0.0, zero, zero, rows)
 
     assert asked(robot, "x1", "x2") is None
     assert asked(one, "x1", "x2") is None
     assert asked(robot, "x1", "2*x1") is None
-    assert asked(one, "x2", known=4) == Together(
+    assert asked(one, "x2", known=4) == VectorRelativeDegree(
         names=("row0",), channels=1, orders=(4,), fixed=4, states=4, inputs=1, determined=True
     )
 
@@ -604,8 +615,8 @@ def test_robots_of_more_velocities_are_not_looked_at(count):
     robot = masses(*[1.0] * count, springs=[1.0] * (count - 1))
     given = Dynamics(robot), stack(robot, "x1"), 0.0, np.zeros(count), np.zeros(count), [2]
     if count == 24:
-        assert together(*given).fixed == 2
+        assert vector_relative_degree(*given).fixed == 2
     else:
         with pytest.raises(UkctrlError) as caught:
-            together(*given)
+            vector_relative_degree(*given)
         assert str(caught.value) == "robots with more than 24 velocities are not looked at."

@@ -10,17 +10,16 @@ import textwrap
 
 import pytest
 
-import ukctrl.papers
+import ukctrl_papers.command
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError, UnknownName
-from ukctrl.papers import (
+from ukctrl_papers import (
     Claim,
     Paper,
-    digits,
+    claim_text,
     papers,
     recompute,
     registry,
-    reproduction_page,
     write_reproduction,
 )
 
@@ -91,9 +90,10 @@ def test_the_difference_is_relative_to_what_is_printed(printed, ours, difference
 )
 def test_ours_has_the_digits_that_the_printed_number_can_be_judged_by(printed, ours, texts):
     given = claim(printed=printed, ours=ours)
-    form = digits.plain_number
+    form = claim_text.ascii_number
     assert (
-        digits.printed(given, form), digits.ours(given, form), digits.difference(given, form)
+        claim_text.printed_text(given, form), claim_text.computed_text(given, form),
+        claim_text.difference_text(given, form)
     ) == texts  # fmt: skip
 
 
@@ -104,15 +104,15 @@ def test_ours_has_the_digits_that_the_printed_number_can_be_judged_by(printed, o
 def library(tmp_path, monkeypatch):
     """Replace the papers by those that a test writes."""
     (tmp_path / "papers").mkdir()
-    monkeypatch.setattr(ukctrl.papers, "__path__", [str(tmp_path / "papers")])
-    assert reproduction_page, "what is imported later would not be found any more"
+    monkeypatch.setattr(ukctrl_papers, "__path__", [str(tmp_path / "papers")])
+    assert ukctrl_papers.command, "what is imported later would not be found any more"
     keys = []
     monkeypatch.setattr(registry, "KEYS", keys)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
 
     def write(key, body):
-        head = "from ukctrl.papers.claim import Claim, Drawing, Paper\n"
+        head = "from ukctrl_papers.claim import Claim, Drawing, Paper\n"
         text = head + textwrap.dedent(body)
         (tmp_path / "papers" / f"{key}.py").write_text(text, encoding="utf-8")
         keys.append(key)
@@ -120,7 +120,7 @@ def library(tmp_path, monkeypatch):
 
     yield write
     for key in keys:
-        sys.modules.pop(f"ukctrl.papers.{key}", None)
+        sys.modules.pop(f"ukctrl_papers.{key}", None)
 
 
 GOOD = """
@@ -220,7 +220,7 @@ def test_a_module_without_claims_is_reported(library):
     library("empty", "")
     (outcome,) = recompute().outcomes
     assert outcome.failures[0].reason == (
-        "'ukctrl.papers.empty' must hold PAPER, a Paper; it holds none."
+        "'ukctrl_papers.empty' must hold PAPER, a Paper; it holds none."
     )
 
 
@@ -333,3 +333,21 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(library, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write the page"):
         write_reproduction(recompute(), tmp_path / "file")
+
+
+class Absent:
+    """Lets Python find a package nowhere."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "ukctrl_papers":
+            raise ModuleNotFoundError(name=name)
+
+
+def test_without_the_package_of_the_papers_the_command_says_what_to_install(capfd, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "ukctrl_papers"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(), *sys.meta_path])
+    code, _, said = command(capfd, "scara")
+    assert code == 2
+    assert "in the package ukctrl_papers, which comes with ukctrl" in " ".join(said.split())
+    assert "pip install --force-reinstall" in " ".join(said.split())

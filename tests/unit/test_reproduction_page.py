@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from ukctrl.papers import reproduction_page as page
-from ukctrl.papers.claim import Claim
-from ukctrl.papers.outcome import Failure, Outcome, Reproduction
+from ukctrl_papers import reproduction_page as page
+from ukctrl_papers.claim import Claim
+from ukctrl_papers.paper_result import Failure, Outcome, Reproduction
 
 AGREES = Claim(where="Table 1", what="mass", printed=2.0, ours=2.0, unit="kg")
 MISPRINT = Claim(
@@ -47,8 +47,8 @@ def paper(key, *claims, failures=(), **more):
 )  # fmt: skip
 def test_what_became_of_the_claims_that_do_not_agree(reproduction, ok, state, rest):
     assert reproduction.ok is ok
-    assert page._state(reproduction) == state
-    assert page._rest(reproduction) == rest
+    assert page._state_text(reproduction) == state
+    assert page._difference_text(reproduction) == rest
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_overview_has_a_row_for_each_paper_and_a_column_for_each_verdict():
     table = page._overview(made(paper("a", AGREES, AGREES, BARE), paper("b", failures=[FAILURE])))
     heads = [column.head for column in table.columns]
     assert heads == ["paper", *page.VERDICTS, "failed"]
-    assert set(page.VERDICTS) == set(page.MEANINGS)
+    assert set(page.VERDICTS) == set(page.VERDICT_MEANINGS)
     (first, second) = table.rows
     assert (first[0].text, first[0].anchor, second[0].text) == ("a", "a", "b")
     told = [dict(zip(heads, (cell.text for cell in row), strict=True)) for row in table.rows]
@@ -90,7 +90,7 @@ def test_claims_stand_beside_ours_with_their_units_notes_and_verdicts():
         ["eq (7)", "sign", "+", "-", "", "differs: misprint"],
         ["Figure 2", "period [s]", "2", "3", "50 %", "differs"],
     ]
-    assert [row[1].aside for row in table.rows] == ["", "Alpha is the other one.", "t is time."]
+    assert [row[1].note for row in table.rows] == ["", "Alpha is the other one.", "t is time."]
     assert [(row[2].kind, row[3].kind) for row in table.rows] == [
         ("number", "number"), ("words", "words"), ("number", "number")
     ]  # fmt: skip
@@ -117,7 +117,7 @@ def test_the_page_counts_what_agrees_and_has_a_part_for_every_paper():
     for anchor in ("overview", "a-2020", "b-2021", "verdicts", "provenance"):
         assert f'href="#{anchor}"' in text
         assert f'id="{anchor}"' in text
-    for words in page.MEANINGS.values():
+    for words in page.VERDICT_MEANINGS.values():
         assert words in text
 
 

@@ -12,7 +12,7 @@ from ukctrl.control import (
     AdaptiveRobust,
     Arctan,
     ChenRobust,
-    Decay,
+    DecayBound,
     LeastNorm,
     Lyapunov,
     Power,
@@ -21,7 +21,7 @@ from ukctrl.control import (
     Sliding,
     Tanh,
 )
-from ukctrl.control.feedback.sliding import NominalError
+from ukctrl.control.feedback.sliding_mode import NominalError
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, PointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -112,7 +112,7 @@ def test_the_nominal_error_is_that_of_the_matrix_exponential(task):
     holonomic = np.array([True, True, True, True, False])
     nominal = NominalError(alpha, beta, holonomic)
     phi, rate, t = np.array([0.3, -0.2, 0.1, 0.5, 0.0]), np.array([1.0, 0.4, -2.0, 0.1, 0.6]), 0.37
-    found = nominal.at(t, phi, rate)
+    found = nominal.evaluate(t, phi, rate)
     for i in range(5):
         stiffness = beta[i] if holonomic[i] else 0.0
         F = np.array([[0.0, 1.0], [-stiffness, -alpha[i]]])
@@ -120,7 +120,7 @@ def test_the_nominal_error_is_that_of_the_matrix_exponential(task):
         if holonomic[i]:
             np.testing.assert_allclose(found.phi[i], x[0], **EXACT)
         np.testing.assert_allclose(found.beta[i], x[1], **EXACT)
-        np.testing.assert_allclose(found.rate[i], (F @ x)[1], **EXACT)
+        np.testing.assert_allclose(found.beta_rate[i], (F @ x)[1], **EXACT)
 
 
 def test_at_the_start_the_sliding_law_asks_for_the_nominal_motion(task):
@@ -158,7 +158,7 @@ def test_an_odd_function_is_odd_increasing_and_one_at_the_edge_of_the_box(functi
 
 @pytest.mark.parametrize(("speed", "rate"), [(3.0, 8.0), (8.0, 3.0), (5.0, 5.0), (2.0, 0.0)])
 def test_the_bound_of_the_position_is_the_convolution_of_that_of_the_surface(speed, rate):
-    decay, t = Decay(0.05, speed, rate), 0.6
+    decay, t = DecayBound(0.05, speed, rate), 0.6
     part, _ = quad(lambda x: np.exp(-rate * (t - x)) * decay.surface(x, 0.4), 0.0, t)
     wanted = 0.1 * np.exp(-rate * t) + part
     np.testing.assert_allclose(decay.position(t, 0.4, 0.1), wanted, **QUADRATURE)
@@ -167,10 +167,10 @@ def test_the_bound_of_the_position_is_the_convolution_of_that_of_the_surface(spe
 @pytest.mark.parametrize("rate", [0.25, 1.0, 4.0])
 def test_what_is_left_of_a_position_error_is_where_its_bound_ends(rate):
     """Also on surfaces that are slower than a second; without a rate the bound has no end."""
-    decay = Decay(0.05, 2.0, rate)
+    decay = DecayBound(0.05, 2.0, rate)
     late = 60.0 / min(decay.speed, rate)  # e^-60 of anything is nothing beside rounding
     np.testing.assert_allclose(decay.position_radius, decay.position(late, 0.4, 0.1), **EXACT)
-    assert Decay(0.05, 2.0, 0.0).position_radius == np.inf
+    assert DecayBound(0.05, 2.0, 0.0).position_radius == np.inf
 
 
 def test_the_row_of_a_lyapunov_function_is_its_derivative(task):

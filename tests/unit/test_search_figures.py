@@ -25,11 +25,11 @@ from ukctrl.core.statistics import spread
 from ukctrl.reports.plot import style
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.studies.comparison import comparison_figures
-from ukctrl.studies.comparison.comparison_figures import MARKERS, Point, pareto_front
-from ukctrl.studies.comparison.ranking import AtLevel, Robustness, Row
+from ukctrl.studies.comparison.comparison_figures import MARKERS, TradeoffPoint, pareto_front
+from ukctrl.studies.comparison.ranking import MetricRanking, MismatchStatistics, Robustness
 from ukctrl.studies.tuning import tuning_figures
+from ukctrl.studies.tuning.gain_search import GainSearch, TuningTrial
 from ukctrl.studies.tuning.gains import Gain
-from ukctrl.studies.tuning.tuning_record import Trial, Tuning
 
 NAN, INF = math.nan, math.inf
 ALPHA = Gain("controller.feedback.alpha", 1.0, 0.1, 10.0)
@@ -38,11 +38,11 @@ BETA = Gain("controller.beta", 0.0, -1.0, 1.0, "uniform")
 
 def trial(cost, violation=0.0, **gains):
     stood = {ALPHA.path: gains.get("alpha", 1.0), BETA.path: gains.get("beta", 0.0)}
-    return Trial(stood, cost, 1.0, "completed", "simplex", violation)
+    return TuningTrial(stood, cost, 1.0, "completed", "simplex", violation)
 
 
 def tuned(*trials, gains=(ALPHA, BETA), limits=(), plants=1, cost="rms_phi"):
-    return Tuning(
+    return GainSearch(
         entry="pd",
         gains=gains,
         cost=cost,
@@ -74,7 +74,7 @@ def dots(axes):
 
 
 def test_a_search_shows_every_candidate_and_the_lowest_cost_so_far():
-    figure = tuning_figures.search(tuned(*SEARCHED, plants=2))
+    figure = tuning_figures.search_figure(tuned(*SEARCHED, plants=2))
     (axes,) = figure.axes
     at = 2.0 * NUMBER  # two simulations each
     top = 2.5 + 0.56 * 3.0
@@ -101,13 +101,13 @@ def test_a_search_shows_every_candidate_and_the_lowest_cost_so_far():
 
 
 def test_the_history_begins_where_a_candidate_first_keeps_to_the_constraints():
-    (axes,) = tuning_figures.search(tuned(trial(3.0, 0.1), trial(5.0), trial(4.0))).axes
+    (axes,) = tuning_figures.search_figure(tuned(trial(3.0, 0.1), trial(5.0), trial(4.0))).axes
     history = marks(axes)[0]
     np.testing.assert_array_equal(history.where[1], [NAN, 5.0, 4.0])
 
 
 def test_costs_far_apart_have_a_log_scale_that_holds_them_all():
-    (axes,) = tuning_figures.search(tuned(trial(100.0), trial(1.0), trial(INF))).axes
+    (axes,) = tuning_figures.search_figure(tuned(trial(100.0), trial(1.0), trial(INF))).axes
     assert axes.get_yscale() == "log"
     limits(axes, y=(0.6, 140.0))
     failed = next(each for each in dots(axes) if each[0] == "alert")
@@ -116,7 +116,7 @@ def test_costs_far_apart_have_a_log_scale_that_holds_them_all():
 
 def test_a_search_of_failures_has_them_on_one_line_and_calls_the_last_the_nearest():
     tuning = tuned(trial(INF), trial(INF))
-    figure = tuning_figures.search(tuning)
+    figure = tuning_figures.search_figure(tuning)
     (axes,) = figure.axes
     assert next(each for each in dots(axes) if each[2]) == (
         "alert",
@@ -130,7 +130,7 @@ def test_a_search_of_failures_has_them_on_one_line_and_calls_the_last_the_neares
 
 def test_a_bound_of_zero_has_no_fractions():
     trials = (trial(4.0), trial(1.0, 0.03))
-    _, axes = tuning_figures.search(tuned(*trials, limits=("worst_margin >= 0",))).axes
+    _, axes = tuning_figures.search_figure(tuned(*trials, limits=("worst_margin >= 0",))).axes
     assert labels(axes) == ("simulations", "beyond, added up", "linear", "linear")
     limits(axes, y=(0.0, 1.08 * 0.03))
 
@@ -141,7 +141,9 @@ def test_a_bound_of_zero_has_no_fractions():
 )
 def test_how_far_constraints_were_broken_has_a_panel_of_its_own(violation, scale, high):
     trials = (trial(4.0), trial(1.0, violation), trial(INF, INF), trial(2.0))
-    _, axes = tuning_figures.search(tuned(*trials, limits=("peak_u <= 1", "effort <= 2"))).axes
+    _, axes = tuning_figures.search_figure(
+        tuned(*trials, limits=("peak_u <= 1", "effort <= 2"))
+    ).axes
     assert heading(axes) == "constraints: peak_u <= 1, effort <= 2"
     assert labels(axes) == ("simulations", "beyond [% of the bounds]", "linear", scale)
     limits(axes, y=(0.0, high))
@@ -157,7 +159,7 @@ def test_how_far_constraints_were_broken_has_a_panel_of_its_own(violation, scale
 
 
 def test_long_names_of_costs_and_constraints_are_cut():
-    figure = tuning_figures.search(
+    figure = tuning_figures.search_figure(
         tuned(trial(1.0), cost="c" * 99, limits=("rms_phi + " * 9 + "peak_u <= 1",))
     )
     assert [heading(axes) for axes in figure.axes] == [
@@ -173,7 +175,7 @@ def test_costs_are_drawn_against_each_gain_within_its_range():
         trial(INF, alpha=5.0, beta=0.25),
         trial(2.0, alpha=3.0, beta=-1.0),
     )
-    figure = tuning_figures.gains(tuned(*trials))
+    figure = tuning_figures.gain_figure(tuned(*trials))
     over_alpha, over_beta = figure.axes
     top = 2.5 + 0.56 * 3.0
     for axes, x, (low, high) in (
@@ -204,7 +206,7 @@ def test_costs_are_drawn_against_each_gain_within_its_range():
 
 def test_a_card_outside_the_range_of_a_gain_is_seen():
     trials = (trial(4.0, alpha=50.0, beta=5.0), trial(3.0, alpha=0.01, beta=-4.0))
-    over_alpha, over_beta = tuning_figures.gains(tuned(*trials)).axes
+    over_alpha, over_beta = tuning_figures.gain_figure(tuned(*trials)).axes
     limits(over_alpha, x=(0.01 / 5000.0**0.04, 50.0 * 5000.0**0.04))
     limits(over_beta, x=(-4.36, 5.36))
 
@@ -212,8 +214,8 @@ def test_a_card_outside_the_range_of_a_gain_is_seen():
 @pytest.mark.parametrize(("count", "drawn"), [(1, 1), (9, 8)])
 def test_of_many_gains_eight_are_drawn_and_one_alone_is_wide(count, drawn):
     every = tuple(Gain(f"controller.k{k}", 1.0, 0.1, 10.0) for k in range(count))
-    one = Trial({gain.path: 1.0 for gain in every}, 1.0, 1.0, "completed", "simplex")
-    figure = tuning_figures.gains(tuned(one, gains=every))
+    one = TuningTrial({gain.path: 1.0 for gain in every}, 1.0, 1.0, "completed", "simplex")
+    figure = tuning_figures.gain_figure(tuned(one, gains=every))
     assert [heading(axes) for axes in figure.axes] == [f"k{k}" for k in range(drawn)]
     assert (figure.axes[0].get_position().width > 0.8) == (count == 1)
 
@@ -245,7 +247,7 @@ def compared(effort, error, *, ended=(), beyond=(), runs=None):
     """Return a comparison of controllers by their values over repeats."""
     names = list(effort)
     rows = tuple(
-        Row(
+        MetricRanking(
             metric,
             "",
             {name: float(np.mean(of[name])) for name in names},
@@ -284,7 +286,7 @@ def test_error_stands_against_effort_with_a_line_for_those_whom_nobody_beats_and
         {"pd": [4.0], "servo": [2.0], "worse": [3.0], "gone": [0.1], "far": [1e9]},
         ended=("gone", "far"),
     )
-    figure = comparison_figures.tradeoff(made)
+    figure = comparison_figures.tradeoff_figure(made)
     (axes,) = figure.axes
     shows(
         axes,
@@ -315,7 +317,7 @@ def test_repeats_have_a_cross_of_their_intervals_and_those_not_ranked_none():
         "gone": (outcome(), outcome(completed=False)),
     }
     made = compared(two, {"pd": [10.0, 12.0], "gone": [20.0, 22.0]}, ended=("gone",), runs=runs)
-    figure = comparison_figures.tradeoff(made)
+    figure = comparison_figures.tradeoff_figure(made)
     (axes,) = figure.axes
     effort, error = (spread(np.array(values)) for values in ([1.0, 3.0], [10.0, 12.0]))
     low = max(error.low, axes.get_ylim()[0])
@@ -337,7 +339,7 @@ def test_errors_and_efforts_over_decades_are_all_where_they_are():
         {"a": [1e-3], "b": [1.0], "c": [2.0], "d": [2.0]},
         {"a": [1.0], "b": [1e-9], "c": [2.0], "d": [0.0]},
     )
-    (axes,) = comparison_figures.tradeoff(made).axes
+    (axes,) = comparison_figures.tradeoff_figure(made).axes
     assert labels(axes)[2:] == ("log", "log")
     limits(axes, x=(1e-4, 10.0), y=(1e-12, 10.0))
     assert "below 1×10⁻¹¹, the integrator's tolerance" in axes.texts[-1].get_text()
@@ -358,7 +360,7 @@ def test_errors_and_efforts_over_decades_are_all_where_they_are():
 )
 def test_equal_and_unknown_efforts_have_an_axis(effort, x):
     made = compared({"a": effort[:1], "b": effort[1:]}, {"a": [1.0], "b": [2.0]})
-    (axes,) = comparison_figures.tradeoff(made).axes
+    (axes,) = comparison_figures.tradeoff_figure(made).axes
     np.testing.assert_allclose(axes.get_xlim(), x, rtol=1e-9)
     drawn = [mark for mark in marks(axes) if mark.color in (0, 1)]
     assert len(drawn) == (0 if np.isnan(effort[0]) else 2)
@@ -366,7 +368,7 @@ def test_equal_and_unknown_efforts_have_an_axis(effort, x):
 
 def test_where_none_is_ranked_all_are_seen():
     made = compared({"a": [1.0], "b": [2.0]}, {"a": [1.0], "b": [2.0]}, ended=("a", "b"))
-    (axes,) = comparison_figures.tradeoff(made).axes
+    (axes,) = comparison_figures.tradeoff_figure(made).axes
     limits(axes, x=(0.88, 2.12))
     assert [mark.look for mark in marks(axes)] == ["o hollow", "s hollow"]
 
@@ -384,15 +386,20 @@ def test_where_none_is_ranked_all_are_seen():
 )
 def test_the_front_is_who_is_beaten_by_nobody(points, front):
     none = (NAN, NAN)
-    assert pareto_front({name: Point(*at, none, none) for name, at in points.items()}) == front
+    assert (
+        pareto_front({name: TradeoffPoint(*at, none, none) for name, at in points.items()}) == front
+    )
 
 
 def test_the_error_over_mismatch_has_a_band_and_the_share_that_completed():
     levels = {
-        "pd": (AtLevel(4, 4, 0.1, 0.05, 0.2), AtLevel(4, 1, 0.4, 0.3, 0.5)),
-        "servo": (AtLevel(4, 2, 1e-9, 1e-9, 1e-9), AtLevel(0, 0, NAN, NAN, NAN)),
+        "pd": (MismatchStatistics(4, 4, 0.1, 0.05, 0.2), MismatchStatistics(4, 1, 0.4, 0.3, 0.5)),
+        "servo": (
+            MismatchStatistics(4, 2, 1e-9, 1e-9, 1e-9),
+            MismatchStatistics(0, 0, NAN, NAN, NAN),
+        ),
     }
-    figure = comparison_figures.mismatch(Robustness("rms_phi", "m", (0.0, 0.2), levels, ()))
+    figure = comparison_figures.mismatch_figure(Robustness("rms_phi", "m", (0.0, 0.2), levels, ()))
     errors, shares = figure.axes
     x = [0.0, 20.0]
     shows(
@@ -415,8 +422,10 @@ def test_the_error_over_mismatch_has_a_band_and_the_share_that_completed():
 
 
 def test_a_single_level_of_mismatch_has_room_and_a_metric_without_unit_a_one():
-    levels = {"pd": (AtLevel(1, 1, 0.0, 0.0, 0.0),)}
-    errors, _ = comparison_figures.mismatch(Robustness("rms_phi", "", (0.1,), levels, ())).axes
+    levels = {"pd": (MismatchStatistics(1, 1, 0.0, 0.0, 0.0),)}
+    errors, _ = comparison_figures.mismatch_figure(
+        Robustness("rms_phi", "", (0.1,), levels, ())
+    ).axes
     limits(errors, x=(9.96, 10.04))
     assert errors.get_ylabel() == "rms_phi [1]"
 
@@ -427,7 +436,7 @@ def test_searches_of_several_controllers_are_drawn_over_each_other():
         "servo": tuned(trial(INF), trial(3.5)),
         "alone": tuned(trial(2.0)),
     }
-    figure = comparison_figures.tuning(both)
+    figure = comparison_figures.tuning_figure(both)
     (axes,) = figure.axes
     shows(
         axes,
@@ -444,7 +453,7 @@ def test_searches_of_several_controllers_are_drawn_over_each_other():
 
 
 def test_lowest_costs_far_apart_have_decades_for_all_of_them():
-    (axes,) = comparison_figures.tuning({"pd": tuned(trial(100.0), trial(1e-6))}).axes
+    (axes,) = comparison_figures.tuning_figure({"pd": tuned(trial(100.0), trial(1e-6))}).axes
     assert axes.get_yscale() == "log"
     limits(axes, y=(1e-7, 1000.0))
 
@@ -455,25 +464,25 @@ def test_bands_of_repeats_are_quantiles_over_those_that_got_so_far():
         "none": [outcome()],
     }
     one = {"pd": [1.0], "none": [1.0]}
-    bands = comparison_figures.bands(compared(one, one, runs=runs))
+    bands = comparison_figures.error_bands(compared(one, one, runs=runs))
     band = bands["pd"]["phi"]
     np.testing.assert_array_equal(band.time, TIME)
     np.testing.assert_array_equal(band.middle, [2.0, NAN])
-    low, high = comparison_figures.BAND
+    low, high = comparison_figures.BAND_QUANTILES
     np.testing.assert_allclose([band.low[0], band.high[0]], [1.0 + 2.0 * low, 1.0 + 2.0 * high])
     assert low < 0.5 < high
     assert bands["none"] == {}
     single = {name: every[:1] for name, every in runs.items()}
-    assert comparison_figures.bands(compared(one, one, runs=single)) == {}
+    assert comparison_figures.error_bands(compared(one, one, runs=single)) == {}
 
 
 def test_the_ninth_controller_has_the_first_marker_again():
     values = {f"c{k}": [1.0 + k] for k in range(9)}
-    levels = {name: (AtLevel(1, 1, 1.0, 1.0, 1.0),) for name in values}
+    levels = {name: (MismatchStatistics(1, 1, 1.0, 1.0, 1.0),) for name in values}
     robustness = Robustness("rms_phi", "m", (0.0,), levels, ())
     for figure in (
-        comparison_figures.tradeoff(compared(values, values)),
-        comparison_figures.mismatch(robustness),
+        comparison_figures.tradeoff_figure(compared(values, values)),
+        comparison_figures.mismatch_figure(robustness),
     ):
         looks = [entry[2].lstrip("-.:") for entry in legend(figure)]
         assert looks == [MARKERS[k % 8] for k in range(9)]

@@ -5,19 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.control.measured_tick import UNFIT, tick_at
+from ukctrl.control.state_evaluator import INVALID_STATE, run_at_state
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.errors import InputError
-from ukctrl.core.program import Call, Steps
-from ukctrl.robot.configuration_kernels import CIRCLE, LINE
-from ukctrl.simulation.loop.rewind import MOST, Origin
-from ukctrl.simulation.observers.sensing import Camera, Imu, Sensing, Triad
+from ukctrl.core.program import BoundKernel, KernelSequence
+from ukctrl.robot.manifold_kernels import CIRCLE, LINE
+from ukctrl.simulation.observers.sensing_tables import (
+    CameraSensor,
+    ImuSensor,
+    Sensing,
+    TriaxialSensor,
+)
+from ukctrl.simulation.step.reset import MAX_NUMBERS, InitialArrays
 
-TRIAD = Triad(density=1e-3)
+TRIAD = TriaxialSensor(density=1e-3)
 
 
 def camera(**given):
-    return Camera(**{"frame": "tool", "std": 1e-3} | given)
+    return CameraSensor(**{"frame": "tool", "std": 1e-3} | given)
 
 
 @pytest.mark.parametrize(
@@ -27,12 +32,15 @@ def camera(**given):
         (lambda: camera(std=0.0), "must be positive; got 0.0."),
         (lambda: camera(dropped=1.5), "must be between 0 and 1; got 1.5."),
         (lambda: camera(period=0.0), "must be positive; got 0.0."),
-        (lambda: Imu(frame="tool"), "must have an accelerometer or a gyroscope; got neither."),
-        (lambda: Triad(density=0.0), "must be positive; got 0.0."),
-        (lambda: Triad(density=1.0, range=0.0), "must be positive; got 0.0."),
-        (lambda: Triad(density=1.0, step=0.0), "must be positive; got 0.0."),
-        (lambda: Triad(density=1.0, walk=-1.0), "must be zero or positive; got -1.0."),
-        (lambda: Triad(density=1.0, bias=-1.0), "must be zero or positive; got -1.0."),
+        (
+            lambda: ImuSensor(frame="tool"),
+            "must have an accelerometer or a gyroscope; got neither.",
+        ),
+        (lambda: TriaxialSensor(density=0.0), "must be positive; got 0.0."),
+        (lambda: TriaxialSensor(density=1.0, range=0.0), "must be positive; got 0.0."),
+        (lambda: TriaxialSensor(density=1.0, step=0.0), "must be positive; got 0.0."),
+        (lambda: TriaxialSensor(density=1.0, walk=-1.0), "must be zero or positive; got -1.0."),
+        (lambda: TriaxialSensor(density=1.0, bias=-1.0), "must be zero or positive; got -1.0."),
         (
             lambda: Sensing(joints=()),
             "must measure something; got no joints, no speeds, no camera and no imu. Leave out "
@@ -43,7 +51,7 @@ def camera(**given):
             "camera: must have one entry for each frame; one comes twice.",
         ),
         (
-            lambda: Sensing(imu=(Imu(frame="a", gyroscope=TRIAD),) * 2),
+            lambda: Sensing(imu=(ImuSensor(frame="a", gyroscope=TRIAD),) * 2),
             "imu: must have one entry for each frame; one comes twice.",
         ),
     ],
@@ -60,9 +68,9 @@ def test_what_can_be_measured():
     assert Sensing().joints is None
     assert Sensing(joints=(), speeds=True).speeds is True
     assert len(Sensing(joints=(), camera=(camera(), camera(frame="base"))).camera) == 2
-    assert Sensing(joints=(), imu=(Imu(frame="a", accelerometer=TRIAD),)).joints == ()
-    assert list(Imu(frame="a", gyroscope=TRIAD).parts()) == ["w"]
-    assert list(Imu(frame="a", accelerometer=TRIAD, gyroscope=TRIAD).parts()) == ["a", "w"]
+    assert Sensing(joints=(), imu=(ImuSensor(frame="a", accelerometer=TRIAD),)).joints == ()
+    assert list(ImuSensor(frame="a", gyroscope=TRIAD).parts()) == ["w"]
+    assert list(ImuSensor(frame="a", accelerometer=TRIAD, gyroscope=TRIAD).parts()) == ["a", "w"]
 
 
 # States that a loop of one's own measures
@@ -83,11 +91,11 @@ def test_what_can_be_measured():
 )
 def test_a_state_is_measured_whole_and_finite_or_no_step_runs(q, v, fits):
     here_q, here_v, clock, out = np.zeros(2), np.zeros(1), np.zeros(1), np.full(2, 9.0)
-    steps = Steps((Call(copy_into, here_q, out),))
+    steps = KernelSequence((BoundKernel(copy_into, here_q, out),))
     blocks = np.array([[LINE, 0, 0, len(here_q)]])
-    code = tick_at(steps.lines, blocks, clock, here_q, here_v, 0.5, np.array(q), np.array(v))
+    code = run_at_state(steps.lines, blocks, clock, here_q, here_v, 0.5, np.array(q), np.array(v))
     if not fits:
-        assert code == UNFIT
+        assert code == INVALID_STATE
         np.testing.assert_array_equal(out, 9.0)
         return
     assert code >= 0
@@ -99,9 +107,12 @@ def test_a_state_is_measured_whole_and_finite_or_no_step_runs(q, v, fits):
 @pytest.mark.parametrize(("length", "fits"), [(1.0, True), (0.9991, True), (0.998, False)])
 def test_an_angle_is_measured_by_its_cosine_and_sine(length, fits):
     here_q, here_v, clock, out = np.zeros(2), np.zeros(1), np.zeros(1), np.full(2, 9.0)
-    steps, blocks = Steps((Call(copy_into, here_q, out),)), np.array([[CIRCLE, 0, 0, 1]])
+    steps, blocks = (
+        KernelSequence((BoundKernel(copy_into, here_q, out),)),
+        np.array([[CIRCLE, 0, 0, 1]]),
+    )
     q = np.array([0.6, -0.8]) * length
-    code = tick_at(steps.lines, blocks, clock, here_q, here_v, 0.5, q, np.array([1.0]))
+    code = run_at_state(steps.lines, blocks, clock, here_q, here_v, 0.5, q, np.array([1.0]))
     assert (code >= 0) == fits
     np.testing.assert_array_equal(out, q if fits else 9.0)
 
@@ -112,15 +123,15 @@ def test_an_angle_is_measured_by_its_cosine_and_sine(length, fits):
 def test_arrays_of_steps_are_put_back_but_those_that_were_left():
     one, two, three, fixed = np.ones(2), np.full(2, 2.0), np.full(2, 3.0), np.full(2, 4.0)
     fixed.flags.writeable = False
-    inner = Steps((Call(copy_into, one, two),))
-    table = Steps((Call(copy_into, fixed, three), inner))
-    origin = Origin()
-    origin.leave(two)
-    origin.note(table, (three, (fixed,)))
+    inner = KernelSequence((BoundKernel(copy_into, one, two),))
+    table = KernelSequence((BoundKernel(copy_into, fixed, three), inner))
+    origin = InitialArrays()
+    origin.exclude(two)
+    origin.add(table, (three, (fixed,)))
     assert origin.size >= 4
-    assert origin.small
+    assert origin.is_complete
     size = origin.size
-    origin.note(table, one)  # which are known
+    origin.add(table, one)  # which are known
     assert origin.size == size
     table.fault = ValueError("what a run met")
     for array in (one, two, three):
@@ -128,12 +139,12 @@ def test_arrays_of_steps_are_put_back_but_those_that_were_left():
     origin.restore()
     np.testing.assert_array_equal([one, two, three], [[1.0] * 2, [7.0] * 2, [3.0] * 2])
     assert table.fault is None
-    table.complain()  # of nothing
+    table.raise_fault()  # of nothing
 
 
 def test_a_loop_with_too_many_numbers_is_not_kept():
-    origin = Origin()
-    origin.note(np.zeros(MOST))
-    assert origin.small
-    origin.note(np.zeros(1))
-    assert not origin.small
+    origin = InitialArrays()
+    origin.add(np.zeros(MAX_NUMBERS))
+    assert origin.is_complete
+    origin.add(np.zeros(1))
+    assert not origin.is_complete

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import grip, kernels, least_input, separate
-from ukctrl.core.algebra.clear_input import desk_for
-from ukctrl.core.arrays import BIG, blank
+from ukctrl.core.algebra import block_diagonal, dynamics_kernels, input_authority, least_norm_input
+from ukctrl.core.algebra.gram_input import input_buffers
+from ukctrl.core.arrays import MIN_MAPPED_BYTES, lazy_zeros
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.sample_kernels import Reach, keep_reach
+from ukctrl.simulation.record.sample_kernels import AuthorityRecord, record_orthogonal_authority
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 BODIES, APART = 20, 3
@@ -23,14 +23,16 @@ def robots():
         own, S = slice(APART * k, APART * (k + 1)), rng.standard_normal((APART, APART))
         M[own, own] = S @ S.T + APART * np.eye(APART)
         B[own, 2 * k : 2 * k + 2] = rng.standard_normal((APART, 2))
-    ties = separate.ties_of(np.repeat(np.arange(BODIES), APART), B != 0.0)
+    ties = block_diagonal.mass_blocks(np.repeat(np.arange(BODIES), APART), B != 0.0)
     return rng, ties, M, B
 
 
 def answers(solve, M, nle, B):
     n, nu = B.shape
-    written = kernels.Answer(np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu))
-    code = solve(kernels.Pushed(M, nle, np.ones(n), B), written)
+    written = dynamics_kernels.AccelerationMap(
+        np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu)
+    )
+    code = solve(dynamics_kernels.EquationOfMotion(M, nle, np.ones(n), B), written)
     return code, *written
 
 
@@ -60,19 +62,24 @@ def test_bodies_whose_blocks_do_not_follow_each_other_hang_together(robots, chan
         B, trees = B[order], trees[order]
     else:
         B, trees = B[:6, :4], trees[:6]
-    np.testing.assert_array_equal(separate.ties_of(trees, B != 0.0), separate.all_tied(*B.shape))
+    np.testing.assert_array_equal(
+        block_diagonal.mass_blocks(trees, B != 0.0), block_diagonal.single_block(*B.shape)
+    )
 
 
 @pytest.mark.slow
 def test_the_answer_body_by_body_is_that_of_all_together(robots):
     rng, ties, M, B = robots
     nle = rng.standard_normal(SIZE)
-    together = answers(kernels.plain_answer, M, nle, B)
-    apart = answers(lambda *given: separate.separate_answer(ties, *given), M, nle, B)
+    together = answers(dynamics_kernels.unconstrained_acceleration, M, nle, B)
+    apart = answers(lambda *given: block_diagonal.blockwise_acceleration(ties, *given), M, nle, B)
     for ours, wanted in zip(apart, together, strict=True):
         np.testing.assert_allclose(ours, wanted, **CLOSE)
     M[40, 40] = -1.0
-    assert answers(lambda *given: separate.separate_answer(ties, *given), M, nle, B)[0] == -41
+    assert (
+        answers(lambda *given: block_diagonal.blockwise_acceleration(ties, *given), M, nle, B)[0]
+        == -41
+    )
 
 
 @pytest.mark.slow(only=["0.0-False-each of one body"])
@@ -81,7 +88,9 @@ def test_the_answer_body_by_body_is_that_of_all_together(robots):
 @pytest.mark.parametrize("reach", [0.0, 1e-6])
 def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, weak, reach):
     rng, ties, M, B = robots
-    _, L, a_free, G, motors = answers(kernels.plain_answer, M, rng.standard_normal(SIZE), B)
+    _, L, a_free, G, motors = answers(
+        dynamics_kernels.unconstrained_acceleration, M, rng.standard_normal(SIZE), B
+    )
     m = SIZE // 2
     A = np.zeros((m, SIZE))
     for i, freedom in enumerate(rng.permutation(SIZE)[:m]):  # in no order
@@ -95,40 +104,42 @@ def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, w
     if weak:
         G[APART : 2 * APART] *= 1e-6
     b, u0 = rng.standard_normal(m), rng.standard_normal(2 * BODIES)
-    found, desk = [], desk_for(m, SIZE, 2 * BODIES, weighed=False)
+    found, desk = [], input_buffers(m, SIZE, 2 * BODIES, False)
     for solve in (
-        lambda *given: least_input.checked_input(desk, *given),
-        lambda *given: separate.separate_input(ties, *given),
+        lambda *given: least_norm_input.checked_input(desk, *given),
+        lambda *given: block_diagonal.blockwise_input(ties, *given),
     ):
         u, miss = np.zeros(2 * BODIES), np.zeros(m)
-        demand = least_input.Demand(A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9)
+        demand = least_norm_input.ServoProblem(
+            A, b, a_free, G, L, motors, np.zeros((0, 0)), u0, 1e-9
+        )
         code = solve(demand, reach, u, miss)
         found.append((code, u, miss))
     assert found[0][0] == found[1][0]
-    if found[0][0] != least_input.UNSURE:
+    if found[0][0] != least_norm_input.UNDECIDED:
         np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found[1][2], found[0][2], rtol=1e-9, atol=1e-9)
     together, apart = np.zeros(m), np.zeros(m)
-    firm = grip.firm(L, A, G, motors, together)
-    assert separate.separate_firm(ties, L, A, G, motors, apart) == firm
+    firm = input_authority.surely_full_rank(L, A, G, motors, together)
+    assert block_diagonal.blockwise_full_rank(ties, L, A, G, motors, apart) == firm
     np.testing.assert_allclose(apart, together, **CLOSE)
 
 
 def test_a_large_blank_matrix_is_zeros_that_can_be_written():
-    n = int(np.sqrt(BIG / 8)) + 1
-    X = blank(n, n)
+    n = int(np.sqrt(MIN_MAPPED_BYTES / 8)) + 1
+    X = lazy_zeros(n, n)
     assert not X.any()
     X[3, 4] = 1.0
     assert X.sum() == 1.0
     assert X.flags.c_contiguous
-    assert blank(0, 3).shape == (0, 3)
+    assert lazy_zeros(0, 3).shape == (0, 3)
 
 
 def test_particles_are_tied_to_themselves_and_arms_to_all_of_it():
     swarm = Robot.load("swarm", override={"particles": {"count": 30}})
     np.testing.assert_array_equal(swarm.ties[7], [6, 8, 6, 8])
     arm = Robot.load("two_link")
-    np.testing.assert_array_equal(arm.ties, separate.all_tied(2, arm.nu))
+    np.testing.assert_array_equal(arm.ties, block_diagonal.single_block(2, arm.nu))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -141,12 +152,14 @@ def test_what_motors_do_about_rows_that_share_none_is_that_of_singular_values(ro
         A[i, APART * body : APART * (body + 1)] = rng.standard_normal(APART)
     asked, grips = rng.standard_normal(rows), np.ones(rows)
     grips[seed] = 1e-12
-    now = Reach(np.zeros(1), np.zeros(1), np.zeros(1))
-    assert keep_reach(ties, A, G, asked, grips, 1e-9, now)
+    now = AuthorityRecord(np.zeros(1), np.zeros(1), np.zeros(1))
+    assert record_orthogonal_authority(ties, A, G, asked, grips, 1e-9, now)
     sizes = np.linalg.svd(np.delete(A, seed, axis=0) @ G, compute_uv=False)
     assert now.rank[0] == rows - 1
     np.testing.assert_allclose(now.sigma_min[0], sizes.min(), **CLOSE)
     np.testing.assert_allclose(now.reach[0], abs(asked[seed]), **CLOSE)
     A[-1] = A[(seed + 1) % rows] if (seed + 1) % rows != rows - 1 else A[(seed + 2) % rows]
     grips[:] = 1.0
-    assert not keep_reach(ties, A, G, asked, grips, 1e-9, now)  # two rows ask the same motors
+    assert not record_orthogonal_authority(
+        ties, A, G, asked, grips, 1e-9, now
+    )  # two rows ask the same motors

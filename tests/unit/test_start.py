@@ -6,17 +6,17 @@ import pytest
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.errors import StartError
+from ukctrl.mechanics.consistent_state import (
+    _conflicting_rows,
+    _least_squares_residual,
+    consistent_configuration,
+    consistent_state,
+    least_norm_change,
+    random_consistent_configuration,
+)
 from ukctrl.mechanics.constraints import Closure, Distance, Expression, LinearVelocity, Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.reference import Constant
-from ukctrl.mechanics.start import (
-    _clash,
-    _left,
-    least_change,
-    met_elsewhere,
-    solve_positions,
-    solve_start,
-)
 
 MET = 1e-11
 NEAR = 1.6  # the nearest start is at most the error of the guess away; twice projected, a bit more
@@ -41,7 +41,7 @@ def test_an_overconstrained_linkage_is_closed_near_where_it_was_guessed(angle, e
     rng = np.random.default_rng(1)
     for _ in range(10):
         off, v = error * rng.standard_normal(12), rng.standard_normal(12)
-        found = solve_start(stack, at(np.radians(angle)) + off, v)
+        found = consistent_state(stack, at(np.radians(angle)) + off, v)
         rows = stack.write(robot.snapshot(found.q, found.v))
         assert np.abs(rows.phi).max() < MET
         assert np.linalg.norm(found.dq) < NEAR * np.linalg.norm(off)
@@ -56,7 +56,7 @@ def test_a_start_near_an_aligned_position_is_found():
     rng = np.random.default_rng(2)
     for _ in range(10):
         guess = at(0.0) + rng.choice([1e-3, 1e-2, 0.3]) * rng.standard_normal(12)
-        found = solve_start(stack, guess, np.zeros(12))
+        found = consistent_state(stack, guess, np.zeros(12))
         rows = stack.write(robot.snapshot(found.q, found.v))
         assert np.abs(rows.phi).max() < MET
 
@@ -65,11 +65,11 @@ def test_a_quaternion_moves_on_its_manifold():
     arm = Robot.load("floating_arm")
     rng = np.random.default_rng(3)
     stack = Stack([Closure(frames=("hand", "world"), type="weld")], arm)
-    found = solve_start(stack, arm.random(rng), rng.standard_normal(arm.nv))
+    found = consistent_state(stack, arm.random(rng), rng.standard_normal(arm.nv))
     np.testing.assert_allclose(np.linalg.norm(found.q[3:7]), 1.0, rtol=0.0, atol=1e-12)
     rows = stack.write(arm.snapshot(found.q, found.v))
     assert max(np.abs(rows.phi).max(), np.abs(rows.beta).max()) < MET
-    moved = found.moved(arm)
+    moved = found.correction_sizes(arm)
     assert list(moved) == ["m", "rad", "m/s", "rad/s"]
     np.testing.assert_allclose(
         np.hypot(moved["m"], moved["rad"]), np.linalg.norm(found.dq), rtol=1e-12
@@ -84,12 +84,12 @@ def reach(length):
 def test_an_impossible_position_is_refused_with_its_worst_row():
     arm = Robot.load("two_link")
     with pytest.raises(StartError, match=r"no position .* worst row 'rod' is off by .* m\. Start"):
-        solve_start(Stack([reach(9.0)], arm), np.array([0.3, 0.4]), np.zeros(2))
+        consistent_state(Stack([reach(9.0)], arm), np.array([0.3, 0.4]), np.zeros(2))
     apart = [Expression(phi="shoulder - 0.1", name="a"), Expression(phi="shoulder - 0.2", name="b")]
     with pytest.raises(
         StartError, match="no position .* worst row '[ab]' .* 'a', 'b' cannot be met"
     ):
-        solve_start(Stack(apart, arm), np.zeros(2), np.zeros(2))
+        consistent_state(Stack(apart, arm), np.zeros(2), np.zeros(2))
 
 
 def test_an_impossible_velocity_is_refused_with_its_worst_row():
@@ -99,7 +99,7 @@ def test_an_impossible_velocity_is_refused_with_its_worst_row():
         for name, value in (("fast", 2.0), ("slow", 1.0))
     )
     with pytest.raises(StartError, match="no velocity .*Rows 'fast', 'slow' contradict"):
-        solve_start(Stack([fast, slow], arm), np.zeros(2), np.zeros(2))
+        consistent_state(Stack([fast, slow], arm), np.zeros(2), np.zeros(2))
 
 
 def test_run_and_check_say_how_far_the_start_was_moved():
@@ -119,22 +119,32 @@ def test_run_and_check_say_how_far_the_start_was_moved():
 def test_the_least_change_meets_the_rows_and_leaves_what_is_held():
     A, d = np.array([[1.0, 2.0, 2.0], [2.0, 4.0, 4.0]]), np.array([9.0, 18.0])
     rank = RankPolicy()
-    np.testing.assert_allclose(least_change(A, d, rank), [1.0, 2.0, 2.0], rtol=1e-12)
-    np.testing.assert_allclose(least_change(A, d, rank, [0]), [0.0, 2.25, 2.25], rtol=1e-12)
+    np.testing.assert_allclose(least_norm_change(A, d, rank), [1.0, 2.0, 2.0], rtol=1e-12)
+    np.testing.assert_allclose(least_norm_change(A, d, rank, [0]), [0.0, 2.25, 2.25], rtol=1e-12)
     np.testing.assert_array_equal(A, [[1.0, 2.0, 2.0], [2.0, 4.0, 4.0]])
 
 
 def test_rows_that_stand_against_each_other_are_told_where_no_step_helps():
     A = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    assert _clash(A, np.array([0.5, 0.5, 0.0])) == (0, 1)
-    assert _clash(A, np.array([0.5, 0.5, 0.9e-2 * 0.5])) == ()  # a step still helps the third
-    assert _clash(A * [[1.0], [1.0], [0.0]], np.array([0.5, 0.5, 0.9e-2 * 0.5])) == (0, 1)
-    assert _clash(A * [[1.0], [1.0], [0.0]], np.array([0.5, 0.5, 1.1e-2 * 0.5])) == (0, 1, 2)
-    assert _clash(A, np.array([0.5, -0.5, 0.0])) == ()
-    assert _clash(A, np.array([np.nan, 0.5, 0.0])) == ()
-    np.testing.assert_allclose(_left(A, np.array([1.0, 0.0, 3.0]), RankPolicy()), [0.5, 0.5, 0.0],
+    assert _conflicting_rows(A, np.array([0.5, 0.5, 0.0])) == (0, 1)
+    assert (
+        _conflicting_rows(A, np.array([0.5, 0.5, 0.9e-2 * 0.5])) == ()
+    )  # a step still helps the third
+    assert _conflicting_rows(A * [[1.0], [1.0], [0.0]], np.array([0.5, 0.5, 0.9e-2 * 0.5])) == (
+        0,
+        1,
+    )
+    assert _conflicting_rows(A * [[1.0], [1.0], [0.0]], np.array([0.5, 0.5, 1.1e-2 * 0.5])) == (
+        0,
+        1,
+        2,
+    )
+    assert _conflicting_rows(A, np.array([0.5, -0.5, 0.0])) == ()
+    assert _conflicting_rows(A, np.array([np.nan, 0.5, 0.0])) == ()
+    residual = _least_squares_residual(A, np.array([1.0, 0.0, 3.0]), RankPolicy())
+    np.testing.assert_allclose(residual, [0.5, 0.5, 0.0],
                                atol=1e-12)  # fmt: skip
-    assert np.isinf(_left(A, np.array([np.inf, 0.0, 0.0]), RankPolicy())[0])
+    assert np.isinf(_least_squares_residual(A, np.array([np.inf, 0.0, 0.0]), RankPolicy())[0])
 
 
 ARM = Robot.load("two_link")
@@ -148,10 +158,10 @@ def on_circle(radius):
 def test_held_coordinates_stay_to_the_last_digit_and_the_others_follow():
     stack = Stack([Expression(name="sum", phi="shoulder + elbow - 1", unit="rad")], ARM)
     guess = np.array([0.3, 0.1])
-    free = solve_start(stack, guess, np.zeros(2))
+    free = consistent_state(stack, guess, np.zeros(2))
     np.testing.assert_allclose(free.q, [0.6, 0.4], rtol=1e-12)
     np.testing.assert_allclose(free.dq, [0.3, 0.3], rtol=1e-12)
-    held = solve_start(stack, guess, np.array([2.0, 0.0]), held=[0])
+    held = consistent_state(stack, guess, np.array([2.0, 0.0]), held=[0])
     assert held.q[0] == 0.3
     np.testing.assert_allclose(held.q, [0.3, 0.7], rtol=1e-12)
     np.testing.assert_allclose(held.v, [2.0, -2.0], rtol=1e-12)
@@ -163,17 +173,19 @@ def test_from_a_home_the_others_follow_in_small_strides(way):
     """Of branches that are half a turn apart, the one from home, though another is nearer."""
     link = Expression(name="link", phi="sin(elbow - 3*shoulder)")
     stack, guess = Stack([link], ARM), np.array([way, 0.0])
-    found = solve_start(stack, guess, np.zeros(2), held=[0], home=np.zeros(2))
+    found = consistent_state(stack, guess, np.zeros(2), held=[0], home=np.zeros(2))
     assert found.q[0] == way
     np.testing.assert_allclose(found.q[1], 3.0 * way, rtol=1e-9)
     np.testing.assert_allclose(found.dq, [0.0, 3.0 * way], rtol=1e-9)
-    near = solve_start(stack, guess, np.zeros(2), held=[0]).q[1]
+    near = consistent_state(stack, guess, np.zeros(2), held=[0]).q[1]
     np.testing.assert_allclose(near, 3.0 * way - np.pi * np.round(3.0 * way / np.pi), rtol=1e-9)
 
 
 def test_positions_are_looked_for_elsewhere_and_none_is_where_there_is_none():
-    assert met_elsewhere(on_circle(1.0)) is not None
+    assert random_consistent_configuration(on_circle(1.0)) is not None
     never = Stack([Expression(name="never", phi="cos(elbow) - 2")], ARM)
-    assert met_elsewhere(never) is None
-    q = solve_positions(on_circle(1.0), ARM.snapshot(ARM.neutral), np.array([0.2, 0.7]), 0.0)
+    assert random_consistent_configuration(never) is None
+    q = consistent_configuration(
+        on_circle(1.0), ARM.snapshot(ARM.neutral), np.array([0.2, 0.7]), 0.0
+    )
     np.testing.assert_allclose(q, [0.2, 1.0], rtol=1e-9)

@@ -11,7 +11,7 @@ from ukctrl import Robot
 from ukctrl.core.errors import InputError, StartError, UnknownName
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.robot import Elastic, Lagrangian, Options
-from ukctrl.simulation.loop.start_state import bare_angles, start_state
+from ukctrl.simulation.assemble.start_state import angles_without_unit, start_state
 from ukctrl.simulation.scenario import StartState
 
 ARM = Robot.load("two_link")  # its ranges are 3.2 and 2.8 rad
@@ -98,7 +98,7 @@ def test_a_rotation_of_another_length_is_refused():
     ],
 )
 def test_angles_of_more_than_a_turn_without_a_unit(robot, q, found):
-    assert list(bare_angles(StartState(q=q), robot)) == found
+    assert list(angles_without_unit(StartState(q=q), robot)) == found
 
 
 def test_a_spread_is_drawn_with_the_seed_within_its_size():

@@ -15,16 +15,16 @@ import pytest
 from extras import needs
 from studies import ALPHA, BASE, assert_same, base_of, plan_of
 
-import ukctrl.studies.sweep.try_out as try_out
+import ukctrl.studies.sweep.dry_run as try_out
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import catalog
-from ukctrl.studies.batch.task import Care
-from ukctrl.studies.journal_file import SYNC_SECONDS, JournalFile
+from ukctrl.studies.batch.task import RetryPolicy
+from ukctrl.studies.journal import SYNC_SECONDS, Journal
 from ukctrl.studies.sweep import Factor, Levels, Study
-from ukctrl.studies.sweep.journal import Journal, Row, read_rows
-from ukctrl.studies.sweep.study import About
+from ukctrl.studies.sweep.sample_record import SampleRecord, read_samples
+from ukctrl.studies.sweep.study import StudyDescription
 from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
-from ukctrl.studies.sweep.sweep import open_folder
+from ukctrl.studies.sweep.sweep import prepare_folder
 
 SWEEP = importlib.import_module("ukctrl.studies.sweep.sweep")
 
@@ -36,10 +36,14 @@ class Gathered:
     """A crew that begins samples here, or is stopped, or whose machine fails."""
 
     def __init__(self, going=True, fails=False):
-        self.care, self.going, self.fails = Care(isolated=True, batch=1.0), going, fails
+        self.policy, self.going, self.fails = (
+            RetryPolicy(in_processes=True, chunk_seconds=1.0),
+            going,
+            fails,
+        )
         self.given = []
 
-    def gather(self, tasks, take, progress, *, care):
+    def run(self, tasks, take, progress, *, care):
         self.given.append((care, progress))
         if self.fails:
             raise MachineFailure("gone")
@@ -50,23 +54,23 @@ class Gathered:
 
 def test_samples_are_tried_where_they_will_run_and_not_for_ever():
     crew = Gathered()
-    try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), crew, "progress")
+    try_out.dry_run(base_of(f"{ALPHA}=1:9", n=4), crew, "progress")
     ((care, progress),) = crew.given
-    assert (care, progress) == (Care(isolated=True, timeout=60.0), "progress")
+    assert (care, progress) == (RetryPolicy(in_processes=True, timeout=60.0), "progress")
     with pytest.raises(KeyboardInterrupt):
-        try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), Gathered(going=False), None)
-    try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), Gathered(fails=True), None)
+        try_out.dry_run(base_of(f"{ALPHA}=1:9", n=4), Gathered(going=False), None)
+    try_out.dry_run(base_of(f"{ALPHA}=1:9", n=4), Gathered(fails=True), None)
 
 
 def test_every_value_of_a_list_and_the_first_middle_and_last_sample_are_tried(monkeypatch):
     begun = []
     monkeypatch.setattr(try_out, "Loop", begun.append)
     base = base_of(f"{ALPHA}=1:9", "timing.sample=0.05,0.1", n=5, design="random")
-    try_out.rehearse(base, Gathered(), None)
+    try_out.dry_run(base, Gathered(), None)
     expected = [base.plan.values(k)[ALPHA] for k in (0, 2, 4)]
     assert [one.controller.feedback.alpha for one in begun] == expected
     begun.clear()
-    try_out.rehearse(base_of(f"{ALPHA}=1:9", n=1), Gathered(), None)
+    try_out.dry_run(base_of(f"{ALPHA}=1:9", n=1), Gathered(), None)
     assert len(begun) == 1
 
 
@@ -78,10 +82,10 @@ def test_one_sample_that_can_begin_is_enough(monkeypatch):
     monkeypatch.setattr(try_out, "Loop", begin)
     base = base_of(f"{ALPHA}=1,2,3")
     good = 3.0
-    try_out.rehearse(base, Gathered(), None)
+    try_out.dry_run(base, Gathered(), None)
     good = 7.0
     with pytest.raises(InputError, match=r"^not with 1\.0$"):  # the first says why
-        try_out.rehearse(base, Gathered(), None)
+        try_out.dry_run(base, Gathered(), None)
 
 
 def test_a_fault_of_ones_own_code_is_a_reason_and_one_of_the_machine_is_none(monkeypatch):
@@ -91,25 +95,25 @@ def test_a_fault_of_ones_own_code_is_a_reason_and_one_of_the_machine_is_none(mon
     monkeypatch.setattr(try_out, "Loop", begin)
     error = ValueError("odd")
     with pytest.raises(InputError, match=r"^ValueError: odd$"):
-        try_out.rehearse(base_of(f"{ALPHA}=1,2"), Gathered(), None)
+        try_out.dry_run(base_of(f"{ALPHA}=1,2"), Gathered(), None)
     error = MemoryError("none")
     with pytest.raises(MemoryError):
-        try_out.rehearse(base_of(f"{ALPHA}=1,2"), Gathered(), None)
+        try_out.dry_run(base_of(f"{ALPHA}=1,2"), Gathered(), None)
 
 
 def test_of_a_long_list_the_first_two_hundred_values_are_tried():
     values = ",".join(["1"] * 200)
     with pytest.raises(InputError, match="alpha"):
-        try_out.rehearse(base_of(f"{ALPHA}={values[:-1]}-1,1"), Gathered(), None)
-    try_out.rehearse(base_of(f"{ALPHA}={values},-1"), Gathered(), None)
+        try_out.dry_run(base_of(f"{ALPHA}={values[:-1]}-1,1"), Gathered(), None)
+    try_out.dry_run(base_of(f"{ALPHA}={values},-1"), Gathered(), None)
 
 
 # Records
 
 
 ROWS = [
-    Row(0, {"k": 1.5, "name": "x"}, 5, "completed", "", 0.5, {"rms_phi": 0.1 + 0.2}, "ok"),
-    Row(2, {"k": 2.5, "name": [1, 2]}, 7, "diverged", "left", math.nan,
+    SampleRecord(0, {"k": 1.5, "name": "x"}, 5, "completed", "", 0.5, {"rms_phi": 0.1 + 0.2}, "ok"),
+    SampleRecord(2, {"k": 2.5, "name": [1, 2]}, 7, "diverged", "left", math.nan,
         {"work": math.inf, "rms_phi.b": -math.inf, "rms_phi.a": math.nan, "peak_phi.a": 2.0}),
 ]  # fmt: skip
 FACTORS = (Factor.parse("k=1:3"), Factor("name", Levels(("x", [1, 2]))), Factor.parse("seed=5,7"))
@@ -117,7 +121,7 @@ FACTORS = (Factor.parse("k=1:3"), Factor("name", Levels(("x", [1, 2]))), Factor.
 
 def test_a_row_survives_its_line():
     for row in ROWS:
-        again = Row.from_line(row.to_line())
+        again = SampleRecord.from_line(row.to_line())
         assert again._replace(metrics=0, reached=0) == row._replace(metrics=0, reached=0)
         np.testing.assert_array_equal(
             [again.reached, *again.metrics.values()], [row.reached, *row.metrics.values()]
@@ -171,7 +175,7 @@ def test_the_parquet_file_is_the_same_table(tmp_path):
 
 @needs("pandas")
 def test_columns_are_a_table_of_pandas(tmp_path):
-    study = Study(about=About.of(BASE, plan_of(n=3)), columns=table_of(FACTORS, ROWS, 2))
+    study = Study(about=StudyDescription.of(BASE, plan_of(n=3)), columns=table_of(FACTORS, ROWS, 2))
     assert list(study.table) == list(study.columns)
     assert_same({name: study.table[name].to_numpy() for name in study.table}, study.columns)
 
@@ -179,7 +183,7 @@ def test_columns_are_a_table_of_pandas(tmp_path):
 def test_without_the_extra_a_study_is_whole_but_for_its_table(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    study = Study(about=About.of(BASE, plan_of(n=3)), columns=table_of((), ROWS, 2))
+    study = Study(about=StudyDescription.of(BASE, plan_of(n=3)), columns=table_of((), ROWS, 2))
     (tmp_path / "study.parquet").touch()  # of an earlier state of the study
     study.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -195,22 +199,22 @@ def test_without_the_extra_a_study_is_whole_but_for_its_table(tmp_path, monkeypa
 
 def test_a_journal_holds_each_sample_once_in_the_order_of_numbers(tmp_path):
     path = tmp_path / "journal.jsonl"
-    with Journal(path, 4) as journal:
-        journal.write(ROWS[1])
-        journal.write(ROWS[0])
-        journal.write(ROWS[0]._replace(seed=99))  # recorded already
-        assert (journal.done, journal.missing.tolist()) == (2, [1, 3])
+    with Journal(path, SampleRecord, "sweep", range(4)) as journal:
+        journal.append(ROWS[1])
+        journal.append(ROWS[0])
+        journal.append(ROWS[0]._replace(seed=99))  # recorded already
+        assert (len(journal), journal.missing()) == (2, [1, 3])
         assert [row.sample for row in journal.rows()] == [0, 2]
     with path.open("a") as file:
         file.write(ROWS[0]._replace(sample=4).to_line() + "\n")  # of a larger study
         file.write(ROWS[0]._replace(sample=-1).to_line() + "\n")
         file.write(ROWS[0]._replace(sample=2, seed=1).to_line() + "\n")
         file.write("{}\n")
-    with Journal(path, 4) as journal:
+    with Journal(path, SampleRecord, "sweep", range(4)) as journal:
         assert [row.seed for row in journal.rows()] == [5, 7]
-        assert journal.done == 2
-    assert [(k, row.seed) for k, row in read_rows(path, 4).items()] == [(0, 5), (2, 7)]
-    assert list(read_rows(path, 1)) == [0]
+        assert len(journal) == 2
+    assert [(k, row.seed) for k, row in read_samples(path, 4).items()] == [(0, 5), (2, 7)]
+    assert list(read_samples(path, 1)) == [0]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +234,7 @@ def test_a_journal_holds_each_sample_once_in_the_order_of_numbers(tmp_path):
         ({"scenario": {"a": [1, 5], "b": 2}}, "a.1 was 2 and is 5"),
         ({"files": {"x": "2"}}, "the file 'x' has changed"),
         ({"files": {"y": "2"}}, None),
-        ({"beside": Path("/elsewhere")}, None),
+        ({"base_file": Path("/elsewhere")}, None),
         (
             {"scenario": {"a": [3, 4], "b": 5}, "versions": {"numpy": "3"}},
             "a.0 was 1 and is 3, a.1 was 2 and is 4, b was 2 and is 5 (and 1 more)",
@@ -238,21 +242,21 @@ def test_a_journal_holds_each_sample_once_in_the_order_of_numbers(tmp_path):
     ],
 )
 def test_only_the_same_study_is_gone_on_with(change, says, tmp_path):
-    about = About(
+    about = StudyDescription(
         scenario={"a": [1, 2], "b": 2}, plan=plan_of("k=1:3", n=4), versions={"numpy": "2"},
         files={"x": "1"},
     )  # fmt: skip
-    open_folder(tmp_path, about, resume=False)
+    prepare_folder(tmp_path, about, resume=False)
     before = (tmp_path / "study.json").read_text()
     with pytest.raises(InputError, match="holds a study already"):
-        open_folder(tmp_path, about, resume=False)
+        prepare_folder(tmp_path, about, resume=False)
     new = dc.replace(about, **change)
     if says is None:
-        open_folder(tmp_path, new, resume=True)
-        assert About.read(tmp_path).to_dict() == json.loads(json.dumps(new.to_dict()))
+        prepare_folder(tmp_path, new, resume=True)
+        assert StudyDescription.read(tmp_path).to_dict() == json.loads(json.dumps(new.to_dict()))
         return
     with pytest.raises(InputError) as caught:
-        open_folder(tmp_path, new, resume=True)
+        prepare_folder(tmp_path, new, resume=True)
     assert str(caught.value) == (
         f"'{tmp_path}' holds another study: {says}. Repeat what it was begun with, or give another "
         "folder."
@@ -262,38 +266,33 @@ def test_only_the_same_study_is_gone_on_with(change, says, tmp_path):
 
 def test_a_journal_of_other_work_is_left_alone(tmp_path):
     (tmp_path / "journal.jsonl").touch()
-    about = About(scenario={}, plan=plan_of("k=1:3", n=4), versions={})
+    about = StudyDescription(scenario={}, plan=plan_of("k=1:3", n=4), versions={})
     told = (
         f"'{tmp_path}' holds a journal.jsonl of other work, for there is no study.json beside it; "
         "give another folder."
     )
     with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
-        open_folder(tmp_path, about, resume=True)
+        prepare_folder(tmp_path, about, resume=True)
 
 
 def test_names_among_the_values_are_looked_up_beside_the_file(tmp_path):
     own, ours = tmp_path / "mine.toml", catalog.find("scenarios", "two-mass-spring")
     named, numbers = plan_of("controller.use=a,b"), plan_of("k=1:3", n=2)
-    assert About.of(BASE, named, own).beside == own
-    assert About.of(BASE, named, ours).beside is None
-    assert About.of(BASE, numbers, own).beside is None
-    assert About.of(BASE, named).beside is None
+    assert StudyDescription.of(BASE, named, own).base_file == own
+    assert StudyDescription.of(BASE, named, ours).base_file is None
+    assert StudyDescription.of(BASE, numbers, own).base_file is None
+    assert StudyDescription.of(BASE, named).base_file is None
 
 
 def test_what_a_study_says_of_itself():
-    about = About.of(BASE, plan_of("k=1:3", "m=1,2", n=2, repeats=2))
+    about = StudyDescription.of(BASE, plan_of("k=1:3", "m=1,2", n=2, repeats=2))
     study = Study(about=about, columns={"sample": np.arange(1)})
     assert repr(study) == "<Study of k, m: 1 of 4 samples>"
     assert (study.n, study.repeats, study.seed, study.design) == (2, 2, 1, "sobol")
     assert not study.finished
-    alone = Study(about=About.of(BASE, plan_of(n=3)), columns={"sample": np.arange(3)})
+    alone = Study(about=StudyDescription.of(BASE, plan_of(n=3)), columns={"sample": np.arange(3)})
     assert repr(alone) == "<Study of the seed: 3 of 3 samples>"
     assert alone.finished
-
-
-class Lines(JournalFile):
-    def _note(self, at, line):
-        pass
 
 
 def test_a_journal_survives_a_power_failure_but_for_its_last_moments(tmp_path, monkeypatch):
@@ -301,9 +300,9 @@ def test_a_journal_survives_a_power_failure_but_for_its_last_moments(tmp_path, m
     clock, synced = [0.0], []
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     monkeypatch.setattr("os.fsync", lambda number: synced.append(clock[0]))
-    with Lines(tmp_path / "journal.jsonl", "test") as journal:
+    with Journal(tmp_path / "journal.jsonl", SampleRecord, "test") as journal:
         for clock[0] in (0.0, SYNC_SECONDS, SYNC_SECONDS + 0.1, 3.0, 2.0 * SYNC_SECONDS + 0.2):
-            journal.append("{}")
+            journal.append(ROWS[0])
     assert synced == [SYNC_SECONDS + 0.1, 2.0 * SYNC_SECONDS + 0.2, 2.0 * SYNC_SECONDS + 0.2]
     journal.close()  # a second time: nothing is left to do
     assert len(synced) == 3

@@ -8,19 +8,19 @@ import pytest
 from studies import columns_of, rows
 
 from ukctrl import Scenario, UkctrlError, sweep, tune
-from ukctrl.studies.sweep import Factor, Levels, Log, Normal, Uniform, Whole
-from ukctrl.studies.sweep.keep import Keep
-from ukctrl.studies.sweep.plan import MOST_SAMPLES, Plan
+from ukctrl.studies.sweep import Factor, IntegerRange, Levels, Log, Normal, Uniform
+from ukctrl.studies.sweep.retention import RetentionPolicy
+from ukctrl.studies.sweep.sampling_plan import MAX_SAMPLES, SamplingPlan
 from ukctrl.studies.sweep.study import Study
 from ukctrl.studies.tuning import Budget, Plants
 from ukctrl.studies.tuning.gains import Gain, with_ranges
-from ukctrl.studies.tuning.search import MOST_SIMULATIONS, tune_all
+from ukctrl.studies.tuning.search import MAX_SIMULATIONS, tune_all
 
 MASS = Factor("believed.mass_scale", Uniform(0.5, 1.5))
 
 
 def plan(*factors, **given):
-    return Plan.of(
+    return SamplingPlan.of(
         list(factors) or [MASS],
         design=given.pop("design", None),
         n=given.pop("n", None),
@@ -58,8 +58,8 @@ PLANS = [
         "design 'saltelli' needs a power of two for n, such as 16; got 12.",
     ),
     (
-        lambda: plan(n=MOST_SAMPLES + 1),
-        f"a study must have at most {MOST_SAMPLES} samples; got {MOST_SAMPLES + 1}.",
+        lambda: plan(n=MAX_SAMPLES + 1),
+        f"a study must have at most {MAX_SAMPLES} samples; got {MAX_SAMPLES + 1}.",
     ),
     (
         lambda: plan(n=4, design="grid"),
@@ -73,7 +73,7 @@ PLANS = [
     ),
     *(
         (
-            lambda design=design: Plan(factors=(), design=design, n=4, seed=0, repeats=1),
+            lambda design=design: SamplingPlan(factors=(), design=design, n=4, seed=0, repeats=1),
             f"design '{design}' needs something to vary; give --vary.",
         )
         for design in ("sobol", "saltelli", "grid")
@@ -125,7 +125,7 @@ SPREADS = [
     ),
     *(
         (
-            lambda text=text: Keep.parse(text),
+            lambda text=text: RetentionPolicy.parse(text),
             f"keep must be none, failed, all, or worst:N with N from 1 to 1000; got '{text}'{end}",
         )
         for text, end in (
@@ -137,8 +137,8 @@ SPREADS = [
 
 BUDGETS = [
     (
-        lambda: Budget(simulations=MOST_SIMULATIONS + 1),
-        f"the budget must be at most {MOST_SIMULATIONS} simulations; got {MOST_SIMULATIONS + 1}.",
+        lambda: Budget(simulations=MAX_SIMULATIONS + 1),
+        f"the budget must be at most {MAX_SIMULATIONS} simulations; got {MAX_SIMULATIONS + 1}.",
     ),
     (lambda: Budget(simulations=0), "the budget must be at least 1 simulation; got 0."),
     (
@@ -175,13 +175,13 @@ def test_a_study_that_cannot_be_is_refused_with_what_must_hold(made, says):
 
 def test_the_largest_and_smallest_that_are_allowed_are():
     assert plan(n=1).count == 1
-    assert plan(n=MOST_SAMPLES).count == MOST_SAMPLES
+    assert plan(n=MAX_SAMPLES).count == MAX_SAMPLES
     assert plan(n=1, design="saltelli").points == 3
-    assert Budget(simulations=MOST_SIMULATIONS).simulations == MOST_SIMULATIONS
+    assert Budget(simulations=MAX_SIMULATIONS).simulations == MAX_SIMULATIONS
     assert Budget(simulations=3, plants=Plants(count=3)).plants.count == 3
     assert Plants(count=10000, held_out=10000, mismatch=0.0).count == 10000
-    assert [Keep.parse(f"worst:{n}").count for n in (1, 1000)] == [1, 1000]
-    assert len(Factor.parse("seed=1:9:2").spread.levels()) == 2
+    assert [RetentionPolicy.parse(f"worst:{n}").count for n in (1, 1000)] == [1, 1000]
+    assert len(Factor.parse("seed=1:9:2").spread.grid_values()) == 2
 
 
 @pytest.mark.parametrize(
@@ -190,13 +190,13 @@ def test_the_largest_and_smallest_that_are_allowed_are():
         (Levels((1, "b", True)), {0.0: 1, 0.34: "b", 0.99: True, 1.0: True}, None),
         (Uniform(1.0, 3.0), {0.0: 1.0, 0.25: 1.5, 1.0: 3.0}, "uniform"),
         (Log(1.0, 100.0), {0.0: 1.0, 0.5: 10.0, 1.0: 100.0}, "log"),
-        (Whole(1, 4), {0.0: 1, 0.3: 2, 0.99: 4}, "whole"),
+        (IntegerRange(1, 4), {0.0: 1, 0.3: 2, 0.99: 4}, "whole"),
         (Normal(2.0, 0.5), {0.5: 2.0, 0.8413447460685429: 2.5}, "normal"),
     ],
 )
 def test_where_a_spread_has_its_values(spread, places, kind):
     for place, value in places.items():
-        assert spread.at(place) == (pytest.approx(value, rel=1e-9) if kind else value)
+        assert spread.quantile(place) == (pytest.approx(value, rel=1e-9) if kind else value)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_where_a_spread_has_its_values(spread, places, kind):
      ((1, "a"), "text")],
 )  # fmt: skip
 def test_what_a_column_of_some_values_holds(values, column):
-    assert Levels(values).column() == column
-    assert (Whole(1, 2).column(), Normal(0.0, 1.0).column()) == ("int", "float")
+    assert Levels(values).column_type() == column
+    assert (IntegerRange(1, 2).column_type(), Normal(0.0, 1.0).column_type()) == ("int", "float")
 
 
 def test_levels_of_ranges_are_where_they_are_asked_for():
@@ -216,7 +216,7 @@ def test_levels_of_ranges_are_where_they_are_asked_for():
         "normal:0:1:2": [-0.6744897501960817, 0.6744897501960817],
     }  # fmt: skip
     for text, levels in cases.items():
-        found = Factor.parse(f"seed={text}").spread.levels()
+        found = Factor.parse(f"seed={text}").spread.grid_values()
         assert (None if found is None else pytest.approx(list(found))) == levels
 
 
@@ -379,11 +379,11 @@ def test_the_worst_are_those_that_failed_first_then_the_largest():
             "reached": [1.0, 0.8, 0.0, 1.0, 1.0, 0.2],
         }
     )  # fmt: skip
-    assert Keep("worst", 4, "rms_phi").worst(table) == [5, 1, 3, 4]
-    assert Keep("all").worst(table) == []
-    assert Keep("worst", 4, "rms_phi").worst(rows(table, [2])) == []
+    assert RetentionPolicy("worst", 4, "rms_phi").worst(table) == [5, 1, 3, 4]
+    assert RetentionPolicy("all").worst(table) == []
+    assert RetentionPolicy("worst", 4, "rms_phi").worst(rows(table, [2])) == []
     with pytest.raises(UkctrlError) as caught:
-        Keep("worst", 2, "rms_beta").worst(table)
+        RetentionPolicy("worst", 2, "rms_beta").worst(table)
     assert str(caught.value) == (
         "no metric (in keep) named 'rms_beta'. Known: reached, rms_phi, status."
     )

@@ -10,19 +10,20 @@ from studies import assert_same, columns_of, rows
 
 from ukctrl import Scenario, simulate
 from ukctrl.core.errors import InputError
+from ukctrl.studies.journal import Journal
 from ukctrl.studies.sweep import (
     Factor,
-    Keep,
+    IntegerRange,
     Levels,
     Log,
     Normal,
-    Plan,
+    RetentionPolicy,
+    SamplingPlan,
     Study,
     Uniform,
-    Whole,
     sweep,
 )
-from ukctrl.studies.sweep.journal import Journal, Row
+from ukctrl.studies.sweep.sample_record import SampleRecord
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def helix():
         ("k=1:10", Uniform(1.0, 10.0)),
         ("k=-90*deg:90*deg:5", Uniform(-np.pi / 2, np.pi / 2, 5)),
         ("k=log:1:100:3", Log(1.0, 100.0, 3)),
-        ("k=whole:1:6", Whole(1, 6)),
+        ("k=whole:1:6", IntegerRange(1, 6)),
         ("k=normal:10:0.5", Normal(10.0, 0.5)),
     ],
 )
@@ -77,7 +78,7 @@ def test_a_folder_with_another_study_is_left_alone(helix, tmp_path):
 
 def test_saltelli_is_in_the_order_of_sobol_indices():
     factors = [Factor.parse("a=0:1"), Factor.parse("b=1:3"), Factor.parse("c=-1:1")]
-    plan = Plan.of(factors, design="saltelli", n=4, seed=3)
+    plan = SamplingPlan.of(factors, design="saltelli", n=4, seed=3)
     rows = np.array([list(plan.values(k).values()) for k in range(plan.count)], dtype=float)
     A, B, *mixed = rows.reshape(5, 4, 3)
     assert plan.count == 20
@@ -88,12 +89,16 @@ def test_saltelli_is_in_the_order_of_sobol_indices():
 
 
 def row(sample, **changes):
-    made = Row(sample, {"a": 1.0}, 5, "completed", "", 0.1, {"rms_phi": 0.1 * sample})
+    made = SampleRecord(sample, {"a": 1.0}, 5, "completed", "", 0.1, {"rms_phi": 0.1 * sample})
     return made._replace(**changes)
 
 
+def sample_journal(path):
+    return Journal(path, SampleRecord, "sweep", range(5))
+
+
 def plan(*texts, **options):
-    return Plan.of([Factor.parse(text) for text in texts], **options)
+    return SamplingPlan.of([Factor.parse(text) for text in texts], **options)
 
 
 def test_without_a_design_lists_make_a_grid_and_ranges_a_sequence():
@@ -118,8 +123,8 @@ def test_the_last_factor_of_a_grid_varies_first():
 @pytest.mark.parametrize("design", ["random", "sobol"])
 def test_more_points_leave_the_first_as_they_are(design):
     few, many = (plan("a=0:1", "b=log:1:9", n=n, design=design, seed=4) for n in (5, 50))
-    assert few.grows_to(many)
-    assert not many.grows_to(few)
+    assert few.is_extended_by(many)
+    assert not many.is_extended_by(few)
     for k in range(5):
         assert few.values(k) == many.values(k)
         assert few.seed_of(k) == many.seed_of(k)
@@ -148,18 +153,18 @@ def test_every_sample_has_a_seed_of_its_own_that_its_number_alone_decides():
 
 
 def test_another_card_comes_before_what_is_changed_in_it():
-    changes = plan("controller.feedback.alpha=1,2", "controller.use=a,b").changes(0)
+    changes = plan("controller.feedback.alpha=1,2", "controller.use=a,b").scenario_changes(0)
     assert list(changes).index("controller.use") < list(changes).index("controller.feedback.alpha")
 
 
 def test_a_journal_keeps_every_bit(tmp_path):
     odd = row(3, message="a 'b'\t\u2028 \U0001f916", metrics={"x": 0.1 + 0.2, "y": -5e-324})
     rest = row(1, reached=float("nan"), metrics={"x": float("inf"), "y": float("nan")})
-    with Journal(tmp_path / "j", 5) as journal:
-        journal.write(odd)
-        journal.write(rest)
-        journal.write(row(3, status="failed"))  # it is recorded already
-        assert list(journal.missing) == [0, 2, 4]
+    with sample_journal(tmp_path / "j") as journal:
+        journal.append(odd)
+        journal.append(rest)
+        journal.append(row(3, status="failed"))  # it is recorded already
+        assert journal.missing() == [0, 2, 4]
         first, second = journal.rows()
     assert second == odd
     assert (first.sample, first.metrics["x"]) == (1, float("inf"))
@@ -168,24 +173,24 @@ def test_a_journal_keeps_every_bit(tmp_path):
 
 def test_a_torn_or_spoilt_line_is_run_again_and_no_other(tmp_path):
     path = tmp_path / "j"
-    with Journal(path, 5) as journal:
+    with sample_journal(path) as journal:
         for sample in range(3):
-            journal.write(row(sample))
+            journal.append(row(sample))
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(whole[0] + bytes(40) + b"\n" + whole[2] + whole[1][:20])
-    with Journal(path, 5) as journal:
-        assert list(journal.missing) == [1, 3, 4]
-        journal.write(row(1))
+    with sample_journal(path) as journal:
+        assert journal.missing() == [1, 3, 4]
+        journal.append(row(1))
         assert [each.sample for each in journal.rows()] == [0, 1, 2]
     assert path.read_bytes().endswith(whole[2] + whole[1])
 
 
 def test_two_sweeps_do_not_write_into_one_folder(tmp_path):
     with (
-        Journal(tmp_path / "j", 5),
+        sample_journal(tmp_path / "j"),
         pytest.raises(InputError, match="another sweep is writing to"),
     ):
-        Journal(tmp_path / "j", 5)
+        sample_journal(tmp_path / "j")
 
 
 def test_another_study_is_told_by_what_differs(helix, tmp_path):
@@ -235,11 +240,11 @@ def test_a_study_whose_robot_or_law_has_changed_is_not_gone_on_with(tmp_path):
 
 
 def test_a_full_disk_is_told_with_how_to_go_on(helix, tmp_path, monkeypatch):
-    def full(self, row):
+    def full(self, line):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Journal, "write", full)
+        patched.setattr(Journal, "_write", full)
         with pytest.raises(InputError, match=r"No space left on device\. What is recorded"):
             sweep(helix, ["start.t=0,1"], folder=tmp_path)
     assert sweep(helix, ["start.t=0,1"], folder=tmp_path, resume=True).finished
@@ -274,8 +279,8 @@ def test_worse_than_any_are_runs_that_did_not_complete(helix):
         "status": ["completed", "completed", "diverged", "failed"],
     }
     table = columns_of(dict(sweep(helix, ["start.t=0,1,2,3"]).columns) | come)
-    assert Keep.parse("worst:3").worst(table) == [2, 1, 0]
-    assert Keep.parse("worst:3:effort").worst(table)[0] == 2
+    assert RetentionPolicy.parse("worst:3").worst(table) == [2, 1, 0]
+    assert RetentionPolicy.parse("worst:3:effort").worst(table)[0] == 2
 
 
 def test_a_sample_that_does_not_fit_is_recorded_and_the_rest_run(helix):

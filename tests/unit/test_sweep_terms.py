@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from studies import rows
 
-from ukctrl import Scenario, Terms, designed, simulate
+from ukctrl import ErrorSpec, Scenario, designed, simulate
 from ukctrl.core.errors import InputError
-from ukctrl.studies.insight.sample_replay import command_of
-from ukctrl.studies.sweep import Factor, Levels, Plan, Study, sweep
-from ukctrl.studies.sweep.sample import Base
-from ukctrl.studies.sweep.try_out import representatives
+from ukctrl.studies.sweep import Factor, Levels, SamplingPlan, Study, sweep
+from ukctrl.studies.sweep.dry_run import representative_scenarios
+from ukctrl.studies.sweep.sample_task import SweepInput
+from ukctrl.studies.sweep_analysis.sample_replay import replay_command
 
 LAWS = ("servo-baumgarte", "pid", "servo-exact")
 
@@ -37,7 +37,7 @@ def test_a_sample_has_the_gains_that_are_designed_for_its_law_and_bandwidth(heli
         of = {name: column[sample] for name, column in study.columns.items()}
         law, bandwidth = of["controller.use"], of["bandwidth"]
         alone = helix.replace({"controller.use": law, "seed": int(of["seed"])})
-        gains = designed(alone, Terms(bandwidth=bandwidth)).gains
+        gains = designed(alone, ErrorSpec(bandwidth=bandwidth)).gains
         result = simulate(alone.replace(gains))
         assert result.metrics["rms_phi"] == of["rms_phi"]
 
@@ -64,7 +64,7 @@ def test_a_saved_study_gives_the_same_scenarios(study, tmp_path):
 def test_what_varies_beside_the_terms_is_not_overruled_by_them(helix):
     found = sweep(helix, ["bandwidth=50", "controller.feedback.alpha=7"])
     feedback = found.scenario_of(0).to_table()["controller"]["feedback"]
-    wanted = designed(helix, Terms(bandwidth=50.0)).gains
+    wanted = designed(helix, ErrorSpec(bandwidth=50.0)).gains
     assert feedback["alpha"] == 7.0
     assert feedback["beta"] == wanted["controller.feedback.beta"]
 
@@ -76,15 +76,15 @@ def test_a_term_that_is_none_is_refused_before_anything_runs(helix, text):
 
 
 def test_the_command_for_a_sample_has_its_gains(study):
-    words = shlex.split(command_of(study, 2, Path("here")))
+    words = shlex.split(replay_command(study, 2, Path("here")))
     changes = dict(words[k + 1].split("=", 1) for k, word in enumerate(words) if word == "--set")
-    gains = designed(study.scenario_of(2), Terms(bandwidth=90.0)).gains
+    gains = designed(study.scenario_of(2), ErrorSpec(bandwidth=90.0)).gains
     assert words[:2] == ["ukctrl", "run"]
     assert {path: float(changes[path]) for path in gains} == dict(gains)
 
 
 def test_the_command_for_a_sample_without_gains_tells_why(study):
-    words = shlex.split(command_of(study, 11, Path("here")))
+    words = shlex.split(replay_command(study, 11, Path("here")))
     assert words[:2] == ["ukctrl", "analyze"]
     assert words[-2:] == ["--bandwidth", "90"]
 
@@ -92,8 +92,8 @@ def test_the_command_for_a_sample_without_gains_tells_why(study):
 def test_cards_that_differ_in_numbers_alone_are_looked_at_once(helix):
     cards = [{"use": "pid", "kp": [k, k, k, k]} for k in (1.0, 2.0, 3.0)]
     cards += [{"use": "servo-baumgarte"}, {"use": "pid", "kp": 4.0}]
-    plan = Plan.of([Factor("controller", Levels(tuple(cards))), Factor.parse("seed=1,2,3")])
-    found = representatives(Base(scenario=helix, plan=plan))
+    plan = SamplingPlan.of([Factor("controller", Levels(tuple(cards))), Factor.parse("seed=1,2,3")])
+    found = representative_scenarios(SweepInput(scenario=helix, plan=plan))
     kinds = [
         (one.controller.name, np.ndim(one.to_table()["controller"].get("kp"))) for one in found
     ]

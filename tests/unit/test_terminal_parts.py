@@ -16,23 +16,23 @@ import pytest
 
 from ukctrl.cli.main import main
 from ukctrl.cli.terminal.analyze_text import _pole, _poles
+from ukctrl.cli.terminal.interrupt import INSIST_SECONDS, InterruptHandler, interruptible
 from ukctrl.cli.terminal.lines import write
-from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
-from ukctrl.cli.terminal.reproduce_text import _widths, reproduction_lines
-from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop, stoppable
-from ukctrl.cli.terminal.studies_text import _design, _tunings, fuzzy_lines, unstarted_lines
+from ukctrl.cli.terminal.progress_bars import _duration, _log_lines, _Throughput
+from ukctrl.cli.terminal.studies_text import _design, _tunings, empty_study_lines, fuzzy_lines
 from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
     export_data,
     export_lines,
     workspace_lines,
 )
-from ukctrl.core.number_text import moved_text
-from ukctrl.papers.claim import Claim
-from ukctrl.papers.outcome import Failure, Outcome, Reproduction
-from ukctrl.simulation.handover.hand_over import HandedOver
-from ukctrl.simulation.handover.runtime import Replay
-from ukctrl.studies.tuning import Gain, Trial
+from ukctrl.core.number_text import start_shift_text
+from ukctrl.simulation.export.export_controller import ExportedController
+from ukctrl.simulation.export.runtime import Replay
+from ukctrl.studies.tuning import Gain, TuningTrial
+from ukctrl_papers.claim import Claim
+from ukctrl_papers.paper_result import Failure, Outcome, Reproduction
+from ukctrl_papers.reproduce_text import _widths, reproduction_lines
 
 
 def plain(lines):
@@ -51,31 +51,31 @@ def test_a_duration_in_words(seconds, text):
 
 
 def test_the_speed_leaves_out_the_longest_pause():
-    speed = _Speed()
-    assert speed.at(0.0, 0.0) is None
-    assert speed.left(0.0, 0.0, 10.0) == ""
-    assert speed.at(10.0, 1.0) is None  # workers start
-    assert speed.at(11.0, 2.0) == pytest.approx(1.0)
-    assert speed.at(12.0, 3.0) == pytest.approx(1.0)
-    assert speed.left(12.0, 3.0, 10.0) == "7 s left"
-    assert speed.at(14.0, 3.0) == pytest.approx(0.5)  # waiting counts, once it is told
+    speed = _Throughput()
+    assert speed.rate(0.0, 0.0) is None
+    assert speed.remaining_text(0.0, 0.0, 10.0) == ""
+    assert speed.rate(10.0, 1.0) is None  # workers start
+    assert speed.rate(11.0, 2.0) == pytest.approx(1.0)
+    assert speed.rate(12.0, 3.0) == pytest.approx(1.0)
+    assert speed.remaining_text(12.0, 3.0, 10.0) == "7 s left"
+    assert speed.rate(14.0, 3.0) == pytest.approx(0.5)  # waiting counts, once it is told
     tally = SimpleNamespace(finished=3, total=10, failed=2, done=3.0)
-    assert speed.told(14.0, tally) == "3 of 10, 2 failed, 0.5/s, 14 s left"
+    assert speed.status_text(14.0, tally) == "3 of 10, 2 failed, 0.5/s, 14 s left"
     fresh = SimpleNamespace(finished=0, total=10, failed=0, done=0.0)
-    assert _Speed().told(0.0, fresh) == "0 of 10"
+    assert _Throughput().status_text(0.0, fresh) == "0 of 10"
 
 
 @pytest.mark.parametrize(("step", "speed"), [(1e-5, 1e5), (3600.0, 1.0 / 3600.0), (0.0, 1e9)])
 def test_a_speed_is_told_however_fast_or_slow_work_is(step, speed):
-    seen = _Speed()
-    assert [seen.at(k * step, float(k)) for k in range(2)] == [None, None]
-    assert seen.at(2.0 * step, 2.0) == pytest.approx(speed)
+    seen = _Throughput()
+    assert [seen.rate(k * step, float(k)) for k in range(2)] == [None, None]
+    assert seen.rate(2.0 * step, 2.0) == pytest.approx(speed)
 
 
 def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
     clock = iter([0.0, 29.0, 30.0, 31.0, 61.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    write = _in_lines(_Speed())
+    write = _log_lines(_Throughput())
     for finished in range(4):
         write(SimpleNamespace(finished=finished, total=9, failed=0, done=float(finished)))
     told = capsys.readouterr().err.splitlines()
@@ -93,7 +93,7 @@ def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
     ],
 )
 def test_how_far_a_start_was_moved(by, text):
-    assert moved_text(by) == text
+    assert start_shift_text(by) == text
 
 
 def test_the_catalogue_lists_names_beside_titles_or_says_that_there_is_none():
@@ -118,7 +118,9 @@ def test_a_new_workspace_says_what_to_do_next():
     ],
 )
 def test_what_was_handed_over_is_called_identical_only_where_it_was_compared(replay, identical):
-    done = HandedOver(Path("out"), {"controller.py": "the class"}, replay, ("take it along.",))
+    done = ExportedController(
+        Path("out"), {"controller.py": "the class"}, replay, ("take it along.",)
+    )
     data = export_data(done)
     assert data == {
         "folder": "out", "files": {"controller.py": "the class"}, "identical": identical,
@@ -132,7 +134,7 @@ def test_what_was_handed_over_is_called_identical_only_where_it_was_compared(rep
 
 def tuning(*values, before=2.0):
     gains = tuple(Gain(f"controller.k{k}", 1.0, 0.1, 10.0) for k in range(len(values)))
-    best = Trial(
+    best = TuningTrial(
         {g.path: v for g, v in zip(gains, values, strict=True)}, 1.0, 1.0, "completed", "sobol"
     )
     return SimpleNamespace(gains=gains, best=best, before=before, after=1.0)
@@ -157,8 +159,10 @@ def test_a_gain_in_closed_form_stands_beside_those_of_other_prices():
     heads = ("price", "kappa", "cost", "transient", "steady", "effort")
     prices = [dict(zip(heads, (k / 8.0, 2.0, 3.0, 4.0, 5.0, 6.0), strict=True)) for k in (1, 2)]
     choice = SimpleNamespace(
-        before=0.5, kappa=2.0, scenario=SimpleNamespace(title="A study"), given="price=0.25",
-        found=SimpleNamespace(price=0.25), to_dict=lambda: {"prices": prices}, name="law-fuzzy",
+        card_kappa=0.5, kappa=2.0, scenario=SimpleNamespace(title="A study"),
+        uncertainty="price=0.25",
+        fuzzy_gain=SimpleNamespace(price=0.25), to_dict=lambda: {"prices": prices},
+        name="law-fuzzy",
     )  # fmt: skip
     lines = fuzzy_lines(choice, Path("out"))
     text = plain(lines)
@@ -196,7 +200,7 @@ def test_the_design_of_a_study_names_the_strongest_factors_first():
 
 def test_a_study_without_a_sample_says_how_to_go_on():
     named = SimpleNamespace(scenario={"title": "A study"})
-    assert plain(unstarted_lines(named)) == [
+    assert plain(empty_study_lines(named)) == [
         "A study: no sample is finished", "The same command with --resume goes on from here."
     ]  # fmt: skip
 
@@ -208,8 +212,8 @@ def the_loop(stop):
 def test_a_signal_stops_the_loop_where_it_is_or_at_its_next_sample(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    stop, seen = Stop(the_loop.__code__), []
-    watched = stop.watch(lambda *given: seen.append(given))
+    stop, seen = InterruptHandler(the_loop.__code__), []
+    watched = stop.checked(lambda *given: seen.append(given))
     watched(1, 2)
     stop(2, sys._getframe())  # outside of the loop: the next sample stops
     with pytest.raises(KeyboardInterrupt):
@@ -223,10 +227,10 @@ def test_a_signal_stops_the_loop_where_it_is_or_at_its_next_sample(monkeypatch):
 
 
 def test_a_signal_inside_the_loop_interrupts_at_once_but_never_while_results_are_written():
-    stop = Stop(the_loop.__code__)
+    stop = InterruptHandler(the_loop.__code__)
     with pytest.raises(KeyboardInterrupt):
         the_loop(stop)
-    stop.hold()
+    stop.block()
     the_loop(stop)
 
 
@@ -250,10 +254,10 @@ def deleting(stop):
 
 
 def test_a_signal_while_something_is_deleted_stops_at_the_next_sample():
-    stop = Stop(deleting.__code__)
+    stop = InterruptHandler(deleting.__code__)
     deleting(stop)  # Python would print an interrupt there and go on
     with pytest.raises(KeyboardInterrupt):
-        stop.watch(lambda: None)()
+        stop.checked(lambda: None)()
 
 
 def importing(rounds):
@@ -278,7 +282,7 @@ def a_loop_that_imports(rounds, name="importlib._bootstrap"):
 @pytest.mark.parametrize("name", ["importlib._bootstrap", "weakref"])
 def test_a_signal_during_an_import_stops_the_loop_right_after_it(name):
     rounds = []
-    with stoppable(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
+    with interruptible(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
         a_loop_that_imports(rounds, name)
     assert rounds[-2:] == ["imports", "imported whole"]
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
@@ -286,9 +290,9 @@ def test_a_signal_during_an_import_stops_the_loop_right_after_it(name):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal comes again there")
 def test_an_import_that_takes_long_is_interrupted(monkeypatch):
-    monkeypatch.setattr("ukctrl.cli.terminal.stop.PATIENT_SECONDS", 0.05)
+    monkeypatch.setattr("ukctrl.cli.terminal.interrupt.MAX_DEFER_SECONDS", 0.05)
     rounds = []
-    with stoppable(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
+    with interruptible(a_loop_that_imports.__code__), pytest.raises(KeyboardInterrupt):
         a_loop_that_imports(rounds)
     assert rounds[-1] == "imports"
 
@@ -301,8 +305,8 @@ def a_loop_that_ends_with_an_import():
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal comes again there")
 def test_a_signal_that_was_to_be_looked_at_again_does_not_come_behind_the_end(monkeypatch):
     """Nobody hears it then, and it would end Python."""
-    monkeypatch.setattr("ukctrl.cli.terminal.stop.AGAIN_SECONDS", 60.0)
-    with stoppable(a_loop_that_ends_with_an_import.__code__):
+    monkeypatch.setattr("ukctrl.cli.terminal.interrupt.RETRY_SECONDS", 60.0)
+    with interruptible(a_loop_that_ends_with_an_import.__code__):
         a_loop_that_ends_with_an_import()
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
     left, _ = signal.setitimer(signal.ITIMER_REAL, 0.0)

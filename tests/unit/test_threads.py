@@ -16,12 +16,12 @@ from threadpoolctl import threadpool_info
 from ukctrl import Budget, Plants, Robot, Scenario, compare, one_blas_thread, simulate, tune
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
-from ukctrl.core.quiet import quiet
-from ukctrl.studies.batch import places, worker
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.run_outcome import Run
-from ukctrl.studies.batch.suits_threads import suits_threads
-from ukctrl.studies.batch.task import Care, Lost
+from ukctrl.core.suppressed_warnings import suppress_warnings
+from ukctrl.studies.batch import executors, worker
+from ukctrl.studies.batch.run_summary import SimulationTask
+from ukctrl.studies.batch.task import RetryPolicy, TaskFailure
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.batch.thread_safety import are_thread_safe
 
 FAULTS = Path(__file__).parents[1] / "closed_loop" / "sweep"
 
@@ -51,8 +51,8 @@ class Waits:
 
 def collected(tasks, progress=None, jobs=2, **care):
     found = {}
-    with Crew(jobs, care=Care(compiled=True, **care)) as crew:
-        finished = crew.gather(tasks, found.__setitem__, progress)
+    with TaskRunner(jobs, care=RetryPolicy(thread_safe=True, **care)) as crew:
+        finished = crew.run(tasks, found.__setitem__, progress)
     return finished, found
 
 
@@ -70,9 +70,9 @@ def test_tasks_of_machine_code_are_done_by_threads_of_this_process():
 def test_a_task_that_never_looks_whether_it_is_late_is_given_up_and_costs_no_other():
     tasks = [Waits(0), Waits(1, looks=False, seconds=3.0), Waits(2), Waits(3)]
     began = time.monotonic()
-    finished, found = collected(tasks, jobs=1, timeout=0.5, batch=1.0)
+    finished, found = collected(tasks, jobs=1, timeout=0.5, chunk_seconds=1.0)
     assert finished
-    assert found.pop(1) == Lost("it took longer than 0.5 s.", overdue=True)
+    assert found.pop(1) == TaskFailure("it took longer than 0.5 s.", timed_out=True)
     assert sorted(found) == [0, 2, 3]
     assert time.monotonic() - began < 3.0
 
@@ -85,15 +85,17 @@ def test_who_stops_is_handed_what_there_is_and_leaves_no_thread():
             raise KeyboardInterrupt
 
     tasks = [Waits(0), *(Waits(k, seconds=60.0) for k in range(1, 4))]
-    with Crew(2, care=Care(compiled=True)) as crew:
-        assert not crew.gather(tasks, found.__setitem__, progress)
+    with TaskRunner(2, care=RetryPolicy(thread_safe=True)) as crew:
+        assert not crew.run(tasks, found.__setitem__, progress)
     assert found[0] == (0, False)
     assert threading.active_count() <= before
 
 
 def test_an_error_ends_all_and_leaves_no_thread():
     before = threading.active_count()
-    refused = Run(scenario=helix({"servo.0.frame": "nowhere"}), entry="x", strict=True)
+    refused = SimulationTask(
+        scenario=helix({"servo.0.frame": "nowhere"}), controller="x", strict=True
+    )
     with pytest.raises(InputError, match="x: .*nowhere"):
         collected([refused, Waits(1, seconds=60.0)])
     assert threading.active_count() <= before
@@ -111,7 +113,10 @@ def test_results_of_threads_have_the_bits_of_a_run_by_itself():
         for name in ("panda-pose-sampled", "five-bar", "cart-pole-swing-up")
         for seed in (1, 2)
     ]
-    runs = [Run(scenario=scenario, entry="x", keep=True) for scenario in scenarios]
+    runs = [
+        SimulationTask(scenario=scenario, controller="x", with_result=True)
+        for scenario in scenarios
+    ]
     _, found = collected(runs, jobs=4)
     for k, scenario in enumerate(scenarios):
         assert found[k].result.identical(simulate(scenario)), k
@@ -131,29 +136,29 @@ def test_results_of_threads_have_the_bits_of_a_run_by_itself():
     ],
 )
 def test_threads_are_for_what_machine_code_runs_from_sample_to_sample(name, changes, suits):
-    with Crew(2) as crew:
-        assert suits_threads([Scenario.load(name, changes)], crew) is suits
+    with TaskRunner(2) as crew:
+        assert are_thread_safe([Scenario.load(name, changes)], crew) is suits
 
 
 def test_what_python_of_a_users_own_would_do_is_not_tried_in_this_process(tmp_path):
     for name in ("task.toml", "faults.py"):
         shutil.copy(FAULTS / name, tmp_path / name)
     scenario = Scenario.load(tmp_path / "task.toml", {"effect.0.what": "dies at once"}, trust=True)
-    with Crew(2) as crew:
-        assert not suits_threads([helix(), scenario], crew)
-        assert suits_threads([helix()], crew)
+    with TaskRunner(2) as crew:
+        assert not are_thread_safe([helix(), scenario], crew)
+        assert are_thread_safe([helix()], crew)
         of_an_object = dc.replace(helix(), robot=Robot.load("scara"))
-        assert not suits_threads([of_an_object], crew)  # it may come from a user's file
+        assert not are_thread_safe([of_an_object], crew)  # it may come from a user's file
 
 
 def test_what_cannot_begin_is_left_to_whoever_runs_it_and_a_stop_is_heard():
     def stop(done, total):
         raise KeyboardInterrupt
 
-    with Crew(2) as crew:
-        assert not suits_threads([helix({"servo.0.frame": "nowhere"})], crew)
+    with TaskRunner(2) as crew:
+        assert not are_thread_safe([helix({"servo.0.frame": "nowhere"})], crew)
         with pytest.raises(KeyboardInterrupt):
-            suits_threads([helix()], crew, stop)
+            are_thread_safe([helix()], crew, stop)
 
 
 def test_linear_algebra_keeps_to_one_thread_until_the_last_run_has_ended():
@@ -182,7 +187,7 @@ def test_filters_of_warnings_are_as_before_where_threads_were_quiet_at_a_time():
 
     def other():
         for _ in range(200):
-            with quiet():
+            with suppress_warnings():
                 time.sleep(0.0)
 
     others = [threading.Thread(target=other) for _ in range(4)]
@@ -232,7 +237,7 @@ def no_process(monkeypatch):
     def start():
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(places, "_process", start)
+    monkeypatch.setattr(executors, "_new_process", start)
 
 
 @pytest.mark.slow
@@ -241,7 +246,11 @@ def test_a_comparison_and_a_search_by_threads_are_those_of_one_run_after_another
     cards = ("servo-baumgarte", "computed-torque")
     alone, others = (compare(scenario, cards, repeats=3, jobs=jobs) for jobs in (1, 3))
     for ours, theirs in zip(alone.outcomes, others.outcomes, strict=True):
-        assert (ours.entry, ours.repeat, ours.status) == (theirs.entry, theirs.repeat, "completed")
+        assert (ours.controller, ours.repeat, ours.status) == (
+            theirs.controller,
+            theirs.repeat,
+            "completed",
+        )
         values = [
             [run.metrics[name] for name in alone.outcomes[0].metrics if name != "mean_tick_us"]
             for run in (ours, theirs)

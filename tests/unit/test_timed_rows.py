@@ -7,9 +7,9 @@ import pytest
 
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression
-from ukctrl.mechanics.timing import JointPath
+from ukctrl.mechanics.timing import GeometricPath
 from ukctrl.robot import Lagrangian, Options, Robot
-from ukctrl.simulation.loop.timed_rows import _require_one_clock, _require_regular
+from ukctrl.simulation.assemble.retimed_rows import _require_one_clock, _require_regular
 
 S = np.linspace(2.0, 3.0, 101)
 PAIR = Robot.build(
@@ -22,7 +22,7 @@ PAIR = Robot.build(
 def path(x, rate, bend):
     """Return the path of two joints, of which the second stands."""
     columns = (np.column_stack([part * np.ones(101), np.zeros(101)]) for part in (x, rate, bend))
-    return JointPath(S, *columns)
+    return GeometricPath(S, *columns)
 
 
 def test_a_path_that_moves_smoothly_all_the_way_passes():

@@ -14,11 +14,16 @@ from scipy.optimize import brentq, linprog
 from ukctrl import Robot
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.timing import JointPath, Kept, PathLimits, time_optimal
-from ukctrl.mechanics.timing.clock import clock_of, rounded, states
-from ukctrl.mechanics.timing.motor_room import room
-from ukctrl.mechanics.timing.reachable import Limits, NoProfile, fastest, times
-from ukctrl.mechanics.timing.time_optimal import _refusal, in_words
+from ukctrl.mechanics.timing import GeometricPath, PathLimits, TimingLimits, time_optimal
+from ukctrl.mechanics.timing.clock import clock_from_profile, clock_states, smooth_clock
+from ukctrl.mechanics.timing.input_zonotope import input_zonotope
+from ukctrl.mechanics.timing.reachability import (
+    LinearPathLimits,
+    NoFeasibleProfile,
+    fastest_profile,
+    passage_times,
+)
+from ukctrl.mechanics.timing.time_optimal import _refusal, describe_binding
 from ukctrl.robot import JointDamper, JointMotor, Lagrangian, Options
 
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
@@ -32,9 +37,9 @@ def cart(distance, points, *forces, **limits):
     )
     s = np.linspace(0.0, 1.0, points + 1)
     one = np.ones((points + 1, 1))
-    path = JointPath(s, distance * s[:, None], distance * one, 0.0 * one)
+    path = GeometricPath(s, distance * s[:, None], distance * one, 0.0 * one)
     dynamics = Dynamics(robot)
-    return PathLimits(path, lambda at: dynamics, Kept(**limits))
+    return PathLimits(path, lambda at: dynamics, TimingLimits(**limits))
 
 
 @pytest.mark.parametrize("points", [10, 64, 200])
@@ -63,9 +68,9 @@ def test_a_largest_acceleration_binds_where_it_is_less_than_what_motors_give():
 def test_what_binds_is_told_from_point_to_point(part, used, binds):
     """At half of the speed that it would come to, it is that which binds in the middle."""
     limits = cart(1.5, 40)
-    limits.most[:] = (part * np.sqrt(1.5 * 1.5) / 1.5) ** 2
+    limits.max_square_speed[:] = (part * np.sqrt(1.5 * 1.5) / 1.5) ** 2
     timed = time_optimal(limits)
-    np.testing.assert_allclose(timed.used, used, rtol=1e-9)
+    np.testing.assert_allclose(timed.limit_usage, used, rtol=1e-9)
     assert timed.binding[20] == (binds,)
     assert timed.binding[0] == timed.binding[-1] == ("motor 'F'",)
 
@@ -92,13 +97,13 @@ def test_a_path_without_a_timing_is_refused_with_what_it_lacks(c, why, text):
         path=SimpleNamespace(s=np.array([0.0, 0.5, 1.0])),
         binding=lambda k, row: (f"motor '{'abc'[row]}'",),
     )
-    rows = Limits(None, None, np.array([np.ones(len(c)), c, np.ones(len(c))]), None)
-    assert _refusal(limits, rows, NoProfile(1, why)) == text
+    rows = LinearPathLimits(None, None, np.array([np.ones(len(c)), c, np.ones(len(c))]), None)
+    assert _refusal(limits, rows, NoFeasibleProfile(1, why)) == text
 
 
 def test_motors_that_bind_together_are_told_together():
-    assert in_words(("speed of 'a'",)) == "speed of 'a'"
-    assert in_words(("motor 'a'", "motor 'b'")) == "motors 'a', 'b' together"
+    assert describe_binding(("speed of 'a'",)) == "speed of 'a'"
+    assert describe_binding(("motor 'a'", "motor 'b'")) == "motors 'a', 'b' together"
 
 
 def test_where_nothing_bounds_a_path_is_told():
@@ -124,14 +129,14 @@ def two_carts(*motors):
     )  # fmt: skip
     s = np.linspace(0.0, 1.0, 11)
     q = np.column_stack([s, s])
-    return robot, JointPath(s, q, np.ones_like(q), 0.0 * q)
+    return robot, GeometricPath(s, q, np.ones_like(q), 0.0 * q)
 
 
 def test_a_path_that_no_motor_moves_is_refused_by_its_joint():
     robot, path = two_carts("x")
     dynamics = Dynamics(robot)
     with pytest.raises(InputError) as caught:
-        PathLimits(path, lambda at: dynamics, Kept())
+        PathLimits(path, lambda at: dynamics, TimingLimits())
     assert str(caught.value) == (
         "robot 'lagrangian' must have motors for the path at every timing; at s = 0 none of them "
         "moves 'y' as it asks."
@@ -142,7 +147,7 @@ def test_reactions_that_spare_motors_leave_open_are_refused():
     robot, path = two_carts("x", "y", "x")
     dynamics = Dynamics(robot)
     with pytest.raises(InputError) as caught:
-        PathLimits(path, lambda at: dynamics, Kept(reaction=8.0))
+        PathLimits(path, lambda at: dynamics, TimingLimits(reaction=8.0))
     assert str(caught.value) == (
         "reaction must be of rows whose reactions the motion determines; 2 motors more than "
         "freedoms leave reactions open."
@@ -152,9 +157,9 @@ def test_reactions_that_spare_motors_leave_open_are_refused():
 def test_motors_behind_springs_have_no_timing():
     robot = SimpleNamespace(elastic=object(), name="soft", input_bounds=None)
     dynamics = SimpleNamespace(robot=robot)
-    path = JointPath(np.zeros(2), *np.zeros((3, 2, 1)))
+    path = GeometricPath(np.zeros(2), *np.zeros((3, 2, 1)))
     with pytest.raises(InputError) as caught:
-        PathLimits(path, lambda at: dynamics, Kept())
+        PathLimits(path, lambda at: dynamics, TimingLimits())
     assert str(caught.value) == (
         "robot 'soft' must have rigid joints for a timing by its motors: through springs inputs "
         "depend on the path's fourth derivative. Use limits = 'speed', or the robot without its "
@@ -174,8 +179,8 @@ def rail(distance, reaction, passive=({"kind": "expression", "name": "rail", "ph
     q = np.column_stack([np.ones(801), distance * s])
     dq = np.column_stack([np.zeros(801), np.full(801, distance)])
     dynamics = Dynamics(robot)
-    path = JointPath(s, q, dq, np.zeros_like(q))
-    return PathLimits(path, lambda at: dynamics, Kept(reaction=reaction))
+    path = GeometricPath(s, q, dq, np.zeros_like(q))
+    return PathLimits(path, lambda at: dynamics, TimingLimits(reaction=reaction))
 
 
 @pytest.mark.slow(only=["reaction1"])
@@ -235,14 +240,14 @@ def random_limits(rng, n, m):
     b, c = rng.uniform(-1.0, 1.0, (n, m)), rng.uniform(0.2, 2.0, (n, m))
     smooth = np.linspace(0.0, 1.0, n)[:, None]
     a, b, c = (one[:1] + smooth * (one[-1:] - one[:1]) for one in (a, b, c))
-    return Limits(a, b, c, rng.uniform(0.5, 3.0, n))
+    return LinearPathLimits(a, b, c, rng.uniform(0.5, 3.0, n))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_profile_is_faster_anywhere_by_an_independent_linear_program(seed):
     rng, n = np.random.default_rng(seed), 40
     limits, s = random_limits(rng, n, 4), np.linspace(0.0, 1.0, n)
-    x = fastest(s, limits)
+    x = fastest_profile(s, limits)
     A, bound = [], []
     for k in range(n - 1):
         for end, at in ((k, 0), (k + 1, 1)):
@@ -253,7 +258,7 @@ def test_no_profile_is_faster_anywhere_by_an_independent_linear_program(seed):
                 row[k + at] += b
                 A.append(row)
                 bound.append(c)
-    box = [(0.0, float(most)) for most in limits.most]
+    box = [(0.0, float(most)) for most in limits.max_square_speed]
     box[0] = box[-1] = (0.0, 0.0)
     best = linprog(-np.ones(n), A_ub=np.array(A), b_ub=bound, bounds=box, method="highs")
     assert best.status == 0
@@ -262,17 +267,18 @@ def test_no_profile_is_faster_anywhere_by_an_independent_linear_program(seed):
 
 def test_a_path_that_cannot_be_held_at_rest_has_no_profile():
     one = np.ones((5, 1))
-    limits = Limits(np.hstack([one, -one]), np.zeros((5, 2)), np.hstack([-one, 0.5 * one]),
+    limits = LinearPathLimits(np.hstack([one, -one]), np.zeros((5, 2)),
+    np.hstack([-one, 0.5 * one]),
                     np.full(5, 2.0))  # fmt: skip
-    with pytest.raises(NoProfile):
-        fastest(np.linspace(0.0, 1.0, 5), limits)
+    with pytest.raises(NoFeasibleProfile):
+        fastest_profile(np.linspace(0.0, 1.0, 5), limits)
 
 
 def arm(points, q_0=(0.2, 0.9), way=(0.25, -0.3)):
     """Return an upright arm of two links with motors alone along a line of its joints."""
     robot = Robot.load("two_link")
     s = np.linspace(0.0, 1.0, points + 1)
-    path = JointPath(
+    path = GeometricPath(
         s,
         np.array(q_0) + s[:, None] * np.array(way),
         np.tile(way, (points + 1, 1)),
@@ -286,7 +292,7 @@ def test_an_arm_is_as_fast_as_its_phase_plane_integrated_apart():
     """Forward with the largest acceleration, backward with the least; they meet once."""
     robot, path = arm(800)
     dynamics, way = Dynamics(robot), path.dq[0]
-    timed = time_optimal(PathLimits(path, lambda at: dynamics, Kept()))
+    timed = time_optimal(PathLimits(path, lambda at: dynamics, TimingLimits()))
     assert not any("speed" in name for names in timed.binding for name in names)
 
     def slope(s, x, side):
@@ -333,8 +339,8 @@ def test_a_published_arm_takes_the_time_that_another_method_prints():
 
     def duration(points):
         s = np.linspace(0.0, 1.0, points + 1)
-        path = JointPath(s, way(s), way(s, nu=1), way(s, nu=2))
-        limits = PathLimits(path, lambda at: dynamics, Kept())
+        path = GeometricPath(s, way(s), way(s, nu=1), way(s, nu=2))
+        limits = PathLimits(path, lambda at: dynamics, TimingLimits())
         return time_optimal(limits, first=1.0 / 4.5, last=np.inf).duration
 
     ours, theirs = [duration(points) for points in (300, 600)], [0.8329264936, 0.8335742877]
@@ -386,7 +392,9 @@ def test_a_published_path_takes_the_time_that_its_authors_print():
         a, b = (np.hstack([part, -part]) / acceleration for part in (dq, ddq))
         with np.errstate(divide="ignore"):
             most = np.min(speed / np.abs(dq), axis=1) ** 2
-        return times(s, fastest(s, Limits(a, b, np.ones_like(a), most)))[-1]
+        return passage_times(s, fastest_profile(s, LinearPathLimits(a, b, np.ones_like(a), most)))[
+            -1
+        ]
 
     printed, coarse, fine = 1919.5597888812974, duration(1.0), duration(0.125)
     assert printed < fine < printed * (1.0 + 5e-5)
@@ -402,7 +410,7 @@ def test_what_motors_give_together_is_bounded_as_a_linear_program_over_inputs_sa
     rng = np.random.default_rng(seed)
     E, low = rng.standard_normal((d, nu)), -rng.uniform(0.1, 3.0, nu)
     high = rng.uniform(0.1, 3.0, nu)
-    around = room(E, np.ones(nu, dtype=bool))
+    around = input_zonotope(E, np.ones(nu, dtype=bool))
     middle, half = around.bounds(low, high)
     for _ in range(5):
         way, inside = rng.standard_normal(d), E @ rng.uniform(low, high)
@@ -419,49 +427,51 @@ def test_what_motors_give_together_is_bounded_as_a_linear_program_over_inputs_sa
 
 @pytest.mark.parametrize(("d", "nu"), SHAPES)
 def test_where_a_facet_binds_all_motors_but_those_it_stands_on_are_at_a_limit(d, nu):
-    around = room(np.random.default_rng(3).standard_normal((d, nu)), np.ones(nu, dtype=bool))
-    assert {len(around.at_limit(row)) for row in range(len(around.normals))} == {nu - d + 1}
+    around = input_zonotope(
+        np.random.default_rng(3).standard_normal((d, nu)), np.ones(nu, dtype=bool)
+    )
+    assert {len(around.binding_motors(row)) for row in range(len(around.normals))} == {nu - d + 1}
 
 
 def test_motors_without_limits_leave_no_bound_in_their_directions():
     E = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    around = room(E, np.array([True, True, False]))
+    around = input_zonotope(E, np.array([True, True, False]))
     middle, half = around.bounds(np.array([-2.0, -3.0, -np.inf]), np.array([2.0, 5.0, np.inf]))
     np.testing.assert_allclose(np.abs(around.normals), [[0.0, 1.0]], **EXACT)
     np.testing.assert_allclose([abs(middle[0]), half[0]], [1.0, 4.0], **EXACT)
-    assert not len(room(E, np.zeros(3, dtype=bool)).normals)
+    assert not len(input_zonotope(E, np.zeros(3, dtype=bool)).normals)
 
 
 def test_the_clock_passes_every_point_at_its_time_and_speed():
     rng = np.random.default_rng(0)
     s = np.cumsum(rng.uniform(0.1, 1.0, 30))
     x = np.concatenate([[0.0], rng.uniform(0.5, 4.0, 28), [0.0]])
-    clock = clock_of(s, x, begin=2.0)
-    t = times(s, x) + 2.0
+    clock = clock_from_profile(s, x, begin=2.0)
+    t = passage_times(s, x) + 2.0
     np.testing.assert_allclose(clock.times, t, **EXACT)
-    passed = states(clock, t[:-1])
+    passed = clock_states(clock, t[:-1])
     np.testing.assert_allclose(passed[:, 0], s[:-1], **EXACT)
     np.testing.assert_allclose(passed[:, 1], np.sqrt(x[:-1]), **EXACT)
     np.testing.assert_allclose(passed[:, 2], np.diff(x) / (2.0 * np.diff(s)), **EXACT)
     assert clock.smoothness == 1.0
-    np.testing.assert_array_equal(states(clock, t[-1:] + 1.0), [[s[-1], 0.0, 0.0]])
+    np.testing.assert_array_equal(clock_states(clock, t[-1:] + 1.0), [[s[-1], 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("width", [1e-3, 0.1, 3.0])
 def test_a_rounded_clock_is_the_mean_over_its_window(width):
     s = np.linspace(0.0, 2.0, 12)
-    clock = clock_of(s, np.minimum(s, 2.0 - s) * 3.0)
-    smooth = rounded(clock, width)
+    clock = clock_from_profile(s, np.minimum(s, 2.0 - s) * 3.0)
+    smooth = smooth_clock(clock, width)
     assert smooth.smoothness == 2.0
     assert smooth.times[-1] - clock.times[-1] == pytest.approx(width, rel=1e-9)
     for t in np.linspace(0.0, smooth.times[-1], 7)[1:]:
         inside = [at for at in clock.times if t - width < at < t]
         edges = [t - width, *inside, t]
         mean = sum(
-            quad(lambda at: states(clock, np.array([at]))[0, 0], a, b)[0]
+            quad(lambda at: clock_states(clock, np.array([at]))[0, 0], a, b)[0]
             for a, b in itertools.pairwise(edges)
         )
-        assert states(smooth, np.array([t]))[0, 0] == pytest.approx(mean / width, rel=1e-7)
+        assert clock_states(smooth, np.array([t]))[0, 0] == pytest.approx(mean / width, rel=1e-7)
 
 
 @pytest.mark.slow
@@ -469,11 +479,11 @@ def test_a_rounded_clock_is_the_mean_over_its_window(width):
 def test_a_rounded_timing_keeps_the_limits_too(width):
     robot, path = arm(200)
     dynamics = Dynamics(robot)
-    limits = PathLimits(path, lambda at: dynamics, Kept())
+    limits = PathLimits(path, lambda at: dynamics, TimingLimits())
     sharp, smooth = (time_optimal(limits, rounding=w) for w in (0.0, width))
     assert sharp.duration + width <= smooth.duration < sharp.duration + 2.0 * width
     used = []
-    for s, rate, bend in states(smooth.clock, np.linspace(0.0, smooth.duration, 1000)):
+    for s, rate, bend in clock_states(smooth.clock, np.linspace(0.0, smooth.duration, 1000)):
         dynamics.move(0.0, path.q[0] + s * path.dq[0], rate * path.dq[0])
         u = dynamics.least_input(bend * path.dq[0])
         used.append(np.abs(u) / robot.effort_limit)

@@ -9,7 +9,7 @@ from extras import needs
 
 from ukctrl import Robot
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.loop.scenario_robots import true_robot
+from ukctrl.simulation.assemble.scenario_robots import true_robot
 
 LINKS = (
     "<robot name='r'><link name='a'/><link name='b'><inertial><mass value='{mass}'/>"

@@ -10,12 +10,21 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.control.terms import LEAST_DAMPING, MOST_DAMPING
+from ukctrl.control.error_dynamics_spec import MAX_DAMPING, MIN_DAMPING
 from ukctrl.core.errors import InputError
-from ukctrl.studies.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
-from ukctrl.studies.tuning.methods import run_method
-from ukctrl.studies.tuning.search_space import Ended, Explored, height
-from ukctrl.studies.tuning.term_ranges import term_gains
+from ukctrl.studies.tuning import (
+    METHODS,
+    Budget,
+    Gain,
+    Limit,
+    Objective,
+    Plants,
+    TuningTrial,
+    tune_all,
+)
+from ukctrl.studies.tuning.error_dynamics_ranges import error_dynamics_gains
+from ukctrl.studies.tuning.search_methods import run_method
+from ukctrl.studies.tuning.search_space import BudgetSpent, SearchSpace, penalised_cost
 
 GAINS = (Gain("a", 1.0, 0.1, 10.0), Gain("b", 5.0, -10.0, 10.0, "uniform"))
 FOUND = {"rtol": 0.0, "atol": 0.05}  # of a range, by 200 candidates
@@ -27,8 +36,8 @@ def explored(judge, method, *, candidates=200, seed=3, gains=GAINS):
     def attempt(chosen, stage):
         return [judge(dict(each))._replace(gains=dict(each), stage=stage) for each in chosen]
 
-    space = Explored(gains, candidates, seed, attempt)
-    with pytest.raises(Ended):
+    space = SearchSpace(gains, candidates, seed, attempt)
+    with pytest.raises(BudgetSpent):
         run_method(space, method)
     return space
 
@@ -36,7 +45,7 @@ def explored(judge, method, *, candidates=200, seed=3, gains=GAINS):
 def bowl(gains):
     """A valley that is narrow, oblique, and lowest at a = 2, b = -3."""
     x, y = math.log(gains["a"] / 2.0), (gains.get("b", 5.0) + 3.0) / 5.0
-    return Trial({}, 1.0 + (x + y) ** 2 + 10.0 * (x - y) ** 2, 1.0, "completed", "card")
+    return TuningTrial({}, 1.0 + (x + y) ** 2 + 10.0 * (x - y) ** 2, 1.0, "completed", "card")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -45,14 +54,14 @@ def test_every_method_finds_the_bottom_of_a_valley(method):
     assert len(space.trials) == 200
     assert space.trials[0].gains == {"a": 1.0, "b": 5.0}
     np.testing.assert_allclose(
-        space.place(space.best.gains), space.place({"a": 2.0, "b": -3.0}), **FOUND
+        space.unit_point(space.best.gains), space.unit_point({"a": 2.0, "b": -3.0}), **FOUND
     )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_keeps_to_the_ranges_and_its_budget_and_repeats_itself(method):
     def slope(gains):
-        return Trial({}, 20.0 - gains["a"] + gains["b"], 1.0, "completed", "card")
+        return TuningTrial({}, 20.0 - gains["a"] + gains["b"], 1.0, "completed", "card")
 
     space = explored(slope, method, candidates=117)
     assert len(space.trials) == 117
@@ -74,19 +83,19 @@ def test_a_population_is_a_tenth_of_the_budget_but_neither_too_small_nor_too_lar
 
     def evolve(height, bounds, init, **given):
         populations.append(init)
-        raise Ended
+        raise BudgetSpent
 
     monkeypatch.setattr("scipy.optimize.differential_evolution", evolve)
     space = explored(bowl, "evolution", candidates=candidates, gains=GAINS[:gains])
     assert [len(population) for population in populations] == [count]
-    np.testing.assert_allclose(populations[0][0], space.place(space.best.gains))
+    np.testing.assert_allclose(populations[0][0], space.unit_point(space.best.gains))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_flat_cost_and_one_that_always_fails_spend_their_budget_all_the_same(method):
     for judged in (
-        Trial({}, 1.0, 1.0, "completed", "card"),
-        Trial({}, math.inf, 0.3, "diverged", "card", math.inf),
+        TuningTrial({}, 1.0, 1.0, "completed", "card"),
+        TuningTrial({}, math.inf, 0.3, "diverged", "card", math.inf),
     ):
         space = explored(lambda gains, trial=judged: trial, method, candidates=80)
         assert len(space.trials) == 80
@@ -111,8 +120,8 @@ def test_failed_runs_are_led_to_where_they_get_further():
     def judge(gains):
         far = gains["a"] / 10.0
         if far < 0.6:
-            return Trial({}, math.inf, far, "diverged", "card", math.inf)
-        return Trial({}, 2.0 - far, 1.0, "completed", "card")
+            return TuningTrial({}, math.inf, far, "diverged", "card", math.inf)
+        return TuningTrial({}, 2.0 - far, 1.0, "completed", "card")
 
     assert explored(judge, "simplex", candidates=40).best.gains["a"] > 9.0
 
@@ -126,7 +135,7 @@ def test_cma_es_leaves_numpys_global_generator_alone():
 
 def test_feasible_comes_before_infeasible_before_failed_whatever_the_cost():
     def trial(cost, violation, reached):
-        return Trial({}, cost, reached, "", "card", violation)
+        return TuningTrial({}, cost, reached, "", "card", violation)
 
     ordered = [
         trial(1.0, 0.0, 1.0),
@@ -139,7 +148,7 @@ def test_feasible_comes_before_infeasible_before_failed_whatever_the_cost():
     ]
     for one, other in itertools.pairwise(ordered):
         assert one.rank < other.rank
-        assert height(one) < height(other)
+        assert penalised_cost(one) < penalised_cost(other)
 
 
 def test_a_constraint_tells_by_how_much_of_its_bound_it_is_broken():
@@ -148,7 +157,7 @@ def test_a_constraint_tells_by_how_much_of_its_bound_it_is_broken():
     assert kept == (0.1, 0.0, 1.0, (0.0, 0.0))
     values = {"rms_phi": 0.1, "peak_u": 50.0, "settling_time": math.nan}
     broken = objective.judge(True, 1.0, values)
-    assert broken.beyond == (0.25, 1e6)  # a run that never settles has no settling time
+    assert broken.violations == (0.25, 1e6)  # a run that never settles has no settling time
     assert objective.judge(False, 0.4, {}) == (math.inf, math.inf, 0.4, ())
     total = Limit.parse("rms_phi.tool + 0.1*rms_phi.tilt <= 2e-3")
     assert total.left.weights == {"rms_phi.tool": 1.0, "rms_phi.tilt": 0.1}
@@ -330,7 +339,7 @@ ROOMY = (
 def far(gains):
     """Lowest at a = 30000, b = 1: beyond the range by three and a half decades."""
     x, y = math.log10(gains["a"] / FAR), math.log10(gains["b"])
-    return Trial({}, x * x + y * y, 1.0, "completed", "card")
+    return TuningTrial({}, x * x + y * y, 1.0, "completed", "card")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -364,27 +373,27 @@ def test_a_range_goes_on_by_a_decade_on_the_side_of_the_best_and_no_farther_than
 
 
 @pytest.mark.parametrize(
-    ("law", "least"), [("servo-baumgarte", LEAST_DAMPING), ("servo-sliding", 1.0)]
+    ("law", "least"), [("servo-baumgarte", MIN_DAMPING), ("servo-sliding", 1.0)]
 )
 def test_a_damping_is_searched_beyond_its_range_wherever_a_law_has_a_design(law, least):
     """Laws on a surface have real poles, and so no damping below that of two equal ones."""
-    _, damping = term_gains(Scenario.load("scara-helix", {"controller": {"use": law}}))
+    _, damping = error_dynamics_gains(Scenario.load("scara-helix", {"controller": {"use": law}}))
     lower = damping.beyond(damping.low)
     upper = damping.beyond(damping.high)
     assert lower.low == least <= damping.low
-    assert upper.high == MOST_DAMPING > damping.high
+    assert upper.high == MAX_DAMPING > damping.high
 
 
 @pytest.mark.slow
 def test_ranges_that_nobody_gave_are_of_bandwidth_and_damping_about_the_card(regulator):
     """Two poles at -w have a bandwidth of 1.55 w."""
     law = regulator.replace({"controller.feedback": {"kind": "baumgarte", "alpha": 8, "beta": 16}})
-    bandwidth, damping = term_gains(law)
+    bandwidth, damping = error_dynamics_gains(law)
     own = 4.0 * math.sqrt(math.sqrt(0.5) / (1.0 - math.sqrt(0.5)))
     ends = [bandwidth.low, bandwidth.value, bandwidth.high]
     np.testing.assert_allclose(ends, [0.01 * own, own, 100.0 * own], rtol=1e-3)
     assert bandwidth.room == (0.0, math.inf)
-    held, _ = term_gains(law.replace({"timing.control": 0.02, "timing.sample": 0.02}))
+    held, _ = error_dynamics_gains(law.replace({"timing.control": 0.02, "timing.sample": 0.02}))
     assert (held.high, held.room) == (50.0, (0.0, 50.0))  # one radian a period
     assert (damping.low, damping.high) == (0.5, 3.0)
     assert math.isnan(damping.value)
@@ -396,6 +405,6 @@ def test_ranges_that_nobody_gave_are_of_bandwidth_and_damping_about_the_card(reg
     assert paths == ["alpha", "beta"]
     assert by_gains.card.cost == found.card.cost
     one = law.replace({"controller.feedback": {"kind": "first_order", "kappa": 2.0}})
-    assert [gain.path for gain in term_gains(one)] == ["bandwidth"]  # it has no other
+    assert [gain.path for gain in error_dynamics_gains(one)] == ["bandwidth"]  # it has no other
     exact = law.replace({"controller.feedback": {"kind": "exact"}})
-    assert term_gains(exact) == ()
+    assert error_dynamics_gains(exact) == ()

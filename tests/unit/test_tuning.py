@@ -11,7 +11,7 @@ from ukctrl import Scenario
 from ukctrl.control import Baumgarte, ComputedTorque, Servo
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.fields import spec
-from ukctrl.studies.batch.run_outcome import repeat_seed, training_seed
+from ukctrl.studies.batch.run_summary import repeat_seed, training_seed
 from ukctrl.studies.tuning import Budget, Cost, gains_of, read_range, tune_all, with_ranges
 
 EXACT = {"rtol": 1e-12, "atol": 0.0}

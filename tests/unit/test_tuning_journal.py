@@ -13,10 +13,10 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError, MachineFailure
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.run_outcome import Run
+from ukctrl.studies.batch.run_summary import SimulationTask
+from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.comparison import compare
-from ukctrl.studies.tuning import METHODS, Budget, Journal, Plants, tune_all
+from ukctrl.studies.tuning import METHODS, Budget, Plants, SimulationJournal, tune_all
 
 CARDS = ("servo-baumgarte", "computed-torque")
 BUDGET = Budget(simulations=12)
@@ -45,8 +45,10 @@ def _laws(helix):
 def _ran(monkeypatch):
     """The runs that are really made."""
     ran = []
-    simulated = Run.__call__
-    monkeypatch.setattr(Run, "__call__", lambda run, w: (ran.append(run), simulated(run, w))[1])
+    simulated = SimulationTask.__call__
+    monkeypatch.setattr(
+        SimulationTask, "__call__", lambda run, w: (ran.append(run), simulated(run, w))[1]
+    )
     return ran
 
 
@@ -67,11 +69,11 @@ def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path
     assert made == 32
     for count in (3, 9, 20):
         ran.clear()
-        with Journal(path) as journal:
+        with SimulationJournal(path) as journal:
             stopped = tune_all(laws, budget, journal=journal, progress=stop_after(count))
         assert not all(found.finished for found in stopped.values())
     ran.clear()
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         kept = len(journal)
         assert 19 <= kept <= 21  # the run in progress is given up
         assert tune_all(laws, budget, journal=journal) == whole
@@ -83,9 +85,9 @@ def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path
 def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
     path = tmp_path / "journal.jsonl"
     whole = compare(helix, CARDS, tuning=BUDGET)
-    with Journal(path) as journal, pytest.raises(KeyboardInterrupt):
+    with SimulationJournal(path) as journal, pytest.raises(KeyboardInterrupt):
         compare(helix, CARDS, tuning=BUDGET, journal=journal, progress=stop_after(20))
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         assert 19 <= len(journal) <= 21
         resumed = compare(helix, CARDS, tuning=BUDGET, journal=journal)
     assert resumed.tunings == whole.tunings
@@ -94,11 +96,11 @@ def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
 @pytest.mark.slow
 def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_path, ran):
     path = tmp_path / "journal.jsonl"
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         tune_all(laws, BUDGET, journal=journal)
     heavier = {name: law.replace({"believed.mass_scale": 0.9}) for name, law in laws.items()}
     ran.clear()
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         tune_all(heavier, BUDGET, journal=journal)
     assert len(ran) == 24
     # The file of the robot changed: nothing tells but what came of the card.
@@ -107,7 +109,7 @@ def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_pa
     first["metrics"]["rms_phi"] *= 1.0 + 1e-12
     path.write_text("\n".join([json.dumps(first), *lines[1:], ""]))
     ran.clear()
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         tune_all(laws, BUDGET, journal=journal)
     assert len(ran) == 24 + 2
 
@@ -115,7 +117,7 @@ def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_pa
 @pytest.mark.slow
 def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
     budget = Budget(simulations=6, cost="rms_phi")  # the card and the Sobol points alone
-    with Journal(tmp_path / "journal.jsonl") as journal:
+    with SimulationJournal(tmp_path / "journal.jsonl") as journal:
         tune_all(laws, budget, journal=journal)
         ran.clear()
         other = tune_all(laws, Budget(simulations=3, cost="effort"), journal=journal)
@@ -126,23 +128,23 @@ def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
 @pytest.mark.slow
 def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
     path = tmp_path / "journal.jsonl"
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         whole = tune_all(laws, BUDGET, journal=journal)
     content = path.read_bytes()
     path.write_bytes(content[:-40])
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         assert len(journal) == 23
         assert tune_all(laws, BUDGET, journal=journal) == whole
     assert sorted(path.read_bytes().splitlines()) == sorted(content.splitlines())
     path.write_bytes(b"\xff\n[1]\n{}\n" + content)
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         assert len(journal) == 24
 
 
 @pytest.mark.slow
 def test_a_machine_that_fails_twice_is_no_property_of_the_candidate(laws, tmp_path, monkeypatch):
     path = tmp_path / "journal.jsonl"
-    simulated, asked = Run.__call__, []
+    simulated, asked = SimulationTask.__call__, []
 
     def starved(run, watch):
         asked.append(run)
@@ -150,8 +152,8 @@ def test_a_machine_that_fails_twice_is_no_property_of_the_candidate(laws, tmp_pa
             raise MemoryError
         return simulated(run, watch)
 
-    with monkeypatch.context() as patched, Journal(path) as journal:
-        patched.setattr(Run, "__call__", starved)
+    with monkeypatch.context() as patched, SimulationJournal(path) as journal:
+        patched.setattr(SimulationTask, "__call__", starved)
         with pytest.raises(MachineFailure, match=r"plant 0 of 'computed-to.*MemoryError"):
             tune_all(laws, BUDGET, journal=journal)
         kept = len(journal)
@@ -161,23 +163,23 @@ def test_a_machine_that_fails_twice_is_no_property_of_the_candidate(laws, tmp_pa
         with pytest.raises(MachineFailure, match="MemoryError"):
             tune_all(laws, BUDGET, journal=journal)
         assert len(journal) == kept
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         assert tune_all(laws, BUDGET, journal=journal) == tune_all(laws, BUDGET)
 
 
 def test_two_searches_do_not_write_to_one_journal(tmp_path):
     with (
-        Journal(tmp_path / "journal.jsonl"),
+        SimulationJournal(tmp_path / "journal.jsonl"),
         pytest.raises(InputError, match="another search is writing to"),
     ):
-        Journal(tmp_path / "journal.jsonl")
+        SimulationJournal(tmp_path / "journal.jsonl")
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
 from ukctrl import Scenario
-from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.task_runner import Crew
 from ukctrl.studies.tuning import Budget, Journal, Plants, tune_all
 
 if __name__ == "__main__":
@@ -217,7 +219,7 @@ def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, job
     runs = [json.loads(line)["run"] for line in path.read_bytes().splitlines()[:-1]]
     assert len(runs) >= 22
     assert len(set(runs)) == len(runs)  # nothing was repeated
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         assert tune_all({"law": scenario}, budget, journal=journal) == whole
 
 
@@ -228,6 +230,6 @@ def test_the_number_of_workers_changes_nothing(laws):
         for method in METHODS
     ]
     alone = [tune_all(laws, budget) for budget in budgets]
-    with Crew(2) as crew:
+    with TaskRunner(2) as crew:
         shared = [tune_all(laws, budget, crew=crew) for budget in budgets]
     assert shared == alone

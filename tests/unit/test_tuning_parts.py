@@ -10,13 +10,13 @@ from scipy.stats import qmc
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.run_outcome import held_out_seed, training_seed
+from ukctrl.studies.batch.run_summary import held_out_seed, training_seed
 from ukctrl.studies.sweep import Factor
-from ukctrl.studies.tuning import Gain, Objective, Plants, Trial, gains_of
-from ukctrl.studies.tuning.cost import Judged, Limit
+from ukctrl.studies.tuning import Gain, Objective, Plants, TuningTrial, gains_of
+from ukctrl.studies.tuning.cost import Limit, RunScore
 from ukctrl.studies.tuning.gains import with_ranges
-from ukctrl.studies.tuning.plants import mismatches
-from ukctrl.studies.tuning.search_space import Ended, Explored, height
+from ukctrl.studies.tuning.plants import mismatch_effects
+from ukctrl.studies.tuning.search_space import BudgetSpent, SearchSpace, penalised_cost
 
 ALPHA = "controller.feedback.alpha"
 CARD = Scenario.load(
@@ -84,23 +84,23 @@ def space_of(candidates=5, gains=TWO):
 
     def attempt(chosen, stage):
         asked.append((stage, [dict(each) for each in chosen]))
-        return [Trial(dict(each), each["a"], 1.0, "completed", stage) for each in chosen]
+        return [TuningTrial(dict(each), each["a"], 1.0, "completed", stage) for each in chosen]
 
-    return Explored(gains, candidates, 3, attempt), asked
+    return SearchSpace(gains, candidates, 3, attempt), asked
 
 
 def test_a_budget_counts_candidates_and_what_was_tried_is_not_tried_again():
     space, asked = space_of()
-    space.card()
+    space.try_card()
     one, other = {"a": 2.0, "b": 1.0}, {"b": 3.0, "a": 4.0}
-    space.spend([one, {"b": 1.0, "a": 2.0}], "sobol")  # the same, at the price of two
+    space.try_candidates([one, {"b": 1.0, "a": 2.0}], "sobol")  # the same, at the price of two
     assert asked == [("card", [{"a": 1.0, "b": 2.0}]), ("sobol", [one, {"b": 1.0, "a": 2.0}])]
     assert [trial.stage for trial in space.trials] == ["card", "sobol", "sobol"]
-    space.spend([one], "simplex")
+    space.try_candidates([one], "simplex")
     assert len(asked) == 2
     assert space.trials[-1].stage == "simplex"
-    with pytest.raises(Ended):
-        space.spend([other, {"a": 5.0, "b": 0.0}], "simplex")
+    with pytest.raises(BudgetSpent):
+        space.try_candidates([other, {"a": 5.0, "b": 0.0}], "simplex")
     assert asked[-1] == ("simplex", [other])  # there was budget for one alone
     assert len(space.trials) == 5
     assert space.best.gains == {"a": 1.0, "b": 2.0}
@@ -108,55 +108,57 @@ def test_a_budget_counts_candidates_and_what_was_tried_is_not_tried_again():
 
 def test_heights_of_known_points_cost_nothing():
     space, asked = space_of()
-    space.card()
+    space.try_card()
     places = np.array([[0.5, 0.5], [0.75, 0.5], [0.75, 0.5]])
-    np.testing.assert_allclose(space.heights(places, "cma"), [1.0, 3.162, 3.162])
+    np.testing.assert_allclose(space.penalised_costs(places, "cma"), [1.0, 3.162, 3.162])
     assert asked[1:] == [("cma", [{"a": 3.162, "b": 2.0}])]
     assert len(space.trials) == 2
-    np.testing.assert_array_equal(space.heights(places, "cma"), [1.0, 3.162, 3.162])
+    np.testing.assert_array_equal(space.penalised_costs(places, "cma"), [1.0, 3.162, 3.162])
     assert len(space.trials) == 2
 
 
 def test_the_sequence_of_a_search_is_sobols_from_its_seed():
     space, _ = space_of(candidates=6)
     points = qmc.Sobol(2, rng=np.random.default_rng(3)).random_base2(3)
-    expected = [space.at(place) for place in points]
+    expected = [space.gains_at(place) for place in points]
     assert space.sobol(1, 6) == expected[:6]
     assert space.sobol(3, 4) == expected[2:4]
     assert space.sobol(4, 3) == []
     longer = qmc.Sobol(2, rng=np.random.default_rng(3)).random_base2(4)
-    assert space.sobol(9, 9) == [space.at(longer[8])]
-    np.testing.assert_allclose(space.place({"a": 100.0, "b": 1.0}), [1.0, 0.25])
+    assert space.sobol(9, 9) == [space.gains_at(longer[8])]
+    np.testing.assert_allclose(space.unit_point({"a": 100.0, "b": 1.0}), [1.0, 0.25])
 
 
 def test_heights_order_trials_as_their_ranks_do():
     def trial(cost, violation=0.0, reached=1.0):
-        return Trial({}, cost, reached, "completed", "sobol", violation)
+        return TuningTrial({}, cost, reached, "completed", "sobol", violation)
 
     order = [
         trial(0.5), trial(1e80), trial(0.1, 0.25), trial(0.0, 0.5), trial(0.0, 1e12),
         trial(math.inf, math.inf, 0.75), trial(math.inf, math.inf, 0.25), trial(math.inf, 0.0, 0.0),
     ]  # fmt: skip
-    heights = [height(each) for each in order]
+    heights = [penalised_cost(each) for each in order]
     assert heights == sorted(heights)
     assert len(set(heights)) == len(heights)
-    assert height(order[0]) == 0.5
-    assert height(order[2]) == pytest.approx(1.25e90)
-    assert [height(each) for each in order[-3:]] == pytest.approx([1.25e100, 1.75e100, 2e100])
+    assert penalised_cost(order[0]) == 0.5
+    assert penalised_cost(order[2]) == pytest.approx(1.25e90)
+    assert [penalised_cost(each) for each in order[-3:]] == pytest.approx(
+        [1.25e100, 1.75e100, 2e100]
+    )
 
 
 def test_what_a_candidate_is_worth_over_plants():
     judged = [
-        Judged(1.0, 0.5, 1.0, (0.5, 0.0)), Judged(2.0, 0.25, 1.0, (0.0, 0.25)),
-        Judged(6.0, 0.0, 1.0, (0.0, 0.0)),
+        RunScore(1.0, 0.5, 1.0, (0.5, 0.0)), RunScore(2.0, 0.25, 1.0, (0.0, 0.25)),
+        RunScore(6.0, 0.0, 1.0, (0.0, 0.0)),
     ]  # fmt: skip
     average = Plants(count=3).aggregated(judged)
-    assert average == Judged(3.0, 0.25, 1.0, (0.5 / 3.0, 0.25 / 3.0))
+    assert average == RunScore(3.0, 0.25, 1.0, (0.5 / 3.0, 0.25 / 3.0))
     worst = Plants(count=3, aggregate="worst")
-    assert worst.aggregated(judged) == Judged(6.0, 0.5, 1.0, (0.5, 0.25))
-    failed = [*judged[:2], Judged(math.inf, math.inf, 0.25)]
-    assert worst.aggregated(failed) == Judged(math.inf, math.inf, 0.25)
-    assert Plants(count=3).aggregated(failed) == Judged(math.inf, math.inf, 0.75)
+    assert worst.aggregated(judged) == RunScore(6.0, 0.5, 1.0, (0.5, 0.25))
+    failed = [*judged[:2], RunScore(math.inf, math.inf, 0.25)]
+    assert worst.aggregated(failed) == RunScore(math.inf, math.inf, 0.25)
+    assert Plants(count=3).aggregated(failed) == RunScore(math.inf, math.inf, 0.75)
 
 
 def test_plants_have_seeds_of_their_own_and_values_spread_by_sobol():
@@ -178,11 +180,11 @@ def test_plants_have_seeds_of_their_own_and_values_spread_by_sobol():
     (off,) = Plants(held_out=1, mismatch=0.25).validation(base)
     (effect,) = off.effect
     assert (effect.name, effect.parameters) == ("robustness", 0.25)  # a robot of formulas
-    bodies = mismatches(Scenario.load("scara-helix"), [0.25, 0.5])
+    bodies = mismatch_effects(Scenario.load("scara-helix"), [0.25, 0.5])
     assert {level: (one.mass, one.inertia, one.parameters) for level, one in bodies.items()} == {
         0.25: (0.25, 0.25, 0.0), 0.5: (0.5, 0.5, 0.0),
     }  # fmt: skip
-    assert mismatches(CARD, []) == {}
+    assert mismatch_effects(CARD, []) == {}
     assert plants.to_dict() == {
         "plants": 3, "mismatch": 0.0, "vary": [one.to_dict() for one in vary],
         "aggregate": "average", "held_out": 2,
@@ -201,7 +203,7 @@ def test_how_far_a_run_is_beyond_a_bound(bound, value, excess):
 def test_a_run_is_judged_by_cost_and_every_bound():
     objective = Objective.parse("rms_phi + 0.5*peak_u", ["peak_u <= 2", "work <= 1"])
     values = {"rms_phi": 1.0, "peak_u": 3.0, "work": 0.5}
-    assert objective.judge(True, 1.0, values) == Judged(2.5, 0.5, 1.0, (0.5, 0.0))
-    assert objective.judge(False, 0.25, values) == Judged(math.inf, math.inf, 0.25)
+    assert objective.judge(True, 1.0, values) == RunScore(2.5, 0.5, 1.0, (0.5, 0.0))
+    assert objective.judge(False, 0.25, values) == RunScore(math.inf, math.inf, 0.25)
     lacking = objective.judge(True, 1.0, values | {"rms_phi": math.nan})
-    assert lacking == Judged(math.inf, math.inf, 1.0)
+    assert lacking == RunScore(math.inf, math.inf, 1.0)

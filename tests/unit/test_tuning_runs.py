@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.control.fuzzy_gain import FuzzyGain
+from ukctrl.control.fuzzy_gain import FuzzyGainCost
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.run_outcome import Outcome, Run, training_seed
-from ukctrl.studies.tuning import Budget, Journal, Objective, Plants, gains_of
+from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, training_seed
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.tuning import Budget, Objective, Plants, SimulationJournal, gains_of
 from ukctrl.studies.tuning import tune as tune_controller
-from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
-from ukctrl.studies.tuning.fuzzy_choice import FuzzyChoice
+from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
+from ukctrl.studies.tuning.fuzzy_gain_design import FuzzyGainDesign
 from ukctrl.studies.tuning.search import tune_all
-from ukctrl.studies.tuning.tuning_journal import Done, agrees, key_of
+from ukctrl.studies.tuning.simulation_record import SimulationRecord, same_record, simulation_key
 
 ALPHA = "controller.feedback.alpha"
 CARD = Scenario.load(
@@ -38,39 +38,46 @@ def _simulated(monkeypatch):
 
     def build(come):
         def run(self, watch):
-            ran.append((self.entry, self.scenario, self.strict, self.curves, self.keep))
+            ran.append(
+                (self.controller, self.scenario, self.strict, self.with_curves, self.with_result)
+            )
             return come(self)
 
-        monkeypatch.setattr(Run, "__call__", run)
+        monkeypatch.setattr(SimulationTask, "__call__", run)
         return ran
 
     return build
 
 
 def outcome(run, cost=1.0, **given):
-    of = {"status": "completed", "message": "", "reached": 0.5, "metrics": {"rms_phi": cost}}
-    return Outcome(entry=run.entry, repeat=0, seed=0, level=None, **{**of, **given})
+    of = {"status": "completed", "message": "", "end_time": 0.5, "metrics": {"rms_phi": cost}}
+    return RunSummary(controller=run.controller, repeat=0, seed=0, mismatch=None, **{**of, **given})
 
 
 def plant(**changes):
-    return Plant.of(CARD.replace(changes))
+    return KeyedPlant.of(CARD.replace(changes))
 
 
 def bench_of(journal=None, plants=None, limits=()):
     objective = Objective.parse("rms_phi", limits)
-    return Bench(objective, plants or Plants(), Journal() if journal is None else journal, Crew())
+    return CandidateEvaluator(
+        objective,
+        plants or Plants(),
+        SimulationJournal() if journal is None else journal,
+        TaskRunner(),
+    )
 
 
 def order(alpha=None, *, stage="sobol", plants=None, entry="law"):
-    return Order(entry, {} if alpha is None else {ALPHA: alpha}, stage, plants or [plant()])
+    return Candidate(entry, {} if alpha is None else {ALPHA: alpha}, stage, plants or [plant()])
 
 
 def test_candidates_are_judged_in_their_order_and_what_is_known_is_not_run_again(simulated):
     ran = simulated(lambda run: outcome(run, run.scenario.controller.feedback.alpha))
-    journal, told = Journal(), []
+    journal, told = SimulationJournal(), []
     bench = bench_of(journal)
     orders = [order(3.0), order(2.0, stage="card")]
-    trials = bench.judge(orders, lambda *done: told.append(done))
+    trials = bench.score(orders, lambda *done: told.append(done))
     assert [trial.cost for trial in trials] == [3.0, 2.0]
     assert [trial.stage for trial in trials] == ["sobol", "card"]
     assert [trial.gains for trial in trials] == [{ALPHA: 3.0}, {ALPHA: 2.0}]
@@ -79,12 +86,12 @@ def test_candidates_are_judged_in_their_order_and_what_is_known_is_not_run_again
     assert [each[3] for each in ran] == [False, False]
     assert told == [(1.0, 2.0), (2.0, 2.0)]
     told.clear()
-    trials = bench.judge([order(4.0), order(3.0)], lambda *done: told.append(done))
+    trials = bench.score([order(4.0), order(3.0)], lambda *done: told.append(done))
     assert [trial.cost for trial in trials] == [4.0, 3.0]
     assert len(ran) == 3
     assert told[-1] == (2.0, 2.0)
     assert min(done for done, _ in told) >= 1.0  # what is known counts as done
-    bench.judge([order(4.0)])
+    bench.score([order(4.0)])
     assert len(ran) == 3
     assert len(journal) == 3
 
@@ -92,28 +99,28 @@ def test_candidates_are_judged_in_their_order_and_what_is_known_is_not_run_again
 def test_a_candidate_that_failed_on_one_plant_says_how_and_where_it_came(simulated):
     def come(run):
         if run.scenario.seed == 8:
-            return outcome(run, status="diverged", message="it left.", reached=0.125, metrics={})
-        return outcome(run, 2.0, random=run.scenario.seed == 9)
+            return outcome(run, status="diverged", message="it left.", end_time=0.125, metrics={})
+        return outcome(run, 2.0, is_random=run.scenario.seed == 9)
 
     simulated(come)
     bench = bench_of(plants=Plants(count=3), limits=["rms_phi <= 1"])
-    assert bench.random is False
+    assert bench.is_random is False
     plants = [plant(seed=seed) for seed in (7, 8, 9)]
-    (trial,) = bench.judge([order(plants=plants)])
+    (trial,) = bench.score([order(plants=plants)])
     assert (trial.cost, trial.violation) == (math.inf, math.inf)
     assert (trial.status, trial.message) == ("diverged", "it left.")
     assert trial.each == (2.0, math.inf, 2.0)
     assert trial.reached == pytest.approx(0.75)  # 1, 0.125 of 0.5 s, 1
-    assert bench.random is True
-    bench.judge([order(plants=plants[:1])])
-    assert bench.random is True
-    (good,) = bench.judge([order(plants=plants[:1])])
+    assert bench.is_random is True
+    bench.score([order(plants=plants[:1])])
+    assert bench.is_random is True
+    (good,) = bench.score([order(plants=plants[:1])])
     assert (good.violation, good.beyond, good.status) == (1.0, (1.0,), "completed")
 
 
 def test_gains_that_do_not_go_together_are_infeasible_and_not_run(simulated):
     ran = simulated(outcome)
-    (trial,) = bench_of().judge([order(-1.0)])
+    (trial,) = bench_of().score([order(-1.0)])
     assert (trial.status, trial.cost, trial.reached) == ("infeasible", math.inf, 0.0)
     assert "alpha" in trial.message
     assert ran == []
@@ -126,8 +133,8 @@ def test_what_was_stopped_is_no_trial_and_nothing_is_written_of_it(simulated):
         return outcome(run)
 
     simulated(come)
-    journal = Journal()
-    trials = bench_of(journal).judge([order(2.0), order(3.0), order(4.0)])
+    journal = SimulationJournal()
+    trials = bench_of(journal).score([order(2.0), order(3.0), order(4.0)])
     assert trials[0].cost == 1.0
     assert trials[1:] == [None, None]
     assert len(journal) == 1
@@ -137,32 +144,37 @@ def test_what_was_stopped_is_no_trial_and_nothing_is_written_of_it(simulated):
 def test_a_journal_is_believed_where_the_cards_come_out_the_same(simulated, cost, kept):
     costs = [1.0]
     ran = simulated(lambda run: outcome(run, costs[0]))
-    journal = Journal()
+    journal = SimulationJournal()
     bench = bench_of(journal)
     plants = [plant(seed=1), plant(seed=2)]
     card = order(stage="card", plants=plants)
-    bench.judge([card])
+    bench.score([card])
     costs[0] = cost
-    assert bench.believe([card, order(stage="card", entry="new", plants=[plant(seed=5)])])
+    assert bench.verify_journal([card, order(stage="card", entry="new", plants=[plant(seed=5)])])
     assert [each[1].seed for each in ran] == [1, 2, 1]  # the first run of what is known, once
     assert len(journal) == kept
-    assert bench_of().believe([card])  # of nothing known nothing is run
+    assert bench_of().verify_journal([card])  # of nothing known nothing is run
     assert len(ran) == 3
 
 
 def test_a_simulation_is_named_by_plant_entry_and_gains():
-    from ukctrl.studies.tuning.evaluate import _Simulation
+    from ukctrl.studies.tuning.candidate_evaluator import _CandidateTask
 
-    named = _Simulation(order=order(2.5), place=(4, 1))
+    named = _CandidateTask(order=order(2.5), indices=(4, 1))
     assert str(named) == f"plant 1 of 'law' with {ALPHA} = 2.5"
-    assert str(_Simulation(order=order(), place=(0, 0))) == "plant 0 of 'law' with its own gains"
+    assert (
+        str(_CandidateTask(order=order(), indices=(0, 0))) == "plant 0 of 'law' with its own gains"
+    )
 
 
 def test_a_journal_gives_back_every_field(tmp_path):
     path = tmp_path / "journal.jsonl"
-    done = Done("diverged", "it left.", 0.1 + 0.2, True, {"rms_phi": 1.0 / 3.0, "work": math.nan})
-    with Journal(path) as journal:
-        journal.add("key", done, {"entry": "law", "seed": 3})
+    done = SimulationRecord(
+        "diverged", "it left.", 0.1 + 0.2, True, {"rms_phi": 1.0 / 3.0, "work": math.nan},
+        key="key", description={"entry": "law", "seed": 3},
+    )  # fmt: skip
+    with SimulationJournal(path) as journal:
+        journal.append(done)
         assert len(journal) == 1
     assert json.loads(path.read_text()) == {
         "run": "key", "entry": "law", "seed": 3, "status": "diverged", "message": "it left.",
@@ -170,16 +182,16 @@ def test_a_journal_gives_back_every_field(tmp_path):
     }  # fmt: skip
     with path.open("a") as file:
         file.write('{"run": "other"}\nnonsense\n')
-    with Journal(path) as journal:
+    with SimulationJournal(path) as journal:
         assert len(journal) == 1
         found = journal.find("key")
-        assert agrees(found, done)
+        assert same_record(found, done)
         assert not found.completed
         assert journal.find("nothing") is None
         for field, other in (("status", "drifted"), ("message", "x"), ("reached", 0.3),
                              ("random", False), ("metrics", {"rms_phi": 0.3})):  # fmt: skip
-            assert not agrees(found, done._replace(**{field: other}))
-        journal.forget()
+            assert not same_record(found, done._replace(**{field: other}))
+        journal.clear()
         assert len(journal) == 0
         assert path.read_text() == ""
         journal.remove()
@@ -187,34 +199,41 @@ def test_a_journal_gives_back_every_field(tmp_path):
 
 
 def test_a_journal_that_cannot_be_written_to_says_so(tmp_path, monkeypatch):
-    done = Done("completed", "", 1.0, False, {})
-    with Journal(tmp_path / "journal.jsonl") as journal:
+    done = SimulationRecord("completed", "", 1.0, False, {})
+    with SimulationJournal(tmp_path / "journal.jsonl") as journal:
 
         def full(*given):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(journal, "append", full)
+        monkeypatch.setattr(journal, "_write", full)
         with pytest.raises(InputError, match=r"cannot write to the journal '.*': No space left"):
-            journal.add("key", done, {})
+            journal.append(done)
 
 
 def test_what_is_kept_of_a_run_has_no_wall_time():
-    run = SimpleNamespace(entry="a")
+    run = SimpleNamespace(controller="a")
     metrics = {"rms_phi": 1.0, "mean_tick_us": 3.0, "rms_phi.gap": 2.0}
-    done = Done.of(outcome(run, metrics=metrics, random=True), 2.0)
-    assert done == Done("completed", "", 0.25, True, {"rms_phi": 1.0, "rms_phi.gap": 2.0})
+    done = SimulationRecord.of(outcome(run, metrics=metrics, is_random=True), 2.0)
+    assert done == SimulationRecord(
+        "completed", "", 0.25, True, {"rms_phi": 1.0, "rms_phi.gap": 2.0}
+    )
     assert done.completed
 
 
 def test_a_scenario_is_known_by_all_that_it_says():
-    assert key_of(CARD) == key_of(CARD.replace({"seed": CARD.seed}))
+    assert simulation_key(CARD) == simulation_key(CARD.replace({"seed": CARD.seed}))
     others = ({"seed": 99}, {ALPHA: 77.0}, {"timing.duration": 0.25})
-    assert len({key_of(CARD), *(key_of(CARD.replace(change)) for change in others)}) == 4
-    assert len(key_of(CARD)) == 24
+    assert (
+        len({simulation_key(CARD), *(simulation_key(CARD.replace(change)) for change in others)})
+        == 4
+    )
+    assert len(simulation_key(CARD)) == 24
 
 
 def test_a_search_counts_its_simulations_over_plants_and_laws(simulated):
-    ran = simulated(lambda run: outcome(run, run.scenario.controller.feedback.alpha, random=True))
+    ran = simulated(
+        lambda run: outcome(run, run.scenario.controller.feedback.alpha, is_random=True)
+    )
     told = []
     laws = {"a": CARD, "b": CARD.replace({"seed": 5})}
     found = tune_all(
@@ -269,8 +288,8 @@ def test_a_search_that_was_stopped_before_its_card_is_none_and_later_one_is_in_p
 
 def test_what_is_tuned_is_judged_on_held_out_plants_and_run_before_and_after(simulated, tmp_path):
     def come(run):
-        result = run.keep and SimpleNamespace(status="completed", metrics={})
-        return outcome(run, run.scenario.controller.feedback.alpha, random=True,
+        result = run.with_result and SimpleNamespace(status="completed", metrics={})
+        return outcome(run, run.scenario.controller.feedback.alpha, is_random=True,
                        result=result or None)  # fmt: skip
 
     ran = simulated(come)
@@ -333,15 +352,15 @@ def test_a_search_that_went_on_beyond_its_ranges_goes_on_from_its_journal_to_the
 def test_a_gain_in_closed_form_is_told_with_what_it_was_chosen_for():
     scenario = Scenario.load("two-mass-spring", {"controller": {"use": "servo-chen-robust"}})
     text = "start=0:0.1:0.3,  uncertainty=0:0.3:1, horizon=10, price=1e-6"
-    choice = FuzzyChoice.of(scenario, text)
-    assert choice.given == " ".join(text.split())
-    assert choice.before == scenario.controller.feedback.kappa
-    assert isinstance(choice.found, FuzzyGain)
-    assert choice.kappa == pytest.approx(choice.found.kappa, rel=1e-3)
+    choice = FuzzyGainDesign.of(scenario, text)
+    assert choice.uncertainty == " ".join(text.split())
+    assert choice.card_kappa == scenario.controller.feedback.kappa
+    assert isinstance(choice.fuzzy_gain, FuzzyGainCost)
+    assert choice.kappa == pytest.approx(choice.fuzzy_gain.kappa, rel=1e-3)
     data = choice.to_dict()
     assert (data["scenario"], data["controller"]) == ("two-mass-spring", "servo-chen-robust")
-    assert (data["kappa"], data["card"]) == (choice.found.kappa, choice.before)
-    assert data["cost"] == choice.found.cost(choice.found.kappa)
+    assert (data["kappa"], data["card"]) == (choice.fuzzy_gain.kappa, choice.card_kappa)
+    assert data["cost"] == choice.fuzzy_gain.cost(choice.fuzzy_gain.kappa)
     prices = [line["price"] / 1e-6 for line in data["prices"]]
     np.testing.assert_allclose(prices, [0.01, 0.1, 1.0, 10.0, 100.0])
     kappas = [line["kappa"] for line in data["prices"]]
@@ -352,7 +371,7 @@ def test_a_gain_in_closed_form_is_told_with_what_it_was_chosen_for():
     np.testing.assert_allclose(values[:, 1], values[:, 2:].sum(axis=1), rtol=1e-12)
     assert values[:, 1].min() >= data["cost"] * (1.0 - 1e-9)
     card = choice.card()
-    assert f"kappa from {choice.given}, in closed form" in card
+    assert f"kappa from {choice.uncertainty}, in closed form" in card
     assert "kappa of least average cost" in card
     with pytest.raises(InputError, match="--fuzzy chooses the gain of feedback 'chen_robust'"):
-        FuzzyChoice.of(CARD, text)
+        FuzzyGainDesign.of(CARD, text)

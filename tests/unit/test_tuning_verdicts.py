@@ -7,8 +7,8 @@ import math
 import pytest
 
 from ukctrl.core.verdict import Verdict
-from ukctrl.studies.tuning import Gain, HeldOut, Trial, Tuning
-from ukctrl.studies.tuning.cost import WITHOUT
+from ukctrl.studies.tuning import Gain, GainSearch, HeldOut, TuningTrial
+from ukctrl.studies.tuning.cost import MAX_VIOLATION
 from ukctrl.studies.tuning.tuning_verdicts import verdicts
 
 GAIN = Gain("controller.kp", 10.0, 1.0, 100.0)
@@ -16,7 +16,7 @@ GAIN = Gain("controller.kp", 10.0, 1.0, 100.0)
 
 def trial(cost=1.0, kp=10.0, **given):
     given = {"reached": 1.0, "status": "completed", "stage": "sobol", **given}
-    return Trial(gains={"controller.kp": kp}, cost=cost, **given)
+    return TuningTrial(gains={"controller.kp": kp}, cost=cost, **given)
 
 
 FAILED = trial(math.inf, 10.0, reached=0.25, status="diverged", message="it left every bound.")
@@ -30,7 +30,7 @@ def broken(*beyond, cost=1.0, kp=20.0):
 def tuned(*trials, budget=None, **given):
     given = {"entry": "law", "gains": (GAIN,), "cost": "rms_phi", "seed": 0, **given}
     plants = given.get("plants", 1)
-    return Tuning(budget=budget or plants * len(trials), trials=trials, **given)
+    return GainSearch(budget=budget or plants * len(trials), trials=trials, **given)
 
 
 def said(tuning, held_out=None, stopped=False):
@@ -52,7 +52,7 @@ OUTCOMES = [
         "None of 2 candidates keeps to the constraints; the nearest is beyond peak_u <= 3 by 10 %.",
     ),
     (
-        (broken(0.5, 0.0, WITHOUT, 0.02, kp=10.0),),
+        (broken(0.5, 0.0, MAX_VIOLATION, 0.02, kp=10.0),),
         {"limits": ("work <= 1", "peak_u <= 2", "effort <= 3", "worst_margin >= 0"), "plants": 2},
         "bad", "None of 1 candidates keeps to the constraints on all 2 plants; the nearest is "
         "beyond work <= 1 by 50 %, effort <= 3, which has no value, worst_margin >= 0 by 0.02.",

@@ -1,6 +1,6 @@
-"""The command `view`: what it shows of what, where it tells so, and what it refuses.
+"""The command `view`: what it shows of what, where it says so, and what it refuses.
 
-What would serve, simulate or draw is replaced by a record of what it is given.
+What would simulate or draw is replaced by a record of what it is given.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import pytest
 from ukctrl.cli import view as command
 from ukctrl.cli.main import main
 from ukctrl.core.errors import InputError
+from ukctrl.reports import notebook_card
 from ukctrl.reports.scene.camera import Camera
-from ukctrl.robot import Robot
 
 MASSES = "two-mass-spring"
-SERVER = "ukctrl.reports.viewer.server"
 
 
 @pytest.fixture(name="said")
@@ -52,22 +51,6 @@ def _record(monkeypatch):
         return calls
 
     return replace
-
-
-@pytest.fixture(name="served")
-def _served(record, monkeypatch):
-    """Replace the server; Ctrl-C comes while it serves for the second time."""
-    slept = []
-
-    def sleep(seconds):
-        slept.append(seconds)
-        if len(slept) > 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(command.time, "sleep", sleep)
-    monkeypatch.setattr(f"{SERVER}.address", lambda server: "http://there:1")
-    opened = record(f"{SERVER}.open_server", "the server")
-    return SimpleNamespace(opened=opened, stopped=record(f"{SERVER}.stop"), slept=slept)
 
 
 FILM = "ukctrl.reports.scene.film.record"
@@ -136,80 +119,52 @@ def test_only_a_scenario_takes_another_controller_or_other_values(option, target
     )  # fmt: skip
 
 
-def test_a_robot_is_moved_by_sliders_until_ctrl_c(said, served, record, monkeypatch):
-    monkeypatch.setattr(command, "_has_display", lambda: False)
-    rested = record("ukctrl.reports.viewer.sliders.AtRest")
-    code, printed = said("two_link", "--port", "7", "--host", "localhost")
-    assert (code, printed.out, printed.err) == (
-        0, "view    http://there:1   (Ctrl-C ends it)\n", ""
-    )  # fmt: skip
-    assert served.opened == [{"title": "two_link", "host": "localhost", "port": 7}]
-    assert served.stopped == [{"server": "the server"}]
-    assert served.slept == [0.5, 0.5]
-    ((given,), robot) = rested, Robot.load("two_link")
-    assert (given["server"], given["robot"].name) == ("the server", robot.name)
+@pytest.mark.parametrize(
+    ("options", "display", "opened"),
+    [((), True, 1), (("--no-open",), True, 0), ((), False, 0), (("--quiet",), True, 1)],
+)
+def test_the_page_of_a_robot_opens_where_there_is_a_screen(
+    options, display, opened, said, monkeypatch, tmp_path
+):
+    addresses = []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", addresses.append)
+    monkeypatch.setattr(command, "_has_display", lambda: display)
+    code, printed = said("two_link", *options)
+    (page,) = tmp_path.glob("ukctrl-*.html")
+    assert (code, printed.err) == (0, "")
+    assert printed.out == ("" if options == ("--quiet",) else f"page    {page}\n")
+    assert addresses == [page.as_uri()] * opened
+    assert '"joints":[{"name":"' in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("moves", [True, False])
-def test_the_time_of_a_scene_ends_before_its_server(moves, said, served, record, monkeypatch):
-    ended = []
-    timeline = SimpleNamespace(close=lambda: ended.append(list(served.stopped)))
-    shown = record("ukctrl.reports.viewer.timeline.show_scene", timeline if moves else None)
+@pytest.mark.parametrize("error", [notebook_card.webbrowser.Error, OSError])
+def test_a_browser_that_cannot_be_opened_leaves_the_page(error, said, monkeypatch, tmp_path):
+    def fail(address):
+        raise error
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", fail)
+    monkeypatch.setattr(command, "_has_display", lambda: True)
+    code, printed = said("two_link")
+    assert (code, printed.err) == (0, "")
+    assert list(tmp_path.glob("ukctrl-*.html"))
+
+
+def test_the_options_of_a_scenario_reach_its_run(said, monkeypatch):
     scenes = []
-    monkeypatch.setattr(command, "_scene", lambda *given: scenes.append(given) or "the scene")
+    scene = SimpleNamespace(title="A run")
+    monkeypatch.setattr(command, "_scene", lambda *given: scenes.append(given) or scene)
+    pages = []
+    monkeypatch.setattr(
+        notebook_card.SceneView,
+        "open",
+        lambda view, **options: pages.append((view.scene, options)) or Path("page.html"),
+    )
     code, _ = said(MASSES, "-c", "own", "--set", "seed=3", "--trust", "--quiet", "--no-open")
     assert code == 0
-    assert shown == [{"server": "the server", "scene": "the scene"}]
     assert scenes == [(MASSES, False, False, "own", ["seed=3"], True, True)]
-    assert ended == ([[]] if moves else [])
-    assert served.opened == [{"title": MASSES, "host": "127.0.0.1", "port": None}]
-
-
-@pytest.mark.parametrize(
-    ("host", "told"),
-    [
-        ("127.0.0.1", ""),
-        ("localhost", ""),
-        ("::1", ""),
-        ("0.0.0.0", "ukctrl: warning: whoever reaches 0.0.0.0 may look, and move what is shown.\n"),
-    ],
-)
-def test_where_others_may_look_it_is_told_and_the_server_ends_whatever_comes(
-    host, told, served, capsys
-):
-    with pytest.raises(ValueError, match="a fault"), command.opened("x", host, 3) as server:  # noqa: PT012
-        assert server == "the server"
-        assert served.stopped == []
-        raise ValueError("a fault")
-    assert served.stopped == [{"server": "the server"}]
-    assert capsys.readouterr().err == told
-
-
-@pytest.mark.parametrize("error", [None, command.webbrowser.Error, OSError])
-@pytest.mark.parametrize(
-    ("quiet", "asked", "there", "opens"),
-    [
-        (False, True, True, 1),
-        (True, True, True, 1),
-        (False, False, True, 0),
-        (False, True, False, 0),
-    ],
-)
-def test_a_browser_opens_where_there_is_a_screen(
-    error, quiet, asked, there, opens, served, monkeypatch, capsys
-):
-    opened = []
-
-    def open_page(where):
-        opened.append(where)
-        if error is not None:
-            raise error
-
-    monkeypatch.setattr(command.webbrowser, "open", open_page)
-    monkeypatch.setattr(command, "_has_display", lambda: there)
-    command.tell("the server", quiet, open_browser=asked)
-    assert opened == ["http://there:1"] * opens
-    assert (capsys.readouterr().out == "") is quiet
+    assert pages == [(scene, {"in_browser": False})]
 
 
 @pytest.mark.parametrize(
@@ -232,18 +187,6 @@ def test_a_screen_is_told_by_the_system(system, kernel, variable, there, monkeyp
     assert command._has_display() is there
 
 
-def test_a_run_is_watched_from_before_it_begins(served, record, monkeypatch):
-    order = []
-    monkeypatch.setattr(command, "tell", lambda *given, **named: order.append((given, named)))
-    record("ukctrl.reports.viewer.live.Live", "the view")
-    scenario = SimpleNamespace(title="A run")
-    with command.live_view(scenario, "127.0.0.1", 4, True, False) as live:
-        assert live == "the view"
-        assert order == [(("the server", False), {"open_browser": False})]
-    assert served.opened == [{"title": "A run", "host": "127.0.0.1", "port": 4}]
-    assert served.stopped == [{"server": "the server"}]
-
-
 # What there is to see
 
 
@@ -253,7 +196,7 @@ def _runs(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     refused = []
     monkeypatch.setattr(
-        "ukctrl.simulation.result.foreign_hdf5.refuse_what_hdf5_does_not_survive", refused.append
+        "ukctrl.simulation.result.untrusted_hdf5.probe_in_subprocess", refused.append
     )
     load = classmethod(lambda cls, path: f"of {path}")
     monkeypatch.setattr("ukctrl.simulation.result.result.Result.load", load)
@@ -269,17 +212,17 @@ def _runs(monkeypatch, tmp_path):
 
 def test_a_folder_holds_a_run_or_those_of_a_comparison_in_the_order_of_their_names(runs):
     folder, refused = runs("b", "a")
-    assert command._stored(folder) == {"a": "of there/a", "b": "of there/b"}
+    assert command._load_results(folder) == {"a": "of there/a", "b": "of there/b"}
     assert refused == [folder / "a/result.nc", folder / "b/result.nc"]
     runs(*"ihgfedc")
-    assert list(command._stored(folder)) == list("abcdefgh")  # eight colours
+    assert list(command._load_results(folder)) == list("abcdefgh")  # eight colours
     runs(".")
-    assert command._stored(folder) == {"": "of there"}
+    assert command._load_results(folder) == {"": "of there"}
 
 
 def test_a_comparison_with_one_run_is_that_run(runs):
     folder, _ = runs("alone")
-    assert command._stored(folder) == {"": "of there/alone"}
+    assert command._load_results(folder) == {"": "of there/alone"}
 
 
 @pytest.mark.parametrize("study", [False, True])
@@ -287,7 +230,7 @@ def test_a_folder_without_runs_is_refused(study, tmp_path):
     if study:
         (tmp_path / "study.json").touch()
     with pytest.raises(InputError) as refused:
-        command._stored(tmp_path)
+        command._load_results(tmp_path)
     told = " A study has no motion to show; run one of its samples." if study else ""
     assert str(refused.value) == (
         f"'{tmp_path}' must hold a run (result.nc), a comparison's runs, or a robot (robot.toml); "
@@ -297,7 +240,7 @@ def test_a_folder_without_runs_is_refused(study, tmp_path):
 
 def test_what_has_no_samples_and_no_robot_is_refused(runs, record, monkeypatch):
     folder, _ = runs(".")
-    asked = record("ukctrl.reports.scene.from_results.of_results")
+    asked = record("ukctrl.reports.scene.run_scene.runs_scene")
     with pytest.raises(InputError, match="there: there is nothing to see; it has no samples and"):
         command._scene(str(folder), True, False, None, None, False, True)
     assert asked == [{"results": {"": "of there"}, "robots": {}}]
@@ -305,8 +248,8 @@ def test_what_has_no_samples_and_no_robot_is_refused(runs, record, monkeypatch):
 
 def test_a_run_that_was_simulated_is_shown_with_its_own_robot(record, monkeypatch):
     simulated = SimpleNamespace(name="the robot")
-    asked = record("ukctrl.reports.scene.from_results.of_results", "the scene")
-    monkeypatch.setattr(command, "_simulated", lambda *given: (given, simulated))
+    asked = record("ukctrl.reports.scene.run_scene.runs_scene", "the scene")
+    monkeypatch.setattr(command, "_simulate", lambda *given: (given, simulated))
     scene = command._scene("x", False, False, "c", ["s"], True, False)
     assert scene == "the scene"
     given = ("x", "c", ["s"], True, False)
@@ -317,7 +260,7 @@ def test_a_run_that_was_simulated_is_shown_with_its_own_robot(record, monkeypatc
 def test_a_run_that_does_not_end_well_is_shown_and_says_so(status, record, capsys):
     result = SimpleNamespace(status=status, message="it left every bound")
     runs = record("ukctrl.simulation.simulate.simulate", result)
-    shown, robot = command._simulated(MASSES, None, ["timing.duration=0.25"], False, True)
+    shown, robot = command._simulate(MASSES, None, ["timing.duration=0.25"], False, True)
     assert shown is result
     ((given),) = runs
     assert given["scenario"].timing.duration == 0.25

@@ -11,7 +11,7 @@ import pytest
 from extras import needs
 
 from ukctrl import Robot, Scenario
-from ukctrl.cli.workspace import FILES, _only_used, create, json_schema
+from ukctrl.cli.workspace import WORKSPACE_FILES, _prune_definitions, create_workspace, json_schema
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.files import catalog
 from ukctrl.mechanics import reference
@@ -47,9 +47,9 @@ def complaints(kind: str, table: dict[str, object]) -> list[str]:
 
 
 def test_a_new_workspace_has_the_three_folders_and_loads(tmp_path):
-    created = create(tmp_path / "new" / "deep")
+    created = create_workspace(tmp_path / "new" / "deep")
     assert [path.relative_to(tmp_path / "new" / "deep").as_posix() for path in created] == list(
-        FILES
+        WORKSPACE_FILES
     )
     scenario = Scenario.load(tmp_path / "new" / "deep" / "scenarios" / "my-scenario.toml")
     robot = Robot.load(scenario.robot)
@@ -60,7 +60,7 @@ def test_a_new_workspace_has_the_three_folders_and_loads(tmp_path):
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(InputError, match="must be a new or empty folder"):
-        create(tmp_path)
+        create_workspace(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -92,7 +92,7 @@ def test_every_file_of_the_catalogue_fits_its_schema(kind, path):
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_file_of_a_new_workspace_fits_its_schema(kind, tmp_path):
-    create(tmp_path)
+    create_workspace(tmp_path)
     (path,) = tmp_path.glob(FORMATS[kind])
     assert complaints(kind, read(path)) == []
 
@@ -140,11 +140,12 @@ def test_every_key_is_explained():
 
 def test_every_key_of_scenarios_and_cards_is_on_its_page():
     pages = Path(__file__).parents[2] / "docs" / "reference"
-    text = "".join((pages / name).read_text("utf-8") for name in ("scenarios.md", "sensing.md"))
+    files = [*(pages / "scenarios").glob("*.md"), pages / "sensing.md"]
+    text = "".join(file.read_text("utf-8") for file in files)
     paths = {
         *dir(reference),
         "Harmonic",
-        "ukctrl__mechanics__reference__formula__Expression",
+        "ukctrl__mechanics__reference__formula_path__Expression",
     }  # paths.md
     paths |= set(dir(effects))  # effects.md
     missing = []
@@ -163,7 +164,7 @@ def test_a_schema_holds_the_definitions_that_something_in_it_leads_to_and_no_oth
 
     definitions = {"d": leading("a"), "c": leading("b", "d"), "b": leading("c"), "a": {}}
     for names, used in ((("a",), "a"), (("d", "a"), "ad"), (("b",), "abcd"), ((), "")):
-        found = _only_used({"title": "t", **leading(*names), "$defs": definitions})
+        found = _prune_definitions({"title": "t", **leading(*names), "$defs": definitions})
         assert list(found["$defs"]) == list(used)
         assert found == {
             "title": "t", **leading(*names), "$defs": {name: definitions[name] for name in used}

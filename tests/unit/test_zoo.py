@@ -29,7 +29,7 @@ timing = { duration = 0.1 }
 @pytest.fixture
 def small_zoo(tmp_path, monkeypatch):
     """A package laid out like example-robot-data, with three models."""
-    robots = tmp_path / "site" / zoo.PLACES[0]
+    robots = tmp_path / "site" / zoo.MODEL_FOLDERS[0]
     for folder, effort in (
         ("toy_description/urdf/toy", 5.0),
         ("hopper_b_simple_description/robots/hopper", 0.0),
@@ -44,7 +44,7 @@ def small_zoo(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_zoo(monkeypatch):
-    monkeypatch.setattr(zoo, "PLACES", ("nowhere", "nowhere"))
+    monkeypatch.setattr(zoo, "MODEL_FOLDERS", ("nowhere", "nowhere"))
 
 
 def test_a_model_is_called_after_its_file(small_zoo):

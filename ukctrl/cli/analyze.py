@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ukctrl.cli.arguments import about, output_folder, scenario_of, terms_of
-from ukctrl.cli.options import Card, Format, Json, Out, Quiet, ScenarioName, Set, Trust, Width
-from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
-from ukctrl.cli.terminal.lines import Line, answer
+from ukctrl.cli.arguments import load_scenario, output_folder, parse_terms, prefix_errors
+from ukctrl.cli.completion import candidates
+from ukctrl.cli.options import (
+    ControllerOption,
+    Format,
+    Json,
+    Out,
+    Quiet,
+    ScenarioName,
+    Set,
+    Trust,
+    Width,
+)
+from ukctrl.cli.terminal.analyze_text import analysis_data, analysis_lines
+from ukctrl.cli.terminal.lines import Line, print_result
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.catalog import file_name
 
@@ -19,7 +30,7 @@ if TYPE_CHECKING:
     from ukctrl.analysis.linear import Design
     from ukctrl.simulation.scenario import Scenario
 
-PLACES = ("start", "equilibrium")
+POINTS = ("start", "equilibrium")
 At = Annotated[
     str,
     typer.Option(
@@ -32,21 +43,37 @@ Hold = Annotated[
 ]
 Settling = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Work out the gains that settle in this time."),
+    typer.Option(
+        metavar="SECONDS",
+        help="Work out the gains that settle in this time.",
+        rich_help_panel="Design",
+    ),
 ]
 Bandwidth = Annotated[
     float | None,
     typer.Option(metavar="RAD/S", help="Work out the gains that give this bandwidth."),
 ]
-DampingRatio = Annotated[float, typer.Option("--damping", metavar="RATIO", help="Of these gains.")]
+DampingRatio = Annotated[
+    float,
+    typer.Option("--damping", metavar="RATIO", help="Of these gains.", rich_help_panel="Design"),
+]
 CardFile = Annotated[
     Path | None,
-    typer.Option("--card", metavar="FILE", help="Write the controller with these gains as a card."),
+    typer.Option(
+        "--card",
+        metavar="FILE",
+        help="Write the controller with these gains as a card.",
+        rich_help_panel="Design",
+        autocompletion=candidates.files_and_folders,
+    ),
 ]
 Keep = Annotated[
     float | None,
     typer.Option(
-        "--keep", metavar="DISK", help="Find the longest hold that keeps this disk margin; 0: any."
+        "--keep",
+        metavar="DISK",
+        help="Find the longest hold that keeps this disk margin; 0: any.",
+        rich_help_panel="Design",
     ),
 ]
 
@@ -54,7 +81,7 @@ Keep = Annotated[
 def analyze(
     scenario: ScenarioName,
     *,
-    controller: Card = None,
+    controller: ControllerOption = None,
     changes: Set = None,
     at: At = "start",
     hold: Hold = None,
@@ -72,43 +99,43 @@ def analyze(
 ) -> None:
     """Linearise plant and loop: poles, zeros, margins at each motor; design gains from them."""
     resting = at == "equilibrium"
-    when: float | Literal["start"] = "start" if at in PLACES else time_of(at)
+    when: float | Literal["start"] = "start" if at in POINTS else parse_time(at)
     if hold and not resting:
         raise InputError("--hold goes with --at equilibrium.")
-    given = {"settling": settling, "bandwidth": bandwidth, "damping": damping}
-    asked = settling is not None or bandwidth is not None
-    terms = terms_of(given, "--") if asked else None
+    term_options = {"settling": settling, "bandwidth": bandwidth, "damping": damping}
+    has_terms = settling is not None or bandwidth is not None
+    terms = parse_terms(term_options, "--") if has_terms else None
     if card is not None and terms is None:
         raise InputError(
             "--card needs the gains to write; give --settling SECONDS or --bandwidth RAD/S."
         )
-    chosen = scenario_of(scenario, controller, changes, trust)
+    chosen = load_scenario(scenario, controller, changes, trust)
     from ukctrl.analysis.linear import analyze as analyze_scenario
     from ukctrl.analysis.linear import designed, equilibria, largest_period
     from ukctrl.analysis.linear.linear_page import write_analysis
 
-    place = out or Path("out") / f"analyze-{file_name(chosen.name)}"
-    with output_folder(place) as folder:
-        with about(scenario):
+    out_dir = out or Path("out") / f"analyze-{file_name(chosen.name)}"
+    with output_folder(out_dir) as folder:
+        with prefix_errors(scenario):
             design = None if terms is None else designed(chosen, terms)
             chosen = chosen if design is None else chosen.replace(design.gains)
             rests = equilibria(chosen, hold=hold or ()) if resting else ()
             result = analyze_scenario(chosen, rests[0].point if rests else when)
-            here = result.plant.point
-            period = None if keep is None else largest_period(chosen, here, disk=keep)
+            point = result.plant.point
+            period = None if keep is None else largest_period(chosen, point, disk=keep)
         if card is not None and design is not None:
             _write_card(card, chosen, design)
-        data = as_table(result, rests, design, period, card)
+        data = analysis_data(result, rests, design, period, card)
         write_analysis(result, data, folder)
 
         def lines() -> list[Line]:
             return analysis_lines(result, folder, rests, design, period, card)
 
-        answer(quiet, as_json, lambda: data, lines)
+        print_result(quiet, as_json, lambda: data, lines)
     raise typer.Exit(1 if result.stability == "unstable" else 0)
 
 
-def time_of(text: str) -> float:
+def parse_time(text: str) -> float:
     """Return the time that ``--at`` names.
 
     Raises:
@@ -117,7 +144,7 @@ def time_of(text: str) -> float:
     try:
         time = float(text.removeprefix("t="))
     except ValueError:
-        raise unknown_name("place (in --at)", text, (*PLACES, "t=SECONDS")) from None
+        raise unknown_name("place (in --at)", text, (*POINTS, "t=SECONDS")) from None
     if not math.isfinite(time):
         raise InputError(f"--at must be a finite time; got {text}.")
     return time
@@ -125,7 +152,7 @@ def time_of(text: str) -> float:
 
 def _write_card(path: Path, scenario: Scenario, design: Design) -> None:
     """Write the scenario's controller, whose gains are the design's, as a card."""
-    from ukctrl.simulation.result.plain_files import card_text, write_atomically
+    from ukctrl.simulation.result.atomic_files import card_text, write_atomically
 
     if path.suffix != ".toml":
         raise InputError(f"--card must name a .toml file; got '{path}'.")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ukctrl.core.errors import InputError, UkctrlError, UnknownName
 
 if TYPE_CHECKING:
-    from ukctrl.control.terms import Terms
+    from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.simulation.scenario import Scenario
     from ukctrl.studies.tuning.gains import Range
 
 
-def scenario_of(
+def load_scenario(
     name: str, controller: str | None, changes: list[str] | None, trust: bool
 ) -> Scenario:
     """Load a scenario with the changes that options ask for.
@@ -33,14 +33,14 @@ def scenario_of(
         raise InputError("--controller must be the name of a card; got nothing.")
     pairs: dict[str, object] = {}
     if controller is not None:
-        pairs["controller"] = {"use": card_of(controller, name)}
-    pairs |= pairs_of(changes)
+        pairs["controller"] = {"use": resolve_card(controller, name)}
+    pairs |= parse_settings(changes)
     from ukctrl.simulation.scenario import Scenario
 
     return Scenario.load(name, pairs, trust=trust)
 
 
-def pairs_of(changes: list[str] | None) -> dict[str, object]:
+def parse_settings(changes: list[str] | None) -> dict[str, object]:
     """Return the values that ``--set`` options give, by their keys.
 
     Raises:
@@ -57,11 +57,11 @@ def pairs_of(changes: list[str] | None) -> dict[str, object]:
     return pairs
 
 
-GAINS = "gains"
+ALL_GAINS = "gains"
 """What ``--over`` says for gains by themselves, and not the terms from which they follow."""
 
 
-def ranges_of(over: list[str] | None) -> dict[str, Range]:
+def parse_ranges(over: list[str] | None) -> dict[str, Range]:
     """Return the ranges of gains that ``--over`` options give, by their paths; of ``gains``, none.
 
     Raises:
@@ -70,28 +70,28 @@ def ranges_of(over: list[str] | None) -> dict[str, Range]:
     from ukctrl.studies.tuning import read_range
 
     ranges: dict[str, Range] = {}
-    for path, ends in map(read_range, (text for text in over or [] if text != GAINS)):
+    for path, ends in map(read_range, (text for text in over or [] if text != ALL_GAINS)):
         if path in ranges:
             raise InputError(f"--over gives '{path}' two ranges.")
         ranges[path] = ends
     return ranges
 
 
-def terms_of(given: Mapping[str, Any], option: str) -> Terms:
+def parse_terms(values: Mapping[str, Any], option: str) -> ErrorSpec:
     """Return the terms that options ask for.
 
     Raises:
         InputError: They contradict each other, or one is out of range.
     """
-    from ukctrl.control.terms import Terms
+    from ukctrl.control.error_dynamics_spec import ErrorSpec
 
     try:
-        return Terms(**given)
+        return ErrorSpec(**values)
     except InputError as error:
-        raise InputError(f"{option}{str(error).removeprefix('Terms: ')}") from None
+        raise InputError(f"{option}{str(error).removeprefix('ErrorSpec: ')}") from None
 
 
-def card_of(controller: str, scenario: str) -> str:
+def resolve_card(controller: str, scenario: str) -> str:
     """Return the card that an option names.
 
     A path starts at the working folder; a name is looked up beside the scenario, in the
@@ -114,11 +114,13 @@ def is_robot(name: str) -> bool:
     from ukctrl.core.files import catalog
     from ukctrl.core.files.toml import read_toml
 
-    if catalog.is_collected(name):
+    if catalog.is_collection_name(name):
         return True
     path = Path(name)
     if name.endswith(".toml") and path.is_file():
-        return "robot" not in read_toml(path) and bool(set(catalog.PLANTS) & set(read_toml(path)))
+        return "robot" not in read_toml(path) and bool(
+            set(catalog.PLANT_KEYS) & set(read_toml(path))
+        )
     if name.endswith(catalog.FILE_ENDINGS):
         return not name.endswith(".toml")
     if "/" in name:
@@ -127,7 +129,7 @@ def is_robot(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def about(scenario: str) -> Iterator[None]:
+def prefix_errors(scenario: str) -> Iterator[None]:
     """Begin the messages of what does not fit a scenario with its name."""
     try:
         yield
@@ -137,20 +139,20 @@ def about(scenario: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def output_folder(path: Path) -> Iterator[Path]:
-    """Yield the folder of `folder_of`, and take away again what was made for nothing.
+    """Yield the folder of `make_folder`, and take away again what was made for nothing.
 
     So that a command that is refused, or stopped before there is anything to keep, leaves none.
     """
-    made = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
+    new_folders = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
     try:
-        yield folder_of(path)
+        yield make_folder(path)
     finally:
-        _remove_empty(made)
+        _remove_empty(new_folders)
 
 
-def _remove_empty(made: Sequence[Path]) -> None:
+def _remove_empty(folders: Sequence[Path]) -> None:
     """Remove folders, the innermost first, that hold nothing but empty files and folders."""
-    for folder in made:
+    for folder in folders:
         with contextlib.suppress(OSError):
             inside = sorted(folder.rglob("*"), reverse=True)  # what is in a folder before it
             if any(path.is_file() and path.stat().st_size > 0 for path in inside):
@@ -160,7 +162,7 @@ def _remove_empty(made: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def folder_of(path: Path) -> Path:
+def make_folder(path: Path) -> Path:
     """Make the folder that ``--out`` names, before the work whose results it is for.
 
     Raises:

@@ -7,30 +7,68 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ukctrl.cli.completion.index import ACTUATIONS, PLANTS, ROBOT_KINDS, index
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog, zoo
 from ukctrl.core.files.toml import read_toml
 
-MOVES = re.compile(r"""<joint\b[^>]*\btype\s*=\s*["'](?!fixed)\w+["']""")
+PLANTS = {
+    "model": "rigid",
+    "part": "rigid",
+    "lagrangian": "lagrangian",
+    "functions": "functions",
+    "linkage": "linkage",
+    "particles": "particles",
+}
+"""What a robot is, by the key of its file that says what it is made of."""
+ACTUATIONS = {
+    "under": "underactuated",
+    "fully": "fully actuated",
+    "redundantly": "redundantly actuated",
+    "none": "unactuated",
+}
+"""What only the robot itself can tell, so that it is loaded where somebody asks."""
+ROBOT_KINDS = (
+    *dict.fromkeys(PLANTS.values()),
+    *("elastic", "floating", "closed loops", "constrained", "contact", "rolling"),
+    *ACTUATIONS.values(),
+)
+LAW_FAMILIES = {
+    "servo": ("servo",),
+    "baselines": (
+        *("computed_torque", "pd_gravity", "pid", "operational_space", "resolved_acceleration"),
+        *("time_delay", "slotine_li", "slotine_li_adaptive"),
+    ),
+    "regulators": ("lqr", "lqi", "pole_placement"),
+    "feedforward": ("tvlqr", "feedforward"),
+    "predictive": ("mpc",),
+    "elastic": (
+        *("elastic_tracking", "elastic_cascade", "elastic_linearisation"),
+        "elastic_singular_perturbation",
+    ),
+    "special": ("io_linearisation", "swing_up", "switching", "thrust_vectoring"),
+    "controller": ("none",),
+}
+"""Kinds of controllers by package of `ukctrl.control`, whose import takes seconds."""
+FAMILY = {kind: family for family, kinds in LAW_FAMILIES.items() for kind in kinds}
+MOVING_JOINT = re.compile(r"""<joint\b[^>]*\btype\s*=\s*["'](?!fixed)\w+["']""")
 """A joint that moves, in a URDF file."""
 
 
-class Entry(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """A robot, controller or scenario."""
 
     title: str
     kinds: tuple[str, ...] = ()
 
-    def has(self, name: str, words: Iterable[str]) -> bool:
+    def matches(self, name: str, words: Iterable[str]) -> bool:
         """Return whether each word occurs in the name, the title or a kind."""
         text = "\n".join((name, self.title, *self.kinds)).lower()
         return all(word.lower() in text for word in words)
 
 
-def entries(
+def catalogue_entries(
     kind: catalog.Kind, words: Sequence[str] = (), *, whole: bool = False
-) -> dict[str, Entry]:
+) -> dict[str, CatalogueEntry]:
     """Return what there is of a kind, by name.
 
     Args:
@@ -40,61 +78,63 @@ def entries(
             a word asks for one.
     """
     loads = kind == "robots" and (whole or any(map(_asks_actuation, words)))
-    found: dict[str, Entry] = {}
+    entries: dict[str, CatalogueEntry] = {}
     for name in catalog.names(kind):
         try:
             table = read_toml(path := catalog.find(kind, name))
             kinds = tuple(dict.fromkeys(filter(None, KINDS[kind](table, path))))
-            entry = Entry(str(table.get("title", "")), kinds)
+            entry = CatalogueEntry(str(table.get("title", "")), kinds)
         except InputError as error:  # one broken file must not hide the others
-            entry = Entry(f"(cannot be read: {error})")
+            entry = CatalogueEntry(f"(cannot be read: {error})")
         if loads and entry.kinds:
             entry = entry._replace(kinds=(*entry.kinds, *_actuation(name)))
-        if entry.has(name, words):
-            found[name] = entry
-    return found
+        if entry.matches(name, words):
+            entries[name] = entry
+    return entries
 
 
-def zoo_entries(words: Sequence[str] = ()) -> dict[str, Entry]:
+def zoo_entries(words: Sequence[str] = ()) -> dict[str, CatalogueEntry]:
     """Return the robots of the zoo, by the names that commands take.
 
     Raises:
         InputError: The extra is not installed.
     """
-    found = {}
+    entries = {}
     home = zoo.root() or Path()
     for name in zoo.names():
         path = zoo.find(f"{zoo.PREFIX}{name}")
-        count = len(MOVES.findall(path.read_text("utf-8", "replace")))
+        count = len(MOVING_JOINT.findall(path.read_text("utf-8", "replace")))
         joints = "1 joint" if count == 1 else f"{count} joints"
-        entry = Entry(f"{joints}, {path.relative_to(home).parts[0]}", ("zoo",))
-        if entry.has(f"{zoo.PREFIX}{name}", words):
-            found[f"{zoo.PREFIX}{name}"] = entry
-    return found
+        entry = CatalogueEntry(f"{joints}, {path.relative_to(home).parts[0]}", ("zoo",))
+        if entry.matches(f"{zoo.PREFIX}{name}", words):
+            entries[f"{zoo.PREFIX}{name}"] = entry
+    return entries
 
 
 def _asks_actuation(word: str) -> bool:
-    parts = " ".join(ACTUATIONS.values()).split()
-    return len(word) > 3 and any(part.startswith(word.lower()) for part in parts)
+    keywords = " ".join(ACTUATIONS.values()).split()
+    return len(word) > 3 and any(keyword.startswith(word.lower()) for keyword in keywords)
 
 
 def _actuation(name: str) -> Iterator[str]:
     """Yield whether motors reach all of a robot's mobility; nothing where it cannot be loaded."""
     import numpy as np
 
-    from ukctrl.analysis.check.at_start import actuation
-    from ukctrl.mechanics.at_rest import closed, home
+    from ukctrl.analysis.check.start_diagnostics import actuation_class
     from ukctrl.mechanics.dynamics import Dynamics
+    from ukctrl.mechanics.home_configuration import close_loops, home_configuration
     from ukctrl.robot import Robot
 
     try:
         robot = Robot.load(name)
         dynamics = Dynamics(robot)
-        dynamics.move(0.0, closed(robot, home(robot)), np.zeros(robot.nv))
-        found = actuation(dynamics, robot.nv - dynamics.passive_rank) if robot.nu else "none"
+        dynamics.move(0.0, close_loops(robot, home_configuration(robot)), np.zeros(robot.nv))
+        actuation = (
+            actuation_class(dynamics, robot.nv - dynamics.passive_rank) if robot.nu else "none"
+        )
     except UkctrlError:
         return
-    yield ACTUATIONS[found]
+    yield ACTUATIONS[actuation]
 
 
 def _robot_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
@@ -114,7 +154,7 @@ def _robot_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
 def _controller_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
     kind = table.get("kind")
     if isinstance(kind, str):
-        yield index()["controllers"].get(kind, "own")
+        yield FAMILY.get(kind, "own")
         yield kind
     for key in ("feedback", "disturbance", "allocation"):
         yield from _kinds([table.get(key)])
@@ -122,7 +162,7 @@ def _controller_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
 
 def _scenario_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
     robot, controller = table.get("robot"), table.get("controller")
-    yield from (_used(value) for value in (robot, controller))
+    yield from (_used_name(value) for value in (robot, controller))
     if isinstance(controller, Mapping):
         modes = controller.get("modes")
         laws = (
@@ -130,13 +170,13 @@ def _scenario_kinds(table: Mapping[str, Any], path: Path) -> Iterator[str]:
             if isinstance(modes, list)
             else []
         )
-        yield from (_used(law) for law in laws)
+        yield from (_used_name(law) for law in laws)
         yield from _kinds([controller, *laws])
     yield from _kinds(table.get("servo"))
     yield from _kinds(table.get("effect"))
 
 
-def _used(value: object) -> str:
+def _used_name(value: object) -> str:
     """Return the name that a value is or uses."""
     name = value.get("use") if isinstance(value, Mapping) else value
     return name if isinstance(name, str) else ""
@@ -144,8 +184,8 @@ def _used(value: object) -> str:
 
 def _kinds(tables: object) -> list[str]:
     items = tables if isinstance(tables, list) else []
-    found = [item.get("kind") for item in items if isinstance(item, Mapping)]
-    return [kind for kind in found if isinstance(kind, str)]
+    kinds = [item.get("kind") for item in items if isinstance(item, Mapping)]
+    return [kind for kind in kinds if isinstance(kind, str)]
 
 
 KINDS: dict[str, Callable[[Mapping[str, Any], Path], Iterator[str]]] = {

@@ -11,28 +11,28 @@ import typer
 
 from ukctrl.cli import options
 from ukctrl.cli.arguments import (
-    GAINS,
-    about,
-    card_of,
+    ALL_GAINS,
+    load_scenario,
     output_folder,
-    ranges_of,
-    scenario_of,
-    terms_of,
+    parse_ranges,
+    parse_terms,
+    prefix_errors,
+    resolve_card,
 )
-from ukctrl.cli.places import ClusterOption, Jobs, place_of
-from ukctrl.cli.terminal.lines import answer, notice
+from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
+from ukctrl.cli.terminal.interrupt import interruptible
+from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import comparison_lines
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
-    from ukctrl.control.terms import Terms
+    from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.core.verdict import Verdict
     from ukctrl.studies.comparison import Entry, Front
     from ukctrl.studies.sweep import Factor
-    from ukctrl.studies.tuning import Budget, Journal, Plants
+    from ukctrl.studies.tuning import Budget, Plants, SimulationJournal
 
 Repeats = Annotated[
     int | None,
@@ -40,6 +40,7 @@ Repeats = Annotated[
         "--repeats",
         metavar="N",
         help="Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
+        rich_help_panel="Plants",
     ),
 ]
 Mismatch = Annotated[
@@ -48,19 +49,25 @@ Mismatch = Annotated[
         "--mismatch",
         metavar="LEVELS",
         help="Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
+        rich_help_panel="Plants",
     ),
 ]
 Tune = Annotated[
     int | None,
-    typer.Option("--tune", metavar="BUDGET", help="Tune all gains first, with so many runs each."),
+    typer.Option(
+        "--tune",
+        metavar="BUDGET",
+        help="Tune all gains first, with so many runs each.",
+        rich_help_panel="Tuning",
+    ),
 ]
 Equal = Annotated[
     str | None,
     typer.Option(
         "--equal",
         metavar="TERMS",
-        help="Design all for the same: bandwidth=100 [rad/s], settling=0.1 [s] or rejection=1e-4 "
-        "[s^2], with damping=1.",
+        help="Design all for the same: bandwidth=100 \\[rad/s], settling=0.1 \\[s] or "
+        "rejection=1e-4 \\[s^2], with damping=1.",
     ),
 ]
 FrontOption = Annotated[
@@ -69,18 +76,24 @@ FrontOption = Annotated[
         "--front",
         metavar="METRIC,METRIC",
         help="Run each law at many gains, and draw what it can do: rms_phi,input_travel",
+        rich_help_panel="Fronts",
     ),
 ]
 Points = Annotated[
     int | None,
-    typer.Option("--points", metavar="N", help="Settings of each law for --front; absent: 32."),
+    typer.Option(
+        "--points",
+        metavar="N",
+        help="Settings of each law for --front; absent: 32.",
+        rich_help_panel="Fronts",
+    ),
 ]
 
 
 def compare(
     scenario: options.ScenarioName,
     *,
-    controllers: options.Cards = None,
+    controllers: options.EntriesOption = None,
     changes: options.Set = None,
     repeats: Repeats = None,
     mismatch: Mismatch = None,
@@ -104,123 +117,127 @@ def compare(
     quiet: options.Quiet = False,
 ) -> None:
     """Run several controllers on the same scenario and set them side by side."""
-    base = scenario_of(scenario, None, changes, trust)
+    base = load_scenario(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
+    from ukctrl.studies.comparison.build_entries import default_controllers
     from ukctrl.studies.comparison.comparison_page import write_comparison
-    from ukctrl.studies.comparison.entries import suited
     from ukctrl.studies.sweep import Factor
-    from ukctrl.studies.tuning import Journal
+    from ukctrl.studies.tuning import SimulationJournal
 
     if not controllers:
-        controllers = suited(base, beside=catalog.find("scenarios", scenario), trust=trust)
-    entries = [_entry(text, scenario) for text in controllers]
-    levels, factors = _levels(mismatch), tuple(map(Factor.parse, vary or []))
+        controllers = default_controllers(
+            base, beside=catalog.find("scenarios", scenario), trust=trust
+        )
+    entries = [_parse_entry(text, scenario) for text in controllers]
+    levels, factors = _parse_levels(mismatch), tuple(map(Factor.parse, vary or []))
     about_tuning = {"cost": cost, "over": None if front else over, "searches": searches}
     about_tuning |= {"subject-to": subject_to}
-    plants = _plants(ensemble, levels, factors)
-    budget = _budget(tune, plants, {**about_tuning, "ensemble": ensemble})
-    fronts = _front(front, over, points)
-    place = out or Path("out") / f"{file_name(base.name)}-compare"
-    stopping = stoppable()
+    plants = _parse_plants(ensemble, levels, factors)
+    budget = _parse_budget(tune, plants, {**about_tuning, "ensemble": ensemble})
+    fronts = _parse_front(front, over, points)
+    out_dir = out or Path("out") / f"{file_name(base.name)}-compare"
+    stopping = interruptible()
     with (
-        place_of(cluster, jobs) as where,
+        job_options(cluster, jobs) as where,
         stopping as stop,
-        output_folder(place) as folder,
-        Journal(folder / "runs.jsonl") as journal,
+        output_folder(out_dir) as folder,
+        SimulationJournal(folder / "runs.jsonl") as journal,
     ):
         shown = progress_bar(base.title, quiet or as_json)
         try:
-            with about(scenario), shown as progress:
+            with prefix_errors(scenario), shown as progress:
                 comparison = compare_controllers(
                     base,
                     entries,
                     repeats=repeats,
                     mismatch=levels,
-                    equal=None if equal is None else _terms(equal),
+                    equal=None if equal is None else _parse_terms(equal),
                     tuning=budget,
                     front=fronts,
                     vary=factors,
                     journal=journal,
                     beside=catalog.find("scenarios", scenario),
                     trust=trust,
-                    warn=None if quiet or as_json else _announce,
-                    progress=stop.watch(progress),
+                    warn=None if quiet or as_json else _print_warning,
+                    progress=stop.checked(progress),
                     **where,
                 )
         except (KeyboardInterrupt, UkctrlError) as error:
-            stop.hold()
-            if _keep(journal) and isinstance(error, KeyboardInterrupt):
+            stop.block()
+            if _report_journal(journal) and isinstance(error, KeyboardInterrupt):
                 raise typer.Exit(1) from error
             raise
-        stop.hold()
+        stop.block()
         write_comparison(comparison, folder)
         failure = comparison.conditions.failure
         if comparison.conditions.whole:
             journal.remove()
         else:
-            _keep(journal)
-        answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
+            _report_journal(journal)
+        print_result(
+            quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder)
+        )
     if failure:
         raise MachineFailure(f"{scenario}: {failure}")
     whole = comparison.conditions.whole and all(run.completed for run in comparison.outcomes)
     raise typer.Exit(0 if whole else 1)
 
 
-def _announce(verdict: Verdict) -> None:
+def _print_warning(verdict: Verdict) -> None:
     """Say what is unfair before anything runs; what is merely worth knowing comes at the end."""
     if verdict.level == "warning":
-        notice(verdict.text)
+        print_notice(verdict.text)
 
 
-def _keep(journal: Journal) -> bool:
+def _report_journal(journal: SimulationJournal) -> bool:
     """Say what is kept of a comparison that was not ended; where it is nothing, leave none."""
     if not len(journal):
         journal.remove()
         return False
-    notice(
+    print_notice(
         f"{len(journal)} simulations are kept in {journal.path}, and the same command goes on "
         "from them."
     )
     return True
 
 
-def _entry(text: str, scenario: str) -> Entry:
-    """Read an entry, its card looked up as `card_of` does."""
+def _parse_entry(text: str, scenario: str) -> Entry:
+    """Read an entry, its card looked up as `resolve_card` does."""
     from ukctrl.studies.comparison import Entry
 
     entry = Entry.parse(text)
-    return dc.replace(entry, controller=card_of(str(entry.controller), scenario))
+    return dc.replace(entry, controller=resolve_card(str(entry.controller), scenario))
 
 
-def _levels(text: str | None) -> list[float]:
+def _parse_levels(text: str | None) -> list[float]:
     from ukctrl.core.files.table_paths import parse_number
 
-    parts = [] if text is None else text.split(",")
-    levels = [level for part in parts if (level := parse_number(part.strip())) is not None]
-    if len(levels) < len(parts):
+    pieces = [] if text is None else text.split(",")
+    levels = [level for piece in pieces if (level := parse_number(piece.strip())) is not None]
+    if len(levels) < len(pieces):
         raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
     return levels
 
 
-def _terms(text: str) -> Terms:
+def _parse_terms(text: str) -> ErrorSpec:
     """Read what loops are designed for: ``bandwidth=100,damping=0.7``."""
-    from ukctrl.control.terms import TERMS
+    from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS
     from ukctrl.core.files.table_paths import parse_value
 
     table: dict[str, Any] = {}
-    for part in text.split(","):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or name not in TERMS:
+    for pair in text.split(","):
+        name, equals, value = (piece.strip() for piece in pair.partition("="))
+        if not equals or name not in ERROR_SPEC_FIELDS:
             raise InputError(
                 "--equal must be one of bandwidth=, settling= and rejection=, with damping= where "
                 f"it is not 1; got '{text}'."
             )
         table[name] = parse_value(value)
-    return terms_of(table, "--equal ")
+    return parse_terms(table, "--equal ")
 
 
-def _front(text: str | None, over: list[str] | None, points: int | None) -> Front | None:
+def _parse_front(text: str | None, over: list[str] | None, points: int | None) -> Front | None:
     from ukctrl.studies.comparison import Front
 
     if text is None:
@@ -233,12 +250,14 @@ def _front(text: str | None, over: list[str] | None, points: int | None) -> Fron
             f"--front must be two metrics, such as rms_phi,input_travel; got '{text}'."
         )
     count = {} if points is None else {"points": points}
-    if GAINS in (over or ()):
+    if ALL_GAINS in (over or ()):
         raise InputError("--over gains is about tuning; a front is over bandwidth and damping.")
-    return Front(metrics=(names[0], names[1]), over=ranges_of(over), **count)
+    return Front(metrics=(names[0], names[1]), over=parse_ranges(over), **count)
 
 
-def _plants(ensemble: int | None, levels: Sequence[float], factors: tuple[Factor, ...]) -> Plants:
+def _parse_plants(
+    ensemble: int | None, levels: Sequence[float], factors: tuple[Factor, ...]
+) -> Plants:
     """Return what candidates are tuned on: robots as those they are judged on, but others."""
     from ukctrl.studies.tuning import Plants
 
@@ -247,20 +266,20 @@ def _plants(ensemble: int | None, levels: Sequence[float], factors: tuple[Factor
     return Plants(count=ensemble, mismatch=max(levels, default=0.0), vary=factors)
 
 
-def _budget(tune: int | None, plants: Plants, given: Mapping[str, Any]) -> Budget | None:
+def _parse_budget(tune: int | None, plants: Plants, settings: Mapping[str, Any]) -> Budget | None:
     from ukctrl.studies.tuning import Budget
 
     if tune is None:
-        for name, value in given.items():
+        for name, value in settings.items():
             if value:
                 raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
         return None
     return Budget(
         simulations=tune,
-        cost=given["cost"] or "rms_phi",
-        subject_to=tuple(given["subject-to"] or ()),
-        over=ranges_of(given["over"]),
-        in_terms=GAINS not in (given["over"] or ()),
+        cost=settings["cost"] or "rms_phi",
+        subject_to=tuple(settings["subject-to"] or ()),
+        over=parse_ranges(settings["over"]),
+        in_terms=ALL_GAINS not in (settings["over"] or ()),
         plants=plants,
-        searches=1 if given["searches"] is None else given["searches"],
+        searches=1 if settings["searches"] is None else settings["searches"],
     )

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, output_folder, scenario_of
-from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.arguments import load_scenario, output_folder, prefix_errors
+from ukctrl.cli.options import ControllerOption, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.interrupt import interruptible
+from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.progress_bars import run_progress
-from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import export_data, export_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
@@ -32,7 +32,7 @@ Points = Annotated[
 def export(
     scenario: ScenarioName,
     *,
-    controller: Card = None,
+    controller: ControllerOption = None,
     changes: Set = None,
     period: Period = None,
     points: Points = "0.01",
@@ -42,9 +42,9 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Hand a controller over: card, class for your own loop, tables, ROS 2 trajectory."""
-    ticks = None if period is None else _seconds("period", period)
-    every = _seconds("points", points)
-    chosen = scenario_of(scenario, controller, changes, trust)
+    ticks = None if period is None else _parse_seconds("period", period)
+    spacing = _parse_seconds("points", points)
+    chosen = load_scenario(scenario, controller, changes, trust)
     ticks = ticks or chosen.timing.control
     if ticks is None:
         raise InputError(
@@ -52,23 +52,23 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
-    from ukctrl.simulation.handover.hand_over import hand_over
+    from ukctrl.simulation.export.export_controller import export_controller
     from ukctrl.simulation.simulate import simulate
 
-    place = out or Path("out") / f"{file_name(chosen.name)}-export"
-    with stoppable() as stop, output_folder(place) as folder:
-        with about(scenario), run_progress(chosen.title, quiet or as_json) as told:
-            progress, planning = map(stop.watch, told)
+    out_dir = out or Path("out") / f"{file_name(chosen.name)}-export"
+    with interruptible() as stop, output_folder(out_dir) as folder:
+        with prefix_errors(scenario), run_progress(chosen.title, quiet or as_json) as callbacks:
+            progress, planning = map(stop.checked, callbacks)
             result = simulate(chosen, progress=progress, planning=planning)
-        stop.hold()
-        with about(scenario):
-            done = hand_over(chosen, result, folder, points=every, trust=trust)
-        answer(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))
+        stop.block()
+        with prefix_errors(scenario):
+            done = export_controller(chosen, result, folder, points=spacing, trust=trust)
+        print_result(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))
     good = result.status == "completed" and done.replay.identical
     raise typer.Exit(0 if good else 1)
 
 
-def _seconds(name: str, text: str) -> float:
+def _parse_seconds(name: str, text: str) -> float:
     from ukctrl.core.files.table_paths import parse_number
 
     value = parse_number(text)

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from ukctrl.cli.options import Json
-from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.summaries import catalogue_lines
 from ukctrl.core.errors import unknown_name
 from ukctrl.core.files import catalog, zoo
 
-WHATS = (*catalog.KINDS, "parts", "zoo")
+CATALOGUE_KINDS = (*catalog.KINDS, "parts", "zoo")
 
 
 def list_catalogue(
@@ -38,31 +38,35 @@ def list_catalogue(
     as_json: Json = False,
 ) -> None:
     """List what there is, with one line each, or what some words find."""
-    if what is not None and what not in WHATS:
-        raise unknown_name("kind of content", what, WHATS)
+    if what is not None and what not in CATALOGUE_KINDS:
+        raise unknown_name("kind of content", what, CATALOGUE_KINDS)
     sought = words or []
-    found: dict[str, dict[str, Any]] = {}
+    catalogue: dict[str, dict[str, Any]] = {}
     if what == "parts":
         from ukctrl.simulation.scenario.part_kinds import part_kinds
 
-        found = _parts(part_kinds(), sought)
-        answer(False, as_json, lambda: found, lambda: catalogue_lines(found))
+        catalogue = _matching_parts(part_kinds(), sought)
+        print_result(False, as_json, lambda: catalogue, lambda: catalogue_lines(catalogue))
         return
-    from ukctrl.cli.catalogue import entries, zoo_entries
+    from ukctrl.cli.catalogue import catalogue_entries, zoo_entries
 
     if what == "zoo":
-        found["zoo"] = zoo_entries(sought)
+        catalogue["zoo"] = zoo_entries(sought)
     for kind in catalog.KINDS:
         if what in (None, kind):
-            found[kind] = entries(kind, sought, whole=long)
-    titles = {kind: {name: e.title for name, e in every.items()} for kind, every in found.items()}
-    kinds = {name: ", ".join(e.kinds) for every in found.values() for name, e in every.items()}
+            catalogue[kind] = catalogue_entries(kind, sought, whole=long)
+    titles = {
+        kind: {name: e.title for name, e in entries.items()} for kind, entries in catalogue.items()
+    }
+    kinds = {
+        name: ", ".join(e.kinds) for entries in catalogue.values() for name, e in entries.items()
+    }
     whole = {
-        kind: {name: {"title": e.title, "kinds": list(e.kinds)} for name, e in every.items()}
-        for kind, every in found.items()
+        kind: {name: {"title": e.title, "kinds": list(e.kinds)} for name, e in entries.items()}
+        for kind, entries in catalogue.items()
     }
     more = "More robots: ukctrl list zoo" if what in (None, "robots") and zoo.root() else ""
-    answer(
+    print_result(
         False,
         as_json,
         lambda: whole if long else titles,
@@ -70,14 +74,16 @@ def list_catalogue(
     )
 
 
-def _parts(sorts: dict[str, dict[str, str]], words: list[str]) -> dict[str, dict[str, str]]:
+def _matching_parts(
+    sorts: dict[str, dict[str, str]], words: list[str]
+) -> dict[str, dict[str, str]]:
     """Return the parts with every word in sort, name or line; no sort without one."""
-    found = {
+    matches = {
         sort: {
             name: line
-            for name, line in parts.items()
+            for name, line in entries.items()
             if all(word.lower() in f"{sort}\n{name}\n{line}".lower() for word in words)
         }
-        for sort, parts in sorts.items()
+        for sort, entries in sorts.items()
     }
-    return {sort: parts for sort, parts in found.items() if parts} if words else found
+    return {sort: entries for sort, entries in matches.items() if entries} if words else matches

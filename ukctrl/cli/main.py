@@ -15,26 +15,26 @@ import typer
 from ukctrl.cli.analyze import analyze
 from ukctrl.cli.check import check
 from ukctrl.cli.compare import compare
-from ukctrl.cli.completion.answer import answer, is_asked
+from ukctrl.cli.completion.complete import complete, is_completion_request
 from ukctrl.cli.export import export
-from ukctrl.cli.files import init, schema
+from ukctrl.cli.init_schema import init, schema
 from ukctrl.cli.learn import learn
 from ukctrl.cli.list import list_catalogue
-from ukctrl.cli.panels import arranged
 from ukctrl.cli.report import report
 from ukctrl.cli.reproduce import reproduce
 from ukctrl.cli.run import run
+from ukctrl.cli.study_file import STUDY_COMMANDS, with_study_file
 from ukctrl.cli.sweep import sweep
-from ukctrl.cli.terminal.lines import clean, is_plain, notice, show, write
+from ukctrl.cli.terminal.lines import is_plain, print_lines, print_notice, sanitise, write
 from ukctrl.cli.tune import tune
 from ukctrl.cli.view import view
-from ukctrl.core.cache_folder import settle_matplotlib
+from ukctrl.core.cache_folder import set_matplotlib_cache
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.own_processes import (
+from ukctrl.core.subprocess_safety import (
     begin_command,
-    collect_seldom,
     end_command,
-    out_of_the_folder,
+    outside_working_folder,
+    raise_gc_threshold,
 )
 from ukctrl.core.version import installed_version
 
@@ -48,7 +48,7 @@ app = typer.Typer(
 )
 
 
-def _global(
+def _root_options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     install_completion: Annotated[
@@ -80,7 +80,7 @@ def _global(
         typer.echo(context.get_help())
 
 
-JOBS: dict[str, dict[str, Callable[..., None]]] = {
+COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Define": {
         "init": init,
         "list": list_catalogue,
@@ -93,31 +93,34 @@ JOBS: dict[str, dict[str, Callable[..., None]]] = {
     "Design": {"analyze": analyze, "tune": tune, "learn": learn, "sweep": sweep, "export": export},
 }
 """The commands, by the job that they are for, in the order of the help."""
-app.callback()(arranged("", _global))
-for _job, _commands in JOBS.items():
+app.callback()(_root_options)
+for _job, _commands in COMMANDS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_job)(arranged(_name, _command))
+        _shown = _command
+        if _name in STUDY_COMMANDS:
+            _shown = with_study_file(_shown, STUDY_COMMANDS[_name])
+        app.command(_name, rich_help_panel=_job)(_shown)
 
 
 def _completion(name: str | None, *, install: bool) -> None:
     from ukctrl.cli.completion import shells
 
-    name = shells.shell_of(name)
+    name = shells.detect_shell(name)
     if not install:
         write(shells.shells()[name].script)
         return
     changed = shells.install(name)
-    show([[f"  {clean(str(path))}"] for path in changed])
-    show([[f"{name} completes ukctrl from the next terminal on."]])
+    print_lines([[f"  {sanitise(str(path))}"] for path in changed])
+    print_lines([[f"{name} completes ukctrl from the next terminal on."]])
 
 
 INTERRUPTED = 130
 """What typer makes of a Ctrl-C that no command has caught."""
-LONG_NAME = re.compile(r"'([^']{150})[^']+([^']{40})'")
+LONG_QUOTE = re.compile(r"'([^']{150})[^']+([^']{40})'")
 """A name, key or text between quotes that nobody reads to its end."""
-LONGEST = 1500
+MAX_MESSAGE = 1500
 """A message has no more characters."""
-DRAWING = "matplotlibrc"
+MATPLOTLIB_FILE = "matplotlibrc"
 """Where Matplotlib looks for settings when it is first imported, in the working folder first."""
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 """What typer raises for a command line that it does not understand."""
@@ -129,18 +132,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: What stands after ``ukctrl``; absent: the process's own arguments.
     """
-    collect_seldom()
-    if arguments is None and is_asked():
-        write(answer(app))
+    raise_gc_threshold()
+    if arguments is None and is_completion_request():
+        write(complete(app))
         sys.exit(0)
     if arguments is None:
         begin_command()
-        settle_matplotlib()
+        set_matplotlib_cache()
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
-        if os.path.lexists(DRAWING):
-            with out_of_the_folder(DRAWING):
+        if os.path.lexists(MATPLOTLIB_FILE):
+            with outside_working_folder(MATPLOTLIB_FILE):
                 import matplotlib  # noqa: F401
         if is_plain():
             _print_help_plainly(sys.argv[1:] if arguments is None else arguments)
@@ -172,9 +175,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         return _fail(f"{error.strerror or error}: {error.filename or ''}".rstrip(": ") + ".", 2)
     except Exception as error:
-        from ukctrl.core.files.plugins import blame
+        from ukctrl.core.files.plugins import plugin_fault
 
-        culprit = blame(error)
+        culprit = plugin_fault(error)
         if culprit:
             return _fail(culprit, 2)
         return _fail(  # a defect of ours: say so, without the traceback
@@ -195,11 +198,11 @@ def _usage(error: typer.BadParameter) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    notice(_cut(message))
+    print_notice(_shorten(message))
     return code
 
 
-def _cut(message: str) -> str:
+def _shorten(message: str) -> str:
     """Return a message that a person can read, however long the names in a stranger's file are."""
-    short = LONG_NAME.sub(r"'\1...\2'", message)
-    return short if len(short) <= LONGEST else f"{short[:LONGEST]}..."
+    short = LONG_QUOTE.sub(r"'\1...\2'", message)
+    return short if len(short) <= MAX_MESSAGE else f"{short[:MAX_MESSAGE]}..."

@@ -7,16 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from ukctrl.core.own_processes import be_quiet
+from ukctrl.cli.completion import candidates
+from ukctrl.core.subprocess_safety import set_quiet
 
+OUTPUT = "Output"
+"""Help panel of what a command writes and prints."""
 ScenarioName = Annotated[
     str,
-    typer.Argument(metavar="SCENARIO", help="A scenario's name, or the path of its .toml file."),
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario's name, or the path of its .toml file.",
+        autocompletion=candidates.scenarios,
+    ),
 ]
-Card = Annotated[
-    str | None, typer.Option("--controller", "-c", metavar="CARD", help="Another controller card.")
+ControllerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--controller",
+        "-c",
+        metavar="CARD",
+        help="Another controller card.",
+        autocompletion=candidates.cards,
+    ),
 ]
-Cards = Annotated[
+EntriesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--controller",
@@ -24,6 +38,7 @@ Cards = Annotated[
         metavar="ENTRY",
         help="A card, or NAME=CARD{KEY=VALUE, ...} with changes of its own; own is the scenario's. "
         "Give several; absent: own, and cards that suit.",
+        autocompletion=candidates.entries,
     ),
 ]
 Set = Annotated[
@@ -38,6 +53,7 @@ CostOption = Annotated[
         "--cost",
         metavar="METRIC",
         help='What tuning makes small: rms_phi (the default), or "rms_phi + 0.01*effort".',
+        rich_help_panel="Tuning",
     ),
 ]
 SubjectTo = Annotated[
@@ -46,6 +62,7 @@ SubjectTo = Annotated[
         "--subject-to",
         metavar="METRIC<=NUMBER",
         help='A constraint, such as "peak_u <= 40" or "worst_margin.wall >= 0".',
+        rich_help_panel="Tuning",
     ),
 ]
 Over = Annotated[
@@ -55,6 +72,7 @@ Over = Annotated[
         metavar="PATH=LO:HI",
         help="Range of a gain, of bandwidth or damping, even in its logarithm; PATH=uniform:LO:HI: "
         "in itself. Absent: bandwidth and damping; 'gains': the card's, a decade to both sides.",
+        rich_help_panel="Tuning",
     ),
 ]
 Searches = Annotated[
@@ -63,36 +81,52 @@ Searches = Annotated[
         "--searches",
         metavar="N",
         help="Independent searches, each with the whole budget; absent: 1.",
+        rich_help_panel="Tuning",
     ),
 ]
 Ensemble = Annotated[
     int | None,
     typer.Option(
-        "--ensemble", metavar="N", help="Simulate each candidate on so many plants; absent: one."
+        "--ensemble",
+        metavar="N",
+        help="Simulate each candidate on so many plants; absent: one.",
+        rich_help_panel="Plants",
     ),
 ]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
-        "--vary", metavar="PATH=VALUES", help="What differs from plant to plant, as for sweep."
+        "--vary",
+        metavar="PATH=VALUES",
+        help="What differs from plant to plant, as for sweep.",
+        rich_help_panel="Plants",
     ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Where to write; absent: out/NAME."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Where to write; absent: out/NAME.",
+        autocompletion=candidates.folders,
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Let the files run the Python code that they name.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON for programs instead.", rich_help_panel=OUTPUT)
+]
 
 
-def _asked(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
+def _apply_figure_option(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
     """Write figures as asked for as long as the command lasts."""
     if value and not context.resilient_parsing:  # not while a line is typed
-        from ukctrl.reports.plot import files
+        from ukctrl.reports.plot import figure_files
 
-        context.with_resource(files.asked(**{str(option.name): value}))
+        context.with_resource(figure_files.figure_formats(**{str(option.name): value}))
     return value
 
 
@@ -101,8 +135,9 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        callback=_asked,
+        callback=_apply_figure_option,
         help="Figures beside the page as png (absent), pdf or svg, with their fonts; repeatable.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Width = Annotated[
@@ -110,18 +145,26 @@ Width = Annotated[
     typer.Option(
         "--width",
         metavar="WIDTH",
-        callback=_asked,
+        callback=_apply_figure_option,
         help="Figures beside the page as wide as a paper's column (85 mm) or page (178 mm).",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
 
-def _hush(quiet: bool) -> bool:
+def _apply_quiet(quiet: bool) -> bool:
     if quiet:
-        be_quiet()
+        set_quiet()
     return quiet
 
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", callback=_hush, help="Print nothing but errors.")
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=_apply_quiet,
+        help="Print nothing but errors.",
+        rich_help_panel=OUTPUT,
+    ),
 ]

@@ -7,15 +7,21 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import folder_of
-from ukctrl.cli.options import Format, Json, Quiet, Trust, Width
-from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.arguments import make_folder
+from ukctrl.cli.completion import candidates
+from ukctrl.cli.options import OUTPUT, Format, Json, Quiet, Trust, Width
+from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.studies_text import study_data, study_lines
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.core.errors import InputError
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study or of a run.")]
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR", help="The folder of a study or of a run.", autocompletion=candidates.folders
+    ),
+]
 CostOption = Annotated[
     str | None,
     typer.Option(
@@ -43,9 +49,16 @@ MapOption = Annotated[
 NoReplay = Annotated[
     bool, typer.Option("--no-replay", help="Run no sample again; only read the table.")
 ]
-Elsewhere = Annotated[
+OutOption = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Where to write; absent: into the folder."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Where to write; absent: into the folder.",
+        autocompletion=candidates.folders,
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 
@@ -56,7 +69,7 @@ def report(
     require: Require = None,
     maps: MapOption = None,
     no_replay: NoReplay = False,
-    out: Elsewhere = None,
+    out: OutOption = None,
     formats: Format = None,
     width: Width = None,
     trust: Trust = False,
@@ -68,10 +81,14 @@ def report(
     A study that is still running, or was stopped, is reported as far as it is.
     """
     if (folder / "study.json").is_file():
-        from ukctrl.studies.insight import write_study_report
         from ukctrl.studies.sweep import Study
+        from ukctrl.studies.sweep_analysis import write_study_report
 
-        limits, pairs, home = limits_of(require), pairs_of(maps), folder_of(out or folder)
+        limits, pairs, home = (
+            parse_requirements(require),
+            parse_map_pairs(maps),
+            make_folder(out or folder),
+        )
         with progress_bar("replay", quiet or as_json) as progress:
             report_files = write_study_report(
                 Study.load(folder),
@@ -83,29 +100,31 @@ def report(
                 trust=trust,
                 progress=progress,
             )
-        told = report_files.insight, home, report_files.replays
-        answer(quiet, as_json, lambda: study_data(*told), lambda: study_lines(*told))
+        report_args = report_files.insight, home, report_files.replays
+        print_result(
+            quiet, as_json, lambda: study_data(*report_args), lambda: study_lines(*report_args)
+        )
     elif (folder / "result.nc").is_file():
-        for name, given in (("cost", cost), ("require", require), ("map", maps)):
-            if given:
+        for name, value in (("cost", cost), ("require", require), ("map", maps)):
+            if value:
                 raise InputError(f"--{name} is about studies; '{folder}' holds a single run.")
-        from ukctrl.simulation.result.foreign_hdf5 import refuse_what_hdf5_does_not_survive
+        from ukctrl.simulation.result.untrusted_hdf5 import probe_in_subprocess
 
-        refuse_what_hdf5_does_not_survive(folder / "result.nc")
+        probe_in_subprocess(folder / "result.nc")
         from ukctrl.reports.run_page import write_report
         from ukctrl.simulation.result.result import Result
 
-        home = folder_of(out or folder)
+        home = make_folder(out or folder)
         result = Result.load(folder)
         write_report(result, home)
-        answer(quiet, as_json, result.summary, lambda: result_lines(result, home))
+        print_result(quiet, as_json, result.summary, lambda: result_lines(result, home))
     else:
         raise InputError(
             f"'{folder}' must hold a study (study.json) or a run (result.nc); it has neither."
         )
 
 
-def limits_of(require: list[str] | None) -> dict[str, float]:
+def parse_requirements(require: list[str] | None) -> dict[str, float]:
     """Read what `--require` says.
 
     Raises:
@@ -115,8 +134,8 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
 
     limits: dict[str, float] = {}
     for text in require or []:
-        name, _, given = (part.strip() for part in text.partition("="))
-        value = parse_number(given)
+        name, _, bound_text = (piece.strip() for piece in text.partition("="))
+        value = parse_number(bound_text)
         if not name or value is None:
             raise InputError(
                 f"--require must be METRIC=NUMBER, such as rms_phi=1e-3; got '{text}'."
@@ -127,7 +146,7 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
     return limits
 
 
-def pairs_of(maps: list[str] | None) -> list[tuple[str, str]]:
+def parse_map_pairs(maps: list[str] | None) -> list[tuple[str, str]]:
     """Read what `--map` says.
 
     Raises:
@@ -135,8 +154,8 @@ def pairs_of(maps: list[str] | None) -> list[tuple[str, str]]:
     """
     pairs = []
     for text in maps or []:
-        parts = [part.strip() for part in text.split(",")]
-        if len(parts) != 2 or not all(parts):
+        paths = [path.strip() for path in text.split(",")]
+        if len(paths) != 2 or not all(paths):
             raise InputError(f"--map must be two factors, PATH,PATH; got '{text}'.")
-        pairs.append((parts[0], parts[1]))
+        pairs.append((paths[0], paths[1]))
     return pairs

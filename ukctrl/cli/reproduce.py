@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import functools
+import importlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import output_folder
-from ukctrl.cli.options import Format, Json, Quiet, Width
-from ukctrl.cli.terminal.lines import answer
-from ukctrl.cli.terminal.progress_bars import working
-from ukctrl.cli.terminal.reproduce_text import reproduction_lines
-from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.completion import candidates
+from ukctrl.cli.options import OUTPUT, Format, Json, Quiet, Width
+from ukctrl.core.errors import InputError
 
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="DIR", help="Where to write; absent: out/reproduce[-PAPER]."
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Where to write; absent: out/reproduce\\[-PAPER].",
+        autocompletion=candidates.folders,
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -38,16 +40,13 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute published numbers and set them beside ours, with a verdict each."""
-    from ukctrl.papers import recompute, write_reproduction
-    from ukctrl.papers.registry import known
-
-    keys = [] if paper is None else [known(paper)]
-    place = out or Path("out") / "-".join(["reproduce", *keys])
-    with stoppable(recompute.__code__) as stop, output_folder(place) as folder:
-        with working(quiet or as_json) as progress:
-            reproduction = recompute(keys, progress=stop.watch(progress))
-        stop.hold()
-        write_reproduction(reproduction, folder)
-        lines = functools.partial(reproduction_lines, reproduction, folder)
-        answer(quiet, as_json, reproduction.to_dict, lines)
-    raise typer.Exit(0 if reproduction.ok else 1)
+    try:
+        command = importlib.import_module("ukctrl_papers.command")
+    except ModuleNotFoundError as error:
+        if error.name != "ukctrl_papers":
+            raise
+        raise InputError(
+            "the papers are in the package ukctrl_papers, which comes with ukctrl and is not "
+            "installed; pip install --force-reinstall --no-deps ukctrl."
+        ) from error
+    command.reproduce(paper, out, quiet, as_json)

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ukctrl.cli import options
-from ukctrl.cli.arguments import GAINS, about, folder_of, output_folder, ranges_of, scenario_of
-from ukctrl.cli.places import ClusterOption, Jobs, place_of
-from ukctrl.cli.terminal.lines import answer, notice
+from ukctrl.cli.arguments import (
+    ALL_GAINS,
+    load_scenario,
+    make_folder,
+    output_folder,
+    parse_ranges,
+    prefix_errors,
+)
+from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
+from ukctrl.cli.terminal.interrupt import interruptible
+from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import fuzzy_lines, tuned_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
@@ -20,18 +27,28 @@ from ukctrl.core.files.catalog import file_name
 if TYPE_CHECKING:
     from ukctrl.studies.tuning import Plants
 
-BUDGET = 100
+DEFAULT_BUDGET = 100
 """Simulations where nobody says how many."""
-HELD_OUT = 8
+DEFAULT_HELD_OUT = 8
 """Held-out plants where the search itself is on one."""
-MISMATCH = 0.1
+DEFAULT_MISMATCH = 0.1
 """Of the plants of an ensemble where nobody says how they differ."""
 
 Simulations = Annotated[
-    int, typer.Option("--budget", "-n", metavar="N", help="Simulations that may be spent.")
+    int,
+    typer.Option(
+        "--budget",
+        "-n",
+        metavar="N",
+        help="Simulations that may be spent.",
+        rich_help_panel="Tuning",
+    ),
 ]
 Method = Annotated[
-    str, typer.Option("--method", metavar="METHOD", help="simplex, evolution or cma.")
+    str,
+    typer.Option(
+        "--method", metavar="METHOD", help="simplex, evolution or cma.", rich_help_panel="Tuning"
+    ),
 ]
 Mismatch = Annotated[
     float | None,
@@ -40,12 +57,16 @@ Mismatch = Annotated[
         metavar="LEVEL",
         help="Largest fraction by which a plant's parameters are off; absent, with --ensemble and "
         "without --vary: 0.1.",
+        rich_help_panel="Plants",
     ),
 ]
 AggregateOption = Annotated[
     str,
     typer.Option(
-        "--aggregate", metavar="HOW", help="Cost over the plants: average, or that of the worst."
+        "--aggregate",
+        metavar="HOW",
+        help="Cost over the plants: average, or that of the worst.",
+        rich_help_panel="Plants",
     ),
 ]
 HeldOut = Annotated[
@@ -55,10 +76,16 @@ HeldOut = Annotated[
         metavar="M",
         help="Plants to judge on that were not tuned on; absent: as many as --ensemble, or 8 with "
         "--mismatch or --vary alone.",
+        rich_help_panel="Plants",
     ),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the search in the folder, and repeat nothing.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the search in the folder, and repeat nothing.",
+        rich_help_panel="How it runs",
+    ),
 ]
 Fuzzy = Annotated[
     str | None,
@@ -67,6 +94,7 @@ Fuzzy = Annotated[
         metavar="KEY=VALUE,...",
         help="Choose kappa of chen_robust in closed form instead, without a simulation: "
         '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".',
+        rich_help_panel="Tuning",
     ),
 ]
 
@@ -74,12 +102,12 @@ Fuzzy = Annotated[
 def tune(
     scenario: options.ScenarioName,
     *,
-    controller: options.Card = None,
+    controller: options.ControllerOption = None,
     changes: options.Set = None,
     over: options.Over = None,
     cost: options.CostOption = None,
     subject_to: options.SubjectTo = None,
-    simulations: Simulations = BUDGET,
+    simulations: Simulations = DEFAULT_BUDGET,
     method: Method = "simplex",
     ensemble: options.Ensemble = None,
     mismatch: Mismatch = None,
@@ -99,17 +127,17 @@ def tune(
     quiet: options.Quiet = False,
 ) -> None:
     """Search for the gains of a controller by simulation, and write them as a card."""
-    base = scenario_of(scenario, controller, changes, trust)
+    base = load_scenario(scenario, controller, changes, trust)
     folder = out or Path("out") / f"{file_name(base.name)}-tune"
     if fuzzy is not None:
         if over or cost or subject_to or vary or ensemble or mismatch or resume:
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
-        from ukctrl.studies.tuning.fuzzy_choice import FuzzyChoice
+        from ukctrl.studies.tuning.fuzzy_gain_design import FuzzyGainDesign
 
-        with about(scenario):
-            choice = FuzzyChoice.of(base, fuzzy)
-        choice.save(folder_of(folder))
-        answer(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
+        with prefix_errors(scenario):
+            choice = FuzzyGainDesign.of(base, fuzzy)
+        choice.save(make_folder(folder))
+        print_result(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
         raise typer.Exit(0)
     from ukctrl.studies.tuning import Budget
     from ukctrl.studies.tuning import tune as tune_controller
@@ -119,29 +147,34 @@ def tune(
         simulations=simulations,
         cost=cost or "rms_phi",
         subject_to=tuple(subject_to or ()),
-        over=ranges_of(over),
-        in_terms=GAINS not in (over or ()),
+        over=parse_ranges(over),
+        in_terms=ALL_GAINS not in (over or ()),
         only=True,
         method=method,
-        plants=_plants(ensemble, mismatch, vary, aggregate, held_out),
+        plants=_parse_plants(ensemble, mismatch, vary, aggregate, held_out),
         searches=1 if searches is None else searches,
     )
-    stopping = stoppable()
-    with place_of(cluster, jobs) as place, stopping as stop, output_folder(folder):
+    stopping = interruptible()
+    with job_options(cluster, jobs) as resources, stopping as stop, output_folder(folder):
         shown = progress_bar(base.title, quiet or as_json, "simulations")
-        with about(scenario), shown as progress:
+        with prefix_errors(scenario), shown as progress:
             tuned = tune_controller(
-                base, budget, folder=folder, resume=resume, progress=stop.watch(progress), **place
+                base,
+                budget,
+                folder=folder,
+                resume=resume,
+                progress=stop.checked(progress),
+                **resources,
             )
-        stop.hold()
+        stop.block()
         write_tuned(tuned, folder)
-        answer(quiet, as_json, tuned.to_dict, lambda: tuned_lines(tuned, scenario, folder))
+        print_result(quiet, as_json, tuned.to_dict, lambda: tuned_lines(tuned, scenario, folder))
         if quiet and tuned.stopped:
-            notice(tuned.verdicts[1].text)
+            print_notice(tuned.verdicts[1].text)
     raise typer.Exit(0 if tuned.ok else 1)
 
 
-def _plants(
+def _parse_plants(
     ensemble: int | None,
     mismatch: float | None,
     vary: list[str] | None,
@@ -156,10 +189,10 @@ def _plants(
     factors = tuple(Factor.parse(text) for text in vary or [])
     count = 1 if ensemble is None else ensemble
     if mismatch is None:
-        mismatch = MISMATCH if count > 1 and not factors else 0.0
+        mismatch = DEFAULT_MISMATCH if count > 1 and not factors else 0.0
     differ = bool(mismatch or factors)
     if held_out is None:
-        held_out = count if count > 1 else HELD_OUT if differ else 0
+        held_out = count if count > 1 else DEFAULT_HELD_OUT if differ else 0
     return Plants(
         count=count,
         mismatch=mismatch,

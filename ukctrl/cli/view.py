@@ -2,60 +2,93 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
-import webbrowser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ukctrl.cli.arguments import about, is_robot, scenario_of
-from ukctrl.cli.options import Card, Quiet, Set, Trust
-from ukctrl.cli.terminal.lines import notice, show
+from ukctrl.cli.arguments import is_robot, load_scenario, prefix_errors
+from ukctrl.cli.completion import candidates
+from ukctrl.cli.options import ControllerOption, Quiet, Set, Trust
+from ukctrl.cli.terminal.interrupt import interruptible
+from ukctrl.cli.terminal.lines import print_lines, print_notice
 from ukctrl.cli.terminal.progress_bars import progress_bar, run_progress
-from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
-    from ukctrl.reports.scene.stage import Scene
-    from ukctrl.reports.viewer.live import Live
+    from ukctrl.reports.scene.scene import Scene
     from ukctrl.robot import Robot
     from ukctrl.simulation.result.result import Result
-    from ukctrl.simulation.scenario import Scenario
 
-HERE = "127.0.0.1"
-MOST_RUNS = 8
+MAX_RUNS = 8
 """Of a comparison so many runs are shown, one a colour."""
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address; open no browser.")]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", metavar="N", help="Serve at this port; 0: any. Absent: from 8080 on."),
-]
-Host = Annotated[
-    str,
-    typer.Option("--host", metavar="ADDRESS", help="Whom to serve; absent: this machine alone."),
-]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the page's path; open no browser.")]
 Record = Annotated[
     Path | None,
-    typer.Option("--record", metavar="FILE", help="Make a .mp4, .gif or .png, and open nothing."),
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Make a .mp4, .gif or .png, and open nothing.",
+        rich_help_panel="As a film or picture",
+        autocompletion=candidates.files_and_folders,
+    ),
 ]
-Fps = Annotated[int, typer.Option("--fps", metavar="N", help="Pictures of a film in a second.")]
-Size = Annotated[str, typer.Option("--size", metavar="WxH", help="Of the film or picture.")]
+Fps = Annotated[
+    int,
+    typer.Option(
+        "--fps",
+        metavar="N",
+        help="Pictures of a film in a second.",
+        rich_help_panel="As a film or picture",
+    ),
+]
+Size = Annotated[
+    str,
+    typer.Option(
+        "--size",
+        metavar="WxH",
+        help="Of the film or picture.",
+        rich_help_panel="As a film or picture",
+    ),
+]
 Camera = Annotated[
     str | None,
-    typer.Option("--camera", metavar="VIEW", help="front, side, top, or AZIMUTH,ELEVATION [deg]."),
+    typer.Option(
+        "--camera",
+        metavar="VIEW",
+        help="front, side, top, or AZIMUTH,ELEVATION \\[deg].",
+        rich_help_panel="As a film or picture",
+    ),
 ]
-Speed = Annotated[float, typer.Option("--speed", metavar="X", help="How fast a film plays.")]
+Speed = Annotated[
+    float,
+    typer.Option(
+        "--speed",
+        metavar="X",
+        help="How fast a film plays.",
+        rich_help_panel="As a film or picture",
+    ),
+]
 Strip = Annotated[
-    int, typer.Option("--strip", metavar="N", help="Of a .png: so many moments in one picture.")
+    int,
+    typer.Option(
+        "--strip",
+        metavar="N",
+        help="Of a .png: so many moments in one picture.",
+        rich_help_panel="As a film or picture",
+    ),
 ]
 
 Show = Annotated[
     str | None,
-    typer.Option("--show", metavar="WHAT", help="In a film: inputs, reactions, or both as A,B."),
+    typer.Option(
+        "--show",
+        metavar="WHAT",
+        help="In a film: inputs, reactions, or both as A,B.",
+        rich_help_panel="As a film or picture",
+    ),
 ]
 
 
@@ -66,14 +99,13 @@ def view(
             metavar="SCENARIO|DIR|ROBOT",
             help="A scenario to simulate, the folder of a result or a comparison, or a robot: its "
             "name, robot.toml or model file.",
+            autocompletion=candidates.view_targets,
         ),
     ],
     *,
-    controller: Card = None,
+    controller: ControllerOption = None,
     changes: Set = None,
     no_open: NoOpen = False,
-    port: Port = None,
-    host: Host = HERE,
     record: Record = None,
     fps: Fps = 30,
     size: Size = "1280x720",
@@ -84,88 +116,41 @@ def view(
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
-    """See it move: in the browser, with its time to play and set; or make a film.
+    """See it move: in a page, with its time to play and set; or make a film.
 
-    Of a robot at rest, sliders move its joints within their limits. Ctrl-C ends it.
+    Of a robot at rest, sliders move its joints within their limits.
     """
     folder = Path(target)
     stored = folder.is_dir() and not (folder / "robot.toml").is_file()
     robot_only = not stored and is_robot(target)
     for option, value in (("--controller", controller), ("--set", changes)):
         if value and (stored or robot_only):
-            what = "a robot" if robot_only else "the folder of a result"
-            raise InputError(f"{option} goes with a scenario; '{target}' is {what}.")
+            target_kind = "a robot" if robot_only else "the folder of a result"
+            raise InputError(f"{option} goes with a scenario; '{target}' is {target_kind}.")
     if record is not None:
-        how = {"fps": fps, "size": _size(size), "speed": speed, "strip": strip, **_camera(camera)}
-        how["show"] = [each.strip() for each in arrows.split(",")] if arrows is not None else []
+        film_options = {
+            "fps": fps,
+            "size": _parse_size(size),
+            "speed": speed,
+            "strip": strip,
+            **_parse_camera(camera),
+        }
+        film_options["show"] = (
+            [arrow.strip() for arrow in arrows.split(",")] if arrows is not None else []
+        )
         _record(
             _scene(target, stored, robot_only, controller, changes, trust, quiet),
             record,
-            how,
+            film_options,
             quiet,
         )
         return
-    with opened(target, host, port) as server, contextlib.ExitStack() as at_the_end:
-        if robot_only:
-            from ukctrl.reports.viewer.sliders import AtRest
-            from ukctrl.robot import Robot
+    from ukctrl.reports.notebook_card import SceneView
 
-            AtRest(server, Robot.load(target, trust=trust))
-        else:
-            from ukctrl.reports.viewer.timeline import show_scene
-
-            scene = _scene(target, stored, robot_only, controller, changes, trust, quiet)
-            timeline = show_scene(server, scene)
-            if timeline is not None:  # else it would play on to a server that is gone
-                at_the_end.callback(timeline.close)
-        until_stopped(lambda: tell(server, quiet, open_browser=not no_open))
-
-
-@contextlib.contextmanager
-def opened(title: str, host: str, port: int | None) -> Iterator[Any]:
-    """Yield a server, and end it; tell where others than this machine may look."""
-    from ukctrl.reports.viewer.server import open_server, stop
-
-    server = open_server(title, host, port)
-    if host not in (HERE, "localhost", "::1"):
-        notice(f"warning: whoever reaches {host} may look, and move what is shown.")
-    try:
-        yield server
-    finally:
-        stop(server)
-
-
-@contextlib.contextmanager
-def live_view(
-    scenario: Scenario, host: str, port: int | None, no_open: bool, quiet: bool
-) -> Iterator[Live]:
-    """Yield what shows a run while it computes; its address is told before."""
-    from ukctrl.reports.viewer.live import Live
-
-    with opened(scenario.title, host, port) as server:
-        live = Live(server, scenario)
-        tell(server, quiet, open_browser=not no_open)
-        yield live
-
-
-def tell(server: Any, quiet: bool, *, open_browser: bool) -> None:
-    """Say where it is, and open a browser there where there is a screen."""
-    from ukctrl.reports.viewer.server import address
-
-    where = address(server)
+    scene = _scene(target, stored, robot_only, controller, changes, trust, quiet)
+    page = SceneView(scene.title, scene).open(in_browser=not no_open and _has_display())
     if not quiet:
-        show([["view    ", where, "   (Ctrl-C ends it)"]])
-    if open_browser and _has_display():
-        with contextlib.suppress(webbrowser.Error, OSError):
-            webbrowser.open(where)
-
-
-def until_stopped(first: Callable[[], None] = lambda: None) -> None:
-    """Serve until Ctrl-C, which may come as soon as ``first`` has told where."""
-    with contextlib.suppress(KeyboardInterrupt):
-        first()
-        while True:
-            time.sleep(0.5)
+        print_lines([["page    ", str(page)]])
 
 
 def _has_display() -> bool:
@@ -187,52 +172,52 @@ def _scene(
     Raises:
         InputError: Nothing is.
     """
-    from ukctrl.reports.scene.from_results import of_results
+    from ukctrl.reports.scene.run_scene import runs_scene
 
     if robot_only:
-        from ukctrl.reports.scene.from_robot import of_robot
+        from ukctrl.reports.scene.robot_scene import robot_scene
         from ukctrl.robot import Robot
 
-        return of_robot(Robot.load(target, trust=trust))
+        return robot_scene(Robot.load(target, trust=trust))
     robots: dict[str, Robot] = {}
     if stored:
-        results = _stored(Path(target))
+        results = _load_results(Path(target))
     else:
-        result, robot = _simulated(target, controller, changes, trust, quiet)
+        result, robot = _simulate(target, controller, changes, trust, quiet)
         results, robots = {"": result}, {"": robot}
-    scene = of_results(results, robots)
+    scene = runs_scene(results, robots)
     if scene is None:
         raise InputError(f"{target}: there is nothing to see; it has no samples and no robot.")
     return scene
 
 
-def _simulated(
+def _simulate(
     target: str, controller: str | None, changes: list[str] | None, trust: bool, quiet: bool
 ) -> tuple[Result, Robot]:
-    chosen = scenario_of(target, controller, changes, trust)
-    from ukctrl.simulation.loop.scenario_robots import true_robot
+    chosen = load_scenario(target, controller, changes, trust)
+    from ukctrl.simulation.assemble.scenario_robots import true_robot
     from ukctrl.simulation.simulate import simulate
 
-    with stoppable() as stop, about(target):
+    with interruptible() as stop, prefix_errors(target):
         robot = true_robot(chosen.robot)
-        with run_progress(chosen.title, quiet) as told:
-            progress, planning = map(stop.watch, told)
+        with run_progress(chosen.title, quiet) as callbacks:
+            progress, planning = map(stop.checked, callbacks)
             result = simulate(chosen, progress=progress, planning=planning, robot=robot)
     if result.status != "completed":
-        notice(f"{target} {result.status}: {result.message}")
+        print_notice(f"{target} {result.status}: {result.message}")
     return result, robot
 
 
-def _stored(folder: Path) -> dict[str, Result]:
+def _load_results(folder: Path) -> dict[str, Result]:
     """Return the result of a folder, or those of a comparison's folders, by their names."""
-    from ukctrl.simulation.result.foreign_hdf5 import refuse_what_hdf5_does_not_survive
     from ukctrl.simulation.result.result import Result
+    from ukctrl.simulation.result.untrusted_hdf5 import probe_in_subprocess
 
     if (folder / "result.nc").is_file():
         folders = {"": folder}
     else:
         runs = sorted(path.parent for path in folder.glob("*/result.nc"))
-        folders = {run.name: run for run in runs[:MOST_RUNS]}
+        folders = {run.name: run for run in runs[:MAX_RUNS]}
     if not folders:
         study = " A study has no motion to show; run one of its samples." * (
             (folder / "study.json").is_file()
@@ -242,28 +227,28 @@ def _stored(folder: Path) -> dict[str, Result]:
             f" it has none.{study}"
         )
     for home in folders.values():
-        refuse_what_hdf5_does_not_survive(home / "result.nc")
+        probe_in_subprocess(home / "result.nc")
     results = {name: Result.load(home) for name, home in folders.items()}
     return {"": next(iter(results.values()))} if len(results) == 1 else results
 
 
-def _size(text: str) -> tuple[int, int]:
+def _parse_size(text: str) -> tuple[int, int]:
     wide, _, high = text.partition("x")
     if not (wide.isdecimal() and high.isdecimal() and int(wide) and int(high)):
         raise InputError(f"--size must be WIDTHxHEIGHT, such as 1280x720; got '{text}'.")
     return int(wide), int(high)
 
 
-def _record(scene: Scene, path: Path, how: Mapping[str, Any], quiet: bool) -> None:
+def _record(scene: Scene, path: Path, film_options: Mapping[str, Any], quiet: bool) -> None:
     from ukctrl.reports.scene.film import record
 
     with progress_bar("film", quiet, "%") as progress:
-        record(scene, path, **how, progress=lambda done: progress(100.0 * done, 100.0))
+        record(scene, path, **film_options, progress=lambda done: progress(100.0 * done, 100.0))
     if not quiet:
-        show([["film    ", str(path)]])
+        print_lines([["film    ", str(path)]])
 
 
-def _camera(text: str | None) -> dict[str, Any]:
+def _parse_camera(text: str | None) -> dict[str, Any]:
     from ukctrl.reports.scene.camera import Camera
 
     return {} if text is None else {"camera": Camera.parse(text)}

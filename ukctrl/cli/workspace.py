@@ -22,7 +22,7 @@ from ukctrl.core.files import catalog
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-FILES = (
+WORKSPACE_FILES = (
     "robots/my-arm/robot.toml",
     "robots/my-arm/my-arm.urdf",
     "controllers/my-controller.toml",
@@ -31,7 +31,7 @@ FILES = (
 """What a new workspace holds, copied from the folder ``workspace`` beside the catalogue."""
 
 
-def create(directory: Path) -> list[Path]:
+def create_workspace(directory: Path) -> list[Path]:
     """Make a workspace and return its files.
 
     Raises:
@@ -41,7 +41,7 @@ def create(directory: Path) -> list[Path]:
         raise InputError(f"'{directory}' must be a new or empty folder; it is not.")
     created = []
     try:
-        for name in FILES:
+        for name in WORKSPACE_FILES:
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(catalog.root() / "workspace" / name, path)
@@ -59,7 +59,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     """
     from pydantic import TypeAdapter
 
-    from ukctrl.control import AnyController
+    from ukctrl.control import AnyController, SwitchingMode
     from ukctrl.mechanics.constraints import AnyConstraint
     from ukctrl.robot import RobotFile
     from ukctrl.simulation.scenario import Scenario
@@ -71,30 +71,30 @@ def json_schema(kind: str) -> dict[str, Any]:
     }
     if kind not in formats:
         raise unknown_name("file format", kind, formats)
-    wanted = {kind: formats[kind], "passive": AnyConstraint}
+    forms = {kind: formats[kind], "passive": AnyConstraint}
     with warnings.catch_warnings():  # pydantic, on defaults that a field turns into another type
         warnings.simplefilter("ignore")
-        found, shared = TypeAdapter.json_schemas(
-            [(name, "validation", TypeAdapter(form)) for name, form in wanted.items()]
+        schemas, shared = TypeAdapter.json_schemas(
+            [(name, "validation", TypeAdapter(form)) for name, form in forms.items()]
         )
     definitions: Schema = shared["$defs"]
-    _describe(definitions, wanted.values())
-    schema: Schema = dict(found[kind, "validation"])
+    _add_descriptions(definitions, forms.values())
+    schema: Schema = dict(schemas[kind, "validation"])
     if "$ref" in schema:
         schema = dict(definitions[schema["$ref"].rpartition("/")[2]])
-    if "Mode" in definitions:
-        modes = definitions["Mode"]["properties"]
+    if SwitchingMode.__name__ in definitions:
+        modes = definitions[SwitchingMode.__name__]["properties"]
         modes["law"] = _or_card(modes["law"])
     if kind == "scenario":
         schema["properties"]["controller"] = _or_card(schema["properties"]["controller"])
     elif kind == "controller":
         schema = _or_card(schema)
     else:
-        schema["properties"]["passive"]["items"] = found["passive", "validation"]
+        schema["properties"]["passive"]["items"] = schemas["passive", "validation"]
     head = {"$schema": DIALECT, "title": f"ukctrl {kind}"}
-    whole: Schema = _as_in_files({**schema, **head, "$defs": definitions})
+    whole: Schema = _without_null({**schema, **head, "$defs": definitions})
     _require_kinds(whole)
-    return _only_used(whole)
+    return _prune_definitions(whole)
 
 
 def _or_card(controller: Schema) -> Schema:
@@ -116,13 +116,13 @@ def _or_card(controller: Schema) -> Schema:
     }
 
 
-def _as_in_files(node: Any) -> Any:
+def _without_null(node: Any) -> Any:
     """Return a schema without what no file can hold: null, and objects made in Python."""
     if isinstance(node, list):
-        return [_as_in_files(item) for item in node]
+        return [_without_null(item) for item in node]
     if not isinstance(node, dict):
         return node
-    tables = {key: _as_in_files(value) for key, value in node.items() if value is not None}
+    tables = {key: _without_null(value) for key, value in node.items() if value is not None}
     if "anyOf" in tables:
         options = [o for o in tables["anyOf"] if "not" not in o and o != {"type": "null"}]
         tables["anyOf"] = options
@@ -139,7 +139,7 @@ def _require_kinds(schema: Schema) -> None:
             definition["required"] = sorted({*definition.get("required", []), "kind"})
 
 
-def _only_used(schema: Schema) -> Schema:
+def _prune_definitions(schema: Schema) -> Schema:
     """Return a schema without the definitions that nothing in it leads to."""
     definitions = schema["$defs"]
     used: set[str] = set()
@@ -152,7 +152,7 @@ def _only_used(schema: Schema) -> Schema:
     return {**schema, "$defs": {name: definitions[name] for name in sorted(used)}}
 
 
-def _describe(definitions: Schema, roots: Iterable[Any]) -> None:
+def _add_descriptions(definitions: Schema, roots: Iterable[Any]) -> None:
     """Give every key the docstring of its field, which editors show beside it."""
     for cls in _classes(roots):
         long = f"{cls.__module__}.{cls.__qualname__}".replace(".", "__")
@@ -166,12 +166,12 @@ def _describe(definitions: Schema, roots: Iterable[Any]) -> None:
 
 def _classes(roots: Iterable[Any]) -> Iterator[type]:
     """Yield the dataclasses that some types are made of, each once."""
-    waiting, seen = list(roots), dict[int, Any]()
+    waiting, by_id = list(roots), dict[int, Any]()
     while waiting:
         kind = waiting.pop()
-        if id(kind) in seen:
+        if id(kind) in by_id:
             continue
-        seen[id(kind)] = kind  # kept, or another type could get its number
+        by_id[id(kind)] = kind  # kept, or another type could get its number
         waiting += typing.get_args(kind)
         if isinstance(kind, type) and dc.is_dataclass(kind):
             waiting += typing.get_type_hints(kind, include_extras=True).values()

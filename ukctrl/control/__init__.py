@@ -2,19 +2,19 @@
 
 In order:
 
-1. ``task``: what a law is started on. ``terms``: what is asked of an error. ``actuation``: from a
-   force to the inputs that give it.
-2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
-   ``disturbance``: what the model does not explain. ``learned``: what trials have taught.
-3. ``tick``: what a law answers. ``keep``: what shall never happen, whatever it answers.
-   ``measured_tick``: the same at the states of one's own loop.
-   ``controller``: what a controller and its started law are. ``servo``: a feedback and an
-   allocation.
+1. ``task``: what a law is started on. ``error_dynamics_spec``: what is asked of an error.
+   ``inverse_actuation``: from a force to the inputs that give it.
+2. ``error_polynomial``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
+   ``disturbance``: what the model does not explain. ``learned_correction``: what trials have
+   taught.
+3. ``command``: what a law answers. ``safety``: what shall never happen, whatever it answers.
+   ``state_evaluator``: the same at the states of one's own loop. ``controller``: what a controller
+   and its started law are. ``servo``: a feedback and an allocation.
 4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
 
 The parts on these, whose files use each other's:
 
-- ``planned``: motions worked out before the run, and what holds to them.
+- ``feedforward``: motions worked out before the run, and what holds to them.
 - ``baselines``, ``regulators``: the classical laws. ``predictive``: those of them with limits.
   ``special``: for one kind of robot or task.
 """
@@ -29,53 +29,59 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
 from ukctrl.control.allocation.chen import Chen
+from ukctrl.control.allocation.hierarchical import Damped, Prioritized
 from ukctrl.control.allocation.internal_force import InternalForce
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.levels import Damped, Prioritized
 from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
 from ukctrl.control.baselines.time_delay import TimeDelay
+from ukctrl.control.command import Command
 from ukctrl.control.controller import Controller, Law, NoControl, law_name
 from ukctrl.control.disturbance import AnyDisturbanceObserver
-from ukctrl.control.disturbance.low_pass import AccelerationObserver, MomentumObserver
-from ukctrl.control.disturbance.observer import BoundObserver, DisturbanceObserver
-from ukctrl.control.elastic.laws import (
+from ukctrl.control.disturbance.disturbance_observer import BoundObserver, DisturbanceObserver
+from ukctrl.control.disturbance.low_pass_observers import AccelerationObserver, MomentumObserver
+from ukctrl.control.elastic.elastic_row_laws import (
     ElasticCascade,
     ElasticLinearisation,
     ElasticSingularPerturbation,
 )
-from ukctrl.control.elastic.tracking import ElasticTracking
+from ukctrl.control.elastic.elastic_tracking import ElasticTracking
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
-from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback, Promise
-from ukctrl.control.feedback.integral_sliding import IntegralSliding
-from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, Pid
+from ukctrl.control.feedback.feedback import (
+    BoundFeedback,
+    ErrorBound,
+    Feedback,
+    FeedbackOutput,
+    ModelFeedback,
+)
+from ukctrl.control.feedback.integral_sliding_mode import IntegralSliding
+from ukctrl.control.feedback.linear_feedback import Baumgarte, Exact, FirstOrder, Pid
 from ukctrl.control.feedback.lyapunov import Lyapunov
-from ukctrl.control.feedback.model_error import ModelError, RowMismatch
+from ukctrl.control.feedback.model_mismatch import ModelMismatch, RowMismatch
 from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sat, Sinh, Tanh
-from ukctrl.control.feedback.sliding import BoundSliding, Sliding
-from ukctrl.control.feedback.surface import Decay
-from ukctrl.control.learned import Learned
-from ukctrl.control.planned.inversion import AnyInversion
-from ukctrl.control.planned.inversion.flat import Flat
-from ukctrl.control.planned.inversion.inversion import Inversion, JointMotion
-from ukctrl.control.planned.inversion.servo_dae import ServoDae
-from ukctrl.control.planned.inversion.stable import StableInversion
-from ukctrl.control.planned.nominal_motion import Nominal
-from ukctrl.control.planned.planned_laws import Feedforward, Tvlqr
+from ukctrl.control.feedback.sliding_mode import BoundSliding, Sliding
+from ukctrl.control.feedback.sliding_surface import DecayBound
+from ukctrl.control.feedforward.feedforward_laws import Feedforward, Tvlqr
+from ukctrl.control.feedforward.inversion import AnyInversion
+from ukctrl.control.feedforward.inversion.flat_outputs import Flat
+from ukctrl.control.feedforward.inversion.inversion import Inversion, JointMotion
+from ukctrl.control.feedforward.inversion.servo_dae import ServoDae
+from ukctrl.control.feedforward.inversion.stable_inversion import StableInversion
+from ukctrl.control.feedforward.nominal_motion import NominalMotion
+from ukctrl.control.learned_correction import LearnedCorrection
 from ukctrl.control.predictive.model_predictive import ModelPredictive
 from ukctrl.control.regulators.pole_placement import PolePlacement
-from ukctrl.control.regulators.regulator import Lqi, Lqr, Regulation
-from ukctrl.control.regulators.riccati import Regulator
+from ukctrl.control.regulators.regulator import Lqi, Lqr, RegulatorLaw
+from ukctrl.control.regulators.riccati import RegulatorGains
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.io_linearisation import IoLinearisation
 from ukctrl.control.special.swing_up import SwingUp
-from ukctrl.control.special.switching import Mode, Switching
+from ukctrl.control.special.switching import Switching, SwitchingMode
 from ukctrl.control.special.thrust_vectoring import ThrustVectoring
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
 
 AnyController = Annotated[
     Servo
@@ -117,7 +123,6 @@ __all__ = [
     "AnyFeedback",
     "AnyInversion",
     "Arctan",
-    "Ask",
     "Baumgarte",
     "BoundFeedback",
     "BoundObserver",
@@ -130,14 +135,16 @@ __all__ = [
     "Controller",
     "Damped",
     "Damping",
-    "Decay",
+    "DecayBound",
     "DisturbanceObserver",
     "ElasticCascade",
     "ElasticLinearisation",
     "ElasticSingularPerturbation",
     "ElasticTracking",
+    "ErrorBound",
     "Exact",
     "Feedback",
+    "FeedbackOutput",
     "Feedforward",
     "FirstOrder",
     "Flat",
@@ -148,18 +155,17 @@ __all__ = [
     "JointMotion",
     "JointPid",
     "Law",
-    "Learned",
+    "LearnedCorrection",
     "LeastNorm",
     "Lqi",
     "Lqr",
     "Lyapunov",
-    "Mode",
-    "ModelError",
     "ModelFeedback",
+    "ModelMismatch",
     "ModelPredictive",
     "MomentumObserver",
     "NoControl",
-    "Nominal",
+    "NominalMotion",
     "OddFunction",
     "OperationalSpace",
     "PdGravity",
@@ -168,9 +174,8 @@ __all__ = [
     "Posture",
     "Power",
     "Prioritized",
-    "Promise",
-    "Regulation",
-    "Regulator",
+    "RegulatorGains",
+    "RegulatorLaw",
     "ResolvedAcceleration",
     "RowMismatch",
     "Sat",
@@ -185,6 +190,7 @@ __all__ = [
     "StableInversion",
     "SwingUp",
     "Switching",
+    "SwitchingMode",
     "Tanh",
     "Task",
     "ThrustVectoring",

@@ -16,35 +16,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.allocation.allocation import Allocation
-from ukctrl.control.error_dynamics import ErrorPolynomial
-from ukctrl.control.keep.keeper import Keeper
-from ukctrl.control.measured_tick import MeasuredTick
+from ukctrl.control.command import Command, LawBuffers
+from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
+from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.safety.safety_filter import SafetyFilter
+from ukctrl.control.state_evaluator import StateEvaluator
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.control.terms import Poles, Terms
-from ukctrl.control.tick import Command, Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.caches import IdentityCache
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
-from ukctrl.core.kinds import kind_of
-from ukctrl.core.program import Call, Kept, Step, Steps
+from ukctrl.core.kind_registry import kind_of
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep, RobotBuffers
 from ukctrl.core.verdict import Verdict
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
-Measured = tuple[Tick, Callable[[float, Vector, Vector], None], Callable[[], Command]]
+LawEvaluator = tuple[LawBuffers, Callable[[float, Vector, Vector], None], Callable[[], Command]]
 """What answers at a measured state, what writes that there, and what returns it."""
 MAX_SWITCHES = 8
 """More switches than this at one moment never end."""
 
 
-class SwitchingWithoutEnd(UkctrlError, RuntimeError):
+class ZenoSwitching(UkctrlError, RuntimeError):
     """The modes of a law hand over to each other at one moment, for ever."""
 
 
 @compiled
-def length_of_error(beta: Vector, phi: Vector, measure: Vector) -> None:
+def row_error_norm(beta: Vector, phi: Vector, measure: Vector) -> None:
     """Write the length of the errors of rows, of both levels; those without a position count none.
 
     A row that is not a number at the level of velocities makes the length none.
@@ -80,15 +81,15 @@ class Law:
     """Memory at the start of a run."""
     switches: ClassVar[bool] = False
     """Whether it has modes, and so a `guard`."""
-    keeper: Keeper | None = None
+    keeper: SafetyFilter | None = None
     """What changes its input where something must be kept; None: nothing does."""
 
     def __init__(self, task: Task, stack: Stack | None = None) -> None:
         self.task = task
         self.stack = Stack(task.servo, task.robot) if stack is None else stack
-        self._measured: Measured | None = None
-        self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
-        self._error: Kept[Dynamics, tuple[Vector, Steps]] = Kept(self._measured_error)
+        self._evaluator: LawEvaluator | None = None
+        self._tick: IdentityCache[Dynamics, LawBuffers] = IdentityCache(self._new_buffers)
+        self._error = RobotBuffers(self._error_norm_buffers)
 
     def begin(self, dynamics: Dynamics) -> Vector:
         """Return the memory of a start at the state of ``dynamics``, where a law takes over."""
@@ -108,27 +109,28 @@ class Law:
         """
         return self.tick(dynamics).command(memory)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterable[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterable[KernelStep]:
         """Return what writes the answer into ``tick``, at the state that ``dynamics`` has then."""
+        # a law that overrides `step` is called back from the table; one with `steps` stays in it
         if type(self).step is Law.step:
             raise NotImplementedError(f"{type(self).__name__} must have a step.")
-        return (lambda: tick.take(self.step(dynamics, tick.memory)),)
+        return (lambda: tick.write_command(self.step(dynamics, tick.memory)),)
 
     @final
-    def tick(self, dynamics: Dynamics) -> Tick:
+    def tick(self, dynamics: Dynamics) -> LawBuffers:
         """Return the law's answer at the states of a robot; the same one for the same robot."""
         return self._tick(dynamics)
 
-    def _new_tick(self, dynamics: Dynamics) -> Tick:
-        tick = Tick(self.memory, self.task.robot.nu, len(self.stack))
+    def _new_buffers(self, dynamics: Dynamics) -> LawBuffers:
+        tick = LawBuffers(self.memory, self.task.robot.nu, len(self.stack))
         steps = [*self.steps(dynamics, tick)]
         if self.keeper is not None:
             steps += self.keeper.steps(dynamics, tick)
-            steps += self.unwinding_steps(self.keeper.account.given_up, tick)
-        tick.steps = Steps(tuple(steps))
+            steps += self.unwinding_steps(self.keeper.diagnostics.task_relaxation, tick)
+        tick.steps = KernelSequence(tuple(steps))
         return tick
 
-    def unwinding_steps(self, given_up: Vector, tick: Tick) -> Iterable[Step]:
+    def unwinding_steps(self, given_up: Vector, tick: LawBuffers) -> Iterable[KernelStep]:
         """Return what keeps memory from asking ever more of rows that give way to what is kept.
 
         Args:
@@ -136,13 +138,6 @@ class Law:
             tick: The law's answer.
         """
         return ()
-
-    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
-        """Return how ``(u, memory_rate)`` changes with ``(dq, v, memory)``, where that is known.
-
-        For implicit integrators; ``dq`` is along the tangent. None: by differences of `step`.
-        """
-        return None
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what is worth recording beside ``u``; called at output times only."""
@@ -195,24 +190,25 @@ class Law:
 
         Of a law that does not say otherwise, $\sqrt{|\phi|^2 + |\dot\phi|^2}$ of its rows.
         """
-        measure, steps = self._error(dynamics)
-        steps()
-        return float(measure[0])
+        return float(self._error(dynamics)[0])
 
-    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterable[Step]:
+    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterable[KernelStep]:
         """Return what writes `error` at the state that ``dynamics`` has then, shape ``(1,)``."""
+        # an error of one's own is Python: the kernels below would not know of it
         if type(self).error is not Law.error:
             return (lambda: copy_into(np.array([self.error(dynamics)]), measure),)
         rows = self.stack.rows
-        write = Call(length_of_error, rows.beta, rows.phi, measure)
-        return *self.stack.steps(dynamics.snapshot).every, write
+        write = BoundKernel(row_error_norm, rows.beta, rows.phi, measure)
+        return *self.stack.steps(dynamics.snapshot).items, write
 
     @final
-    def _measured_error(self, dynamics: Dynamics) -> tuple[Vector, Steps]:
+    def _error_norm_buffers(self, dynamics: Dynamics) -> tuple[Vector, Iterable[KernelStep]]:
         measure = np.zeros(1)
-        return measure, Steps(self.error_steps(dynamics, measure))
+        return measure, self.error_steps(dynamics, measure)
 
-    def guard_steps(self, dynamics: Dynamics, memory: Vector, margin: Vector) -> Iterable[Step]:
+    def guard_steps(
+        self, dynamics: Dynamics, memory: Vector, margin: Vector
+    ) -> Iterable[KernelStep]:
         """Return what writes `guard` at the state and the memory that are there then, ``(1,)``."""
         return (lambda: copy_into(np.array([self.guard(dynamics, memory)]), margin),)
 
@@ -223,11 +219,12 @@ class Law:
         Raises:
             SwitchingWithoutEnd: The guard of every mode that follows is not positive either.
         """
+        # with hysteresis one switch suffices; so many at one instant never end (Zeno)
         for _ in range(MAX_SWITCHES):
             if self.guard(dynamics, memory) > 0.0:
                 return memory
             memory = self.switched(dynamics, memory)
-        raise SwitchingWithoutEnd(
+        raise ZenoSwitching(
             f"the modes of a law must not hand over to each other at once; "
             f"{type(self).__name__.lstrip('_')} switched {MAX_SWITCHES} times at "
             f"t = {dynamics.snapshot.t:.6g} s. Let a mode end later than it begins (hysteresis)."
@@ -254,7 +251,7 @@ class Law:
                 f"memory must have the shape of law.memory, {self.memory.shape}; got "
                 f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
             )
-        tick, at, answer = self._measured or self._make_measured()
+        tick, at, answer = self._evaluator or self._new_evaluator()
         if len(memory):
             tick.memory[:] = memory
         at(t, q, v)
@@ -262,24 +259,25 @@ class Law:
             return answer()._replace(memory=tick.memory.copy())
         return answer()
 
-    def _make_measured(self) -> Measured:
+    def _new_evaluator(self) -> LawEvaluator:
         """Make a robot for `command`, and all that happens in it as one table."""
         dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
         tick = self.tick(dynamics)
-        steps = Steps((*self.before_answer(dynamics), *tick.steps.every))
-        self._measured = tick, MeasuredTick(dynamics.snapshot, steps).at, tick.answer
-        return self._measured
+        steps = KernelSequence((*self.before_answer(dynamics), *tick.steps.items))
+        self._evaluator = tick, StateEvaluator(dynamics.snapshot, steps).evaluate, tick.read_command
+        return self._evaluator
 
     @final
-    def before_answer(self, dynamics: Dynamics) -> Iterator[Step]:
+    def before_answer(self, dynamics: Dynamics) -> Iterator[KernelStep]:
         """Yield what must happen at a measured state before the steps of `tick` answer it.
 
         The robot is evaluated there, and a law that switches has its mode settled.
         """
+        # modes are tested by guards in Python, which may read anything: then all is evaluated
         if not self.switches:
             yield from dynamics.steps_for(self.tick(dynamics).steps)
         else:
-            yield from dynamics.steps.every
+            yield from dynamics.steps.items
             memory = self.tick(dynamics).memory
             yield lambda: copy_into(self.settled(dynamics, memory.copy()), memory)
 
@@ -297,7 +295,7 @@ class Controller(abc.ABC):
 
     acts: ClassVar[bool] = True
     """Whether it gives inputs at all, so that its ticks are worth timing."""
-    poles_aimed_at: ClassVar[Poles | None] = None
+    poles_aimed_at: ClassVar[PoleCount | None] = None
     """How many poles `gains_for` means to give the error of each row, of a law where it comes out
     nearly so: it is asked for more or less until the loop has what they would have."""
 
@@ -353,7 +351,9 @@ class Controller(abc.ABC):
         """
         return ()
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+    def gains_for(
+        self, terms: ErrorSpec, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any] | None:
         """Return the gains that bring an error about as asked; None where none follow.
 
         Args:
@@ -387,12 +387,9 @@ class NoControl(Controller):
     acts: ClassVar[bool] = False
 
     def start(self, task: Task) -> Law:
-        return _Idle(task)
+        return _ZeroInputLaw(task)
 
 
-class _Idle(Law):
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterable[Step]:
+class _ZeroInputLaw(Law):
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterable[KernelStep]:
         return ()
-
-    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix:
-        return np.zeros((self.task.robot.nu, 2 * self.task.robot.nv))

@@ -51,7 +51,7 @@ class Fuzzy:
         Raises:
             InputError: It is no such text.
         """
-        values = [parse_value(part.strip()) for part in text.split(":")]
+        values = [parse_value(field.strip()) for field in text.split(":")]
         numbers = [float(v) for v in values if isinstance(v, int | float) and type(v) is not bool]
         if len(numbers) != len(values) or len(values) not in (1, 3, 4):
             raise InputError(
@@ -99,14 +99,15 @@ class Fuzzy:
             Chen, "Performance analysis of controlled uncertain systems", Dyn. Control 6, 1996.
         """
         weight = 0.5 * (self.high - self.low + self.right - self.left)
+        # a crisp number has no area to divide by: its moment is its power
         if weight <= 1e-12 * max(abs(self.low), abs(self.high)):
             return float((0.5 * (self.left + self.right)) ** power)
-        upper = _straight(self.high, self.right, power + 1)
-        lower = _straight(self.low, self.left, power + 1)
+        upper = _integral_of_power(self.high, self.right, power + 1)
+        lower = _integral_of_power(self.low, self.left, power + 1)
         return (upper - lower) / ((power + 1) * weight)
 
 
-def _straight(a: float, b: float, power: int) -> float:
+def _integral_of_power(a: float, b: float, power: int) -> float:
     r"""Return $\int_0^1 (a + \alpha(b - a))^n d\alpha$, without dividing by $b - a$."""
     return math.fsum(a ** (power - k) * b**k for k in range(power + 1)) / (power + 1)
 
@@ -124,6 +125,7 @@ def positive_root(p: float, q: float) -> float:
 
     A step of Newton's takes away the rounding of the differences.
     """
+    # the quartic is pure then, and the resolvent below would divide by its root y = 0
     if p == 0.0:
         return math.pow(q, 0.25)
     # Both scaled to a root near 1, so that no power of them is too large or too small.
@@ -142,7 +144,7 @@ def positive_root(p: float, q: float) -> float:
 
 @final
 @dc.dataclass(frozen=True, kw_only=True)
-class FuzzyGain:
+class FuzzyGainCost:
     r"""The average cost of a gain $\kappa$, and its minimum.
 
     $$ J(\kappa) = \frac{a}{\kappa} + \frac{b}{\kappa} + \frac{c}{\kappa^2} + \beta\kappa^2 $$
@@ -150,16 +152,16 @@ class FuzzyGain:
     with the transient $a/\kappa$, the steady part $b/\kappa + c/\kappa^2$, and the effort.
     """
 
-    transient: float
+    transient_weight: float
     """$a$."""
-    layer: float
+    layer_weight: float
     """$b$, of the law with its boundary layer."""
-    linear: float
+    linear_weight: float
     """$c$, of the law without: ``rho = 0``."""
     price: float
     r"""$\beta$, what the square of a gain costs [error^2 s^3]."""
 
-    def curve(self, points: int = 81) -> Array:
+    def gain_grid(self, points: int = 81) -> Array:
         """Return gains from a hundredth of the best to a hundred times that, in even ratios."""
         return np.asarray(self.kappa * np.logspace(-2.0, 2.0, points))
 
@@ -170,27 +172,27 @@ class FuzzyGain:
         $J' = 0$ is $\kappa^4 - p\kappa - q = 0$ with $p = (a + b)/2\beta$ and $q = c/\beta$, which
         has one positive root, and $J$ is strictly convex for $\kappa > 0$: it is the minimum.
         """
-        p = (self.transient + self.layer) / (2.0 * self.price)
-        return positive_root(p, self.linear / self.price)
+        p = (self.transient_weight + self.layer_weight) / (2.0 * self.price)
+        return positive_root(p, self.linear_weight / self.price)
 
-    def parts(self, kappa: float | Array) -> tuple[Any, Any, Any]:
+    def cost_terms(self, kappa: float | Array) -> tuple[Any, Any, Any]:
         """Return the transient, the steady part and the effort of a gain [error^2 s]."""
         return (
-            self.transient / kappa,
-            self.layer / kappa + self.linear / kappa**2,
+            self.transient_weight / kappa,
+            self.layer_weight / kappa + self.linear_weight / kappa**2,
             self.price * kappa**2,
         )
 
     def cost(self, kappa: float | Array) -> Any:
         """Return $J$ of a gain, or of several [error^2 s]."""
-        return sum(self.parts(kappa))
+        return sum(self.cost_terms(kappa))
 
-    def table(self, prices: Sequence[float]) -> list[dict[str, float]]:
+    def price_table(self, prices: Sequence[float]) -> list[dict[str, float]]:
         """Return the optimal gain and the parts of its cost for several prices, one a line."""
         lines = []
         for price in prices:
             priced = dc.replace(self, price=price)
-            transient, steady, effort = priced.parts(priced.kappa)
+            transient, steady, effort = priced.cost_terms(priced.kappa)
             lines.append(
                 {
                     "price": price,
@@ -206,7 +208,7 @@ class FuzzyGain:
 
 def fuzzy_gain(
     law: ChenRobust, *, start: Fuzzy, uncertainty: Fuzzy, horizon: float, price: float
-) -> FuzzyGain:
+) -> FuzzyGainCost:
     r"""Return what gains of the robust law cost on average over a fuzzy uncertainty.
 
     With $g = 1 - e$, where $e$ is the law's ``mismatch``, it guarantees
@@ -232,8 +234,8 @@ def fuzzy_gain(
     """
     for name, value in (("horizon", horizon), ("price", price)):
         if not (math.isfinite(value) and value >= 0.0) or (name == "price" and value == 0.0):
-            least = "positive" if name == "price" else "zero or above"
-            raise InputError(f"{name} must be {least}; got {value:g}.")
+            bound = "positive" if name == "price" else "zero or above"
+            raise InputError(f"{name} must be {bound}; got {value:g}.")
     for name, number in (("start", start), ("uncertainty", uncertainty)):
         if number.low < 0.0:
             raise InputError(f"{name} is a size and must not be negative; got {number}.")
@@ -244,11 +246,11 @@ def fuzzy_gain(
             f"{uncertainty}. Enlarge rho, or set it to zero to give the size itself."
         )
     grip = 1.0 - law.mismatch
-    begun, size = start.average(2), uncertainty.average(2)
-    choice = FuzzyGain(
-        transient=begun / (2.0 * grip) if layered else begun / grip,
-        layer=0.25 * horizon * law.epsilon * size if layered else 0.0,
-        linear=0.0 if layered else horizon * size / grip**2,
+    start_square, size = start.average(2), uncertainty.average(2)
+    choice = FuzzyGainCost(
+        transient_weight=start_square / (2.0 * grip) if layered else start_square / grip,
+        layer_weight=0.25 * horizon * law.epsilon * size if layered else 0.0,
+        linear_weight=0.0 if layered else horizon * size / grip**2,
         price=price,
     )
     if not choice.kappa > 0.0:
@@ -256,39 +258,39 @@ def fuzzy_gain(
     return choice
 
 
-GIVEN = ("start", "uncertainty", "horizon", "price")
+FUZZY_KEYS = ("start", "uncertainty", "horizon", "price")
 
 
-def read_fuzzy_gain(text: str, law: ChenRobust) -> FuzzyGain:
+def read_fuzzy_gain(text: str, law: ChenRobust) -> FuzzyGainCost:
     """Read ``start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6`` for a law.
 
     Raises:
         InputError: It is no such text, or `fuzzy_gain` refuses it.
     """
-    parts: dict[str, str] = {}
-    for part in text.split(","):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if name not in GIVEN:
-            raise unknown_name("key of --fuzzy", name, GIVEN)
-        if not equals or not value or name in parts:
+    fields: dict[str, str] = {}
+    for field in text.split(","):
+        name, equals, value = (piece.strip() for piece in field.partition("="))
+        if name not in FUZZY_KEYS:
+            raise unknown_name("key of --fuzzy", name, FUZZY_KEYS)
+        if not equals or not value or name in fields:
             raise InputError(f"--fuzzy must give '{name}' once, as {name}=VALUE; got '{text}'.")
-        parts[name] = value
-    missing = [name for name in GIVEN if name not in parts]
+        fields[name] = value
+    missing = [name for name in FUZZY_KEYS if name not in fields]
     if missing:
         raise InputError(
-            f"--fuzzy must give {', '.join(GIVEN)}; '{missing[0]}' is missing. Such as "
+            f"--fuzzy must give {', '.join(FUZZY_KEYS)}; '{missing[0]}' is missing. Such as "
             '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".'
         )
     return fuzzy_gain(
         law,
-        start=Fuzzy.parse(parts["start"]),
-        uncertainty=Fuzzy.parse(parts["uncertainty"]),
-        horizon=_plain("horizon", parts["horizon"]),
-        price=_plain("price", parts["price"]),
+        start=Fuzzy.parse(fields["start"]),
+        uncertainty=Fuzzy.parse(fields["uncertainty"]),
+        horizon=_read_number("horizon", fields["horizon"]),
+        price=_read_number("price", fields["price"]),
     )
 
 
-def _plain(name: str, text: str) -> float:
+def _read_number(name: str, text: str) -> float:
     value = parse_value(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"--fuzzy: {name} must be a number; got '{text}'.")

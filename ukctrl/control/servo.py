@@ -13,22 +13,25 @@ import numpy as np
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.command import LawBuffers, write_row_acceleration
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.disturbance import AnyDisturbanceObserver
-from ukctrl.control.disturbance.observer import DisturbanceObserver, taken_off
-from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.control.disturbance.disturbance_observer import (
+    DisturbanceObserver,
+    subtract_disturbance,
+)
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.feedback import AnyFeedback
-from ukctrl.control.feedback.feedback import Asked, Feedback
-from ukctrl.control.learned import Learned, corrected
+from ukctrl.control.feedback.feedback import Feedback, FeedbackBuffers
+from ukctrl.control.learned_correction import LearnedCorrection, add_correction
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.control.terms import Terms
-from ukctrl.control.tick import Tick, served
-from ukctrl.core.algebra.factorisation import combined
+from ukctrl.core.algebra.factorisation import add_scaled_into
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Instance, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Snapshot
@@ -54,7 +57,7 @@ class Servo(Controller):
     disturbance: AnyDisturbanceObserver | Annotated[DisturbanceObserver, Instance()] | None = None
     """What estimates the acceleration that the believed robot does not explain, which is taken off
     the demand; absent: nothing does."""
-    learned: Learned | None = None
+    learned: LearnedCorrection | None = None
     """What trials on the plant have taught, which is added to the demand; absent: nothing."""
 
     def start(self, task: Task) -> Law:
@@ -71,14 +74,16 @@ class Servo(Controller):
     @property
     def told(self) -> tuple[str, ...]:
         feedback = self.feedback
-        bounds = (name for name in feedback.told if says(getattr(feedback, name)))
+        bounds = (name for name in feedback.told if is_nonzero_bound(getattr(feedback, name)))
         learnt = () if self.learned is None else (f"{self.learned.trials} trials on the plant",)
         return *bounds, *learnt
 
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         return self.feedback.attach(stack).error_polynomials(stack)
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+    def gains_for(
+        self, terms: ErrorSpec, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any] | None:
         observed: Mapping[str, float] = {}
         if self.disturbance is not None:
             terms = terms.beside_a_third()
@@ -86,16 +91,20 @@ class Servo(Controller):
         gains = self.feedback.gains_for(terms)
         if not gains:
             return gains
-        parts = (("feedback", gains), ("disturbance", observed))
-        return {f"{part}.{name}": value for part, own in parts for name, value in own.items()}
+        sections = (("feedback", gains), ("disturbance", observed))
+        return {
+            f"{prefix}.{name}": value
+            for prefix, section in sections
+            for name, value in section.items()
+        }
 
 
-def says(value: object) -> bool:
+def is_nonzero_bound(value: object) -> bool:
     """Tell whether a bound is one: a number, or several, that is not zero."""
     if isinstance(value, Mapping):
-        return any(map(says, value.values()))
+        return any(map(is_nonzero_bound, value.values()))
     if isinstance(value, tuple):
-        return any(map(says, value))
+        return any(map(is_nonzero_bound, value))
     return isinstance(value, float) and value != 0.0
 
 
@@ -110,87 +119,96 @@ class _ServoLaw(Law):
         self.allocator = spec.allocation.attach(task, self._names)
         self._observer = spec.disturbance.attach(task) if spec.disturbance else None
         self._learned = spec.learned.attach(task, self.stack) if spec.learned else None
-        if self._learned and self._feedback.asks_otherwise:
+        if self._learned and self._feedback.changes_rows:
             raise GainError(
                 "learned must stand beside a feedback that asks for the servo rows themselves; "
                 f"{type(spec.feedback).__name__} asks for others. Take baumgarte or pid."
             )
-        parts = self._parts(task.robot.snapshot(task.q, task.v, task.start))
-        self._own, self._seen = len(parts[0]), len(parts[0]) + len(parts[1])
-        self.memory = np.concatenate(parts)
+        memories = self._initial_memories(task.robot.snapshot(task.q, task.v, task.start))
+        self._feedback_end, self._observer_end = (
+            len(memories[0]),
+            len(memories[0]) + len(memories[1]),
+        )
+        self.memory = np.concatenate(memories)
 
     def begin(self, dynamics: Dynamics) -> Vector:
-        return np.concatenate(self._parts(dynamics.snapshot))
+        return np.concatenate(self._initial_memories(dynamics.snapshot))
 
-    def _parts(self, s: Snapshot) -> tuple[Vector, Vector, Vector]:
+    def _initial_memories(self, s: Snapshot) -> tuple[Vector, Vector, Vector]:
         """Return the memory of a start at a state: of the feedback, observer and allocation."""
-        own = self._feedback.begin(s.t, self.stack.write(s))
+        memory = self._feedback.begin(s.t, self.stack.write(s))
         observed = self._observer.begin(s) if self._observer else NO_MEMORY
-        return own, observed, self.allocator.memory
+        return memory, observed, self.allocator.memory
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         rows, feedback, allocator = self.stack.rows, self._feedback, self.allocator
-        own, observed, last = np.split(tick.memory, (self._own, self._seen))
-        yield from self.stack.steps(dynamics.snapshot).every
-        asked = Asked(rows, tick.demand, tick.memory_rate[: self._own], np.ones(1))
-        if feedback.asks_otherwise:
-            others = Rows.zeros(len(self._names), dynamics.robot.nv)
-            asked = asked._replace(rows=others, demand=np.zeros(len(self._names)))
-        yield from feedback.steps(rows, own, dynamics, asked)
+        memory, observed, last = np.split(tick.memory, (self._feedback_end, self._observer_end))
+        yield from self.stack.steps(dynamics.snapshot).items
+        buffers = FeedbackBuffers(
+            rows, tick.demand, tick.memory_rate[: self._feedback_end], np.ones(1)
+        )
+        if feedback.changes_rows:
+            out_rows = Rows.zeros(len(self._names), dynamics.robot.nv)
+            buffers = buffers._replace(rows=out_rows, demand=np.zeros(len(self._names)))
+        yield from feedback.steps(rows, memory, dynamics, buffers)
         if self._learned:
-            yield Call(corrected, dynamics.snapshot.clock, *self._learned, asked.demand)
-        demand, a_free = asked.demand, dynamics.a_free
+            yield BoundKernel(
+                add_correction, dynamics.snapshot.clock, *self._learned, buffers.demand
+            )
+        demand, a_free = buffers.demand, dynamics.a_free
+        # the disturbance goes into a_free too: limits and the free input are reckoned from it
         if self._observer:
             delta = np.zeros(len(a_free))
             demand, a_free = np.zeros(len(demand)), np.zeros(len(a_free))
             yield from self._observer.steps(dynamics, observed, delta)
-            yield Call(taken_off, asked.demand, asked.rows.A, delta, demand)
-            yield Call(combined, dynamics.a_free, 1.0, delta, a_free)
+            yield BoundKernel(subtract_disturbance, buffers.demand, buffers.rows.A, delta, demand)
+            yield BoundKernel(add_scaled_into, dynamics.a_free, 1.0, delta, a_free)
         if len(last):
             yield from allocator.look_back_steps(last)
         free = np.zeros(len(tick.u))
-        if feedback.asks_otherwise:
-            nothing = Rows.zeros(*asked.rows.A.shape)
+        if feedback.changes_rows:
+            nothing = Rows.zeros(*buffers.rows.A.shape)
             yield from allocator.steps(nothing, nothing.b, dynamics, free)
-        yield from allocator.steps(asked.rows, demand, dynamics, tick.u)
-        if feedback.asks_otherwise:
-            yield Call(fade, asked.share, free, tick.u)
+        yield from allocator.steps(buffers.rows, demand, dynamics, tick.u)
+        if feedback.changes_rows:
+            yield BoundKernel(blend_inputs, buffers.demand_share, free, tick.u)
             brought = rows.A, a_free, dynamics.G, tick.u
-            yield Call(served, *brought, tick.demand)
+            yield BoundKernel(write_row_acceleration, *brought, tick.demand)
         if len(last):
-            yield from allocator.memory_steps(tick.u, last, tick.memory_rate[self._seen :])
+            yield from allocator.memory_steps(tick.u, last, tick.memory_rate[self._observer_end :])
         if self._observer:
-            rate = tick.memory_rate[self._own : self._seen]
+            rate = tick.memory_rate[self._feedback_end : self._observer_end]
             yield from self._observer.memory_steps(dynamics, observed, tick.u, rate)
-        tick.asks[0] = 1.0
+        tick.has_demand[0] = 1.0
 
-    def unwinding_steps(self, given_up: Vector, tick: Tick) -> Iterator[Step]:
-        if self._feedback.integrates:
-            yield Call(unwound, given_up, tick.memory_rate[: len(given_up)])
+    def unwinding_steps(self, given_up: Vector, tick: LawBuffers) -> Iterator[KernelStep]:
+        if self._feedback.has_integrals:
+            yield BoundKernel(clamp_integrals, given_up, tick.memory_rate[: len(given_up)])
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
         rows = self.stack.write(dynamics.snapshot)
-        told = self._feedback.signals(rows, memory[: self._own], dynamics)
-        observed = memory[self._own : self._seen]
-        seen = self._observer.signals(dynamics, observed) if self._observer else {}
-        return {**told, **seen, **self.allocator.signals()}
+        signals = self._feedback.signals(rows, memory[: self._feedback_end], dynamics)
+        observed = memory[self._feedback_end : self._observer_end]
+        estimates = self._observer.signals(dynamics, observed) if self._observer else {}
+        return {**signals, **estimates, **self.allocator.signals()}
 
 
-GIVEN_UP = 1e-6
+RELAXATION_TOLERANCE = 1e-6
 """Less than this is nothing that a row gives up [m/s^2, rad/s^2]."""
 
 
 @compiled
-def unwound(given_up: Vector, rate: Vector) -> None:
+def clamp_integrals(given_up: Vector, rate: Vector) -> None:
     """Stop integrals that would ask for more of what their rows give up already."""
     for i in range(len(rate)):
-        if abs(given_up[i]) > GIVEN_UP and rate[i] * given_up[i] < 0.0:
+        # conditional integration (decision 0157): only what would ask for still more stands still
+        if abs(given_up[i]) > RELAXATION_TOLERANCE and rate[i] * given_up[i] < 0.0:
             rate[i] = 0.0
 
 
 @compiled
-def fade(share: Vector, free: Vector, u: Vector) -> None:
+def blend_inputs(share: Vector, free: Vector, u: Vector) -> None:
     """Let an input go a share of the way from the one that asks for nothing."""
     if share[0] < 1.0:
         for k in range(len(u)):

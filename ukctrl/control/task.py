@@ -12,7 +12,7 @@ import numpy as np
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Constraint
-from ukctrl.mechanics.dynamics import GAINS, Gains
+from ukctrl.mechanics.dynamics import DEFAULT_GAINS, StabilisationGains
 from ukctrl.robot import Robot
 
 NO_MEMORY: Vector = np.zeros(0)
@@ -52,7 +52,7 @@ class Task:
     """Period of the zero-order hold [s]; None under continuous control."""
     rank: RankPolicy = RUN_RANK
     """When rows count as dependent or missed."""
-    gains: Gains = GAINS
+    gains: StabilisationGains = DEFAULT_GAINS
     """How errors of the robot's passive rows decay."""
     planned: bool = False
     """Whether the run begins on the law's own motion, wherever that is; ``q`` and ``v`` are then

@@ -20,17 +20,17 @@ Indices = NDArray[np.intp]
 """Whole numbers, such as places in another array."""
 Flags = NDArray[np.bool_]
 """Whether something holds, entry by entry."""
-BIG = 2**22
+MIN_MAPPED_BYTES = 2**22
 """Bytes of a matrix that is worth asking the system for its pages [B]."""
 
 
-def blank(n: int, m: int) -> Matrix:
+def lazy_zeros(n: int, m: int) -> Matrix:
     """Return zeros, shape ``(n, m)``; of many, memory is taken only where something is written.
 
     NumPy asks for pages so large that a diagonal would take all of them.
     """
     size = 8 * n * m
-    if size < BIG:
+    if size < MIN_MAPPED_BYTES:
         return np.zeros((n, m))
     pages = mmap.mmap(-1, size)
     with contextlib.suppress(AttributeError, OSError):  # not every system has such pages

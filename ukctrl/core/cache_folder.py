@@ -26,7 +26,7 @@ MANIFEST = "manifest.json"
 """In it: the sources that its files are of, and what they were made with."""
 
 
-def settle_matplotlib() -> None:
+def set_matplotlib_cache() -> None:
     """Give Matplotlib a folder for its list of fonts, where its own cannot be written to.
 
     It would make a temporary one each time, look through all fonts anew, and say so.
@@ -34,10 +34,10 @@ def settle_matplotlib() -> None:
     if "MPLCONFIGDIR" in os.environ:
         return
     home = _user_cache()
-    if home is None or not _takes_files(home / "matplotlib"):
-        place = next(filter(_takes_files, _parents("")), None)
-        if place is not None:
-            os.environ["MPLCONFIGDIR"] = str(place / "matplotlib")
+    if home is None or not _is_writable(home / "matplotlib"):
+        folder = next(filter(_is_writable, _parents("")), None)
+        if folder is not None:
+            os.environ["MPLCONFIGDIR"] = str(folder / "matplotlib")
 
 
 def folder_name() -> str:
@@ -60,18 +60,21 @@ def readable_folders(chosen: str) -> tuple[Path, ...]:
 @functools.cache
 def writable_folder(chosen: str) -> Path | None:
     """Return the first of `readable_folders` that can be written to, or None."""
-    return next((place for place in readable_folders(chosen) if _takes_files(place.parent)), None)
+    return next(
+        (folder for folder in readable_folders(chosen) if _is_writable(folder.parent)), None
+    )
 
 
 def _parents(chosen: str) -> Iterator[Path]:
-    if chosen and _takes_files(Path(chosen)):
+    if chosen and _is_writable(Path(chosen)):
         yield Path(chosen)
         return
     usual = [*([Path(chosen)] if chosen else []), PACKAGE / "__pycache__"]
     home = _user_cache()
     usual += [home / "ukctrl"] if home is not None else []
     yield from usual
-    if not any(map(_takes_files, usual)):
+    # only then: a temporary folder is emptied, and others can see it
+    if not any(map(_is_writable, usual)):
         private = _private_temporary()
         if private is not None:
             yield private
@@ -85,7 +88,7 @@ def _user_cache() -> Path | None:
     return None
 
 
-def _takes_files(parent: Path) -> bool:
+def _is_writable(parent: Path) -> bool:
     try:
         parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=parent):
@@ -109,6 +112,7 @@ def _private(folder: Path) -> Path | None:
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.lstat()
+        # machine code is run: a folder that somebody else can write to is not trusted
         ours = not hasattr(os, "getuid") or state.st_uid == os.getuid()
         if stat.S_ISDIR(state.st_mode) and ours and not state.st_mode & 0o077:
             return folder
@@ -123,6 +127,7 @@ def temporary_folder() -> Path | None:
     """
     with contextlib.suppress(OSError):
         folder = Path(tempfile.gettempdir())
+        # the working folder may be anybody's
         return None if folder == Path.cwd() else folder
     return None
 
@@ -138,6 +143,7 @@ def source_hash(of_kernels: bool = False) -> str:
 
 def makes_machine_code(name: str, source: bytes) -> bool:
     """Return whether a file, named from the package on, has compiled functions, or compiles."""
+    # other sources change no machine code, and need no new folder
     return name.startswith(COMPILER) or b"core.compiled" in source
 
 
@@ -180,4 +186,5 @@ def write_atomically(path: Path, content: bytes) -> None:
     handle, unfinished = tempfile.mkstemp(dir=path.parent)
     with open(handle, "wb") as file:
         file.write(content)
+    # whoever reads sees the old file or the new one, never half
     os.replace(unfinished, path)

@@ -1,6 +1,6 @@
 """How functions are compiled for the loop.
 
-Machine code is stored (`ukctrl.core.jit.machine_code`) in one folder that is named after the
+Machine code is stored (`ukctrl.core.jit.machine_code_store`) in one folder that is named after the
 contents of all files of compiled functions, so that changed or upgraded sources get a new one:
 Numba's own cache notices that a function's file has changed, but not that of a function that it
 calls, and old and new code would meet in one process, and crash.
@@ -16,18 +16,18 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from ukctrl.core import cache_folder
-from ukctrl.core.jit.block_layout import laid_out
-from ukctrl.core.own_processes import out_of_the_folder
+from ukctrl.core.jit.block_layout import pack_arguments
+from ukctrl.core.subprocess_safety import outside_working_folder
 
-with out_of_the_folder(".numba_config.yaml"):
+with outside_working_folder(".numba_config.yaml"):
     import numba
 
     try:
         from ukctrl.core.jit import kernel as jit
 
-        is_tried = numba.__version__.startswith(jit.TRIED)
+        is_tested_numba = numba.__version__.startswith(jit.TESTED_NUMBA)
     except (ImportError, AttributeError, TypeError):  # Numba is another inside
-        is_tried = False
+        is_tested_numba = False
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,14 +75,14 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
     return _njit(function, _nrt=True)
 
 
-def also_for_python(function: Callable[P, T]) -> Callable[P, T]:
+def with_python_entry(function: Callable[P, T]) -> Callable[P, T]:
     """Compile as `compiled` does what Python calls often, too: it has an entry from the start."""
     kernel: Any = compiled(function)
-    kernel.is_often_called = True
+    kernel.has_python_entry = True
     return kernel  # type: ignore[no-any-return]
 
 
-def for_python(function: Callable[P, T]) -> Callable[P, T]:
+def python_entry_only(function: Callable[P, T]) -> Callable[P, T]:
     """Compile as `compiled` does a function that Python calls often, and no kernel.
 
     It calls other kernels through a second function, which takes 0.1 µs.
@@ -100,18 +100,18 @@ def _njit(
 ) -> Callable[P, T]:
     if config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)
-    if not is_tried:
-        return _plainly(function, forceinline)
+    if not is_tested_numba:
+        return _plain_njit(function, forceinline)
     options = {"nopython": True, **OPTIONS, "_nrt": _nrt, "forceinline": forceinline}
     kernel: Any = jit.Kernel(function, options, for_python, deferred)
     return kernel  # type: ignore[no-any-return]
 
 
-def _plainly(function: Callable[P, T], forceinline: bool) -> Callable[P, T]:
+def _plain_njit(function: Callable[P, T], forceinline: bool) -> Callable[P, T]:
     """Compile by Numba's own decorator, with its own cache: slower, with the same numbers."""
     with _COMPILING:
-        before = config.CACHE_DIR
-        folder = cache_folder.writable_folder(before)
+        cache_dir = config.CACHE_DIR
+        folder = cache_folder.writable_folder(cache_dir)
         config.CACHE_DIR = str(folder or "")
         try:
             plain: Callable[P, T] = numba.njit(
@@ -119,7 +119,7 @@ def _plainly(function: Callable[P, T], forceinline: bool) -> Callable[P, T]:
             )(function)
             return plain
         finally:
-            config.CACHE_DIR = before
+            config.CACHE_DIR = cache_dir
 
 
 _ADDRESSES: dict[tuple[Any, tuple[Any, ...]], tuple[int, int]] = {}
@@ -138,8 +138,8 @@ def call_addresses(kernel: Any, arguments: Sequence[Any], words: list[int]) -> t
         The address of the entrance that takes the words apart, and that of the kernel; 0 where
         Python calls it, because nothing is compiled or this Numba was not tried.
     """
-    kinds = laid_out(arguments, words)
-    if config.DISABLE_JIT or not is_tried:
+    kinds = pack_arguments(arguments, words)
+    if config.DISABLE_JIT or not is_tested_numba:
         return 0, 0
     if (kernel, kinds) not in _ADDRESSES:
         with _COMPILING:

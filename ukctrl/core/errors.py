@@ -59,37 +59,6 @@ class MachineFailure(UkctrlError, RuntimeError):
     """What computes has failed, and not what it computes: a process was killed, memory was full."""
 
 
-class UnresolvedRank(UkctrlError, RuntimeError):
-    """A singular value lies so near the rank threshold that a method cannot tell its side."""
-
-
-class UndeterminedMotion(UkctrlError, RuntimeError):
-    """Some coordinates have neither mass nor rows that would determine their acceleration."""
-
-    def __init__(self, coordinates: Sequence[str], missing: int, advice: str) -> None:
-        self.coordinates, self.missing = tuple(coordinates), missing
-        what = "combination" if missing == 1 else "combinations"
-        super().__init__(
-            f"no equation determines {missing} {what} of the accelerations of "
-            f"{quoted(coordinates)}: [M; A] must have full column rank. {advice}"
-        )
-
-
-class UnsuitableForm(UkctrlError, RuntimeError):
-    """An equation of motion loses all accuracy on these matrices, which others can take."""
-
-
-class DependentRows(UnsuitableForm):
-    """An equation of motion needs independent rows, and some follow from the others."""
-
-    def __init__(self, form: str, rows: Sequence[str], others: Iterable[str]) -> None:
-        self.rows = tuple(rows)
-        super().__init__(
-            f"form '{form}' needs independent rows, and the others imply {quoted(rows)}. "
-            f"Leave out what is implied, or use a form that accepts them: {', '.join(others)}."
-        )
-
-
 class ConflictingConstraints(UkctrlError, RuntimeError):
     """Passive rows contradict each other: no acceleration satisfies them all."""
 
@@ -133,22 +102,24 @@ def quoted(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def near_miss(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` when one known name is close, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else "."
 
 
-def unknown_name(what: str, name: str, known: Iterable[str], limit: int = 12) -> UnknownName:
+def unknown_name(noun: str, name: str, candidates: Iterable[str], limit: int = 12) -> UnknownName:
     """Build the error for a name that does not exist, with the near miss and the valid names.
 
     Args:
-        what: What was looked up, such as ``"frame"``.
+        noun: What was looked up, such as ``"frame"``.
         name: The name that came.
-        known: The names that exist.
+        candidates: The names that exist.
         limit: How many of them the message lists at most.
     """
-    names = sorted(known)
+    names = sorted(candidates)
     shown = ", ".join(names[:limit]) or "none"
-    rest = ", ..." if len(names) > limit else "."
-    return UnknownName(f"no {what} named '{name}'{near_miss(name, names)} Known: {shown}{rest}")
+    ending = ", ..." if len(names) > limit else "."
+    return UnknownName(
+        f"no {noun} named '{name}'{did_you_mean(name, names)} Known: {shown}{ending}"
+    )

@@ -14,11 +14,12 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.syntax import MAX_LENGTH, shown
-from ukctrl.core.expression.units import constant
+from ukctrl.core.expression.syntax import MAX_LENGTH
+from ukctrl.core.expression.units import constant_value
+from ukctrl.core.message_text import literal_text, quote_text
 
 
-class Reader(abc.ABC):
+class FieldReader(abc.ABC):
     """Annotation of a field whose value `read` returns."""
 
     @abc.abstractmethod
@@ -36,7 +37,7 @@ class Reader(abc.ABC):
 
 
 @dc.dataclass(frozen=True)
-class Quantity(Reader):
+class Quantity(FieldReader):
     """Annotation of a float: its unit and the range it must lie in.
 
     ``Annotated[float, Quantity("N m", minimum=0.0)]`` takes ``0.5`` and ``"500*mNm"``.
@@ -59,15 +60,16 @@ class Quantity(Reader):
             InputError: It is not a number, not finite, of another unit or out of range.
         """
         if isinstance(value, str):
-            number = constant(value, self.unit)
+            number = constant_value(value, self.unit)
         elif is_number(value):
             number = finite(value)
         else:
             raise InputError(
-                f'must be a number{self._in_unit()} or text such as "2*pi"; got {written(value)}.'
+                f'must be a number{self._in_unit()} or text such as "2*pi"; '
+                f"got {literal_text(value)}."
             )
         if not self._allows(number):
-            came = f"{number} from {shown(value)}" if isinstance(value, str) else f"{number}"
+            came = f"{number} from {quote_text(value)}" if isinstance(value, str) else f"{number}"
             raise InputError(f"must be {self._range()}; got {came}.")
         return number
 
@@ -115,26 +117,12 @@ def finite(value: numbers.Real) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"must be a finite number; got {written(value)}.")
+        raise InputError(f"must be a finite number; got {literal_text(value)}.")
     return number
 
 
-def written(value: object) -> str:
-    """Return a value as a file would write it, on one line and cut short, for a message."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return shown(value)
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, int) and abs(value) > 10**20:
-        return "an integer too large for floating point"
-    text = " ".join(repr(value)[:200].split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 @dc.dataclass(frozen=True)
-class Each(Reader):
+class PerElement(FieldReader):
     """Annotation of a number for all, a list with one for each, or a table by name."""
 
     quantity: Quantity
@@ -162,7 +150,7 @@ NumberByName = float | dict[str, float]
 
 
 @dc.dataclass(frozen=True, eq=False)
-class ByName(Reader):
+class ByName(FieldReader):
     """Annotation of one value for all, or a table of values by name.
 
     ``Annotated[NumberByName, ByName(Quantity("N m", minimum=0.0).read)]`` takes ``0.5`` and
@@ -208,7 +196,7 @@ class Instance:
 
 
 @dc.dataclass(frozen=True)
-class Listed:
+class ListSize:
     """Check before a tuple's own: a list (or array) of the right length has come."""
 
     minimum: int = 1
@@ -222,10 +210,11 @@ class Listed:
         Raises:
             InputError: It is not a list, or it has too few or too many items.
         """
+        # iterable as well, but nobody means their items, or not in an order
         if isinstance(value, str | bytes | Mapping | set | frozenset) or not isinstance(
             value, Iterable
         ):
-            raise InputError(f"must be {self._wanted()}; got {written(value)}.")
+            raise InputError(f"must be {self._wanted()}; got {literal_text(value)}.")
         items = tuple(value)
         if len(items) < self.minimum or (self.maximum is not None and len(items) > self.maximum):
             raise InputError(f"must be {self._wanted()}; got {len(items)}.")

@@ -31,20 +31,20 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ukctrl.core.errors import ExpressionError, InputError
-from ukctrl.core.expression.suggest import with_suggestion
-from ukctrl.core.expression.syntax import MAX_LENGTH, read
-from ukctrl.core.expression.units import without_units
+from ukctrl.core.expression.suggested_text import with_suggestion
+from ukctrl.core.expression.syntax import MAX_LENGTH, parse_syntax
+from ukctrl.core.expression.units import refuse_units
 from ukctrl.core.field_checks import NUMBER as NUMBER
 from ukctrl.core.field_checks import ByName as ByName
-from ukctrl.core.field_checks import Each as Each
 from ukctrl.core.field_checks import Instance as Instance
-from ukctrl.core.field_checks import Listed as Listed
+from ukctrl.core.field_checks import ListSize as ListSize
 from ukctrl.core.field_checks import NumberByName as NumberByName
+from ukctrl.core.field_checks import PerElement as PerElement
 from ukctrl.core.field_checks import Quantity as Quantity
 from ukctrl.core.field_checks import finite
 from ukctrl.core.field_checks import is_number as is_number
-from ukctrl.core.field_checks import written as written
-from ukctrl.core.files.toml import explain
+from ukctrl.core.files.toml import validation_text
+from ukctrl.core.message_text import literal_text as literal_text
 
 T = TypeVar("T")
 STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -67,7 +67,7 @@ def spec(cls: type[T]) -> type[T]:
         try:
             check(self, *values, **named)
         except ValidationError as error:
-            raise InputError(f"{cls.__name__}: {explain(error, cls)}") from None
+            raise InputError(f"{cls.__name__}: {validation_text(error, cls)}") from None
 
     checked.__init__ = __init__
     finished: type[T] = checked
@@ -119,17 +119,17 @@ JointPosition = Annotated[float, Quantity("rad or m")]
 JointSpeed = Annotated[float, Quantity("rad/s or m/s", minimum=0.0, open_minimum=True)]
 """Speed of a joint, above zero [rad/s or m/s]."""
 
-Numbers = Annotated[tuple[Number, ...], Listed()]
+Numbers = Annotated[tuple[Number, ...], ListSize()]
 """At least one number."""
-Times = Annotated[tuple[Time, ...], Listed()]
+Times = Annotated[tuple[Time, ...], ListSize()]
 """At least one instant [s]."""
-Vec3 = Annotated[tuple[Number, Number, Number], Listed(3, 3)]
+Vec3 = Annotated[tuple[Number, Number, Number], ListSize(3, 3)]
 """Three numbers in any unit."""
-Position = Annotated[tuple[Meters, Meters, Meters], Listed(3, 3)]
+Position = Annotated[tuple[Meters, Meters, Meters], ListSize(3, 3)]
 """Point in space [m]."""
-Angles3 = Annotated[tuple[Radians, Radians, Radians], Listed(3, 3)]
+Angles3 = Annotated[tuple[Radians, Radians, Radians], ListSize(3, 3)]
 """Roll, pitch and yaw [rad]."""
-Matrix3 = Annotated[tuple[Vec3, Vec3, Vec3], Listed(3, 3)]
+Matrix3 = Annotated[tuple[Vec3, Vec3, Vec3], ListSize(3, 3)]
 """Three rows of three numbers."""
 
 
@@ -139,7 +139,7 @@ def _scalar_or_list(value: object) -> object:
 
 Components = Annotated[
     tuple[Number, ...],
-    Listed(),
+    ListSize(),
     BeforeValidator(_scalar_or_list),
     WithJsonSchema(
         {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "array", "minItems": 1}]}
@@ -158,7 +158,7 @@ def _rectangular(value: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...
     return value
 
 
-NumberRows = Annotated[tuple[Numbers, ...], Listed(), AfterValidator(_rectangular)]
+NumberRows = Annotated[tuple[Numbers, ...], ListSize(), AfterValidator(_rectangular)]
 """Rows of numbers, all of one length."""
 
 
@@ -172,20 +172,20 @@ def _axis_letter(value: object) -> object:
     axis = _AXES.get(value.removeprefix("-").removeprefix("+"))
     if axis is None:
         raise InputError(
-            f"must be x, y, z, -x, -y, -z or a list of 3 numbers; got {written(value)}."
+            f"must be x, y, z, -x, -y, -z or a list of 3 numbers; got {literal_text(value)}."
         )
     return tuple(sign * component + 0.0 for component in axis)
 
 
 def _not_zero(value: tuple[float, float, float]) -> tuple[float, float, float]:
     if not 1e-9 < math.hypot(*value) < 1e9:
-        raise InputError(f"must be a direction, of length about 1; got {written(value)}.")
+        raise InputError(f"must be a direction, of length about 1; got {literal_text(value)}.")
     return value
 
 
 Direction = Annotated[
     tuple[Plain, Plain, Plain],
-    Listed(3, 3),
+    ListSize(3, 3),
     BeforeValidator(_axis_letter),
     AfterValidator(_not_zero),
     WithJsonSchema(
@@ -208,23 +208,23 @@ def _unit_quaternion(value: tuple[float, float, float, float]) -> tuple[float, f
 
 
 Quaternion = Annotated[
-    tuple[Plain, Plain, Plain, Plain], Listed(4, 4), AfterValidator(_unit_quaternion)
+    tuple[Plain, Plain, Plain, Plain], ListSize(4, 4), AfterValidator(_unit_quaternion)
 ]
 """Unit quaternion ``[x, y, z, w]`` (normalised where it is used)."""
 
 
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputError(f"must be a whole number; got {written(value)}.")
+        raise InputError(f"must be a whole number; got {literal_text(value)}.")
     return int(value)
 
 
-def at_least(least: int) -> AfterValidator:
+def at_least(minimum: int) -> AfterValidator:
     """Return the annotation of a whole number that is no smaller."""
 
     def checked(value: int) -> int:
-        if value < least:
-            raise InputError(f"must be at least {least}; got {value}.")
+        if value < minimum:
+            raise InputError(f"must be at least {minimum}; got {value}.")
         return value
 
     return AfterValidator(checked)
@@ -246,7 +246,7 @@ Index = Annotated[int, BeforeValidator(_whole), AfterValidator(_not_negative)]
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"must be text; got {written(value)}.")
+        raise InputError(f"must be text; got {literal_text(value)}.")
     return value
 
 
@@ -258,11 +258,11 @@ def _formula(value: object) -> str:
     if is_number(value):
         return repr(finite(value))
     if not isinstance(value, str):
-        raise InputError(f'must be a formula such as "2*sin(pi*t)"; got {written(value)}.')
+        raise InputError(f'must be a formula such as "2*sin(pi*t)"; got {literal_text(value)}.')
     try:
-        read(value)
+        parse_syntax(value)
     except ExpressionError as error:
-        raise with_suggestion(error, value, without_units) from None
+        raise with_suggestion(error, value, refuse_units) from None
     return value
 
 
@@ -275,16 +275,20 @@ Formula = Annotated[
 
 
 def _input_file(value: object, info: ValidationInfo) -> Path:
-    return _there(value, info, "file", Path.is_file)  # reading a device or a pipe may never end
+    return _existing_path(
+        value, info, "file", Path.is_file
+    )  # reading a device or a pipe may never end
 
 
 def _input_folder(value: object, info: ValidationInfo) -> Path:
-    return _there(value, info, "folder", Path.is_dir)
+    return _existing_path(value, info, "folder", Path.is_dir)
 
 
-def _there(value: object, info: ValidationInfo, what: str, is_one: Callable[[Path], bool]) -> Path:
+def _existing_path(
+    value: object, info: ValidationInfo, noun: str, is_one: Callable[[Path], bool]
+) -> Path:
     if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
-        raise InputError(f"must be the name of a {what}; got {written(value)}.")
+        raise InputError(f"must be the name of a {noun}; got {literal_text(value)}.")
     base = info.context.get("base") if isinstance(info.context, Mapping) else None
     path = (Path(base) if base is not None else Path.cwd()) / Path(value)
     try:
@@ -292,8 +296,10 @@ def _there(value: object, info: ValidationInfo, what: str, is_one: Callable[[Pat
     except OSError:  # such as a name too long for the file system
         is_there = False
     if not is_there:
-        looked = "" if path == Path(value) else f" (looked for {written(str(path))})"
-        raise InputError(f"must be a {what} that exists; {written(str(value))} is not one{looked}.")
+        looked = "" if path == Path(value) else f" (looked for {literal_text(str(path))})"
+        raise InputError(
+            f"must be a {noun} that exists; {literal_text(str(value))} is not one{looked}."
+        )
     return path.resolve()
 
 

@@ -30,10 +30,10 @@ def number(value: float, digits: int = 3) -> str:
     return f"{mantissa.replace('-', '−')}×10{str(power).translate(_SUPERSCRIPTS)}"
 
 
-def span(values: Iterable[float], said: Callable[[float], str] = number) -> str:
+def range_text(values: Iterable[float], formatter: Callable[[float], str] = number) -> str:
     """Return from where to where numbers go, `1 to 3`; of equal ones the one."""
-    every = list(values)
-    low, high = said(min(every)), said(max(every))
+    numbers = list(values)
+    low, high = formatter(min(numbers)), formatter(max(numbers))
     return low if low == high else f"{low} to {high}"
 
 
@@ -52,6 +52,7 @@ def plus_minus(value: float, half: float) -> str:
     if not (math.isfinite(value) and math.isfinite(half)):
         return number(value)
     largest = max(abs(value), half)
+    # digits down to the half width would be more than anybody reads
     if largest == 0.0 or half <= 1e-4 * largest:
         return f"{number(value, 4)} ± {number(half, 1)}"
     power = math.floor(math.log10(largest))
@@ -84,18 +85,20 @@ def quantity(value: float, unit: str, digits: int = 3) -> str:
 def si(value: float, unit: str, digits: int = 3) -> str:
     """Return a quantity with a prefix where that reads better: `24.1 µm`, `3.2 nm`."""
     if unit in _PREFIXABLE and 1e-12 <= abs(value) < 0.1:
-        factor, printed = prefixed(abs(value), unit)
+        factor, printed = si_prefix(abs(value), unit)
         return f"{number(value * factor, digits)} {printed}"
     return quantity(value, unit, digits)
 
 
-def prefixed(largest: float, unit: str) -> tuple[float, str]:
+def si_prefix(largest: float, unit: str) -> tuple[float, str]:
     """Return the factor and the unit text that bring values of this size near one.
 
-    `prefixed(2e-5, "m")` is `(1e6, "µm")`. Units that take no prefix get a power of ten.
+    `si_prefix(2e-5, "m")` is `(1e6, "µm")`. Units that take no prefix get a power of ten.
     """
+    # numbers of this size read well as they are
     if not (math.isfinite(largest) and largest > 0.0) or 0.1 <= largest < 1e4:
         return 1.0, unit_text(unit)
+    # a little above: 999.9999 would round to 1000 of the smaller prefix
     power = 3 * math.floor(math.log10(largest * 1.0000001) / 3)
     if unit in _PREFIXABLE and power in _PREFIXES:
         return 10.0**-power, f"{_PREFIXES[power]}{unit_text(unit)}"
@@ -111,8 +114,8 @@ def duration(seconds: float) -> str:
         return f"{1e3 * seconds:.3g} ms"
     if seconds < 120.0:
         return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes} min {remainder} s"
 
 
 def sentence(text: str) -> str:
@@ -124,7 +127,7 @@ def sentence(text: str) -> str:
     return ended[0].upper() + ended[1:]
 
 
-def moved_text(by: object) -> str:
+def start_shift_text(by: object) -> str:
     """Return how far a start was moved, in words; empty where it was not asked to be."""
     if not isinstance(by, Mapping) or not by:
         return ""
@@ -134,15 +137,17 @@ def moved_text(by: object) -> str:
     return f"moved onto the constraints by {', '.join(far)}"
 
 
-SHORT = 150
+MAX_GLANCE_LETTERS = 150
 """Letters of a text that is read at a glance."""
 
 
 def first_sentence(text: str) -> tuple[str, str]:
     """Return the first sentence of a long text, and the rest; all of it where it is short."""
     # A colon behind a name only says of whom the sentence is.
-    end = re.search(r"(?:[.;]|(?<!'):) (?=[A-Z'(])", text) if len(text) > SHORT else None
+    end = (
+        re.search(r"(?:[.;]|(?<!'):) (?=[A-Z'(])", text) if len(text) > MAX_GLANCE_LETTERS else None
+    )
     if end is None:
         return text, ""
-    head, rest = text[: end.start()], text[end.end() :]
-    return f"{head}{'.' if end[0][0] == '.' else end[0][0]}", rest
+    head, tail = text[: end.start()], text[end.end() :]
+    return f"{head}{'.' if end[0][0] == '.' else end[0][0]}", tail

@@ -76,18 +76,18 @@ def spread(values: Array) -> Spread:
     n = finite.shape[1]
     if n == 0:
         return Spread(0, *[float("nan")] * 5)
-    mean, half = float(np.mean(finite)), _Chance.of(finite).half_width(1.0 - CONFIDENCE)
+    mean, half = float(np.mean(finite)), _MeanVariance.of(finite).half_width(1.0 - CONFIDENCE)
     median, worst = float(np.median(finite)), float(np.max(finite))
     return Spread(n, mean, mean - half, mean + half, median, worst)
 
 
-class _Chance(NamedTuple):
+class _MeanVariance(NamedTuple):
     """What a mean is uncertain by: squared errors of it, each with its degrees of freedom."""
 
     parts: tuple[tuple[float, int], ...]
 
     @staticmethod
-    def of(values: Array) -> _Chance:
+    def of(values: Array) -> _MeanVariance:
         r"""Return that of a mean over searches and repeats, shape `(searches, n)`.
 
         Both are drawn and crossed. With the means $\bar x_{s\cdot}$ of each search and
@@ -98,8 +98,9 @@ class _Chance(NamedTuple):
         References:
             Clark, "The language-as-fixed-effect fallacy", J. Verb. Learn. Verb. Behav. 12, 1973.
         """
+        # two factors, searches and repeats, crossed: each has a variance of its own
         means = [m for m in (values.mean(axis=1), values.mean(axis=0)) if len(m) > 1]
-        return _Chance(tuple((float(np.var(m, ddof=1)) / len(m), len(m) - 1) for m in means))
+        return _MeanVariance(tuple((float(np.var(m, ddof=1)) / len(m), len(m) - 1) for m in means))
 
     def half_width(self, probability: float) -> float:
         r"""Return what the mean is off by more than with that probability at most.
@@ -113,26 +114,33 @@ class _Chance(NamedTuple):
         """
         from scipy.special import stdtrit
 
-        tails = [(part, float(stdtrit(f, 1.0 - 0.5 * probability))) for part, f in self.parts]
-        return math.sqrt(sum(part * t * t for part, t in tails)) if tails else float("nan")
+        tails = [
+            (variance, float(stdtrit(f, 1.0 - 0.5 * probability))) for variance, f in self.parts
+        ]
+        return math.sqrt(sum(variance * t * t for variance, t in tails)) if tails else float("nan")
 
     def p(self, mean: float) -> float:
         """Return with which probability chance makes a mean this far from zero, at most."""
         from scipy.optimize import brentq
         from scipy.special import stdtr
 
-        parts = [(part, freedom) for part, freedom in self.parts if part > 0.0]
-        if not parts:
+        components = [(variance, freedom) for variance, freedom in self.parts if variance > 0.0]
+        if not components:
             return float("nan")
-        each = [2.0 * float(stdtr(f, -abs(mean) / math.sqrt(part))) for part, f in parts]
-        if len(each) == 1 or max(each) < LEAST_P or mean == 0.0:
-            return max(each)
+        p_values = [
+            2.0 * float(stdtr(f, -abs(mean) / math.sqrt(variance))) for variance, f in components
+        ]
+        # one part: Student's p; no root is looked for where it is certain or has none
+        if len(p_values) == 1 or max(p_values) < LEAST_P or mean == 0.0:
+            return max(p_values)
 
         def over(exponent: float) -> float:
             return self.half_width(math.exp(exponent)) - abs(mean)
 
-        least = math.log(max(each))  # from the larger part alone; rounding may hide the other
-        return math.exp(brentq(over, least, 0.0, xtol=1e-12)) if over(least) > 0.0 else max(each)
+        lower = math.log(max(p_values))  # from the larger part alone; rounding may hide the other
+        return (
+            math.exp(brentq(over, lower, 0.0, xtol=1e-12)) if over(lower) > 0.0 else max(p_values)
+        )
 
 
 LEAST_P = 1e-12
@@ -160,7 +168,7 @@ def paired_difference(ours: Array, theirs: Array) -> Difference:
     n = d.shape[1]
     if n == 0:
         return Difference(0, *[float("nan")] * 4)
-    mean, chance = float(np.mean(d)), _Chance.of(d)
+    mean, chance = float(np.mean(d)), _MeanVariance.of(d)
     if not chance.parts:
         return Difference(n, mean, *[float("nan")] * 3)
     largest = float(np.max(np.abs(np.atleast_2d(ours)[:, both])))
@@ -185,13 +193,14 @@ def holm(p: Sequence[float], weights: Sequence[float] | None = None) -> list[flo
         Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6, 1979.
     """
     corrected = [float("nan")] * len(p)
-    given = [1.0] * len(p) if weights is None else list(weights)
-    known = sorted((v / given[k], k) for k, v in enumerate(p) if v == v)
-    left, highest = math.fsum(given[k] for _, k in known), 0.0
-    for ratio, place in known:
-        highest = max(highest, min(1.0, ratio * left))
-        corrected[place] = highest
-        left -= given[place]
+    factors = [1.0] * len(p) if weights is None else list(weights)
+    ratios = sorted((v / factors[k], k) for k, v in enumerate(p) if v == v)
+    remaining, highest = math.fsum(factors[k] for _, k in ratios), 0.0
+    for ratio, index in ratios:
+        # never below that of a smaller p, or the order would turn round
+        highest = max(highest, min(1.0, ratio * remaining))
+        corrected[index] = highest
+        remaining -= factors[index]
     return corrected
 
 
@@ -216,6 +225,7 @@ def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> E
     middle = (share + 0.5 * z2 / trials) / (1.0 + z2 / trials)
     inner = share * (1.0 - share) / trials + 0.25 * z2 / trials**2
     half = float(np.sqrt(z2 * inner)) / (1.0 + z2 / trials)
+    # rounding must not leave a bound beside the ends
     low = 0.0 if successes <= 0 else middle - half
     return Estimate(share, low, 1.0 if successes >= trials else middle + half)
 
@@ -228,13 +238,13 @@ def quantile(ordered: Array, level: float) -> float:
     """
     if len(ordered) == 0:
         return float("nan")
-    place = level * (len(ordered) - 1)
-    below = int(place)
-    rest = place - below
+    position = level * (len(ordered) - 1)
+    below = int(position)
+    fraction = position - below
     low = float(ordered[below])
-    if rest == 0.0 or not np.isfinite(ordered[below + 1]):
-        return low if rest == 0.0 else float(ordered[below + 1])
-    return low + rest * (float(ordered[below + 1]) - low)
+    if fraction == 0.0 or not np.isfinite(ordered[below + 1]):
+        return low if fraction == 0.0 else float(ordered[below + 1])
+    return low + fraction * (float(ordered[below + 1]) - low)
 
 
 def quantile_interval(
@@ -260,6 +270,7 @@ def quantile_interval(
     n = len(ordered)
     if n == 0:
         return float("nan"), float("nan")
+    # samples that depend on each other count as fewer
     worth = max(1, n if effective is None else min(n, int(effective)))
     tail = 0.5 * (1.0 - CONFIDENCE)
     lower = _binomial_quantile(tail, worth, level)

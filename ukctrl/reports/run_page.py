@@ -14,31 +14,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.extremes import first_largest
 from ukctrl.core.files import AnyPath
-from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
+from ukctrl.core.number_text import duration, number, sentence, si, si_prefix, unit_text
+from ukctrl.core.tie_breaking import first_largest
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.reports import plot, web_page
+from ukctrl.reports import html_page, plot
 from ukctrl.reports.plot.style import styled
-from ukctrl.reports.scene.from_results import of_result
-from ukctrl.reports.table import Column, Table, meaning
+from ukctrl.reports.report_table import ReportTable, TableColumn, metric_description
+from ukctrl.reports.scene.page_data import PageData
+from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.robot import Robot
-from ukctrl.simulation.result import measures, metrics
-from ukctrl.simulation.result.plain_files import toml_text
+from ukctrl.simulation.result import metrics, sample_measures
+from ukctrl.simulation.result.atomic_files import toml_text
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.run_id import run_id_in
+from ukctrl.simulation.result.run_id import run_id_of_result
 from ukctrl.simulation.result.verdicts import headline
 
 _AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
 
-class Tile(NamedTuple):
+class KeyNumber(NamedTuple):
     """One key number."""
 
     name: str
     value: str
     unit: str
-    aside: str = ""
+    note: str = ""
 
 
 def write_report(result: Result, directory: AnyPath, robot: Robot | None = None) -> Path:
@@ -57,18 +58,18 @@ def write_report(result: Result, directory: AnyPath, robot: Robot | None = None)
     Raises:
         InputError: The directory cannot be written to.
     """
-    images = pictures(result)
-    scene = web_page.stage(of_result(result, robot))
+    images = page_figures(result)
+    scene = html_page.embed_scene(run_scene(result, robot))
     texts = {"report.html": html(result, images, scene)}
-    run_id = run_id_in(result.provenance)
-    return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES, run_id)
+    run_id = run_id_of_result(result.provenance)
+    return html_page.write_page("the report", Path(directory), texts, images, plot.FIGURES, run_id)
 
 
 @styled
-def pictures(result: Result) -> list[web_page.Picture]:
+def page_figures(result: Result) -> list[html_page.PageFigure]:
     """Draw every figure that has something to show."""
     return [
-        web_page.picture(
+        html_page.page_figure(
             name,
             plot.FIGURES[name].title,
             plot.FIGURES[name].caption,
@@ -79,9 +80,11 @@ def pictures(result: Result) -> list[web_page.Picture]:
 
 
 def html(
-    result: Result, images: Sequence[web_page.Picture], scene: web_page.Stage | None = None
+    result: Result,
+    images: Sequence[html_page.PageFigure],
+    scene: PageData | None = None,
 ) -> str:
-    """Return the page, with figures from `pictures` and the moving robot."""
+    """Return the page, with figures from `page_figures` and the moving robot."""
     audit = _audit(result.provenance)
     scenario = toml_text(result.scenario)
     contents = [("verdicts", "Verdicts"), *((image.name, image.title) for image in images)]
@@ -98,39 +101,41 @@ def html(
         "headline": headline(result),
         "source": str(result.scenario.get("source") or "").rstrip("."),
         "contents": contents,
-        "tiles": tiles(result),
+        "tiles": key_numbers(result),
         "verdicts": result.verdicts,
         "figures": images,
         "metrics": _metric_table(result),
         "blocks": _block_table(result),
         "audit": audit,
-        "scenario": web_page.highlight_toml(scenario),
-        "provenance": web_page.provenance_entries(result.provenance),
+        "scenario": html_page.highlight_toml(scenario),
+        "provenance": html_page.provenance_entries(result.provenance),
     }
-    return web_page.render("report.html.j2", context, scene)
+    return html_page.render("report.html.j2", context, scene)
 
 
-def tiles(result: Result) -> list[Tile]:
+def key_numbers(result: Result) -> list[KeyNumber]:
     """Return the six numbers that a reader wants first."""
     if len(result.samples) == 0:
         return []
     if not result.labels.rows:
         return _free_tiles(result)
-    level = measures.error_level(result.samples)
+    level = sample_measures.error_level(result.samples)
     settled = result.metric("settling_time")
-    after = number(settled) if math.isfinite(settled) else "not yet"
+    settling = number(settled) if math.isfinite(settled) else "not yet"
     tiles = [
         _motion_tile(result),
         _error_tile(result, "largest error", f"peak_{level}"),
         _error_tile(result, "error at the end", f"final_{level}"),
-        Tile("settled after", after, "s" if after != "not yet" else "", "to 2 % of its start"),
+        KeyNumber(
+            "settled after", settling, "s" if settling != "not yet" else "", "to 2 % of its start"
+        ),
         _input_tile(result),
         _tile("work", result.metric("work"), "J", "without recuperation"),
     ]
     return [tile for tile in tiles if tile.value != "–"]
 
 
-def _free_tiles(result: Result) -> list[Tile]:
+def _free_tiles(result: Result) -> list[KeyNumber]:
     """Return what matters where there is no task: whether the motion can be believed."""
     unit = metrics.unit_in("peak_passive_phi", result.labels)
     tiles = [
@@ -142,14 +147,14 @@ def _free_tiles(result: Result) -> list[Tile]:
     return [tile for tile in tiles if tile.value != "–"]
 
 
-def _motion_tile(result: Result) -> Tile:
+def _motion_tile(result: Result) -> KeyNumber:
     timing = result.provenance.get("timing")
     wall = timing.get("wall_seconds") if isinstance(timing, Mapping) else None
     took = f"simulated in {duration(float(wall))}" if isinstance(wall, int | float) else ""
-    return Tile("motion", number(float(result.time[-1] - result.time[0]), 4), "s", took)
+    return KeyNumber("motion", number(float(result.time[-1] - result.time[0]), 4), "s", took)
 
 
-def _error_tile(result: Result, label: str, name: str) -> Tile:
+def _error_tile(result: Result, label: str, name: str) -> KeyNumber:
     """Return an error; of two servo blocks with units of their own, each by itself."""
     labels = result.labels
     named = {block: result.metrics.get(f"{name}.{block}", math.nan) for block in labels.blocks}
@@ -157,43 +162,45 @@ def _error_tile(result: Result, label: str, name: str) -> Tile:
     unit = metrics.unit_in(name, labels)
     if len(named) != 2 or "," not in unit:
         return _tile(label, result.metric(name), unit, "norm of all rows")
-    (first, value), (second, other) = named.items()
+    (first, value), (second, second_value) = named.items()
     units = [metrics.unit_in(f"{name}.{block}", labels) for block in named]
-    return _tile(label, value, units[0], f"in '{first}'; {si(other, units[1])} in '{second}'")
+    return _tile(
+        label, value, units[0], f"in '{first}'; {si(second_value, units[1])} in '{second}'"
+    )
 
 
-def _input_tile(result: Result) -> Tile:
+def _input_tile(result: Result) -> KeyNumber:
     """Return the largest input, with the actuator that gave it."""
     if result["u"].size == 0:
-        return Tile("largest input", "–", "")
-    peaks = np.array([np.nan_to_num(np.abs(each)).max() for each in result["u"].T])
+        return KeyNumber("largest input", "–", "")
+    peaks = np.array([np.nan_to_num(np.abs(series)).max() for series in result["u"].T])
     k = first_largest(peaks)
     unit = result.labels.actuator_units[k]
     return _tile("largest input", float(peaks[k]), unit, f"by '{result.labels.actuators[k]}'")
 
 
-def _tile(label: str, value: float, unit: str, aside: str) -> Tile:
+def _tile(label: str, value: float, unit: str, aside: str) -> KeyNumber:
     if 1e-12 <= abs(value) < 0.1 and "," not in unit:
-        factor, text = prefixed(abs(value), unit)
-        return Tile(label, number(factor * value), text, aside)
-    return Tile(label, number(value), unit_text(unit), aside)
+        factor, text = si_prefix(abs(value), unit)
+        return KeyNumber(label, number(factor * value), text, aside)
+    return KeyNumber(label, number(value), unit_text(unit), aside)
 
 
-def _metric_table(result: Result) -> Table:
+def _metric_table(result: Result) -> ReportTable:
     """Return the metrics of the whole run.
 
     Without servo rows there is no task, and nothing to say about it.
     """
     labels = result.labels
-    columns = [Column("metric", "name"), Column("value"), Column("unit", "unit")]
-    return Table.of(
-        [*columns, Column("meaning", "meaning")],
+    columns = [TableColumn("metric", "name"), TableColumn("value"), TableColumn("unit", "unit")]
+    return ReportTable.from_rows(
+        [*columns, TableColumn("meaning", "meaning")],
         (
             [
                 name,
                 number(result.metric(name), 4),
                 unit_text(metrics.unit_in(name, labels)),
-                meaning(name),
+                metric_description(name),
             ]
             for name, metric in metrics.METRICS.items()
             if labels.rows or not metric.about_task
@@ -201,14 +208,14 @@ def _metric_table(result: Result) -> Table:
     )
 
 
-def _block_table(result: Result) -> Table | None:
+def _block_table(result: Result) -> ReportTable | None:
     """Return the metrics of each servo block; None when a single block is the whole task."""
     labels = result.labels
     if len(labels.blocks) < 2:
         return None
     names = [name for name, metric in metrics.METRICS.items() if metric.per_block]
-    return Table.of(
-        [Column("block", "text"), *map(Column, names)],
+    return ReportTable.from_rows(
+        [TableColumn("block", "text"), *map(TableColumn, names)],
         (
             [block] + [si(result.metric(name), metrics.unit_in(name, labels)) for name in of_block]
             for block in labels.blocks

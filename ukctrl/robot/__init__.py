@@ -1,31 +1,27 @@
-"""What is the robot, and what is it at a state? Only here Pinocchio and MuJoCo are imported,
-and only by what reads models.
+"""What is the robot, and what is it at a state? Only here Pinocchio and MuJoCo are imported, and
+only by what reads models.
 
-In order: ``layout``, ``motor``, ``schema`` (what files say) and ``appearance`` (of looks);
-``interface`` (a robot as its parts see it), ``push_kernels`` (forces on it) and ``snapshot``;
-``twist_kernels``, ``configuration_kernels`` (how configurations move) and ``structure``;
-``spatial_kernels`` (motions and inertias), ``tree_kernels`` (the terms of rigid bodies),
-``force_kernels`` (what motions take of them), ``whole_kernels`` (all of them as one mass),
-``rigid_snapshot``, ``rigid_arrays`` (bodies without a model), ``tree`` (of a Pinocchio model) and
-``rigid``;
-``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
-``audit``, ``models`` (where bodies come from) and ``look`` (what is to be seen of them);
-``assembly`` (all of it put together), ``mjcf`` (by MuJoCo), ``links_alone`` (without springs) and
-``formulas`` (plants without bodies);
-``load_bodies`` (by Pinocchio), ``load``, ``perturb``, and ``robot``: `Robot` itself;
-``kept_shapes`` and ``kept_robot`` (as a table).
+In order: ``joint_layout``, ``motor_limits``, ``schema`` (what files say) and ``visual_sources`` (of
+looks); ``frame_site`` (where frames are fixed), ``applied_force_kernels`` (forces on it)
+and ``snapshot``; ``twist_kernels``, ``manifold_kernels`` (how configurations move) and
+``structure``; ``spatial_kernels`` (motions and inertias), ``tree_kernels`` (the terms of rigid
+bodies), ``regressor_kernels`` (what motions take of them), ``com_kernels`` (all of them as one
+mass), ``rigid_snapshot``, ``rigid_structure`` (bodies as arrays), ``pinocchio_tree`` (of a
+Pinocchio model) and ``pinocchio_structure``; ``actuators``, ``forces``, ``values_by_name`` (values
+by joint) and ``elastic``; ``model_audit``, ``models`` (where bodies come from) and ``visual`` (what
+is to be seen of them); ``robot_base`` (all of it put together), ``mjcf`` (by MuJoCo),
+``rigid_link_model`` (without springs) and ``formulas`` (plants without bodies); ``load_bodies`` (by
+Pinocchio), ``load``, ``perturbation``, and ``robot``: `Robot` itself.
 """
 
-from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import ElasticJoints
-from ukctrl.robot.formulas.plant import PlantFunctions
-from ukctrl.robot.interface import Site
-from ukctrl.robot.links_alone import links_alone
-from ukctrl.robot.perturb import Payload, Perturbation
+from ukctrl.robot.formulas.equation_plants import PlantFunctions
+from ukctrl.robot.frame_site import Site
+from ukctrl.robot.model_audit import ModelDiagnostic
+from ukctrl.robot.perturbation import Payload, Perturbation
+from ukctrl.robot.rigid_link_model import rigid_link_robot
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.schema.plant_tables import Functions
-from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
-from ukctrl.robot.schema.push_tables import (
+from ukctrl.robot.schema.force_tables import (
     DryFriction,
     FormulaInput,
     GivenForce,
@@ -37,6 +33,8 @@ from ukctrl.robot.schema.push_tables import (
     Transmission,
     Wrench,
 )
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
 from ukctrl.robot.schema.robot_file import Elastic, ExtraFrame, Options, RobotFile
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
 
@@ -46,7 +44,6 @@ __all__ = [
     "ElasticJoints",
     "Energy",
     "ExtraFrame",
-    "Finding",
     "FormulaInput",
     "FrameMotion",
     "Functions",
@@ -55,6 +52,7 @@ __all__ = [
     "JointMotor",
     "JointSpring",
     "Lagrangian",
+    "ModelDiagnostic",
     "Options",
     "Payload",
     "Perturbation",
@@ -68,5 +66,5 @@ __all__ = [
     "TorqueBetween",
     "Transmission",
     "Wrench",
-    "links_alone",
+    "rigid_link_robot",
 ]

@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Flags, Matrix, Vector, blank
+from ukctrl.core.arrays import Flags, Matrix, Vector, lazy_zeros
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.codegen import compile_function
-from ukctrl.core.expression.formula import Formula
-from ukctrl.core.expression.symbolic import Vocabulary, check, parse
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
-from ukctrl.robot import push_kernels
-from ukctrl.robot.interface import Site
-from ukctrl.robot.motor import InputBounds, MotorLimits, Pair
-from ukctrl.robot.schema.push_tables import (
+from ukctrl.core.expression.compiled_formula import CompiledFormula
+from ukctrl.core.expression.symbolic import Vocabulary, check_names, parse
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.robot import applied_force_kernels
+from ukctrl.robot.frame_site import Site
+from ukctrl.robot.motor_limits import InputBounds, LimitPair, MotorLimits
+from ukctrl.robot.schema.force_tables import (
     AnyActuator,
     FormulaInput,
     JointMotor,
@@ -34,36 +34,36 @@ from ukctrl.robot.structure import Structure
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Column(abc.ABC):
+class InputColumn(abc.ABC):
     """A column of ``B`` that depends on the configuration."""
 
-    reached: Flags
+    acts_on: Flags
     """Which velocities it may push, shape ``(nv,)``."""
     on_bodies: ClassVar[bool] = True
     """Whether it pushes bodies, rather than coordinates."""
 
     @abc.abstractmethod
-    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[KernelStep]:
         """Return what writes the generalised force per unit of input into a column of ``B``."""
 
 
 @dc.dataclass(frozen=True, eq=False)
-class WrenchColumn(Column):
+class WrenchColumn(InputColumn):
     """Column of a force and a torque fixed in a frame: ``J' [force; torque]``."""
 
     site: Site
     force: Vector
     torque: Vector
 
-    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[KernelStep]:
         s, site = snapshot, self.site
-        place = s.Jt, s.rotations, s.translations, site.joint, site.translation, site.columns
-        push = site.rotation @ self.force, site.rotation @ self.torque
-        return (Call(push_kernels.wrench_column, *place, *push, at, s.B),)
+        force, torque = site.rotation @ self.force, site.rotation @ self.torque
+        kernel = applied_force_kernels.wrench_column
+        return (BoundKernel(kernel, s.joints, site.place, force, torque, at, s.B),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class TorqueColumn(Column):
+class TorqueColumn(InputColumn):
     """Column of a torque between two frames: ``(J_2 - J_1)' [0; axis]``."""
 
     first: Site
@@ -72,14 +72,14 @@ class TorqueColumn(Column):
     sign: Vector
     """+1 where a velocity turns the second frame only, -1 the first only, else 0."""
 
-    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
-        s = snapshot
-        turning = s.Jt, s.rotations, self.first.joint, self.axis, self.sign
-        return (Call(push_kernels.torque_column, *turning, at, s.B),)
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[KernelStep]:
+        s, joint = snapshot, self.first.joint
+        kernel = applied_force_kernels.torque_column
+        return (BoundKernel(kernel, s.joints, joint, self.axis, self.sign, at, s.B),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class FormulaColumn(Column):
+class FormulaColumn(InputColumn):
     """Column given as formulas of the coordinates."""
 
     dofs: NDArray[np.intp]
@@ -88,13 +88,15 @@ class FormulaColumn(Column):
     """Coordinates and parameters, without velocities and time."""
     on_bodies: ClassVar[bool] = False
 
-    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[KernelStep]:
         values = np.zeros(len(self.dofs))
-        formula = self._evaluate.step((snapshot.q,), values)
-        return formula, Call(push_kernels.formula_column, self.dofs, values, at, snapshot.B)
+        formula = self._evaluate.as_step((snapshot.q,), values)
+        return formula, BoundKernel(
+            applied_force_kernels.scatter_column, self.dofs, values, at, snapshot.B
+        )
 
     @cached_property
-    def _evaluate(self) -> Formula:
+    def _evaluate(self) -> CompiledFormula:
         parsed = [parse(text, self.words) for text in self.texts]
         return compile_function(parsed, [self.words.plain], "; ".join(self.texts))
 
@@ -113,24 +115,24 @@ class Actuation:
     """What the motors can give."""
     constant: Matrix
     """``B`` without the columns that depend on the configuration, shape ``(nv, nu)``."""
-    moving: tuple[tuple[int, Column], ...] = ()
+    varying_columns: tuple[tuple[int, InputColumn], ...] = ()
 
     @property
     def varies(self) -> bool:
         """Whether ``B`` depends on the configuration."""
-        return bool(self.moving)
+        return bool(self.varying_columns)
 
     @property
-    def pushed(self) -> Flags:
+    def acts_on(self) -> Flags:
         """Which velocities each input may push, shape ``(nv, nu)``."""
         pushed: Flags = np.not_equal(self.constant, 0.0)
-        for at, column in self.moving:
-            pushed[:, at] = column.reached
+        for at, column in self.varying_columns:
+            pushed[:, at] = column.acts_on
         return pushed
 
-    def steps(self, snapshot: Snapshot) -> list[Step]:
+    def steps(self, snapshot: Snapshot) -> list[KernelStep]:
         """Return what writes the columns that depend on the configuration into ``snapshot.B``."""
-        return [step for at, column in self.moving for step in column.steps(snapshot, at)]
+        return [step for at, column in self.varying_columns for step in column.steps(snapshot, at)]
 
 
 @dc.dataclass(frozen=True)
@@ -141,9 +143,9 @@ class Input:
     unit: str
     motor: MotorLimits
     """What it can give."""
-    column: Vector | Column
+    column: Vector | InputColumn
     """Generalised force per unit of input, shape ``(nv,)``; or what evaluates it."""
-    limit: Pair = (-np.inf, np.inf)
+    limit: LimitPair = (-np.inf, np.inf)
     """Lowest and highest input where the motor does not say."""
 
 
@@ -151,7 +153,7 @@ def actuation(
     structure: Structure,
     specs: Sequence[AnyActuator] | None,
     without: frozenset[str] = frozenset(),
-    own: Sequence[Input] = (),
+    plant_inputs: Sequence[Input] = (),
 ) -> Actuation:
     """Put the actuators of a robot together.
 
@@ -159,7 +161,7 @@ def actuation(
         structure: The robot's names.
         specs: The actuators; ``None`` for one motor per joint with one freedom.
         without: Joints that get no motor by default, such as those that mimic another.
-        own: Inputs that the plant itself defines; they come first.
+        plant_inputs: Inputs that the plant itself defines; they come first.
 
     Raises:
         ModelError: Two inputs have one name.
@@ -171,24 +173,26 @@ def actuation(
             for block in structure.blocks
             if block.nv == 1 and block.name not in without
         ]
-    inputs = list(own)
+    inputs = list(plant_inputs)
     for number, spec in enumerate(specs):
-        with blaming(f"actuator[{number}]"):
+        with error_context(f"actuator[{number}]"):
             inputs += _inputs(structure, spec)
-    names = tuple(made.name for made in inputs)
+    names = tuple(channel.name for channel in inputs)
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
         raise ModelError(f"actuator names must differ; '{double}' appears more than once.")
-    constant = blank(structure.nv, len(inputs))
-    moving: list[tuple[int, Column]] = []
-    for index, made in enumerate(inputs):
-        if isinstance(made.column, np.ndarray):
-            at = np.flatnonzero(made.column)
-            constant[at, index] = made.column[at]
+    constant = lazy_zeros(structure.nv, len(inputs))
+    moving: list[tuple[int, InputColumn]] = []
+    for index, channel in enumerate(inputs):
+        if isinstance(channel.column, np.ndarray):
+            at = np.flatnonzero(channel.column)
+            constant[at, index] = channel.column[at]
         else:
-            moving.append((index, made.column))
-    bounds = InputBounds.of([(made.name, made.motor, made.limit) for made in inputs])
-    return Actuation(names, tuple(made.unit for made in inputs), bounds, constant, tuple(moving))
+            moving.append((index, channel.column))
+    bounds = InputBounds.of([(channel.name, channel.motor, channel.limit) for channel in inputs])
+    return Actuation(
+        names, tuple(channel.unit for channel in inputs), bounds, constant, tuple(moving)
+    )
 
 
 def _inputs(structure: Structure, spec: AnyActuator) -> list[Input]:
@@ -202,7 +206,7 @@ def _inputs(structure: Structure, spec: AnyActuator) -> list[Input]:
         case Wrench():
             return [_wrench(structure, spec)]
         case FormulaInput():
-            with blaming("column"):
+            with error_context("column"):
                 return [formula_input(structure, spec)]
 
 
@@ -254,9 +258,9 @@ def formula_input(structure: Structure, spec: FormulaInput) -> Input:
     words = dc.replace(structure.vocabulary, velocities=(), time=False)
     dofs, used = [], set[str]()
     for name, text in spec.column.items():
-        with blaming(name):
+        with error_context(name):
             dofs.append(structure.dof(name))
-            used |= check(text, words)
+            used |= check_names(text, words)
     if len(set(dofs)) < len(dofs):
         raise ModelError(f"a column must name every joint once; got {', '.join(spec.column)}.")
     units = {_effort_unit(structure.dof_units[dof]) for dof in dofs}

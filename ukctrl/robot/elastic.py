@@ -24,15 +24,16 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.fields import NumberByName
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
-from ukctrl.robot import push_kernels
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.robot import applied_force_kernels
 from ukctrl.robot.actuators import Actuation
-from ukctrl.robot.by_name import spread
-from ukctrl.robot.layout import Block
+from ukctrl.robot.applied_force_kernels import ElasticIndices, ForceBuffers
+from ukctrl.robot.joint_layout import JointBlock
 from ukctrl.robot.schema.robot_file import Elastic
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
+from ukctrl.robot.values_by_name import values_by_name
 
 SUFFIX = "_motor"
 """What the name of a motor's coordinate adds to that of its joint."""
@@ -75,33 +76,37 @@ class ElasticJoints:
         return angles
 
     @property
-    def places(self) -> tuple[Indices, Indices, Indices, Indices, NDArray[np.bool_]]:
+    def indices(self) -> ElasticIndices:
         """Where joints and motors are, in ``v`` and ``q``, and which turn without end."""
         at = self.links, self.motors, self.link_coordinates, self.motor_coordinates
-        return *at, self.continuous
+        return ElasticIndices(*at, self.continuous)
 
     @property
-    def law(self) -> tuple[Vector, Vector]:
+    def stiffness_damping(self) -> tuple[Vector, Vector]:
         """Stiffness and damping."""
         return self.stiffness, self.damping
 
     def stretch(self, q: Vector) -> Vector:
         """Return by how much the motors are ahead of their joints, ``theta - q``."""
         stretch: Vector = np.zeros(len(self.joints))
-        push_kernels.stretches(*self.places[2:], q, stretch)
+        applied_force_kernels.write_spring_stretches(*self.indices[2:], q, stretch)
         return stretch
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
         """Return what adds the torque of the springs and dampers, to joints and motors."""
-        return self.with_play(np.zeros(len(self.joints)), snapshot, f)
+        return self.steps_with_backlash(np.zeros(len(self.joints)), snapshot, f)
 
-    def with_play(self, play: Vector, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+    def steps_with_backlash(
+        self, play: Vector, snapshot: Snapshot, f: Vector
+    ) -> Sequence[KernelStep]:
         """Return the same of springs that are loose by some play to either side, shape ``(k,)``."""
-        state = snapshot.q, snapshot.v, f, snapshot.stored
-        return (Call(push_kernels.pull_elastic, *self.places, *self.law, play, *state),)
+        s, out = snapshot, ForceBuffers(f, snapshot.stored)
+        springs = *self.stiffness_damping, play
+        kernel = applied_force_kernels.add_elastic_torques
+        return (BoundKernel(kernel, self.indices, *springs, s.q, s.v, out),)
 
 
-def elastic(
+def add_elastic_joints(
     spec: Elastic, rigid: Structure, inputs: Callable[[Structure, frozenset[str]], Actuation]
 ) -> tuple[Structure, Actuation, ElasticJoints]:
     """Give joints motors of their own, and let the inputs push on those.
@@ -117,13 +122,13 @@ def elastic(
     Raises:
         InputError: A joint does not exist, or cannot be elastic.
     """
-    given = inputs(rigid, frozenset())
-    dofs = _which(spec, rigid, given)
+    actuation = inputs(rigid, frozenset())
+    dofs = _elastic_dofs(spec, rigid, actuation)
     blocks = [rigid.block_of(dof) for dof in dofs]
     names = tuple(rigid.dofs[dof] for dof in dofs)
 
-    def values(key: str, given: NumberByName, default: float | None = None) -> Vector:
-        return spread(given, names, f"elastic joint (in elastic.{key})", default)
+    def values(key: str, setting: NumberByName, default: float | None = None) -> Vector:
+        return values_by_name(setting, names, f"elastic joint (in elastic.{key})", default)
 
     inertia = values("motor_inertia", spec.motor_inertia)
     inertia *= values("gear", spec.gear, 1.0) ** 2
@@ -141,8 +146,8 @@ def elastic(
         inertia=inertia,
     )
     driven = inputs(structure, frozenset(structure.dofs[motor] for motor in motors))
-    for index, column in driven.moving:
-        pushed = [name for name, dof in zip(names, dofs, strict=True) if column.reached[dof]]
+    for index, column in driven.varying_columns:
+        pushed = [name for name, dof in zip(names, dofs, strict=True) if column.acts_on[dof]]
         if pushed and not column.on_bodies:
             raise InputError(
                 f"input '{driven.names[index]}' pushes the elastic joint '{pushed[0]}' by a "
@@ -155,7 +160,7 @@ def elastic(
     return structure, dc.replace(driven, constant=constant), joints
 
 
-def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
+def rotor_blocks(rigid: Structure, blocks: list[JointBlock]) -> tuple[JointBlock, ...]:
     """Return the block of the motor of every one of some joints, which come last.
 
     Raises:
@@ -171,16 +176,16 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
             )
         unit = block.dof_units[0].removesuffix("/s")
         at = rigid.nq + number, rigid.nv + number
-        rotors.append(Block.scalar(name, unit, *at, joint=block.joint, rotor=True))
+        rotors.append(JointBlock.scalar(name, unit, *at, joint=block.joint, rotor=True))
     return tuple(rotors)
 
 
-def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:
+def _elastic_dofs(spec: Elastic, rigid: Structure, actuation: Actuation) -> list[int]:
     """Return the elastic joints' places in ``v``."""
     chosen: dict[int, None] = {}
     for key, value in (("stiffness", spec.stiffness), ("motor_inertia", spec.motor_inertia)):
         for name in value if isinstance(value, dict) else ():
-            with blaming(f"elastic.{key}"):
+            with error_context(f"elastic.{key}"):
                 dof = rigid.dof(name)
                 block = rigid.block_of(dof)
                 if block.nv != 1:
@@ -188,8 +193,9 @@ def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:
                         f"joint '{block.name}' has {block.nv} freedoms; an elastic joint has one."
                     )
             chosen[dof] = None
+    # numbers alone, and no names: every driven joint with one freedom is elastic
     if not chosen:
-        driven = np.flatnonzero(given.constant.any(axis=1))
+        driven = np.flatnonzero(actuation.constant.any(axis=1))
         chosen = {int(dof): None for dof in driven if rigid.block_of(int(dof)).nv == 1}
         if not chosen:
             raise InputError(

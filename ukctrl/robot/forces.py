@@ -13,13 +13,19 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.codegen import compile_function
-from ukctrl.core.expression.formula import Formula
-from ukctrl.core.expression.symbolic import Vocabulary, check, parse
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
-from ukctrl.robot import push_kernels
-from ukctrl.robot.interface import Site
-from ukctrl.robot.schema.push_tables import (
+from ukctrl.core.expression.compiled_formula import CompiledFormula
+from ukctrl.core.expression.symbolic import Vocabulary, check_names, parse
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.robot import applied_force_kernels
+from ukctrl.robot.applied_force_kernels import (
+    BodyPoints,
+    ForceBuffers,
+    JointSpringTable,
+    SpringLaw,
+)
+from ukctrl.robot.frame_site import Site
+from ukctrl.robot.schema.force_tables import (
     AnyForce,
     DryFriction,
     GivenForce,
@@ -31,11 +37,11 @@ from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
 
 
-class Term(Protocol):
+class AppliedForce(Protocol):
     """One applied force."""
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        """Return what adds the generalised force to ``f``, shape ``(nv,)``.
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        """Return what adds the generalised force to ``f``, shape ``(nv,)``: kernels, or Python.
 
         One that stores energy adds that and its rate to ``snapshot.stored``.
         """
@@ -45,35 +51,24 @@ class Term(Protocol):
 class Forces:
     """The sum of all applied forces."""
 
-    terms: tuple[Term, ...] = ()
+    terms: tuple[AppliedForce, ...] = ()
 
     @property
-    def any(self) -> bool:
+    def is_nonempty(self) -> bool:
         """Whether there is any force."""
         return bool(self.terms)
 
-    def steps(self, snapshot: Snapshot) -> list[Step]:
+    def steps(self, snapshot: Snapshot) -> list[KernelStep]:
         """Return what writes the sums into ``snapshot.f`` and ``snapshot.stored``."""
         if not self.terms:
             return []
         f, stored = snapshot.f, snapshot.stored
         of_terms = (step for term in self.terms for step in term.steps(snapshot, f))
-        return [Call(push_kernels.clear, f), Call(push_kernels.clear, stored), *of_terms]
-
-
-class Added:
-    """A force that Python adds, as one of a user's own may be; no compiled loop can run it."""
-
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        """Add the generalised force to ``f``, shape ``(nv,)``.
-
-        Add the energy that it stores, and the rate of that, to ``snapshot.stored``.
-        """
-        raise NotImplementedError
-
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        """Return what adds it to ``f``."""
-        return (lambda: self.add(snapshot, f),)
+        return [
+            BoundKernel(applied_force_kernels.set_zero, f),
+            BoundKernel(applied_force_kernels.set_zero, stored),
+            *of_terms,
+        ]
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -82,8 +77,8 @@ class Dampers:
 
     damping: Vector
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        return (Call(push_kernels.damp, self.damping, snapshot.v, f),)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        return (BoundKernel(applied_force_kernels.add_damping, self.damping, snapshot.v, f),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -94,10 +89,10 @@ class Friction:
     level: Vector
     scale: Vector
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
         none = np.zeros(len(self.dofs))
-        given = self.dofs, self.level, self.scale, none, 1.0, none, snapshot.v, f
-        return (Call(push_kernels.rub, *given),)
+        args = self.dofs, self.level, self.scale, none, 1.0, none, snapshot.v, f
+        return (BoundKernel(applied_force_kernels.add_friction, *args),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -109,14 +104,15 @@ class JointSprings:
     stiffness: Vector
     rest: Vector
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        springs = self.coordinates, self.dofs, self.stiffness, self.rest
-        s = snapshot
-        return (Call(push_kernels.pull_joints, *springs, s.q, s.v, f, s.stored),)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        s, springs = snapshot, JointSpringTable(self.coordinates, self.dofs, self.rest)
+        out = ForceBuffers(f, s.stored)
+        kernel = applied_force_kernels.add_joint_springs
+        return (BoundKernel(kernel, springs, self.stiffness, s.q, s.v, out),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class UnevenJoints:
+class NonlinearJointSprings:
     r"""What springs and dampers of joints have beyond their linear parts.
 
     With $x = q - q_0$ the force is $-(k_2 x^2 + k_3 x^3) - (c_2 |v| v + c_3 v^3)$: that of the
@@ -131,14 +127,15 @@ class UnevenJoints:
     damping: Matrix
     """$c_2$ and $c_3$, shape ``(k, 2)``."""
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        s = snapshot
-        given = self.coordinates, self.dofs, self.rest, self.stiffness, self.damping
-        return (Call(push_kernels.pull_unevenly, *given, s.q, s.v, f, s.stored),)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        s, springs = snapshot, JointSpringTable(self.coordinates, self.dofs, self.rest)
+        out = ForceBuffers(f, s.stored)
+        kernel = applied_force_kernels.add_nonlinear_springs
+        return (BoundKernel(kernel, springs, self.stiffness, self.damping, s.q, s.v, out),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class BodySprings:
+class BallJointSprings:
     r"""Springs that pull ball and free joints back: $-(k_1 + k_2 |x| + k_3 |x|^2)\, x$.
 
     Here $x$ is the way from a place in the world, or the turn from an orientation [rad], along the
@@ -156,14 +153,15 @@ class BodySprings:
     stiffness: Matrix
     """Shape ``(k, 3)``."""
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        s = snapshot
-        given = self.coordinates, self.dofs, self.slides, self.rest, self.stiffness
-        return (Call(push_kernels.pull_back, *given, s.q, s.v, f, s.stored),)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        s, springs = snapshot, JointSpringTable(self.coordinates, self.dofs, self.rest)
+        out = ForceBuffers(f, s.stored)
+        kernel = applied_force_kernels.add_ball_joint_springs
+        return (BoundKernel(kernel, springs, self.slides, self.stiffness, s.q, s.v, out),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Carried:
+class GravityCompensation:
     r"""Forces $-m g$ at points of bodies: what carries masses against gravity."""
 
     joints: NDArray[np.intp]
@@ -174,16 +172,16 @@ class Carried:
     reached: Flags
     """Which velocities move each, shape ``(k, nv)``."""
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
         s = snapshot
-        moving = s.Jt, s.rotations, s.translations, s.v
-        given = self.joints, self.centres, self.masses, self.reached
-        gravity = np.array(s.robot.structure.gravity)
-        return (Call(push_kernels.carry, *moving, *given, gravity, f, s.stored),)
+        points = BodyPoints(self.joints, self.centres, self.reached)
+        gravity, out = np.array(s.robot.structure.gravity), ForceBuffers(f, s.stored)
+        kernel = applied_force_kernels.add_gravity_compensation
+        return (BoundKernel(kernel, s.joints, points, self.masses, gravity, out),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Fluid:
+class FluidDrag:
     r"""Drag of a fluid on bodies, each taken as the box with sides $b$ that has its inertia.
 
     Along every axis of the box, with the velocity $v$ of its centre against the fluid and its
@@ -208,11 +206,10 @@ class Fluid:
     medium: Vector
     """Density [kg/m^3], viscosity [Pa s], and the wind in the world [m/s], shape ``(5,)``."""
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        s = snapshot
-        moving = s.Jt, s.rotations, s.translations, s.v
-        given = self.joints, self.centres, self.axes, self.boxes, self.reached, self.medium
-        return (Call(push_kernels.drag, *moving, *given, f),)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        points = BodyPoints(self.joints, self.centres, self.reached)
+        boxes, kernel = (self.axes, self.boxes), applied_force_kernels.add_fluid_drag
+        return (BoundKernel(kernel, snapshot.joints, points, *boxes, self.medium, f),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -228,30 +225,31 @@ class FrameSpring:
     rest: float
     damping: float
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        s, a, b = snapshot, self.first, self.second
-        places = a.joint, a.translation, a.columns, b.joint, b.translation, b.columns
-        spring = float(self.stiffness), float(self.rest), float(self.damping)
-        moving = s.Jt, s.rotations, s.translations, s.v
-        room = np.zeros(len(s.v))
-        return (Call(push_kernels.pull_frames, *moving, *places, *spring, room, f, s.stored),)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        s, ends = snapshot, (self.first.place, self.second.place)
+        spring = SpringLaw(float(self.stiffness), float(self.rest), float(self.damping))
+        gradient, out = np.zeros(len(s.v)), ForceBuffers(f, s.stored)
+        kernel = applied_force_kernels.add_frame_spring
+        return (BoundKernel(kernel, s.joints, *ends, spring, gradient, out),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Given:
+class FormulaForce:
     """Forces given as formulas of the coordinates, the velocities and time."""
 
     dofs: tuple[int, ...]
     texts: tuple[str, ...]
     words: Vocabulary
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
         values = np.zeros(len(self.dofs))
-        formula = self.compiled.step((snapshot.q, snapshot.v, snapshot.clock), values)
-        return formula, Call(push_kernels.add_at, np.array(self.dofs), values, f)
+        formula = self.compiled.as_step((snapshot.q, snapshot.v, snapshot.clock), values)
+        return formula, BoundKernel(
+            applied_force_kernels.scatter_add, np.array(self.dofs), values, f
+        )
 
     @cached_property
-    def compiled(self) -> Formula:
+    def compiled(self) -> CompiledFormula:
         words = self.words
         parsed = [parse(text, words) for text in self.texts]
         names = (words.plain, [f"v.{name}" for name in words.velocities], "t")
@@ -262,7 +260,7 @@ class Given:
         return {key: value for key, value in self.__dict__.items() if key != "compiled"}
 
 
-class _Gatherer:
+class _ForceCollector:
     """Sorts the specifications of forces, so that each kind is one array operation."""
 
     def __init__(self, structure: Structure, friction_velocity: float) -> None:
@@ -274,9 +272,9 @@ class _Gatherer:
         ]
         self.springs: list[tuple[int, int, float, float]] = []
         self.given: list[tuple[int, str]] = []
-        self.terms: list[Term] = []
+        self.terms: list[AppliedForce] = []
 
-    def take(self, spec: AnyForce) -> None:
+    def add(self, spec: AnyForce) -> None:
         structure = self.structure
         match spec:
             case JointSpring():
@@ -292,14 +290,14 @@ class _Gatherer:
             case Spring():
                 self.terms.append(_frame_spring(structure, spec))
             case GivenForce():
-                check(spec.force, structure.vocabulary)
+                check_names(spec.force, structure.vocabulary)
                 self.given.append((structure.dof(spec.joint), spec.force))
 
     def result(self) -> Forces:
         structure, terms = self.structure, list(self.terms)
         if self.given:
             indices, texts = zip(*self.given, strict=True)
-            terms.append(Given(indices, texts, structure.vocabulary))
+            terms.append(FormulaForce(indices, texts, structure.vocabulary))
         if self.springs:
             terms.append(JointSprings(*map(np.array, zip(*self.springs, strict=True))))
         if self.friction:
@@ -326,12 +324,12 @@ def forces(
     Raises:
         InputError: A joint or frame does not exist, or a formula is not acceptable.
     """
-    gatherer = _Gatherer(structure, friction_velocity)
+    gatherer = _ForceCollector(structure, friction_velocity)
     for spec in own:
-        gatherer.take(spec)
+        gatherer.add(spec)
     for number, spec in enumerate(specs):
-        with blaming(f"force[{number}]"):
-            gatherer.take(spec)
+        with error_context(f"force[{number}]"):
+            gatherer.add(spec)
     return gatherer.result()
 
 

@@ -11,36 +11,36 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.files.plugins import load_class
 from ukctrl.core.files.table_paths import merged
-from ukctrl.core.files.toml import blaming, read_spec, read_toml
-from ukctrl.robot.assembly import Assembly
+from ukctrl.core.files.toml import error_context, read_spec, read_toml
 from ukctrl.robot.formulas.build_plant import build_plant
-from ukctrl.robot.formulas.formula_structure import Recipe
-from ukctrl.robot.formulas.plant import OneByOne, PlantFunctions
+from ukctrl.robot.formulas.coordinate_structure import EquationPlantSpec
+from ukctrl.robot.formulas.equation_plants import PlantFunctions
+from ukctrl.robot.robot_base import RobotBase
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
 from ukctrl.robot.schema.robot_file import Options, RobotFile
 
 
 def load(
-    reference: AnyPath, beside: AnyPath | None, override: Mapping[str, Any], trust: bool
-) -> Assembly:
+    reference: AnyPath, referrer: AnyPath | None, override: Mapping[str, Any], trust: bool
+) -> RobotBase:
     """Load a robot by name, from a ``robot.toml`` or from a model file; see `Robot.load`."""
-    path = catalog.find("robots", reference, beside)
+    path = catalog.find("robots", reference, referrer)
     label = f"{path}, as overridden" if override else str(path)
     if path.suffix != ".toml":
-        from ukctrl.robot.load_bodies import from_source
+        from ukctrl.robot.load_bodies import robot_from_source
 
-        return from_source(path, read_spec(Options, override, path, label=label), trust=trust)
+        return robot_from_source(path, read_spec(Options, override, path, label=label), trust=trust)
     spec = read_spec(RobotFile, merged(read_toml(path), dict(override)), path, label=label)
     name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
     table = spec.lagrangian or spec.functions
     if table is None:
-        from ukctrl.robot.load_bodies import bodies_of_file
+        from ukctrl.robot.load_bodies import robot_from_file
 
-        return bodies_of_file(spec, name, path, label, trust)
+        return robot_from_file(spec, name, path, label, trust)
     functions = None
     if isinstance(table, FunctionsTable):
         functions = _trusted(table, path, trust)
-    recipe = Recipe(
+    recipe = EquationPlantSpec(
         table=table,
         extras=spec,
         functions=functions,
@@ -52,14 +52,16 @@ def load(
     return build_plant(recipe)
 
 
-def from_formulas(plant: LagrangianTable | Functions, options: Options, name: str) -> Assembly:
+def build_equation_plant(
+    plant: LagrangianTable | Functions, options: Options, name: str
+) -> RobotBase:
     """Build a robot from a Lagrangian or from functions; see `Robot.build`."""
-    with blaming(f"robot '{name}'"):
+    with error_context(f"robot '{name}'"):
         options.refuse_bodies()
-        recipe = Recipe(
+        recipe = EquationPlantSpec(
             table=plant,
             extras=options,
-            functions=OneByOne(plant) if isinstance(plant, Functions) else None,
+            functions=plant if isinstance(plant, Functions) else None,
             name=name,
             title=name,
             source="",
@@ -75,7 +77,7 @@ def _trusted(table: FunctionsTable, path: Path, trust: bool) -> PlantFunctions:
         InputError: Its code is not trusted, does not exist, or is no plant.
     """
     file, colon, name = table.file.rpartition(":")
-    with blaming(path), blaming("functions.file"):
+    with error_context(path), error_context("functions.file"):
         if not colon or not file.endswith(".py"):
             raise InputError(f"must be such as './plant.py:Pendulum'; got '{table.file}'.")
         if not trust:
@@ -84,17 +86,19 @@ def _trusted(table: FunctionsTable, path: Path, trust: bool) -> PlantFunctions:
                 "then say --trust (trust=True) to run it."
             )
         plant_class = load_class((path.parent / file).resolve(), name, PlantFunctions)  # type: ignore[type-abstract]
-    return _filled(plant_class, table.parameters, path)
+    return _instantiate(plant_class, table.parameters, path)
 
 
-def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFunctions:
+def _instantiate(plant_class: Any, parameters: Mapping[str, Any], path: Path) -> PlantFunctions:
     """Return a user's class with its fields set."""
     key = "functions.parameters"
-    has_fields = bool(dc.is_dataclass(made))
+    has_fields = bool(dc.is_dataclass(plant_class))
     if not has_fields and parameters:
         raise InputError(
-            f"{path}: {key}: '{made.__name__}' has no fields; decorate it with ukctrl.spec "
+            f"{path}: {key}: '{plant_class.__name__}' has no fields; decorate it with ukctrl.spec "
             "and give it some."
         )
-    functions: PlantFunctions = read_spec(made, parameters, path, key=key) if has_fields else made()
+    functions: PlantFunctions = (
+        read_spec(plant_class, parameters, path, key=key) if has_fields else plant_class()
+    )
     return functions

@@ -12,74 +12,81 @@ import pinocchio as pin
 
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import AnyPath
-from ukctrl.core.files.toml import blaming
-from ukctrl.robot import audit
+from ukctrl.core.files.toml import error_context
+from ukctrl.robot import model_audit
 from ukctrl.robot.actuators import actuation
-from ukctrl.robot.appearance import Appearance, ModelText
-from ukctrl.robot.assembly import PROBES, Assembly, folded
-from ukctrl.robot.audit import Finding
-from ukctrl.robot.by_name import home_of, with_limits
-from ukctrl.robot.elastic import elastic
+from ukctrl.robot.elastic import add_elastic_joints
 from ukctrl.robot.forces import Forces, forces
+from ukctrl.robot.model_audit import ModelDiagnostic
 from ukctrl.robot.models import urdf
-from ukctrl.robot.models.build import build
-from ukctrl.robot.models.joined_models import joined
-from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
-from ukctrl.robot.models.parsed import ParsedModel, structured
-from ukctrl.robot.models.particles import particles
-from ukctrl.robot.models.source import Macros, Source, read
-from ukctrl.robot.rigid import ModelStructure
+from ukctrl.robot.models.build_model import build_model
+from ukctrl.robot.models.join_urdfs import join_urdfs
+from ukctrl.robot.models.linkage_model import EXPECTED_CODES, linkage_model
+from ukctrl.robot.models.model_source import ModelSource, XacroOptions, read_model
+from ukctrl.robot.models.parsed_model import ParsedModel, checked_structure
+from ukctrl.robot.models.particle_model import particle_model
+from ukctrl.robot.pinocchio_structure import PinocchioStructure
+from ukctrl.robot.robot_base import PROBES, RobotBase, fold_constant_columns
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names
 from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
 from ukctrl.robot.structure import Structure
+from ukctrl.robot.values_by_name import home_configuration, with_limits
+from ukctrl.robot.visual_sources import VisualSource, VisualSources
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 """Model text of a robot that is not made of any."""
 
 
-def bodies_of_file(spec: RobotFile, name: str, path: Path, label: str, trust: bool) -> Assembly:
+def robot_from_file(spec: RobotFile, name: str, path: Path, label: str, trust: bool) -> RobotBase:
     """Return the robot of a ``robot.toml`` that is made of rigid bodies."""
-    macros = Macros(spec.xacro_arguments, spec.package_path, trust)
+    macros = XacroOptions(spec.xacro_arguments, spec.package_path, trust)
     if spec.model is not None:
-        source = read(spec.model, macros)
+        source = read_model(spec.model, macros)
         parsed = _parsed(source, spec)
         return _assemble(parsed, source, spec, name, spec.title, spec.source, path)
     if spec.part is not None:
-        with blaming(label):
-            whole = joined(spec.part, name, spec.floating_base, macros)
+        with error_context(label):
+            whole = join_urdfs(spec.part, name, spec.floating_base, macros)
         source = dc.replace(whole, label=label)
         parsed = _parsed(source, spec)
         robot = _assemble(parsed, source, spec, name, spec.title, spec.source, path)
         shown = tuple(
-            ModelText(read(part.model, macros).text, part.model, part.prefix, spec.package_path)
-            for part in spec.part
+            VisualSource(
+                read_model(component.model, macros).text,
+                component.model,
+                component.prefix,
+                spec.package_path,
+            )
+            for component in spec.part
         )
         return dc.replace(robot, appearance=dc.replace(robot.appearance, models=shown))
     if spec.linkage is not None:
-        return _linked(spec, spec.linkage, name, path, label)
+        return _robot_from_linkage(spec, spec.linkage, name, path, label)
     assert spec.particles is not None  # the schema asks for one of them
-    none = dc.replace(read(NO_TEXT), label=label)
-    parsed = _made(particles(spec.particles), spec, label)
+    none = dc.replace(read_model(NO_TEXT), label=label)
+    parsed = _generated_model(particle_model(spec.particles), spec, label)
     swarm = _assemble(parsed, none, spec, name, spec.title, spec.source, path)
     return dc.replace(swarm, audit=())  # of slides without mass, which are meant
 
 
-def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str) -> Assembly:
+def _robot_from_linkage(
+    spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str
+) -> RobotBase:
     """Return the robot of a ``[linkage]``."""
-    with blaming(f"{label}: linkage"):
-        tree = maximal(linkage, name)
+    with error_context(f"{label}: linkage"):
+        tree = linkage_model(linkage, name)
     motors, closures = (*tree.actuator, *(spec.actuator or ())), (*tree.passive, *spec.passive)
     options = dc.replace(spec, actuator=motors, passive=closures)
-    source = dc.replace(read(NO_TEXT), label=label)
-    parsed = _made(tree.model, options, label)
+    source = dc.replace(read_model(NO_TEXT), label=label)
+    parsed = _generated_model(tree.model, options, label)
     robot = _assemble(parsed, source, options, name, spec.title, spec.source, path)
-    audit = tuple(finding for finding in robot.audit if finding.code not in BY_CONSTRUCTION)
+    audit = tuple(finding for finding in robot.audit if finding.code not in EXPECTED_CODES)
     drawn = dc.replace(robot.appearance, models=(), linkage=linkage.expanded())
     return dc.replace(robot, home=tree.home, audit=audit, appearance=drawn)
 
 
-def _parsed(source: Source, options: Options) -> ParsedModel:
+def _parsed(source: ModelSource, options: Options) -> ParsedModel:
     """Return what a checked model text says of a robot.
 
     Raises:
@@ -91,68 +98,68 @@ def _parsed(source: Source, options: Options) -> ParsedModel:
                 f"{source.label}: floating_base is for URDF; in MJCF, write <freejoint/> in the "
                 "body that moves freely."
             )
-        from ukctrl.robot.mjcf.read import read_mjcf  # nobody else pays for importing it
+        from ukctrl.robot.mjcf.read_mjcf import read_mjcf  # nobody else pays for importing it
 
-        with blaming(source.label):
+        with error_context(source.label):
             return read_mjcf(source, options)
     if options.servos == "commands":
         raise ModelError(f"{source.label}: servos is for MJCF; no other file has any.")
     is_urdf = source.format == "URDF"
     if is_urdf:
-        urdf.refuse_what_parsers_take(source)
-    model, warnings = build(source, options.floating_base)
-    with blaming(source.label):
-        structure = structured(model, bool(options.passive), options.gravity)
-        followers = list(urdf.mimics(source, structure)) if is_urdf else []
+        urdf.refuse_misparsed(source)
+    model, warnings = build_model(source, options.floating_base)
+    with error_context(source.label):
+        structure = checked_structure(model, bool(options.passive), options.gravity)
+        followers = list(urdf.mimic_constraints(source, structure)) if is_urdf else []
     return ParsedModel(
         structure,
-        mimicking=frozenset(joint for joint, _, _ in followers),
+        followers=frozenset(joint for joint, _, _ in followers),
         passive=tuple(table for _, table, _ in followers if table is not None),
-        findings=(
+        diagnostics=(
             *(finding for _, _, finding in followers),
-            *(audit.warning("parser", model.name, text) for text in warnings),
-            *(urdf.findings(source, structure) if is_urdf else ()),
+            *(model_audit.warning("parser", model.name, text) for text in warnings),
+            *(urdf.urdf_diagnostics(source, structure) if is_urdf else ()),
         ),
     )
 
 
-def _made(model: Any, options: Options, label: str) -> ParsedModel:
+def _generated_model(model: Any, options: Options, label: str) -> ParsedModel:
     """Return a model that no file says."""
-    with blaming(label):
-        return ParsedModel(structured(model, bool(options.passive), options.gravity))
+    with error_context(label):
+        return ParsedModel(checked_structure(model, bool(options.passive), options.gravity))
 
 
-def from_source(
+def robot_from_source(
     source: AnyPath, options: Options, name: str | None = None, trust: bool = False
-) -> Assembly:
+) -> RobotBase:
     """Build a robot from the text or the path of a model; see `Robot.build`."""
-    checked = read(source, Macros(options.xacro_arguments, options.package_path, trust))
-    own = checked.path.stem if checked.path else checked.root.get("name")
-    called = name or own or checked.root.get("model") or "robot"
+    checked = read_model(source, XacroOptions(options.xacro_arguments, options.package_path, trust))
+    model_name = checked.path.stem if checked.path else checked.root.get("name")
+    called = name or model_name or checked.root.get("model") or "robot"
     parsed = _parsed(checked, options)
     return _assemble(parsed, checked, options, called, called, "", checked.path)
 
 
 def _assemble(
     parsed: ParsedModel,
-    source: Source,
+    source: ModelSource,
     options: Options,
     name: str,
     title: str,
     origin: str,
     path: Path | None,
-) -> Assembly:
-    structure, mimicking = parsed.structure, parsed.mimicking
+) -> RobotBase:
+    structure, mimicking = parsed.structure, parsed.followers
     motors = parsed.motors if options.actuator is None else options.actuator
-    with blaming(path) if path is not None else contextlib.nullcontext():
+    with error_context(path) if path is not None else contextlib.nullcontext():
         for number, extra in enumerate(options.frame):
-            with blaming(f"frame[{number}]"):
+            with error_context(f"frame[{number}]"):
                 structure = _with_frame(structure, extra)
         inputs = actuation(structure, motors, mimicking)
         driven, joints = inputs, None
         whole: Structure = structure
         if options.elastic is not None:
-            whole, driven, joints = elastic(
+            whole, driven, joints = add_elastic_joints(
                 options.elastic,
                 structure,
                 lambda given, sprung: actuation(given, motors, mimicking | sprung),
@@ -162,12 +169,12 @@ def _assemble(
         pushes = Forces((*pushes.terms, *parsed.terms(whole)))
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))
-        home = home_of(whole, options.home)
+        home = home_configuration(whole, options.home)
         refuse_unknown_names(
-            options.picture, whole.picture_words, whole.frames, driven.names, options.passive
+            options.picture, whole.picture_vocabulary, whole.frames, driven.names, options.passive
         )
-    shown = ModelText(source.text, source.path, "", options.package_path, parsed.shapes)
-    robot = Assembly(
+    shown = VisualSource(source.text, source.path, "", options.package_path, parsed.shapes)
+    robot = RobotBase(
         name=name,
         title=title,
         source=origin,
@@ -179,13 +186,13 @@ def _assemble(
         path=path,
         home=home,
         keyframes=parsed.keyframes,
-        appearance=Appearance(options.picture, (shown,)),
+        appearance=VisualSources(options.picture, (shown,)),
     )
-    findings = [*parsed.findings, *audit.model_findings(structure)]
+    findings = [*parsed.diagnostics, *model_audit.model_diagnostics(structure)]
     _stop_at_error(findings, source)
     rng = np.random.default_rng(0)
     probes = [robot.random(rng) for _ in range(PROBES)]
-    findings += audit.mass_findings(
+    findings += model_audit.mass_diagnostics(
         whole,
         (robot.snapshot(q).M for q in probes),
         str(structure.model.name),
@@ -193,27 +200,27 @@ def _assemble(
         "Give the links beyond it a mass and an inertia, or make the joint fixed.",
     )
     _stop_at_error(findings, source)
-    findings = list(audit.of_motors(findings, structure, inputs))
+    findings = list(model_audit.without_idle_efforts(findings, structure, inputs))
     if motors != ():  # who asks for no motor need not be told
-        findings += audit.actuation_findings(structure, inputs)
-    return dc.replace(robot, actuation=folded(robot, probes), audit=tuple(findings))
+        findings += model_audit.actuation_diagnostics(structure, inputs)
+    return dc.replace(robot, actuation=fold_constant_columns(robot, probes), audit=tuple(findings))
 
 
-def _stop_at_error(findings: list[Finding], source: Source) -> None:
+def _stop_at_error(findings: list[ModelDiagnostic], source: ModelSource) -> None:
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise ModelError(f"{source.label}: {errors[0].message}{more}")
 
 
-def _with_frame(structure: ModelStructure, extra: ExtraFrame) -> ModelStructure:
+def _with_frame(structure: PinocchioStructure, extra: ExtraFrame) -> PinocchioStructure:
     model = structure.model
     if extra.name in structure.frames:
         raise ModelError(f"the robot has a frame named '{extra.name}' already.")
-    with blaming("parent"):
+    with error_context("parent"):
         parent = structure.site(extra.parent)
-    place = pin.SE3(parent.rotation, parent.translation) * pin.SE3(
+    pose = pin.SE3(parent.rotation, parent.translation) * pin.SE3(
         pin.rpy.rpyToMatrix(np.array(extra.rpy)), np.array(extra.position)
     )
-    model.addFrame(pin.Frame(extra.name, parent.joint, 0, place, pin.FrameType.OP_FRAME))
-    return ModelStructure(structure.blocks, model)
+    model.addFrame(pin.Frame(extra.name, parent.joint, 0, pose, pin.FrameType.OP_FRAME))
+    return PinocchioStructure(structure.blocks, model)

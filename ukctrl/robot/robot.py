@@ -13,17 +13,17 @@ from typing import Any, ClassVar, final
 from numpy.typing import ArrayLike
 
 from ukctrl.core.files import AnyPath
-from ukctrl.core.shown import Shown
-from ukctrl.robot.assembly import Assembly
-from ukctrl.robot.load import from_formulas, load
-from ukctrl.robot.perturb import Perturbation
+from ukctrl.core.notebook_repr import NotebookRepr
+from ukctrl.robot.load import build_equation_plant, load
+from ukctrl.robot.perturbation import Perturbation
+from ukctrl.robot.robot_base import RobotBase
 from ukctrl.robot.schema.plant_tables import Functions, LagrangianTable
 from ukctrl.robot.schema.robot_file import Options
 
 
 @final
 @dc.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Robot(Assembly, Shown):
+class Robot(RobotBase, NotebookRepr):
     """A robot model.
 
     Make one with `Robot.load` (a name, a ``robot.toml`` or a model file) or `Robot.build` (the
@@ -31,7 +31,7 @@ class Robot(Assembly, Shown):
     notebook it shows itself.
     """
 
-    shown_by: ClassVar[str] = "reports.notebook"
+    repr_module: ClassVar[str] = "reports.notebook_card"
 
     @classmethod
     def load(
@@ -81,11 +81,11 @@ class Robot(Assembly, Shown):
         """
         options = options or Options()
         if isinstance(plant, str | os.PathLike):
-            from ukctrl.robot.load_bodies import from_source
+            from ukctrl.robot.load_bodies import robot_from_source
 
-            return cls.of(from_source(plant, options, name))
+            return cls.of(robot_from_source(plant, options, name))
         kind = "functions" if isinstance(plant, Functions) else "lagrangian"
-        return cls.of(from_formulas(plant, options, name or kind))
+        return cls.of(build_equation_plant(plant, options, name or kind))
 
     def show(self, q: ArrayLike | None = None) -> Any:
         """Show it at a configuration: in a notebook below the cell, else in the browser.
@@ -96,7 +96,7 @@ class Robot(Assembly, Shown):
         Raises:
             ShapeError: The configuration is not the robot's.
         """
-        return self.shower().show(self, q)
+        return self.load_repr_module().show(self, q)
 
     def perturbed(self, difference: Perturbation) -> Robot:
         """Return a robot that differs from this one as stated.

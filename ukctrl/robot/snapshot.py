@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,23 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
-from ukctrl.core.files.toml import one_line
-from ukctrl.core.program import Call, Step, Steps
-from ukctrl.robot import push_kernels
-from ukctrl.robot.interface import RobotInterface, Site
+from ukctrl.core.message_text import one_line
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
+from ukctrl.robot import applied_force_kernels
+from ukctrl.robot.frame_site import JointKinematics, Site
 
-MOST_SHOWN = 120
+if TYPE_CHECKING:
+    from ukctrl.robot.robot_base import RobotBase
+
+MAX_QUOTED = 120
 """Characters of what is no state that a message repeats."""
-
-
-class JointMotion(NamedTuple):
-    """How the joints move, from which the motion of every frame follows; see `Snapshot`."""
-
-    Jt: Matrix
-    dJt: Matrix
-    v: Vector
-    rotations: NDArray[np.float64]
-    translations: Matrix
 
 
 class FrameMotion(NamedTuple):
@@ -132,21 +125,21 @@ class Snapshot(abc.ABC):
         "v",
     )
 
-    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
+    def __init__(self, robot: RobotBase, q: Vector, v: Vector, t: float) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         self.robot = robot
         self.clock = np.zeros(1)
         self.f: Vector = np.zeros(robot.nv)
         self.stored: Vector = np.zeros(2)
-        self._com: tuple[PointMotion, Steps] | None = None
-        self._potential: tuple[Vector, Steps] | None = None
+        self._com: tuple[PointMotion, KernelSequence] | None = None
+        self._potential: tuple[Vector, KernelSequence] | None = None
         constant: Matrix = robot.actuation.constant
         still = not robot.actuation.varies
         self.B = np.ascontiguousarray(constant) if still else constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
-        self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
+        self.joints = JointKinematics(self.Jt, self.dJt, self.v, self.rotations, self.translations)
         pushes = [*robot.forces.steps(self), *robot.actuation.steps(self)]
-        self.steps = Steps([*self.terms(), *pushes])
+        self.steps = KernelSequence([*self.terms(), *pushes])
         self.move(q, v, t)
 
     @property
@@ -154,12 +147,12 @@ class Snapshot(abc.ABC):
         return float(self.clock[0])
 
     @abc.abstractmethod
-    def terms(self) -> Sequence[Step]:
+    def terms(self) -> Sequence[KernelStep]:
         """Return what writes all but ``f``, ``stored`` and ``B`` at ``q``, ``v`` and ``clock``."""
 
-    def inertia_steps(self) -> Sequence[Step]:
+    def inertia_steps(self) -> Sequence[KernelStep]:
         """Return what writes ``M``, ``nle``, ``f`` and ``B`` at least."""
-        return self.steps.every
+        return self.steps.items
 
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at another state, in place.
@@ -190,19 +183,22 @@ class Snapshot(abc.ABC):
     def gravity(self) -> Vector:
         """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
         force: Vector = np.zeros(len(self.v))
-        Steps(self.gravity_steps(force))()
+        KernelSequence(self.gravity_steps(force))()
         return force
 
-    def gravity_steps(self, out: Vector) -> Sequence[Step]:
+    def gravity_steps(self, out: Vector) -> Sequence[KernelStep]:
         """Return what writes `gravity`, after ``steps``."""
-        rest, place = self.at_rest()
-        return *place, *rest.terms(), Call(copy_into, rest.nle, out)
+        standstill, copy_steps = self.at_rest()
+        return *copy_steps, *standstill.terms(), BoundKernel(copy_into, standstill.nle, out)
 
-    def at_rest(self) -> tuple[Snapshot, tuple[Step, ...]]:
+    def at_rest(self) -> tuple[Snapshot, tuple[KernelStep, ...]]:
         """Return the robot at rest, and what puts it where this one is; evaluate it then."""
-        rest = type(self)(self.robot, self.q, np.zeros(len(self.v)), self.t)
-        place = Call(copy_into, self.q, rest.q), Call(copy_into, self.clock, rest.clock)
-        return rest, place
+        standstill = type(self)(self.robot, self.q, np.zeros(len(self.v)), self.t)
+        copy_steps = (
+            BoundKernel(copy_into, self.q, standstill.q),
+            BoundKernel(copy_into, self.clock, standstill.clock),
+        )
+        return standstill, copy_steps
 
     @abc.abstractmethod
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
@@ -225,16 +221,16 @@ class Snapshot(abc.ABC):
         Lagrangian's is exact, that of functions of differences of ``M``.
         """
 
-    def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
+    def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[KernelStep]:
         """Return what writes ``C(q, v) w`` with the `coriolis` of this state."""
         return (lambda: copy_into(self.coriolis() @ w, out),)
 
     @abc.abstractmethod
-    def momentum_drift_steps(self, out: Vector) -> Sequence[Step]:
+    def momentum_drift_steps(self, out: Vector) -> Sequence[KernelStep]:
         r"""Return what writes $\dot M v$ at this state, by which $M v$ changes beside $M a$."""
 
     @abc.abstractmethod
-    def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
+    def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[KernelStep]:
         r"""Return what writes the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$ into zeros.
 
         $\pi$ are the `inertial_parameters`; the inertia of motors has no part in it. For joints
@@ -247,7 +243,7 @@ class Snapshot(abc.ABC):
     def regressor(self, w: Vector, a: Vector) -> Matrix:
         """Return ``Y`` of `regressor_steps`."""
         Y: Matrix = np.zeros((len(self.v), self.inertial_parameters().size))
-        Steps(self.regressor_steps(w, a, Y))()
+        KernelSequence(self.regressor_steps(w, a, Y))()
         return Y
 
     @abc.abstractmethod
@@ -320,14 +316,14 @@ class Snapshot(abc.ABC):
             ModelError: The plant does not know of bodies.
         """
         if self._com is None:
-            room = PointMotion.zeros(len(self.v))
-            self._com = room, Steps(self.com_steps(room))
+            buffer = PointMotion.zeros(len(self.v))
+            self._com = buffer, KernelSequence(self.com_steps(buffer))
         com, steps = self._com
         steps()
-        return PointMotion(*(part.copy() for part in com))
+        return PointMotion(*(array.copy() for array in com))
 
     @abc.abstractmethod
-    def com_steps(self, com: PointMotion) -> Sequence[Step]:
+    def com_steps(self, com: PointMotion) -> Sequence[KernelStep]:
         """Return what writes `com`, after ``steps``.
 
         Raises:
@@ -341,19 +337,21 @@ class Snapshot(abc.ABC):
     def potential_energy(self) -> float:
         """Return the potential energy of gravity and springs [J]."""
         if self._potential is None:
-            room = np.zeros(1)
-            self._potential = room, Steps(self.potential_steps(room))
+            buffer = np.zeros(1)
+            self._potential = buffer, KernelSequence(self.potential_steps(buffer))
         potential, steps = self._potential
         steps()
         return float(potential[0])
 
-    def potential_steps(self, potential: Vector) -> Sequence[Step]:
+    def potential_steps(self, potential: Vector) -> Sequence[KernelStep]:
         """Return what writes `potential_energy`, after ``steps``, shape ``(1,)`` [J]."""
-        own, springs = np.zeros(1), self.stored[: push_kernels.POWER]
-        return *self._own_potential(own), Call(push_kernels.total, own, springs, potential)
+        plant_energy, springs = np.zeros(1), self.stored[: applied_force_kernels.POWER]
+        return *self._own_potential(plant_energy), BoundKernel(
+            applied_force_kernels.add_into, plant_energy, springs, potential
+        )
 
     @abc.abstractmethod
-    def _own_potential(self, potential: Vector) -> Sequence[Step]:
+    def _own_potential(self, potential: Vector) -> Sequence[KernelStep]:
         """Return what writes the potential energy of the plant without its springs [J]."""
 
 
@@ -366,7 +364,7 @@ def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:
     return out
 
 
-def checked(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
+def state_vector(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
     """Return a state vector as a float64 array, in the order of names where it is labelled.
 
     Args:
@@ -388,7 +386,7 @@ def checked(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
             raise TypeError
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError):  # the last of an array that computes gradients
-        shown = one_line(repr(value), MOST_SHOWN)
+        shown = one_line(repr(value), MAX_QUOTED)
         raise InputError(f"{name} must be {size} real numbers; got {shown}.") from None
     if array.shape != (size,):
         raise ShapeError(f"{name} must have shape {(size,)}; got {array.shape}.")
@@ -401,7 +399,7 @@ def checked(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
         raise InputError(
             f"{name} is labelled {', '.join(labels)}; the robot has {', '.join(names)}."
         )
-    return array[[labels.index(each) for each in names]]
+    return array[[labels.index(label) for label in names]]
 
 
 def labels_of(value: Any) -> list[str] | None:
@@ -411,4 +409,4 @@ def labels_of(value: Any) -> list[str] | None:
         index = getattr(value, "coords", {}).get(value.dims[0])
     labels = getattr(index, "values", None)
     listed = [] if labels is None or callable(labels) else list(labels)
-    return [str(each) for each in listed] if any(isinstance(x, str) for x in listed) else None
+    return [str(label) for label in listed] if any(isinstance(x, str) for x in listed) else None

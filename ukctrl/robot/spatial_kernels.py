@@ -11,42 +11,42 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.compiled import inlined
-from ukctrl.robot.twist_kernels import Three, Twist, cross, plus
+from ukctrl.robot.twist_kernels import Triple, Twist, add_scaled, cross
 
-Turn = tuple[Three, Three, Three]
+Rotation = tuple[Triple, Triple, Triple]
 """A rotation matrix, by its rows."""
-Inertia = tuple[float, Three, tuple[Three, Three]]
+Inertia = tuple[float, Triple, tuple[Triple, Triple]]
 """Mass, first moment ``m c``, and the inertia about the same point: its diagonal, and its entries
 ``yz``, ``xz`` and ``xy``."""
 
 
 @inlined
-def three(X: Matrix, k: int) -> Three:
+def row3(X: Matrix, k: int) -> Triple:
     """Return a row of three numbers."""
     return X[k, 0], X[k, 1], X[k, 2]
 
 
 @inlined
-def write_three(x: Three, X: Matrix, k: int) -> None:
+def write_row3(x: Triple, X: Matrix, k: int) -> None:
     """Write a row of three numbers."""
     X[k, 0], X[k, 1], X[k, 2] = x[0], x[1], x[2]
 
 
 @inlined
-def six(X: Matrix, k: int) -> Twist:
+def row6(X: Matrix, k: int) -> Twist:
     """Return a row of six numbers, a motion or a force."""
     return (X[k, 0], X[k, 1], X[k, 2]), (X[k, 3], X[k, 4], X[k, 5])
 
 
 @inlined
-def write_six(x: Twist, X: Matrix, k: int) -> None:
+def write_row6(x: Twist, X: Matrix, k: int) -> None:
     """Write a row of six numbers."""
     X[k, 0], X[k, 1], X[k, 2] = x[0][0], x[0][1], x[0][2]
     X[k, 3], X[k, 4], X[k, 5] = x[1][0], x[1][1], x[1][2]
 
 
 @inlined
-def turn_at(R: NDArray[np.float64], k: int) -> Turn:
+def rotation_at(R: NDArray[np.float64], k: int) -> Rotation:
     """Return one rotation of several."""
     return (
         (R[k, 0, 0], R[k, 0, 1], R[k, 0, 2]),
@@ -56,19 +56,19 @@ def turn_at(R: NDArray[np.float64], k: int) -> Turn:
 
 
 @inlined
-def turn_in(R: Matrix) -> Turn:
+def rotation_of(R: Matrix) -> Rotation:
     """Return the rotation of a matrix."""
     return (R[0, 0], R[0, 1], R[0, 2]), (R[1, 0], R[1, 1], R[1, 2]), (R[2, 0], R[2, 1], R[2, 2])
 
 
 @inlined
-def transposed(R: Turn) -> Turn:
+def transposed(R: Rotation) -> Rotation:
     """Return ``R'``."""
     return (R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2])
 
 
 @inlined
-def write_turn(T: Turn, R: NDArray[np.float64], k: int) -> None:
+def write_rotation(T: Rotation, R: NDArray[np.float64], k: int) -> None:
     """Write one rotation of several."""
     R[k, 0, 0], R[k, 0, 1], R[k, 0, 2] = T[0][0], T[0][1], T[0][2]
     R[k, 1, 0], R[k, 1, 1], R[k, 1, 2] = T[1][0], T[1][1], T[1][2]
@@ -76,19 +76,19 @@ def write_turn(T: Turn, R: NDArray[np.float64], k: int) -> None:
 
 
 @inlined
-def dot(a: Three, b: Three) -> float:
+def dot(a: Triple, b: Triple) -> float:
     """Return ``a . b``."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inlined
-def rotated(R: Turn, x: Three) -> Three:
+def rotate(R: Rotation, x: Triple) -> Triple:
     """Return ``R x``."""
     return dot(R[0], x), dot(R[1], x), dot(R[2], x)
 
 
 @inlined
-def rotated_back(R: Turn, x: Three) -> Three:
+def rotate_back(R: Rotation, x: Triple) -> Triple:
     """Return ``R' x``."""
     return (
         x[0] * R[0][0] + x[1] * R[1][0] + x[2] * R[2][0],
@@ -98,25 +98,25 @@ def rotated_back(R: Turn, x: Three) -> Three:
 
 
 @inlined
-def composed(A: Turn, B: Turn) -> Turn:
+def composed(A: Rotation, B: Rotation) -> Rotation:
     """Return ``A B``."""
-    return rotated_back(B, A[0]), rotated_back(B, A[1]), rotated_back(B, A[2])
+    return rotate_back(B, A[0]), rotate_back(B, A[1]), rotate_back(B, A[2])
 
 
 @inlined
-def both_rotated(R: Turn, x: Twist) -> Twist:
+def rotate_spatial(R: Rotation, x: Twist) -> Twist:
     """Return a motion or a force in other axes."""
-    return rotated(R, x[0]), rotated(R, x[1])
+    return rotate(R, x[0]), rotate(R, x[1])
 
 
 @inlined
-def both_rotated_back(R: Turn, x: Twist) -> Twist:
-    """Return what `both_rotated` makes ``x`` of."""
-    return rotated_back(R, x[0]), rotated_back(R, x[1])
+def rotate_spatial_back(R: Rotation, x: Twist) -> Twist:
+    """Return what `rotate_spatial` makes ``x`` of."""
+    return rotate_back(R, x[0]), rotate_back(R, x[1])
 
 
 @inlined
-def about(axis: Three, c: float, s: float) -> Turn:
+def axis_rotation(axis: Triple, c: float, s: float) -> Rotation:
     """Return the rotation about a unit axis by an angle of this cosine and sine."""
     x, y, z = axis[0], axis[1], axis[2]
     xy, yz, zx = x * y * (1.0 - c), y * z * (1.0 - c), z * x * (1.0 - c)
@@ -128,7 +128,7 @@ def about(axis: Three, c: float, s: float) -> Turn:
 
 
 @inlined
-def of_quaternion(x: float, y: float, z: float, w: float) -> Turn:
+def quaternion_rotation(x: float, y: float, z: float, w: float) -> Rotation:
     """Return the rotation of a unit quaternion."""
     return (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
@@ -138,15 +138,15 @@ def of_quaternion(x: float, y: float, z: float, w: float) -> Turn:
 
 
 @inlined
-def motion_at(x: Twist, p: Three) -> Twist:
+def shift_motion(x: Twist, p: Triple) -> Twist:
     """Return a motion about a point that is ``p`` away."""
-    return plus(x[0], 1.0, cross(x[1], p)), x[1]
+    return add_scaled(x[0], 1.0, cross(x[1], p)), x[1]
 
 
 @inlined
-def force_from(f: Twist, p: Three) -> Twist:
+def shift_force(f: Twist, p: Triple) -> Twist:
     """Return the force about here of one about a point that is ``p`` away."""
-    return f[0], plus(f[1], 1.0, cross(p, f[0]))
+    return f[0], add_scaled(f[1], 1.0, cross(p, f[0]))
 
 
 @inlined
@@ -156,14 +156,14 @@ def power(x: Twist, f: Twist) -> float:
 
 
 @inlined
-def body(Y: Matrix, k: int) -> Inertia:
-    """Return an inertia of several; see `ukctrl.robot.tree_kernels.Tree`."""
-    diagonal, beside = (Y[k, 4], Y[k, 6], Y[k, 9]), (Y[k, 8], Y[k, 7], Y[k, 5])
-    return Y[k, 0], (Y[k, 1], Y[k, 2], Y[k, 3]), (diagonal, beside)
+def inertia_at(Y: Matrix, k: int) -> Inertia:
+    """Return an inertia of several; see `ukctrl.robot.tree_kernels.KinematicTree`."""
+    diagonal, off_diagonal = (Y[k, 4], Y[k, 6], Y[k, 9]), (Y[k, 8], Y[k, 7], Y[k, 5])
+    return Y[k, 0], (Y[k, 1], Y[k, 2], Y[k, 3]), (diagonal, off_diagonal)
 
 
 @inlined
-def write_body(inertia: Inertia, Y: Matrix, k: int) -> None:
+def write_inertia(inertia: Inertia, Y: Matrix, k: int) -> None:
     """Write an inertia of several."""
     m, h, (d, o) = inertia
     Y[k, 0], Y[k, 1], Y[k, 2], Y[k, 3] = m, h[0], h[1], h[2]
@@ -171,7 +171,7 @@ def write_body(inertia: Inertia, Y: Matrix, k: int) -> None:
 
 
 @inlined
-def unit_body(number: int) -> Inertia:
+def unit_inertia(number: int) -> Inertia:
     """Return the inertia of which one of the ten numbers is one, and all others zero."""
     n = number
     h = (1.0 * (n == 1), 1.0 * (n == 2), 1.0 * (n == 3))
@@ -180,7 +180,7 @@ def unit_body(number: int) -> Inertia:
 
 
 @inlined
-def angular(inertia: Inertia, w: Three) -> Three:
+def rotational_momentum(inertia: Inertia, w: Triple) -> Triple:
     """Return the product of the inertia about its point and an angular velocity."""
     d, o = inertia[2]
     return (
@@ -195,17 +195,19 @@ def momentum(inertia: Inertia, x: Twist) -> Twist:
     """Return the momentum of a body that moves."""
     m, h, _ = inertia
     v, w = x
-    return plus(cross(w, h), m, v), plus(angular(inertia, w), 1.0, cross(h, v))
+    return add_scaled(cross(w, h), m, v), add_scaled(
+        rotational_momentum(inertia, w), 1.0, cross(h, v)
+    )
 
 
 @inlined
-def momentum_of_turning(inertia: Inertia, w: Three) -> Twist:
+def momentum_of_rotation(inertia: Inertia, w: Triple) -> Twist:
     """Return the momentum of a body that turns about its point."""
-    return cross(w, inertia[1]), angular(inertia, w)
+    return cross(w, inertia[1]), rotational_momentum(inertia, w)
 
 
 @inlined
-def force_of(inertia: Inertia, acceleration: Twist, velocity: Twist) -> Twist:
+def newton_euler_force(inertia: Inertia, acceleration: Twist, velocity: Twist) -> Twist:
     r"""Return the force that moves a body so.
 
     With $a$, $\alpha$ of the acceleration, $v$, $\omega$ of the velocity, and what the point itself
@@ -215,45 +217,49 @@ def force_of(inertia: Inertia, acceleration: Twist, velocity: Twist) -> Twist:
     """
     m, h, _ = inertia
     v, w = velocity
-    felt = plus(acceleration[0], 1.0, cross(w, v))
-    push = plus(plus(cross(acceleration[1], h), m, felt), 1.0, cross(w, cross(w, h)))
-    turn = plus(angular(inertia, acceleration[1]), 1.0, cross(w, angular(inertia, w)))
-    return push, plus(turn, 1.0, cross(h, felt))
+    felt = add_scaled(acceleration[0], 1.0, cross(w, v))
+    push = add_scaled(add_scaled(cross(acceleration[1], h), m, felt), 1.0, cross(w, cross(w, h)))
+    turn = add_scaled(
+        rotational_momentum(inertia, acceleration[1]),
+        1.0,
+        cross(w, rotational_momentum(inertia, w)),
+    )
+    return push, add_scaled(turn, 1.0, cross(h, felt))
 
 
 @inlined
-def rotated_body(R: Turn, inertia: Inertia) -> Inertia:
+def rotate_inertia(R: Rotation, inertia: Inertia) -> Inertia:
     """Return an inertia in other axes."""
     m, h, (d, o) = inertia
     rows = ((d[0], o[2], o[1]), (o[2], d[1], o[0]), (o[1], o[0], d[2]))
-    x, y, z = rotated(rows, R[0]), rotated(rows, R[1]), rotated(rows, R[2])
+    x, y, z = rotate(rows, R[0]), rotate(rows, R[1]), rotate(rows, R[2])
     diagonal = (dot(R[0], x), dot(R[1], y), dot(R[2], z))
-    return m, rotated(R, h), (diagonal, (dot(R[1], z), dot(R[0], z), dot(R[0], y)))
+    return m, rotate(R, h), (diagonal, (dot(R[1], z), dot(R[0], z), dot(R[0], y)))
 
 
 @inlined
-def body_from(inertia: Inertia, p: Three) -> Inertia:
+def shift_inertia(inertia: Inertia, p: Triple) -> Inertia:
     """Return the inertia about here of one about a point that is ``p`` away.
 
     ``I + (2 h.p + m p.p) 1 - h p' - p h' - m p p'``.
     """
     m, h, (d, o) = inertia
-    g, along = plus(h, m, p), 2.0 * dot(h, p) + m * dot(p, p)
+    g, along = add_scaled(h, m, p), 2.0 * dot(h, p) + m * dot(p, p)
     diagonal = (
         d[0] + along - (h[0] * p[0] + p[0] * g[0]),
         d[1] + along - (h[1] * p[1] + p[1] * g[1]),
         d[2] + along - (h[2] * p[2] + p[2] * g[2]),
     )
-    beside = (
+    off_diagonal = (
         o[0] - (h[1] * p[2] + p[1] * g[2]),
         o[1] - (h[0] * p[2] + p[0] * g[2]),
         o[2] - (h[0] * p[1] + p[0] * g[1]),
     )
-    return m, g, (diagonal, beside)
+    return m, g, (diagonal, off_diagonal)
 
 
 @inlined
-def body_sum(a: Inertia, b: Inertia) -> Inertia:
+def add_inertias(a: Inertia, b: Inertia) -> Inertia:
     """Return the inertia of two bodies together."""
-    own = plus(a[2][0], 1.0, b[2][0]), plus(a[2][1], 1.0, b[2][1])
-    return a[0] + b[0], plus(a[1], 1.0, b[1]), own
+    tensor = add_scaled(a[2][0], 1.0, b[2][0]), add_scaled(a[2][1], 1.0, b[2][1])
+    return a[0] + b[0], add_scaled(a[1], 1.0, b[1]), tensor

@@ -17,22 +17,25 @@ from numpy.typing import ArrayLike
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
-from ukctrl.robot import configuration_kernels as kernels
-from ukctrl.robot.interface import RobotInterface, Site
-from ukctrl.robot.layout import Block, Shape, identifier
-from ukctrl.robot.snapshot import Snapshot, checked
+from ukctrl.robot import manifold_kernels as kernels
+from ukctrl.robot.frame_site import Site
+from ukctrl.robot.joint_layout import JointBlock, JointManifold, identifier
+from ukctrl.robot.snapshot import Snapshot, state_vector
 
-SHAPES = get_args(Shape)
-"""In the order of the kinds of `ukctrl.robot.configuration_kernels`."""
+if TYPE_CHECKING:
+    from ukctrl.robot.robot_base import RobotBase
+
+SHAPES = get_args(JointManifold)
+"""In the order of the kinds of `ukctrl.robot.manifold_kernels`."""
 
 
-class Named:
-    """Sizes, names and units of coordinates and velocities, as blocks say them."""
+class CoordinateNames:
+    """Names, units and manifold of coordinates and velocities, as joint blocks say them."""
 
     if TYPE_CHECKING:
 
         @property
-        def blocks(self) -> tuple[Block, ...]: ...
+        def blocks(self) -> tuple[JointBlock, ...]: ...
 
     @cached_property
     def nq(self) -> int:
@@ -62,19 +65,19 @@ class Named:
             InputError: It is not numbers, not finite, labelled by other names, or has a rotation
                 that is no quaternion or no (cos, sin) of length one within 1e-3.
         """
-        array = checked(name, q, self.coordinates)
-        fault = self.off_unit(array)
+        array = state_vector(name, q, self.coordinates)
+        fault = self.unit_norm_fault(array)
         if fault:
             raise InputError(f"{name}: {fault}. A joint without end goes by cos(x) and sin(x).")
         return array
 
     def checked_v(self, v: ArrayLike, name: str = "v") -> Vector:
         """Return a velocity or a tangent step as an array of shape ``(nv,)``; see `checked_q`."""
-        return checked(name, v, self.dofs)
+        return state_vector(name, v, self.dofs)
 
-    def off_unit(self, q: Vector) -> str:
+    def unit_norm_fault(self, q: Vector) -> str:
         """Say which quaternion or (cos, sin) pair is not of unit length; empty: all are."""
-        if self.is_euclidean or kernels.is_unit(self.configurations, np.array(q)):
+        if self.is_euclidean or kernels.has_unit_norms(self.manifold_table, np.array(q)):
             return ""
         for block in self.blocks:
             at = [block.iq + i for i, u in enumerate(block.coordinate_units) if u in ("", "1")]
@@ -85,8 +88,8 @@ class Named:
         return f"{listed} must have unit length; got {length:.4g}"
 
     @cached_property
-    def configurations(self) -> Indices:
-        """How configurations move, as `ukctrl.robot.configuration_kernels` take it, ``(k, 4)``."""
+    def manifold_table(self) -> Indices:
+        """How configurations move, as `ukctrl.robot.manifold_kernels` take it, ``(k, 4)``."""
         table: list[list[int]] = []
         for block in self.blocks:
             kind = SHAPES.index(block.shape)
@@ -121,14 +124,69 @@ class Named:
         """Whether ``nq == nv`` and configurations are integrated by plain addition."""
         return all(block.shape == "line" for block in self.blocks)
 
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> Vector:
+        """Return the configuration reached from ``q`` by the tangent step ``dv``."""
+        reached, step = np.array(self.checked_q(q)), np.array(self.checked_v(dv, "dv"))
+        kernels.integrate(self.manifold_table, reached, step, reached)
+        return reached
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Vector:
+        """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
+        first, last = np.array(self.checked_q(q0, "q0")), np.array(self.checked_q(q1, "q1"))
+        step = np.empty(self.nv)
+        kernels.difference(self.manifold_table, first, last, step)
+        return step
+
+    def integrate_jacobian(self, q: ArrayLike, dv: ArrayLike) -> Matrix:
+        r"""Return the right Jacobian $J_r$ of `integrate` in ``dv``, shape ``(nv, nv)``.
+
+        Along $q(t) = q_0 \oplus \xi(t)$ the velocity is $v = J_r(\xi)\,\dot\xi$.
+        """
+        jacobian, step = np.zeros((self.nv, self.nv)), np.array(self.checked_v(dv, "dv"))
+        kernels.write_tangent_map(self.manifold_table, step, False, jacobian)
+        return jacobian
+
+    def chart_rate(self, xi: ArrayLike, v: ArrayLike) -> Vector:
+        r"""Return $\dot\xi$ with $J_r(\xi)\,\dot\xi = v$; see `integrate_jacobian`.
+
+        A step of an integrator adds these up, where configurations do not add.
+        """
+        step, rate = np.array(self.checked_v(xi, "xi")), np.array(self.checked_v(v))
+        kernels.chart_rate(self.manifold_table, step, rate, rate)
+        return rate
+
+    def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
+        """Return ``q_dot``, shape ``(nq,)``, of the motion with velocity ``v``."""
+        rate = np.empty(self.nq)
+        position, velocity = np.array(self.checked_q(q)), np.array(self.checked_v(v))
+        kernels.coordinate_rate(self.manifold_table, position, velocity, rate)
+        return rate
+
+    def bracket(self, v: ArrayLike) -> Matrix:
+        r"""Return the matrix of the Lie bracket $[v, \cdot]$, shape ``(nv, nv)``.
+
+        Zero but for joints whose freedoms do not commute. Of two neighbouring motions the second
+        is at $\delta$ of the first, $q_2 = q_1 \oplus \delta$; then $\dot\delta = v_2 - v_1 -
+        [v_1, \delta]$ to first order.
+        """
+        matrix = np.zeros((self.nv, self.nv))
+        kernels.write_tangent_map(self.manifold_table, np.array(self.checked_v(v)), True, matrix)
+        return matrix
+
+    def normalize(self, q: ArrayLike) -> Vector:
+        """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
+        unit = np.array(state_vector("q", q, self.coordinates))
+        kernels.normalize(self.manifold_table, unit, unit)
+        return unit
+
 
 @dc.dataclass(frozen=True, eq=False)
-class Structure(Named, abc.ABC):
+class Structure(CoordinateNames, abc.ABC):
     """The names of all that a plant has, its limits, and how its configurations move."""
 
-    timeless: ClassVar[bool] = False
+    is_autonomous: ClassVar[bool] = False
     """Whether mass matrix and bias force know nothing of the time."""
-    blocks: tuple[Block, ...]
+    blocks: tuple[JointBlock, ...]
     """Names, units and kinematics joint by joint."""
 
     @cached_property
@@ -141,7 +199,7 @@ class Structure(Named, abc.ABC):
         """Names and values that formulas may use beside the coordinates."""
         return ()
 
-    def take_inertias(self, other: Structure) -> bool:
+    def copy_inertias_from(self, source: Structure) -> bool:
         """Become another that differs in the inertias of bodies alone; return whether it does.
 
         The numbers go into the arrays that tables of kernels know, so nobody else may have this
@@ -155,7 +213,7 @@ class Structure(Named, abc.ABC):
         return Vocabulary(self.coordinates, self.dofs, constants=self.parameters)
 
     @property
-    def picture_words(self) -> Vocabulary:
+    def picture_vocabulary(self) -> Vocabulary:
         """The words of formulas of pictures: the same without velocities."""
         return dc.replace(self.vocabulary, velocities=())
 
@@ -179,20 +237,20 @@ class Structure(Named, abc.ABC):
         return self._places[name]
 
     @cached_property
-    def _by_joint(self) -> dict[str, Block]:
+    def _by_joint(self) -> dict[str, JointBlock]:
         """The blocks by the name of their joint, as it is and as formulas write it; first come."""
-        found: dict[str, Block] = {}
+        blocks: dict[str, JointBlock] = {}
         for block in self.blocks:
             for name in (block.name, identifier(block.name)):
                 if name not in block.dofs:
-                    found.setdefault(name, block)
-        return found
+                    blocks.setdefault(name, block)
+        return blocks
 
     @cached_property
     def _places(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.dofs)}
 
-    def block_of(self, dof: int) -> Block:
+    def block_of(self, dof: int) -> JointBlock:
         """Return the block that a velocity belongs to."""
         return next(b for b in self.blocks if b.iv <= dof < b.iv + b.nv)
 
@@ -232,8 +290,8 @@ class Structure(Named, abc.ABC):
 
     def effort_range(self, dof: int) -> tuple[float, float]:
         """Return the lowest and the highest effort of a motor there; infinite where unlimited."""
-        most = float(self.effort_limit[dof])
-        return -most, most
+        limit = float(self.effort_limit[dof])
+        return -limit, limit
 
     @property
     @abc.abstractmethod
@@ -281,58 +339,12 @@ class Structure(Named, abc.ABC):
     def neutral(self) -> Vector:
         """The configuration from which others are counted, shape ``(nq,)``."""
 
-    def integrate(self, q: ArrayLike, dv: ArrayLike) -> Vector:
-        """Return the configuration reached from ``q`` by the tangent step ``dv``."""
-        reached, step = np.array(self.checked_q(q)), np.array(self.checked_v(dv, "dv"))
-        kernels.integrate(self.configurations, reached, step, reached)
-        return reached
-
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Vector:
-        """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
-        first, last = np.array(self.checked_q(q0, "q0")), np.array(self.checked_q(q1, "q1"))
-        step = np.empty(self.nv)
-        kernels.difference(self.configurations, first, last, step)
-        return step
-
-    def integrate_jacobian(self, dv: ArrayLike) -> Matrix:
-        """Return the right Jacobian of `integrate` in ``dv``, shape ``(nv, nv)``."""
-        jacobian = np.zeros((self.nv, self.nv))
-        kernels.write_columns(
-            self.configurations, np.array(self.checked_v(dv, "dv")), False, jacobian
-        )
-        return jacobian
-
-    def chart_rate(self, xi: ArrayLike, v: ArrayLike) -> Vector:
-        """Return ``v`` by the inverse of that Jacobian at ``xi``, shape ``(nv,)``."""
-        step, rate = np.array(self.checked_v(xi, "xi")), np.array(self.checked_v(v))
-        kernels.chart_rate(self.configurations, step, rate, rate)
-        return rate
-
-    def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
-        """Return ``q_dot`` of the motion with velocity ``v``, shape ``(nq,)``."""
-        rate = np.empty(self.nq)
-        here, velocity = np.array(self.checked_q(q)), np.array(self.checked_v(v))
-        kernels.coordinate_rate(self.configurations, here, velocity, rate)
-        return rate
-
-    def bracket(self, v: ArrayLike) -> Matrix:
-        """Return the matrix of the Lie bracket with ``v``, shape ``(nv, nv)``."""
-        matrix = np.zeros((self.nv, self.nv))
-        kernels.write_columns(self.configurations, np.array(self.checked_v(v)), True, matrix)
-        return matrix
-
-    def normalize(self, q: ArrayLike) -> Vector:
-        """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
-        unit = np.array(checked("q", q, self.coordinates))
-        kernels.normalize(self.configurations, unit, unit)
-        return unit
-
     @abc.abstractmethod
-    def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
+    def snapshot(self, robot: RobotBase, q: Vector, v: Vector, t: float) -> Snapshot:
         """Return a robot of this structure evaluated at ``(q, v, t)``."""
 
     @abc.abstractmethod
-    def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> Structure:
+    def with_rotors(self, blocks: tuple[JointBlock, ...], inertia: Vector) -> Structure:
         """Return the structure with motors of elastic joints as further coordinates.
 
         Args:

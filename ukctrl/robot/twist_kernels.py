@@ -22,12 +22,12 @@ import numpy as np
 
 from ukctrl.core.compiled import compiled, inlined
 
-Three = tuple[float, float, float]
+Triple = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
-Twist = tuple[Three, Three]
+Twist = tuple[Triple, Triple]
 """What moves along, and what turns."""
 
-NEAR = 0.25
+SERIES_BELOW = 0.25
 """Squared angle below which differences that cancel are added up as series [rad^2]."""
 ORDERS = range(8)
 """Terms of a series: the first that is left out is below rounding there."""
@@ -41,7 +41,7 @@ BETA_SERIES = (
 
 
 @compiled
-def series(terms: tuple[float, ...], s: float) -> tuple[float, float]:
+def power_series(terms: tuple[float, ...], s: float) -> tuple[float, float]:
     """Return a power series and its slope."""
     value = slope = 0.0
     for k in range(len(terms) - 1, -1, -1):
@@ -51,11 +51,11 @@ def series(terms: tuple[float, ...], s: float) -> tuple[float, float]:
 
 
 @compiled
-def turning(s: float) -> Quaternion:
+def exp_coefficients(s: float) -> Quaternion:
     """Return ``b, c, b', c'`` at a squared angle."""
-    if s < NEAR:
-        b, b_slope = series(B_SERIES, s)
-        c, c_slope = series(C_SERIES, s)
+    if s < SERIES_BELOW:
+        b, b_slope = power_series(B_SERIES, s)
+        c, c_slope = power_series(C_SERIES, s)
         return b, c, b_slope, c_slope
     theta = np.sqrt(s)
     half = math.sin(0.5 * theta)
@@ -65,10 +65,10 @@ def turning(s: float) -> Quaternion:
 
 
 @compiled
-def returning(s: float) -> tuple[float, float]:
+def log_coefficients(s: float) -> tuple[float, float]:
     """Return ``beta`` and its slope at a squared angle."""
-    if s < NEAR:
-        return series(BETA_SERIES, s)
+    if s < SERIES_BELOW:
+        return power_series(BETA_SERIES, s)
     half = 0.5 * np.sqrt(s)
     sine = math.sin(half)
     along, across = half * math.cos(half) / sine, half * half / (sine * sine)
@@ -77,19 +77,19 @@ def returning(s: float) -> tuple[float, float]:
 
 
 @inlined
-def cross(a: Three, b: Three) -> Three:
+def cross(a: Triple, b: Triple) -> Triple:
     """Return ``a x b``."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 @inlined
-def plus(a: Three, k: float, b: Three) -> Three:
+def add_scaled(a: Triple, k: float, b: Triple) -> Triple:
     """Return ``a + k b``."""
     return (a[0] + k * b[0], a[1] + k * b[1], a[2] + k * b[2])
 
 
 @inlined
-def square(a: Three) -> float:
+def squared_norm(a: Triple) -> float:
     """Return ``a . a``."""
     return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
 
@@ -97,34 +97,34 @@ def square(a: Three) -> float:
 @inlined
 def bracket(a: Twist, b: Twist) -> Twist:
     """Return the Lie bracket of two twists."""
-    return plus(cross(a[1], b[0]), 1.0, cross(a[0], b[1])), cross(a[1], b[1])
+    return add_scaled(cross(a[1], b[0]), 1.0, cross(a[0], b[1])), cross(a[1], b[1])
 
 
 @inlined
-def twist_sum(a: Twist, k: float, b: Twist) -> Twist:
+def add_scaled_twist(a: Twist, k: float, b: Twist) -> Twist:
     """Return ``a + k b``."""
-    return plus(a[0], k, b[0]), plus(a[1], k, b[1])
+    return add_scaled(a[0], k, b[0]), add_scaled(a[1], k, b[1])
 
 
 @compiled
-def moved_along(step: Twist) -> Three:
+def exp_translation(step: Twist) -> Triple:
     """Return where the exponential of a twist moves the origin."""
     linear, angular = step
-    b, c, _, _ = turning(square(angular))
+    b, c, _, _ = exp_coefficients(squared_norm(angular))
     across = cross(angular, linear)
-    return plus(plus(linear, b, across), c, cross(angular, across))
+    return add_scaled(add_scaled(linear, b, across), c, cross(angular, across))
 
 
 @compiled
-def linear_step(place: Three, angular: Three) -> Three:
+def log_translation(translation: Triple, angular: Triple) -> Triple:
     """Return the linear part of the twist that moves the origin to a place, given what turns."""
-    beta, _ = returning(square(angular))
-    across = cross(angular, place)
-    return plus(plus(place, -0.5, across), beta, cross(angular, across))
+    beta, _ = log_coefficients(squared_norm(angular))
+    across = cross(angular, translation)
+    return add_scaled(add_scaled(translation, -0.5, across), beta, cross(angular, across))
 
 
 @compiled
-def product(a: Quaternion, b: Quaternion) -> Quaternion:
+def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
     """Return the product of two quaternions."""
     return (
         a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
@@ -135,32 +135,32 @@ def product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 @compiled
-def conjugate(a: Quaternion) -> Quaternion:
+def quaternion_conjugate(a: Quaternion) -> Quaternion:
     """Return the quaternion that turns back."""
     return -a[0], -a[1], -a[2], a[3]
 
 
 @compiled
-def turned(a: Quaternion, x: Three) -> Three:
+def rotate_by_quaternion(a: Quaternion, x: Triple) -> Triple:
     """Return a vector that a quaternion turns."""
     axis = (a[0], a[1], a[2])
     twice = cross(axis, x)
-    twice = plus(twice, 1.0, twice)
-    return plus(plus(x, a[3], twice), 1.0, cross(axis, twice))
+    twice = add_scaled(twice, 1.0, twice)
+    return add_scaled(add_scaled(x, a[3], twice), 1.0, cross(axis, twice))
 
 
 @compiled
-def turn_by(angular: Three) -> Quaternion:
+def exp_quaternion(angular: Triple) -> Quaternion:
     """Return the quaternion of a rotation vector."""
-    theta = np.sqrt(square(angular))
+    theta = np.sqrt(squared_norm(angular))
     share = math.sin(0.5 * theta) / theta if theta > 0.0 else 0.5
     return share * angular[0], share * angular[1], share * angular[2], math.cos(0.5 * theta)
 
 
 @compiled
-def turn_from(a: Quaternion, b: Quaternion) -> Three:
+def log_quaternion(a: Quaternion, b: Quaternion) -> Triple:
     """Return the rotation vector, of at most half a turn, from one quaternion to another."""
-    x, y, z, w = product(conjugate(a), b)
+    x, y, z, w = quaternion_product(quaternion_conjugate(a), b)
     sign = 1.0 if w >= 0.0 else -1.0
     size = np.sqrt(x * x + y * y + z * z)
     share = 2.0 * sign * (math.atan2(size, sign * w) / size if size > 0.0 else 1.0)
@@ -168,26 +168,26 @@ def turn_from(a: Quaternion, b: Quaternion) -> Three:
 
 
 @compiled
-def chart_velocity(xi: Twist, rate: Twist) -> Twist:
+def right_jacobian(xi: Twist, rate: Twist) -> Twist:
     """Return ``J_r(xi) rate``."""
-    s = square(xi[1])
-    b, c, b_slope, c_slope = turning(s)
+    s = squared_norm(xi[1])
+    b, c, b_slope, c_slope = exp_coefficients(s)
     once = bracket(xi, rate)
     twice = bracket(xi, once)
     thrice = bracket(xi, twice)
-    total = twist_sum(rate, s * b_slope - b, once)
-    total = twist_sum(total, c - s * c_slope, twice)
-    total = twist_sum(total, b_slope, thrice)
-    return twist_sum(total, -c_slope, bracket(xi, thrice))
+    total = add_scaled_twist(rate, s * b_slope - b, once)
+    total = add_scaled_twist(total, c - s * c_slope, twice)
+    total = add_scaled_twist(total, b_slope, thrice)
+    return add_scaled_twist(total, -c_slope, bracket(xi, thrice))
 
 
 @compiled
-def chart_slope(xi: Twist, v: Twist) -> Twist:
+def right_jacobian_inverse(xi: Twist, v: Twist) -> Twist:
     """Return ``x`` with ``J_r(xi) x = v``."""
-    s = square(xi[1])
-    beta, slope = returning(s)
+    s = squared_norm(xi[1])
+    beta, slope = log_coefficients(s)
     once = bracket(xi, v)
     twice = bracket(xi, once)
-    total = twist_sum(v, 0.5, once)
-    total = twist_sum(total, beta - s * slope, twice)
-    return twist_sum(total, -slope, bracket(xi, bracket(xi, twice)))
+    total = add_scaled_twist(v, 0.5, once)
+    total = add_scaled_twist(total, beta - s * slope, twice)
+    return add_scaled_twist(total, -slope, bracket(xi, bracket(xi, twice)))

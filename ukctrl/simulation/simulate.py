@@ -5,28 +5,24 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import UkctrlError
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.closed_loop import Loop
-from ukctrl.simulation.loop.joint_error import joint_error
-from ukctrl.simulation.loop.provenance import observed, provenance
-from ukctrl.simulation.loop.recorder import Recorder
-from ukctrl.simulation.loop.running import Progress
-from ukctrl.simulation.loop.scenario_robots import true_robot
-from ukctrl.simulation.loop.simulation import Simulation
-from ukctrl.simulation.result.plain_files import writable
+from ukctrl.simulation.assemble.loop import Loop
+from ukctrl.simulation.assemble.scenario_robots import true_robot
+from ukctrl.simulation.provenance import provenance, verdict_facts
+from ukctrl.simulation.record.joint_error import joint_error
+from ukctrl.simulation.result.atomic_files import utf8_text
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
-from ukctrl.simulation.result.samples import Samples, Signal, checked
+from ukctrl.simulation.result.samples import Samples, SignalSeries, check_signal
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.scenario.scenario import TableOf
-
-Watch = Callable[[Recorder], None]
-"""Called now and then with what is recorded so far, which it may read; see `Recorder.since`."""
+from ukctrl.simulation.scenario.scenario import LazyTable
+from ukctrl.simulation.step.simulation_run import SimulationRun
+from ukctrl.simulation.step.stepper import Progress
 
 
 @one_blas_thread()
@@ -35,7 +31,6 @@ def simulate(
     *,
     progress: Progress | None = None,
     planning: Progress | None = None,
-    watch: Watch | None = None,
     robot: Robot | None = None,
 ) -> Result:
     """Run a scenario in closed loop.
@@ -47,19 +42,17 @@ def simulate(
         scenario: What to run.
         progress: Called now and then with the time reached and the duration [s].
         planning: Called in the same way while the controller works out a motion before the run.
-        watch: Called now and then with the samples so far, such as to show them; it changes
-            nothing of the run.
         robot: The scenario's robot, where it has been loaded before.
 
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    with _ready(scenario, robot, planning, whole=True) as loop:
+    with _reusable_loop(scenario, robot, planning, whole=True) as loop:
         began = time.perf_counter()
-        status, message, samples = _ran(loop, _watched(loop, progress or _silent, watch))
+        status, message, samples = _run_and_collect(loop, progress or _silent)
         wall = time.perf_counter() - began
         timing = {"wall_seconds": wall, **loop.timing()}
-        return Result.of(
+        return Result.from_samples(
             samples,
             status=status,
             message=message,
@@ -69,7 +62,7 @@ def simulate(
 
 
 @one_blas_thread()
-def measure(
+def simulate_for_metrics(
     scenario: Scenario,
     *,
     timed: bool = True,
@@ -80,31 +73,31 @@ def measure(
 
     Its provenance has what verdicts go by, and the law's time where that is asked (``timed``).
     """
-    with _ready(scenario, robot, None, whole=False) as loop:
-        status, message, samples = _ran(loop, progress or _silent)
+    with _reusable_loop(scenario, robot, None, whole=False) as loop:
+        status, message, samples = _run_and_collect(loop, progress or _silent)
         timing = {"timing": loop.timing()} if timed else {}
         return Result(
             status=status,
-            message=writable(message),
-            scenario=TableOf(scenario),
-            provenance=observed(loop, samples, drawn=False) | timing,
+            message=utf8_text(message),
+            scenario=LazyTable(scenario),
+            provenance=verdict_facts(loop, samples, drawn=False) | timing,
             samples=samples,
         )
 
 
-class _Last(threading.local):
+class _ReusableLoop(threading.local):
     """The loop that ran last in each thread: it may be what the next scenario needs."""
 
-    loop: Simulation | None = None
+    loop: SimulationRun | None = None
 
 
-_LAST = _Last()
+_LAST = _ReusableLoop()
 
 
 @contextlib.contextmanager
-def _ready(
+def _reusable_loop(
     scenario: Scenario, robot: Robot | None, planning: Progress | None, *, whole: bool
-) -> Iterator[Simulation]:
+) -> Iterator[SimulationRun]:
     """Yield a loop at its start, that of the run before where it can run this scenario too.
 
     Args:
@@ -115,17 +108,21 @@ def _ready(
     """
     loop, _LAST.loop = _LAST.loop, None  # a law may simulate, too
     robot = robot or true_robot(scenario.robot)
-    again = loop is not None and planning is None and loop.recorder.trail.effects_tell is whole
-    if loop is None or not again or not loop.begin_again(scenario, robot):
-        loop = Simulation(scenario, robot, planning)
-        loop.recorder.trail.effects_tell = whole
-        loop.make_room()
+    again = (
+        loop is not None
+        and planning is None
+        and loop.recorder.effects.records_effect_signals is whole
+    )
+    if loop is None or not again or not loop.reuse_for(scenario, robot):
+        loop = SimulationRun(scenario, robot, planning)
+        loop.recorder.effects.records_effect_signals = whole
+        loop.allocate()
     yield loop
-    if loop.fit_for_more:
+    if loop.is_reusable:
         _LAST.loop = loop
 
 
-def _ran(loop: Simulation, progress: Progress) -> tuple[Status, str, Samples]:
+def _run_and_collect(loop: SimulationRun, progress: Progress) -> tuple[Status, str, Samples]:
     """Run a loop; return how it ended, why, and what was recorded."""
     recorder = loop.recorder
     status, message = loop.run(progress)
@@ -144,31 +141,20 @@ def _ran(loop: Simulation, progress: Progress) -> tuple[Status, str, Samples]:
     return status, message, samples
 
 
-def _signals(loop: Loop, arrays: Mapping[str, Array]) -> tuple[dict[str, Signal], str]:
+def _signals(loop: Loop, arrays: Mapping[str, Array]) -> tuple[dict[str, SignalSeries], str]:
     """Return what to record beside the samples; a fault in it must not cost the run."""
-    signals: dict[str, Signal] = {}
+    signals: dict[str, SignalSeries] = {}
     recorder, time = loop.recorder, arrays["time"]
     try:
         signals.update(recorder.signals(arrays))
         if loop.scenario.monitor.joint_error:
             signals.update(joint_error(recorder.servo, time, arrays["q"]))
-        signals = {name: checked(name, signal, len(time)) for name, signal in signals.items()}
+        signals = {name: check_signal(name, signal, len(time)) for name, signal in signals.items()}
     except (UkctrlError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         return {}, f"the controller's signals are left out: {error}"
     except KeyboardInterrupt:
         return {}, "the signals are left out: stopped by the user."
     return signals, ""
-
-
-def _watched(loop: Loop, progress: Progress, watch: Watch | None) -> Progress:
-    if watch is None:
-        return progress
-
-    def told(reached: float, duration: float) -> None:
-        progress(reached, duration)
-        watch(loop.recorder)
-
-    return told
 
 
 def _silent(reached: float, duration: float) -> None:

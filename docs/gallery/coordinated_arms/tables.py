@@ -10,10 +10,10 @@ from markdown_text import below, error, fixed, minus, table
 from ukctrl import papers
 
 arms = papers.servo.arms
-claims = papers.servo.claims
+claims = papers.servo.motion_claims
 equations = papers.servo.equations
-literal = papers.servo.literal
-newton = papers.servo.newton
+literal = papers.servo.literal_steps
+newton = papers.servo.newton_euler
 runs = papers.servo.runs
 
 WORDS = {
@@ -50,10 +50,10 @@ def said(value: float | str | None) -> str:
 
 def ranges() -> str:
     """Return the torque ranges of every reading beside the paper's prose."""
-    found = [runs.torques(reading) for reading in WORDS]
+    found = [runs.reading_torques(reading) for reading in WORDS]
     rows = []
-    for k, motor in enumerate(runs.MOTORS):
-        low, high = runs.PRINTED[k]
+    for k, motor in enumerate(runs.MOTOR_NAMES):
+        low, high = runs.PRINTED_RANGES[k]
         ours = [" .. ".join(number(end) for end in each.ranges[k]) for each in found]
         rows.append([motor, f"**{said(low)} .. {said(high)}**", *ours])
     norms = [number(float(np.linalg.norm(each.u[0]))) for each in found]
@@ -64,10 +64,10 @@ def ranges() -> str:
 
 def start() -> str:
     """Return u(0) of every reading."""
-    found = [runs.torques(reading).u[0] for reading in WORDS]
+    found = [runs.reading_torques(reading).u[0] for reading in WORDS]
     return table(
         ["[N m]", *WORDS],
-        ([motor, *(number(u[k], 4) for u in found)] for k, motor in enumerate(runs.MOTORS)),
+        ([motor, *(number(u[k], 4) for u in found)] for k, motor in enumerate(runs.MOTOR_NAMES)),
     )
 
 
@@ -81,8 +81,8 @@ def errors() -> str:
                 words,
                 small(run.metric("peak_phi")),
                 small(run.metric("peak_passive_phi")),
-                small(runs.motion_error(run)),
-                below(runs.checked(reading), TORQUES)
+                small(runs.largest_motion_error(run)),
+                below(runs.torque_difference(reading), TORQUES)
                 if reading != "literal"
                 else "leaves the motion",
             ]
@@ -98,9 +98,9 @@ def squeeze() -> str:
     """Return what a squeeze costs and changes."""
     rows = []
     for force in SQUEEZES:
-        run = runs.squeezed(force)
+        run = runs.squeeze_run(force)
         found = newton.bar_forces(run)
-        along = found.left[:, 0]
+        along = found.left_force[:, 0]
         rows.append(
             [
                 "none asked for" if force is None else f"{force:g} N",
@@ -128,7 +128,7 @@ def motion() -> str:
                 said(one.printed) or "lost",
                 _of_motion(one),
             ]
-            for one in claims.motion()
+            for one in claims.arm_motion_claims()
         ),
     )
 
@@ -136,12 +136,12 @@ def motion() -> str:
 def _of_motion(one: papers.Claim) -> str:
     if isinstance(one.ours, str):
         return minus(one.ours)
-    return small(one.ours) if one.within == claims.HELD else number(one.ours, 0)
+    return small(one.ours) if one.within == claims.ERROR_TOLERANCE else number(one.ours, 0)
 
 
 def misprints() -> str:
     """Return the misprints of the equations, with what they must be."""
-    wrong = [*equations.misprints(), *equations.theory()]
+    wrong = [*equations.misprint_claims(), *equations.theory_claims()]
     return table(
         ["place", "printed", "correct", "how we know"],
         ([one.where, said(one.printed), said(one.ours), one.note] for one in wrong),
@@ -154,27 +154,27 @@ def matrices() -> str:
         ["equation", "what", "largest difference"],
         (
             [one.where, one.what.split(": largest")[0], small(float(one.ours), SAME_STATE)]
-            for one in equations.matrices()
+            for one in equations.matrix_claims()
         ),
     )
 
 
 def opened() -> str:
     """Return how far the closure opens."""
-    gap = arms.gap(literal.at(literal.run(False), literal.SHOWN))
+    gap = arms.closure_error(literal.angles_at(literal.literal_run(False), literal.READ_OFF_TIME))
     return f"{np.linalg.norm(gap):.2f} m, of which {abs(gap[1]):.2f} m in height,"
 
 
 def broken() -> str:
     """Return when the literal steps break down."""
-    return f"{literal.run(False).end:.2f} s"
+    return f"{literal.literal_run(False).end:.2f} s"
 
 
 def lost() -> str:
     """Return how far the load leaves its path on a closed chain."""
-    theta = literal.at(literal.run(True), literal.SHOWN)
+    theta = literal.angles_at(literal.literal_run(True), literal.READ_OFF_TIME)
     height = float(np.sin(theta) @ [1.0, 1.0, 0.5, 0.0, 0.0])
-    off = abs(height - 0.5 * (1.0 - np.cos(literal.SHOWN)))
+    off = abs(height - 0.5 * (1.0 - np.cos(literal.READ_OFF_TIME)))
     return f"{off:.2f} m and {abs(theta[2]):.2f} rad"
 
 
@@ -185,21 +185,21 @@ def held() -> str:
 
 def left() -> str:
     """Return the contraction factor."""
-    factors = [literal.contraction(t) for t in np.linspace(0.0, arms.PERIOD, 181)]
+    factors = [literal.reaction_contraction(t) for t in np.linspace(0.0, arms.PERIOD, 181)]
     return f"{min(factors):.2f} to {max(factors):.2f}"
 
 
 def matched() -> str:
     """Return how many printed bounds the consistent reading meets."""
-    off = np.abs(runs.torques("consistent").ranges - runs.PRINTED)
+    off = np.abs(runs.reading_torques("consistent").ranges - runs.PRINTED_RANGES)
     words = {11: "eleven"}
-    count = int((off <= claims.READ_OFF).sum())
+    count = int((off <= claims.FIGURE_TOLERANCE).sum())
     return words.get(count, str(count))
 
 
 def cut() -> str:
     """Return how far the least norm depends on where the loop is cut."""
-    off = np.abs(runs.squeezed(None)["u"] - runs.arms_run("minimum norm")["u"]).max()
+    off = np.abs(runs.squeeze_run(None)["u"] - runs.arms_run("minimum norm")["u"]).max()
     return below(float(off), TORQUES)
 
 

@@ -112,7 +112,8 @@ def swing(law: str, stiffness: float) -> Result:
 def rigid_swing() -> Result:
     """Swing the links without springs."""
     scenario = Scenario.from_toml(SWING).replace({"start.springs": "relaxed"})
-    return simulate(dc.replace(scenario, robot=robot.links_alone(Robot.load("flexible_joint_arm"))))
+    rigid = robot.rigid_link_robot(Robot.load("flexible_joint_arm"))
+    return simulate(dc.replace(scenario, robot=rigid))
 
 
 def apart(law: str, stiffness: float) -> float:

@@ -81,5 +81,5 @@ FIGURES = {"five-bar-swing": swing, "five-bar-drift": drift}
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
     for name, make in FIGURES.items():
-        with plot.style.look():
+        with plot.style.report_style():
             (folder / f"{name}.png").write_bytes(plot.style.png(make()))

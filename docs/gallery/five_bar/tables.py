@@ -54,7 +54,7 @@ def error(result: Result, degrees: int, rate: float = 0.0) -> NDArray[np.float64
     """Return how far link 1 is from the pendulum over time [rad]."""
     inertia, moment = papers.parallelogram.pendulum()
     square = moment * papers.parallelogram.GRAVITY / inertia
-    exact, _ = papers.parallelogram.swing(result.time, square, np.radians(degrees), rate)
+    exact, _ = papers.parallelogram.pendulum_motion(result.time, square, np.radians(degrees), rate)
     at = result.labels.coordinates.index("link1_angle")
     return np.abs(result["q"][:, at] - exact)
 
@@ -148,7 +148,7 @@ def eleventh() -> str:
     """Return the eleventh singular value of the rows over the sine of the angle."""
     dynamics = Dynamics(Robot.load("five_bar"))
     angle = 1e-4
-    dynamics.move(0.0, *papers.parallelogram.assembled(angle))
+    dynamics.move(0.0, *papers.parallelogram.closed_configuration(angle))
     sigma = np.linalg.svd(dynamics.passive.rows.A, compute_uv=False)
     return f"{sigma[10] / np.sin(angle):.5f}"
 
@@ -156,7 +156,7 @@ def eleventh() -> str:
 def twelfth() -> str:
     """Return the twelfth singular value over a random error of the coordinates, in the median."""
     rng, dynamics = np.random.default_rng(0), Dynamics(Robot.load("five_bar"))
-    q, v = papers.parallelogram.assembled(np.radians(-45.0))
+    q, v = papers.parallelogram.closed_configuration(np.radians(-45.0))
     shares = []
     for _ in range(200):
         error_ = 1e-6 * rng.standard_normal(12)

@@ -86,7 +86,7 @@ def quadruped() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with plot.style.look():
+    with plot.style.report_style():
         for name, figure in (("quadrotor", quadrotor), ("quadruped", quadruped)):
             target = folder / f"floating-bases-{name}.png"
             figure().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -25,7 +25,8 @@ def linkage(degrees: float) -> Known:
     """The overconstrained parallelogram linkage: it is a pendulum."""
     theta, rate = np.radians(degrees), 1.5
     return Known(
-        *papers.parallelogram.arrays(theta, rate), papers.parallelogram.acceleration(theta, rate)
+        *papers.parallelogram.linkage_arrays(theta, rate),
+        papers.parallelogram.acceleration(theta, rate),
     )
 
 
@@ -70,4 +71,5 @@ def parallel_robot() -> Known:
     u = three_rrr.torques(at, s_ddot)
     Q = np.zeros(18)
     Q[list(three_rrr.MOTORS)] = u
-    return Known(three_rrr.mass(), Q, *three_rrr.all_rows(at, u), three_rrr.reduced(at, u))
+    exact = three_rrr.reduced_accelerations(at, u)
+    return Known(three_rrr.mass(), Q, *three_rrr.all_rows(at, u), exact)

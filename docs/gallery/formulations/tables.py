@@ -87,7 +87,7 @@ def levels_miss() -> str:
     s, s_dot, s_ddot = three_rrr.path(1.0)
     at = three_rrr.state(s, s_dot)
     u = three_rrr.torques(at, s_ddot)
-    robot, exact = three_rrr.robot(at, u), three_rrr.reduced(at, u)
+    robot, exact = three_rrr.robot(at, u), three_rrr.reduced_accelerations(at, u)
     return shown(float(np.abs(robot.a - exact).max() / np.abs(exact).max()))
 
 

@@ -64,7 +64,7 @@ def chain() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with plot.style.look():
+    with plot.style.report_style():
         for name, figure in (("crane", crane()), ("chain", chain())):
             target = folder / f"high-relative-degree-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

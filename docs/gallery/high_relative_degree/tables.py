@@ -35,8 +35,8 @@ def refused() -> str:
         loop = Loop(Scenario.load(name).replace(PLAIN))
         q, v, _ = loop.state
         servo = loop.recorder.servo
-        alone = relative_degree.relative_degrees(loop.truth, servo, loop.t0, q, v)
-        whole = relative_degree.whole_degree(loop.truth, servo, loop.t0, q, v, alone)
+        alone = relative_degree.relative_degrees(loop.plant, servo, loop.t0, q, v)
+        whole = relative_degree.shared_channel_degree(loop.plant, servo, loop.t0, q, v, alone)
         if whole is None or whole.orders is None:
             raise RuntimeError(f"{name}: the rows together have no relative degree.")
         rows.append([

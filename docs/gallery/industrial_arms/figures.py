@@ -66,7 +66,7 @@ def null_space() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with plot.style.look():
+    with plot.style.report_style():
         for name, figure in (("motion", motion()), ("null-space", null_space())):
             target = folder / f"industrial-arms-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

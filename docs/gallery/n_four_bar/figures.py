@@ -48,5 +48,5 @@ def passing() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
-    with plot.style.look():
+    with plot.style.report_style():
         (folder / "n-four-bar-passing.png").write_bytes(plot.style.png(passing()))

@@ -41,7 +41,7 @@ def exact(time: NDArray[np.float64], loops: int) -> NDArray[np.float64]:
     """Return the angle of the rods in closed form [rad]."""
     rods = loops + 1
     square = GRAVITY * (rods / 2 + loops) / (rods / 3 + loops)
-    return papers.parallelogram.swing(time, square, np.pi / 2, -1.0)[0]
+    return papers.parallelogram.pendulum_motion(time, square, np.pi / 2, -1.0)[0]
 
 
 def error(result: Result, loops: int = 2) -> float:

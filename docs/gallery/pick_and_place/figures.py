@@ -42,7 +42,7 @@ def motion() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
-    with plot.style.look():
+    with plot.style.report_style():
         target = folder / "pick-and-place-motion.png"
         motion().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
         print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")

@@ -15,9 +15,9 @@ from ukctrl import papers
 
 flops = papers.pseudoinverses.flops
 formulas = papers.pseudoinverses.formulas
-paper = papers.pseudoinverses.printed
-rerun = papers.pseudoinverses.rerun
-runs = papers.pseudoinverses.runs
+paper = papers.pseudoinverses.printed_tables
+rerun = papers.pseudoinverses.linkage_runs
+runs = papers.pseudoinverses.table_claims
 
 MISSED = 1.0
 """Where right formulas leave 1e-14, a residual of order one: how large it is without pivoting,
@@ -25,12 +25,12 @@ rounding decides, which is all that the triangle has on its diagonal."""
 
 
 @functools.cache
-def stored() -> tuple[str, dict[rerun.Case, rerun.Outcome]]:
+def stored() -> tuple[str, dict[rerun.LinkageCase, rerun.LinkageRun]]:
     """Return the study that was measured."""
     return study.load()
 
 
-def outcome(case: rerun.Case) -> rerun.Outcome:
+def outcome(case: rerun.LinkageCase) -> rerun.LinkageRun:
     """Return what came of a case."""
     return stored()[1][case]
 
@@ -49,12 +49,12 @@ def operations() -> str:
     """Return Table 6 beside the sums of Tables 2 to 5."""
     rows = []
     for equation, printed in paper.TABLE_6.items():
-        ours = [flops.total(equation, m, n) for m, n in paper.SIZES]
+        ours = [flops.total_flops(equation, m, n) for m, n in paper.SIZES]
         marks = [
             count(b) if a == b else f"{count(a)} → **{count(b)}**"
             for a, b in zip(printed, ours, strict=True)
         ]
-        wide = flops.wide_svd(equation, *paper.SIZES[-1])
+        wide = flops.flops_with_transpose(equation, *paper.SIZES[-1])
         rows.append([f"({equation})", *marks, count(wide)])
     head = ["equation", *(f"m = {m}, n = {n}" for m, n in paper.SIZES)]
     return table([*head, "m = 19, n = 28, SVD of the transpose"], rows)
@@ -64,11 +64,11 @@ def details() -> str:
     """Return every row of Tables 2 to 5 beside the count that follows from its shapes."""
     m, n = paper.SIZES[-1]
     rows = []
-    for equation, number in flops.DETAILS.items():
+    for equation, number in flops.DETAIL_TABLES.items():
         counts = flops.BY_ASSUMPTION[equation]
         for operation, ours in zip(paper.TABLES_2_TO_5[equation], counts, strict=True):
             a, b = operation.cost(m, n), ours(m, n)
-            texts = [f"${operation.what}$", f"${operation.printed}$"]
+            texts = [f"${operation.formula}$", f"${operation.printed}$"]
             rows.append([str(number), *texts, count(a), count(b) if a == b else f"**{count(b)}**"])
     return table(["table", "operation", "printed", f"at m = {m}, n = {n}", "by its shapes"], rows)
 
@@ -80,12 +80,12 @@ def by_assumption() -> str:
     return ", ".join(sums)
 
 
-def rows_of(with_gains: bool) -> Iterator[tuple[list[str], paper.Run, rerun.Case]]:
+def rows_of(with_gains: bool) -> Iterator[tuple[list[str], paper.PrintedRun, rerun.LinkageCase]]:
     """Yield the head of each row of Tables 7 to 9 or 10 to 12, the row, and our run beside it."""
-    for run in paper.RUNS:
+    for run in paper.PRINTED_RUNS:
         if any(run.gains) is with_gains:
             for method, printed in run.rows.items():
-                yield [f"{run.tolerance:.0e}", method], printed, runs.case(run, method)
+                yield [f"{run.tolerance:.0e}", method], printed, runs.table_case(run, method)
 
 
 def results(with_gains: bool) -> str:
@@ -94,7 +94,7 @@ def results(with_gains: bool) -> str:
     for head, printed, case in rows_of(with_gains):
         rows.append([*head, printed.result, power(printed.psi_squared)])
         for each in (case, dc.replace(case, threshold=ABOVE)):
-            rows[-1] += [outcome(each).words, power(outcome(each).psi_squared)]
+            rows[-1] += [outcome(each).table_text, power(outcome(each).psi_squared)]
     ours = ["threshold TOL", "Σψ²", "threshold 10⁻³", "Σψ²"]
     return table(["TOL", "method", "paper", "Σψ²", *ours], rows)
 
@@ -114,13 +114,13 @@ def costs(with_gains: bool) -> str:
 def mild() -> str:
     """Return the runs with alpha = beta = 10."""
     rows = []
-    for tolerance in sorted({run.tolerance for run in paper.RUNS}):
-        for method in rerun.METHODS:
-            case = rerun.Case(method=method, tolerance=tolerance, alpha=10.0, beta=10.0)
+    for tolerance in sorted({run.tolerance for run in paper.PRINTED_RUNS}):
+        for method in rerun.PAPER_METHODS:
+            case = rerun.LinkageCase(method=method, tolerance=tolerance, alpha=10.0, beta=10.0)
             rows.append([f"{tolerance:.0e}", method])
             for each in (case, dc.replace(case, threshold=ABOVE)):
                 found = outcome(each)
-                rows[-1] += [found.words, power(found.error), count(found.evaluations)]
+                rows[-1] += [found.table_text, power(found.error), count(found.evaluations)]
     ours = ["error of θ [rad]", "evaluations"]
     head = ["TOL", "method", "threshold TOL: result", *ours, "threshold 10⁻³: result", *ours]
     return table(head, rows)
@@ -134,11 +134,11 @@ def thresholds() -> str:
             rows.append([f"{'−' if start < 0.0 else '+'}45°", f"{alpha:g}, {beta:g}"])
             for threshold in THRESHOLDS:
                 found = outcome(
-                    rerun.Case(alpha=alpha, beta=beta, threshold=threshold, start=start)
+                    rerun.LinkageCase(alpha=alpha, beta=beta, threshold=threshold, start=start)
                 )
-                right = found.words == "Correct"
+                right = found.table_text == "Correct"
                 rows[-1].append(
-                    f"{found.words}, θ to {power(found.error)}" if right else found.words
+                    f"{found.table_text}, θ to {power(found.error)}" if right else found.table_text
                 )
     head = ["start", "α, β", *(f"threshold {threshold:.0e}" for threshold in THRESHOLDS)]
     return table(head, rows)
@@ -151,9 +151,11 @@ def integrators() -> str:
         for name in rerun.INTEGRATORS:
             rows.append([f"{alpha:g}, {beta:g}", name])
             for threshold in (0.0, ABOVE):
-                case = rerun.Case(alpha=alpha, beta=beta, threshold=threshold, integrator=name)
+                case = rerun.LinkageCase(
+                    alpha=alpha, beta=beta, threshold=threshold, integrator=name
+                )
                 found = outcome(case)
-                rows[-1] += [found.words, count(found.evaluations), f"{found.seconds:.2f}"]
+                rows[-1] += [found.table_text, count(found.evaluations), f"{found.seconds:.2f}"]
     ours = ["evaluations", "time [s]"]
     return table(
         ["α, β", "integrator", "threshold TOL: result", *ours, "threshold 10⁻³: result", *ours],
@@ -186,10 +188,10 @@ def misprints() -> str:
 
 def free(what: str) -> list[float]:
     """Return a quantity of every unstabilised run with the larger threshold."""
-    tolerances = {run.tolerance for run in paper.RUNS}
+    tolerances = {run.tolerance for run in paper.PRINTED_RUNS}
     cases = (
-        rerun.Case(method=m, tolerance=t, threshold=ABOVE)
-        for m in rerun.METHODS
+        rerun.LinkageCase(method=m, tolerance=t, threshold=ABOVE)
+        for m in rerun.PAPER_METHODS
         for t in tolerances
     )
     return [getattr(outcome(case), what) for case in cases]
@@ -212,14 +214,14 @@ TABLES = {
 FACTS = {
     "made": lambda: stored()[0],
     "by-assumption": by_assumption,
-    "eleventh": lambda: f"{formulas.eleventh():.5f}",
+    "eleventh": lambda: f"{formulas.eleventh_singular_value():.5f}",
     "growth": lambda: f"{runs.growth_rate():.1f}",
     "implied": lambda: f"{runs.implied_rate() / 1e9:.0f}",
-    "stall": lambda: f"{outcome(rerun.Case()).reached:.1f} s",
+    "stall": lambda: f"{outcome(rerun.LinkageCase()).reached:.1f} s",
     "free-until": lambda: f"{min(free('correct_until')):.1f} to {max(free('correct_until')):.1f} s",
     "free-sum": lambda: (
         f"{power(min(free('psi_squared')))} to {power(max(free('psi_squared')))} m²"
     ),
-    "mild-error": lambda: power(outcome(rerun.Case(alpha=10.0, beta=10.0)).error),
+    "mild-error": lambda: power(outcome(rerun.LinkageCase(alpha=10.0, beta=10.0)).error),
 }
 """Numbers that stand in a sentence of the page."""

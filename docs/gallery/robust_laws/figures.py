@@ -77,7 +77,7 @@ def use() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with plot.style.look():
+    with plot.style.report_style():
         for name, figure in (("bounds", bounds()), ("use", use())):
             target = folder / f"robust-laws-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

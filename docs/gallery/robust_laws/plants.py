@@ -160,7 +160,7 @@ def _assumed(law: Feedback, truth: Robot, result: Result) -> tuple[float, float]
     task = Task(robot=model, servo=base().servo, q=result["q"][0], v=result["v"][0])
     if isinstance(law, control.Lyapunov):
         return _along_row(law, task, truth, result), 0.0
-    found = list(control.ModelError(task, truth).along(result.time, result["q"], result["v"]))
+    found = list(control.ModelMismatch(task, truth).along(result.time, result["q"], result["v"]))
     if isinstance(law, control.Sliding):
         nominal = [np.abs(_nominally(law, one, result, k)) for k, one in enumerate(found)]
         return float(np.max(nominal)) / LEFT, max(one.row_sum() for one in found) / law.mismatch

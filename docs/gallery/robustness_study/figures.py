@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tables import found
 
-from ukctrl import insight
+from ukctrl import sweep_analysis
 
 SHOWN = ("study_factors", "study_sensitivity", "study_map")
 
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    for picture in insight.study_figures.pictures(found()):
+    for picture in sweep_analysis.study_figures.pictures(found()):
         if picture.name in SHOWN:
             target = folder / f"robustness-study-{picture.name.removeprefix('study_')}.png"
-            target.write_bytes(picture.png)
+            target.write_bytes(picture.files["png"])
             print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")

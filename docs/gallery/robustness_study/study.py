@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ukctrl import Insight, Scenario, Study, metrics, simulate, sweep
+from ukctrl import Scenario, Study, SweepAnalysis, metrics, simulate, sweep
 
 HOME = Path(__file__).resolve().parent
 SCENARIO = "scara-helix"
@@ -88,9 +88,9 @@ def load() -> Study:
     return dc.replace(study, columns=columns, folder=None)
 
 
-def insight() -> Insight:
+def insight() -> SweepAnalysis:
     """Return what the stored study shows."""
-    return Insight.of(load(), cost=COST, require={COST: LIMIT})
+    return SweepAnalysis.of(load(), cost=COST, require={COST: LIMIT})
 
 
 def differences(study: Study, samples: list[int]) -> list[str]:

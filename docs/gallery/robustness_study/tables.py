@@ -10,7 +10,7 @@ from markdown_text import minus, table
 from numpy.typing import NDArray
 from study import COST, LIMIT
 
-from ukctrl import Insight, insight, number_text, statistics
+from ukctrl import SweepAnalysis, number_text, statistics, sweep_analysis
 
 number, si = number_text.number, number_text.si
 
@@ -19,7 +19,7 @@ RANGES = 6
 
 
 @functools.cache
-def found() -> Insight:
+def found() -> SweepAnalysis:
     """Return what the stored study shows."""
     return study.insight()
 
@@ -32,7 +32,7 @@ def _percent(share: statistics.Estimate) -> str:
 def factors() -> str:
     """Return what was varied."""
     rows = [
-        [f"`{factor.path}`", insight.study_tables.factor_words(factor.to_dict())]
+        [f"`{factor.path}`", sweep_analysis.study_tables.distribution_text(factor.to_dict())]
         for factor in found().study.factors
     ]
     return table(["factor", "varied"], rows)
@@ -50,12 +50,12 @@ def shares() -> str:
 
 
 def _both(
-    one: insight.Sensitivity,
+    one: sweep_analysis.Sensitivity,
 ) -> tuple[dict[str, statistics.Estimate], dict[str, statistics.Estimate]]:
     return dict(one.first), dict(one.total)
 
 
-def _cells(one: insight.Sensitivity, path: str) -> list[str]:
+def _cells(one: sweep_analysis.Sensitivity, path: str) -> list[str]:
     return [_percent(each[path]) for each in _both(one)]
 
 
@@ -63,13 +63,13 @@ def periods() -> str:
     """Return how often each controller succeeds, by sampling period."""
     shown = found()
     axis, law = shown.runs.axis(PERIOD), shown.runs.axis(CONTROLLER)
-    bins = insight.study_runs.bins_of(axis, RANGES)
+    bins = sweep_analysis.study_arrays.bin_factor(axis, RANGES)
     rows = []
     for k in range(bins.size):
         low, high = 1e3 * bins.edges[k], 1e3 * bins.edges[k + 1]
         cells = [f"{number(low, 2)} to {number(high, 2)} ms"]
         for place in range(len(law.names)):
-            chosen = (bins.place == k) & (law.values == place)
+            chosen = (bins.bin_index == k) & (law.values == place)
             merit = shown.merit[chosen]
             median = float(np.median(merit))
             share = statistics.wilson(int(shown.good[chosen].sum()), int(chosen.sum()))
@@ -113,7 +113,7 @@ def split() -> str:
         raise ValueError("the page says that the sampling period separates; it does not.")
     above, below = one.split.above.share, one.split.below.share
     return (
-        f"up to {number(1e3 * one.split.at, 2)} ms {100.0 * below.value:.0f} % succeed, "
+        f"up to {number(1e3 * one.split.threshold, 2)} ms {100.0 * below.value:.0f} % succeed, "
         f"above {100.0 * above.value:.0f} %"
     )
 

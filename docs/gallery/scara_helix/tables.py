@@ -38,9 +38,9 @@ def milli(values: Iterable[float], digits: int = 3) -> list[str]:
 
 def printed() -> str:
     """Return every number of the paper's numerical section beside ours."""
-    x, y, z, turn = runs.peaks(runs.run(runs.DRIFT))
-    late = runs.peaks(runs.run(runs.STABILISED), after=10.0)
-    off, _ = paper.violation(paper.STARTS[paper.LITERAL], paper.V_PRINTED)
+    x, y, z, turn = runs.peak_errors(runs.run(runs.DRIFT))
+    late = runs.peak_errors(runs.run(runs.STABILISED), after=10.0)
+    off, _ = paper.violation(paper.START_READINGS[paper.LITERAL_START], paper.V_PRINTED)
     damping = paper.DECAY / np.sqrt(paper.BETA)
     rows = [
         ["m1, m2, m3, m4", "20, 15, 15, 0.5 kg", "as printed", ""],
@@ -71,7 +71,7 @@ def printed() -> str:
 def start() -> str:
     """Return the printed start and the two exact ones."""
     rows = [["paper", "30, 55, 24", "−0.157, 0.0001, 0.157", "0.0195"]]
-    for name, elbow in ((paper.RIGHT, -1.0), (paper.LEFT, 1.0)):
+    for name, elbow in ((paper.EXACT_RIGHT, -1.0), (paper.EXACT_LEFT, 1.0)):
         q, v = paper.exact_start(elbow)
         assert max(np.abs(part).max() for part in paper.violation(q, v)) < 1e-12
         rows.append([name, fixed(np.degrees(q[:3]), 4), fixed(v[:3], 4), fixed(v[3:], 4)])
@@ -81,17 +81,17 @@ def start() -> str:
 def drift() -> str:
     """Return the drift from each reading of the initial angles."""
     rows = [[*PAPER, ""]]
-    for name, q in paper.STARTS.items():
+    for name, q in paper.START_READINGS.items():
         result = runs.run(runs.DRIFT, name)
-        if name == paper.LITERAL:
-            leaves = paper.boundary(paper.drift)
+        if name == paper.LITERAL_START:
+            leaves = paper.workspace_exit_time(paper.linear_drift)
             assert result.status != "completed", result.message
             assert leaves - 0.011 < result.time[-1] <= leaves
             rows.append([name, f"leaves the workspace at {leaves:.3f} s", "", "", ""])
             continue
-        expected = paper.drift(q, result.time)[:, runs.ROWS]
+        expected = paper.linear_drift(q, result.time)[:, runs.ROW_ORDER]
         np.testing.assert_allclose(result["phi"], expected, rtol=0.0, atol=1e-8)
-        rows.append([name, *milli(runs.peaks(result))])
+        rows.append([name, *milli(runs.peak_errors(result))])
     head = ["initial angles [deg]", "x [mm]", "y [mm]", "z [mm]", "orientation [mrad]"]
     return table(head, rows)
 
@@ -99,10 +99,11 @@ def drift() -> str:
 def coarse() -> str:
     """Return the same drift as coarse integration sees it."""
     rows = [["**paper**", "", *PAPER[1:3], *PAPER[1:3]]]
-    for name, q in paper.STARTS.items():
-        if name != paper.LITERAL:
+    for name, q in paper.START_READINGS.items():
+        if name != paper.LITERAL_START:
             times, errors = paper.dormand_prince(q)
-            theirs, ours = np.abs(errors).max(axis=0), runs.peaks(runs.run(runs.DRIFT, name, True))
+            theirs = np.abs(errors).max(axis=0)
+            ours = runs.peak_errors(runs.run(runs.DRIFT, name, True))
             steps = str((len(times) - 1) // 10)
             rows.append([name, steps, *milli((*theirs[:2], *ours[:2]), 2)])
     head = ["initial angles [deg]", "ode45: steps", "x [mm]", "y [mm]", "RK45: x [mm]", "y [mm]"]
@@ -112,18 +113,18 @@ def coarse() -> str:
 def decay() -> str:
     """Return the stabilised errors from each reading of the initial angles."""
     rows = []
-    for name, q in paper.STARTS.items():
+    for name, q in paper.START_READINGS.items():
         result = runs.run(runs.STABILISED, name)
-        if name == paper.LITERAL:
-            leaves = paper.boundary(paper.decay)
+        if name == paper.LITERAL_START:
+            leaves = paper.workspace_exit_time(paper.damped_error)
             assert result.status != "completed", result.message
             assert leaves - 0.011 < result.time[-1] <= leaves
             rows.append([name, f"leaves the workspace at {leaves:.3f} s", "", "", "", ""])
             continue
-        expected = paper.decay(q, result.time)[:, runs.ROWS]
+        expected = paper.damped_error(q, result.time)[:, runs.ROW_ORDER]
         np.testing.assert_allclose(result["phi"], expected, rtol=0.0, atol=1e-9)
-        late = runs.peaks(result, after=10.0)[:1]
-        rows.append([name, *milli((*runs.peaks(result), *late))])
+        late = runs.peak_errors(result, after=10.0)[:1]
+        rows.append([name, *milli((*runs.peak_errors(result), *late))])
     head = ["initial angles [deg]", "x [mm]", "y [mm]", "z [mm]", "orientation [mrad]"]
     return table([*head, "x from 10 s on [mm]"], rows)
 
@@ -136,7 +137,7 @@ def joints() -> str:
         ("stabilised", runs.STABILISED, 0.0),
         ("stabilised, from 10 s on", runs.STABILISED, 10.0),
     ):
-        *turn, slide = runs.joint_peaks(runs.run(name), after)
+        *turn, slide = runs.peak_joint_errors(runs.run(name), after)
         rows.append([words, *(sig(error) for error in np.degrees(turn)), *milli([slide])])
     return table(["largest error", "q1 [deg]", "q2 [deg]", "q3 [deg]", "q4 [mm]"], rows)
 
@@ -144,9 +145,9 @@ def joints() -> str:
 def torques() -> str:
     """Return the constraint torques along the exact path and of the stabilised run."""
     taken = []
-    for name, elbow in ((paper.LEFT, 1.0), (paper.RIGHT, -1.0)):
-        taken.append((name.replace("exact", "on the path"), runs.on_path(elbow)["u"]))
-    taken.append(("stabilised, " + paper.OURS, runs.run(runs.STABILISED)["u"]))
+    for name, elbow in ((paper.EXACT_LEFT, 1.0), (paper.EXACT_RIGHT, -1.0)):
+        taken.append((name.replace("exact", "on the path"), runs.exact_run(elbow)["u"]))
+    taken.append(("stabilised, " + paper.SIGNED_START, runs.run(runs.STABILISED)["u"]))
     rows = []
     for words, u in taken:
         u = np.where(np.abs(u) > 1e-9, u, 0.0)  # rounding is no torque
@@ -172,7 +173,7 @@ def formulas() -> str:
                r"$\partial M / \partial q$, hence $C$"),
     }  # fmt: skip
     rows = []
-    for claim in misprints.formulas():
+    for claim in misprints.formula_claims():
         assert claim.verdict == "differs: misprint"
         number = claim.where.strip("eq ()")
         before, after, what = texts[number]
@@ -190,13 +191,13 @@ TABLES = {
 
 def nearest() -> list[str]:
     """Return the x and y errors of the coarse run from the nearest whole degrees."""
-    _, errors = paper.dormand_prince(paper.STARTS[paper.NEAREST])
+    _, errors = paper.dormand_prince(paper.START_READINGS[paper.NEAREST_START])
     return milli(np.abs(errors).max(axis=0)[:2], 2)
 
 
 FACTS = {
     "y": lambda: f"{milli([paper.largest_y_error()], 2)[0]} mm",
-    "z": lambda: f"{milli([runs.peaks(runs.run(runs.STABILISED))[2]], 2)[0]} mm",
+    "z": lambda: f"{milli([runs.peak_errors(runs.run(runs.STABILISED))[2]], 2)[0]} mm",
     "nearest": lambda: " and ".join(nearest()) + " mm",
 }
 """Numbers that stand in a sentence of the page."""

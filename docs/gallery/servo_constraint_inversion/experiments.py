@@ -24,13 +24,13 @@ def car(degrees: float, damper: float = C, **changes: object) -> Scenario:
     return Scenario.load("mass-on-car").replace({"robot": robot, **changes})
 
 
-def nominal(scenario: Scenario, along: control.Inversion | None = None) -> control.Nominal:
+def nominal(scenario: Scenario, along: control.Inversion | None = None) -> control.NominalMotion:
     """Return the motion that a scenario's controller works out."""
     alone = control.Feedforward(along=along or scenario.controller.along)
     return Loop(scenario.replace({"controller": alone})).law.nominal
 
 
-def at(motion: control.Nominal, times: np.ndarray) -> tuple[np.ndarray, ...]:
+def at(motion: control.NominalMotion, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return q, v and u at times."""
     states = [motion.state(t) for t in times.tolist()]
     q, v = (np.array(part) for part in zip(*states, strict=True))

@@ -50,8 +50,8 @@ def claims_table(claims: Iterable[papers.Claim]) -> str:
         (
             *(
                 claim.where,
-                papers.digits.quantity(claim),
-                papers.digits.printed(claim),
+                papers.claim_text.quantity_text(claim),
+                papers.claim_text.printed_text(claim),
                 _ours(claim),
             ),
             *(claim.verdict, claim.note),
@@ -139,7 +139,7 @@ def _ten(power: float) -> str:
 def _ours(claim: papers.Claim) -> str:
     if isinstance(claim.ours, float) and 0.0 < abs(claim.ours) < NOISE:
         return f"below {_ten(NOISE)}"
-    return papers.digits.ours(claim)
+    return papers.claim_text.computed_text(claim)
 
 
 def _safe(cell: str) -> str:

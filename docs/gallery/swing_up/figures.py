@@ -84,7 +84,7 @@ def row() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with plot.style.look():
+    with plot.style.report_style():
         for name, figure in (("motion", motion()), ("row", row())):
             target = folder / f"swing-up-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -54,7 +54,7 @@ class Balance(NamedTuple):
     """LQR at the top of a swing-up."""
 
     scenario: Scenario
-    law: control.Regulation
+    law: control.RegulatorLaw
     enter: float
     leave: float
 
@@ -67,7 +67,7 @@ def balance(name: str) -> Balance:
     return Balance(scenario, Loop(scenario).law.laws[1], mode.enter, mode.leave)
 
 
-def states(law: control.Regulation, count: int) -> Matrix:
+def states(law: control.RegulatorLaw, count: int) -> Matrix:
     """Return deviations whose cost is 1, shape ``(count, 2 nv)``, evenly over the ellipsoid."""
     S = law.regulator.S
     normal = np.random.default_rng(0).standard_normal((count, len(S)))
@@ -76,7 +76,7 @@ def states(law: control.Regulation, count: int) -> Matrix:
     return spread
 
 
-def place(law: control.Regulation, x: Vector) -> tuple[Vector, Vector]:
+def place(law: control.RegulatorLaw, x: Vector) -> tuple[Vector, Vector]:
     """Return the configuration and velocity of a deviation."""
     n = law.task.robot.nv
     return np.ascontiguousarray(law.task.robot.integrate(law.linear.q, x[:n])), x[n:]

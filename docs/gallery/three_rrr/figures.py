@@ -75,5 +75,5 @@ FIGURES = {"three-rrr-motion": motion, "three-rrr-torques": torques}
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
     for name, make in FIGURES.items():
-        with plot.style.look():
+        with plot.style.report_style():
             (folder / f"{name}.png").write_bytes(plot.style.png(make()))

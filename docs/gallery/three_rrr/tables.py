@@ -107,7 +107,7 @@ def forward() -> float:
 
     def rates(t: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         at = three_rrr.state(state[:3], state[3:])
-        return np.append(state[3:], three_rrr.reduced(at, np.zeros(3))[-3:])
+        return np.append(state[3:], three_rrr.reduced_accelerations(at, np.zeros(3))[-3:])
 
     alone = solve_ivp(rates, (0.0, 1.0), START, "DOP853", result.time, rtol=1e-11, atol=1e-12)
     at = [result.labels.coordinates.index(name) for name in NAMES]

@@ -67,7 +67,7 @@ def _ticks(axis: Axis, values: Sequence[float]) -> None:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with plot.style.look():
+    with plot.style.report_style():
         for name, make in (("others", others), ("ways", ways)):
             target = folder / f"tuned-gains-{name}.png"
             make().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -6,7 +6,7 @@ from markdown_text import below, minus, table
 
 from ukctrl import Robot, Scenario, papers, simulate
 
-claims = papers.servo.claims
+claims = papers.servo.motion_claims
 runs = papers.servo.runs
 
 CLOSED_FORM = 1e-11
@@ -19,7 +19,7 @@ BACK: dict[str, object] = {**OFF, "controller": {"use": "servo-baumgarte"}}
 def comparison() -> str:
     """Return every claim on the two masses."""
     rows = []
-    for one in claims.two_masses():
+    for one in claims.two_mass_claims():
         ours = one.ours
         if isinstance(ours, float) and abs(ours) < 1e-6:
             ours = below(abs(ours), CLOSED_FORM)

@@ -6,7 +6,7 @@ import dataclasses as dc
 import json
 from collections.abc import Mapping, Sequence
 
-from ukctrl import Budget, Comparison, Controller, Entry, Scenario, Terms, compare
+from ukctrl import Budget, Comparison, Controller, Entry, ErrorSpec, Scenario, compare
 
 Changes = Mapping[str, object]
 
@@ -22,7 +22,7 @@ class Case:
     """Of the scenario, the same for all."""
     repeats: int | None = None
     tuning: Budget | None = None
-    equal: Terms | None = None
+    equal: ErrorSpec | None = None
     """What the loops of all are designed for."""
     quick: bool = False
     """Whether it takes no more than a second or two: the quick tests run it again."""
@@ -103,7 +103,7 @@ ALIKE = (
     "slotine-li-adaptive", "servo-adaptive-robust",
 )  # fmt: skip
 """Laws whose gains follow from a bandwidth: of two poles a row, then of three, then learning."""
-STIFFLY = Terms(bandwidth=300.0)
+STIFFLY = ErrorSpec(bandwidth=300.0)
 BOX = {"bandwidth": (3.0, 1000.0), "damping": (1.0, 3.0)}
 """Where all laws are searched for, in the same terms [rad/s], [1]."""
 INERTIA = (0.75, 1.8, 0.7, 0.018, 0.004, 0.00013)
@@ -226,7 +226,7 @@ CASES: dict[str, Case] = {
         scenario="ur5-pose",
         entries=ALIKE,
         changes={**TICKS, "timing.duration": 2.0, "effect": [{**PAYLOAD, "mass": 2.0}]},
-        equal=Terms(bandwidth=150.0),
+        equal=ErrorSpec(bandwidth=150.0),
         quick=True,
     ),
     "alike-tuned": Case(

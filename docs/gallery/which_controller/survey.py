@@ -32,11 +32,11 @@ from survey_store import METRICS, PHASES, STORE, Key, Setting, load, store
 from trials import JUDGING, PERIOD, ROBOTS, TROUBLES, Table, card_of
 
 from ukctrl import (
+    ErrorSpec,
     Factor,
     Levels,
     Loop,
     Study,
-    Terms,
     UkctrlError,
     cluster,
     designed,
@@ -93,7 +93,7 @@ def _designs_of(law: str, robot: str, period: float, work: Path) -> list[tuple[f
     found = []
     for bandwidth in ROBOTS[robot].bandwidths:
         try:
-            gains = designed(given, Terms(bandwidth=bandwidth)).gains
+            gains = designed(given, ErrorSpec(bandwidth=bandwidth)).gains
             Loop(given.replace(gains))
         except (UkctrlError, ArithmeticError):
             continue
@@ -230,7 +230,7 @@ def differences(count: int) -> list[str]:
         given = plain.replace(
             {"controller": card_of(law, robot), "timing.control": base.timing.control}
         )
-        card = _card(law, robot, designed(given, Terms(bandwidth=bandwidth)).gains)
+        card = _card(law, robot, designed(given, ErrorSpec(bandwidth=bandwidth)).gains)
         result = simulate(base.replace({"controller": card, "seed": JUDGING[0]}))
         what = f"{law} at {bandwidth:g} rad/s, {robot}, {trouble}"
         if (result.status == "completed") is math.isnan(was):

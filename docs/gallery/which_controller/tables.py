@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 import survey_tables
 from cases import CASES
-from findings import findings
 from markdown_text import power, table
 from study import Record, chatters, load, trembles
 from verdicts import THREE_POLES, TWO_POLES, decide, span
 
+from findings import findings
 from ukctrl import Loop, Scenario, designed, errors
 
 ROUNDING = 1e-7

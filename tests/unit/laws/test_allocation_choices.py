@@ -20,7 +20,7 @@ from ukctrl.control import (
     SelfMotion,
 )
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.feedback.model_error import ModelError, RowMismatch
+from ukctrl.control.feedback.model_mismatch import ModelMismatch, RowMismatch
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Expression, Stack
@@ -281,7 +281,7 @@ PATH = (
 @pytest.mark.parametrize("metric", ["effort", "gauss"])
 def test_what_a_wrong_model_leaves_of_a_demand_is_its_formula(metric):
     at, t = Place(OPEN, 8, PATH), 0.6
-    error = ModelError(at.task, TRUTH, LeastNorm(metric=metric))
+    error = ModelMismatch(at.task, TRUTH, LeastNorm(metric=metric))
     found = error.at(t, at.q, at.v)
     A = np.vstack([ROW, [1.0, 0.0, -at.q[2]]])
     b = np.array([-np.sin(t), at.v[2] ** 2])

@@ -8,11 +8,11 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import AccelerationObserver, Baumgarte, Bounded, MomentumObserver, Servo
-from ukctrl.control.disturbance.observer import BoundObserver
-from ukctrl.control.terms import Terms
-from ukctrl.core.algebra.differences import jacobian
+from ukctrl.control.disturbance.disturbance_observer import BoundObserver
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.errors import GainError, InputError
-from ukctrl.core.program import Steps
+from ukctrl.core.program import KernelSequence
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Functions, Lagrangian
@@ -68,7 +68,7 @@ def test_the_momentum_of_bodies_drifts_by_the_rate_of_the_mass_matrix(name):
     q, v = robot.random(rng), rng.standard_normal(robot.nv)
     along = jacobian(lambda h: robot.snapshot(robot.integrate(q, h[0] * v)).M @ v, 1)[:, 0]
     s, drift = robot.snapshot(q, v), np.zeros(robot.nv)
-    Steps(s.momentum_drift_steps(drift))()
+    KernelSequence(s.momentum_drift_steps(drift))()
     scale = 1.0 + np.abs(along).max()
     np.testing.assert_allclose(drift / scale, along / scale, **DIFFERENCES)
 
@@ -104,7 +104,7 @@ def test_the_momentum_of_formulas_drifts_so_too(robot):
     q, v, t, h = np.array([0.4, 0.9]), np.array([1.3, -0.7]), 0.5, 1e-5
     ahead, behind = (robot.snapshot(q + x * v, v, t + x).M @ v for x in (h, -h))
     s, drift = robot.snapshot(q, v, t), np.zeros(2)
-    Steps(s.momentum_drift_steps(drift))()
+    KernelSequence(s.momentum_drift_steps(drift))()
     np.testing.assert_allclose(drift, (ahead - behind) / (2.0 * h), **DIFFERENCES)
 
 
@@ -207,7 +207,7 @@ def test_a_law_that_takes_over_begins_where_the_robot_is():
 
 def test_gains_for_a_settling_time_are_those_of_both_parts():
     law = servo(MomentumObserver(bandwidth=K))
-    terms = Terms(settling=0.5)
+    terms = ErrorSpec(settling=0.5)
     gains = law.gains_for(terms, lambda: np.ones(1))
     w = terms.frequency(3)
     wanted = {"feedback.alpha": 2.0 * w, "feedback.beta": w * w, "disturbance.bandwidth": w}

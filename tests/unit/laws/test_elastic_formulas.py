@@ -19,7 +19,7 @@ from ukctrl.control import (
     FirstOrder,
     Pid,
 )
-from ukctrl.control.elastic.tracking import Plan
+from ukctrl.control.elastic.elastic_tracking import ChebyshevPlan
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
@@ -292,7 +292,7 @@ def test_units_of_unlike_joints_are_told_one_by_one():
 
 def test_a_plan_gives_its_functions_and_two_derivatives_wherever_it_is_asked():
     """Of y' = -2 y: y itself and t y, in pieces that do not divide the run."""
-    plan = Plan(
+    plan = ChebyshevPlan(
         lambda t, y: -2.0 * y, np.array([3.0]), 0.5, 1.1, 0.4, lambda t, y: np.append(y, t * y)
     )
     for t in (0.5, 0.73, 1.1, 1.29, 1.6):

@@ -15,7 +15,7 @@ from ukctrl.control import (
     LeastNorm,
     Servo,
 )
-from ukctrl.control.elastic.tracking import Plan
+from ukctrl.control.elastic.elastic_tracking import ChebyshevPlan
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import Constant
@@ -151,7 +151,7 @@ def test_a_plan_that_cannot_be_made_says_why():
     still = np.zeros(1)
 
     def made(segment, rate=lambda t, y: 0.0 * y, values=lambda t, y: y):
-        return Plan(rate, still, 0.0, 1.0, segment, values)
+        return ChebyshevPlan(rate, still, 0.0, 1.0, segment, values)
 
     with pytest.raises(InputError) as caught:
         made(9e-6)
@@ -165,7 +165,7 @@ def test_a_plan_that_cannot_be_made_says_why():
     with pytest.raises(InputError, match=said):
         made(0.5, values=lambda t, y: np.array([abs(t - 0.7)]))
     with pytest.raises(InputError, match=r"^the motion to follow ends at t = 1 s, where its integ"):
-        Plan(lambda t, y: y**2, np.ones(1), 0.0, 2.0, 2.0, lambda t, y: y)
+        ChebyshevPlan(lambda t, y: y**2, np.ones(1), 0.0, 2.0, 2.0, lambda t, y: y)
 
 
 def test_the_robot_of_a_plan_must_have_the_links_coordinates():

@@ -25,8 +25,8 @@ from ukctrl.control import (
     Sliding,
     Tanh,
 )
+from ukctrl.control.error_dynamics_spec import ErrorSpec, natural_frequency
 from ukctrl.control.feedback.feedback import BoundFeedback, Feedback
-from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Expression, Stack
@@ -98,7 +98,7 @@ def test_linear_feedbacks_are_their_equations(name, seed):
     at, bound = Here(seed), feedback.attach(STACK)
     memory = np.array([0.3, -0.2, 0.5]) if ki.any() else np.zeros(0)
     assert bound.memory.shape == memory.shape
-    asked = bound.ask(at.rows, memory, at.dynamics)
+    asked = bound.output(at.rows, memory, at.dynamics)
     past = ki * memory if ki.any() else 0.0
     demand = at.b - kd * at.beta - kp * at.phi - past
     np.testing.assert_allclose(asked.demand, demand, **CLOSED)
@@ -134,7 +134,7 @@ def test_gains_settle_in_the_time_that_was_asked_for(damping):
     """At that time the error released at rest is 2 % of what it was, and never again above."""
     w = natural_frequency(1.5, damping)
     second = [[0.0, 1.0], [-w * w, -2.0 * damping * w]]
-    kp, ki, kd = Terms(settling=1.5, damping=damping).third_order()
+    kp, ki, kd = ErrorSpec(settling=1.5, damping=damping).third_order()
     third = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-ki, -kp, -kd]]
     pole = natural_frequency(1.5, damping, 3)
     wanted = np.polymul([1.0, 2.0 * damping * pole, pole**2], [1.0, pole])
@@ -144,19 +144,19 @@ def test_gains_settle_in_the_time_that_was_asked_for(damping):
         after = np.linspace(1.5 + 1e-6, 9.0, 400)
         assert max(abs(error(A, x, t, place)) for t in after) < 0.02
     told = Servo(feedback=Baumgarte(alpha=1.0, beta=1.0)).gains_for(
-        Terms(settling=1.5, damping=damping), lambda: None
+        ErrorSpec(settling=1.5, damping=damping), lambda: None
     )
     assert told == {"feedback.alpha": 2.0 * damping * w, "feedback.beta": w * w}
     told = Servo(feedback=Pid(kp=2.0, ki=1.0, kd=2.0)).gains_for(
-        Terms(settling=1.5, damping=damping), lambda: None
+        ErrorSpec(settling=1.5, damping=damping), lambda: None
     )
     assert told == {"feedback.kp": kp, "feedback.ki": ki, "feedback.kd": kd}
     told = Servo(feedback=FirstOrder(kappa=1.0)).gains_for(
-        Terms(settling=1.5, damping=damping), lambda: None
+        ErrorSpec(settling=1.5, damping=damping), lambda: None
     )
     np.testing.assert_allclose(np.exp(-1.5 * told["feedback.kappa"]), 0.02, **CLOSED)
     assert (
-        Servo(feedback=Exact()).gains_for(Terms(settling=1.5, damping=damping), lambda: None)
+        Servo(feedback=Exact()).gains_for(ErrorSpec(settling=1.5, damping=damping), lambda: None)
         is None
     )
 
@@ -231,7 +231,7 @@ def test_the_equation_of_a_users_own_feedback_is_measured_or_not_claimed(bound, 
 def test_a_demand_of_another_shape_is_refused_by_the_name_of_the_feedback():
     at = Here(0)
     with pytest.raises(ShapeError) as caught:
-        Own(lambda rows, memory: 1.0 + np.zeros(1)).ask(at.rows, np.zeros(0), at.dynamics)
+        Own(lambda rows, memory: 1.0 + np.zeros(1)).output(at.rows, np.zeros(0), at.dynamics)
     assert str(caught.value) == ("feedback 'Own' must return a demand of shape (3,); got (1,).")
 
 
@@ -278,7 +278,7 @@ def test_chens_law_is_its_formula_on_rows_of_both_kinds(seed, epsilon):
     speed = np.linalg.norm(at.v)
     rho = (2.0 + 0.5 * speed + 0.1 * speed**2) / 0.8
     push = 6.0 * at.z + rho**2 * at.z / max(rho * at.size, epsilon)
-    asked = bound.ask(at.rows, memory, at.dynamics)
+    asked = bound.output(at.rows, memory, at.dynamics)
     np.testing.assert_allclose(asked.demand, at.b - RATE * at.beta - push / P, **CLOSED)
     np.testing.assert_array_equal(asked.memory_rate, np.zeros(3))
     radius = np.sqrt(epsilon / 24.0)
@@ -310,7 +310,7 @@ def test_the_adaptive_law_is_its_formula_and_promises_for_what_is_supposed(seed)
     profile = 1.5 + 0.4 * speed + 0.2 * speed**2
     rho = 0.9 * profile
     push = 6.0 * at.z + rho**2 * at.z / max(rho * at.size, 0.3)
-    asked = bound.ask(at.rows, memory, at.dynamics)
+    asked = bound.output(at.rows, memory, at.dynamics)
     np.testing.assert_allclose(asked.demand, at.b - RATE * at.beta - push / P, **CLOSED)
     rate = [50.0 * profile * at.size - 0.7 * 0.9, 0.0, 0.0, 0.0]
     np.testing.assert_allclose(asked.memory_rate, rate, **CLOSED)
@@ -338,7 +338,7 @@ def test_the_lyapunov_law_asks_for_one_row_and_fades_out_within_its_tube(seed, t
     law = dc.replace(LYAPUNOV, tube=tube)
     bound = law.attach(STACK)
     memory = bound.begin(START, begun.rows)
-    asked = bound.ask(at.rows, memory, at.dynamics)
+    asked = bound.output(at.rows, memory, at.dynamics)
     n = P * at.z / at.size
     np.testing.assert_allclose(asked.rows.A, [n @ at.A], **CLOSED)
     demand = n @ (at.b - RATE * at.beta) - 6.0 * at.size
@@ -365,14 +365,14 @@ def test_a_lyapunov_row_with_too_little_grip_is_refused_with_what_it_misses(seed
     at = Here(seed)
     law = dc.replace(LYAPUNOV, least_grip=0.99).attach(STACK)
     with pytest.raises(InfeasibleConstraint) as caught:
-        law.ask(at.rows, np.zeros(3), at.dynamics)
+        law.output(at.rows, np.zeros(3), at.dynamics)
     n = P * at.z / at.size
     missed = n @ (at.b - RATE * at.beta - at.A @ at.dynamics.a_free) - 6.0 * at.size
     assert f"{abs(missed):.1e}" in str(caught.value)
     assert "vanishes here: no input changes V in the direction" in str(caught.value)
     nothing = at.rows._replace(A=np.zeros((3, 3)))
     with pytest.raises(InfeasibleConstraint):
-        LYAPUNOV.attach(STACK).ask(nothing, np.zeros(3), at.dynamics)
+        LYAPUNOV.attach(STACK).output(nothing, np.zeros(3), at.dynamics)
 
 
 FUNCTIONS = {
@@ -407,7 +407,7 @@ def test_the_sliding_law_is_its_formula_on_rows_of_both_kinds(name, seed):
     np.testing.assert_allclose([bound.needed, bound.gain], needed, **CLOSED)
     e, e_dot = at.phi - phi, at.beta - rate
     s = e_dot + RATE * e
-    asked = bound.ask(at.rows, memory, at.dynamics)
+    asked = bound.output(at.rows, memory, at.dynamics)
     demand = at.b + bend - RATE * e_dot - needed * sigma * f(s / sigma)
     np.testing.assert_allclose(asked.demand, demand, rtol=1e-8, atol=1e-8)
     np.testing.assert_array_equal(asked.memory_rate, np.zeros(7))
@@ -430,5 +430,5 @@ class Fixed(Feedback):
 
 
 def test_a_feedback_of_ones_own_has_no_gains_for_a_settling_time():
-    assert Fixed().gains_for(Terms(settling=1.0)) is None
+    assert Fixed().gains_for(ErrorSpec(settling=1.0)) is None
     assert len(Servo(feedback=Fixed()).error_polynomials(STACK)) == 3

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.control.predictive.account import Account, NoPlan
-from ukctrl.control.predictive.horizon import Horizon, Limited, block_ends
+from ukctrl.control.predictive.horizon import HorizonLimits, PredictionHorizon, block_ends
 from ukctrl.control.predictive.horizon_kernels import (
-    Ahead,
-    first_tick,
-    keeps_limits,
-    warmer,
-    write_changes,
+    HorizonTables,
+    deadbeat_rate,
+    law_within_limits,
+    tick_index,
+    write_input_sensitivities,
 )
-from ukctrl.control.predictive.least_change import UNFINISHED, Change
+from ukctrl.control.predictive.mpc_diagnostics import MpcDiagnostics, MpcInfeasible
+from ukctrl.control.predictive.qp import ITERATION_LIMIT, QpSolution
 from ukctrl.core.errors import GainError
 
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
@@ -34,7 +34,9 @@ def horizon(seed, moving, ends=(1, 2, 4)):
     K, E = rng.standard_normal((TICKS, NU, N)), rng.standard_normal((TICKS, R, N))
     u, x = rng.uniform(1.0, 9.0, (2, TICKS, NU)), rng.uniform(1.0, 9.0, (2, TICKS + 1, R))
     x = x if moving else x[:, :1]
-    return Ahead(F, B, K, E, -u[0], u[1], -x[0], x[1], np.array(ends), START, PERIOD, moving)
+    return HorizonTables(
+        F, B, K, E, -u[0], u[1], -x[0], x[1], np.array(ends), START, PERIOD, moving
+    )
 
 
 def lived(ahead, first, x, changes):
@@ -56,7 +58,7 @@ def lived(ahead, first, x, changes):
      (99.0, True, 4), (2.5, False, 0)],
 )  # fmt: skip
 def test_the_present_tick_is_the_nearest_of_those_that_there_are(t, moving, first):
-    assert first_tick(horizon(0, moving), np.array([t])) == first
+    assert tick_index(horizon(0, moving), np.array([t])) == first
 
 
 @seeds
@@ -68,7 +70,7 @@ def test_changes_of_inputs_change_limited_numbers_as_the_systems_do(seed, moving
     k = len(ends)
     W, z = rng.standard_normal((k, NU, NU)), rng.standard_normal(k * NU)
     C, (X, Y) = np.full((k * (NU + R), k * NU), 9.0), np.full((2, N, k * NU), 9.0)
-    write_changes(ahead, first, W, X, Y, C)
+    write_input_sensitivities(ahead, first, W, X, Y, C)
     changes = np.einsum("kij,kj->ki", W, z.reshape(k, NU))
     np.testing.assert_allclose(C @ z, lived(ahead, first, np.zeros(N), changes), **EXACT)
 
@@ -82,7 +84,7 @@ def test_the_room_of_the_law_is_what_its_own_motion_leaves(seed, moving, first):
     now = followed - 3.0, followed + 4.0
     room, u, clock = np.zeros((2, 12)), np.zeros(NU), np.array([START + first * PERIOD])
     at = first if moving else 0
-    kept = keeps_limits(ahead, clock, x, followed, *now, room, np.zeros((2, N)), u)
+    kept = law_within_limits(ahead, clock, x, followed, *now, room, np.zeros((2, N)), u)
     law = lived(ahead, at, x, np.zeros((3, NU)))
     np.testing.assert_allclose(u, followed + law[:NU], **EXACT)
     low, high, j = [], [], 0
@@ -113,7 +115,7 @@ def test_one_limit_that_is_crossed_is_enough(row, side):
     given = np.array([START]), x, nothing, *now, room, np.zeros((2, N)), u
 
     def kept():
-        return keeps_limits(ahead._replace(**limits), *given)
+        return law_within_limits(ahead._replace(**limits), *given)
 
     assert kept()
     block, place = divmod(row, NU + R)
@@ -128,7 +130,7 @@ def test_one_limit_that_is_crossed_is_enough(row, side):
 
 def test_a_memory_becomes_the_active_limits_within_a_period():
     rate = np.zeros(2)
-    warmer(np.array([1.0, -1.0]), np.array([0.5, 0.0]), 0.25, rate)
+    deadbeat_rate(np.array([1.0, -1.0]), np.array([0.5, 0.0]), 0.25, rate)
     np.testing.assert_array_equal(rate, [2.0, -4.0])
 
 
@@ -143,48 +145,52 @@ def test_blocks_are_of_one_tick_or_longer_and_longer(ticks, moves, ends):
 
 def gains(rng, count):
     halves = rng.standard_normal((count, NU, NU))
-    return [SimpleNamespace(M=half @ half.T + np.eye(NU)) for half in halves]
+    return [SimpleNamespace(input_hessian=half @ half.T + np.eye(NU)) for half in halves]
 
 
 @pytest.mark.parametrize("first", [0, 2, 4])
 def test_leaving_the_gains_costs_the_square_of_the_unknowns(first):
     own = gains(np.random.default_rng(4), TICKS)
-    found = Horizon(horizon(4, moving=True), own)
+    found = PredictionHorizon(horizon(4, moving=True), own)
     assert (found.n, found.m) == (6, 12)
-    np.testing.assert_array_equal(found.lengths, [1, 1, 2])
-    assert found.look(first)
-    assert not found.look(first)
+    np.testing.assert_array_equal(found.block_lengths, [1, 1, 2])
+    assert found.update(first)
+    assert not found.update(first)
     z = np.random.default_rng(5).standard_normal((3, NU))
     for block, ticks in enumerate([(0,), (1,), (2, 3)]):
         c = found.W[block] @ z[block]
-        cost = sum(c @ own[min(first + k, TICKS - 1)].M @ c for k in ticks)
+        cost = sum(c @ own[min(first + k, TICKS - 1)].input_hessian @ c for k in ticks)
         assert cost == pytest.approx(z[block] @ z[block], rel=1e-10)
     expected = np.zeros_like(found.C)
-    write_changes(found.ahead, first, found.W, np.zeros((N, 6)), np.zeros((N, 6)), expected)
+    write_input_sensitivities(
+        found.tables, first, found.W, np.zeros((N, 6)), np.zeros((N, 6)), expected
+    )
     np.testing.assert_array_equal(found.C, expected)
-    assert found.look(1)
+    assert found.update(1)
 
 
 @pytest.mark.parametrize(
     ("ends", "shifts"), [((1, 2, 3), True), ((1, 2, 4), False), ((1,), False), ((4,), False)]
 )
 def test_limits_move_up_by_a_block_where_blocks_are_ticks(ends, shifts):
-    found = Horizon(horizon(0, moving=True, ends=ends), gains(np.random.default_rng(0), TICKS))
+    found = PredictionHorizon(
+        horizon(0, moving=True, ends=ends), gains(np.random.default_rng(0), TICKS)
+    )
     active = np.arange(4.0 * len(ends))
     expected = np.concatenate([active[4:], active[-4:]]) if shifts else active
-    np.testing.assert_array_equal(found.shifted(active), expected)
+    np.testing.assert_array_equal(found.shift_active(active), expected)
 
 
 def test_a_program_that_no_tick_can_solve_is_refused(monkeypatch):
-    monkeypatch.setattr("ukctrl.control.predictive.horizon.MOST", 71)
+    monkeypatch.setattr("ukctrl.control.predictive.horizon.MAX_PROGRAM_ENTRIES", 71)
     with pytest.raises(GainError) as caught:
-        Horizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS))
+        PredictionHorizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS))
     assert str(caught.value) == (
         "moves must leave a program that a tick can solve; 3 of them make one of 6 unknowns and 12 "
         "limits. Take fewer: later ones become longer."
     )
-    monkeypatch.setattr("ukctrl.control.predictive.horizon.MOST", 72)
-    assert Horizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS)).n == 6
+    monkeypatch.setattr("ukctrl.control.predictive.horizon.MAX_PROGRAM_ENTRIES", 72)
+    assert PredictionHorizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS)).n == 6
 
 
 ROBOT = Robot.load("two_link")
@@ -198,39 +204,43 @@ ROBOT = Robot.load("two_link")
 )  # fmt: skip
 def test_inputs_are_limited_where_one_of_them_is_on_one_side(low, high, limited):
     """And are not where nobody asks for their limits to be kept."""
-    found = Limited.of(ROBOT, ["inputs"], np.array(low), np.array(high))
-    assert found.inputs is limited
-    assert not Limited.of(ROBOT, ["speeds"], np.array(low), np.array(high)).inputs
+    found = HorizonLimits.from_robot(ROBOT, ["inputs"], np.array(low), np.array(high))
+    assert found.has_input_limits is limited
+    assert not HorizonLimits.from_robot(
+        ROBOT, ["speeds"], np.array(low), np.array(high)
+    ).has_input_limits
 
 
 # The account
 
 
 def account():
-    limited = Limited(
+    limited = HorizonLimits(
         np.array([1]), np.array([1]), np.array([0]), np.full(2, -np.inf), np.full(2, np.inf)
     )
-    own = Horizon(horizon(0, moving=True, ends=(1, 2, 3)), gains(np.random.default_rng(0), TICKS))
-    return Account(ROBOT, limited, own, PERIOD)
+    own = PredictionHorizon(
+        horizon(0, moving=True, ends=(1, 2, 3)), gains(np.random.default_rng(0), TICKS)
+    )
+    return MpcDiagnostics(ROBOT, limited, own, PERIOD)
 
 
 def change(gave_way):
-    return Change(
-        **dict.fromkeys(Change._fields)
+    return QpSolution(
+        **dict.fromkeys(QpSolution._fields)
         | {"z": np.arange(6.0), "active": np.arange(12.0) - 5.0, "iterations": 7,
-           "gave_way": gave_way},
+           "is_relaxed": gave_way},
     )  # fmt: skip
 
 
 def test_an_answer_is_taken_with_the_limits_that_it_gives_up():
     own = account()
     over = np.array([[0.25, -1.0], [0.5, 2e-9], [1e-9, 0.5e-9]])
-    own.take(change(gave_way=False), over)
+    own.record_solution(change(gave_way=False), over)
     np.testing.assert_array_equal(own.z, np.arange(6.0))
     np.testing.assert_array_equal(own.active, [*(np.arange(4.0, 12.0) - 5.0), 3.0, 4.0, 5.0, 6.0])
-    assert not own.beyond.any()
-    own.take(change(gave_way=True), over)
-    np.testing.assert_array_equal(own.beyond, [[0.25, 0.0], [0.5, 2e-9], [0.0, 0.0]])
+    assert not own.excess.any()
+    own.record_solution(change(gave_way=True), over)
+    np.testing.assert_array_equal(own.excess, [[0.25, 0.0], [0.5, 2e-9], [0.0, 0.0]])
     told = own.signals()
     assert list(told) == [
         "binding", "active_limits", "iterations", "excess_ahead", "speed_excess_ahead"
@@ -244,35 +254,35 @@ def test_an_answer_is_taken_with_the_limits_that_it_gives_up():
     assert (told["excess_ahead"].units, told["speed_excess_ahead"].units) == ("rad", "rad/s")
     assert told["excess_ahead"].components == ("elbow",)
     assert told["speed_excess_ahead"].components == ("v.shoulder",)
-    own.forget().in_python()
-    for values in (own.z, own.active, own.beyond, own.signals()["binding"].value):
+    own.reset_step().run_in_python()
+    for values in (own.z, own.active, own.excess, own.signals()["binding"].value):
         assert not values.any()
     assert own.signals()["iterations"].value == 0.0
 
 
 def test_limits_that_cannot_all_be_kept_are_named_by_where_they_are_crossed_most():
     own = account()
-    own.take(change(gave_way=True), np.array([[0.25, 0.0], [0.5, 0.0], [0.125, 0.0]]))
-    error = own.conflict()
-    assert isinstance(error, NoPlan)
+    own.record_solution(change(gave_way=True), np.array([[0.25, 0.0], [0.5, 0.0], [0.125, 0.0]]))
+    error = own.conflict_error()
+    assert isinstance(error, MpcInfeasible)
     assert error.limits == ("elbow",)
     assert str(error) == (
         "no inputs within their limits keep those of 'elbow': at best 'elbow' is 0.5 rad beyond "
         "0.5 s ahead. Begin elsewhere, ask for less, give the motors more, or let limits give way "
         'with on_conflict = "soften".'
     )
-    own.take(change(gave_way=True), np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 2.0]]))
-    assert own.conflict().limits == ("elbow", "v.shoulder")
-    assert "'v.shoulder' is 2 rad/s beyond 0.75 s ahead" in str(own.conflict())
+    own.record_solution(change(gave_way=True), np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 2.0]]))
+    assert own.conflict_error().limits == ("elbow", "v.shoulder")
+    assert "'v.shoulder' is 2 rad/s beyond 0.75 s ahead" in str(own.conflict_error())
 
 
 def test_a_program_without_an_answer_says_why():
     own = account()
-    assert str(own.unsolved(UNFINISHED, 30)) == (
+    assert str(own.solver_error(ITERATION_LIMIT, 30)) == (
         "the program of 6 unknowns and 12 limits was not solved within 30 iterations. Raise "
         "controller.iterations, or take fewer moves."
     )
-    assert str(own.unsolved(-5, 30)) == (
+    assert str(own.solver_error(-5, 30)) == (
         "the program of 6 unknowns and 12 limits has no answer (exit flag -5 of the solver). Take "
         "fewer moves, or weights that are less far apart."
     )
@@ -285,7 +295,7 @@ def test_a_program_that_may_take_longer_than_a_tick_is_warned_of(period, level, 
     """It takes 30 µs, of which that of its 72 entries is next to nothing, or ten times that."""
     own = account()
     own._period = period
-    said = own.remark()
+    said = own.size_verdict()
     assert said.level == level
     assert said.text == (
         "where a limit is in the way, a tick solves a program of 6 unknowns and 12 limits in some "
@@ -296,9 +306,9 @@ def test_a_program_that_may_take_longer_than_a_tick_is_warned_of(period, level, 
 
 def test_programs_are_counted_and_timed_and_forgotten():
     own = account()
-    assert own.timing() == {"programs": 0, "late_programs": 0}
-    own.times += [0.125, 0.25, 0.375]
-    assert own.timing() == {
+    assert own.wall_times() == {"programs": 0, "late_programs": 0}
+    own.solve_times += [0.125, 0.25, 0.375]
+    assert own.wall_times() == {
         "programs": 3, "mean_program_us": 0.25e6, "worst_program_us": 0.375e6, "late_programs": 1,
     }  # fmt: skip
-    assert own.timing() == {"programs": 0, "late_programs": 0}
+    assert own.wall_times() == {"programs": 0, "late_programs": 0}

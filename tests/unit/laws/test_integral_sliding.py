@@ -63,7 +63,7 @@ def test_the_demand_is_the_formula(stack, place, function, push):
     bound = IntegralSliding(**given).attach(stack)
     begun = bound.begin(0.0, rows)
     memory = begun + np.concatenate([[0.01, -0.02, 0.03, 0.04], np.zeros(4)])
-    asked = bound.ask(rows, memory, dynamics)
+    asked = bound.output(rows, memory, dynamics)
     has = stack.holonomic
     phi = np.where(has, rows.phi, 0.0)
     s = np.where(has, BETA, ALPHA) * memory[:4]  # since the start, where nothing has moved
@@ -83,7 +83,7 @@ def test_inside_of_its_layer_it_asks_for_what_a_pid_does(stack, place):
     bound = WIDE.attach(stack)
     integral = np.array([0.01, -0.02, 0.03, 0.04])
     memory = np.concatenate([integral, np.zeros(4)])
-    asked = bound.ask(rows, memory, dynamics).demand[holonomic]
+    asked = bound.output(rows, memory, dynamics).demand[holonomic]
     wanted = pid.demand(rows, integral)[holonomic]
     np.testing.assert_allclose(asked, wanted, **EXACT)
     told = [each.gains for each in bound.error_polynomials(stack)]

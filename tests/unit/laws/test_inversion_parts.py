@@ -12,8 +12,18 @@ from scipy.linalg import eig
 
 from ukctrl import Robot, Task
 from ukctrl.control import Feedforward, Flat, ServoDae, StableInversion
-from ukctrl.control.planned.inversion.marching import differentiation, interpolation, radau
-from ukctrl.control.planned.inversion.rest import TAIL, Internal, Side, about, internal
+from ukctrl.control.feedforward.inversion.collocation import (
+    differentiation_matrix,
+    interpolation_matrix,
+    radau_scheme,
+)
+from ukctrl.control.feedforward.inversion.zero_dynamics import (
+    RESIDUAL_MOTION,
+    EndDynamics,
+    ZeroDynamics,
+    linearise_task,
+    zero_dynamics,
+)
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import RestToRest
@@ -31,18 +41,18 @@ CLOSED = {"rtol": 1e-9, "atol": 1e-9}
     ],
 )
 def test_radaus_nodes_are_those_of_the_books(stages, nodes):
-    np.testing.assert_allclose(radau(stages).nodes, nodes, **CLOSED)
+    np.testing.assert_allclose(radau_scheme(stages).nodes, nodes, **CLOSED)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 5, 9])
 def test_collocation_is_exact_on_polynomials(stages):
-    scheme, rng = radau(stages), np.random.default_rng(stages)
+    scheme, rng = radau_scheme(stages), np.random.default_rng(stages)
     p = np.polynomial.Polynomial(rng.standard_normal(stages + 1))
     whole = np.append(0.0, scheme.nodes)
     np.testing.assert_allclose(scheme.D @ p(whole), p.deriv()(scheme.nodes), **CLOSED)
-    np.testing.assert_allclose(differentiation(whole) @ p(whole), p.deriv()(whole), **CLOSED)
+    np.testing.assert_allclose(differentiation_matrix(whole) @ p(whole), p.deriv()(whole), **CLOSED)
     places = np.array([-0.4, 0.0, 0.31, scheme.nodes[0], 1.0, 1.7])
-    np.testing.assert_allclose(interpolation(whole, places) @ p(whole), p(places), **CLOSED)
+    np.testing.assert_allclose(interpolation_matrix(whole, places) @ p(whole), p(places), **CLOSED)
 
 
 # The internal dynamics of a linear system.
@@ -61,7 +71,7 @@ def system(seed, direct):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_internal_eigenvalues_are_the_zeros_of_the_system(direct, seed):
     A, B, C = system(seed, direct)
-    found = internal(A, B, C)
+    found = zero_dynamics(A, B, C)
     pencil = np.block([[A, B], [C, np.zeros((2, 2))]])
     zeros = eig(pencil, np.diag([1.0] * 6 + [0.0] * 2), right=False)
     zeros = zeros[np.abs(zeros) < 1e6]
@@ -71,42 +81,50 @@ def test_the_internal_eigenvalues_are_the_zeros_of_the_system(direct, seed):
     )
     np.testing.assert_allclose(C @ found.V, 0.0, **CLOSED)
     for unstable in (True, False):
-        part = found.part(unstable)
+        part = found.invariant_subspace(unstable)
         side = zeros.real > 0.0
         assert part.shape[1] == np.count_nonzero(side if unstable else ~side)
         # Its states go on within it, at the rates of that side.
-        inner = found.V @ found.rate @ found.V.T @ part
+        inner = found.V @ found.A @ found.V.T @ part
         rate = np.linalg.lstsq(part, inner, rcond=None)[0]
         np.testing.assert_allclose(part @ rate, inner, atol=1e-7)
         assert ((np.linalg.eigvals(rate).real > 0.0) == unstable).all()
 
 
 def test_nothing_internal_is_left_where_rows_fix_the_state():
-    none = internal(np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)[:, 1:], np.eye(2)[:1])
+    none = zero_dynamics(np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)[:, 1:], np.eye(2)[:1])
     assert none.eigenvalues.size == 0
-    assert none.part(True).shape == none.part(False).shape == (2, 0)
+    assert none.invariant_subspace(True).shape == none.invariant_subspace(False).shape == (2, 0)
 
 
 def test_an_input_that_rows_never_see_is_refused():
     with pytest.raises(InputError, match="must determine every input; to first order some comb"):
-        internal(-np.eye(3), np.eye(3)[:, :2], np.eye(3)[:1])
+        zero_dynamics(-np.eye(3), np.eye(3)[:, :2], np.eye(3)[:1])
 
 
 def test_a_side_tells_its_rates_and_how_long_they_take():
     unstable, watched = np.eye(4)[:, :1], np.zeros((1, 4))
-    end = Side(np.array([-3.0, 5.0 + 2.0j, 5.0 - 2.0j, 2.0, -7.0]), unstable, watched)
-    assert end.told() == "1 of 5"
+    end = EndDynamics(np.array([-3.0, 5.0 + 2.0j, 5.0 - 2.0j, 2.0, -7.0]), unstable, watched)
+    assert end.unstable_count() == "1 of 5"
     assert end.slowest_unstable() == 2.0
-    np.testing.assert_allclose([end.before(), end.after()], -np.log(TAIL) / [2.0, 3.0], **CLOSED)
-    np.testing.assert_allclose(end.leaving() @ unstable, 0.0, **CLOSED)
-    assert np.linalg.matrix_rank(end.leaving()) == 3
-    slow = Side(np.array([0.25, -0.5, 3.0, -4.0]), unstable, watched)
+    np.testing.assert_allclose(
+        [end.preactuation_time(), end.postactuation_time()],
+        -np.log(RESIDUAL_MOTION) / [2.0, 3.0],
+        **CLOSED,
+    )
+    np.testing.assert_allclose(end.unstable_manifold_condition() @ unstable, 0.0, **CLOSED)
+    assert np.linalg.matrix_rank(end.unstable_manifold_condition()) == 3
+    slow = EndDynamics(np.array([0.25, -0.5, 3.0, -4.0]), unstable, watched)
     assert slow.slowest_unstable() == 0.25
-    np.testing.assert_allclose([slow.before(), slow.after()], -np.log(TAIL) / [0.25, 0.5], **CLOSED)
-    still = Side(np.zeros(0), np.zeros((4, 0)), np.zeros((0, 4)))
-    assert (still.before(), still.after()) == (0.0, 0.0)
-    np.testing.assert_array_equal(still.leaving(), np.eye(4))
-    assert isinstance(internal(*system(0, True)), Internal)
+    np.testing.assert_allclose(
+        [slow.preactuation_time(), slow.postactuation_time()],
+        -np.log(RESIDUAL_MOTION) / [0.25, 0.5],
+        **CLOSED,
+    )
+    still = EndDynamics(np.zeros(0), np.zeros((4, 0)), np.zeros((0, 4)))
+    assert (still.preactuation_time(), still.postactuation_time()) == (0.0, 0.0)
+    np.testing.assert_array_equal(still.unstable_manifold_condition(), np.eye(4))
+    assert isinstance(zero_dynamics(*system(0, True)), ZeroDynamics)
 
 
 # A cart with a pole that falls, or hangs: its inner motion is a convolution.
@@ -143,14 +161,16 @@ def test_a_task_about_a_state_answers_as_the_robot_does_in_its_own_time():
         Options(force=[JointDamper(joint="th", damping=DAMPER)]),
     )
     zero = np.zeros(2)
-    found = about(Task(robot=robot, servo=rows, q=zero, v=zero), 0.0, zero, zero, zero)
-    assert found.clock < 0.2  # quick modes, in which the scaling shows
-    np.testing.assert_allclose(found.scale, np.repeat([1.0, 1.0 / found.clock], 2), **CLOSED)
+    found = linearise_task(Task(robot=robot, servo=rows, q=zero, v=zero), 0.0, zero, zero, zero)
+    assert found.time_scale < 0.2  # quick modes, in which the scaling shows
+    np.testing.assert_allclose(
+        found.state_scale, np.repeat([1.0, 1.0 / found.time_scale], 2), **CLOSED
+    )
     M, D, K = np.array([[1.3, 0.8], [0.8, 0.6]]), np.diag([0.0, DAMPER]), np.diag([40.0, -SWING])
     s = 1.7 + 2.9j
     motion = np.linalg.solve(M * s**2 + D * s + K, np.diag([PUSH, 0.7]))
     wanted = np.array([[1.0, 0.1], [3.0, s]]) @ motion
-    ours = found.C @ np.linalg.solve(s * found.clock * np.eye(4) - found.A, found.B)
+    ours = found.C @ np.linalg.solve(s * found.time_scale * np.eye(4) - found.A, found.B)
     ratio = ours / wanted  # what each row and column is scaled by
     np.testing.assert_allclose(ratio, np.outer(ratio[:, 0], ratio[0]) / ratio[0, 0], rtol=1e-7)
     phases = ratio / np.abs(ratio)
@@ -219,7 +239,9 @@ def test_the_horizon_is_as_long_as_was_asked_for():
     np.testing.assert_allclose(short.times[[0, -1]], [-5.5, 3.5], **CLOSED)
     found = StableInversion(until=1.0, step=0.1).solve(task)
     slow, fast = sorted(np.roots([INERTIA, DAMPER, -SWING]).real)
-    first, last = (math.ceil(-math.log(TAIL) / rate / 0.1) * 0.1 for rate in (fast, -slow))
+    first, last = (
+        math.ceil(-math.log(RESIDUAL_MOTION) / rate / 0.1) * 0.1 for rate in (fast, -slow)
+    )
     np.testing.assert_allclose(found.times[[0, -1]], [-2.5 - first, 1.0 + last], **CLOSED)
     ends = StableInversion(until=1.0, after=0.1, before=0.1, step=0.1).solve(task)
     np.testing.assert_allclose(ends.times[[0, -1]], [-2.6, 2.0], **CLOSED)

@@ -9,9 +9,16 @@ import pytest
 
 from ukctrl import Robot, Task, UkctrlError
 from ukctrl.control import Feedforward, Flat, IoLinearisation, ServoDae, StableInversion
-from ukctrl.control.planned.inversion.boundary import End, Horizon
-from ukctrl.control.planned.inversion.dae_equations import Equations, Terms
-from ukctrl.control.planned.inversion.marching import Marcher, Stages, radau
+from ukctrl.control.feedforward.inversion.boundary_value_problem import (
+    BoundaryCondition,
+    BoundaryValueSolver,
+)
+from ukctrl.control.feedforward.inversion.collocation import (
+    CollocationSolver,
+    CollocationStep,
+    radau_scheme,
+)
+from ukctrl.control.feedforward.inversion.servo_dae_equations import DaeTerms, ServoDaeEquations
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.robot import Lagrangian
@@ -93,9 +100,11 @@ def test_rows_that_an_inversion_cannot_follow_are_refused(law, given, says):
 
 
 def test_rows_that_repeat_each_other_are_named_with_their_time():
-    equations = Equations(task(masses(2, "x0**2", 0, 1), row("x0", "a"), row("2*x0", "b")), "dae")
+    equations = ServoDaeEquations(
+        task(masses(2, "x0**2", 0, 1), row("x0", "a"), row("2*x0", "b")), "dae"
+    )
     still = np.zeros(2)
-    equations.at(0.25, still, still, still, still)
+    equations.evaluate(0.25, still, still, still, still)
     with pytest.raises(InputError) as caught:
         equations.projection()
     assert str(caught.value) == (
@@ -118,12 +127,12 @@ def looked_at_once(*errors):
         looks += 1
         if not errors or looks % 2 == 0:
             raise UkctrlError("no value here.")
-        return Terms(STILL, STILL, np.zeros(2), np.array(errors)), np.zeros((6, 4))
+        return DaeTerms(STILL, STILL, np.zeros(2), np.array(errors)), np.zeros((6, 4))
 
     return SimpleNamespace(
         n=1, m=2, stack=SimpleNamespace(names=("a", "b"), units=("m", "")), derivative=derivative,
-        robot=None, projection=lambda: np.zeros((0, 1)), left=lambda *_: np.zeros(4),
-        own=lambda *_: np.zeros((4, 4)),
+        robot=None, projection=lambda: np.zeros((0, 1)), residual=lambda *_: np.zeros(4),
+        residual_jacobian=lambda *_: np.zeros((4, 4)),
     )  # fmt: skip
 
 
@@ -138,8 +147,10 @@ def looked_at_once(*errors):
     ],
 )
 def test_a_step_that_cannot_be_made_says_which_row_is_left(errors, says):
-    marcher = Marcher(looked_at_once(*errors), radau(2), 0.1, "controller.along.step")
-    guess = Stages(0.4, STILL, np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((2, 2)))
+    marcher = CollocationSolver(
+        looked_at_once(*errors), radau_scheme(2), 0.1, "controller.along.step"
+    )
+    guess = CollocationStep(0.4, STILL, np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((2, 2)))
     with pytest.raises(InputError) as caught:
         marcher.step(0.4, STILL, STILL, guess)
     assert str(caught.value) == (
@@ -153,9 +164,11 @@ def test_a_step_that_cannot_be_made_says_which_row_is_left(errors, says):
 def test_a_bounded_motion_that_is_not_found_says_what_is_left_and_why():
     """The mass rests where its row asks for 0, 2 and 4 m/s^2; no end says where it is."""
     path = row("x0 - 2*t**2 - 10*(t - 0.7)**3/3", "path")  # 4 + 20 (t - 0.7) m/s^2
-    found = Horizon(Equations(task(masses(1, "0*x0", 0), path), "stable_inversion"), 0.4, 0.1, 2)
-    guess = found.creeping(np.zeros((4, 1)), np.zeros((4, 1)))
-    nowhere = End(STILL, np.zeros((1, 2)))
+    found = BoundaryValueSolver(
+        ServoDaeEquations(task(masses(1, "0*x0", 0), path), "stable_inversion"), 0.4, 0.1, 2
+    )
+    guess = found.quasistatic_guess(np.zeros((4, 1)), np.zeros((4, 1)))
+    nowhere = BoundaryCondition(STILL, np.zeros((1, 2)))
     with pytest.raises(InputError) as caught:
         found.solve(guess, (nowhere, nowhere))
     assert str(caught.value) == (

@@ -25,14 +25,14 @@ from ukctrl.control import (
     SlotineLi,
     SlotineLiAdaptive,
 )
-from ukctrl.control.planned.joint_motion import joint_motion
-from ukctrl.control.terms import Terms, natural_frequency
+from ukctrl.control.error_dynamics_spec import ErrorSpec, natural_frequency
+from ukctrl.control.feedforward.joint_motion import joint_motion
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Expression
 from ukctrl.robot import JointDamper, JointSpring, Lagrangian, Options
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 CLOSED = {"rtol": 1e-9, "atol": 1e-9}
 KP, KI, KD = (30.0, 12.0), (7.0, 19.0), (5.0, 2.5)
@@ -238,7 +238,7 @@ def test_gains_follow_from_a_settling_time_and_the_inertia_of_every_joint():
     load = np.array([2.0, 0.3])
     w = natural_frequency(1.5, 0.6)
     second = {"kp": w * w, "kd": 1.2 * w}
-    kp, ki, kd = Terms(settling=1.5, damping=0.6).third_order()
+    kp, ki, kd = ErrorSpec(settling=1.5, damping=0.6).third_order()
     wanted = {
         ComputedTorque: second,
         PdGravity: {name: gain * load for name, gain in second.items()},
@@ -246,7 +246,7 @@ def test_gains_follow_from_a_settling_time_and_the_inertia_of_every_joint():
     }
     for law, gains in wanted.items():
         named = dict.fromkeys(gains, 1.0)
-        found = law(**named).gains_for(Terms(settling=1.5, damping=0.6), lambda: load)
+        found = law(**named).gains_for(ErrorSpec(settling=1.5, damping=0.6), lambda: load)
         assert found.keys() == gains.keys()
         for name, gain in gains.items():
             np.testing.assert_allclose(found[name], gain, **CLOSED)

@@ -8,17 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.control.keep import kept_input, prediction
-from ukctrl.control.keep.barriers import (
-    Account,
+from ukctrl.control.learned_correction import LearnedCorrection, add_correction
+from ukctrl.control.safety import filtered_input, tick_prediction
+from ukctrl.control.safety.barriers import (
     Barriers,
-    held_share,
-    least_of,
-    left_of,
-    nothing_binds,
+    FilterDiagnostics,
+    barrier_bound,
+    check_barriers,
+    hold_factor,
+    write_inequalities,
 )
-from ukctrl.control.keep.prediction import Asked, Seen
-from ukctrl.control.learned import Learned, corrected
+from ukctrl.control.safety.tick_prediction import InequalityValues, QpBounds
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints.constraint import Rows
 
@@ -37,8 +37,10 @@ def barriers(*degrees, sign=None, shift=None, margin=None, row=None, brake=None)
 
 
 def account(k, rows):
-    sizes = {"gained": rows, "size": rows}
-    return Account(*(np.full(sizes.get(name, k), 9.0) for name in Account._fields))
+    sizes = {"gained": rows, "row_magnitude": rows}
+    return FilterDiagnostics(
+        *(np.full(sizes.get(name, k), 9.0) for name in FilterDiagnostics._fields)
+    )
 
 
 def rows_of(count, nv=2, seed=0):
@@ -51,20 +53,20 @@ def rows_of(count, nv=2, seed=0):
 
 def test_what_is_left_is_of_its_level():
     rows, a, h = rows_of(3), np.array([0.5, -2.0]), np.zeros(3)
-    left_of(rows, barriers(2, 1, 0, sign=[1.0, -1.0, 1.0], shift=[3.0, 4.0, 5.0]), a, h)
+    write_inequalities(rows, barriers(2, 1, 0, sign=[1.0, -1.0, 1.0], shift=[3.0, 4.0, 5.0]), a, h)
     expected = [rows.phi[0] + 3.0, -rows.beta[1] + 4.0, rows.A[2] @ a - rows.b[2] + 5.0]
     np.testing.assert_allclose(h, expected, **EXACT)
-    left_of(rows, barriers(2, 2, row=[2, 2], sign=[1.0, -1.0]), a, h[:2])
+    write_inequalities(rows, barriers(2, 2, row=[2, 2], sign=[1.0, -1.0]), a, h[:2])
     np.testing.assert_allclose(h[:2], [rows.phi[2], -rows.phi[2]], **EXACT)
 
 
 @pytest.mark.parametrize("period", [0.0, 0.01])
 def test_of_a_speed_and_a_position_the_derivative_must_not_fall_below(period):
     pole, h, rate = 10.0, 0.3, -0.7
-    share = held_share(pole * period)
-    assert least_of(1, h, rate, pole, 0.0, period, share) == pytest.approx(-pole * share * h)
+    share = hold_factor(pole * period)
+    assert barrier_bound(1, h, rate, pole, 0.0, period, share) == pytest.approx(-pole * share * h)
     wanted = -pole * (share * (rate + pole * h) + rate) / (1.0 + 0.5 * pole * period)
-    assert least_of(2, h, rate, pole, 0.0, period, share) == pytest.approx(wanted, rel=1e-12)
+    assert barrier_bound(2, h, rate, pole, 0.0, period, share) == pytest.approx(wanted, rel=1e-12)
     if period == 0.0:  # h'' + 2 p h' + p^2 h = 0
         assert share == 1.0
         assert wanted == pytest.approx(-2.0 * pole * rate - pole**2 * h)
@@ -74,7 +76,7 @@ def asked(given, *, low=(-5.0, -5.0), high=(5.0, 5.0), u=(1.0, -1.0), period=0.0
     """Return the alert and the account of a look at an input."""
     rows, a = rows_of(3), np.array([0.5, -2.0])
     own, alert = account(len(given.row), 3), np.full(1, 9.0)
-    nothing_binds(rows, given, period, a, np.array(u), np.array(low), np.array(high), own, alert)
+    check_barriers(rows, given, period, a, np.array(u), np.array(low), np.array(high), own, alert)
     return alert[0], own, rows, a
 
 
@@ -84,18 +86,20 @@ def test_an_input_within_its_limits_that_keeps_all_is_not_looked_at():
     alert, own, rows, a = asked(given)
     assert alert == 0.0
     gained = rows.A @ a - rows.b
-    np.testing.assert_allclose(own.gained, gained, **EXACT)
-    np.testing.assert_allclose(own.size, np.abs(rows.b) + np.abs(rows.A) @ np.abs(a), **EXACT)
+    np.testing.assert_allclose(own.row_residual, gained, **EXACT)
+    np.testing.assert_allclose(
+        own.row_magnitude, np.abs(rows.b) + np.abs(rows.A) @ np.abs(a), **EXACT
+    )
     h = np.array([rows.phi[0], -rows.beta[1], gained[2]]) + 40.0
     np.testing.assert_allclose(own.h, h, **EXACT)
     np.testing.assert_allclose(own.rate, [rows.beta[0], 0.0, 0.0], **EXACT)
     least = [
-        least_of(2, h[0] - 0.1, rows.beta[0], 10.0, 0.0, 0.0, 1.0),
-        least_of(1, h[1] - 0.2, 0.0, 10.0, 0.0, 0.0, 1.0),
+        barrier_bound(2, h[0] - 0.1, rows.beta[0], 10.0, 0.0, 0.0, 1.0),
+        barrier_bound(1, h[1] - 0.2, 0.0, 10.0, 0.0, 0.0, 1.0),
         gained[2] - (h[2] - 0.3),
     ]
-    np.testing.assert_allclose(own.least, least, rtol=1e-9)
-    for name in ("binding", "missed", "given_up"):
+    np.testing.assert_allclose(own.lower_bound, least, rtol=1e-9)
+    for name in ("active", "relaxation", "task_relaxation"):
         assert not getattr(own, name).any()
 
 
@@ -121,7 +125,7 @@ def test_a_quantity_that_falls_too_fast_is_looked_at_and_one_that_just_does_not(
             high = middle
     _, own, rows, a = asked(barriers(degree, sign=[sign], shift=[high]))
     gained = sign * (rows.A[0] @ a - rows.b[0])
-    assert gained == pytest.approx(own.least[0], abs=1e-9)
+    assert gained == pytest.approx(own.lower_bound[0], abs=1e-9)
     # Under a hold it is looked at with something to spare.
     assert asked(barriers(degree, sign=[sign], shift=[high + 1e-12]), period=1e-9)[0] == 1.0
 
@@ -133,29 +137,33 @@ def test_what_quantities_have_under_an_input():
     rng = np.random.default_rng(1)
     u, C = rng.standard_normal(2), rng.standard_normal((5, 2))
     row, sign, free = np.array([4, 2, 2]), np.array([1.0, -1.0, 1.0]), np.array([0.5, 0.6, 0.7])
-    look = Asked(*np.zeros((2, 5)), C, np.zeros(0), row, sign, np.zeros(3))
-    seen = Seen(np.full((2, 5), 9.0), *np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 2)))
-    prediction.looked_at(look, u, free, seen)
-    np.testing.assert_allclose(seen.rows[:, 2:], [C[2:] @ u, np.abs(C[2:]) @ np.abs(u)], **EXACT)
-    np.testing.assert_array_equal(seen.rows[:, :2], 9.0)  # of motors they are not needed
+    look = QpBounds(*np.zeros((2, 5)), C, np.zeros(0), row, sign, np.zeros(3))
+    seen = InequalityValues(
+        np.full((2, 5), 9.0), *np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 2))
+    )
+    tick_prediction.evaluate_inequalities(look, u, free, seen)
+    np.testing.assert_allclose(
+        seen.row_values[:, 2:], [C[2:] @ u, np.abs(C[2:]) @ np.abs(u)], **EXACT
+    )
+    np.testing.assert_array_equal(seen.row_values[:, :2], 9.0)  # of motors they are not needed
     at = sign * (C[row] @ u)
-    np.testing.assert_allclose(seen.at, at, **EXACT)
-    np.testing.assert_allclose(seen.terms, np.abs(C[row]) @ np.abs(u), **EXACT)
-    np.testing.assert_allclose(seen.now, free + at, **EXACT)
+    np.testing.assert_allclose(seen.input_part, at, **EXACT)
+    np.testing.assert_allclose(seen.magnitude, np.abs(C[row]) @ np.abs(u), **EXACT)
+    np.testing.assert_allclose(seen.value, free + at, **EXACT)
 
 
 def test_losses_have_the_weights_of_the_method_of_fourth_order():
     less = np.array([[0.6, -0.9, 0.3, 0.3], [0.9, 0.3, 0.5, -0.1], [1.2, 0.0, 0.4, 0.2]])
     given, lost = barriers(2, 1, 0, 0), np.full(4, 9.0)
     beside = np.zeros(4)
-    prediction.losses(given, 3, less, beside, lost)
+    tick_prediction.average_losses(given, 3, less, beside, lost)
     total = np.array([0.5 + 0.2, -0.2, 0.5, 0.3])  # of accelerations the most
     np.testing.assert_allclose(lost, np.maximum(total, 0.0), **EXACT)
     midpoint = np.array([0.6, -0.9, 0.6, 0.6])
     np.testing.assert_allclose(beside, total - midpoint, **EXACT)
     less[0] += 0.1
     kept = beside.copy()
-    prediction.losses(given, 1, less, beside, lost)
+    tick_prediction.average_losses(given, 1, less, beside, lost)
     np.testing.assert_array_equal(beside, kept)
     expected = midpoint + np.array([0.1, 0.1, 0.2, 0.2]) + kept
     np.testing.assert_allclose(lost, np.maximum(expected, 0.0), **EXACT)
@@ -173,27 +181,27 @@ def test_losses_have_the_weights_of_the_method_of_fourth_order():
     ],
 )
 def test_how_far_a_bound_has_changed_beside_its_size(spare, before, lost, changed):
-    seen = Seen(
+    seen = InequalityValues(
         np.zeros((2, 1)), np.zeros(1), np.ones(1), np.array([1.0 + before + spare]),
         np.zeros((3, 1)), np.zeros((3, 1)),
     )  # fmt: skip
     given = np.ones(1), np.array([2.0]), np.array([before]), np.array([lost])
-    assert prediction.change(seen, *given) == pytest.approx(changed, abs=1e-12)
+    assert tick_prediction.prediction_change(seen, *given) == pytest.approx(changed, abs=1e-12)
 
 
 def test_an_input_obeys_all_rows_but_for_rounding():
-    seen = Seen(
+    seen = InequalityValues(
         np.zeros((2, 2)), np.array([1.0, 2.0]), np.ones(2), np.zeros(2), np.zeros((3, 2)),
         np.zeros((3, 2)),
     )  # fmt: skip
     size = np.ones(2)
-    assert kept_input.all_kept(seen, np.array([1.0, 2.0]), size)
-    assert kept_input.all_kept(seen, np.array([1.0 + 1.9e-9, 2.0]), size)
-    assert not kept_input.all_kept(seen, np.array([1.0, 2.0 + 2.1e-9]), size)
+    assert filtered_input.all_satisfied_to_rounding(seen, np.array([1.0, 2.0]), size)
+    assert filtered_input.all_satisfied_to_rounding(seen, np.array([1.0 + 1.9e-9, 2.0]), size)
+    assert not filtered_input.all_satisfied_to_rounding(seen, np.array([1.0, 2.0 + 2.1e-9]), size)
     missed = np.array([0.5, 0.0])
-    kept_input.falls_short(seen, np.array([1.25, 2.75]), size, missed)
+    filtered_input.raise_relaxation(seen, np.array([1.25, 2.75]), size, missed)
     np.testing.assert_allclose(missed, [0.5, 0.75], **EXACT)
-    kept_input.falls_short(seen, np.array([1.0, 2.0 + 5.9e-9]), size, missed)
+    filtered_input.raise_relaxation(seen, np.array([1.0, 2.0 + 5.9e-9]), size, missed)
     np.testing.assert_allclose(missed, [0.5, 0.75], **EXACT)
 
 
@@ -208,7 +216,7 @@ TIMES = np.array([0.0, 0.1, 0.3, 0.35, 1.0])
 def test_a_correction_is_straight_between_its_instants_and_stays_beyond_them(t, count):
     table = np.random.default_rng(2).standard_normal((count, 2))
     demand = np.array([1.0, -1.0])
-    corrected(np.array([t]), TIMES[:count], table, demand)
+    add_correction(np.array([t]), TIMES[:count], table, demand)
     wanted = [np.interp(t, TIMES[:count], column) for column in table.T]
     np.testing.assert_allclose(demand, np.array([1.0, -1.0]) + wanted, **EXACT)
 
@@ -217,7 +225,7 @@ def test_a_correction_is_straight_between_its_instants_and_stays_beyond_them(t, 
 def learned(tmp_path):
     path = tmp_path / "learned.csv"
     path.write_text("t,b,a\n0.0,1.0,2.0\n0.5,3.0,4.0\n1.0,5.0,6.0\n", encoding="utf-8")
-    return Learned(file=path)
+    return LearnedCorrection(file=path)
 
 
 def attached(learned, *names, start=0.0, duration=1.0, period=None):

@@ -11,11 +11,21 @@ from scipy.linalg import null_space
 from ukctrl import Loop, Robot, Scenario
 from ukctrl.control import Power, Servo, Sliding
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.reaction_kernels import Moving, left_free, squeezed
+from ukctrl.control.allocation.reaction_kernels import (
+    ReactionDynamics,
+    add_internal_force,
+    row_null_space,
+)
 from ukctrl.control.feedback.feedback import ModelFeedback
 from ukctrl.control.feedback.odd_functions import OddFunction
-from ukctrl.control.feedback.sliding import NominalError
-from ukctrl.core.algebra.nearest_input import ACCELERATION, FORCE, PUSH, nearest_input
+from ukctrl.control.feedback.sliding_mode import NominalError
+from ukctrl.core.algebra.nearest_input import (
+    ACCELERATION,
+    FORCE,
+    FORCE_EFFECT,
+    InputMap,
+    nearest_input,
+)
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -56,7 +66,7 @@ class Chain:
         rank = len(self.A_p) if rank is None else rank
         A_p = self.A_p if A_p is None else A_p
         given = self.f, self.nonideal, self.nle, np.ascontiguousarray(A_p), np.array([rank, rank])
-        return Moving(np.linalg.cholesky(self.M), self.B, self.G, self.a_free, *given)
+        return ReactionDynamics(np.linalg.cholesky(self.M), self.B, self.G, self.a_free, *given)
 
     def wanted(self, at, value, R):
         """Return the input of the least addition, from the conditions of its minimum."""
@@ -77,7 +87,7 @@ def test_reactions_get_their_values_by_the_least_addition_that_rows_do_not_feel(
     value = np.array([3.0, -2.0])[: len(at)]
     R = chain.R if weighed else np.zeros((0, 0))
     u = chain.u.copy()
-    assert squeezed(chain.moving(), at, value, chain.A, R, LOST, u)
+    assert add_internal_force(chain.moving(), at, value, chain.A, R, LOST, u)
     wanted = chain.wanted(at, value, chain.R if weighed else np.eye(len(u)))
     np.testing.assert_allclose(u, wanted, **CLOSED)
     np.testing.assert_allclose(chain.answer(u)[1][at], value, **CLOSED)
@@ -89,12 +99,12 @@ def test_rows_that_others_repeat_do_not_hide_a_reaction_of_its_own(seed):
     twice = np.vstack([chain.A_p, 2.0 * chain.A_p[1] - chain.A_p[2]])
     u, alone = chain.u.copy(), chain.u.copy()
     none, value = np.zeros((0, 0)), np.array([4.0])
-    assert squeezed(chain.moving(), np.array([0]), value, chain.A, none, LOST, alone)
-    assert squeezed(chain.moving(twice, 3), np.array([0]), value, chain.A, none, LOST, u)
+    assert add_internal_force(chain.moving(), np.array([0]), value, chain.A, none, LOST, alone)
+    assert add_internal_force(chain.moving(twice, 3), np.array([0]), value, chain.A, none, LOST, u)
     np.testing.assert_allclose(u, alone, **CLOSED)
     for shared in (1, 2, 3):
         given = np.array([shared]), value, chain.A, none, LOST
-        assert not squeezed(chain.moving(twice, 3), *given, u)
+        assert not add_internal_force(chain.moving(twice, 3), *given, u)
     np.testing.assert_allclose(u, alone, **CLOSED)  # and the input is as it was
 
 
@@ -102,18 +112,20 @@ def test_where_it_is_not_sure_the_input_stays_as_it_is():
     chain = Chain(0)
     u, none, value = chain.u.copy(), np.zeros((0, 0)), np.array([4.0])
     at = np.array([0])
-    assert not squeezed(chain.moving(rank=1), at, value, chain.A, none, LOST, u)
+    assert not add_internal_force(chain.moving(rank=1), at, value, chain.A, none, LOST, u)
     repeated = np.vstack([chain.A, 2.0 * chain.A])
-    assert not squeezed(chain.moving(), at, value, repeated, none, LOST, u)
+    assert not add_internal_force(chain.moving(), at, value, repeated, none, LOST, u)
     every = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0][:5]
-    assert not squeezed(chain.moving(), at, value, np.ascontiguousarray(every), none, LOST, u)
+    assert not add_internal_force(
+        chain.moving(), at, value, np.ascontiguousarray(every), none, LOST, u
+    )
     np.testing.assert_array_equal(u, chain.u)
 
 
 @pytest.mark.parametrize(("m", "nu"), [(0, 3), (1, 1), (2, 5), (6, 14), (13, 14)])
 def test_what_rows_do_not_feel_is_their_null_space(m, nu):
     H = np.random.default_rng(m).standard_normal((m, nu)) * 10.0 ** np.arange(m)[:, None]
-    N = left_free(H, LOST)
+    N = row_null_space(H, LOST)
     assert N.shape == (nu, nu - m)
     np.testing.assert_allclose(N.T @ N, np.eye(nu - m), **CLOSED)
     other = null_space(H / np.linalg.norm(H, axis=1, keepdims=True))
@@ -136,8 +148,8 @@ class Motors:
         self.u = np.zeros(nu)
 
     def near(self, kind):
-        given = self.M, self.B, self.G, self.rest, self.asked
-        return nearest_input(kind, *given, LOST, self.u)
+        robot = InputMap(self.M, self.B, self.G, self.rest)
+        return nearest_input(kind, robot, self.asked, LOST, self.u)
 
 
 @seeds
@@ -150,14 +162,14 @@ def test_the_nearest_input_is_that_of_the_pseudoinverse(seed, sizes):
     assert one.near(ACCELERATION)
     wanted = np.linalg.pinv(one.G, 1e-10) @ (one.asked - one.rest)
     np.testing.assert_allclose(one.u, wanted, **tolerance)
-    assert one.near(PUSH)
+    assert one.near(FORCE_EFFECT)
     L = np.linalg.cholesky(one.M)
     wanted = np.linalg.pinv(np.linalg.solve(L, one.B), 1e-10) @ np.linalg.solve(L, one.asked)
     np.testing.assert_allclose(one.u, wanted, **tolerance)
 
 
 @pytest.mark.parametrize("apart", [1e-7, 1e-9, 1e-10])
-@pytest.mark.parametrize("kind", [FORCE, PUSH, ACCELERATION])
+@pytest.mark.parametrize("kind", [FORCE, FORCE_EFFECT, ACCELERATION])
 def test_nearly_equal_motors_are_left_to_care(kind, apart):
     one = Motors(0, 4, 3, 3)
     one.B[:, 2] = one.B[:, 1] + apart * one.asked
@@ -190,10 +202,10 @@ def test_gravity_is_the_slope_of_the_potential_energy(name):
 def test_a_nominal_error_of_long_ago_is_gone_and_no_number_overflows():
     alpha, beta = np.array([20.0, 50.0, 8.0, 0.0]), np.array([100.0, 1.0, 0.0, 0.0])
     nominal = NominalError(alpha, beta, np.array([True, True, False, True]))
-    error = nominal.at(1e4, np.array([0.3, 0.2, 0.0, 0.5]), np.array([1.0, -2.0, 3.0, 0.1]))
+    error = nominal.evaluate(1e4, np.array([0.3, 0.2, 0.0, 0.5]), np.array([1.0, -2.0, 3.0, 0.1]))
     np.testing.assert_allclose(error.phi, [0.0, 0.0, 0.0, 0.5 + 0.1 * 1e4], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(error.beta, [0.0, 0.0, 0.0, 0.1], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(error.rate, 0.0, atol=1e-12)
+    np.testing.assert_allclose(error.beta_rate, 0.0, atol=1e-12)
 
 
 @spec
@@ -212,15 +224,15 @@ def own_law(function):
     loop = Loop(Scenario.load("scara-helix").replace({"controller": Servo(feedback=feedback)}))
     memory = loop.law.memory + 0.01
     memory[0] = 0.0
-    loop.belief.move(0.1, loop.state.q, loop.state.v)
+    loop.believed_model.move(0.1, loop.state.q, loop.state.v)
     return loop, memory
 
 
 def test_an_odd_function_of_ones_own_is_asked_in_its_place():
     (own, memory), (ours, _) = own_law(Cube()), own_law(Power(exponent=3.0))
-    assert len(own.law.tick(own.belief).steps.python) == 1
-    assert not ours.law.tick(ours.belief).steps.python
-    first, second = (one.law.step(one.belief, memory).demand for one in (own, ours))
+    assert len(own.law.tick(own.believed_model).steps.python_owners) == 1
+    assert not ours.law.tick(ours.believed_model).steps.python_owners
+    first, second = (one.law.step(one.believed_model, memory).demand for one in (own, ours))
     np.testing.assert_allclose(first, second, **CLOSED)
     assert np.abs(second).max() > 1.0
 
@@ -239,9 +251,9 @@ class Nothing(ModelFeedback):
 
 def test_a_feedback_without_a_question_is_refused_by_its_name():
     loop = Loop(Scenario.load("scara-helix"))
-    rows = loop.law.stack.write(loop.belief.snapshot)
+    rows = loop.law.stack.write(loop.believed_model.snapshot)
     with pytest.raises(NotImplementedError, match="Nothing must have a method ask"):
-        Nothing().ask(rows, np.zeros(0), loop.belief)
+        Nothing().output(rows, np.zeros(0), loop.believed_model)
 
 
 # What is left to Python.
@@ -275,9 +287,9 @@ LAWS = {
 def test_no_servo_law_of_the_catalogue_asks_python_in_between(name, monkeypatch):
     scenario, changes = LAWS[name]
     loop = Loop(Scenario.load(scenario).replace(changes))
-    law, belief = loop.law, loop.belief
+    law, belief = loop.law, loop.believed_model
     steps = law.tick(belief).steps
-    assert not steps.python
+    assert not steps.python_owners
     belief.move(0.0, loop.state.q, loop.state.v)
     asked = []
     monkeypatch.setattr(type(steps), "_help_with", staticmethod(lambda *given: asked.append(given)))
@@ -311,9 +323,9 @@ def test_an_allocation_of_ones_own_looks_back_by_its_functions():
     plain = Scenario.load("scara-helix")
     law = dc.replace(plain.controller, allocation=Remembers())
     loop = Loop(plain.replace({"controller": law}))
-    loop.belief.move(0.0, loop.state.q, loop.state.v)
+    loop.believed_model.move(0.0, loop.state.q, loop.state.v)
     memory = np.array([1.0, 2.0, 3.0, 4.0])
-    command = loop.law.step(loop.belief, memory)
+    command = loop.law.step(loop.believed_model, memory)
     np.testing.assert_array_equal(command.u, memory + 1.0)
     np.testing.assert_array_equal(command.memory_rate, memory + 2.0)
 
@@ -326,9 +338,9 @@ def test_the_memory_of_a_bounded_law_becomes_its_input_within_one_tick():
         for i in (1, 2, 3, 4)
     ]}  # fmt: skip
     loop = Loop(Scenario.load("scara-weak-motors").replace({"robot": robot, **changes}))
-    law, belief = loop.law, loop.belief
+    law, belief = loop.law, loop.believed_model
     assert isinstance(belief, Dynamics)
-    assert not law.tick(belief).steps.python
+    assert not law.tick(belief).steps.python_owners
     belief.move(0.0, loop.state.q, loop.state.v)
     last = np.array([20.0, -10.0, 5.0, 30.0])
     command = law.step(belief, np.append(last, 1.0))

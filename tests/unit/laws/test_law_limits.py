@@ -16,7 +16,6 @@ from ukctrl.control import (
     Feedforward,
     JointPid,
     LeastNorm,
-    Mode,
     NoControl,
     PdGravity,
     Prioritized,
@@ -24,10 +23,17 @@ from ukctrl.control import (
     SlotineLi,
     SwingUp,
     Switching,
+    SwitchingMode,
     ThrustVectoring,
 )
 from ukctrl.control.allocation.internal_force import _null_space
-from ukctrl.control.special.thrust_vectoring import FALLING, UPRIGHT, fading, point, turned
+from ukctrl.control.special.thrust_vectoring import (
+    MIN_HEADING_SINE,
+    MIN_THRUST,
+    fade_weight,
+    write_pointing_frame,
+    write_rotation_error,
+)
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -193,12 +199,12 @@ def test_what_rows_leave_free_does_not_depend_on_their_units():
 
 @pytest.mark.parametrize(("size", "left"), [(0.0, 1.0), (0.5, 0.125), (1.0, 0.0), (3.0, 0.0)])
 def test_a_direction_is_stood_in_for_only_where_it_vanishes(size, left):
-    np.testing.assert_allclose(fading(0.7 * size, 0.7), 0.7 * left, **CLOSED)
+    np.testing.assert_allclose(fade_weight(0.7 * size, 0.7), 0.7 * left, **CLOSED)
 
 
 def frame(d, heading, now):
     R = np.empty((3, 3))
-    point(np.array(d, dtype=float), np.array([heading]), now, R)
+    write_pointing_frame(np.array(d, dtype=float), np.array([heading]), now, R)
     return R
 
 
@@ -225,10 +231,10 @@ def test_the_wanted_frame_is_its_formula(d, heading):
     now = rotation(4)
     R, d = frame(d, heading, now), np.array(d)
     size = np.linalg.norm(d)
-    z = unit(d + max(0.0, 1.0 - size / FALLING) ** 3 * FALLING * now[:, 2])
+    z = unit(d + max(0.0, 1.0 - size / MIN_THRUST) ** 3 * MIN_THRUST * now[:, 2])
     h = np.array([np.cos(heading), np.sin(heading), 0.0])
     y = np.cross(z, h)
-    y = y + max(0.0, 1.0 - np.linalg.norm(y) / UPRIGHT) ** 3 * UPRIGHT * now[:, 1]
+    y = y + max(0.0, 1.0 - np.linalg.norm(y) / MIN_HEADING_SINE) ** 3 * MIN_HEADING_SINE * now[:, 1]
     y = unit(y - (y @ z) * z)
     np.testing.assert_allclose(R, np.column_stack([np.cross(y, z), y, z]), **CLOSED)
     np.testing.assert_allclose(R.T @ R, np.eye(3), **CLOSED)
@@ -244,7 +250,7 @@ def test_the_turn_between_two_frames_is_about_its_axis():
     K = np.cross(np.eye(3), axis)
     E = np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
     start, phi = rotation(6), np.empty(3)
-    turned(start, np.ascontiguousarray(E @ start), phi)
+    write_rotation_error(start, np.ascontiguousarray(E @ start), phi)
     np.testing.assert_allclose(phi, 4.0 * np.tan(angle / 4.0) * axis, **CLOSED)
 
 
@@ -384,7 +390,8 @@ SERVO = Servo(feedback=Baumgarte(alpha=4.0, beta=4.0))
     ("along", "row", "says"),
     [
         (
-            Switching(modes=(Mode(law=NoControl()), Mode(law=SERVO, enter=1.0))), "x - sin(t)",
+            Switching(modes=(SwitchingMode(law=NoControl()), SwitchingMode(law=SERVO, enter=1.0))),
+            "x - sin(t)",
             "^controller.along must be a law without modes; this one switches.$",
         ),
         (
@@ -448,6 +455,8 @@ def test_a_swing_up_stops_where_it_would_stay_and_nowhere_else():
 
 def test_a_guard_of_exactly_zero_hands_over():
     task = Task(robot=CART, servo=(Expression(phi="x", unit="m"),), q=np.zeros(2), v=np.zeros(2))
-    law = Switching(modes=(Mode(law=NoControl()), Mode(law=SERVO, enter=0.5))).start(task)
+    law = Switching(
+        modes=(SwitchingMode(law=NoControl()), SwitchingMode(law=SERVO, enter=0.5))
+    ).start(task)
     command = law.command(0.0, np.array([0.5, 0.0]), np.zeros(2), law.memory)
     assert command.memory.tolist() == [1.0]

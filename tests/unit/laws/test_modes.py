@@ -11,12 +11,12 @@ from ukctrl import Robot, Task
 from ukctrl.control import (
     Baumgarte,
     IoLinearisation,
-    Mode,
     NoControl,
     Pid,
     Servo,
     SwingUp,
     Switching,
+    SwitchingMode,
 )
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, ShapeError
 from ukctrl.mechanics.constraints import Expression, JointFollows
@@ -40,9 +40,9 @@ def place(goal):
 
 
 MODES = (
-    Mode(law=Servo(feedback=PID), servo=place(1.0)),
-    Mode(law=Servo(feedback=Baumgarte(alpha=5.0, beta=7.0)), servo=place(0.5), enter=0.6),
-    Mode(law=Servo(feedback=HOLD), name="hold", enter=0.2, leave=0.3),
+    SwitchingMode(law=Servo(feedback=PID), servo=place(1.0)),
+    SwitchingMode(law=Servo(feedback=Baumgarte(alpha=5.0, beta=7.0)), servo=place(0.5), enter=0.6),
+    SwitchingMode(law=Servo(feedback=HOLD), name="hold", enter=0.2, leave=0.3),
 )
 GOALS = (1.0, 0.5, 0.0)
 
@@ -112,7 +112,9 @@ def test_the_mode_and_the_measure_of_every_region_are_recorded(switching):
 
 def test_modes_without_memory_keep_the_number_of_the_mode_alone():
     task = Task(robot=CART, servo=place(0.0), q=np.zeros(1), v=np.zeros(1))
-    law = Switching(modes=(Mode(law=NoControl()), Mode(law=MODES[1].law, enter=0.3))).start(task)
+    law = Switching(
+        modes=(SwitchingMode(law=NoControl()), SwitchingMode(law=MODES[1].law, enter=0.3))
+    ).start(task)
     assert law.memory.tolist() == [0.0]
     assert law.step(moved(0.5, 0.1), np.array([1.0])).memory_rate.tolist() == [0.0]
     signals = law.signals(moved(0.5, 0.1), np.zeros(1))
@@ -123,21 +125,23 @@ def test_modes_without_memory_keep_the_number_of_the_mode_alone():
     ("make", "says"),
     [
         (
-            lambda: Mode(law=NoControl(), enter=2.0, leave=2.0),
+            lambda: SwitchingMode(law=NoControl(), enter=2.0, leave=2.0),
             "leave must be greater than enter, or the modes hand over to each other for ever; got "
             "2 and 2.0.",
         ),
         (
-            lambda: Mode(law=NoControl(), leave=2.0),
+            lambda: SwitchingMode(law=NoControl(), leave=2.0),
             "leave must be greater than enter, or the modes hand over to each other for ever; got "
             "2 and none.",
         ),
         (
-            lambda: Switching(modes=(Mode(law=NoControl()), Mode(law=NoControl()))),
+            lambda: Switching(
+                modes=(SwitchingMode(law=NoControl()), SwitchingMode(law=NoControl()))
+            ),
             "modes[1].enter: is missing.",
         ),
         (
-            lambda: Switching(modes=(Mode(law=NoControl(), enter=1.0),) * 2),
+            lambda: Switching(modes=(SwitchingMode(law=NoControl(), enter=1.0),) * 2),
             "modes[0].enter: is for later modes; the first has none.",
         ),
     ],

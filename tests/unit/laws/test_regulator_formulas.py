@@ -27,10 +27,10 @@ from ukctrl.control import (
     StableInversion,
     Tvlqr,
 )
-from ukctrl.control.planned.nominal_motion import Nominal, knots_by_law
-from ukctrl.control.planned.planned_laws import riccati_backwards
-from ukctrl.control.regulators.riccati import sampled
-from ukctrl.control.terms import natural_frequency
+from ukctrl.control.error_dynamics_spec import natural_frequency
+from ukctrl.control.feedforward.feedforward_laws import riccati_gains
+from ukctrl.control.feedforward.nominal_motion import NominalMotion, simulate_knots
+from ukctrl.control.regulators.riccati import discretise_lq
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
@@ -129,7 +129,6 @@ def test_lqr_is_its_formula(period, q):
     np.testing.assert_allclose(law.command(0.7, q, v).u, u, **CLOSED)
     dynamics = at(law, 0.7, q, v)
     np.testing.assert_allclose(law.error(dynamics), x @ S @ x, **CLOSED)
-    np.testing.assert_allclose(law.slopes(dynamics, law.memory), -gains, **CLOSED)
     closed = A - B @ gains
     if period is not None:
         step = expm(period * np.block([[A, B], [np.zeros((2, 6))]]))
@@ -169,7 +168,6 @@ def test_lqi_is_its_formula_with_a_row_of_each_kind(period):
     np.testing.assert_array_equal(law.memory, np.zeros(2))
     dynamics = at(law, 0.7, q, v)
     np.testing.assert_allclose(law.error(dynamics), x @ S[:4, :4] @ x, **CLOSED)
-    assert law.slopes(dynamics, z) is None
     integral = law.signals(dynamics, z)["integral"]
     np.testing.assert_array_equal(integral.value, z)
     assert integral.units == ""
@@ -312,21 +310,21 @@ def test_between_knots_gains_are_straight_and_beyond_the_ends_those_of_the_ends(
 def test_gains_of_a_long_step_are_those_of_the_regulator_for_ever():
     """In parts: the exponential over the whole would grow beyond all digits."""
     gains, S = best(A, B, Q, R, None)
-    found = riccati_backwards([(A, B, Q, R)], 0.1 * S, 500.0, (A, B, Q, R))
+    found = riccati_gains([(A, B, Q, R)], 0.1 * S, 500.0, (A, B, Q, R))
     np.testing.assert_allclose(found[0], gains, rtol=0.0, atol=1e-7)
     np.testing.assert_allclose(found[1], 0.1 * gains, **CLOSED)
 
 
 def test_a_motion_that_crawls_is_given_up_from_one_knot_to_the_next():
     times, law = 0.2 + 0.1 * np.arange(4), ALONG["a law"]
-    knots = list(knots_by_law(task(PATH), law, times, most=500.0))
+    knots = list(simulate_knots(task(PATH), law, times, max_calls=500.0))
     np.testing.assert_allclose([knot.t for knot in knots], times, **CLOSED)
     for knot in knots:
         r, r_dot, r_ddot = reference(knot.t)
         np.testing.assert_allclose([knot.q, knot.v], [r, r_dot], **PLANNED)
         np.testing.assert_allclose(knot.a, r_ddot, rtol=0.0, atol=1e-5)
         np.testing.assert_allclose(knot.u, driving(knot.t), rtol=0.0, atol=1e-4)
-    assert len(list(knots_by_law(task(PATH), law, times, most=5.0))) == 1
+    assert len(list(simulate_knots(task(PATH), law, times, max_calls=5.0))) == 1
 
 
 def test_a_motion_has_the_knots_that_it_was_asked_for():
@@ -360,7 +358,7 @@ def test_a_motion_is_cubic_between_its_knots_also_round_and_round():
     rate, bend = angle.deriv(), angle.deriv(2)
     q = np.array([[np.cos(angle(t)), np.sin(angle(t))] for t in times])
     u = (times**3 - 2.0 * times)[:, None]
-    motion = Nominal(WHEEL, times, q, rate(times)[:, None], bend(times)[:, None], u)
+    motion = NominalMotion(WHEEL, times, q, rate(times)[:, None], bend(times)[:, None], u)
     for t in (0.5, 0.61, 1.0, 1.83, 2.0):
         place, speed = motion.state(t)
         np.testing.assert_allclose(place, [np.cos(angle(t)), np.sin(angle(t))], **CLOSED)
@@ -379,17 +377,17 @@ def test_an_input_has_corners_where_it_is_told_and_only_there(corner):
     still = np.zeros((9, 1))
     parts = WHEEL, times, np.tile([1.0, 0.0], (9, 1)), still, still, u
     # One at an end is none.
-    sharp = Nominal(*parts, breaks=(at_corner + 0.004, 0.5, times[-1]))
+    sharp = NominalMotion(*parts, breaks=(at_corner + 0.004, 0.5, times[-1]))
     for t in (0.53, at_corner - 0.03, at_corner, at_corner + 0.04, 1.28):
         np.testing.assert_allclose(sharp.input(t), [abs(t - at_corner)], **CLOSED)
     near = at_corner + 0.02
-    assert abs(Nominal(*parts).input(near)[0] - 0.02) > 1e-3
+    assert abs(NominalMotion(*parts).input(near)[0] - 0.02) > 1e-3
 
 
 def test_a_cost_over_a_period_that_is_no_number_is_refused():
     A, B = np.array([[0.0, 1.0], [4e5, 0.0]]), np.array([[0.0], [1.0]])
     with pytest.raises(GainError) as caught:
-        sampled(A, B, np.eye(2), np.eye(1), 2.0)
+        discretise_lq(A, B, np.eye(2), np.eye(1), 2.0)
     assert str(caught.value) == (
         "the cost over a period of 2 s must be a finite number; with these weights it is not. Take "
         "smaller weights, or a shorter period."

@@ -8,7 +8,7 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.control import AdaptiveRobust, Lyapunov, Servo
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 MISS = "row acceleration missed"
 PROMISED = {
@@ -63,7 +63,7 @@ TOLD = {
 def told(scenario):
     """Return units and words of what the law of a scenario records at the start."""
     loop = Loop(scenario)
-    dynamics = loop.truth_at(loop.t0)
+    dynamics = loop.plant_at(loop.t0)
     dynamics.move(loop.t0, loop.state.q, loop.state.v)
     signals = loop.law.signals(dynamics, loop.law.memory)
     return {name: (one.units, one.long_name) for name, one in signals.items()}

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.controller import Law
-from ukctrl.control.special.switching import _Switching
+from ukctrl.control.special.switching import _SwitchingLaw
 
 SHORT = {"timing.duration": 6.0, "timing.sample": 0.05}
 
@@ -19,7 +19,7 @@ SHORT = {"timing.duration": 6.0, "timing.sample": 0.05}
 def test_machine_code_and_python_find_the_same_switches(monkeypatch, change):
     scenario = Scenario.load("cart-pole-swing-up", {**SHORT, **change})
     by_kernels = simulate(scenario)
-    monkeypatch.setattr(_Switching, "guard_steps", Law.guard_steps)
+    monkeypatch.setattr(_SwitchingLaw, "guard_steps", Law.guard_steps)
     by_python = simulate(scenario)
     assert by_kernels.status == "completed"
     assert by_kernels.switches

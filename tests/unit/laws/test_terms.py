@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from ukctrl.control.terms import Terms, natural_frequency, polynomial
+from ukctrl.control.error_dynamics_spec import ErrorSpec, natural_frequency, unit_polynomial
 from ukctrl.core.errors import InputError
 
 CLOSE = {"rel": 1e-9}
@@ -47,17 +47,21 @@ def released(damping):
 
 @pytest.mark.parametrize("damping", [0.1, 0.7, 1.0, 2.5])
 def test_the_error_has_its_poles_at_one_distance(damping):
-    np.testing.assert_array_equal(polynomial(damping, 1), [1.0, 1.0])
+    np.testing.assert_array_equal(unit_polynomial(damping, 1), [1.0, 1.0])
     pair = [1.0, 2.0 * damping, 1.0]
-    np.testing.assert_allclose(polynomial(damping, 2), pair, rtol=1e-15)
-    np.testing.assert_allclose(polynomial(damping, 3), np.polymul(pair, [1.0, 1.0]), rtol=1e-15)
+    np.testing.assert_allclose(unit_polynomial(damping, 2), pair, rtol=1e-15)
+    np.testing.assert_allclose(
+        unit_polynomial(damping, 3), np.polymul(pair, [1.0, 1.0]), rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("damping", [0.3, 0.7, 1.0, 2.0])
 def test_an_error_settles_in_the_time_that_was_asked_for(damping):
     time = settles(released(damping), 60.0)
     assert natural_frequency(2.0, damping) == pytest.approx(time / 2.0, **CLOSE)
-    assert Terms(settling=0.5, damping=damping).frequency() == pytest.approx(2.0 * time, **CLOSE)
+    assert ErrorSpec(settling=0.5, damping=damping).frequency() == pytest.approx(
+        2.0 * time, **CLOSE
+    )
 
 
 def test_an_error_of_one_pole_and_one_with_an_integral_settle_in_their_times():
@@ -71,7 +75,7 @@ def test_an_error_of_one_pole_and_one_with_an_integral_settle_in_their_times():
 @pytest.mark.parametrize("damping", [0.3, 1.0, 3.0])
 def test_a_bandwidth_is_where_the_sensitivity_comes_up(poles, damping):
     at = sensitivity(damping, poles)
-    terms = Terms(bandwidth=12.0, damping=damping)
+    terms = ErrorSpec(bandwidth=12.0, damping=damping)
     assert terms.frequency(poles) == pytest.approx(12.0 / at, **CLOSE)
     assert terms.as_bandwidth(poles) == pytest.approx(12.0, **CLOSE)
     if (poles, damping) == (2, 1.0):
@@ -87,13 +91,13 @@ def test_a_bandwidth_is_where_the_sensitivity_comes_up(poles, damping):
     ],
 )  # fmt: skip
 def test_a_rejection_is_how_far_a_sudden_acceleration_brings_the_error(damping, poles, far):
-    w = Terms(rejection=0.01, damping=damping).frequency(poles)
+    w = ErrorSpec(rejection=0.01, damping=damping).frequency(poles)
     assert w == pytest.approx(math.sqrt(far / 0.01), rel=1e-8)
 
 
 def test_a_rejection_of_one_pole_is_refused():
     with pytest.raises(InputError) as caught:
-        Terms(rejection=0.01).frequency(1)
+        ErrorSpec(rejection=0.01).frequency(1)
     assert str(caught.value) == (
         "rejection is of position errors; a law of first order in the velocity leaves them where "
         "they are. Give a bandwidth or a settling time."
@@ -102,7 +106,7 @@ def test_a_rejection_of_one_pole_is_refused():
 
 @pytest.mark.parametrize("damping", [0.5, 1.0, 2.0])
 def test_gains_are_the_coefficients_of_the_polynomials(damping):
-    terms = Terms(bandwidth=6.0, damping=damping)
+    terms = ErrorSpec(bandwidth=6.0, damping=damping)
     w, w3 = terms.frequency(), terms.frequency(3)
     assert terms.second_order() == pytest.approx((w * w, 2.0 * damping * w), **CLOSE)
     _, kd, kp, ki = np.polymul([1.0, 2.0 * damping * w3, w3 * w3], [1.0, w3])
@@ -135,7 +139,7 @@ def test_gains_are_the_coefficients_of_the_polynomials(damping):
 )
 def test_terms_that_make_no_sense_are_refused(given, message):
     with pytest.raises(InputError) as caught:
-        Terms(**given)
+        ErrorSpec(**given)
     assert str(caught.value).endswith(message)
 
 
@@ -155,6 +159,6 @@ def test_a_frequency_of_no_settling_time_is_refused(settling, damping, message):
 
 
 def test_terms_are_told_with_their_unit_and_damping():
-    assert str(Terms(settling=0.5)) == "settling in 0.5 s with damping 1"
-    assert str(Terms(bandwidth=12.0, damping=0.7)) == "a bandwidth of 12 rad/s with damping 0.7"
-    assert str(Terms(rejection=0.01)) == "a rejection of 0.01 s² with damping 1"
+    assert str(ErrorSpec(settling=0.5)) == "settling in 0.5 s with damping 1"
+    assert str(ErrorSpec(bandwidth=12.0, damping=0.7)) == "a bandwidth of 12 rad/s with damping 0.7"
+    assert str(ErrorSpec(rejection=0.01)) == "a rejection of 0.01 s² with damping 1"

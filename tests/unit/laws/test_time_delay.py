@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import TimeDelay
-from ukctrl.control.baselines.time_delay import safe_inertia
+from ukctrl.control.baselines.time_delay import bounding_diagonal_inertia
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
@@ -76,7 +76,7 @@ def test_the_inertia_that_is_taken_is_the_largest_below_the_robot_s(name):
     robot = Robot.load(name)
     M = robot.snapshot(robot.random(np.random.default_rng(2))).M
     for moved in (np.ones(robot.nv, dtype=bool), np.arange(robot.nv) < 3):
-        inertia = safe_inertia(M, moved)
+        inertia = bounding_diagonal_inertia(M, moved)
         assert (inertia[~moved] == 0.0).all()
         least = np.linalg.eigvalsh(M - np.diag(inertia)).min()
         np.testing.assert_allclose(least, 0.0, rtol=0.0, atol=1e-12)

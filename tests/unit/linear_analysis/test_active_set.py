@@ -10,7 +10,7 @@ from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_loop
 from ukctrl.analysis.linear.active_set import ActiveSet
 from ukctrl.analysis.linear.operating_point import operating_point
-from ukctrl.mechanics.constraints.contact import ALONG, MODE, OPEN, SLIDES, STICKS
+from ukctrl.mechanics.constraints.contact import CREEP_DIRECTION, MODE, OPEN, SLIDING, STICKING
 from ukctrl.mechanics.linearise import Linearizer
 from ukctrl.robot import JointMotor, Lagrangian, Options
 
@@ -120,23 +120,23 @@ BOX = f'<robot name="box"><link name="box">{inertial(2.0, 0.1, 0.2, 0.3)}</link>
 
 def mode(mode):
     state = np.zeros(5)
-    state[MODE], state[ALONG] = mode, 1.0
+    state[MODE], state[CREEP_DIRECTION] = mode, 1.0
     return state
 
 
 @pytest.mark.slow(only=["sticks"])
 @pytest.mark.parametrize(
-    ("does", "states"), [(STICKS, 0), (SLIDES, 6), (OPEN, 12)], ids=["sticks", "slides", "open"]
+    ("does", "states"), [(STICKING, 0), (SLIDING, 6), (OPEN, 12)], ids=["sticks", "slides", "open"]
 )
 def test_a_contact_leaves_what_its_mode_does(does, states):
     """Sliding, $\\dot v = -\\mu g\\, v/|v|$: across $v$ it turns towards it, at $\\mu g/|v|$."""
     robot = free(BOX, {"kind": "contact", "frame": "box", "type": "flat", "mu": MU})
-    v = np.array([*SPEED, 0.0, 0.0, 0.0, 0.0]) * (does != STICKS)
+    v = np.array([*SPEED, 0.0, 0.0, 0.0, 0.0]) * (does != STICKING)
     linearizer = Linearizer(robot, contacts={"box_contact": mode(does)})
     linear = linearizer.at(0.0, robot.neutral, v, np.zeros(0))
     assert len(linear.A) == states
     rate = MU * G / np.linalg.norm(SPEED)
-    expected = [-rate] * (does == SLIDES) + [0.0] * (states - (does == SLIDES))
+    expected = [-rate] * (does == SLIDING) + [0.0] * (states - (does == SLIDING))
     np.testing.assert_allclose(np.sort(linear.poles().real), expected, rtol=0.0, atol=1e-6)
 
 
@@ -145,7 +145,7 @@ def test_a_loop_is_that_of_the_contacts_as_they_are():
     short = Scenario.load("a1-push", {"timing.duration": 0.02, "effect": []})
     standing = linear_loop(short, 0.01)
     assert standing.active.contacts == ()
-    assert {float(state[MODE]) for state in standing.plant.point.contacts.values()} == {STICKS}
+    assert {float(state[MODE]) for state in standing.plant.point.contacts.values()} == {STICKING}
     up = dc.replace(standing.plant.point, contacts={"FL_foot_contact": mode(OPEN)})
     lifted = linear_loop(short, up)
     assert lifted.active.contacts == (("FL_foot_contact", "is open"),)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.linear import analyze, linear_plant, unreached_modes, unseen_modes
+from ukctrl.analysis.linear import analyze, linear_plant, uncontrollable_modes, unobservable_modes
 from ukctrl.analysis.linear.active_set import ActiveSet
-from ukctrl.analysis.linear.analysis import _motion, _verdict
-from ukctrl.analysis.linear.linear_loop import growth_of, idle
+from ukctrl.analysis.linear.linear_analysis import _rest_notes, _verdict
+from ukctrl.analysis.linear.linear_loop import growth_rate, neutral_count
 from ukctrl.analysis.linear.linear_page import write_analysis
-from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
-from ukctrl.cli.terminal.lines import show
+from ukctrl.cli.terminal.analyze_text import analysis_data, analysis_lines
+from ukctrl.cli.terminal.lines import print_lines
 from ukctrl.robot import Lagrangian
 
 
@@ -29,25 +29,25 @@ def test_a_motor_in_the_middle_does_not_move_what_swings_against_it(plants):
         )
     )
     plant = linear_plant(plants.scenario(robot))
-    (hidden,) = unreached_modes(plant.A, plant.B, plant.states)
+    (hidden,) = uncontrollable_modes(plant.A, plant.B, plant.states)
     np.testing.assert_allclose(hidden.pole, 1j * np.sqrt(12.0), atol=1e-6)
     assert hidden.number == 2
     assert "'x'" in hidden.states or "'v.x'" in hidden.states
-    assert unseen_modes(plant.A, plant.C, plant.states) == ()
+    assert unobservable_modes(plant.A, plant.C, plant.states) == ()
 
 
 def test_a_mode_without_input_is_named_by_its_pole_and_its_states():
     A = np.diag([-1.0, -2.0, -3.0, 0.5])
     B = np.array([[1.0], [0.0], [1.0], [0.0]])
-    grows, decays = unreached_modes(A, B, ["a", "b", "c", "d"])
+    grows, decays = uncontrollable_modes(A, B, ["a", "b", "c", "d"])
     assert (grows.number, decays.number, grows.grows, decays.grows) == (1, 1, True, False)
     np.testing.assert_allclose([grows.pole, decays.pole], [0.5, -2.0], rtol=1e-9)
     assert ("'d'" in grows.states, "'b'" in grows.states) == (True, False)
     assert ("'b'" in decays.states, "'d'" in decays.states) == (True, False)
     turned = np.linalg.qr(np.random.default_rng(3).standard_normal((4, 4)))[0]
-    found = unreached_modes(turned @ A @ turned.T, turned @ B, ["a", "b", "c", "d"])
+    found = uncontrollable_modes(turned @ A @ turned.T, turned @ B, ["a", "b", "c", "d"])
     np.testing.assert_allclose([mode.pole for mode in found], [0.5, -2.0], rtol=1e-9)
-    seen = unseen_modes(A, B.T, ["a", "b", "c", "d"])
+    seen = unobservable_modes(A, B.T, ["a", "b", "c", "d"])
     assert seen == (grows, decays)
 
 
@@ -92,8 +92,8 @@ def test_zeros_that_rounding_has_scattered_neither_grow_nor_decay():
     chain = np.diag(np.ones(3), 1) + 1e-11 * rng.standard_normal((4, 4))
     rates = np.concatenate([np.linalg.eigvals(chain), [-1.0, -2.0 + 1j, -2.0 - 1j]])
     assert np.abs(rates[:4].real).max() > 1e-4
-    assert (idle(rates), growth_of(rates)) == (4, 0.0)
-    assert growth_of(np.array([0.005, -0.005, -1.0], dtype=complex)) == 0.005
+    assert (neutral_count(rates), growth_rate(rates)) == (4, 0.0)
+    assert growth_rate(np.array([0.005, -0.005, -1.0], dtype=complex)) == 0.005
 
 
 @pytest.mark.slow(but=["five-bar-drift"])
@@ -101,7 +101,7 @@ def test_zeros_that_rounding_has_scattered_neither_grow_nor_decay():
 @pytest.mark.parametrize("name", ["scara-helix", "panda-elastic", "five-bar-drift"])
 def test_data_and_page_hold_what_was_found(name, tmp_path):
     found = analyze(Scenario.load(name))
-    data = as_table(found, (), None, None)
+    data = analysis_data(found, (), None, None)
     page = write_analysis(found, data, tmp_path).read_text()
     stored = json.loads((tmp_path / "analysis.json").read_text())
     assert stored["verdict"] == found.verdict
@@ -116,7 +116,7 @@ def test_data_and_page_hold_what_was_found(name, tmp_path):
 @pytest.mark.slow
 def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    show(analysis_lines(analyze(Scenario.load("scara-helix-bench")), tmp_path))
+    print_lines(analysis_lines(analyze(Scenario.load("scara-helix-bench")), tmp_path))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("scara-helix-bench: stable at this moment: the slowest mode decays")
     assert max(map(len, lines[:-2])) <= 80
@@ -230,4 +230,4 @@ def test_poles_of_a_moment_are_told_as_such(v, a, text):
     plant = SimpleNamespace(
         point=SimpleNamespace(v=np.array([v])), linear=SimpleNamespace(a=np.array([a]))
     )
-    assert _motion(plant) == text
+    assert _rest_notes(plant) == text

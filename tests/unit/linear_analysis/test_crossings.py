@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl.analysis.linear import crossings as lib
-from ukctrl.analysis.linear.response import Response
+from ukctrl.analysis.linear.response import FrequencyResponse
 
 COARSE = np.array([1e-3, 1e3])
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -13,13 +13,13 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 def lag(gain, order=1, period=None):
     """Return ``gain / (s + 1)^order``."""
     A = -np.eye(order) + np.eye(order, k=-1)
-    return Response(A, np.eye(order)[:, :1], gain * np.eye(order)[-1:], period)
+    return FrequencyResponse(A, np.eye(order)[:, :1], gain * np.eye(order)[-1:], period)
 
 
 def resonance(gain, damping):
     """Return ``gain / (s^2 + 2 damping s + 1)``."""
     A = np.array([[0.0, 1.0], [-1.0, -2.0 * damping]])
-    return Response(A, np.array([[0.0], [1.0]]), np.array([[gain, 0.0]]), None)
+    return FrequencyResponse(A, np.array([[0.0], [1.0]]), np.array([[gain, 0.0]]), None)
 
 
 def test_a_lag_has_gain_one_where_its_formula_says():
@@ -45,7 +45,7 @@ def test_a_lag_of_third_order_is_real_where_its_phase_is_half_a_turn():
 def test_a_held_loop_is_looked_at_on_the_unit_circle():
     # k / (z - a): |exp(jwT) - a| = k
     T, a, k = 0.1, 0.5, 1.0
-    response = Response(np.array([[a]]), np.array([[1.0]]), np.array([[k]]), T)
+    response = FrequencyResponse(np.array([[a]]), np.array([[1.0]]), np.array([[k]]), T)
     found = lib.crossings(response, lib.UNIT_CIRCLE, np.array([1e-3, np.pi / T]))
     np.testing.assert_allclose(found, [np.arccos((1.0 + a**2 - k**2) / (2.0 * a)) / T], **CLOSE)
 
@@ -81,16 +81,16 @@ def test_forms_are_finite_at_poles_and_those_of_large_values(form):
 
 
 def test_a_larger_loop_is_looked_at_on_the_grid_alone():
-    n = lib.MOST_STATES
+    n = lib.MAX_STATES
     assert len(lib.pencil_frequencies(lag(2.0, order=1), lib.UNIT_CIRCLE))
-    many = Response(-np.eye(n + 1), np.ones((n + 1, 1)), np.ones((1, n + 1)) / n, None)
+    many = FrequencyResponse(-np.eye(n + 1), np.ones((n + 1, 1)), np.ones((1, n + 1)) / n, None)
     assert not len(lib.pencil_frequencies(many, lib.UNIT_CIRCLE))
-    few = Response(-np.eye(n), np.ones((n, 1)), np.ones((1, n)) * 2.0 / n, None)
+    few = FrequencyResponse(-np.eye(n), np.ones((n, 1)), np.ones((1, n)) * 2.0 / n, None)
     assert len(lib.pencil_frequencies(few, lib.UNIT_CIRCLE))
 
 
 def test_a_grid_takes_what_lies_in_its_range_and_the_middles_of_that():
-    found = lib.with_between(np.array([1.0, 10.0, 20.0]), np.array([0.5, 2.0, 4.0, 30.0]))
+    found = lib.refine_grid(np.array([1.0, 10.0, 20.0]), np.array([0.5, 2.0, 4.0, 30.0]))
     assert found.tolist() == [1.0, 2.0, 3.0, 4.0, 10.0, 20.0]
-    ends = lib.with_between(np.array([1.0, 10.0]), np.array([1.0, 2.0, 10.0]))
+    ends = lib.refine_grid(np.array([1.0, 10.0]), np.array([1.0, 2.0, 10.0]))
     assert ends.tolist() == [1.0, 2.0, 10.0]

@@ -13,8 +13,8 @@ from ukctrl.analysis.linear import (
     margins_at,
     natural_frequency,
 )
-from ukctrl.analysis.linear.design import confirmed
-from ukctrl.control.terms import Terms
+from ukctrl.analysis.linear.design import largest_confirmed
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError
 
 BAUMGARTE = {"kind": "baumgarte", "alpha": 1.0, "beta": 1.0}
@@ -30,7 +30,7 @@ def test_a_row_that_is_let_go_settles_in_the_time_that_was_asked(plants, feedbac
         start={"q": {"x": 1.0}},
         timing={"duration": 0.8, "sample": 1e-3},
     )
-    gains = designed(task, Terms(settling=0.5, damping=damping)).gains
+    gains = designed(task, ErrorSpec(settling=0.5, damping=damping)).gains
     np.testing.assert_allclose(
         simulate(task.replace(gains)).metric("settling_time"), 0.5, atol=5e-6
     )
@@ -45,7 +45,7 @@ def test_critical_damping_settles_after_5_834_times_its_time_constant():
 @pytest.mark.slow
 def test_laws_in_joint_space_get_the_same_error_dynamics():
     helix = Scenario.load("scara-helix", {"controller": {"use": "computed-torque"}})
-    loop = linear_loop(helix.replace(designed(helix, Terms(settling=0.5)).gains))
+    loop = linear_loop(helix.replace(designed(helix, ErrorSpec(settling=0.5)).gains))
     np.testing.assert_allclose(loop.poles(), -natural_frequency(0.5, 1.0), atol=0.05)  # eightfold
 
 
@@ -54,7 +54,7 @@ def test_a_joint_alone_gets_gains_times_its_inertia(plants):
         plants.mass(3.0), controller={"kind": "pd_gravity", "kp": 1.0, "kd": 1.0}
     )
     found = linear_loop(
-        task.replace(designed(task, Terms(settling=2.0, damping=0.7)).gains)
+        task.replace(designed(task, ErrorSpec(settling=2.0, damping=0.7)).gains)
     ).poles()
     w = natural_frequency(2.0, 0.7)
     np.testing.assert_allclose(np.abs(found), w, rtol=1e-5)
@@ -64,10 +64,10 @@ def test_a_joint_alone_gets_gains_times_its_inertia(plants):
 def test_a_regulator_s_slowest_pole_settles_in_time(plants):
     weights = {"Q": {"q": 1e4, "v": 100.0}, "q": (0.0, 0.0)}
     task = plants.scenario(plants.cart_pole(), controller={"kind": "lqr", **weights})
-    found = linear_loop(task.replace(designed(task, Terms(settling=2.0)).gains)).poles()
+    found = linear_loop(task.replace(designed(task, ErrorSpec(settling=2.0)).gains)).poles()
     np.testing.assert_allclose(found.real.max(), np.log(0.02) / 2.0, rtol=1e-4)
     with pytest.raises(InputError) as refusal:
-        designed(task, Terms(settling=0.1))
+        designed(task, ErrorSpec(settling=0.1))
     told = re.fullmatch(
         "no gains of 'lqr' are found for settling in 0.1 s with damping 1: the decay of its "
         "slowest pole is (.+) 1/s at most, and 39.1 1/s is asked. Ask for less.",
@@ -87,13 +87,13 @@ def test_a_regulator_s_slowest_pole_settles_in_time(plants):
     ],
 )
 def test_a_largest_value_that_none_beside_it_confirms_is_luck(values, largest):
-    assert confirmed(values) == largest
+    assert largest_confirmed(values) == largest
 
 
 def test_what_has_no_such_gains_is_told_what_has():
     exact = Scenario.load("scara-helix", {"controller": {"use": "servo-exact"}})
     with pytest.raises(InputError, match="must be one whose gains follow from settling in 0.5 s"):
-        designed(exact, Terms(settling=0.5))
+        designed(exact, ErrorSpec(settling=0.5))
     with pytest.raises(InputError, match="settling time must be positive; got -1"):
         natural_frequency(-1.0, 1.0)
     with pytest.raises(InputError, match="damping ratio must be from"):

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.analysis.linear import linear_loop, linear_plant, loop_system, plant_system, start_of
+from ukctrl.analysis.linear import (
+    initial_state,
+    linear_loop,
+    linear_plant,
+    loop_system,
+    plant_system,
+)
 from ukctrl.core.errors import InputError
 
 SOLVER = {"solve_ivp_method": "DOP853", "solve_ivp_kwargs": {"rtol": 1e-9, "atol": 1e-11}}
@@ -21,7 +27,7 @@ def test_python_control_moves_the_loop_as_the_run_does(name):
     task = Scenario.load(name, {"timing.duration": 0.2, "timing.sample": 0.05})
     system, run = loop_system(task), simulate(task)
     found = control.input_output_response(
-        system, run.time, 0.0, start_of(task), t_eval=run.time, **SOLVER
+        system, run.time, 0.0, initial_state(task), t_eval=run.time, **SOLVER
     )
     nq = run["q"].shape[1]
     # A quaternion may have lost some of its length; its direction is what counts.
@@ -41,7 +47,7 @@ def test_a_held_loop_ticks_in_python_control_as_in_the_run(plants):
         timing={"duration": 0.5, "control": 0.02, "sample": 0.02},
     )
     system, run = loop_system(task), simulate(task)
-    found = control.input_output_response(system, run.time, 0.0, start_of(task))
+    found = control.input_output_response(system, run.time, 0.0, initial_state(task))
     assert (system.dt, system.state_labels[-1]) == (0.02, "memory 1")
     np.testing.assert_allclose(found.states[:2].T, run["q"], **SAME)
     u = found.outputs[system.output_labels.index("u_F")]

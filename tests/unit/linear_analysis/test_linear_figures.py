@@ -9,9 +9,9 @@ from pictures import across, labels, legend, limits, line, marks, shows, ticks, 
 
 from ukctrl.analysis.linear import linear_figures
 from ukctrl.analysis.linear.linear_figures import (
-    MOST_CURVES,
-    Curve,
-    Locus,
+    MAX_CURVES,
+    LoopCurve,
+    RootLocus,
     bode,
     nyquist,
     pole_map,
@@ -19,16 +19,16 @@ from ukctrl.analysis.linear.linear_figures import (
 )
 
 W = np.array([1.0, 10.0, 100.0, 1000.0])
-INTEGRATOR = Curve("u1", W, 10.0 / (1j * W), 10.0)
+INTEGRATOR = LoopCurve("u1", W, 10.0 / (1j * W), 10.0)
 """Falls by 20 dB a decade through 0 dB at 10 rad/s, at -90 degrees everywhere."""
-NEVER = Curve("u2", W, np.full(4, 0.1j), np.nan)
+NEVER = LoopCurve("u2", W, np.full(4, 0.1j), np.nan)
 """At -20 dB everywhere, 90 degrees ahead."""
 
 
 def turning(degrees, name="u"):
     """Return a curve of size one with these phases."""
     angle = np.radians(np.array(degrees))
-    return Curve(name, np.arange(1.0, len(angle) + 1.0), np.exp(1j * angle), np.nan)
+    return LoopCurve(name, np.arange(1.0, len(angle) + 1.0), np.exp(1j * angle), np.nan)
 
 
 def test_a_bode_plot_shows_size_and_phase_and_where_each_loop_crosses_one():
@@ -67,14 +67,14 @@ def test_a_continuous_loop_has_no_frequency_at_which_it_is_sampled():
     ("gains", "shown"), [((1e-9, 1e-9), (-80.0, -175.0)), ((1e9, 1.0), (-5.0, 100.0))]
 )
 def test_what_lies_far_from_0_dB_is_not_shown(gains, shown):
-    curve = Curve("u", W[:2], np.array(gains, dtype=complex), np.nan)
+    curve = LoopCurve("u", W[:2], np.array(gains, dtype=complex), np.nan)
     limits(bode([curve], None).axes[0], y=shown)
 
 
 def test_a_loop_that_is_not_a_number_has_axes_of_its_own_and_one_of_size_zero_is_far_below():
-    nowhere = Curve("u", W, np.full(4, np.nan + 0j), np.nan)
+    nowhere = LoopCurve("u", W, np.full(4, np.nan + 0j), np.nan)
     assert np.isfinite(bode([nowhere], None).axes[0].get_ylim()).all()
-    nothing = Curve("u", W[:2], np.array([1.0, 0.0], dtype=complex), np.nan)
+    nothing = LoopCurve("u", W[:2], np.array([1.0, 0.0], dtype=complex), np.nan)
     size, _ = bode([nothing], None).axes
     limits(size, y=(-80.0, 5.0))
     shows(size, line(W[:2], [0.0, -6000.0], 0, "-", "u"), across(0.0, "muted"))
@@ -103,10 +103,10 @@ def test_a_phase_goes_on_without_jumps_and_meets_the_lines_at_half_a_turn(degree
 
 
 def test_motors_beyond_the_most_share_no_bode_and_no_nyquist_plot():
-    many = [turning([-90, -100], name=f"u{k}") for k in range(MOST_CURVES)]
-    far = Curve("far", W, np.full(4, 1e4 + 0j), np.nan)
+    many = [turning([-90, -100], name=f"u{k}") for k in range(MAX_CURVES)]
+    far = LoopCurve("far", W, np.full(4, 1e4 + 0j), np.nan)
     figure, plane = bode([*many, far], None), nyquist([*many, far])
-    entries = [(f"u{k}", k, ("-", "--", "-.", ":")[k % 4]) for k in range(MOST_CURVES)]
+    entries = [(f"u{k}", k, ("-", "--", "-.", ":")[k % 4]) for k in range(MAX_CURVES)]
     assert legend(figure) == entries == legend(plane.axes[0])
     limits(figure.axes[0], y=(-5.0, 5.0))
 
@@ -119,7 +119,7 @@ def test_a_motor_whose_name_begins_with_an_underscore_is_named():
 
 def test_a_nyquist_plot_shows_both_halves_and_what_they_keep_away_from():
     values = np.array([-2.0 - 1.0j, -0.5 - 0.5j, 0.25 - 0.1j])
-    curves = [Curve("u1", W[:3], values, 1.0), Curve("u2", W[:3], 2.0 * values, 1.0)]
+    curves = [LoopCurve("u1", W[:3], values, 1.0), LoopCurve("u2", W[:3], 2.0 * values, 1.0)]
     (axes,) = nyquist(curves).axes
     circle, disk, *rest = marks(axes)
     assert (circle.kind, circle.color, circle.look) == ("circle", "faint", "--")
@@ -196,7 +196,7 @@ GAINS = np.array([0.5, 1.0, 4.0])
 def locus_of(poles):
     """Return the locus of these poles at all gains, those at gain one being as they are."""
     poles = np.array(poles, dtype=complex)
-    return Locus("u1", GAINS, poles, poles[1])
+    return RootLocus("u1", GAINS, poles, poles[1])
 
 
 def test_a_root_locus_goes_on_at_gain_one_from_dashed_to_whole():
@@ -280,11 +280,11 @@ def test_of_poles_that_are_as_slow_those_are_told_that_come_first():
     poles = np.where(order < 30, -1.0, -2.0) + 1j * np.linspace(0.5, 60.0, 60)
     axes = Figure().subplots()
     axes.set(xlim=(-3.0, 1.0), ylim=(-61.0, 61.0))
-    linear_figures._tell_apart(axes, poles, sampled=False)
+    linear_figures._label_poles(axes, poles, sampled=False)
     slow = poles[order < 30]
     wanted = []
     for pole in slow:
-        if all(abs(pole - other) >= linear_figures.TOGETHER * 122.0 for other in wanted):
+        if all(abs(pole - other) >= linear_figures.LABEL_MERGE * 122.0 for other in wanted):
             wanted.append(pole)
     told = [complex(*each.xy) for each in axes.texts]
-    assert told == wanted[: linear_figures.MOST_TOLD]
+    assert told == wanted[: linear_figures.MAX_LABELS]

@@ -6,8 +6,8 @@ import tomli_w
 
 from ukctrl import InputError, Scenario
 from ukctrl.analysis.linear.linear_loop import linear_loop
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.observers.measurements import Moment
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.observers.measurements import TimedState
 
 T = 1e-3
 POLES = {"rtol": 0.0, "atol": 1e-6}
@@ -60,7 +60,7 @@ def test_with_a_right_model_observer_and_law_have_their_poles_apart(observer):
     from scipy.linalg import expm
 
     F = expm(T * motion.linear(0.0, point.q, point.v, point.u).A)
-    at = Moment(point.t, motion_state(point), point.u)
+    at = TimedState(point.t, motion_state(point), point.u)
     K = ready.estimator.filter.gain_at(at, T, ready.estimator.joints)
     error = np.linalg.eigvals((np.eye(8) - K @ np.eye(4, 8)) @ F)
     wanted = np.concatenate([alone, error])  # and four at zero, of inputs that have acted
@@ -70,9 +70,9 @@ def test_with_a_right_model_observer_and_law_have_their_poles_apart(observer):
 
 
 def motion_state(point):
-    from ukctrl.mechanics.integrate.system import State
+    from ukctrl.mechanics.integrate.ode_system import IntegratorState
 
-    return State(point.q, point.v, np.zeros(0))
+    return IntegratorState(point.q, point.v, np.zeros(0))
 
 
 @pytest.mark.parametrize("late", [0, 2])

@@ -7,12 +7,12 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.analysis.linear import linear_loop
-from ukctrl.analysis.linear.linear_law import FINER, linear_law
+from ukctrl.analysis.linear.linear_law import FINE_STEP_RATIO, linear_law
 from ukctrl.analysis.linear.operating_point import operating_point
-from ukctrl.analysis.linear.sampling import sampled_plant
+from ukctrl.analysis.linear.sampled_systems import sampled_plant
 from ukctrl.control.controller import Command
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 
 CLOSED = {"rtol": 0.0, "atol": 1e-8}
 SMALL = 1e-5
@@ -125,16 +125,16 @@ def test_ticks_that_come_late_are_told_to_count_as_on_time(plants):
 def test_a_law_that_is_not_smooth_is_so_in_every_unit_of_its_command(plants, size):
     r"""The slopes of $\sqrt{|x|}$ over steps $h$ go as $h^{-1/2}$; those of a line stay."""
     task = plants.held_mass(5.0, 6.0)
-    belief, point = Loop(task).belief, operating_point(task)
+    belief, point = Loop(task).believed_model, operating_point(task)
 
     def rough(command):
         def step(dynamics, memory):
             return Command(np.array([size * command(dynamics.snapshot.q[0])]), np.zeros(0))
 
         law = SimpleNamespace(step=step, memory=np.zeros(0), switches=False, keeper=None)
-        return linear_law(law, belief, point, np.eye(2)).rough
+        return linear_law(law, belief, point, np.eye(2)).nonsmoothness
 
-    wanted = np.sqrt(1.0 / FINER) - 1.0  # about x = 0, where nothing cancels: to rounding
+    wanted = np.sqrt(1.0 / FINE_STEP_RATIO) - 1.0  # about x = 0, where nothing cancels: to rounding
     assert rough(lambda x: np.sign(x) * np.sqrt(abs(x))) == pytest.approx(wanted, rel=1e-9)
     assert rough(lambda x: 7.0 * x) == 0.0
 

@@ -6,14 +6,14 @@ from scipy import signal
 from scipy.optimize import brentq
 
 from ukctrl import Robot, Scenario, control
-from ukctrl.analysis.linear import designed, linear_loop, loop_terms
-from ukctrl.analysis.linear.loop_terms import row_bandwidths
-from ukctrl.control.terms import Terms, polynomial
+from ukctrl.analysis.linear import designed, linear_loop, loop_performance
+from ukctrl.analysis.linear.performance import row_bandwidths
+from ukctrl.control.error_dynamics_spec import ErrorSpec, unit_polynomial
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Elastic, Lagrangian, Options
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import Timing
 
 HALF_POWER = np.sqrt(0.5)
@@ -23,8 +23,8 @@ BAUMGARTE = control.Baumgarte(alpha=1.0, beta=1.0)
 @pytest.mark.parametrize("damping", [0.05, 0.4, 0.7, 1.0, 1.7, 10.0])
 @pytest.mark.parametrize("poles", [1, 2, 3])
 def test_a_bandwidth_is_where_the_sensitivity_first_comes_up_to_half_its_power(damping, poles):
-    w = Terms(bandwidth=30.0, damping=damping).frequency(poles)
-    p = polynomial(damping, poles) * w ** np.arange(poles + 1)
+    w = ErrorSpec(bandwidth=30.0, damping=damping).frequency(poles)
+    p = unit_polynomial(damping, poles) * w ** np.arange(poles + 1)
     sensitivity = signal.TransferFunction([1.0, *[0.0] * poles], p)
     grid = np.geomspace(1e-3, 30.0 * (1.0 - 1e-6), 4000)
     sizes = np.abs(sensitivity.freqresp([*grid, 30.0])[1])
@@ -36,8 +36,8 @@ def test_a_bandwidth_is_where_the_sensitivity_first_comes_up_to_half_its_power(d
 @pytest.mark.parametrize("damping", [0.1, 0.7, 1.0, 3.0])
 @pytest.mark.parametrize("poles", [2, 3])
 def test_a_rejection_is_how_far_a_step_of_the_acceleration_brings_an_error(damping, poles):
-    w = Terms(rejection=2e-3, damping=damping).frequency(poles)
-    p = polynomial(damping, poles) * w ** np.arange(poles + 1)
+    w = ErrorSpec(rejection=2e-3, damping=damping).frequency(poles)
+    p = unit_polynomial(damping, poles) * w ** np.arange(poles + 1)
     numerator = [1.0] if poles == 2 else [1.0, 0.0]
     times = np.linspace(0.0, 40.0 * max(1.0, damping) / w, 200_001)
     _, error = signal.step((numerator, p), T=times)
@@ -49,12 +49,12 @@ def test_terms_are_one_of_three_and_say_so():
         with pytest.raises(
             InputError, match=f"one of settling, bandwidth and rejection; got {came}"
         ):
-            Terms(**given)
+            ErrorSpec(**given)
     with pytest.raises(InputError, match=r"damping: must be .*0\.05"):
-        Terms(bandwidth=1.0, damping=0.0)
+        ErrorSpec(bandwidth=1.0, damping=0.0)
     with pytest.raises(InputError, match="rejection is of position errors"):
-        Terms(rejection=1.0).frequency(1)
-    assert str(Terms(rejection=1e-3, damping=0.7)) == "a rejection of 0.001 s² with damping 0.7"
+        ErrorSpec(rejection=1.0).frequency(1)
+    assert str(ErrorSpec(rejection=1e-3, damping=0.7)) == "a rejection of 0.001 s² with damping 0.7"
 
 
 WITH_OBSERVER = control.Servo(
@@ -77,8 +77,8 @@ LAWS = {
 @pytest.mark.parametrize("damping", [1.0, 1.5])
 def test_every_feedback_has_the_bandwidth_that_was_asked_for(plants, feedback, damping):
     task = plants.scenario(plants.mass(2.0), controller=control.Servo(feedback=feedback))
-    made = task.replace(designed(task, Terms(bandwidth=40.0, damping=damping)).gains)
-    found = loop_terms(made)
+    made = task.replace(designed(task, ErrorSpec(bandwidth=40.0, damping=damping)).gains)
+    found = loop_performance(made)
     np.testing.assert_allclose(found.bandwidth, [40.0], rtol=2e-5)
     assert found.slowest == found.bandwidth[0]
     assert all(s.real < 0.0 for s in found.decaying)
@@ -87,7 +87,7 @@ def test_every_feedback_has_the_bandwidth_that_was_asked_for(plants, feedback, d
 @pytest.mark.slow
 def test_a_loop_with_an_observer_has_it_with_the_pole_of_that(plants):
     task = plants.scenario(plants.mass(2.0), controller=WITH_OBSERVER)
-    found = loop_terms(task.replace(designed(task, Terms(bandwidth=40.0)).gains))
+    found = loop_performance(task.replace(designed(task, ErrorSpec(bandwidth=40.0)).gains))
     np.testing.assert_allclose(found.bandwidth, [40.0], rtol=2e-5)
 
 
@@ -97,7 +97,7 @@ def test_laws_on_a_surface_have_real_poles_alone(plants, name):
     with pytest.raises(
         InputError, match="gains follow from a bandwidth of 40 rad/s with damping 0.7"
     ):
-        designed(task, Terms(bandwidth=40.0, damping=0.7))
+        designed(task, ErrorSpec(bandwidth=40.0, damping=0.7))
 
 
 @pytest.mark.slow
@@ -114,15 +114,15 @@ def test_joint_laws_have_it_on_the_inertia_of_their_joint(plants):
         control.IoLinearisation(alpha=1.0, beta=1.0),
     ):
         task = plants.scenario(plants.mass(3.0), controller=law)
-        made = task.replace(designed(task, Terms(bandwidth=25.0)).gains)
-        found = loop_terms(made)
+        made = task.replace(designed(task, ErrorSpec(bandwidth=25.0)).gains)
+        found = loop_performance(made)
         np.testing.assert_allclose(
             found.bandwidth, [25.0], rtol=0.02 if law.kind == "pole_placement" else 2e-5
         )
 
 
 def test_noise_gains_are_those_of_the_law(plants):
-    found = loop_terms(plants.held_mass(7.0, 30.0))
+    found = loop_performance(plants.held_mass(7.0, 30.0))
     np.testing.assert_allclose([found.position_noise, found.speed_noise], [30.0, 7.0], rtol=1e-6)
 
 
@@ -202,8 +202,8 @@ def test_links_behind_springs_get_the_bandwidth_that_was_asked_for(law, feedback
         controller={**law, "feedback": feedback},
         timing=Timing(duration=1.0, sample=0.1),
     )
-    made = task.replace(designed(task, Terms(bandwidth=9.0)).gains)
-    np.testing.assert_allclose(loop_terms(made).bandwidth, [9.0], rtol=1e-4)
+    made = task.replace(designed(task, ErrorSpec(bandwidth=9.0)).gains)
+    np.testing.assert_allclose(loop_performance(made).bandwidth, [9.0], rtol=1e-4)
     one = np.eye(4)
     loop = Loop(made)
     slopes = np.array([loop.law.command(0.0, x[:2], x[2:], loop.law.memory).u for x in one])
@@ -221,7 +221,7 @@ def test_links_behind_springs_get_the_bandwidth_that_was_asked_for(law, feedback
 
 def test_what_does_nothing_has_no_bandwidth(plants):
     idle = control.Servo(feedback=control.Exact())
-    found = loop_terms(plants.scenario(plants.mass(), controller=idle))
+    found = loop_performance(plants.scenario(plants.mass(), controller=idle))
     assert found.bandwidth == (0.0,)
     assert found.position_noise == found.speed_noise == 0.0
 
@@ -241,10 +241,10 @@ def test_a_regulator_gives_all_freedoms_the_poles_of_the_error_that_is_asked_for
             "controller.follow": "equilibrium",
         }
     )
-    terms = Terms(bandwidth=30.0, damping=damping)
+    terms = ErrorSpec(bandwidth=30.0, damping=damping)
     found = linear_loop(task.replace(designed(task, terms).gains)).poles()
     w = terms.frequency(poles)
-    expected = np.repeat(w * np.roots(polynomial(damping, poles)), 4)
+    expected = np.repeat(w * np.roots(unit_polynomial(damping, poles)), 4)
     np.testing.assert_allclose(
         np.poly(found), np.poly(expected), rtol=1e-4 if law == "lqr" else 1e-3
     )

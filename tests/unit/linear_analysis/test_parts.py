@@ -13,33 +13,44 @@ from scipy.linalg import expm
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_loop, linear_page
-from ukctrl.analysis.linear.delay_margin import Level, Piece, _Search, delay_margin, lag_of
-from ukctrl.analysis.linear.design import _rounded, _written, designed, largest_period
-from ukctrl.analysis.linear.equilibria import _Look, _step, equilibria, within_a_turn
-from ukctrl.analysis.linear.equilibria import _Search as _EquilibriumSearch
+from ukctrl.analysis.linear.delay_margin import (
+    UnitGainArc,
+    UnitGainPoints,
+    _DelaySearch,
+    delay_margin,
+    phase_lag,
+)
+from ukctrl.analysis.linear.design import _gain_text, _round_gains, designed, largest_period
+from ukctrl.analysis.linear.equilibria import _EquilibriumSearch as _EquilibriumSearch
+from ukctrl.analysis.linear.equilibria import (
+    _Evaluation,
+    _newton_step,
+    angle_difference,
+    equilibria,
+)
 from ukctrl.analysis.linear.margins import (
     Margins,
-    _gain,
-    _off,
-    _on_the_edge,
-    balanced,
-    bound,
+    _disk_distance,
+    _gain_margin,
+    _is_neutral,
     disk_gain,
     disk_phase,
     margins_at,
-    structured,
+    mu_upper_bound,
+    osborne_scaling,
+    scaled_norm,
 )
 from ukctrl.analysis.linear.operating_point import operating_point
-from ukctrl.analysis.linear.response import Response, frequencies
-from ukctrl.analysis.linear.sampling import (
-    Block,
-    Measured,
-    _delay,
+from ukctrl.analysis.linear.response import FrequencyResponse, frequencies
+from ukctrl.analysis.linear.sampled_systems import (
+    LinearSensors,
+    LinearSystem,
+    _delay_line,
     _ticks_and_part,
     sampled_plant,
     series,
 )
-from ukctrl.control.terms import Terms
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError
 
 EXACT = {"rtol": 1e-10, "atol": 1e-12}
@@ -89,7 +100,7 @@ def test_inputs_that_are_late_by_different_times_arrive_when_they_should():
 def test_systems_in_series_are_those_of_python_control():
     rng = np.random.default_rng(1)
     first, second = (
-        Block(*(rng.normal(size=size) for size in ((n, n), (n, m), (p, n), (p, m))), names)
+        LinearSystem(*(rng.normal(size=size) for size in ((n, n), (n, m), (p, n), (p, m))), names)
         for n, m, p, names in ((2, 1, 3, ("a", "b")), (3, 3, 2, ("c", "d", "e")))
     )
     both = series(first, second)
@@ -102,8 +113,8 @@ def test_systems_in_series_are_those_of_python_control():
 
 @pytest.mark.parametrize("ticks", [0, 1, 3])
 def test_what_is_measured_late_comes_so_many_ticks_later(ticks):
-    before = Measured(Block(*np.zeros((3, 0, 0)), np.eye(2), ()), np.eye(2))
-    block = _delay(ticks, before)
+    before = LinearSensors(LinearSystem(*np.zeros((3, 0, 0)), np.eye(2), ()), np.eye(2))
+    block = _delay_line(ticks, before)
     assert len(block.states) == 2 * ticks
     x, seen = np.zeros(2 * ticks), []
     for k in range(6):
@@ -126,21 +137,21 @@ def test_a_response_is_that_of_python_control_one_by_one_and_along(period):
     rng = np.random.default_rng(2)
     A, B, C = (rng.normal(size=size) for size in ((4, 4), (4, 2), (3, 4)))
     A[0] *= 1e4  # badly scaled
-    response = Response(A, B, C, period)
+    response = FrequencyResponse(A, B, C, period)
     w = np.array([0.2, 3.0, 20.0])
     p = 1j * w if period is None else np.exp(1j * w * period)
     system = control.ss(A, B, C, np.zeros((3, 2)))
     wanted = np.array([system(one) for one in p])
-    np.testing.assert_allclose(response.along(w), wanted, rtol=1e-8)
+    np.testing.assert_allclose(response.at_frequencies(w), wanted, rtol=1e-8)
     for one, value in zip(w.tolist(), wanted, strict=True):
         np.testing.assert_allclose(response.at(one), value, rtol=1e-8)
         assert response.value(one) == pytest.approx(value[0, 0], rel=1e-8)
 
 
 def test_at_a_pole_a_response_is_infinite():
-    integrator = Response(np.zeros((1, 1)), np.eye(1), np.eye(1), None)
+    integrator = FrequencyResponse(np.zeros((1, 1)), np.eye(1), np.eye(1), None)
     assert math.isinf(abs(integrator.value(0.0)))
-    assert not np.isfinite(integrator.along(np.array([0.0]))).any()
+    assert not np.isfinite(integrator.at_frequencies(np.array([0.0]))).any()
 
 
 def of_poles(opened, closed, period=None):
@@ -207,7 +218,7 @@ def test_a_lightly_damped_pole_is_looked_at_closely():
      (np.exp(-3j), np.pi - 3.0)],
 )  # fmt: skip
 def test_how_far_a_loop_may_be_turned_back(L, lag):
-    assert lag_of(complex(L)) == pytest.approx(lag)
+    assert phase_lag(complex(L)) == pytest.approx(lag)
 
 
 def test_the_delay_of_a_continuous_loop_is_its_phase_over_its_frequency(plants):
@@ -225,46 +236,46 @@ def test_a_delay_that_lies_before_the_start_is_none(plants, damping, late):
     """Its hold alone delays x'' = -6 x - d x' by half a period, which d = 0.06 makes up for."""
     T, w = 0.02, math.sqrt(6.0)
     loop = linear_loop(plants.held_mass(damping, 6.0, timing={"duration": 1.0, "control": T}))
-    found = _Search(loop, 0, np.ones(1))._refined(0.0, w)
+    found = _DelaySearch(loop, 0, np.ones(1))._newton(0.0, w)
     wanted = damping / 6.0 - T / 2.0 if late else math.inf  # of the small phase atan(d w / 6)
     assert found == pytest.approx(wanted, rel=0.02)
 
 
 def test_a_piece_turned_once_more_is_late_by_a_whole_turn():
-    piece = Piece((0.0, 0.1), (2.0, 4.0), (0.5, 0.7))
-    assert piece.after(0) == (0.5, 0.7)
-    assert piece.after(2) == pytest.approx((0.5 + 2.0 * math.pi, 0.7 + math.pi))
+    piece = UnitGainArc((0.0, 0.1), (2.0, 4.0), (0.5, 0.7))
+    assert piece.delays_after(0) == (0.5, 0.7)
+    assert piece.delays_after(2) == pytest.approx((0.5 + 2.0 * math.pi, 0.7 + math.pi))
 
 
 def level(part, *pairs):
     w, d = np.array(pairs, dtype=float).reshape(-1, 2).T
-    return Level(part, w, d)
+    return UnitGainPoints(part, w, d)
 
 
 def test_levels_are_joined_where_their_delays_go_on():
     loop = SimpleNamespace(period=0.1)
-    search = _Search(loop, 0, np.ones(1))
+    search = _DelaySearch(loop, 0, np.ones(1))
     turn = math.tau / 4.0
-    [piece] = search._joined(level(0.0, (4.0, 0.5)), level(0.02, (4.0, 0.52 + turn)))
+    [piece] = search._connect(level(0.0, (4.0, 0.5)), level(0.02, (4.0, 0.52 + turn)))
     assert piece == ((0.0, 0.02), (4.0, 4.0), (0.5, pytest.approx(0.52)))
-    assert search._joined(level(0.0, (4.0, 0.5)), level(0.02)) is None
+    assert search._connect(level(0.0, (4.0, 0.5)), level(0.02)) is None
     near, far = 0.5 + 0.09 * turn, 0.5 + 0.11 * turn
-    assert search._joined(level(0.0, (4.0, 0.5)), level(0.02, (4.0, near)))
-    assert search._joined(level(0.0, (4.0, 0.5)), level(0.02, (4.0, far))) is None
-    assert search._joined(level(0.0), level(0.02)) == []
+    assert search._connect(level(0.0, (4.0, 0.5)), level(0.02, (4.0, near)))
+    assert search._connect(level(0.0, (4.0, 0.5)), level(0.02, (4.0, far))) is None
+    assert search._connect(level(0.0), level(0.02)) == []
 
 
 def test_guesses_are_where_the_whole_periods_come_out():
     """On a piece from 1.4 to 2.6 periods: two of them a sixth of the way in from the left..."""
-    search = _Search(SimpleNamespace(period=0.1), 0, np.ones(1))
-    piece = Piece((0.0, 0.1), (3.0, 6.0), (0.17, 0.33))  # 1.7 and 2.3 periods, less the part
-    [(delay, w)] = search._guesses(piece, 0)
+    search = _DelaySearch(SimpleNamespace(period=0.1), 0, np.ones(1))
+    piece = UnitGainArc((0.0, 0.1), (3.0, 6.0), (0.17, 0.33))  # 1.7 and 2.3 periods, less the part
+    [(delay, w)] = search._initial_guesses(piece, 0)
     assert (delay, w) == (pytest.approx(0.2 + 0.05), pytest.approx(4.5))
-    still = Piece((0.03, 0.03), (5.0, 5.0), (0.231, 0.231))  # 2.01 periods and the part
-    [(delay, w)] = search._guesses(still, 0)
+    still = UnitGainArc((0.03, 0.03), (5.0, 5.0), (0.231, 0.231))  # 2.01 periods and the part
+    [(delay, w)] = search._initial_guesses(still, 0)
     assert (delay, w) == (pytest.approx(0.23), 5.0)
-    assert not list(search._guesses(still._replace(delay=(0.235, 0.235)), 0))
-    assert not list(search._guesses(still._replace(delay=(-0.2, -0.2)), 0))
+    assert not list(search._initial_guesses(still._replace(delay=(0.235, 0.235)), 0))
+    assert not list(search._initial_guesses(still._replace(delay=(-0.2, -0.2)), 0))
 
 
 # Margins
@@ -285,70 +296,72 @@ def test_a_disk_margin_in_gain_and_phase(alpha, gain, phase):
 
 def test_the_size_that_a_disk_margin_bounds():
     """|S - T|/2 with S = 1/(1 + L)."""
-    assert _off(0.0) == 0.5
-    assert _off(1.0) == 0.0
-    assert _off(-1.0) == math.inf
-    assert _off(complex(math.inf)) == 0.5
+    assert _disk_distance(0.0) == 0.5
+    assert _disk_distance(1.0) == 0.0
+    assert _disk_distance(-1.0) == math.inf
+    assert _disk_distance(complex(math.inf)) == 0.5
     L = 0.3 - 0.8j
-    assert _off(L) == pytest.approx(abs(1.0 / (1.0 + L) - L / (1.0 + L)) / 2.0)
+    assert _disk_distance(L) == pytest.approx(abs(1.0 / (1.0 + L) - L / (1.0 + L)) / 2.0)
 
 
 @pytest.mark.parametrize(("k", "low", "high"), [(2.0, 0.0, 4.0), (16.0, 0.5, math.inf)])
 def test_the_gain_of_a_lag_of_third_order_ends_at_eight(k, low, high):
     """L = k/(s + 1)^3 is real at w = sqrt(3), where it is -k/8."""
     A = -np.eye(3) + np.eye(3, k=1)
-    response = Response(A, k * np.eye(3)[:, 2:], np.eye(3)[:1], None)
-    found = _gain(response, np.geomspace(1e-2, 1e2, 200))
+    response = FrequencyResponse(A, k * np.eye(3)[:, 2:], np.eye(3)[:1], None)
+    found = _gain_margin(response, np.geomspace(1e-2, 1e2, 200))
     np.testing.assert_allclose(found, (low, high, math.sqrt(3.0)), rtol=1e-6)
 
 
 def test_a_static_loop_of_an_unstable_pole_bounds_the_gain_from_below():
     """L = 3/(s - 1): stable from a gain of 1/3 on, reached at zero frequency."""
-    response = Response(np.eye(1), 3.0 * np.eye(1), np.eye(1), None)
-    low, high, at = _gain(response, np.geomspace(1e-2, 1e2, 200))
+    response = FrequencyResponse(np.eye(1), 3.0 * np.eye(1), np.eye(1), None)
+    low, high, at = _gain_margin(response, np.geomspace(1e-2, 1e2, 200))
     assert (low, high) == (pytest.approx(1.0 / 3.0, rel=1e-6), math.inf)
     assert at == pytest.approx(1e-4)
-    none = _gain(Response(-np.eye(1), np.eye(1), np.eye(1), None), np.geomspace(1e-2, 1e2, 99))
+    none = _gain_margin(
+        FrequencyResponse(-np.eye(1), np.eye(1), np.eye(1), None), np.geomspace(1e-2, 1e2, 99)
+    )
     assert none[:2] == (0.0, math.inf)
     assert math.isnan(none[2])
 
 
 def test_a_scaling_makes_rows_as_large_as_columns():
     M = np.array([[1.0, 100.0], [0.01, 2.0]])
-    d = balanced(M)
+    d = osborne_scaling(M)
     assert d[0] - d[1] == pytest.approx(math.log(0.01))  # both sides come to 1
-    assert bound(M, d) == pytest.approx(np.linalg.norm([[1.0, 1.0], [1.0, 2.0]], 2))
-    assert bound(M, np.zeros(2)) == pytest.approx(np.linalg.norm(M, 2))
-    np.testing.assert_array_equal(balanced(np.diag([3.0, 4.0])), [0.0, 0.0])
+    assert scaled_norm(M, d) == pytest.approx(np.linalg.norm([[1.0, 1.0], [1.0, 2.0]], 2))
+    assert scaled_norm(M, np.zeros(2)) == pytest.approx(np.linalg.norm(M, 2))
+    np.testing.assert_array_equal(osborne_scaling(np.diag([3.0, 4.0])), [0.0, 0.0])
 
 
 def test_a_structured_singular_value_of_one_two_and_rank_one():
     """Of a dyad a b^T it is the sum of |a_i b_i|."""
-    assert structured(np.array([[3.0 - 4.0j]])) == 5.0
+    assert mu_upper_bound(np.array([[3.0 - 4.0j]])) == 5.0
     a, b = np.array([1.0, 2.0, -1.0j]), np.array([3.0, 0.5j, 0.25])
-    assert structured(np.outer(a, b)) == pytest.approx(3.0 + 1.0 + 0.25, rel=1e-5)
-    assert structured(np.diag([2.0, 7.0]).astype(complex)) == pytest.approx(7.0)
-    assert structured(np.array([[np.inf, 0.0], [0.0, 1.0]], dtype=complex)) == math.inf
+    assert mu_upper_bound(np.outer(a, b)) == pytest.approx(3.0 + 1.0 + 0.25, rel=1e-5)
+    assert mu_upper_bound(np.diag([2.0, 7.0]).astype(complex)) == pytest.approx(7.0)
+    assert mu_upper_bound(np.array([[np.inf, 0.0], [0.0, 1.0]], dtype=complex)) == math.inf
 
 
 # Designs
 
 
 def test_gains_are_rounded_and_written_to_six_digits():
-    assert _rounded(1234567.0) == 1234570.0
-    assert _rounded((0.12345678, 2.0)) == (0.123457, 2.0)
-    assert _written(0.12345678) == "0.123457"
-    assert _written((1.0, 2.5)) == "[1, 2.5]"
+    assert _round_gains(1234567.0) == 1234570.0
+    assert _round_gains((0.12345678, 2.0)) == (0.123457, 2.0)
+    assert _gain_text(0.12345678) == "0.123457"
+    assert _gain_text((1.0, 2.5)) == "[1, 2.5]"
 
 
 def test_a_design_comes_as_arguments_of_the_command(plants):
-    found = designed(plants.held_mass(1.0, 1.0), Terms(settling=2.0, damping=0.7))
+    found = designed(plants.held_mass(1.0, 1.0), ErrorSpec(settling=2.0, damping=0.7))
     assert [text.split("=")[0] for text in found.arguments()] == [
         "controller.feedback.alpha", "controller.feedback.beta",
     ]  # fmt: skip
     alpha, beta = found.gains.values()
     assert alpha / (2.0 * math.sqrt(beta)) == pytest.approx(0.7, rel=1e-5)
-    assert (found.terms, found.notes) == (Terms(settling=2.0, damping=0.7), ())
+    assert (found.terms, found.notes) == (ErrorSpec(settling=2.0, damping=0.7), ())
 
 
 def test_a_regulator_that_cannot_settle_so_quickly_is_told_how_quick_it_is(plants):
@@ -357,7 +370,7 @@ def test_a_regulator_that_cannot_settle_so_quickly_is_told_how_quick_it_is(plant
     with pytest.raises(
         InputError, match=r"settling in 0\.01 s .*: the decay .* at most.* for less"
     ):
-        designed(task, Terms(settling=0.01))
+        designed(task, ErrorSpec(settling=0.01))
 
 
 @pytest.mark.parametrize("disk", [-0.1, 2.0])
@@ -415,28 +428,28 @@ def test_a_time_outside_of_the_run_is_refused(plants, t):
 
 def test_whole_turns_of_joints_do_not_count_and_metres_do():
     robot = Robot.load("scara")
-    off = within_a_turn(robot, np.zeros(4), np.array([2.0 * np.pi + 0.1, -7.0, 3.0, 7.0]))
+    off = angle_difference(robot, np.zeros(4), np.array([2.0 * np.pi + 0.1, -7.0, 3.0, 7.0]))
     np.testing.assert_allclose(off, [0.1, 2.0 * np.pi - 7.0, 3.0, 7.0], atol=1e-12)
 
 
 def look(J, F, along=None):
     J = np.atleast_2d(J)
     n = J.shape[1]
-    return _Look(q=np.zeros(n), u=np.zeros(1), F=np.array(F), J=J, unit=np.ones(len(J)),
-                 along=np.eye(n) if along is None else along)  # fmt: skip
+    return _Evaluation(q=np.zeros(n), u=np.zeros(1), F=np.array(F), J=J, unit=np.ones(len(J)),
+                 directions=np.eye(n) if along is None else along)  # fmt: skip
 
 
 def test_a_search_steps_as_newton_does_and_no_farther_than_its_stride():
-    from ukctrl.analysis.linear.equilibria import STRIDE
+    from ukctrl.analysis.linear.equilibria import MAX_STEP
 
-    np.testing.assert_allclose(_step(look(np.diag([2.0, 4.0]), [0.2, -0.4])), [-0.1, 0.1])
-    far = _step(look(np.diag([1.0, 1.0]), [-1e3, 5e2]))
-    np.testing.assert_allclose(far, [STRIDE, -0.5 * STRIDE])
-    np.testing.assert_allclose(_step(look([[1.0, 1.0]], [-0.2])), [0.1, 0.1])  # the smallest
+    np.testing.assert_allclose(_newton_step(look(np.diag([2.0, 4.0]), [0.2, -0.4])), [-0.1, 0.1])
+    far = _newton_step(look(np.diag([1.0, 1.0]), [-1e3, 5e2]))
+    np.testing.assert_allclose(far, [MAX_STEP, -0.5 * MAX_STEP])
+    np.testing.assert_allclose(_newton_step(look([[1.0, 1.0]], [-0.2])), [0.1, 0.1])  # the smallest
     scaled = look([[1.0]], [-0.2])._replace(unit=np.array([4.0]))
-    np.testing.assert_allclose(_step(scaled), [0.05])
-    assert _step(look(np.zeros((1, 0)), [1.0], np.zeros((3, 0)))).tolist() == [0.0, 0.0, 0.0]
-    assert look([[1.0]], [-0.7]).left == 0.7
+    np.testing.assert_allclose(_newton_step(scaled), [0.05])
+    assert _newton_step(look(np.zeros((1, 0)), [1.0], np.zeros((3, 0)))).tolist() == [0.0, 0.0, 0.0]
+    assert look([[1.0]], [-0.7]).residual == 0.7
 
 
 def test_a_robot_that_rests_nowhere_is_told_what_is_left(plants):
@@ -483,11 +496,11 @@ def test_the_motors_with_the_least_margins_are_shown_first():
     loop = SimpleNamespace(inputs=tuple("abcdefghij"))
     found = SimpleNamespace(margins=tuple(margins(*one) for one in
                                           (("a", 1.0), ("b", 0.2), ("c", 0.5))))  # fmt: skip
-    assert linear_page._shown(found, loop) == [1, 2, 0]
-    most = linear_page.linear_figures.MOST_CURVES
-    assert linear_page._shown(SimpleNamespace(margins=()), loop) == list(range(most))
+    assert linear_page._worst_motors(found, loop) == [1, 2, 0]
+    most = linear_page.linear_figures.MAX_CURVES
+    assert linear_page._worst_motors(SimpleNamespace(margins=()), loop) == list(range(most))
     two = SimpleNamespace(inputs=("a", "b"))
-    assert linear_page._shown(SimpleNamespace(margins=()), two) == [0, 1]
+    assert linear_page._worst_motors(SimpleNamespace(margins=()), two) == [0, 1]
 
 
 def test_a_curve_is_the_loop_transfer_function_and_marks_its_crossing(plants):
@@ -514,13 +527,13 @@ def test_a_root_locus_follows_its_branches(plants):
     steps = np.abs(np.diff(locus.poles, axis=0))
     swapped = np.abs(locus.poles[1:, ::-1] - locus.poles[:-1])
     assert (steps.sum(axis=1) <= swapped.sum(axis=1) + 1e-9).all()
-    np.testing.assert_allclose(sorted(locus.now.real), [-3.0, -2.0])
+    np.testing.assert_allclose(sorted(locus.nominal.real), [-3.0, -2.0])
 
 
 def test_the_contents_of_a_page_are_what_it_has(monkeypatch, plants):
     seen = {}
     monkeypatch.setattr(
-        linear_page.web_page, "render", lambda template, context: seen.update(context) or ""
+        linear_page.html_page, "render", lambda template, context: seen.update(context) or ""
     )
     from ukctrl.analysis.linear import analyze
 
@@ -550,14 +563,14 @@ def test_a_loop_is_on_the_edge_where_another_gain_would_make_its_modes_decay():
     loop = SimpleNamespace(
         period=None, rates=lambda: np.array([0.0, -1.0 + 0j]), broken_at=lambda motor: (A, b, c)
     )
-    assert _on_the_edge(loop, 0)
+    assert _is_neutral(loop, 0)
     # a mode that the motor does not move stays whatever the gain
     unmoved = SimpleNamespace(
         period=None,
         rates=lambda: np.array([0.0, -1.0 + 0j]),
         broken_at=lambda motor: (np.diag([0.0, -1.0]), b, np.array([1.0, 1.0])),
     )
-    assert not _on_the_edge(unmoved, 0)
+    assert not _is_neutral(unmoved, 0)
 
 
 def test_a_search_for_rest_moves_nothing_that_is_held(plants):

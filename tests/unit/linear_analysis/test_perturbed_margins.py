@@ -22,8 +22,8 @@ from ukctrl.analysis.linear import (
     margins_at,
     operating_point,
 )
-from ukctrl.analysis.linear.linear_loop import growth, idle
-from ukctrl.analysis.linear.sampling import Block
+from ukctrl.analysis.linear.linear_loop import loop_growth_rate, neutral_count
+from ukctrl.analysis.linear.sampled_systems import LinearSystem
 from ukctrl.core.files import catalog
 
 LESS, MORE = 0.99, 1.01
@@ -91,7 +91,7 @@ class Perturbed:
 
     def __init__(self, loop, motor):
         self.loop, self.motor = loop, motor
-        self.idle = idle(loop.rates())
+        self.idle = neutral_count(loop.rates())
 
     def size(self, factor=1.0, delay=0.0):
         """Return the growth of the loop [1/s]: below zero where it is stable."""
@@ -218,7 +218,7 @@ def draw_plant(rng, T):
 def without_memory(K):
     """Return a law that feeds back the plant's states, and remembers nothing."""
     nu, n = K.shape
-    return Block(np.zeros((0, 0)), np.zeros((0, n)), np.zeros((nu, 0)), K, ())
+    return LinearSystem(np.zeros((0, 0)), np.zeros((0, n)), np.zeros((nu, 0)), K, ())
 
 
 def joined(A, B, period, delay, law):
@@ -245,7 +245,9 @@ def draw_loop(rng, held_loop=True):
         K = -np.linalg.solve(weight + G.T @ X @ G, G.T @ X @ F) * 10.0 ** rng.uniform(-0.5, 0.3)
         a, law = rng.uniform(0.0, 0.8), without_memory(K)
         if rng.random() < 0.4 and held_loop:
-            law = Block(a * np.eye(n), (1.0 - a) * np.eye(n), a * K, (1.0 - a) * K, ("",) * n)
+            law = LinearSystem(
+                a * np.eye(n), (1.0 - a) * np.eye(n), a * K, (1.0 - a) * K, ("",) * n
+            )
         late = rng.choice([0.0, 0.0, rng.uniform(0.0, 1.0), 1.0, rng.uniform(0.0, 3.0)])
         loop = joined(A, B, T, late * T, law) if held_loop else joined(A, B, None, 0.0, law)
         if Perturbed(loop, 0).size() < -1e-3 / T:
@@ -285,7 +287,7 @@ def test_a_quick_drive_before_a_slow_loop_does_not_hide_its_margins(quick):
     w = np.sqrt((0.25 + np.sqrt(0.0625 + 0.25)) / 2.0)
     np.testing.assert_allclose(found.phase_frequency, w, rtol=2.0 / quick)
     np.testing.assert_allclose(found.delay, np.arctan2(w, 0.5) / w - 1.0 / quick, rtol=2.0 / quick)
-    assert growth(loop) < 0.0
+    assert loop_growth_rate(loop) < 0.0
 
 
 @pytest.mark.slow
@@ -354,7 +356,7 @@ def test_a_hold_put_into_the_catalogue_loses_each_loop_where_the_margins_say(nam
     scenario = Scenario.load(name)
     point = operating_point(scenario, "start")
     loops = (linear_loop(scenario, point, period=T) for T in (2e-2, 5e-3, 1e-3, 2e-4))
-    loop = next(loop for loop in loops if growth(loop) <= 0.0)
+    loop = next(loop for loop in loops if loop_growth_rate(loop) <= 0.0)
     for motor in range(len(loop.inputs)):
         check_all(loop, motor)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.analysis.linear import designed, linear_loop, loop_terms
-from ukctrl.control.regulators.pole_placement import asked
-from ukctrl.control.terms import SETTLED, Terms, natural_frequency
+from ukctrl.analysis.linear import designed, linear_loop, loop_performance
+from ukctrl.control.error_dynamics_spec import SETTLING_BAND, ErrorSpec, natural_frequency
+from ukctrl.control.regulators.pole_placement import design_poles
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FRACTION
@@ -17,7 +17,7 @@ def law(settling, damping, **more):
 
 
 def test_settled_means_the_same_to_a_design_and_to_the_metric():
-    assert SETTLED == SETTLED_FRACTION
+    assert SETTLING_BAND == SETTLED_FRACTION
 
 
 @pytest.mark.parametrize("control", [{}, {"control": 0.01}], ids=["continuous", "held"])
@@ -43,13 +43,13 @@ def test_a_cart_pole_gets_four_poles_each_pair_quicker_than_the_one_before(plant
 
 
 def test_as_many_pairs_as_motors_are_as_quick_as_the_first():
-    np.testing.assert_allclose(np.abs(asked(8, 4, 0.5, 0.7)), natural_frequency(0.5, 0.7))
+    np.testing.assert_allclose(np.abs(design_poles(8, 4, 0.5, 0.7)), natural_frequency(0.5, 0.7))
 
 
 def test_gains_for_the_command_line_are_its_own_fields(plants):
     task = plants.scenario(plants.mass(), controller=law(1.0, 1.0))
     wanted = {"controller.settling": 0.5, "controller.damping": 0.7}
-    assert designed(task, Terms(settling=0.5, damping=0.7)).gains == wanted
+    assert designed(task, ErrorSpec(settling=0.5, damping=0.7)).gains == wanted
 
 
 def test_what_no_motor_moves_cannot_be_placed(plants):
@@ -75,5 +75,7 @@ def test_more_motors_than_freedoms_place_the_poles_of_these_alone():
     redundant = Scenario.load(
         "three-rrr-redundant", {"controller": {"use": "pole-placement"}, "timing.duration": 0.1}
     )
-    found = loop_terms(redundant.replace(designed(redundant, Terms(bandwidth=30.0)).gains))
+    found = loop_performance(
+        redundant.replace(designed(redundant, ErrorSpec(bandwidth=30.0)).gains)
+    )
     np.testing.assert_allclose(found.bandwidth, 30.0, rtol=0.02)

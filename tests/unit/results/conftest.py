@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
+from ukctrl.simulation.result.result import Result, SignalSeries
 
 AUDIT = [
     {"level": "note", "code": "visual", "subject": "scara.urdf", "message": "no visual is read."},
@@ -83,8 +83,10 @@ def helix(n=401, *, error=0.02, status="completed", controller="servo-baumgarte"
         "scenario": scenario,
         "provenance": provenance,
         "signals": {
-            "alpha_hat": Signal(values=1.0 + np.tanh(t), units="1/s", long_name="adapted gain"),
-            "sliding": Signal(
+            "alpha_hat": SignalSeries(
+                values=1.0 + np.tanh(t), units="1/s", long_name="adapted gain"
+            ),
+            "sliding": SignalSeries(
                 values=phi[:, :2], units="m", long_name="sliding variable", components=("x", "y")
             ),
         },

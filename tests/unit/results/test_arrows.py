@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl.reports.scene import arrow_shapes
-from ukctrl.reports.scene.arrows import arrows
+from ukctrl.reports.scene.force_arrows import force_arrows
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
@@ -25,7 +25,7 @@ def arrows_of(robot, q, u, reaction=(), **labels):
     if len(reaction):
         samples["reaction"] = np.array([reaction, reaction])
     result = Result.build(time=[0.0, 1.0], samples=samples, labels=made, status="completed")
-    return {arrow.name: arrow for arrow in arrows(robot, result.samples, np.arange(2))}
+    return {arrow.name: arrow for arrow in force_arrows(robot, result.samples, np.arange(2))}
 
 
 @pytest.mark.slow
@@ -176,14 +176,14 @@ def test_motors_of_elastic_joints_act_at_their_joints():
 
 @pytest.mark.parametrize(("most", "count"), [(2, 2), (1, 0)])
 def test_more_arrows_than_can_be_seen_are_none(most, count, monkeypatch):
-    monkeypatch.setattr("ukctrl.reports.scene.arrows.MOST", most)
+    monkeypatch.setattr("ukctrl.reports.scene.force_arrows.MAX_ARROWS", most)
     assert len(arrows_of(Robot.load("two_link"), [0.1, 0.2], [1.0, 2.0])) == count
 
 
 @pytest.mark.parametrize("unit", ["N", "N m"])
 @pytest.mark.parametrize("vector", [(np.nan, 0.0, 1.0), (0.0, 0.0, 0.0)])
 def test_of_what_is_no_force_there_is_no_arrow(unit, vector):
-    assert arrow_shapes.shape(np.zeros(3), np.array(vector), unit, 1.0, 1.0) is None
+    assert arrow_shapes.arrow_shape(np.zeros(3), np.array(vector), unit, 1.0, 1.0) is None
 
 
 def test_an_arrow_knows_when_its_input_is_at_its_limit():

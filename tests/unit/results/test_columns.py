@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from extras import needs
 
-from ukctrl.simulation.result.columns import CHUNK, write_csv
+from ukctrl.simulation.result.column_files import ROWS_PER_WRITE, write_csv
 
 TEXTS = ["", "plain", "a, b", 'a "word"', "two\nlines", "ümlaut", " x ", "# no", "1e5"]
 
@@ -28,7 +28,7 @@ def drawn(count):
     }
 
 
-@pytest.mark.parametrize("count", [0, 1, CHUNK, 2 * CHUNK + 7])
+@pytest.mark.parametrize("count", [0, 1, ROWS_PER_WRITE, 2 * ROWS_PER_WRITE + 7])
 def test_every_number_comes_back_with_its_bits_and_every_text_with_its_letters(count, tmp_path):
     columns = drawn(count)
     write_csv(columns, tmp_path / "table.csv")

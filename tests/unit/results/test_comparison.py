@@ -14,9 +14,9 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import plus_minus
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison import Comparison, comparison_page
-from ukctrl.studies.comparison.comparison_figures import Point, pareto_front
+from ukctrl.studies.comparison.comparison_figures import TradeoffPoint, pareto_front
 from ukctrl.studies.comparison.comparison_page import write_comparison
 
 
@@ -282,14 +282,14 @@ def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
 def repeated(values, *, failed=(), effort=1.0):
     """Return runs of each controller with these errors, repeat by repeat."""
     return tuple(
-        Outcome(
-            entry=name,
+        RunSummary(
+            controller=name,
             repeat=k,
             seed=k,
-            level=None,
+            mismatch=None,
             status="diverged" if (name, k) in failed else "completed",
             message="left every bound." if (name, k) in failed else "",
-            reached=1.0,
+            end_time=1.0,
             metrics={"rms_phi": value, "effort": effort},
         )
         for name, every in values.items()
@@ -384,7 +384,7 @@ def test_an_effort_that_never_differs_is_no_difference(over_repeats):
 
 def test_the_front_is_who_nobody_beats_in_both():
     def point(effort, error, note=""):
-        return Point(effort, error, (np.nan, np.nan), (np.nan, np.nan), note)
+        return TradeoffPoint(effort, error, (np.nan, np.nan), (np.nan, np.nan), note)
 
     points = {
         "cheap": point(1.0, 9.0),

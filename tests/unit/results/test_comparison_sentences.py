@@ -10,22 +10,34 @@ import pytest
 
 from ukctrl.core.statistics import Difference, Spread
 from ukctrl.core.verdict import Verdict
-from ukctrl.simulation.result.verdicts import Belief
-from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.simulation.result.verdicts import RunVerdict
+from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison import comparison_verdicts as words
-from ukctrl.studies.comparison.fairness import ABSENT, UNTUNED, Conditions, Done, Fact, facts
-from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
+from ukctrl.studies.comparison.fairness import (
+    DEFAULT_TEXTS,
+    UNTUNED_TEXT,
+    CompletedRepeats,
+    FairnessCondition,
+    RunConditions,
+    fairness_conditions,
+)
+from ukctrl.studies.comparison.ranking import (
+    MetricRanking,
+    MismatchStatistics,
+    PairedComparison,
+    Robustness,
+)
 
-OK = Belief("ok", ())
-BAD = Belief("not to be believed", (Verdict("bad", "energy", "It came from nowhere."),))
+OK = RunVerdict("ok", ())
+BAD = RunVerdict("not to be believed", (Verdict("bad", "energy", "It came from nowhere."),))
 
 
 def runs(**ends):
     """Return the runs of each controller, by how they ended."""
     return {
         name: [
-            Outcome(
-                entry=name, repeat=k, seed=7 + k, level=None, status=status, reached=1.25,
+            RunSummary(
+                controller=name, repeat=k, seed=7 + k, mismatch=None, status=status, end_time=1.25,
                 message="" if status == "completed" else "row 'tool.x' is lost.", metrics={},
             )
             for k, status in enumerate([every] if isinstance(every, str) else every)
@@ -35,7 +47,7 @@ def runs(**ends):
 
 
 def row(values, best=(), metric="rms_phi", unit="m", **more):
-    return Row(metric=metric, unit=unit, values=values, best=best, **more)
+    return MetricRanking(metric=metric, unit=unit, values=values, best=best, **more)
 
 
 BOTH = runs(a="completed", b="completed")
@@ -68,7 +80,7 @@ OVERALL = [
 
 @pytest.mark.parametrize(("every", "rows", "beliefs", "level", "text"), OVERALL)
 def test_who_is_best_in_all(every, rows, beliefs, level, text):
-    assert words.overall(rows, every, beliefs) == Verdict(level, "overall", text)
+    assert words.overall_verdict(rows, every, beliefs) == Verdict(level, "overall", text)
 
 
 def test_who_crossed_a_limit_in_some_repeats_is_not_ranked():
@@ -78,7 +90,7 @@ def test_who_crossed_a_limit_in_some_repeats_is_not_ranked():
     rows = [row({}, ("a",)), row({}, ("a",), "worst_margin.wall")]
     rows[0] = row({"a": 1e-3, "b": 1e-4, "c": 2e-3}, ("a",))
     every["c"][0] = dc.replace(every["c"][0], metrics={"task_given_up": 0.5})
-    assert words.overall(rows, every, {}).text == (
+    assert words.overall_verdict(rows, every, {}).text == (
         "Smallest error (rms): 'a', 1 mm; 'c' has 2 times as much. Least effort: not known. 'c' "
         "gave up some of the task for limits. Not ranked: 'b' (crossed 'wall' by 20 mm in 2 of 3 "
         "repeats)."
@@ -87,14 +99,14 @@ def test_who_crossed_a_limit_in_some_repeats_is_not_ranked():
 
 def test_of_a_margin_the_highest_is_best():
     margins = row({"a": 1e-3, "b": 5e-4}, ("a",), "worst_margin.wall")
-    assert words.about(margins, BOTH).text == "Highest: 'a', 1 mm; 'b' has 500 µm."
+    assert words.metric_verdict(margins, BOTH).text == "Highest: 'a', 1 mm; 'b' has 500 µm."
 
 
 def test_who_is_not_ranked_and_why():
     every = runs(
         a="completed", b="diverged", c=["completed", "infeasible", "diverged", "infeasible"]
     )
-    assert list(words.failures(every)) == [
+    assert list(words.failure_verdicts(every)) == [
         (
             "bad", "diverged",
             "'b' diverged at t = 1.25 s and is not ranked. Row 'tool.x' is lost.",
@@ -108,36 +120,40 @@ def test_who_is_not_ranked_and_why():
 
 
 def test_whose_runs_are_not_to_be_believed():
-    ended = Belief("not to be believed", (Verdict("bad", "outcome", "It diverged."),))
-    warned = Belief("warning", (Verdict("warning", "energy", "Some."),))
-    found = list(words.disbeliefs({"a": OK, "b": BAD, "c": ended, "d": warned}))
+    ended = RunVerdict("not to be believed", (Verdict("bad", "outcome", "It diverged."),))
+    warned = RunVerdict("warning", (Verdict("warning", "energy", "Some."),))
+    found = list(words.validity_verdicts({"a": OK, "b": BAD, "c": ended, "d": warned}))
     text = "'b' is not to be believed: It came from nowhere."
     assert found == [Verdict("bad", "energy", text), Verdict("warning", "energy", "'d': Some.")]
 
 
 def test_a_warning_of_several_runs_is_said_once():
-    warned = Belief("warning", (Verdict("warning", "energy", "Some."),))
-    found = list(words.disbeliefs({"a": warned, "b": OK, "c": warned}))
+    warned = RunVerdict("warning", (Verdict("warning", "energy", "Some."),))
+    found = list(words.validity_verdicts({"a": warned, "b": OK, "c": warned}))
     assert found == [Verdict("warning", "energy", "'a', 'c': Some.")]
 
 
 def test_an_error_of_rounding_alone_comes_of_an_exact_model():
-    true = [Fact(subject, True, text) for subject, text in ABSENT.items()]
+    true = [FairnessCondition(subject, True, text) for subject, text in DEFAULT_TEXTS.items()]
     both = row({"a": 1e-12, "b": 1e-3}, ("a",))
-    (found,) = words.about_exactness(both, true)
+    (found,) = words.exact_model_verdicts(both, true)
     assert found.level == "note"
     assert "whatever its gains: 'a'." in found.text
-    wrong = [*true[1:], Fact("belief", True, "mass_scale: 0.8")]
-    assert not list(words.about_exactness(both, wrong))
-    assert not list(words.about_exactness(row({"a": 1e-6, "b": 1e-3}, ("a",)), true))
+    wrong = [*true[1:], FairnessCondition("belief", True, "mass_scale: 0.8")]
+    assert not list(words.exact_model_verdicts(both, wrong))
+    assert not list(words.exact_model_verdicts(row({"a": 1e-6, "b": 1e-3}, ("a",)), true))
 
 
 def test_gains_that_nobody_tuned_are_said_to_be():
-    untuned = [Fact("gains", True, UNTUNED)]
-    found = list(words.cautions(Conditions(), Done(1, {}, (0,), True), untuned, {}))
+    untuned = [FairnessCondition("gains", True, UNTUNED_TEXT)]
+    found = list(
+        words.caution_verdicts(RunConditions(), CompletedRepeats(1, {}, (0,), True), untuned, {})
+    )
     assert [each.subject for each in found] == ["gains"]
-    given = [Fact("gains", True, "given, for every controller")]
-    assert not list(words.cautions(Conditions(), Done(1, {}, (0,), True), given, {}))
+    given = [FairnessCondition("gains", True, "given, for every controller")]
+    assert not list(
+        words.caution_verdicts(RunConditions(), CompletedRepeats(1, {}, (0,), True), given, {})
+    )
 
 
 def test_metres_and_radians_are_not_added_where_blocks_are_told():
@@ -147,7 +163,7 @@ def test_metres_and_radians_are_not_added_where_blocks_are_told():
         row({"a": 0.003, "b": 0.006}, ("a",), "rms_phi.tilt", "rad"),
     ]
     every = runs(a="completed", b="completed", c="diverged")
-    text = words.overall(rows, every, {}).text
+    text = words.overall_verdict(rows, every, {}).text
     assert text == (
         "Smallest error (rms): 'a', 2 mm in 'tool' and 3 mrad in 'tilt'; 'b' has 2 times as much. "
         "Least effort: not known. Not ranked: 'c' (diverged)."
@@ -156,7 +172,7 @@ def test_metres_and_radians_are_not_added_where_blocks_are_told():
 
 def pair(lower, higher, low=0.001, high=0.003, p=0.01):
     difference = Difference(repeats=5, mean=0.002, low=low, high=high, p=p)
-    return Pair(lower, higher, difference, p, supported=True)
+    return PairedComparison(lower, higher, difference, p, supported=True)
 
 
 def around(mean):
@@ -214,39 +230,39 @@ ABOUT = [
 
 @pytest.mark.parametrize(("of", "text"), ABOUT)
 def test_one_metric_in_a_sentence(of, text):
-    assert words.about(of, BOTH) == Verdict("note", of.metric, text)
+    assert words.metric_verdict(of, BOTH) == Verdict("note", of.metric, text)
 
 
 def done(repeats=1, levels=None, seeds=(1, 2, 3, 4, 5), same=True):
-    return Done(repeats, levels or {}, seeds[:repeats], same)
+    return CompletedRepeats(repeats, levels or {}, seeds[:repeats], same)
 
 
 REPEATS = [
-    (Conditions(random=True), done(), "one run each"),
-    (Conditions(random=True, asked=3), done(), "one run each (3 were asked for)"),
+    (RunConditions(random=True), done(), "one run each"),
+    (RunConditions(random=True, asked=3), done(), "one run each (3 were asked for)"),
     (
-        Conditions(random=True, asked=3), done(2),
+        RunConditions(random=True, asked=3), done(2),
         "2 of each (3 were asked for), paired: the same seeds for all, 1, 2",
     ),
     (
-        Conditions(random=True, asked=5), done(5),
+        RunConditions(random=True, asked=5), done(5),
         "5 of each, paired: the same seeds for all, 1, 2, 3, 4, ...",
     ),
     (
-        Conditions(random=True, asked=4), done(4),
+        RunConditions(random=True, asked=4), done(4),
         "4 of each, paired: the same seeds for all, 1, 2, 3, 4",
     ),
-    (Conditions(random=False), done(), "one run each; nothing in the scenario is random"),
+    (RunConditions(random=False), done(), "one run each; nothing in the scenario is random"),
     (
-        Conditions(random=False, asked=2), done(),
+        RunConditions(random=False, asked=2), done(),
         "nothing in the scenario is random: repeats change nothing, and each ran once",
     ),
     (
-        Conditions(random=False, asked=3, levels=(0.1,)), done(levels={0.1: 3}),
+        RunConditions(random=False, asked=3, levels=(0.1,)), done(levels={0.1: 3}),
         "one run each of the scenario as it is, where nothing is random; with a mismatch 3 of each",
     ),
     (
-        Conditions(random=False, asked=3, levels=(0.1, 0.2)), done(levels={0.1: 2, 0.2: 1}),
+        RunConditions(random=False, asked=3, levels=(0.1, 0.2)), done(levels={0.1: 2, 0.2: 1}),
         "one run each of the scenario as it is, where nothing is random; with a mismatch 2 of each "
         "(3 were asked for)",
     ),
@@ -255,20 +271,20 @@ REPEATS = [
 
 @pytest.mark.parametrize(("conditions", "finished", "text"), REPEATS)
 def test_how_many_runs_are_compared(conditions, finished, text):
-    assert conditions.repeats(finished) == Fact("repeats", True, text)
+    assert conditions.repeats(finished) == FairnessCondition("repeats", True, text)
     assert not conditions.repeats(finished._replace(same_seeds=False)).equal
 
 
 PROGRESS = [
-    (Conditions(), done(), ""),
-    (Conditions(asked=3), done(2), "; all controllers have 2 of 3 repeats"),
-    (Conditions(asked=3, random=False), done(), ""),
+    (RunConditions(), done(), ""),
+    (RunConditions(asked=3), done(2), "; all controllers have 2 of 3 repeats"),
+    (RunConditions(asked=3, random=False), done(), ""),
     (
-        Conditions(asked=3, random=True, levels=(0.1, 0.2)), done(2, {0.1: 3, 0.2: 0}),
+        RunConditions(asked=3, random=True, levels=(0.1, 0.2)), done(2, {0.1: 3, 0.2: 0}),
         "; all controllers have 2 of 3 repeats, and of 3 with a mismatch 3 at 10 %, 0 at 20 %",
     ),
     (
-        Conditions(asked=3, random=False, levels=(0.1,)), done(1, {0.1: 2}),
+        RunConditions(asked=3, random=False, levels=(0.1,)), done(1, {0.1: 2}),
         "; all controllers have of 3 with a mismatch 2 at 10 %",
     ),
 ]  # fmt: skip
@@ -293,7 +309,7 @@ def tuned(at_border=(), trials=4, gains=("kp",), searches=1):
     )
 
 
-UNEQUAL = Fact("limits", False, "")
+UNEQUAL = FairnessCondition("limits", False, "")
 LUCK = (
     "warning",
     "luck",
@@ -301,58 +317,59 @@ LUCK = (
     "difference of laws. --searches 5 makes it one.",
 )
 CAUTIONS = [
-    (Conditions(), done(), [Fact("limits", True, "")], {}, []),
+    (RunConditions(), done(), [FairnessCondition("limits", True, "")], {}, []),
     (
-        Conditions(stopped=True, asked=3), done(2), [], {},
+        RunConditions(stopped=True, asked=3), done(2), [], {},
         [("warning", "stopped",
           "Stopped by the user; all controllers have 2 of 3 repeats. What was done is compared.")],
     ),
     (
-        Conditions(failure="b"), done(), [], {},
+        RunConditions(failure="b"), done(), [], {},
         [("warning", "machine", "The machine failed. What was done is compared.")],
     ),
     (
-        Conditions(), done(), [Fact("belief", False, ""), UNEQUAL, Fact("gains", False, "")], {},
+        RunConditions(), done(), [FairnessCondition("belief", False, ""), UNEQUAL,
+        FairnessCondition("gains", False, "")], {},
         [("note", "belief",
           "Not all believe the same: the ranking is of each law with its belief."),
          ("warning", "fairness",
           "Not equal for all: limits, gains. The ranking mixes these with the laws.")],
     ),
     (
-        Conditions(random=True), done(), [], {},
+        RunConditions(random=True), done(), [], {},
         [("warning", "chance",
           "One draw of what is random: the ranking holds for it alone. Ask for repeats.")],
     ),
-    (Conditions(random=True, asked=2), done(2), [], {}, []),
+    (RunConditions(random=True, asked=2), done(2), [], {}, []),
     (
-        Conditions(random=False), done(), [], {},
+        RunConditions(random=False), done(), [], {},
         [("note", "marks",
           "One run of each, in which nothing is random: the lowest values are lowest for this "
           "scenario alone, and none is marked as best. A mark needs a test over several runs: ask "
           "for a mismatch of the true robot, or add noise and ask for repeats.")],
     ),
-    (Conditions(random=False, levels=(0.1,)), done(), [], {}, []),
+    (RunConditions(random=False, levels=(0.1,)), done(), [], {}, []),
     (
-        Conditions(), done(), [],
+        RunConditions(), done(), [],
         {"a": tuned(("controller.kp", "controller.kd")), "b": tuned(), "c": tuned(("x",))},
         [("warning", "tuning",
           "Tuned to an end of their range: kp, kd of 'a'; x of 'c'. A better value may lie beyond, "
           "or the cost leaves out what such a gain costs; so nobody is called best.")],
     ),
-    (Conditions(random=True), done(5), [], {"a": tuned(searches=1)}, [LUCK]),
-    (Conditions(random=False, levels=(0.1,)), done(1, {0.1: 4}), [], {"a": tuned()}, [LUCK]),
-    (Conditions(random=True), done(5), [], {"a": tuned(searches=3)}, []),
-    (Conditions(random=True), done(5), [], {"a": tuned(gains=())}, []),
+    (RunConditions(random=True), done(5), [], {"a": tuned(searches=1)}, [LUCK]),
+    (RunConditions(random=False, levels=(0.1,)), done(1, {0.1: 4}), [], {"a": tuned()}, [LUCK]),
+    (RunConditions(random=True), done(5), [], {"a": tuned(searches=3)}, []),
+    (RunConditions(random=True), done(5), [], {"a": tuned(gains=())}, []),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("conditions", "finished", "known", "tunings", "expected"), CAUTIONS)
 def test_what_to_keep_in_mind_of_a_ranking(conditions, finished, known, tunings, expected):
-    assert list(words.cautions(conditions, finished, known, tunings)) == expected
+    assert list(words.caution_verdicts(conditions, finished, known, tunings)) == expected
 
 
 def test_settings_that_an_entry_does_not_take_over_are_listed():
-    found = list(words.about_dropped({"a": ("gains.kp = 2", "modes"), "b": ("x",)}))
+    found = list(words.ignored_settings_verdicts({"a": ("gains.kp = 2", "modes"), "b": ("x",)}))
     assert [each.text for each in found] == [
         "'a' does not take over what the scenario sets: gains.kp = 2; modes.",
         "'b' does not take over what the scenario sets: x.",
@@ -376,13 +393,14 @@ MISMATCHES = [
 
 @pytest.mark.parametrize(("of_a", "of_b", "best", "level", "text"), MISMATCHES)
 def test_what_the_largest_mismatch_does(of_a, of_b, best, level, text):
-    whole = AtLevel(1, 1, 0.0, 0.0, 0.0)
+    whole = MismatchStatistics(1, 1, 0.0, 0.0, 0.0)
     entries = {
-        name: (whole, AtLevel(*of, 0.0, 0.0, 0.0)) for name, of in (("a", of_a), ("b", of_b))
+        name: (whole, MismatchStatistics(*of, 0.0, 0.0, 0.0))
+        for name, of in (("a", of_a), ("b", of_b))
     }
     values = {"a": 0.002, "b": 0.003}
     robustness = Robustness("rms_phi", "m", (0.0, 0.2), entries, (row({}), row(values, best)))
-    assert words.about_mismatch(robustness) == Verdict(level, "mismatch", text)
+    assert words.mismatch_verdict(robustness) == Verdict(level, "mismatch", text)
 
 
 def fact(found, subject):
@@ -404,8 +422,10 @@ GAINS = [
 
 @pytest.mark.parametrize(("tunings", "equal", "text"), GAINS)
 def test_whether_all_were_tuned_alike(helix, tunings, equal, text):
-    found = fact(facts({name: helix(3, controller=name) for name in "ab"}, tunings), "gains")
-    assert found == Fact("gains", equal, text)
+    found = fact(
+        fairness_conditions({name: helix(3, controller=name) for name in "ab"}, tunings), "gains"
+    )
+    assert found == FairnessCondition("gains", equal, text)
 
 
 def test_motors_that_differ_are_found_on_the_runs(motors):
@@ -413,7 +433,7 @@ def test_motors_that_differ_are_found_on_the_runs(motors):
         return [motors([0.0, 1.0], [[1.0, 1.0]] * 2, limits=each) for each in limits]
 
     def limits(*runs):
-        return fact(facts(dict(zip("ab", runs, strict=True))), "limits")
+        return fact(fairness_conditions(dict(zip("ab", runs, strict=True))), "limits")
 
     assert limits(*of([1.0, 2.0], [1.0, 3.0])) == (
         "limits", False, "the runs do not have the same motors"
@@ -424,10 +444,13 @@ def test_motors_that_differ_are_found_on_the_runs(motors):
 
 def test_of_margins_higher_is_better_and_a_name_alone_is_no_sentence():
     from ukctrl.core.number_text import first_sentence
-    from ukctrl.reports.table import Column, Table, better
+    from ukctrl.reports.report_table import ReportTable, TableColumn, better_direction
 
-    table = Table.of([Column("metric")], [["rms_phi"], ["worst_margin.wall"]])
-    assert better(table) == "Lower is better, of 'worst_margin' higher."
-    assert better(Table.of([Column("metric")], [["rms_phi"]])) == "Lower is better throughout."
+    table = ReportTable.from_rows([TableColumn("metric")], [["rms_phi"], ["worst_margin.wall"]])
+    assert better_direction(table) == "Lower is better, of 'worst_margin' higher."
+    assert (
+        better_direction(ReportTable.from_rows([TableColumn("metric")], [["rms_phi"]]))
+        == "Lower is better throughout."
+    )
     first = f"'light': 'wall' was crossed{' by much' * 20}."
     assert first_sentence(f"{first} Others held.") == (first, "Others held.")

@@ -13,38 +13,38 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.cli.terminal.lines import Part
+from ukctrl.cli.terminal.lines import StyledText
 from ukctrl.cli.terminal.studies_text import comparison_lines
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
-from ukctrl.studies.comparison import Comparison, Conditions, comparison_page
+from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed
+from ukctrl.studies.comparison import Comparison, RunConditions, comparison_page
 from ukctrl.studies.comparison import compare as compare_controllers
 from ukctrl.studies.comparison.comparison_page import html
 from ukctrl.studies.comparison.comparison_tables import metric_table, robustness_table
-from ukctrl.studies.comparison.ranking import robustness
-from ukctrl.studies.tuning import Gain, Trial, Tuning
+from ukctrl.studies.comparison.ranking import mismatch_robustness
+from ukctrl.studies.tuning import Gain, GainSearch, TuningTrial
 
 NAN = math.nan
-RUN_OUTCOME = importlib.import_module("ukctrl.studies.batch.run_outcome")
+RUN_OUTCOME = importlib.import_module("ukctrl.studies.batch.run_summary")
 MASSES = Scenario.load("two-mass-spring", {"timing": {"duration": 0.1, "sample": 0.05}})
 
 
 def outcome(entry, repeat=0, level=None, done=True, **metrics):
-    return Outcome(
-        entry=entry, repeat=repeat, seed=10 + repeat, level=level,
+    return RunSummary(
+        controller=entry, repeat=repeat, seed=10 + repeat, mismatch=level,
         status="completed" if done else "diverged", message="" if done else "it left.",
-        reached=1.0, metrics=metrics,
+        end_time=1.0, metrics=metrics,
     )  # fmt: skip
 
 
 def compared(helix, outcomes, **given):
-    names = dict.fromkeys(one.entry for one in outcomes)
+    names = dict.fromkeys(one.controller for one in outcomes)
     runs = {
         name: helix(101, controller=name,
-                    status=next(o.status for o in outcomes if o.entry == name))
+                    status=next(o.status for o in outcomes if o.controller == name))
         for name in names
     }  # fmt: skip
     return Comparison(results=runs, outcomes=tuple(outcomes), **given)
@@ -67,7 +67,7 @@ def test_metrics_of_single_runs(helix):
         ("metric", None), ("unit", None), ("a", 0), ("b", 1), ("c", 2),
     ]  # fmt: skip
     status = table.rows[0][2:]
-    assert [(cell.text, cell.mark, cell.aside) for cell in status] == [
+    assert [(cell.text, cell.mark, cell.note) for cell in status] == [
         ("completed", "good", ""), ("completed", "good", ""), ("diverged", "bad", ""),
     ]  # fmt: skip
     shown = {row[0].text: [(cell.text, cell.mark) for cell in row[2:]] for row in table.rows}
@@ -77,7 +77,7 @@ def test_metrics_of_single_runs(helix):
         ("not settled", ""), ("3", ""), ("not settled", "faint"),
     ]  # fmt: skip
     assert shown["work"] == [("2", ""), ("– (0 of 1)", ""), ("(0.1)", "faint")]
-    assert row_of(table, "rms_phi")[0].aside == ""
+    assert row_of(table, "rms_phi")[0].note == ""
     assert row_of(table, "work")[1].text == "J"
     assert len(table.meanings) == len(table.rows)
     assert table.meanings[0] == ""
@@ -98,23 +98,23 @@ REPEATED = [
 def test_metrics_over_repeats(helix):
     comparison = compared(helix, REPEATED)
     table = metric_table(comparison)
-    assert [cell.aside for cell in table.rows[0][2:]] == ["", "", "2 of 3"]
-    assert [cell.aside_failed for cell in table.rows[0][2:]] == [False, False, True]
+    assert [cell.note for cell in table.rows[0][2:]] == ["", "", "2 of 3"]
+    assert [cell.note_failed for cell in table.rows[0][2:]] == [False, False, True]
     line = row_of(table, "rms_phi")
-    assert line[0].aside == "median · worst"
+    assert line[0].note == "median · worst"
     # Student's 95 % quantile of two degrees of freedom is 4.303: half = 4.303 0.1 / sqrt(3).
     assert [cell.text for cell in line[2:4]] == ["1.10 ± 0.25", "2.10 ± 0.25"]
-    assert [(cell.mark, cell.aside) for cell in line[2:]] == [
+    assert [(cell.mark, cell.note) for cell in line[2:]] == [
         ("best", "1.1 · 1.2"), ("", "2.1 · 2.2"), ("faint", "0.15 · 0.2"),
     ]  # fmt: skip
     assert line[4].text.startswith("[0.1")
     work = row_of(table, "work")
-    assert [cell.aside for cell in work[2:]] == ["", "6.5 · 7", ""]
+    assert [cell.note for cell in work[2:]] == ["", "6.5 · 7", ""]
     assert work[2].text == "5 ± 0"
     assert work[3].text.endswith("(2 of 3)")
     short = metric_table(comparison, short=True)
-    assert row_of(short, "work")[0].aside == ""
-    assert row_of(short, "rms_phi")[0].aside == "median · worst"
+    assert row_of(short, "work")[0].note == ""
+    assert row_of(short, "rms_phi")[0].note == "median · worst"
     assert not any("." in row[0].text for row in short.rows)
 
 
@@ -134,10 +134,10 @@ def test_errors_at_each_mismatch(helix):
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["0 %", "m, rad", "1.1", "2.1"], ["10 %", "m, rad", "2", "4"],
     ]  # fmt: skip
-    assert [(cell.mark, cell.aside, cell.aside_failed) for cell in table.rows[1][2:]] == [
+    assert [(cell.mark, cell.note, cell.note_failed) for cell in table.rows[1][2:]] == [
         ("", "1.2 to 2.8", False), ("", "2 of 3 completed", True),
     ]  # fmt: skip
-    assert table.rows[0][2].aside == "1.02 to 1.18"
+    assert table.rows[0][2].note == "1.02 to 1.18"
     assert robustness_table(compared(helix, SINGLE)) is None
     data = comparison.to_dict()["mismatch"]
     assert data["levels"] == [0.0, 0.1]
@@ -151,7 +151,7 @@ def test_errors_at_each_mismatch(helix):
 
 def test_a_level_at_which_nobody_completed_has_no_error():
     runs = {0.2: {"a": [outcome("a", level=0.2, rms_phi=1.0, done=False)]}, 0.0: {}}
-    found = robustness(runs, "rms_phi", Labels())
+    found = mismatch_robustness(runs, "rms_phi", Labels())
     assert found.levels == (0.0, 0.2)
     zero, far = found.entries["a"]
     assert (zero.runs, zero.completed) == (0, 0)
@@ -181,7 +181,7 @@ def test_every_run_is_a_line_and_every_controller_another(helix):
 
 
 def test_the_record_is_whole(helix):
-    comparison = compared(helix, REPEATED, conditions=Conditions(random=True, asked=3))
+    comparison = compared(helix, REPEATED, conditions=RunConditions(random=True, asked=3))
     record = json.loads(comparison.to_json())
     assert (record["scenario"], record["robot"]) == ("scara-helix", "scara")
     assert record["repeats"] == {"count": 3, "asked": 3, "seeds": [10, 11, 12], "random": True}
@@ -215,12 +215,15 @@ KP = "controller.feedback.alpha"
 
 def tuning(name, *costs, gains=True):
     trials = tuple(
-        Trial(gains={KP: 2.0 + k} if gains else {}, cost=cost, reached=1.0, status="completed",
+        TuningTrial(gains={KP: 2.0 + k} if gains else {}, cost=cost, reached=1.0,
+        status="completed",
               stage="card" if k == 0 else "simplex")
         for k, cost in enumerate(costs)
     )  # fmt: skip
     of = (Gain(KP, 2.0, 0.2, 20.0),) if gains else ()
-    return Tuning(entry=name, gains=of, cost="rms_phi", budget=len(costs), seed=3, trials=trials)
+    return GainSearch(
+        entry=name, gains=of, cost="rms_phi", budget=len(costs), seed=3, trials=trials
+    )
 
 
 TUNINGS = {
@@ -261,7 +264,9 @@ def test_what_the_page_says_of_each_controller(helix):
 
 def test_the_terminal_shows_errors_over_mismatch_under_a_title_of_their_own(helix):
     lines = comparison_lines(compared(helix, LEVELS), comparison_page.Path("out"))
-    at = next(k for k, line in enumerate(lines) if list(line) == [Part("median rms_phi", "bold")])
+    at = next(
+        k for k, line in enumerate(lines) if list(line) == [StyledText("median rms_phi", "bold")]
+    )
     heads, first = ("".join(part.text for part in line).split() for line in lines[at + 1 : at + 3])
     assert heads[0] == "mismatch"
     assert first[:2] == ["0", "%"]
@@ -299,17 +304,20 @@ def test_a_condition_is_equal_allowed_to_differ_or_warned_of(helix):
 
 def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(helix, monkeypatch):
     comparison = compared(helix, REPEATED, tunings=TUNINGS)
-    cards = comparison_page.cards(comparison)
+    cards = comparison_page.tuned_cards(comparison)
     assert sorted(cards) == ["a", "b"]
     assert "tuned for rms_phi" in cards["a"]
     assert "of scara-helix, seed 3" in cards["a"]
     monkeypatch.setattr(
-        comparison_page.web_page, "picture",
+        comparison_page.html_page, "page_figure",
         lambda name, title, caption, figure: SimpleNamespace(name=name, caption=caption),
     )  # fmt: skip
     for module, names in (
         (comparison_page.overlay, ("errors", "inputs")),
-        (comparison_page.figures, ("bands", "tradeoff", "mismatch", "tuning")),
+        (
+            comparison_page.figures,
+            ("error_bands", "tradeoff_figure", "mismatch_figure", "tuning_figure"),
+        ),
     ):
         for name in names:
             monkeypatch.setattr(module, name, lambda *given: {})
@@ -343,8 +351,10 @@ def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(he
 @pytest.mark.parametrize(("conditions", "repeats"), [({}, 3), ({"stopped": True}, 2),
                                                      ({"failure": "no disk"}, 2)])  # fmt: skip
 def test_only_repeats_that_all_have_are_paired_where_some_are_missing(helix, conditions, repeats):
-    outcomes = [one for one in LEVELS if (one.entry, one.repeat, one.level) != ("b", 2, None)]
-    comparison = compared(helix, outcomes, conditions=Conditions(**conditions))
+    outcomes = [
+        one for one in LEVELS if (one.controller, one.repeat, one.mismatch) != ("b", 2, None)
+    ]
+    comparison = compared(helix, outcomes, conditions=RunConditions(**conditions))
     assert comparison.repeats == repeats
     assert [one.repeat for one in comparison.runs["b"]] == [0, 1]
     assert comparison.seeds == tuple(range(10, 10 + repeats))
@@ -360,13 +370,22 @@ def _planned(monkeypatch):
 
     def build(random=True, fails=None, **given):
         def run(self, watch):
-            made.append((self.entry, self.repeat, self.level, self.keep, self.strict, self.curves))
+            made.append(
+                (
+                    self.controller,
+                    self.repeat,
+                    self.mismatch,
+                    self.with_result,
+                    self.strict,
+                    self.with_curves,
+                )
+            )
             if fails and fails(self):
                 raise fails(self)
-            one = outcome(self.entry, self.repeat, self.level, rms_phi=1.0)
-            return one if not random else Outcome(**{**vars(one), "random": True})
+            one = outcome(self.controller, self.repeat, self.mismatch, rms_phi=1.0)
+            return one if not random else RunSummary(**{**vars(one), "is_random": True})
 
-        monkeypatch.setattr(Run, "__call__", run)
+        monkeypatch.setattr(SimulationTask, "__call__", run)
         told = []
         controllers = ["servo-baumgarte", "servo-pid"]
         comparison = compare_controllers(
@@ -425,14 +444,14 @@ def test_what_is_kept_of_a_run(helix):
         time=time, samples={"energy": time}, labels=Labels(), status="completed",
         provenance={"random": True},
     )  # fmt: skip
-    kept = Outcome.of(shifted, "a")
-    assert (kept.entry, kept.repeat, kept.level, kept.reached) == ("a", 0, None, 3.5)
-    assert (kept.random, kept.completed, kept.result) == (True, True, shifted)
-    assert Outcome.of(shifted, "a", keep=False).result is None
-    assert Outcome.of(shifted, "a", curves=False).curves is None
-    assert Outcome.of(late, "b").message == "it left."
-    assert not Outcome.of(late, "b").completed
-    curves = Outcome.of(helix(3), "a").curves
+    kept = RunSummary.of(shifted, "a")
+    assert (kept.controller, kept.repeat, kept.mismatch, kept.end_time) == ("a", 0, None, 3.5)
+    assert (kept.is_random, kept.completed, kept.result) == (True, True, shifted)
+    assert RunSummary.of(shifted, "a", keep=False).result is None
+    assert RunSummary.of(shifted, "a", curves=False).curves is None
+    assert RunSummary.of(late, "b").message == "it left."
+    assert not RunSummary.of(late, "b").completed
+    curves = RunSummary.of(helix(3), "a").curves
     assert curves.time[0] == 0.0
     assert curves.time[-1] == 20.0
     assert set(curves.norms) == {
@@ -444,7 +463,7 @@ def test_what_is_kept_of_a_run(helix):
         labels=Labels(rows=("x", "y", "z", "t"), row_units=("m",) * 4, row_blocks=("one",) * 4),
         status="diverged", scenario=early.scenario,
     )  # fmt: skip
-    curves = Outcome.of(cut, "a").curves
+    curves = RunSummary.of(cut, "a").curves
     assert set(curves.norms) == {"phi", "beta"}
     assert curves.time[-1] == 20.0  # what was planned, and nothing where it was not reached
     assert np.isnan(curves.norms["phi"][curves.time > 10.0]).all()
@@ -454,12 +473,15 @@ def test_what_is_kept_of_a_run(helix):
 
 
 def test_a_run_is_named_by_whose_it_is():
-    run = Run(scenario=MASSES, entry="a", repeat=2)
+    run = SimulationTask(scenario=MASSES, controller="a", repeat=2)
     assert str(run) == "'a', repeat 2"
-    assert str(Run(scenario=MASSES, entry="a", level=0.1)) == "'a', repeat 0 with a mismatch of 0.1"
-    lost = run.failed("infeasible", "no")
-    assert (lost.entry, lost.repeat, lost.level, lost.seed) == ("a", 2, None, MASSES.seed)
-    assert (lost.status, lost.message, lost.reached, dict(lost.metrics)) == (
+    assert (
+        str(SimulationTask(scenario=MASSES, controller="a", mismatch=0.1))
+        == "'a', repeat 0 with a mismatch of 0.1"
+    )
+    lost = run.failure_summary("infeasible", "no")
+    assert (lost.controller, lost.repeat, lost.mismatch, lost.seed) == ("a", 2, None, MASSES.seed)
+    assert (lost.status, lost.message, lost.end_time, dict(lost.metrics)) == (
         "infeasible", "no", 0.0, {},
     )  # fmt: skip
     assert repeat_seed(5, 0) == 5
@@ -475,16 +497,23 @@ def test_a_run_tells_how_far_it_is_and_whose_its_outcome_is(helix, monkeypatch):
         return helix(3)
 
     monkeypatch.setattr(RUN_OUTCOME, "simulate", simulate)
-    monkeypatch.setattr(RUN_OUTCOME, "measure", simulate)
+    monkeypatch.setattr(RUN_OUTCOME, "simulate_for_metrics", simulate)
     told = []
-    run = Run(scenario=MASSES, entry="a", repeat=2, level=0.1, robot="loaded", keep=True)
+    run = SimulationTask(
+        scenario=MASSES, controller="a", repeat=2, mismatch=0.1, robot="loaded", with_result=True
+    )
     found = run(told.append)
     assert told == [0.5]
     assert given == [(MASSES, "loaded")]
-    assert (found.entry, found.repeat, found.level, found.seed) == ("a", 2, 0.1, MASSES.seed)
+    assert (found.controller, found.repeat, found.mismatch, found.seed) == (
+        "a",
+        2,
+        0.1,
+        MASSES.seed,
+    )
     assert found.result is not None
     assert found.curves is not None
-    plain = Run(scenario=MASSES, entry="a", curves=False)(told.append)
+    plain = SimulationTask(scenario=MASSES, controller="a", with_curves=False)(told.append)
     assert (plain.result, plain.curves) == (None, None)
 
 
@@ -501,8 +530,8 @@ def test_what_a_run_that_fails_amounts_to(error, strict, outcome, monkeypatch):
     def simulate(*given, **named):
         raise error
 
-    monkeypatch.setattr(RUN_OUTCOME, "measure", simulate)
-    run = Run(scenario=MASSES, entry="a", strict=strict)
+    monkeypatch.setattr(RUN_OUTCOME, "simulate_for_metrics", simulate)
+    run = SimulationTask(scenario=MASSES, controller="a", strict=strict)
     if isinstance(outcome, tuple):
         found = run(lambda fraction: None)
         assert (found.status, found.message) == outcome
@@ -514,6 +543,6 @@ def test_what_a_run_that_fails_amounts_to(error, strict, outcome, monkeypatch):
 
 def test_a_run_that_its_machine_has_ended_is_no_outcome(helix, monkeypatch):
     ended = helix(3, status="interrupted", message=f"{RUN_OUTCOME.MACHINE_FAILED} no disk.")
-    monkeypatch.setattr(RUN_OUTCOME, "measure", lambda *given, **named: ended)
+    monkeypatch.setattr(RUN_OUTCOME, "simulate_for_metrics", lambda *given, **named: ended)
     with pytest.raises(MachineFailure, match="no disk"):
-        Run(scenario=MASSES, entry="a")(lambda fraction: None)
+        SimulationTask(scenario=MASSES, controller="a")(lambda fraction: None)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.result import foreign_hdf5
-from ukctrl.simulation.result.foreign_hdf5 import (
+from ukctrl.simulation.result import untrusted_hdf5
+from ukctrl.simulation.result.untrusted_hdf5 import (
     as_text,
-    foreign_file,
-    numbers,
-    refuse_what_hdf5_does_not_survive,
+    numeric_dataset,
+    open_untrusted,
+    probe_in_subprocess,
     text_attribute,
-    texts_along,
+    text_dataset,
 )
 
 
@@ -36,7 +36,7 @@ def written(tmp_path):
 
 
 def said(path, read=lambda file: None):
-    with pytest.raises(InputError) as caught, foreign_file(path) as file:
+    with pytest.raises(InputError) as caught, open_untrusted(path) as file:
         read(file)
     return str(caught.value).replace(f"'{path}'", "X")
 
@@ -94,7 +94,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", GOOD)
 def test_what_other_tools_write_is_read(written, case):
-    with foreign_file(written(GOOD[case])) as file:
+    with open_untrusted(written(GOOD[case])) as file:
         assert {file[name].ndim for name in file} <= {1}
 
 
@@ -110,9 +110,9 @@ def test_a_file_may_declare_as_much_as_deflate_can_hold_and_no_more(written, mon
     path = written(lambda file: file.create_dataset("a", (1000,), dtype))  # never written
     size = path.stat().st_size
     for most, fits in ((8000.0 / size, True), (7999.0 / size, False)):
-        monkeypatch.setattr(foreign_hdf5, "MOST_COMPRESSED", most)
+        monkeypatch.setattr(untrusted_hdf5, "MOST_COMPRESSED", most)
         if fits:
-            with foreign_file(path) as file:
+            with open_untrusted(path) as file:
                 assert "a" in file
         else:
             assert said(path) == (
@@ -122,7 +122,7 @@ def test_a_file_may_declare_as_much_as_deflate_can_hold_and_no_more(written, mon
 
 def test_what_arrays_declare_adds_up(written, monkeypatch):
     path = written(lambda file: [file.create_dataset(name, (1000,), "f8") for name in "ab"])
-    monkeypatch.setattr(foreign_hdf5, "MOST_COMPRESSED", 15_999.0 / path.stat().st_size)
+    monkeypatch.setattr(untrusted_hdf5, "MOST_COMPRESSED", 15_999.0 / path.stat().st_size)
     assert "declares arrays of 1.6e+04." in said(path)
 
 
@@ -130,16 +130,16 @@ def test_a_chunk_larger_than_its_array_counts_whole(written, monkeypatch):
     path = written(
         lambda file: file.create_dataset("a", (10,), "f8", chunks=(1000,), maxshape=(None,))
     )
-    monkeypatch.setattr(foreign_hdf5, "MOST_COMPRESSED", 7999.0 / path.stat().st_size)
+    monkeypatch.setattr(untrusted_hdf5, "MOST_COMPRESSED", 7999.0 / path.stat().st_size)
     assert "declares arrays of 8e+03." in said(path)
 
 
 def test_chunks_are_read_up_to_a_size(written, monkeypatch):
     path = written(array(chunks=(10,), compression="gzip"))
-    monkeypatch.setattr(foreign_hdf5, "LARGEST_CHUNK", 80)
-    with foreign_file(path):
+    monkeypatch.setattr(untrusted_hdf5, "LARGEST_CHUNK", 80)
+    with open_untrusted(path):
         pass
-    monkeypatch.setattr(foreign_hdf5, "LARGEST_CHUNK", 79)
+    monkeypatch.setattr(untrusted_hdf5, "LARGEST_CHUNK", 79)
     assert "must be compressed by deflate alone, in chunks of at most 0 MB" in said(path)
 
 
@@ -150,7 +150,7 @@ def test_a_chunk_that_inflates_beyond_what_it_declares_is_refused(written):
         file.create_dataset("a", (10,), "f8", chunks=(10,), compression="gzip")
         file["a"].id.write_direct_chunk((0,), zlib.compress(bytes(size)))
 
-    with foreign_file(written(lambda file: fill(file, 80))):
+    with open_untrusted(written(lambda file: fill(file, 80))):
         pass
     assert said(written(lambda file: fill(file, 81))) == DEFLATE
 
@@ -160,47 +160,47 @@ def test_a_chunk_that_says_it_is_not_compressed_is_not_inflated(written):
         file.create_dataset("a", (10,), "f8", chunks=(10,), compression="gzip")
         file["a"].id.write_direct_chunk((0,), np.arange(10.0).tobytes(), filter_mask=1)
 
-    with foreign_file(written(fill)) as file:
+    with open_untrusted(written(fill)) as file:
         np.testing.assert_array_equal(file["a"], np.arange(10.0))
 
 
 def test_numbers_are_real(written):
     for data in (np.arange(3), np.arange(3.0), np.arange(3, dtype="u2")):
-        with foreign_file(written(array(data=data))) as file:
-            np.testing.assert_array_equal(numbers(file, "a")[:], [0, 1, 2])
+        with open_untrusted(written(array(data=data))) as file:
+            np.testing.assert_array_equal(numeric_dataset(file, "a")[:], [0, 1, 2])
     for data in (["x"], np.array([1j]), np.array([True])):
         dtype = {"dtype": h5py.string_dtype()} if data == ["x"] else {}
         path = written(array(data=data, **dtype))
-        assert said(path, lambda file: numbers(file, "a")) == "X must hold numbers in 'a'."
+        assert said(path, lambda file: numeric_dataset(file, "a")) == "X must hold numbers in 'a'."
 
 
 def test_texts_are_texts_along_one_dimension(written):
     texts = ("a", "ß", "")
-    with foreign_file(written(array(data=texts, dtype=h5py.string_dtype()))) as file:
-        assert texts_along(file, "a") == texts
-    with foreign_file(written(array(data=np.array([b"xy", b"z"])))) as file:
-        assert texts_along(file, "a") == ("xy", "z")
+    with open_untrusted(written(array(data=texts, dtype=h5py.string_dtype()))) as file:
+        assert text_dataset(file, "a") == texts
+    with open_untrusted(written(array(data=np.array([b"xy", b"z"])))) as file:
+        assert text_dataset(file, "a") == ("xy", "z")
     for data in (np.arange(2.0), np.array([[b"x"]])):
         path = written(array(data=data))
-        assert said(path, lambda file: texts_along(file, "a")) == (
+        assert said(path, lambda file: text_dataset(file, "a")) == (
             "X must hold a list of texts in 'a'."
         )
 
 
 @pytest.mark.parametrize("at_once", [2**26, 1])
 def test_texts_longer_than_the_file_are_refused(written, monkeypatch, at_once):
-    monkeypatch.setattr(foreign_hdf5, "TEXTS_AT_ONCE", at_once)
+    monkeypatch.setattr(untrusted_hdf5, "TEXTS_AT_ONCE", at_once)
     path = written(array(data=["x" * 500] * 9, dtype=h5py.string_dtype()))
-    with foreign_file(path) as file:
-        assert texts_along(file, "a") == ("x" * 500,) * 9
+    with open_untrusted(path) as file:
+        assert text_dataset(file, "a") == ("x" * 500,) * 9
     size = path.stat().st_size
-    monkeypatch.setattr(foreign_hdf5, "as_text", lambda entry: "x" * (size // 9 + 1))
-    assert said(path, lambda file: texts_along(file, "a")) == (
+    monkeypatch.setattr(untrusted_hdf5, "as_text", lambda entry: "x" * (size // 9 + 1))
+    assert said(path, lambda file: text_dataset(file, "a")) == (
         "X must hold what it declares; its texts in 'a' are longer than the file."
     )
-    monkeypatch.setattr(foreign_hdf5, "as_text", lambda entry: "x" * (size // 9))
-    with foreign_file(path) as file:
-        assert len(texts_along(file, "a")) == 9
+    monkeypatch.setattr(untrusted_hdf5, "as_text", lambda entry: "x" * (size // 9))
+    with open_untrusted(path) as file:
+        assert len(text_dataset(file, "a")) == 9
 
 
 def test_an_attribute_is_one_text(written):
@@ -208,7 +208,7 @@ def test_an_attribute_is_one_text(written):
         file.attrs["one"], file.attrs["listed"] = "text", np.array([b"bytes"])
         file.attrs["many"] = np.array([b"a", b"b"])
 
-    with foreign_file(written(fill)) as file:
+    with open_untrusted(written(fill)) as file:
         assert text_attribute(file, "one") == "text"
         assert text_attribute(file, "listed") == "bytes"
         with pytest.raises(KeyError):
@@ -229,15 +229,15 @@ def test_a_result_is_tried_in_a_process_of_its_own_first(tmp_path, monkeypatch, 
         asked.update(given, words=words)
         return SimpleNamespace(returncode=asked["code"])
 
-    monkeypatch.setattr(foreign_hdf5, "safe_path", contextlib.nullcontext)
+    monkeypatch.setattr(untrusted_hdf5, "safe_path", contextlib.nullcontext)
     monkeypatch.setattr(subprocess, "run", run)
     for code in (0, 1):  # any other fault is left to whoever reads it here
         asked["code"] = code
-        refuse_what_hdf5_does_not_survive(path)
+        probe_in_subprocess(path)
     assert (asked["words"][-1], asked["timeout"]) == (str(path), patience)
     asked["code"] = -11
     with pytest.raises(InputError) as caught:
-        refuse_what_hdf5_does_not_survive(path)
+        probe_in_subprocess(path)
     assert str(caught.value) == f"'{path}' is not a readable result: HDF5 crashes over it."
 
     def hangs(*_, timeout, **__):
@@ -245,7 +245,7 @@ def test_a_result_is_tried_in_a_process_of_its_own_first(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(subprocess, "run", hangs)
     with pytest.raises(InputError) as caught:
-        refuse_what_hdf5_does_not_survive(path)
+        probe_in_subprocess(path)
     assert str(caught.value) == (
         f"'{path}' is not a readable result: HDF5 does not get to its end in {patience:.0f} s."
     )

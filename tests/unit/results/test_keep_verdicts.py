@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import chi2
 
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
+from ukctrl.simulation.result.result import Result, SignalSeries
 from ukctrl.simulation.result.verdicts import judge
-from ukctrl.simulation.result.verdicts.gave_way import gave_way
-from ukctrl.simulation.result.verdicts.weak_grip import cost
+from ukctrl.simulation.result.verdicts.authority_cost import authority_cost
+from ukctrl.simulation.result.verdicts.task_relaxation import task_relaxation
 
 T = np.linspace(0.0, 4.0, 41)
 ONE = np.ones(41)
@@ -32,7 +32,7 @@ def columns(*each):
 def run(labels=LABELS, *, signals=None, provenance=None, **samples):
     return Result.build(
         time=T, samples=samples, labels=Labels(**labels), status="completed",
-        signals={name: Signal(values=v, units=unit, components=of)
+        signals={name: SignalSeries(values=v, units=unit, components=of)
                  for name, (v, unit, of) in (signals or {}).items()},
         provenance=provenance or {},
     )  # fmt: skip
@@ -136,18 +136,19 @@ def test_a_limit_that_gave_way_is_a_warning_and_the_worst_of_its_block_is_named(
 def test_a_task_gives_way_to_what_binds_meanwhile_and_else_to_the_motors():
     left = (1.0, 1.0, 1.0, 1.0)
     up, later = 2e-6 * FIRST, 2e-6 * LATER
-    assert gave_way(keeping(left, binding=(1, 1, 1, 1))) is None
-    by = lambda **given: gave_way(keeping(left, **given))  # noqa: E731
+    assert task_relaxation(keeping(left, binding=(1, 1, 1, 1))) is None
+    by = lambda **given: task_relaxation(keeping(left, **given))  # noqa: E731
     one = by(binding=(FIRST, 0, LATER, 0), given_up=(up, 0, 0))
-    assert (one.limits, one.off) == ("'wall'", ("0.25 m in 'a'",))
+    assert (one.limits, one.errors) == ("'wall'", ("0.25 m in 'a'",))
     assert one.time == pytest.approx(1.05)
     np.testing.assert_array_equal(one.during, FIRST > 0.0)
     assert (
-        one.words == "gave way to 'wall' for 1.05 s, and was off meanwhile by up to 0.25 m in 'a'"
+        one.sentence
+        == "gave way to 'wall' for 1.05 s, and was off meanwhile by up to 0.25 m in 'a'"
     )
     both = by(binding=(FIRST, 0, LATER, 0), given_up=(up, 0, later))
     assert both.limits == "'wall' and 'joints'"
-    assert both.off == ("0.25 m in 'a'", "8 rad in 'b'")
+    assert both.errors == ("0.25 m in 'a'", "8 rad in 'b'")
     assert by(binding=(LATER, 0, 0, 0), given_up=(up, 0, 0)).limits == "the motors' limits"
     some = by(binding=(LATER, 0, 0, 0), given_up=(up + later, 0, 0))
     assert some.limits == "'wall' and the motors' limits"
@@ -158,10 +159,10 @@ def test_a_task_gives_way_to_motors_that_an_allocation_keeps():
         signals = {
             "binding": (columns(*binding), "1", ()), "row_miss": (columns(*miss), "m/s^2", ()),
         }  # fmt: skip
-        return gave_way(keeping((1.0,) * 4, signals=signals))
+        return task_relaxation(keeping((1.0,) * 4, signals=signals))
 
     found = by((FIRST, -LATER), (2e-6 * FIRST, 0, 0))
-    assert (found.limits, found.off) == ("the limits of 'lift'", ("0.25 m in 'a'",))
+    assert (found.limits, found.errors) == ("the limits of 'lift'", ("0.25 m in 'a'",))
     assert by((FIRST, -FIRST), (0, 0, -2e-6)).limits == "the limits of 'lift', 'turn'"
     assert by((FIRST, 0), (0.9e-6, 0, 0)) is None
     assert by((FIRST, 0), (2e-6 * LATER, 0, 0)) is None
@@ -318,4 +319,4 @@ def test_a_pull_of_rounding_is_none(pull, lifts):
 )  # fmt: skip
 def test_the_input_that_is_largest_beside_its_limit_or_what_it_drives(u, limits, weights, text):
     given = np.array(u), np.array(limits), np.array(weights)
-    assert cost(("lift", "turn"), ("N", "N m"), *given) == text
+    assert authority_cost(("lift", "turn"), ("N", "N m"), *given) == text

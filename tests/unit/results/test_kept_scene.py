@@ -7,12 +7,12 @@ import pytest
 from plain_look import plain_look
 
 from ukctrl.reports.scene import extent
-from ukctrl.reports.scene.arrows import arrows
-from ukctrl.reports.scene.from_results import of_result, of_results
-from ukctrl.reports.scene.kept import GROUP, LOOKS, kept
-from ukctrl.reports.scene.still import still
+from ukctrl.reports.scene.force_arrows import force_arrows
+from ukctrl.reports.scene.limits_in_space import GROUP, ROLE_STYLES, limit_actors
+from ukctrl.reports.scene.run_scene import run_scene, runs_scene
+from ukctrl.reports.scene.svg_still import svg_still
 from ukctrl.robot import Robot
-from ukctrl.robot.look.rotations import matrix
+from ukctrl.robot.visual.quaternions import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -48,11 +48,11 @@ def run(robot, q, keep=(), labels=None, **samples):
 def shown(robot, q, *keep, size=1.0):
     """Return where the points of every part of what is kept are, shape ``(3, k, 3)``."""
     result = run(robot, q, keep)
-    found = {actor.name: actor for actor in kept(result, robot, q, np.arange(3), size)}
+    found = {actor.name: actor for actor in limit_actors(result, robot, q, np.arange(3), size)}
     actor = found["limits"]
     assert actor.group == GROUP
     return [
-        extent.placed(part.mesh.vertices, actor.poses, part.carrier) for part in actor.look.parts
+        extent.to_world(part.mesh.vertices, actor.poses, part.frame) for part in actor.visuals.parts
     ]
 
 
@@ -76,10 +76,12 @@ def test_the_surface_of_a_region_is_where_nothing_is_left(arm, stay):
     (cell,) = shown(*arm, {"kind": "box", "size": size.tolist(), "rpy": rpy, **place})
     np.testing.assert_allclose(away(cell), 0.5 * np.linalg.norm(size), **ROUND)  # its corners
     roles = {"inside": "free", "outside": "barred"}
-    (actor,) = kept(
+    (actor,) = limit_actors(
         run(*arm, [{"kind": "sphere", "radius": 0.2, **place}]), *arm, np.arange(3), 1.0
     )
-    assert (actor.look.parts[0].color, actor.look.parts[0].opacity) == LOOKS[roles[stay]]
+    assert (actor.visuals.parts[0].color, actor.visuals.parts[0].opacity) == ROLE_STYLES[
+        roles[stay]
+    ]
 
 
 def test_a_wall_stands_beside_the_way_of_its_frame_and_ends_at_its_plane(arm):
@@ -162,18 +164,20 @@ def test_cones_of_friction_are_gone_while_feet_are_open_and_forces_that_slide_ar
                           "passive_row_blocks": blocks},
         reaction=force, passive_holds=holds,
     )  # fmt: skip
-    (actor,) = kept(result, robot, q, np.arange(3), 1.0)
+    (actor,) = limit_actors(result, robot, q, np.arange(3), 1.0)
     assert np.isfinite(actor.poses.position).all(axis=2).tolist() == [
         [True, True],
         [False, True],
         [True, True],
     ]
-    rim = actor.look.parts[0].mesh.vertices
+    rim = actor.visuals.parts[0].mesh.vertices
     rim = rim[rim[:, 2] > 0.0]
     np.testing.assert_allclose(np.hypot(rim[:, 0], rim[:, 1]) / rim[:, 2], 0.5, **ROUND)
-    scene = of_result(result, robot)
-    assert "nan" not in still(scene, 1).lower()  # the first is open
-    marked = {each.name: each.limited.tolist() for each in arrows(robot, result.samples, [0, 1, 2])}
+    scene = run_scene(result, robot)
+    assert "nan" not in svg_still(scene, 1).lower()  # the first is open
+    marked = {
+        each.name: each.limited.tolist() for each in force_arrows(robot, result.samples, [0, 1, 2])
+    }
     assert marked == {"FL_foot_contact": [False] * 3, "FR_foot_contact": [False, False, True]}
 
 
@@ -183,13 +187,13 @@ def test_a_scene_holds_what_is_kept_once_and_leaves_out_what_would_hide_all(arm)
     near, far = {**place, "radius": 1.0}, {**place, "name": "sky", "radius": 50.0}
     gone = {**near, "name": "gone", "frame": "lost"}
     result = run(robot, q, [near, far, gone])
-    scene = of_result(result, robot)
+    scene = run_scene(result, robot)
     (limits,) = (actor for actor in scene.actors if actor.group == GROUP)
-    assert len(limits.look.parts) == 2
+    assert len(limits.visuals.parts) == 2
     assert scene.low[0] <= -1.0 < 1.0 <= scene.high[0] < 5.0
-    both = of_results({"a": result, "b": result}, {"a": robot, "b": robot})
+    both = runs_scene({"a": result, "b": result}, {"a": robot, "b": robot})
     assert [actor.group for actor in both.actors] == ["a", "b", GROUP]
-    assert [actor.group for actor in of_result(run(robot, q), robot).actors] == ["robot"]
+    assert [actor.group for actor in run_scene(run(robot, q), robot).actors] == ["robot"]
 
 
 def test_a_force_on_a_body_is_drawn_along_the_axes_of_that_body(arm):
@@ -199,9 +203,9 @@ def test_a_force_on_a_body_is_drawn_along_the_axes_of_that_body(arm):
     labels = {"passive_rows": rows, "passive_row_units": ("m",) * 3,
               "passive_row_blocks": ("tool_contact",) * 3}  # fmt: skip
     result = run(robot, arm[1], labels=labels, reaction=np.array([[5.0, 1.0, 2.0]] * 3))
-    (found,) = arrows(robot, result.samples, np.arange(3))
+    (found,) = force_arrows(robot, result.samples, np.arange(3))
     frame = robot.snapshot(arm[1][1]).frame("forearm")
     np.testing.assert_allclose(found.vector[1], frame.rotation @ [1.0, 2.0, 5.0], **ROUND)
-    (cone,) = kept(result, robot, arm[1], np.arange(3), 1.0)
+    (cone,) = limit_actors(result, robot, arm[1], np.arange(3), 1.0)
     np.testing.assert_allclose(cone.poses.position[1, 0], found.tail[1], **ROUND)
     np.testing.assert_allclose(matrix(cone.poses.quaternion[1, 0]), frame.rotation, **ROUND)

@@ -21,7 +21,7 @@ def rotation(rng):
 
 def drawn(bodies, lens, lamp, depth, seen, finer, floor=None, backdrop=0.0):
     """Return the light of a picture, of which `finer` points along each axis are one."""
-    floor = floor or kernels.Floor(False, 0.0, 1.0, np.zeros(3), 1.0, np.zeros(3))
+    floor = floor or kernels.FloorGrid(False, 0.0, 1.0, np.zeros(3), 1.0, np.zeros(3))
     out = np.zeros((len(seen) // finer, len(seen[0]) // finer, 3), np.float32)
     behind = np.full_like(out, backdrop)
     depth, seen = np.array(depth, np.float32), np.array(seen, np.int32)
@@ -56,17 +56,17 @@ def lit_triangle(seed, shadow):
     axes = np.vstack([eye, right, np.cross(toward, right), toward])
     along = axes[1:] @ (place - eye)
     middle = np.array([0.5 + 40.0 * along[0] / along[2], 0.5 - 40.0 * along[1] / along[2]])
-    lens = kernels.Lens(axes, 40.0, middle)
+    lens = kernels.Pinhole(axes, 40.0, middle)
     sun, sky = unit(rng.standard_normal(3)), unit(rng.standard_normal(3))
     across = unit(np.cross(rng.standard_normal(3), sun))
-    lamp = kernels.Lamp(
+    lamp = kernels.SunLight(
         np.vstack([place, across, np.cross(sun, across), sun]), 2.0,
         np.full((16, 16), 9.0 if shadow else -9.0, np.float32), np.array([0.0, 16.0, 0.0, 16.0]),
         1e-3, sky,
     )  # fmt: skip
     color = rng.uniform(0.2, 1.0, 3)
     one = np.zeros(1, np.int64)
-    bodies = kernels.Bodies(
+    bodies = kernels.ShadedTriangles(
         corners, np.array([[0, 1, 2]]), one, one, normals[None], carrier[None].copy(),
         np.array([stretch]), color[None],
     )  # fmt: skip
@@ -133,8 +133,8 @@ def test_the_floor_has_a_shadow_where_the_sun_does_not_reach_it(dark, there):
     bodies, lens, lamp, _ = lit_triangle(0, shadow=dark)
     toward = np.array([0.0, -0.6, 0.8])  # the eye looks down
     axes = np.vstack([[1.0, 2.0, 5.0], [1.0, 0.0, 0.0], np.cross(toward, [1.0, 0.0, 0.0]), toward])
-    lens = kernels.Lens(axes, 40.0, np.array([0.5, 0.5]))
-    floor = kernels.Floor(there, 1.0, 1.0, np.zeros(3), 1.0, np.zeros(3))
+    lens = kernels.Pinhole(axes, 40.0, np.array([0.5, 0.5]))
+    floor = kernels.FloorGrid(there, 1.0, 1.0, np.zeros(3), 1.0, np.zeros(3))
     found = drawn(bodies, lens, lamp, [[0.0]], [[-1]], 1, floor, backdrop=0.5)
     lit = 1.0 - kernels.DARK if dark and there else 1.0
     np.testing.assert_allclose(found[0, 0], 0.5 * lit, rtol=1e-6)
@@ -146,13 +146,13 @@ def test_a_shadow_is_soft_over_nine_places_around(seed):
     bodies, lens, lamp, _ = lit_triangle(seed, shadow=False)
     rng = np.random.default_rng(seed)
     nearest = np.where(rng.uniform(size=(16, 16)) < 0.5, 9.0, -9.0).astype(np.float32)
-    lamp = lamp._replace(nearest=nearest, scale=3.0)
+    lamp = lamp._replace(shadow_depth=nearest, scale=3.0)
     toward = np.array([0.0, -0.6, 0.8])
     axes = np.vstack([[0.0, 0.0, 5.0], [1.0, 0.0, 0.0], np.cross(toward, [1.0, 0.0, 0.0]), toward])
     axes[0] += lamp.axes[0] + rng.uniform(-0.5, 0.5, 3)
-    lens = kernels.Lens(axes, 40.0, np.array([0.5, 0.5]))
+    lens = kernels.Pinhole(axes, 40.0, np.array([0.5, 0.5]))
     height = lamp.axes[0, 2]
-    floor = kernels.Floor(True, height, 1.0, np.zeros(3), 1.0, np.zeros(3))
+    floor = kernels.FloorGrid(True, height, 1.0, np.zeros(3), 1.0, np.zeros(3))
     found = drawn(bodies, lens, lamp, [[0.0]], [[-1]], 1, floor, backdrop=1.0)
     place = axes[0] - toward * (axes[0, 2] - height) / toward[2]
     u, v = 8.0 + 3.0 * lamp.axes[1:3] @ (place - lamp.axes[0])
@@ -179,9 +179,9 @@ def test_behind_everything_is_light_from_above_to_below_with_the_lines_of_the_fl
     toward = np.array([0.0, -np.cos(0.5), np.sin(0.5)])
     right = np.array([1.0, 0.0, 0.0])
     axes = np.vstack([[0.3, -6.0, 3.0], right, np.cross(toward, right), toward])
-    lens = kernels.Lens(axes, 40.0, np.array([24.0, 16.0]))
+    lens = kernels.Pinhole(axes, 40.0, np.array([24.0, 16.0]))
     high, low, line = np.array([[0.9, 0.8, 0.7], [0.5, 0.6, 0.4], [0.1, 0.2, 0.0]])
-    floor = kernels.Floor(there, -0.2, cell, np.array([0.5, 0.5, 0.0]), 12.0, line)
+    floor = kernels.FloorGrid(there, -0.2, cell, np.array([0.5, 0.5, 0.0]), 12.0, line)
     out = np.zeros((32, 48, 3), np.float32)
     kernels.write_backdrop(lens, floor, high, low, out)
 

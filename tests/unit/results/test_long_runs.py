@@ -27,8 +27,8 @@ def little(monkeypatch, tmp_path):
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr(sample_store, "IN_MEMORY", 2**14)
-    monkeypatch.setattr(sample_store, "PART", 2**13)
+    monkeypatch.setattr(sample_store, "MAX_MEMORY_BYTES", 2**14)
+    monkeypatch.setattr(sample_store, "BLOCK_BYTES", 2**13)
     return folder
 
 
@@ -46,7 +46,7 @@ def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, 
     scenario = Scenario.load(name, SHORT)
     seen = []
     on_disk = simulate(scenario, progress=lambda t, T: seen.extend(little.iterdir()))
-    assert not on_disk.samples.store.keeps
+    assert not on_disk.samples.store.in_memory
     assert not seen  # the file has no name that a kill could leave behind
     on_disk.save(tmp_path / "long")
     again = Result.load(tmp_path / "long")
@@ -63,8 +63,12 @@ def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, 
 
 @pytest.mark.parametrize("held", [{}, {"timing.control": 0.001}], ids=["continuous", "held"])
 def test_memory_does_not_grow_with_a_long_run(little, held, monkeypatch):
-    monkeypatch.setattr("ukctrl.core.jit.kernel.WORTH", -1.0)  # nothing is compiled later ...
-    monkeypatch.setattr("ukctrl.core.jit.kernel.OFTEN", 1)  # ... because it has come often
+    monkeypatch.setattr(
+        "ukctrl.core.jit.kernel.SECONDS_BEFORE_COMPILING", -1.0
+    )  # nothing is compiled later ...
+    monkeypatch.setattr(
+        "ukctrl.core.jit.kernel.CALLS_BEFORE_ENTRY", 1
+    )  # ... because it has come often
     peaks = []
     for duration in (1.0, 4.0):
         scenario = Scenario.load("two-mass-spring", {**SHORT, **held, "timing.duration": duration})

@@ -14,8 +14,8 @@ from ukctrl.core.errors import UnknownName
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import Signal
-from ukctrl.simulation.result.storage import variables
+from ukctrl.simulation.result.result_files import netcdf_variables
+from ukctrl.simulation.result.samples import SignalSeries
 from ukctrl.simulation.result.verdicts import judge
 
 EXACT = {"rtol": 1e-13, "atol": 0.0}
@@ -290,7 +290,7 @@ def test_what_is_the_last_the_largest_or_the_smallest_is_called_so(helix):
         "largest singular value of the passive rows that does not count",
         "largest input that the drive gives",
     ]
-    limit = variables(helix().samples)["effort_limit"]
+    limit = netcdf_variables(helix().samples)["effort_limit"]
     assert limit.attributes["long_name"] == "largest magnitude of input"
 
 
@@ -311,7 +311,7 @@ def test_the_reference_lists_every_variable():
 def test_an_input_at_a_limit_that_the_allocation_keeps_is_saturated(motors):
     run = motors(T, 0.5 * np.ones(len(T)), limits=[1.0])
     assert run.metric("saturated_fraction") == 0.0
-    binding = Signal(values=np.where(T < 5.0, 1.0, 0.0)[:, None], components=("u0",))
+    binding = SignalSeries(values=np.where(T < 5.0, 1.0, 0.0)[:, None], components=("u0",))
     kept = Result.build(
         time=T,
         samples={"u": run["u"]},

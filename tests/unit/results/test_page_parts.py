@@ -15,7 +15,8 @@ from jinja2 import UndefinedError
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.version import installed_version
-from ukctrl.reports import run_page, web_page
+from ukctrl.reports import html_page, run_page
+from ukctrl.reports.scene.page_data import PageData
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
@@ -93,18 +94,18 @@ def test_what_is_known_of_the_origin_is_listed_flat():
         "wall_time": 0.125, "versions": {"a": "1", "b": 2.5}, "levels": [0.1234567, None],
         "none": None, "on": True,
     }  # fmt: skip
-    assert web_page.provenance_entries(given) == [
+    assert html_page.provenance_entries(given) == [
         ("seed", "3"), ("wall time", "0.125"), ("versions", "a 1, b 2.5"),
         ("levels", "0.123457, –"), ("none", "–"), ("on", "True"),
     ]  # fmt: skip
 
 
 def test_texts_in_a_script_cannot_end_it():
-    text = web_page.inline_json({"a": "</script><!--&", "b": [1, 0.5]})
+    text = html_page.inline_json({"a": "</script><!--&", "b": [1, 0.5]})
     assert not set("<>&") & set(text)
     assert json.loads(text) == {"a": "</script><!--&", "b": [1, 0.5]}
     with pytest.raises(ValueError, match="Out of range"):
-        web_page.inline_json(NAN)
+        html_page.inline_json(NAN)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +123,12 @@ def test_texts_in_a_script_cannot_end_it():
     ],
 )  # fmt: skip
 def test_toml_is_marked_part_by_part(text, marked):
-    assert web_page.highlight_toml(text) == marked
+    assert html_page.highlight_toml(text) == marked
 
 
 def test_a_page_escapes_what_it_is_given_and_misses_nothing():
     """A block takes no line of its own, also where lines are shown as they are."""
-    pages = web_page._environment()
+    pages = html_page._environment(html_page.TEMPLATES)
     template = pages.from_string("<pre>{% if text %}\n{{ text }}\n{% endif %}\n</pre>")
     assert template.render(text="<i>&") == "<pre>&lt;i&gt;&amp;\n</pre>"
     with pytest.raises(UndefinedError, match="'text' is undefined"):
@@ -137,19 +138,20 @@ def test_a_page_escapes_what_it_is_given_and_misses_nothing():
 @pytest.mark.parametrize("moves", [False, True])
 def test_a_page_may_run_its_own_scripts_and_no_others(moves):
     context = run_page_context()
-    scene = web_page.Stage("{}", "", "<svg></svg>", ("<b>",)) if moves else None
-    page = web_page.render("report.html.j2", context, scene)
+    head = {"notes": ["<b>"], "time": [2, 1, 0]}
+    scene = PageData(head, "", "<svg></svg>") if moves else None
+    page = html_page.render("report.html.j2", context, scene)
     policy = re.search(r'content="(default-src[^"]*)"', page)[1].replace("&#39;", "'")
-    codes = [(web_page.TEMPLATES / name).read_bytes() for name in web_page.SCRIPTS if moves]
+    codes = [(html_page.TEMPLATES / name).read_bytes() for name in html_page.SCRIPTS if moves]
     digests = [base64.b64encode(hashlib.sha256(code).digest()).decode() for code in codes]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
     assert ('<p class="caption">&lt;b&gt;</p>' in page) == moves
     assert page.count("<script>") == len(codes)
-    assert (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8").strip()[:40] in page
+    assert (html_page.TEMPLATES / "page.css").read_text(encoding="utf-8").strip()[:40] in page
     assert installed_version() in page
     with pytest.raises(Exception, match="has no attribute 'robot'"):
-        web_page.render("report.html.j2", {**context, "names": {}})
+        html_page.render("report.html.j2", {**context, "names": {}})
 
 
 def run_page_context():
@@ -163,7 +165,7 @@ def run_page_context():
 
 
 def picture(name):
-    return web_page.Picture(name, name, "", "<svg></svg>", {"png": name.encode()})
+    return html_page.PageFigure(name, name, "", "<svg></svg>", {"png": name.encode()})
 
 
 def test_a_page_knows_the_shape_of_its_figures_before_it_draws_them():
@@ -178,25 +180,25 @@ def test_the_files_of_a_page_replace_those_of_an_earlier_one(tmp_path):
     (tmp_path / "mine.png").touch()
     run_id = "1" * 32
     texts = {"data.json": "{}", "cards/a.toml": "x = 1", "page.html": "<html></html>"}
-    page = web_page.write_page(
+    page = html_page.write_page(
         "the page", tmp_path, texts, [picture("new")], ["old", "new", "never"], run_id
     )
     assert page == tmp_path / "page.html"
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
     assert names == {"data.json", "cards/a.toml", "page.html", "new.png", "mine.png"}
     assert run_id in (tmp_path / "cards" / "a.toml").read_text()
-    web_page.write_page("the page", tmp_path, texts, [])
-    assert web_page.run_id_of(texts.values()) in (tmp_path / "cards" / "a.toml").read_text()
+    html_page.write_page("the page", tmp_path, texts, [])
+    assert html_page.run_id_of_texts(texts.values()) in (tmp_path / "cards" / "a.toml").read_text()
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write the page to"):
-        web_page.write_page("the page", tmp_path / "file", texts, [])
+        html_page.write_page("the page", tmp_path / "file", texts, [])
 
 
 def test_a_report_of_a_run_bears_the_runs_own_mark(helix, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(run_page, "pictures", lambda result: [picture("errors")])
+    monkeypatch.setattr(run_page, "page_figures", lambda result: [picture("errors")])
     monkeypatch.setattr(
-        run_page.web_page, "write_page", lambda *given: asked.append(given) or tmp_path
+        run_page.html_page, "write_page", lambda *given: asked.append(given) or tmp_path
     )
     result = helix()
     assert run_page.write_report(result, tmp_path) == tmp_path
@@ -204,4 +206,4 @@ def test_a_report_of_a_run_bears_the_runs_own_mark(helix, tmp_path, monkeypatch)
     assert (what, folder, list(texts)) == ("the report", tmp_path, ["report.html"])
     assert [image.name for image in images] == ["errors"]
     assert known == run_page.plot.FIGURES
-    assert run_id == run_page.run_id_in(result.provenance)
+    assert run_id == run_page.run_id_of_result(result.provenance)

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from pictures import area, heading, labels, legend, limits, line, marks, shows, ticks
 from scipy.optimize import isotonic_regression
 
-from ukctrl.reports.plot import naming, overlay, panels, style
-from ukctrl.reports.plot.overlay import Band
+from ukctrl.reports.plot import line_labels, overlay, panels, style
+from ukctrl.reports.plot.overlay import QuantileBand
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -100,7 +100,7 @@ def test_a_legend_names_all_or_leaves_the_names_to_the_ends(axes, names, room, h
     """A name takes 0.068 in a letter and 0.33 in for its line, in two rows at most."""
     for k, name in enumerate(names):
         axes.plot(T, T, color=style.PALETTE[k], label=name)
-    naming.legend(axes, room, hidden)
+    line_labels.legend(axes, room, hidden)
     wanted = [(name, k, "-") for k, name in enumerate(names)]
     wanted += [(f"+{hidden}", "faint", "-")] if hidden else []
     assert legend(axes) == (wanted if columns else [])
@@ -113,11 +113,11 @@ def test_names_at_the_ends_have_their_lines_colours_and_keep_clear_of_each_other
     for k, end in enumerate(ends):
         axes.plot(T, [0.5, 0.5, end], color=style.PALETTE[k], label=f"joint{k}")
     axes.set_ylim(0.0, 1.0)
-    naming.at_ends(axes, width=4.0, height=2.0)
+    line_labels.label_line_ends(axes, width=4.0, height=2.0)
     assert [text.get_text() for text in axes.texts] == [f"joint{k}" for k in range(4)]
     assert [text.get_color() for text in axes.texts] == list(style.PALETTE[:4])
     at = sorted(text.xyann[1] for text in axes.texts)
-    assert np.diff(at).min() >= naming.ROW / 2.0 - 1e-12
+    assert np.diff(at).min() >= line_labels.ROW / 2.0 - 1e-12
     assert 0.0 <= at[0] <= at[-1] <= 1.0
     np.testing.assert_allclose([text.xy[1] for text in axes.texts], ends)
 
@@ -127,15 +127,15 @@ def test_a_line_whose_last_value_is_missing_is_named_at_the_last_one_that_is_kno
         axes.plot(T, [0.25, 0.75, missing], label=f"up to {missing}")
     axes.plot(T, [None] * 3, label="nowhere")
     axes.set_ylim(0.0, 1.0)
-    naming.at_ends(axes, width=4.0, height=2.0)
+    line_labels.label_line_ends(axes, width=4.0, height=2.0)
     np.testing.assert_allclose([text.xy[1] for text in axes.texts], [0.75, 0.75, 0.0])
 
 
 def test_places_stay_where_they_are_or_move_apart_by_the_least():
-    np.testing.assert_allclose(naming.apart([0.2, 0.9, 0.5], 0.1), [0.2, 0.9, 0.5])
-    np.testing.assert_allclose(naming.apart([0.5, 0.5], 0.1), [0.45, 0.55])
-    np.testing.assert_allclose(naming.apart([1.0, 1.0, 0.0], 0.2), [0.8, 1.0, 0.0])
-    assert naming.apart([], 0.1).size == 0
+    np.testing.assert_allclose(line_labels.spread_labels([0.2, 0.9, 0.5], 0.1), [0.2, 0.9, 0.5])
+    np.testing.assert_allclose(line_labels.spread_labels([0.5, 0.5], 0.1), [0.45, 0.55])
+    np.testing.assert_allclose(line_labels.spread_labels([1.0, 1.0, 0.0], 0.2), [0.8, 1.0, 0.0])
+    assert line_labels.spread_labels([], 0.1).size == 0
 
 
 def test_names_are_as_near_to_their_lines_as_least_squares_allow():
@@ -144,14 +144,16 @@ def test_names_are_as_near_to_their_lines_as_least_squares_allow():
         wanted = np.sort(rng.uniform(0.3, 0.7, size))
         steps = 0.03 * np.arange(size)
         nearest = isotonic_regression(wanted - steps).x + steps
-        np.testing.assert_allclose(naming.apart(wanted, 0.03), nearest, rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(
+            line_labels.spread_labels(wanted, 0.03), nearest, rtol=0.0, atol=1e-14
+        )
 
 
 @pytest.mark.parametrize(
     ("count", "sizes"), [(0, []), (8, [8]), (12, [6, 6]), (36, [7, 7, 8, 7, 7]), (400, [400])]
 )
 def test_many_lines_go_into_panels_that_can_name_them(count, sizes):
-    parts = naming.parted(range(count))
+    parts = line_labels.split_columns(range(count))
     assert sorted(map(len, parts)) == sorted(sizes)
     assert [k for part in parts for k in part] == list(range(count))
 
@@ -178,7 +180,7 @@ def test_many_lines_go_into_panels_that_can_name_them(count, sizes):
 def test_all_that_is_finite_is_seen_and_a_constant_looks_constant(
     axes, values, beside, scale, low, high
 ):
-    panels.fit(axes, np.array(values), beside, scale)
+    panels.fit_y_axis(axes, np.array(values), beside, scale)
     np.testing.assert_allclose(axes.get_ylim(), (low, high), rtol=1e-9)
 
 
@@ -248,7 +250,7 @@ def test_powers_of_ten_are_written_as_such(value, text):
     ],
 )
 def test_values_far_apart_are_positive_and_more_than_a_factor_of_twenty(values, apart):
-    assert panels.far_apart(np.array(values)) is apart
+    assert panels.spans_decades(np.array(values)) is apart
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_values_far_apart_are_positive_and_more_than_a_factor_of_twenty(values, 
     ],
 )
 def test_names_are_short_enough_for_a_legend(name, limit, text):
-    assert panels.short(name, limit) == text
+    assert panels.shorten(name, limit) == text
 
 
 @pytest.mark.parametrize("n", [2400, 2401, 5000, 100_003])
@@ -283,14 +285,14 @@ def test_corners_are_of_points_that_are_somewhere():
     points = np.array(
         [[[1.0, 2.0, 3.0]], [[NAN, -9.0, 0.0]], [[4.0, 0.0, 1e200]], [[0.0, 5.0, 1.0]]]
     )
-    low, high = panels.corners([points])
+    low, high = panels.bounding_box([points])
     np.testing.assert_array_equal([low, high], [[0.0, 2.0, 1.0], [1.0, 5.0, 3.0]])
-    assert panels.corners([points[1:3]]) is None
-    low, high = panels.corners([points], most=4.0)
+    assert panels.bounding_box([points[1:3]]) is None
+    low, high = panels.bounding_box([points], most=4.0)
     np.testing.assert_array_equal([low, high], [[1.0, 2.0, 3.0]] * 2)
     for ends in ((0.0, 1.0), (1.0, 0.0)):  # more than are looked at together
         many = np.linspace(*ends, 30_003)[:, None, None] * np.ones((1, 1, 3))
-        np.testing.assert_array_equal(panels.corners([many]), [[0.0] * 3, [1.0] * 3])
+        np.testing.assert_array_equal(panels.bounding_box([many]), [[0.0] * 3, [1.0] * 3])
 
 
 # A grid
@@ -311,9 +313,9 @@ def test_a_grid_gives_every_panel_its_heading_its_label_and_room_for_a_legend():
 
 def test_keys_are_drawn_as_what_they_stand_for():
     keys = [
-        panels.Key("curve", style.PALETTE[0], "--"),
-        panels.Key("_mark", style.ALERT, "", "D", hollow=True),
-        panels.Key("n" * 40, style.INK, "", "*"),
+        panels.LegendEntry("curve", style.PALETTE[0], "--"),
+        panels.LegendEntry("_mark", style.ALERT, "", "D", hollow=True),
+        panels.LegendEntry("n" * 40, style.INK, "", "*"),
     ]
     figure = panels.grid([panels.Panel("", lambda axes, room: None)], keys=keys)
     assert legend(figure) == [
@@ -327,7 +329,7 @@ def test_keys_are_drawn_as_what_they_stand_for():
     ("count", "letters", "rows"), [(4, 5, 1), (10, 5, 2), (2, 34, 1), (3, 34, 2)]
 )
 def test_keys_take_as_many_rows_as_their_names_need(count, letters, rows):
-    keys = [panels.Key("n" * letters, style.INK, "-")] * count
+    keys = [panels.LegendEntry("n" * letters, style.INK, "-")] * count
     empty = [panels.Panel("", lambda axes, room: None)]
     more = (
         panels.grid(empty, keys=keys).get_size_inches()[1] - panels.grid(empty).get_size_inches()[1]
@@ -406,7 +408,9 @@ def test_a_result_without_a_block_is_missing_from_its_panel_alone():
 def test_of_repeats_the_middle_is_drawn_with_a_band():
     runs = {"pd": made([0.1, 0.1, 0.1]), "servo": made([0.2, 0.2, 0.2])}
     times = np.array([0.0, 2.0])
-    spread = Band(times, np.array([0.01, 0.02]), np.array([0.03, 0.04]), np.array([0.05, 1e200]))
+    spread = QuantileBand(
+        times, np.array([0.01, 0.02]), np.array([0.03, 0.04]), np.array([0.05, 1e200])
+    )
     bands = {"pd": {"phi": spread, "beta.tool": spread}, "servo": {}}
     figure = overlay.errors(runs, bands)
     band = area([0.0], [0.01], [0.05], 0)
@@ -421,7 +425,9 @@ def test_of_repeats_the_middle_is_drawn_with_a_band():
 
 def test_the_band_lies_between_its_ends():
     times = np.array([0.0, 2.0])
-    spread = Band(times, np.array([0.01, 0.02]), np.array([0.03, 0.04]), np.array([0.05, 0.06]))
+    spread = QuantileBand(
+        times, np.array([0.01, 0.02]), np.array([0.03, 0.04]), np.array([0.05, 0.06])
+    )
     figure = overlay.errors({"pd": made([0.1, 0.1, 0.1])}, {"pd": {"phi": spread}})
     shows(
         figure.axes[0],

@@ -9,7 +9,7 @@ import pytest
 from pictures import heading, labels, legend, line, marks, texts
 
 from ukctrl import plot
-from ukctrl.reports.plot import panels, spatial
+from ukctrl.reports.plot import panels, path_views
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -182,7 +182,7 @@ def test_the_box_in_space_has_its_grid_where_its_numbers_say(height, below, abov
     ],
 )
 def test_an_edge_has_round_numbers_between_its_corners(low, high, length, numbers):
-    found = spatial._ticks(low, high, length)
+    found = path_views._ticks(low, high, length)
     np.testing.assert_allclose(found, numbers, atol=1e-12)
     assert [x for x in found if abs(x) < 1e-6] == [x for x in numbers if x == 0.0]
 

@@ -11,15 +11,15 @@ import pytest
 
 from tests.shared.plain_look import PlainLook
 from ukctrl.core.errors import InputError
-from ukctrl.reports import web_page
-from ukctrl.reports.plot import spatial, style
-from ukctrl.reports.scene import arrow_shapes, camera, captions, film, picture, strokes
+from ukctrl.reports import html_page
+from ukctrl.reports.plot import path_views, style
+from ukctrl.reports.scene import arrow_shapes, camera, captions, film, scene_renderer, strokes
 from ukctrl.reports.scene.camera import Camera
-from ukctrl.reports.scene.picture import Painter, checked_size, nice
-from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
-from ukctrl.reports.scene.triangles import light_of
-from ukctrl.robot.look import meshes
-from ukctrl.robot.look.parts import Part, Poses
+from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
+from ukctrl.reports.scene.scene_renderer import SceneRenderer, checked_size, round_step
+from ukctrl.reports.scene.triangle_set import linear_rgb
+from ukctrl.robot.visual import primitive_meshes
+from ukctrl.robot.visual.visual_model import Poses, VisualPart
 
 FRONT = Camera.parse("front")
 
@@ -32,13 +32,13 @@ def scene(*actors, time=(0.0, 1.0, 2.0), title="A scene", arrows=(), curves=()):
 
 
 def actor(name="a", color="", count=3, text="", place=(0.0, 0.0, 0.0)):
-    parts = (Part(name="p", mesh=meshes.box(0.1, 0.1, 0.1), carrier=0, text=text),)
+    parts = (VisualPart(name="p", mesh=primitive_meshes.box(0.1, 0.1, 0.1), frame=0, text=text),)
     poses = Poses(
         np.tile(np.array(place), (count, 1, 1)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1, 1)),
         np.ones((count, 1)),
     )  # fmt: skip
-    look = PlainLook(parts=parts, carriers=("world",), robot=None)
-    return Actor(name=name, look=look, poses=poses, color=color)
+    look = PlainLook(parts=parts, frame_names=("world",), robot=None)
+    return Actor(name=name, visuals=look, poses=poses, color=color)
 
 
 def arrow(*vectors, unit="N", group="inputs", name="u", limited=(False,)):
@@ -58,7 +58,7 @@ def arrow(*vectors, unit="N", group="inputs", name="u", limited=(False,)):
 )  # fmt: skip
 @pytest.mark.parametrize("power", [1e-3, 1.0, 100.0])
 def test_squares_of_a_floor_are_1_2_or_5_times_a_power_of_ten(value, rounded, power):
-    assert nice(value * power) == pytest.approx(rounded * power)
+    assert round_step(value * power) == pytest.approx(rounded * power)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_poses_of_a_strip_are_spread_over_the_time(count, times):
     ("times", "opacities"), [([0.0], []), ([0.0, 2.0], [0.2]), ([0.0, 0.5, 1.0, 2.0], [0, 1, 2])]
 )
 def test_earlier_poses_are_paler(times, opacities, monkeypatch):
-    painter, seen = Painter(scene(actor()), (32, 16), FRONT), []
+    painter, seen = SceneRenderer(scene(actor()), (32, 16), FRONT), []
     monkeypatch.setattr(painter, "_blend", lambda *given: seen.append(given[-1]))
     painter.draw(times)
     wanted = [0.2 + 0.55 * k / len(times) for k in range(len(opacities))]
@@ -130,20 +130,21 @@ def test_earlier_poses_are_paler(times, opacities, monkeypatch):
 
 
 def test_a_picture_is_seen_and_lit_as_in_the_page():
-    script = (web_page.TEMPLATES / "scene.js").read_text(encoding="utf-8")
+    script = (html_page.TEMPLATES / "scene.js").read_text(encoding="utf-8")
     numbers = dict(re.findall(r"\b([A-Z_]+) = ([\d.]+)[,;]", script))
     for name, ours in (
-        ("FIELD", camera.FIELD), ("CREASE", meshes.CREASE), ("FULL_TURN", arrow_shapes.FULL_TURN)
+        ("FIELD", camera.FIELD), ("CREASE", primitive_meshes.CREASE), ("FULL_TURN",
+        arrow_shapes.FULL_TURN)
     ):  # fmt: skip
         assert float(numbers[name]) == ours
     sun = re.search(r"sun\.position\.copy\(new Vector3\(([^)]*)\)", script)[1]
-    assert tuple(map(float, sun.split(","))) == picture.SUN
-    looks = (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8")
-    assert f"--squares: {picture.SQUARES};" in looks
+    assert tuple(map(float, sun.split(","))) == scene_renderer.SUN
+    looks = (html_page.TEMPLATES / "page.css").read_text(encoding="utf-8")
+    assert f"--squares: {scene_renderer.SQUARES};" in looks
 
 
 def test_views_of_a_path_lie_within_the_figure_beside_each_other():
-    for places in (spatial.BESIDE, spatial.STACKED):
+    for places in (path_views.SIDE_BY_SIDE, path_views.STACKED):
         for left, bottom, width, height in places:
             assert 0.0 <= left < left + width <= 1.0
             assert 0.0 <= bottom < bottom + height <= 1.0
@@ -179,32 +180,32 @@ def test_the_clock_has_the_digits_that_move(time, speed, text):
 def test_a_text_that_is_too_wide_ends_with_dots():
     letters = captions.font(12)
     text = "one two three four five"
-    assert captions._fitting(text, 12.2, letters.getlength(text)) == text
+    assert captions._fit_text(text, 12.2, letters.getlength(text)) == text
     for room in (40.0, 60.0, 90.0):
-        short = captions._fitting(text, 12.0, room)
+        short = captions._fit_text(text, 12.0, room)
         assert short.endswith("…")
         kept = short[:-1]
         assert text.startswith(kept)
         assert letters.getlength(short) <= room
         longer = text[: len(kept) + 1] if text[len(kept)] != " " else text[: len(kept) + 2]
         assert letters.getlength(longer + "…") > room
-    assert captions._fitting("a\x00b\n  c", 12.0, 1e3) == "a b c"
-    assert captions._fitting("i" * 500, 12.0, 1e6) == "i" * 400
-    assert captions._fitting("wide", 12.0, 0.0) == "…"
+    assert captions._fit_text("a\x00b\n  c", 12.0, 1e3) == "a b c"
+    assert captions._fit_text("i" * 500, 12.0, 1e6) == "i" * 400
+    assert captions._fit_text("wide", 12.0, 0.0) == "…"
 
 
 def told(shown, size, time=0.0, clock="", show=()):
-    return captions.words(Painter(shown, size, FRONT, show=show), time, clock)
+    return captions.captions(SceneRenderer(shown, size, FRONT, show=show), time, clock)
 
 
 def test_a_title_stands_above_and_the_clock_below():
     size = 640.0 / 32.0
     edge = 0.9 * size
     title, clock = sorted(told(scene(actor()), (800, 640), clock="1 s"), key=lambda one: one.down)
-    assert title == captions.Word("A scene", edge, edge, size, style.INK, "la")
-    assert clock == captions.Word("1 s", edge, 640.0 - edge, size, style.MUTED, "ls")
+    assert title == captions.Caption("A scene", edge, edge, size, style.INK, "la")
+    assert clock == captions.Caption("1 s", edge, 640.0 - edge, size, style.MUTED, "ls")
     small = told(scene(actor()), (359, 300), clock="1 s")
-    assert small == [captions.Word("1 s", 9.9, 300.0 - 9.9, 11.0, style.MUTED, "ls")]
+    assert small == [captions.Caption("1 s", 9.9, 300.0 - 9.9, 11.0, style.MUTED, "ls")]
     assert [word.text for word in told(scene(actor()), (360, 300))] == ["A scene"]
     long = told(scene(actor(), title="w" * 300), (800, 640))[0].text
     room = 800 - 2.0 * edge
@@ -252,10 +253,10 @@ def test_inputs_at_their_limits_and_feet_that_slide_are_named_below_each_other()
 
 def test_what_parts_have_written_on_them_stands_where_they_are():
     here, away = actor(text="M", place=(0.2, 0.0, 0.3)), actor(text="gone", place=(0, -1e3, 0))
-    painter = Painter(scene(here, away, actor()), (320, 200), FRONT)
-    (word,) = captions.words(painter, 0.0, "")
+    painter = SceneRenderer(scene(here, away, actor()), (320, 200), FRONT)
+    (word,) = captions.captions(painter, 0.0, "")
     right, down, _ = painter.points(np.array([[0.2, 0.0, 0.3]]))[0]
-    assert word == captions.Word("M", right, down, pytest.approx(9.9), style.INK, "mm")
+    assert word == captions.Caption("M", right, down, pytest.approx(9.9), style.INK, "mm")
 
 
 # Strokes
@@ -265,16 +266,18 @@ def test_what_parts_have_written_on_them_stands_where_they_are():
 def _sheet(monkeypatch):
     """Return a sheet whose points are those of the world, and what is covered and blended on it."""
     covered, blended = [], []
-    monkeypatch.setattr(strokes.raster_kernels, "cover", lambda *given: covered.append(given[:5]))
+    monkeypatch.setattr(
+        strokes.raster_kernels, "line_coverage", lambda *given: covered.append(given[:5])
+    )
     monkeypatch.setattr(
         strokes.light_kernels, "blend_line", lambda part, *given: blended.append(given[:2])
     )
     plain = SimpleNamespace(focal=100.0)
     sheet = SimpleNamespace(
-        scene=scene(), plain=plain, height=450, reach=2.0, finer=2,
+        scene=scene(), plain=plain, height=450, extent=2.0, finer=2,
         points=lambda world: np.array(world, dtype=float),
     )  # fmt: skip
-    canvas = SimpleNamespace(depth="depth", layer=np.ones((2, 2)), part="part", light="light")
+    canvas = SimpleNamespace(depth="depth", layer=np.ones((2, 2)), coverage="part", light="light")
     return sheet, canvas, covered, blended
 
 
@@ -282,8 +285,8 @@ def _sheet(monkeypatch):
 def test_a_trail_is_drawn_to_its_dot_and_a_reference_whole(kind, sheet):
     sheet, canvas, covered, blended = sheet
     points = np.array([[0.0, 0, 1], [2.0, 0, 1], [4.0, 4, 1]])
-    line = strokes.Line(
-        Curve(name="c", points=points, kind=kind, color="#ff0000", group="robot"), sheet
+    line = strokes.CurveStroke(
+        SceneCurve(name="c", points=points, kind=kind, color="#ff0000", group="robot"), sheet
     )
     line.draw(1.5, canvas, sheet)
     (places, wide, least, finer, depth), (dot, radius, dot_least, *_) = covered
@@ -296,14 +299,14 @@ def test_a_trail_is_drawn_to_its_dot_and_a_reference_whole(kind, sheet):
     assert (finer, depth) == (2, "depth")
     ((opacity, color),) = blended
     assert opacity == (1.0 if trail else 0.3)
-    np.testing.assert_array_equal(color, light_of("#ff0000"))
+    np.testing.assert_array_equal(color, linear_rgb("#ff0000"))
 
 
 @pytest.mark.parametrize(("share", "head"), [(1.0, 1.0), (0.2, 1.0), (0.1, 0.7), (0.05, 0.5)])
 def test_the_head_of_a_small_arrow_is_smaller_but_never_gone(share, head, sheet):
     sheet, canvas, covered, blended = sheet
     pushed = arrow([0, 0, 4.0 * share], [0, 0, 4.0], [0, 0, 4.0], limited=(True, False, False))
-    stroke = strokes.Push(pushed, sheet, {("inputs", "N"): 4.0})
+    stroke = strokes.ArrowStroke(pushed, sheet, {("inputs", "N"): 4.0})
     stroke.draw(0.0, canvas, sheet)
     thick, size = arrow_shapes.THICK * 2.0, arrow_shapes.HEAD * 2.0
     (shaft, wide, least, *_), *cone = covered
@@ -318,14 +321,14 @@ def test_the_head_of_a_small_arrow_is_smaller_but_never_gone(share, head, sheet)
     assert not canvas.layer.any()  # nothing is in front of it
     ((opacity, color),) = blended
     assert opacity == 1.0
-    np.testing.assert_array_equal(color, light_of(arrow_shapes.AT_LIMIT))
+    np.testing.assert_array_equal(color, linear_rgb(arrow_shapes.AT_LIMIT))
     stroke.draw(1.0, canvas, sheet)
-    np.testing.assert_array_equal(blended[1][1], light_of(arrow_shapes.COLORS["inputs"]))
+    np.testing.assert_array_equal(blended[1][1], linear_rgb(arrow_shapes.COLORS["inputs"]))
 
 
 def test_what_is_no_force_is_not_drawn(sheet):
     sheet, canvas, covered, blended = sheet
-    nothing = strokes.Push(arrow(*[[0.0, 0, 0]] * 3), sheet, {("inputs", "N"): 4.0})
+    nothing = strokes.ArrowStroke(arrow(*[[0.0, 0, 0]] * 3), sheet, {("inputs", "N"): 4.0})
     nothing.draw(0.0, canvas, sheet)
     assert (covered, blended) == ([], [])
     assert canvas.layer.all()
@@ -339,7 +342,7 @@ def test_what_is_no_force_is_not_drawn(sheet):
 )
 def test_a_force_is_as_long_as_its_share_of_the_largest(length, share):
     tail = np.array([1.0, 2.0, 3.0])
-    found = arrow_shapes.shape(tail, np.array([0.0, length, 0.0]), "N", 4.0, 10.0)
+    found = arrow_shapes.arrow_shape(tail, np.array([0.0, length, 0.0]), "N", 4.0, 10.0)
     if share is None:
         assert found is None
         return
@@ -350,15 +353,15 @@ def test_a_force_is_as_long_as_its_share_of_the_largest(length, share):
 
 def test_there_is_no_arrow_where_its_place_or_its_kind_is_none():
     tail = np.array([np.nan, 0.0, 0.0])
-    assert arrow_shapes.shape(tail, np.ones(3), "N", 4.0, 1.0) is None
-    assert arrow_shapes.shape(np.zeros(3), np.ones(3), "N", 0.0, 1.0).share == 1.0
+    assert arrow_shapes.arrow_shape(tail, np.ones(3), "N", 4.0, 1.0) is None
+    assert arrow_shapes.arrow_shape(np.zeros(3), np.ones(3), "N", 0.0, 1.0).share == 1.0
 
 
 @pytest.mark.parametrize(("share", "count"), [(1.0, 40), (0.5, 20), (0.05, 3)])
 @pytest.mark.parametrize("axis", [*np.eye(3).tolist(), [0.6, 0.0, -0.8]])
 def test_a_torque_is_an_arc_about_its_axis_from_which_it_turns_on(axis, share, count):
     middle, axis = np.array([1.0, 2.0, 3.0]), np.array(axis)
-    arc, ahead, told_share = arrow_shapes.shape(middle, 4.0 * share * axis, "N m", 4.0, 10.0)
+    arc, ahead, told_share = arrow_shapes.arrow_shape(middle, 4.0 * share * axis, "N m", 4.0, 10.0)
     assert told_share == pytest.approx(share)
     assert len(arc) == count
     out = arc - middle
@@ -377,10 +380,10 @@ def test_the_largest_of_a_kind_is_that_of_all_arrows_over_time():
         arrow([3.0, 4.0, 0], [np.nan] * 3), arrow([0.0, 0, 6.0]), arrow([1.0, 0, 0], unit="N m"),
         arrow([0.0, 2.0, 0], group="reactions"),
     ]  # fmt: skip
-    assert arrow_shapes.largest(every) == {
+    assert arrow_shapes.largest_by_kind(every) == {
         ("inputs", "N"): 6.0, ("inputs", "N m"): 1.0, ("reactions", "N"): 2.0
     }  # fmt: skip
-    assert arrow_shapes.largest([]) == {}
-    ends = arrow_shapes.tips(every[1:2] + every[2:3], 10.0)
+    assert arrow_shapes.largest_by_kind([]) == {}
+    ends = arrow_shapes.arrow_tips(every[1:2] + every[2:3], 10.0)
     np.testing.assert_allclose(ends, [[0.0, 0.0, 2.4 + 0.33]])
-    assert arrow_shapes.tips([], 1.0).shape == (0, 3)
+    assert arrow_shapes.arrow_tips([], 1.0).shape == (0, 3)

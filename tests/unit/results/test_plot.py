@@ -12,7 +12,7 @@ import pytest
 
 from ukctrl.core.errors import UnknownName
 from ukctrl.reports import plot
-from ukctrl.reports.plot import naming, style
+from ukctrl.reports.plot import line_labels, style
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -56,7 +56,7 @@ def test_no_legend_names_more_than_a_few_of_many_lines(laid_out):
     assert len(laid_out) >= 12
     for _, figure in laid_out:
         for legend in legends(figure):
-            assert len(legend.get_texts()) <= naming.FULL_LEGEND + 1
+            assert len(legend.get_texts()) <= line_labels.FULL_LEGEND + 1
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import re
 import warnings
@@ -10,13 +9,9 @@ import warnings
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
-from matplotlib.patches import Circle
-from matplotlib.text import Text
-from PIL import Image
 
 from ukctrl.reports import plot
-from ukctrl.reports.plot import panels, spatial, style
+from ukctrl.reports.plot import panels, path_views, style
 
 
 def drawn(*columns, height=1.95, keys=()):
@@ -51,7 +46,7 @@ def test_panels_lie_in_two_columns_row_by_row_without_touching(columns, rows):
 
 
 def test_a_legend_for_all_panels_has_room_above_them():
-    keys = [panels.Key(f"controller {k}", style.PALETTE[k], "-") for k in range(3)]
+    keys = [panels.LegendEntry(f"controller {k}", style.PALETTE[k], "-") for k in range(3)]
     (plain, _), (with_keys, _) = drawn(1, 1), drawn(1, 1, keys=keys)
     more = with_keys.get_size_inches()[1] - plain.get_size_inches()[1]
     assert more == pytest.approx(0.2)
@@ -61,12 +56,12 @@ def test_a_legend_for_all_panels_has_room_above_them():
 
 def test_the_box_of_a_path_holds_it_and_never_vanishes():
     path = np.array([[[0.0, 0.0, 0.0]], [[2.0, 1.0, 0.0]]])
-    low, high = spatial._box(path, path)
+    low, high = path_views._box(path, path)
     np.testing.assert_allclose((low + high) / 2.0, [1.0, 0.5, 0.0], atol=1e-12)
     assert (high[:2] - low[:2]).tolist() == pytest.approx([2.0, 1.0])
     assert high[2] - low[2] == pytest.approx(0.04)
     nowhere = np.full((2, 1, 3), np.nan)
-    assert [each.tolist() for each in spatial._box(nowhere, nowhere)] == [[-0.5] * 3, [0.5] * 3]
+    assert [each.tolist() for each in path_views._box(nowhere, nowhere)] == [[-0.5] * 3, [0.5] * 3]
 
 
 @pytest.mark.parametrize(
@@ -74,11 +69,11 @@ def test_the_box_of_a_path_holds_it_and_never_vanishes():
 )
 def test_a_panel_that_is_alone_is_wide(columns, wide):
     given = [panels.Panel("a", None, n) for n in columns]
-    assert tuple(panel.columns for panel in panels.alone_wide(given)) == wide
+    assert tuple(panel.columns for panel in panels.widen_single(given)) == wide
 
 
 def test_a_figure_has_a_light_grid_no_frame_whole_numbers_and_plain_text():
-    with style.look():
+    with style.report_style():
         axes = Figure().add_subplot()
         axes.plot([0.0, 1.0], [1e6, 1e6 + 1.0], label="a")
         legend, title = axes.legend(), axes.set_title("$x$")
@@ -96,7 +91,7 @@ def test_a_figure_has_a_light_grid_no_frame_whole_numbers_and_plain_text():
 def test_a_letter_without_a_picture_is_no_warning_and_other_warnings_are_passed_on():
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        with style.look():
+        with style.report_style():
             warnings.warn("Glyph 19968 (CJK) missing from font(s).", stacklevel=1)
             warnings.warn("mind this", stacklevel=1)
     assert [str(each.message) for each in heard] == ["mind this"]
@@ -130,71 +125,3 @@ def test_figures_of_what_is_no_error_say_what_they_show():
         "unaccounted for measures the integration, not the controller.",
         "grip": "What the actuators can do about the servo rows at each moment.",
     }
-
-
-def marked():
-    """Return a figure with all that figures are made of, some of it cut off at its panel."""
-    figure = Figure(figsize=(4.0, 3.1), dpi=style.DPI, facecolor="white")
-    axes = figure.add_subplot()
-    axes.plot([0, 1, 2], [0.0, 3.0, 1.0], "o--", label="a curve")
-    axes.fill_between([0, 1, 2], [0, 1, 0], [1, 2, 1], alpha=0.3)
-    axes.scatter([0.2, 0.4], [1.0, 2.0], s=[20.0, 60.0])
-    axes.bar([1.5], [2.0], hatch="//")
-    axes.axvspan(0.3, 0.6, color=style.ALERT, alpha=0.2)
-    axes.set_ylim(0.5, 2.5)
-    axes.set_ylabel("turned [m]")
-    axes.legend()
-    axes.get_lines()[0].set_clip_path(axes.add_patch(Circle((1.0, 1.0), 0.4, fill=False)))
-    return figure
-
-
-def pixels(file):
-    with Image.open(io.BytesIO(file)) as image:
-        return np.asarray(image, dtype=float) / 255.0
-
-
-def differing(ours, alone):
-    """Return which part of the points has another colour than in the other picture."""
-    return (np.abs(pixels(ours) - pixels(alone)).max(axis=2) > 0.02).mean()
-
-
-@pytest.mark.slow
-@pytest.mark.painted
-def test_one_drawing_gives_the_svg_of_its_own_and_pixels_where_only_texts_move(helix):
-    result = helix()
-
-    def figures():
-        return [marked(), *(plot.draw(result, name) for name in plot.available(result))]
-
-    for figure in figures():
-        svg, png = style.both(figure)
-        assert svg == style.svg(figure)
-        assert differing(png, style.png(figure)) < 0.06
-    for figure in figures():
-        for letters in [*figure.findobj(Text), *figure.findobj(Legend)]:
-            letters.set_visible(False)
-        png = style.both(figure)[1]
-        assert (pixels(png).min(axis=2) < 0.8).mean() > 0.005  # there is something left
-        # the edge of a panel may lie between two points: one more or less is then inside
-        assert differing(png, style.png(figure)) < 0.005
-
-
-@pytest.mark.painted
-def test_a_figure_is_laid_out_once_and_left_as_it_was(monkeypatch):
-    drawn = []
-    draw = Figure.draw
-    monkeypatch.setattr(Figure, "draw", lambda *given: (drawn.append(1), draw(*given)))
-    figure = marked()
-    style.both(figure)
-    assert len(drawn) == 1
-    assert figure.get_dpi() == style.DPI
-    assert figure.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
-
-
-@pytest.mark.painted
-def test_what_holds_an_image_is_drawn_twice_and_the_same():
-    figure = Figure(figsize=(2.0, 2.0), dpi=style.DPI, facecolor="white")
-    figure.add_subplot().pcolormesh(np.eye(3), rasterized=True)
-    figure.add_subplot(222).imshow(np.eye(4))
-    assert style.both(figure) == (style.svg(figure), style.png(figure))
-    assert figure.get_facecolor() == (1.0, 1.0, 1.0, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import ShapeError
-from ukctrl.simulation.loop.provenance import beyond_limits, joint_limits
+from ukctrl.simulation.provenance import exceeded_limits, joint_limits
 from ukctrl.simulation.result.quantities import (
     FIELDS,
     Labels,
@@ -153,7 +153,7 @@ class Course(dict):
 def passed(a=(0.0, 0.0, 0.0), b=(0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0)):
     still = np.zeros(3)
     q, v = np.column_stack([a, b, still + 99.0]), np.column_stack([rate, still + 99.0, still])
-    return beyond_limits(ROBOT, Course(q=q, v=v))
+    return exceeded_limits(ROBOT, Course(q=q, v=v))
 
 
 @pytest.mark.parametrize(

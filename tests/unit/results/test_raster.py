@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ukctrl.reports.scene.raster_kernels import cover
+from ukctrl.reports.scene.raster_kernels import line_coverage
 
 H, W = 24, 30
 
@@ -15,7 +15,7 @@ H, W = 24, 30
 def covered(places, radius, least=0.0, finer=1, depth=None):
     out = np.zeros((H, W), np.float32)
     depth = np.zeros((finer * H, finer * W), np.float32) if depth is None else depth
-    cover(np.array(places, float), radius, least, finer, depth.astype(np.float32), out)
+    line_coverage(np.array(places, float), radius, least, finer, depth.astype(np.float32), out)
     return out
 
 

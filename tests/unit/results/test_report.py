@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError
-from ukctrl.reports import plot, run_page, web_page
-from ukctrl.reports.scene.from_results import of_result
+from ukctrl.reports import html_page, plot, run_page
+from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
+from ukctrl.simulation.result.result import Result, SignalSeries
 
 HOSTILE = (
     """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&{{7*7}}{%x%}]]>-->"""
@@ -43,8 +43,8 @@ class Elements(HTMLParser):
 
 
 def html(result):
-    scene = web_page.stage(of_result(result))
-    return run_page.html(result, run_page.pictures(result), scene)
+    scene = html_page.embed_scene(run_scene(result))
+    return run_page.html(result, run_page.page_figures(result), scene)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_page_asks_nothing_of_anybody(text):
 
 
 def test_the_style_of_the_page_fetches_nothing():
-    text = (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8")
+    text = (html_page.TEMPLATES / "page.css").read_text(encoding="utf-8")
     assert "@import" not in text
     assert "url(" not in text
 
@@ -75,7 +75,7 @@ def test_the_page_allows_no_script_but_its_own(text):
     policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)
     assert "default-src 'none'" in policy
     allowed = re.findall(r"'sha256-([^']+)'", policy)
-    run = elements.scripts[-len(web_page.SCRIPTS) :]
+    run = elements.scripts[-len(html_page.SCRIPTS) :]
     digests = [hashlib.sha256(script.encode()).digest() for script in run]
     assert allowed == [base64.b64encode(digest).decode() for digest in digests]
     data = {a["id"]: a["type"] for tag, a in elements.found if tag == "script" and "id" in a}
@@ -121,7 +121,7 @@ def hostile(n=3):
         labels=labels,
         status="interrupted",
         message=HOSTILE,
-        signals={"s": Signal(values=t, units=HOSTILE, long_name=HOSTILE)},
+        signals={"s": SignalSeries(values=t, units=HOSTILE, long_name=HOSTILE)},
         scenario={**table, "title": HOSTILE, "source": HOSTILE, "controller": table},
         provenance={
             **named,
@@ -146,7 +146,7 @@ def assert_harmless(text):
         {"type": "application/json", "id": "scene-head"},
         {"type": "text/plain", "id": "scene-block"},
     ]
-    assert scripts in ([], [*data, *({} for _ in web_page.SCRIPTS)])
+    assert scripts in ([], [*data, *({} for _ in html_page.SCRIPTS)])
     assert "{{7*7}}" in text  # not worked out by the template either
 
 
@@ -247,13 +247,13 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(helix, tmp_path):
     ],
 )
 def test_toml_is_marked_and_escaped(toml, marked):
-    assert marked in web_page.highlight_toml(toml)
+    assert marked in html_page.highlight_toml(toml)
 
 
 def test_marking_toml_loses_no_character(helix):
     from html import unescape
 
-    from ukctrl.simulation.result.plain_files import toml_text
+    from ukctrl.simulation.result.atomic_files import toml_text
 
     text = toml_text(hostile().scenario) + toml_text(helix(2).scenario)
-    assert unescape(re.sub(r"<[^>]*>", "", web_page.highlight_toml(text))) == text
+    assert unescape(re.sub(r"<[^>]*>", "", html_page.highlight_toml(text))) == text

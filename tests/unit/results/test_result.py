@@ -13,7 +13,7 @@ from extras import needs
 
 from ukctrl.core.errors import InputError, ShapeError, UnknownName
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import STATUSES, Result, Signal
+from ukctrl.simulation.result.result import STATUSES, Result, SignalSeries
 
 CONTRACT = {
     "q": ("time", "coordinate"),
@@ -136,7 +136,7 @@ def test_a_signal_must_have_a_name_of_its_own(name):
             samples={},
             labels=Labels(),
             status="completed",
-            signals={name: Signal(values=[1.0])},
+            signals={name: SignalSeries(values=[1.0])},
         )
     assert str(caught.value) == (
         f"a signal's name must be a word that no other variable has; got '{name}'. Rename the "
@@ -151,7 +151,7 @@ def test_a_signal_must_have_a_value_for_every_sample():
             samples={},
             labels=Labels(),
             status="completed",
-            signals={"x": Signal(values=[1.0])},
+            signals={"x": SignalSeries(values=[1.0])},
         )
 
 

@@ -12,10 +12,10 @@ import pytest
 from extras import needs
 
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.result import storage
-from ukctrl.simulation.result.plain_files import toml_text
+from ukctrl.simulation.result import result_files
+from ukctrl.simulation.result.atomic_files import toml_text
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
+from ukctrl.simulation.result.result import Result, SignalSeries
 
 
 def refuse_constants(name):
@@ -112,7 +112,7 @@ def test_any_text_can_be_saved(helix, tmp_path, text):
         message=text,
         scenario={"title": text, "waypoint": {"name": text}},
         provenance={"note": text},
-        signals={"x": Signal(values=[1.0], long_name=text)},
+        signals={"x": SignalSeries(values=[1.0], long_name=text)},
     )
     again = Result.load(result.save(tmp_path))
     assert again.scenario == result.scenario
@@ -207,9 +207,9 @@ def test_a_netcdf_file_of_another_program_is_refused(tmp_path):
 
 
 def test_a_file_of_a_later_version_is_refused(helix, tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "FORMAT", 2)
+    monkeypatch.setattr(result_files, "FORMAT", 2)
     helix(2).save(tmp_path)
-    monkeypatch.setattr(storage, "FORMAT", 1)
+    monkeypatch.setattr(result_files, "FORMAT", 1)
     with pytest.raises(InputError) as caught:
         Result.load(tmp_path)
     assert str(caught.value) == OF_ANOTHER.format("2")

@@ -23,7 +23,7 @@ from ukctrl import plot
 from ukctrl.reports.plot import marks as run_marks
 from ukctrl.reports.plot import panels, series, style
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
+from ukctrl.simulation.result.result import Result, SignalSeries
 
 T = np.array([0.0, 1.0, 2.0])
 NAN = np.nan
@@ -258,7 +258,7 @@ def test_what_rounding_alone_puts_beyond_a_limit_is_at_it_however_large_the_limi
         for sign in (1.0, -1.0):
             axes = Figure().add_subplot()
             values = sign * np.array([[0.0], [most], [0.0]])
-            run_marks.beyond(axes, T, values, [(-limit, limit)])
+            run_marks.mark_exceeded(axes, T, values, [(-limit, limit)])
             assert len(axes.lines) == len(axes.collections) == bold
 
 
@@ -524,12 +524,12 @@ def test_grip_shows_the_rank_in_steps_and_the_rest_on_decades(rows):
 
 def test_signals_have_panels_of_their_own_and_an_error_stands_with_its_bound():
     signals = {
-        "hat": Signal(values=np.array([1.0, 2.0, 3.0]), units="1/s^2", long_name="adapted"),
-        "pair": Signal(values=U[:, :2], units="1", components=("x", "y")),
-        "arm_error": Signal(values=np.array([0.1, 0.2, 0.1]), units="rad", long_name="arm"),
-        "arm_bound": Signal(values=np.array([0.3, 0.3, 0.3]), units="rad", long_name="most"),
-        "lone_bound": Signal(values=np.array([1.0, 1.0, 1.0]), units="rad"),
-        "none": Signal(values=np.full(3, NAN), units="rad"),
+        "hat": SignalSeries(values=np.array([1.0, 2.0, 3.0]), units="1/s^2", long_name="adapted"),
+        "pair": SignalSeries(values=U[:, :2], units="1", components=("x", "y")),
+        "arm_error": SignalSeries(values=np.array([0.1, 0.2, 0.1]), units="rad", long_name="arm"),
+        "arm_bound": SignalSeries(values=np.array([0.3, 0.3, 0.3]), units="rad", long_name="most"),
+        "lone_bound": SignalSeries(values=np.array([1.0, 1.0, 1.0]), units="rad"),
+        "none": SignalSeries(values=np.full(3, NAN), units="rad"),
     }
     figure = plot.signals(run({}, signals=signals, switches=[0.5]))
     assert [words[:2] for words in said(figure)] == [
@@ -550,7 +550,7 @@ def test_signals_have_panels_of_their_own_and_an_error_stands_with_its_bound():
 
 
 def test_a_long_name_of_a_signal_is_cut_and_its_unit_is_not():
-    signals = {"n" * 30: Signal(values=T, units="rad", long_name="t" * 40)}
+    signals = {"n" * 30: SignalSeries(values=T, units="rad", long_name="t" * 40)}
     ((title, label, _),) = said(plot.signals(run({}, signals=signals)))
     assert (title, label) == ("t" * 33 + "…", "n" * 21 + "… [rad]")
 
@@ -575,7 +575,7 @@ def whole_run(gap=slice(0)):
     for each in (*samples.values(), signal):
         each[gap] = NAN
     return run(
-        samples, time=t, signals={"hat": Signal(values=signal, units="1")}, frames=("tool",),
+        samples, time=t, signals={"hat": SignalSeries(values=signal, units="1")}, frames=("tool",),
         coordinates=("a", "b"), coordinate_units=("rad", "m"), dofs=("va", "vb"),
         dof_units=("rad/s", "m/s"), actuators=("u1", "u2"), actuator_units=("N m", "N"),
         rows=("x", "y"), row_units=("m", "rad"), row_blocks=("one", "two"),
@@ -665,7 +665,7 @@ def test_what_is_kept_is_drawn_with_its_zero_its_margin_and_the_time_at_it():
             "keep_row_missed_units": ("m/s^2", "rad/s^2", "rad/s^2")}  # fmt: skip
     made = run({"keep": left, "keep_binding": binding}, **kept)
     assert "kept" in plot.available(made)
-    figure = plot.kept(made)
+    figure = plot.inequality_margins(made)
     assert [axes.get_ylabel() for axes in figure.axes] == ["h [m]", "h [rad]", "h [rad/s]"]
     wall, ends, _ = figure.axes
     flat = [float(line.get_ydata()[0]) for line in wall.lines if len(line.get_xdata()) == 2]
@@ -683,6 +683,6 @@ def test_of_many_limits_those_are_drawn_that_bound_longest_or_came_nearest():
         keep_row_units=("m",) * count, keep_row_blocks=names, keep_row_margins=(0.0,) * count,
         keep_row_missed_units=("m/s^2",) * count,
     )  # fmt: skip
-    titles = [heading(axes) for axes in plot.kept(made).axes]
+    titles = [heading(axes) for axes in plot.inequality_margins(made).axes]
     assert titles[0] == "wall_0, 12 of 15 limits"
     assert titles[1:] == [f"wall_{k}" for k in (*range(1, 11), 14)]

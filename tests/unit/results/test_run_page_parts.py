@@ -14,7 +14,7 @@ T = np.linspace(0.0, 10.0, 101)
 
 
 def tiles(result):
-    return {tile.name: tuple(tile)[1:] for tile in run_page.tiles(result)}
+    return {tile.name: tuple(tile)[1:] for tile in run_page.key_numbers(result)}
 
 
 def test_the_first_numbers_of_a_run_with_a_task(helix):

@@ -9,22 +9,23 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from page_numbers import decode
 from plain_look import PlainLook, plain_look, quaternion_of
 
-from ukctrl.reports import plot, web_page
+from ukctrl.reports import html_page, plot
 from ukctrl.reports.plot import style
-from ukctrl.reports.scene import extent, from_results, page_data
-from ukctrl.reports.scene import still as still_picture
-from ukctrl.reports.scene.from_results import of_result, of_results
-from ukctrl.reports.scene.page_data import decoded
-from ukctrl.reports.scene.stage import Actor, Arrow, Curve, Scene
-from ukctrl.reports.scene.stands import standing
-from ukctrl.reports.scene.still import still
+from ukctrl.reports.scene import extent, page_data
+from ukctrl.reports.scene import run_scene as run_scene_module
+from ukctrl.reports.scene import svg_still as still_picture
+from ukctrl.reports.scene.pedestals import add_pedestals
+from ukctrl.reports.scene.run_scene import run_scene, runs_scene
+from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
+from ukctrl.reports.scene.svg_still import svg_still
 from ukctrl.robot import Robot
-from ukctrl.robot.look import meshes
-from ukctrl.robot.look.meshes import Mesh
-from ukctrl.robot.look.parts import Foot, Part, Poses
-from ukctrl.robot.look.rotations import matrix
+from ukctrl.robot.visual import primitive_meshes
+from ukctrl.robot.visual.primitive_meshes import Mesh
+from ukctrl.robot.visual.quaternions import matrix
+from ukctrl.robot.visual.visual_model import MountPoint, Poses, VisualPart
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -34,7 +35,7 @@ HOSTILE = """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch):
-    monkeypatch.setattr(Robot, "look", plain_look, raising=False)
+    monkeypatch.setattr(Robot, "visuals", plain_look, raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +46,21 @@ def scara():
 def particles(count, moments=5, mesh=None, look=PlainLook, **part):
     """Return an actor of equal balls that drift apart, and turn."""
     t = np.linspace(0.0, 2.0, moments)
-    ball = meshes.sphere(0.1) if mesh is None else mesh
-    parts = tuple(Part(name=f"p{k}", mesh=ball, carrier=k, **part) for k in range(count))
+    ball = primitive_meshes.sphere(0.1) if mesh is None else mesh
+    parts = tuple(VisualPart(name=f"p{k}", mesh=ball, frame=k, **part) for k in range(count))
     position = t[:, None, None] * np.arange(3.0 * count).reshape(count, 3)
     half = 0.5 * t[:, None] * np.ones(count)
     quaternion = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=-1)
     poses = Poses(position, quaternion, 1.0 + np.arange(count) * t[:, None])
     names = tuple(f"c{k}" for k in range(count))
-    made = look(parts=parts, carriers=names, robot=None)
-    return Actor(name="swarm", look=made, poses=poses)
+    made = look(parts=parts, frame_names=names, robot=None)
+    return Actor(name="swarm", visuals=made, poses=poses)
 
 
 def scene_of(*actors, curves=(), **more):
     n = len(actors[0].poses.position)
     given = {"title": "a scene", "time": np.linspace(0.0, 2.0, n), "ground": 0.0, **more}
-    low, high = extent.box(actors, curves)
+    low, high = extent.bounding_box(actors, curves)
     return Scene(actors=actors, curves=curves, low=low, high=high, **given)
 
 
@@ -68,12 +69,12 @@ def scene_of(*actors, curves=(), **more):
 
 def test_a_run_shows_its_robot_its_trail_and_its_reference(helix, scara):
     result = helix()
-    scene = of_result(result)
+    scene = run_scene(result)
     (actor,) = scene.actors
     assert (actor.name, actor.color, actor.group) == ("scara", "", "robot")
     assert scene.time[0] == 0.0
     assert scene.time[-1] == 20.0
-    here = actor.look.poses(result["q"], result.time)
+    here = actor.visuals.poses(result["q"], result.time)
     np.testing.assert_array_equal(actor.poses.position, here.position)
     kinds = [(curve.name, curve.kind, curve.color) for curve in scene.curves]
     first = style.PALETTE[0]
@@ -87,7 +88,7 @@ def test_a_run_shows_its_robot_its_trail_and_its_reference(helix, scara):
 
 def test_what_joints_feel_is_drawn_along_their_axes(helix, scara):
     result = helix()
-    arrows = {arrow.name: arrow for arrow in of_result(result).arrows}
+    arrows = {arrow.name: arrow for arrow in run_scene(result).arrows}
     units = {name: (arrow.unit, arrow.group) for name, arrow in arrows.items()}
     turns = dict.fromkeys(("q1", "q2", "q3"), ("N m", "inputs"))
     assert units == {**turns, "q4": ("N", "inputs")}
@@ -106,15 +107,15 @@ def test_a_payload_waits_where_it_is_picked_up_and_stays_where_it_is_let_go(heli
          "start": 5.0, "stop": 15.0},
         {"kind": "payload", "frame": "tool", "mass": 1.0, "inertia": [0.001, 0.001, 0.001]},
     ]  # fmt: skip
-    scene = of_result(dc.replace(result, scenario={**result.scenario, "effect": loads}))
+    scene = run_scene(dc.replace(result, scenario={**result.scenario, "effect": loads}))
     _, picked, always = scene.actors
     for actor, edge, below, moments in (
         (picked, 0.2, 0.1, np.clip(result.time, 5.0, 15.0)), (always, 0.0775, 0.0, result.time),
     ):  # fmt: skip
-        (part,) = actor.look.parts
+        (part,) = actor.visuals.parts
         for k in (0, 40, len(result.time) - 1):
-            R = matrix(actor.poses.quaternion[k, part.carrier])
-            corners = part.mesh.vertices @ R.T + actor.poses.position[k, part.carrier]
+            R = matrix(actor.poses.quaternion[k, part.frame])
+            corners = part.mesh.vertices @ R.T + actor.poses.position[k, part.frame]
             tool = scara.snapshot(result["q"][np.searchsorted(result.time, moments[k])]).frame(
                 "tool"
             )
@@ -124,8 +125,8 @@ def test_a_payload_waits_where_it_is_picked_up_and_stays_where_it_is_let_go(heli
 
 
 def test_a_long_run_is_thinned_and_keeps_both_ends(helix):
-    scene = of_result(helix(5000))
-    assert len(scene.time) == from_results.MOMENTS
+    scene = run_scene(helix(5000))
+    assert len(scene.time) == run_scene_module.MOMENTS
     assert (scene.time[0], scene.time[-1]) == (0.0, 20.0)
     assert len(scene.actors[0].poses.position) == len(scene.curves[0].points) == len(scene.time)
 
@@ -133,22 +134,22 @@ def test_a_long_run_is_thinned_and_keeps_both_ends(helix):
 def test_a_robot_that_is_gone_leaves_its_curves_and_a_note(helix):
     result = helix()
     gone = dc.replace(result, scenario={**result.scenario, "robot": "no-such-robot"})
-    scene = of_result(gone)
+    scene = run_scene(gone)
     assert scene.actors == ()
     assert [curve.kind for curve in scene.curves] == ["reference", "trail"]
     (note,) = scene.notes
     assert note.startswith("The robot itself is not shown: no robot named 'no-such-robot'")
     other = dc.replace(result, scenario={**result.scenario, "robot": "panda"})
-    assert "its coordinates are not those of the run" in of_result(other).notes[0]
-    given = of_result(gone, Robot.load("scara"))
+    assert "its coordinates are not those of the run" in run_scene(other).notes[0]
+    given = run_scene(gone, Robot.load("scara"))
     assert [actor.name for actor in given.actors] == ["scara"]
 
 
 def test_of_nothing_there_is_no_scene(helix):
-    assert of_results({}) is None
+    assert runs_scene({}) is None
     bare = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
-    assert of_result(bare) is None
-    assert web_page.stage(None) is None
+    assert run_scene(bare) is None
+    assert html_page.embed_scene(None) is None
 
 
 def test_a_run_that_did_not_begin_shows_its_robot_at_the_start_and_why(helix, scara):
@@ -156,16 +157,16 @@ def test_a_run_that_did_not_begin_shows_its_robot_at_the_start_and_why(helix, sc
     result = helix(0, status="infeasible", message=message)
     start = {"q": {"q1": 0.3, "q4": 0.1}}
     result = dc.replace(result, scenario={**result.scenario, "start": start})
-    scene = of_result(result)
+    scene = run_scene(result)
     (actor,) = scene.actors
-    there = actor.look.poses(np.array([[0.3, 0.0, 0.0, 0.1]]), np.zeros(1))
+    there = actor.visuals.poses(np.array([[0.3, 0.0, 0.0, 0.1]]), np.zeros(1))
     np.testing.assert_array_equal(actor.poses.position, there.position)
     assert scene.title == result.title
     assert scene.notes == (
         "The run ended as it began (infeasible): after t = 0 s: the task is out of reach.",
     )
     lost = dc.replace(result, scenario={**result.scenario, "robot": "no-such-robot"})
-    assert of_result(lost) is None
+    assert run_scene(lost) is None
 
 
 def test_a_run_that_blows_up_stays_where_it_was_known(helix):
@@ -175,7 +176,7 @@ def test_a_run_that_blows_up_stays_where_it_was_known(helix):
     position = result["frame_position"].copy()
     position[300:] = 1e9
     samples = {**dict(result.samples.arrays), "q": q, "frame_position": position}
-    scene = of_result(helix(samples=samples))
+    scene = run_scene(helix(samples=samples))
     poses, trail = scene.actors[0].poses, scene.curves[1].points
     assert np.isfinite(poses.position).all()
     np.testing.assert_array_equal(poses.position[-1], poses.position[299])
@@ -187,7 +188,7 @@ def test_what_is_measured_wrongly_is_a_ghost(helix):
     result = helix()
     for off, ghosts in ((0.0, 0), (1e-5, 0), (0.2, 1)):
         samples = {**dict(result.samples.arrays), "q_measured": result["q"] + off}
-        scene = of_result(helix(samples=samples))
+        scene = run_scene(helix(samples=samples))
         found = [actor for actor in scene.actors if actor.group == "believed"]
         assert len(found) == ghosts
     assert (found[0].name, found[0].opacity) == ("as measured", 0.3)
@@ -196,7 +197,7 @@ def test_what_is_measured_wrongly_is_a_ghost(helix):
 def test_a_belief_with_other_masses_looks_like_the_truth(helix):
     result = helix()
     table = {**result.scenario, "believed": {"mass_scale": 0.5}}
-    assert len(of_result(dc.replace(result, scenario=table)).actors) == 1
+    assert len(run_scene(dc.replace(result, scenario=table)).actors) == 1
 
 
 def test_compared_controllers_are_in_step_and_in_their_colours(helix):
@@ -205,7 +206,7 @@ def test_compared_controllers_are_in_step_and_in_their_colours(helix):
         time=early.time[:201], labels=early.labels, status="diverged", scenario=early.scenario,
         samples={name: array[:201] for name, array in early.samples.arrays.items()},
     )  # fmt: skip
-    scene = of_results({"a": stopped, "b": helix(), "c": helix(0)})
+    scene = runs_scene({"a": stopped, "b": helix(), "c": helix(0)})
     assert [(actor.name, actor.color) for actor in scene.actors] == [
         ("a", style.PALETTE[0]), ("b", style.PALETTE[1])
     ]  # fmt: skip
@@ -214,19 +215,19 @@ def test_compared_controllers_are_in_step_and_in_their_colours(helix):
     short, long = (actor.poses.position for actor in scene.actors)
     np.testing.assert_array_equal(short[:201], long[:201])
     np.testing.assert_array_equal(short[201:], np.broadcast_to(short[200], short[201:].shape))
-    assert scene.actors[0].look is scene.actors[1].look
+    assert scene.actors[0].visuals is scene.actors[1].visuals
     kinds = [(curve.group, curve.kind) for curve in scene.curves]
     assert kinds == [("reference", "reference"), ("a", "trail"), ("b", "trail")]
     assert scene.arrows == ()
 
 
 def test_a_swarm_in_a_wide_field_can_be_seen(monkeypatch):
-    actor = from_results._seen_from_afar(particles(4), 100.0)
-    assert np.ptp(actor.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(3.0)
-    crowd = from_results._seen_from_afar(particles(100), 100.0)
-    assert np.ptp(crowd.look.parts[0].mesh.vertices, axis=0).max() == pytest.approx(2.5)
+    actor = run_scene_module._enlarge_particles(particles(4), 100.0)
+    assert np.ptp(actor.visuals.parts[0].mesh.vertices, axis=0).max() == pytest.approx(3.0)
+    crowd = run_scene_module._enlarge_particles(particles(100), 100.0)
+    assert np.ptp(crowd.visuals.parts[0].mesh.vertices, axis=0).max() == pytest.approx(2.5)
     near = particles(4)
-    assert from_results._seen_from_afar(near, 1.0) is near
+    assert run_scene_module._enlarge_particles(near, 1.0) is near
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_a_swarm_in_a_wide_field_can_be_seen(monkeypatch):
      (1, 3, [0])],
 )  # fmt: skip
 def test_moments_are_spread_over_a_run_with_both_ends(length, count, picked):
-    assert from_results._spread(length, count).tolist() == picked
+    assert run_scene_module._spread(length, count).tolist() == picked
 
 
 def test_the_sample_of_a_time_is_the_nearest(scara):
@@ -244,39 +245,39 @@ def test_the_sample_of_a_time_is_the_nearest(scara):
         labels=Labels(coordinates=("x",), coordinate_units=("m",)), status="completed",
     )  # fmt: skip
     asked = np.array([0.0, 1.4, 1.5, 1.6, 2.0, 2.9, 3.0, 3.1, 9.0])
-    assert from_results._samples_at(run, asked).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, 2]
+    assert run_scene_module._samples_at(run, asked).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, 2]
     robot = SimpleNamespace(neutral=np.array([7.0]))
-    found = from_results._configurations(run, robot, np.array([2, 0, 1, 2, 2]))
+    found = run_scene_module._configurations(run, robot, np.array([2, 0, 1, 2, 2]))
     assert found.ravel().tolist() == [1.0, 1.0, 2.0, 2.0, 2.0]  # before it was known: as at first
-    nowhere = from_results._configurations(run, robot, np.array([2, 2]))
+    nowhere = run_scene_module._configurations(run, robot, np.array([2, 2]))
     assert nowhere.ravel().tolist() == [7.0, 7.0]
 
 
 @pytest.mark.parametrize(
     ("mesh", "wide"),
     [
-        (meshes.sphere(0.5), 1.0),
-        (meshes.sphere(0.5).moved(np.eye(3), np.array([0.1, 0.0, 0.0])), 0.0),
-        (meshes.ellipsoid(np.array([0.5, 0.5, 0.51])), 0.0),
-        (meshes.box(1.0, 1.0, 1.0), 0.0),  # its corners are as far, but few
+        (primitive_meshes.sphere(0.5), 1.0),
+        (primitive_meshes.sphere(0.5).moved(np.eye(3), np.array([0.1, 0.0, 0.0])), 0.0),
+        (primitive_meshes.ellipsoid(np.array([0.5, 0.5, 0.51])), 0.0),
+        (primitive_meshes.box(1.0, 1.0, 1.0), 0.0),  # its corners are as far, but few
     ],
 )
 def test_a_ball_is_round_about_the_origin_of_its_carrier(mesh, wide):
-    assert from_results._ball(mesh) == pytest.approx(wide, rel=1e-5)
+    assert run_scene_module._ball_diameter(mesh) == pytest.approx(wide, rel=1e-5)
 
 
 @pytest.mark.parametrize("below", [0.0, -2.0])
 def test_a_foot_stands_on_a_post_where_the_floor_is_lower(below):
     actor = particles(2)
-    foot = Foot(np.array([1.0, 2.0, 0.05]), 0.1)
-    actor = dc.replace(actor, look=dc.replace(actor.look, feet=(foot,)))
-    posts = standing(actor, below).look.parts[2:]
+    foot = MountPoint(np.array([1.0, 2.0, 0.05]), 0.1)
+    actor = dc.replace(actor, visuals=dc.replace(actor.visuals, mounts=(foot,)))
+    posts = add_pedestals(actor, below).visuals.parts[2:]
     assert len(posts) == (below < 0.0)
     for post in posts:
         low, high = post.mesh.vertices.min(axis=0), post.mesh.vertices.max(axis=0)
         np.testing.assert_allclose([low[2], high[2]], [below, 0.05], atol=1e-12)
         np.testing.assert_allclose(0.5 * (low + high)[:2], [1.0, 2.0], atol=1e-12)
-    assert standing(actor, None) is actor
+    assert add_pedestals(actor, None) is actor
 
 
 def test_the_floor_is_what_a_robot_stands_on_though_it_reaches_below_later():
@@ -284,10 +285,12 @@ def test_the_floor_is_what_a_robot_stands_on_though_it_reaches_below_later():
     position = np.array([[[0.0, 0.0, 0.1 - t]] for t in (0.0, 0.5, 1.0)])
     pose = np.tile([1.0, 0.0, 0.0, 0.0], (3, 1, 1))
     actor = dc.replace(actor, poses=Poses(position, pose, np.ones((3, 1))))
-    low, high = extent.box([actor], [])
-    assert extent.floor(None, low, high, [actor]) == 0.0
-    hung = dc.replace(actor, look=dc.replace(actor.look, feet=(Foot(np.zeros(3), 0.1),)))
-    assert extent.floor(None, low, high, [hung]) == pytest.approx(-1.0)
+    low, high = extent.bounding_box([actor], [])
+    assert extent.floor_height(None, low, high, [actor]) == 0.0
+    hung = dc.replace(
+        actor, visuals=dc.replace(actor.visuals, mounts=(MountPoint(np.zeros(3), 0.1),))
+    )
+    assert extent.floor_height(None, low, high, [hung]) == pytest.approx(-1.0)
 
 
 # Where it is
@@ -297,11 +300,11 @@ def test_a_point_of_a_carrier_is_where_its_pose_puts_it():
     rng = np.random.default_rng(0)
     quaternion = rng.normal(size=(3, 2, 4))
     quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    turns = extent.rotations(quaternion)
+    turns = extent.rotation_matrices(quaternion)
     poses = Poses(rng.normal(size=(3, 2, 3)), quaternion, rng.uniform(0.5, 2.0, (3, 2)))
     points = rng.normal(size=(5, 3))
     for c in range(2):
-        found = extent.placed(points, poses, c)
+        found = extent.to_world(points, poses, c)
         for k in range(3):
             stretched = points * [1.0, 1.0, poses.stretch[k, c]]
             wanted = poses.position[k, c] + stretched @ turns[k, c].T
@@ -312,7 +315,7 @@ def test_a_point_of_a_carrier_is_where_its_pose_puts_it():
 
 def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
     actor = particles(2)
-    low, high = extent.box([actor], [])
+    low, high = extent.bounding_box([actor], [])
     assert (low <= -0.1).all()  # corners of boxes around bodies that turn
     assert (low >= -0.1 * np.sqrt(2.0)).all()
     assert (high >= [6.0, 8.0, 10.0]).all()
@@ -320,15 +323,15 @@ def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
     away[1:, 0] = np.linspace(0.0, 1.0, 19)
     away[18:, 0] = 9e5, 2e7
     curves = [
-        Curve(name="c", points=away, kind="trail", color="", group="robot"),
-        Curve(name="c", points=away[:18], kind="reference", color="", group="reference"),
+        SceneCurve(name="c", points=away, kind="trail", color="", group="robot"),
+        SceneCurve(name="c", points=away[:18], kind="reference", color="", group="reference"),
     ]
-    low, high = extent.box([], curves)
+    low, high = extent.bounding_box([], curves)
     assert (low[0], high[0]) == (0.0, away[17, 0])
     assert high[1] - low[1] == pytest.approx(extent.SMALLEST)
     traveller = np.outer(np.arange(100.0), [1.0, 0.0, 0.0])
-    curves = [Curve(name="c", points=traveller, kind="trail", color="", group="robot")]
-    assert extent.box([particles(1, moments=100)], curves)[1][0] == 99.0
+    curves = [SceneCurve(name="c", points=traveller, kind="trail", color="", group="robot")]
+    assert extent.bounding_box([particles(1, moments=100)], curves)[1][0] == 99.0
 
 
 @pytest.mark.parametrize(
@@ -347,14 +350,14 @@ def test_a_box_holds_every_body_at_every_moment_and_no_runaway():
 def test_the_floor_is_that_of_the_world_or_below_all(gravity, low, floor, up):
     gravity = None if gravity is None else np.array(gravity, dtype=float)
     low = np.array(low, dtype=float)
-    assert extent.floor(gravity, low, low + 1.0) == floor
-    assert extent.upwards(gravity) == up
+    assert extent.floor_height(gravity, low, low + 1.0) == floor
+    assert extent.up_axis(gravity) == up
 
 
 @pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)])
 @pytest.mark.parametrize("size", [(1, 1, 1), (1, 0.01, 1), (1, 1, 0.01), (0.01, 1, 1)])
 def test_a_view_has_axes_of_unit_length_and_looks_down(size, up):
-    axes = np.stack(extent.view(np.zeros(3), np.array(size, dtype=float), up))
+    axes = np.stack(extent.view_axes(np.zeros(3), np.array(size, dtype=float), up))
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(axes) == pytest.approx(1.0)
     assert axes[1] @ up > 0.0
@@ -381,7 +384,7 @@ def test_a_view_has_axes_of_unit_length_and_looks_down(size, up):
 )
 def test_an_eye_looks_over_a_corner_or_at_the_front_of_what_is_flat(size, up, level, lift):
     low = np.array([0.0, 0.0, 0.0])
-    right, above, toward = extent.view(low, low + size, up)
+    right, above, toward = extent.view_axes(low, low + size, up)
     wanted = np.array(level) / np.linalg.norm(level) + lift * np.array(up, dtype=float)
     np.testing.assert_allclose(toward, wanted / np.linalg.norm(wanted), atol=1e-12)
     np.testing.assert_allclose(above, np.cross(toward, right), atol=1e-12)
@@ -406,32 +409,34 @@ def test_a_camera_follows_as_far_as_the_motion_mostly_goes(away, end):
     way = np.zeros((10, 3))
     way[:, 0] = 0.5 + np.array(away)
     curves = [
-        Curve(name="c", points=points, kind=kind, color="", group="")
+        SceneCurve(name="c", points=points, kind=kind, color="", group="")
         for points, kind in ((wanted, "reference"), (way, "trail"))
     ]
-    low, high = extent.box([], curves)
+    low, high = extent.bounding_box([], curves)
     assert (low[0], high[0]) == (0.0, end)
     np.testing.assert_allclose([low[1:], high[1:]], np.outer([-0.5, 0.5], [1e-3] * 2), atol=1e-15)
 
 
 def test_without_anything_a_camera_shows_a_cube_of_a_metre():
-    for curves in ((), [Curve(name="", points=np.full((2, 3), np.nan), kind="trail", color="",
+    for curves in ((), [SceneCurve(name="", points=np.full((2, 3), np.nan), kind="trail", color="",
                               group="")]):  # fmt: skip
-        np.testing.assert_array_equal(extent.box([], curves), np.outer([-0.5, 0.5], [1.0] * 3))
+        np.testing.assert_array_equal(
+            extent.bounding_box([], curves), np.outer([-0.5, 0.5], [1.0] * 3)
+        )
 
 
 def test_a_camera_must_show_the_corners_of_all_parts_and_all_lines_within_the_box():
-    block = particles(2, moments=2, mesh=meshes.box(2.0, 4.0, 6.0))
+    block = particles(2, moments=2, mesh=primitive_meshes.box(2.0, 4.0, 6.0))
     turned = block.poses.quaternion.copy()
     turned[1] = np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0  # y to z
     block = dc.replace(block, poses=block.poses._replace(quaternion=turned))
-    line = Curve(name="", points=np.array([[9.0, 9, 9], [np.nan] * 3]), kind="trail", color="",
+    line = SceneCurve(name="", points=np.array([[9.0, 9, 9], [np.nan] * 3]), kind="trail", color="",
                  group="")  # fmt: skip
     scene = dc.replace(
         scene_of(block, curves=(line,)), low=np.full(3, -99.0), high=np.full(3, 99.0)
     )
     signs = CORNERS_OF_CUBE
-    found = extent.points(scene)
+    found = extent.camera_points(scene)
     wanted = []
     for k, carrier in ((0, 0), (0, 1), (1, 0), (1, 1)):
         reach = np.array([1.0, 2.0, 3.0 * block.poses.stretch[k, carrier]])
@@ -441,9 +446,9 @@ def test_a_camera_must_show_the_corners_of_all_parts_and_all_lines_within_the_bo
     order = [np.lexsort(np.round(points, 6).T) for points in (found, np.array(wanted))]
     np.testing.assert_allclose(found[order[0]], np.array(wanted)[order[1]], atol=1e-12)
     close = dc.replace(scene, low=np.full(3, -1.0), high=np.full(3, 0.5))
-    np.testing.assert_allclose(extent.points(close), np.clip(found, -1.0, 0.5), atol=1e-12)
+    np.testing.assert_allclose(extent.camera_points(close), np.clip(found, -1.0, 0.5), atol=1e-12)
     bare = dc.replace(scene, actors=(), curves=())
-    np.testing.assert_array_equal(extent.points(bare), [scene.low, scene.high])
+    np.testing.assert_array_equal(extent.camera_points(bare), [scene.low, scene.high])
 
 
 def test_of_a_long_motion_forty_moments_tell_where_a_body_goes():
@@ -453,7 +458,7 @@ def test_of_a_long_motion_forty_moments_tell_where_a_body_goes():
     np.testing.assert_allclose(
         extent._corners(long)[[0, -1]].mean(axis=2), long.poses.position[[0, -1]], atol=1e-12
     )
-    nothing = dc.replace(long, look=dc.replace(long.look, parts=()))
+    nothing = dc.replace(long, visuals=dc.replace(long.visuals, parts=()))
     assert extent._corners(nothing).shape == (40, 3, 1, 3)
 
 
@@ -470,7 +475,9 @@ def test_of_a_long_motion_forty_moments_tell_where_a_body_goes():
 )
 def test_the_borders_of_where_the_floor_is_the_worlds(gravity, low, floor):
     low = np.array([0.0, 0.0, low])
-    assert extent.floor(None if gravity is None else np.array(gravity), low, low + 2.0) == floor
+    assert (
+        extent.floor_height(None if gravity is None else np.array(gravity), low, low + 2.0) == floor
+    )
 
 
 @pytest.mark.parametrize("up", [-1.0, 1.0])
@@ -479,7 +486,7 @@ def test_upwards_is_against_gravity_unless_that_is_downwards(axis, up):
     gravity = np.zeros(3)
     gravity[axis] = -9.81 * up
     wanted = [0.0, 0.0, 1.0] if axis == 2 else (up * np.eye(3)[axis]).tolist()
-    assert list(extent.upwards(gravity)) == wanted
+    assert list(extent.up_axis(gravity)) == wanted
 
 
 # Numbers in a page
@@ -489,19 +496,19 @@ def test_numbers_of_a_page_are_those_of_the_scene():
     actor = particles(3)
     points = actor.poses.position[:, 1].copy()
     points[2] = np.nan
-    curve = Curve(name="c", points=points, kind="trail", color="#0072b2", group="robot")
+    curve = SceneCurve(name="c", points=points, kind="trail", color="#0072b2", group="robot")
     scene = scene_of(actor, curves=(curve,))
     data = page_data.page_data(scene)
     (told,) = data.head["actors"]
     for name in ("position", "quaternion", "stretch"):
         array = getattr(actor.poses, name).reshape(5, -1)
-        found = decoded(data, told[name])
+        found = decode(data, told[name])
         step = np.ptp(array, axis=0) / page_data.LEVELS
         assert (np.abs(found - array) <= 0.51 * step + 2e-7 * np.abs(array).max()).all()
-    back = decoded(data, data.head["curves"][0]["points"])
+    back = decode(data, data.head["curves"][0]["points"])
     np.testing.assert_array_equal(np.isnan(back), np.isnan(points))
     np.testing.assert_allclose(back, points, atol=1e-4)
-    np.testing.assert_allclose(decoded(data, data.head["time"])[:, 0], scene.time, atol=1e-4)
+    np.testing.assert_allclose(decode(data, data.head["time"])[:, 0], scene.time, atol=1e-4)
     assert data.head["span"] == [0.0, 2.0]
     assert data.head["curves"][0]["color"] == "--series-0"
 
@@ -517,10 +524,10 @@ def test_numbers_of_a_page_are_those_of_the_scene():
     ],
 )
 def test_every_column_comes_back(column):
-    pool = page_data._Pool()
+    pool = page_data._NumberBlock()
     values = np.array(column, dtype=float)[:, None]
     entry = pool.columns(values)
-    found = decoded(page_data.PageData({}, pool.block()), entry)
+    found = decode(page_data.PageData({}, pool.block()), entry)
     size = np.nanmax(np.abs(values), initial=0.0)
     np.testing.assert_allclose(found, values, atol=2e-5 * size)
 
@@ -529,21 +536,26 @@ def test_quaternions_of_a_page_never_jump_to_their_negatives():
     angle = np.linspace(0.0, 4.0 * np.pi, 50)[:, None]
     quaternion = np.stack([np.cos(0.5 * angle), 0 * angle, 0 * angle, np.sin(0.5 * angle)], -1)
     signs = np.where(np.arange(50) % 3 == 0, -1.0, 1.0)[:, None, None]
-    found = page_data._continuous(signs * quaternion)
+    actor = particles(1)
+    n, c = len(quaternion), len(actor.visuals.frame_names)
+    poses = Poses(np.zeros((n, c, 3)), np.repeat(signs * quaternion, c, axis=1), np.ones((n, c)))
+    scene = dc.replace(scene_of(dc.replace(actor, poses=poses)), time=np.arange(float(n)))
+    data = page_data.page_data(scene)
+    found = decode(data, data.head["actors"][0]["quaternion"]).reshape(n, c, 4)
     assert ((found[1:] * found[:-1]).sum(axis=-1) > 0.9).all()
-    np.testing.assert_allclose(np.abs((found * quaternion).sum(axis=-1)), 1.0)
+    np.testing.assert_allclose(np.abs((found * quaternion).sum(axis=-1)), 1.0, atol=1e-4)
 
 
 def test_equal_meshes_are_told_once():
     several = particles(50)
     data = page_data.page_data(scene_of(several))
     assert len(data.head["meshes"]) == 1
-    copied = particles(50, mesh=meshes.sphere(0.1))
+    copied = particles(50, mesh=primitive_meshes.sphere(0.1))
     assert len(page_data.page_data(scene_of(several, copied)).head["meshes"]) == 1
 
 
 def test_vertices_of_a_page_are_within_rounding():
-    mesh = meshes.capsule(0.05, -0.2, 0.7)
+    mesh = primitive_meshes.capsule(0.05, -0.2, 0.7)
     data = page_data.page_data(scene_of(particles(1, mesh=mesh)))
     (entry,) = data.head["meshes"]
     block = page_data.zlib.decompress(page_data.base64.b64decode(data.block))
@@ -574,7 +586,7 @@ def test_of_too_many_moments_the_same_are_kept_of_everything(monkeypatch):
     still = np.tile([1.0, 0.0, 0.0, 0.0], (101, 1, 1))
     ball = dc.replace(ball, poses=ball.poses._replace(quaternion=still, stretch=1 + t[:, None]))
     points = np.stack([t, zero, zero], axis=1)
-    curve = Curve(name="c", points=points, kind="trail", color="", group="robot")
+    curve = SceneCurve(name="c", points=points, kind="trail", color="", group="robot")
     given = {"vector": 2.0 * points, "unit": "N", "group": "inputs"}
     arrows = tuple(
         Arrow(name="a", tail=zero[:, None] * np.ones(3), limited=limited, **given)
@@ -583,7 +595,7 @@ def test_of_too_many_moments_the_same_are_kept_of_everything(monkeypatch):
     scene = scene_of(ball, curves=(curve,), arrows=arrows, notes=("a note.",))
     moving = 2 + 1 + 1 + 1 + 1  # the first coordinate of the ball stays zero
     monkeypatch.setattr(page_data, "MOTION_BYTES", 51 * (2 * moving + 2))
-    thin, told = page_data._thinned(scene)
+    thin, told = page_data._thin_moments(scene)
     kept = 2 * np.arange(51)
     assert told == ["Of 101 moments the picture holds 51; figures hold them all."]
     np.testing.assert_array_equal(thin.time, scene.time[kept])
@@ -598,18 +610,20 @@ def test_of_too_many_moments_the_same_are_kept_of_everything(monkeypatch):
     assert page_data.page_data(scene).head["notes"] == ["a note.", *told]
 
     monkeypatch.setattr(page_data, "MOTION_BYTES", 101 * (2 * moving + 2) - 1)
-    assert len(page_data._thinned(scene)[0].time) == 100
+    assert len(page_data._thin_moments(scene)[0].time) == 100
     monkeypatch.setattr(page_data, "MOTION_BYTES", 101 * (2 * moving + 2))
-    assert page_data._thinned(scene) == (scene, [])
+    assert page_data._thin_moments(scene) == (scene, [])
     monkeypatch.setattr(page_data, "MOTION_BYTES", 0)
-    assert len(page_data._thinned(scene)[0].time) == page_data.FEWEST
+    assert len(page_data._thin_moments(scene)[0].time) == page_data.FEWEST
 
 
 def test_a_page_says_what_there_is_and_where():
     ball = particles(2, look=PlainLook, color="#123abc", opacity=0.5, text="M")
     ball = dc.replace(ball, opacity=0.5, group="believed")
     points = ball.poses.position[:, 1]
-    curve = Curve(name="c", points=points, kind="reference", color=style.MUTED, group="reference")
+    curve = SceneCurve(
+        name="c", points=points, kind="reference", color=style.MUTED, group="reference"
+    )
     arrow = Arrow(name="a", tail=points, vector=2.0 * points, unit="N m", group="reactions")
     scene = scene_of(ball, curves=(curve,), arrows=(arrow,), ground=-0.5, up=(0.0, 1.0, 0.0))
     data = page_data.page_data(scene)
@@ -619,7 +633,7 @@ def test_a_page_says_what_there_is_and_where():
     }  # fmt: skip
     for name, found in (("low", scene.low), ("high", scene.high)):
         assert data.head[name] == found.tolist()
-    assert data.head["view"] == list(extent.view(scene.low, scene.high, scene.up)[2])
+    assert data.head["view"] == list(extent.view_axes(scene.low, scene.high, scene.up)[2])
     assert (actor["name"], actor["group"], actor["carriers"]) == ("swarm", "believed", ["c0", "c1"])
     assert actor["parts"] == [[0, 0, "#123abc", 0.25], [0, 1, "#123abc", 0.25]]
     assert actor["texts"] == [["M", 0], ["M", 1]]
@@ -627,8 +641,8 @@ def test_a_page_says_what_there_is_and_where():
         "c", "reference", "--muted", "reference"
     )  # fmt: skip
     assert (push["name"], push["unit"], push["group"]) == ("a", "N m", "reactions")
-    np.testing.assert_allclose(decoded(data, push["tail"]), points, atol=1e-3)
-    np.testing.assert_allclose(decoded(data, push["vector"]), 2.0 * points, atol=1e-3)
+    np.testing.assert_allclose(decode(data, push["tail"]), points, atol=1e-3)
+    np.testing.assert_allclose(decode(data, push["vector"]), 2.0 * points, atol=1e-3)
     colored = page_data.page_data(scene_of(dc.replace(ball, color=style.PALETTE[2])))
     assert [part[2] for part in colored.head["actors"][0]["parts"]] == ["--series-2"] * 2
     packed = page_data.zlib.decompress(page_data.base64.b64decode(data.block))
@@ -661,7 +675,7 @@ def test_a_mesh_of_more_corners_than_16_bits_count_is_told_in_32(count, wide):
 
 def test_meshes_that_are_too_large_become_boxes(monkeypatch):
     monkeypatch.setattr(page_data, "MESH_BYTES", 10_000)
-    fine, coarse = meshes.sphere(1.0), meshes.box(2.0, 1.0, 0.5)
+    fine, coarse = primitive_meshes.sphere(1.0), primitive_meshes.box(2.0, 1.0, 0.5)
     many = dc.replace(particles(1), name="ball"), particles(1, mesh=coarse)
     assert page_data._size(fine) > 2_000
     monkeypatch.setattr(page_data, "MESH_BYTES", 2_000)
@@ -670,7 +684,7 @@ def test_meshes_that_are_too_large_become_boxes(monkeypatch):
     assert data.head["notes"] == ["1 mesh is too large for a page and drawn as a box."]
     ball = data.head["meshes"][0]
     np.testing.assert_allclose(ball["low"], -1.0, rtol=1e-2)
-    aside = meshes.sphere(0.5).moved(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    aside = primitive_meshes.sphere(0.5).moved(np.eye(3), np.array([1.0, 2.0, 3.0]))
     beside = particles(1, mesh=fine), particles(1, mesh=aside)
     monkeypatch.setattr(page_data, "MESH_BYTES", page_data._size(fine))
     notes = page_data.page_data(scene_of(*beside)).head["notes"]
@@ -688,26 +702,27 @@ def test_meshes_that_are_too_large_become_boxes(monkeypatch):
 def test_what_strangers_write_stays_text_in_a_page():
     actor = particles(2, color='red"><script>', text=HOSTILE)
     bad = Mesh(np.array([[0.0, np.nan, 0.0]] * 3), np.array([[0, 1, 2]]))
-    parts = (*actor.look.parts, Part(name="nan", mesh=bad, carrier=0))
-    look = dc.replace(actor.look, parts=parts, carriers=(HOSTILE, HOSTILE))
-    actor = dc.replace(actor, name=HOSTILE, look=look, group=HOSTILE)
-    curve = Curve(
+    parts = (*actor.visuals.parts, VisualPart(name="nan", mesh=bad, frame=0))
+    look = dc.replace(actor.visuals, parts=parts, frame_names=(HOSTILE, HOSTILE))
+    actor = dc.replace(actor, name=HOSTILE, visuals=look, group=HOSTILE)
+    curve = SceneCurve(
         name=HOSTILE, points=actor.poses.position[:, 0], kind="trail", color=HOSTILE, group=HOSTILE
     )
-    stage = web_page.stage(scene_of(actor, curves=(curve,), title=HOSTILE, notes=(HOSTILE,)))
-    for text in (stage.head, stage.still):
+    stage = html_page.embed_scene(scene_of(actor, curves=(curve,), title=HOSTILE, notes=(HOSTILE,)))
+    head = html_page.inline_json(stage.head)
+    for text in (head, stage.still):
         assert "</script" not in text
         assert "<img" not in text
         assert "<!--" not in text
     assert re.fullmatch(r"[A-Za-z0-9+/=]*", stage.block)
-    assert "red" not in stage.head
+    assert "red" not in head
     assert len(stage.still.split("<polygon")) == 3
 
 
 def test_the_still_picture_shows_every_part_and_where_it_went(helix):
-    scene = of_result(helix())
-    text = still(scene)
-    assert text.count("<polygon") == len(scene.actors[0].look.parts)
+    scene = run_scene(helix())
+    text = svg_still(scene)
+    assert text.count("<polygon") == len(scene.actors[0].visuals.parts)
     assert text.count("<polyline") == 2
     numbers = [
         float(x) for x in re.findall(r"-?\d+\.\d", re.sub(r'(stroke|opac)[^"]*"[^"]*"', "", text))
@@ -725,13 +740,13 @@ CORNERS = np.array([[x, y, z] for x in (-1.0, 3.0) for y in (0.0, 2.0) for z in 
 def test_the_still_picture_shows_the_whole_box_in_its_middle_as_large_as_it_can(up, size):
     corners = CORNERS * size
     low, high = corners.min(axis=0), corners.max(axis=0)
-    right, above, _ = extent.view(low, high, up)
-    edge = Curve(name="c", points=corners, kind="trail", color="#abcdef", group="robot")
+    right, above, _ = extent.view_axes(low, high, up)
+    edge = SceneCurve(name="c", points=corners, kind="trail", color="#abcdef", group="robot")
     scene = Scene(
         title="", time=np.arange(8.0), actors=(), curves=(edge,), low=low, high=high, ground=None,
         up=up,
     )  # fmt: skip
-    head, line = still(scene).split(">")[:2]
+    head, line = svg_still(scene).split(">")[:2]
     assert head == '<svg viewBox="0 0 640 480" role="img" class="still"'
     assert line.endswith('" fill="none" stroke="#abcdef" stroke-width="1.8" opacity="1.0"/')
     places = np.array([pair.split(",") for pair in line.split('"')[1].split()], dtype=float)
@@ -744,24 +759,24 @@ def test_the_still_picture_shows_the_whole_box_in_its_middle_as_large_as_it_can(
 
 
 def test_the_still_picture_draws_what_is_far_first_and_ends_at_its_moment():
-    toward = extent.view(np.full(3, -2.0), np.full(3, 2.0), (0.0, 0.0, 1.0))[2]
+    toward = extent.view_axes(np.full(3, -2.0), np.full(3, 2.0), (0.0, 0.0, 1.0))[2]
     ball = particles(3, moments=3)
     parts = tuple(
         dc.replace(part, color=color, opacity=opacity)
         for part, color, opacity in zip(
-            ball.look.parts, ("#000001", "#000002", "none"), (1.0, 0.5, 0.25), strict=True
+            ball.visuals.parts, ("#000001", "#000002", "none"), (1.0, 0.5, 0.25), strict=True
         )
     )
     position = np.zeros((3, 3, 3))
     position[1] = np.outer([0.5, -0.5, 0.0], toward)
     position[2, 2] = np.nan
     ball = dc.replace(
-        ball, opacity=0.5, look=dc.replace(ball.look, parts=parts),
+        ball, opacity=0.5, visuals=dc.replace(ball.visuals, parts=parts),
         poses=ball.poses._replace(position=position),
     )  # fmt: skip
     points = np.array([[0.0, 0, 0], [1.0, 0, 0], [1.0, 1, 0]])
     curves = [
-        Curve(name="c", points=points, kind=kind, color=style.PALETTE[1], group="robot")
+        SceneCurve(name="c", points=points, kind=kind, color=style.PALETTE[1], group="robot")
         for kind in ("trail", "reference")
     ]
     scene = Scene(
@@ -770,7 +785,7 @@ def test_the_still_picture_draws_what_is_far_first_and_ends_at_its_moment():
     )  # fmt: skip
 
     def drawn(moment):
-        return re.findall(r"<(\w+) points=\"([^\"]*)\" ([^>]*)/>", still(scene, moment))
+        return re.findall(r"<(\w+) points=\"([^\"]*)\" ([^>]*)/>", svg_still(scene, moment))
 
     looks = 'stroke="var(--series-1)" stroke-width="{}" opacity="{}"'
     assert [(kind, look) for kind, _, look in drawn(1)] == [
@@ -784,8 +799,8 @@ def test_the_still_picture_draws_what_is_far_first_and_ends_at_its_moment():
     assert [kind for kind, *_ in drawn(-1)] == ["polyline", *["polygon"] * 2, "polyline"]
     assert len(drawn(-1)[-1][1].split()) == 3
     assert [kind for kind, *_ in drawn(0)] == ["polyline", *["polygon"] * 3]  # one place is no line
-    many = dc.replace(ball, look=dc.replace(ball.look, parts=parts[:1] * 401))
-    assert still(dc.replace(scene, actors=(many,)), 1).count("<polygon") == 400
+    many = dc.replace(ball, visuals=dc.replace(ball.visuals, parts=parts[:1] * 401))
+    assert svg_still(dc.replace(scene, actors=(many,)), 1).count("<polygon") == 400
 
 
 def test_the_outline_of_a_shadow_is_its_corners_that_lie_furthest_out():

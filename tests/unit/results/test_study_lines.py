@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import pytest
 from printed_lines import plain, styles
 
-from ukctrl.cli.terminal.studies_text import comparison_lines, practice_lines, tuned_lines
+from ukctrl.cli.terminal.studies_text import comparison_lines, learning_lines, tuned_lines
 from ukctrl.core.verdict import Verdict
-from ukctrl.reports.table import Cell, Column, Table
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 
 OUT = Path("out")
 TABLES = "ukctrl.studies.comparison.comparison_tables"
 
 
 def table(*cells):
-    return Table([Column("", "name")], [[Cell(*cell)] for cell in cells])
+    return ReportTable([TableColumn("", "name")], [[TableCell(*cell)] for cell in cells])
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def _tables(monkeypatch):
 
         monkeypatch.setattr(f"{TABLES}.metric_table", record("metrics", metrics))
         monkeypatch.setattr(f"{TABLES}.robustness_table", record("robustness", robustness))
-        monkeypatch.setattr(f"{TABLES}.luck_table", record("luck", luck))
+        monkeypatch.setattr(f"{TABLES}.search_spread_table", record("luck", luck))
         monkeypatch.setattr(
             "ukctrl.studies.comparison.front_figure.front_table", record("fronts", fronts)
         )
@@ -218,14 +218,14 @@ def test_plants_limits_and_metrics_of_a_search_are_told(monkeypatch):
 
 @pytest.mark.parametrize("commands", [[], [("first", "ukctrl a"), ("then", "ukctrl run\x1b b")]])
 def test_what_trials_were_worth(commands, monkeypatch):
-    asked, page = [], "ukctrl.studies.learning.practice_page"
+    asked, page = [], "ukctrl.studies.learning.learning_page"
     monkeypatch.setattr(f"{page}.trial_table", lambda practice: table(["trials"]))
-    monkeypatch.setattr(f"{page}.commands", lambda *given: asked.append(given) or commands)
+    monkeypatch.setattr(f"{page}.next_commands", lambda *given: asked.append(given) or commands)
     practice = SimpleNamespace(
         scenario=SimpleNamespace(title="An arm learns"), verdicts=[Verdict("note", "x", "Good.")],
         learning=SimpleNamespace(gain=0.5, cutoff=12.5, lead=2),
     )  # fmt: skip
-    lines = practice_lines(practice, Path("out/learned.toml"))
+    lines = learning_lines(practice, Path("out/learned.toml"))
     text = plain(lines)
     assert text[:7] == [
         "An arm learns", "  learning gain 0.5, cutoff 12.5 Hz, lead 2 ticks", "  trials", "Good.",

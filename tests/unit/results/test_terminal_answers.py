@@ -16,19 +16,19 @@ from printed_lines import plain, styles
 from rich.progress import TextColumn
 
 from ukctrl.analysis.check import check_tables
-from ukctrl.analysis.check.robot_check import Joint, Motor, RobotCheck
+from ukctrl.analysis.check.robot_check import JointCheck, MotorCheck, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
 from ukctrl.analysis.linear.active_set import ActiveSet
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.cli.terminal import check_text, progress_bars
-from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
+from ukctrl.cli.terminal.analyze_text import analysis_data, analysis_lines
+from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import is_plain
 from ukctrl.cli.terminal.robot_text import robot_lines
-from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import conformance_lines
-from ukctrl.control.terms import Terms
-from ukctrl.robot.audit import Finding
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.robot.model_audit import ModelDiagnostic
 
 NAN, INF = math.nan, math.inf
 
@@ -59,7 +59,7 @@ def test_clauses_that_do_not_hold_say_what_came():
 def joint(**given):
     usual = {"name": "q", "unit": "rad/s", "lower": -1.0, "upper": 2.0, "fastest": 3.0,
              "motors": ("m",), "effort": 4.0, "mass": 5.0, "moments": (0.1, 0.25)}  # fmt: skip
-    return Joint(**{**usual, **given})
+    return JointCheck(**{**usual, **given})
 
 
 def robot(*joints, **given):
@@ -67,7 +67,7 @@ def robot(*joints, **given):
              "findings": (), "missing": (), "scenario": 'robot = "arm"\n\nx = 1\n'}  # fmt: skip
     joints = joints or (joint(),)
     names = dict.fromkeys(name for each in joints for name in each.motors)
-    motors = tuple(Motor(name, "N m", "q", -4.0, 4.0) for name in names)
+    motors = tuple(MotorCheck(name, "N m", "q", -4.0, 4.0) for name in names)
     usual |= {"motors": motors, "loops": (), "readings": ()}
     return RobotCheck(joints=joints, **{**usual, **given})
 
@@ -117,8 +117,9 @@ def test_what_is_printed_of_a_joint(given, shown):
 
 def test_findings_of_a_robot_stand_by_their_weight():
     findings = (
-        Finding("note", "a", "b", "it is so."), Finding("warning", "a", "b", "it is odd."),
-        Finding("error", "a", "b", "it is wrong."),
+        ModelDiagnostic("note", "a", "b", "it is so."), ModelDiagnostic("warning", "a", "b",
+        "it is odd."),
+        ModelDiagnostic("error", "a", "b", "it is wrong."),
     )  # fmt: skip
     lines = robot_lines(robot(findings=findings, missing=("limits of q.",), mass=NAN, frames=()))
     text = plain(lines)
@@ -198,7 +199,9 @@ def test_more_of_an_analysis_is_printed_where_there_is_more():
     mode = HiddenMode(1.0 - 2.0j, 2, "q1, q2")
     rests = [SimpleNamespace(family=2, point=SimpleNamespace(q=np.zeros(1), u=np.ones(1)),
                              distance=0.5) for _ in range(3)]  # fmt: skip
-    design = Design(terms=Terms(settling=2.0, damping=0.7), gains={"a.b": 3.0}, notes=("Mind it.",))
+    design = Design(
+        terms=ErrorSpec(settling=2.0, damping=0.7), gains={"a.b": 3.0}, notes=("Mind it.",)
+    )
     found = analysed(unreached=(mode,), unseen=(mode,), disk=0.75, margins=(margins("m"),),
                      notes=("It is so.",))  # fmt: skip
     period, card = LargestPeriod(0.0125, 0.0126, 0.4), Path("my.toml")
@@ -219,7 +222,7 @@ def test_more_of_an_analysis_is_printed_where_there_is_more():
     text = plain(analysis_lines(found, Path("out"), alone, None, period._replace(disk=0.0)))
     assert "  point         the start" in text
     assert "  longest hold  0.0125 s keeps stability; beyond it is lost" in text
-    assert as_table(found, rests, design, period, card) == {
+    assert analysis_data(found, rests, design, period, card) == {
         "scenario": "s",
         "equilibria": [{"q": [0.0], "u": [1.0], "family": rests[k].family, "distance": 0.5}
                        for k in range(3)],
@@ -227,8 +230,8 @@ def test_more_of_an_analysis_is_printed_where_there_is_more():
                    "card": "my.toml"},
         "longest_period": {"period": 0.0125, "beyond": 0.0126, "disk": 0.4},
     }  # fmt: skip
-    assert as_table(found, (), None, None) == {"scenario": "s", "equilibria": []}
-    assert as_table(found, (), design, None)["design"]["card"] is None
+    assert analysis_data(found, (), None, None) == {"scenario": "s", "equilibria": []}
+    assert analysis_data(found, (), design, None)["design"]["card"] is None
 
 
 def test_of_many_motors_those_with_least_margin_are_printed():
@@ -268,8 +271,8 @@ def test_a_share_of_a_limit_is_told_as_one_reads_it(percent, text):
 
 
 def test_what_is_left_out_is_counted():
-    assert check_text._more(0) == []
-    assert plain(check_text._more(2)) == ["  and 2 more that --json lists"]
+    assert check_text._count_line(0) == []
+    assert plain(check_text._count_line(2)) == ["  and 2 more that --json lists"]
 
 
 # How far work is
@@ -375,7 +378,7 @@ def test_a_sweep_tells_what_failed(bar):
 @pytest.mark.parametrize(
     ("make", "arguments"),
     [(progress_bars.progress_bar, ("title", False)), (progress_bars.run_progress, ("title", False)),
-     (progress_bars.sweep_progress, ("title", False)), (progress_bars.working, (False,))],
+     (progress_bars.sweep_progress, ("title", False)), (progress_bars.spinner, (False,))],
 )  # fmt: skip
 def test_what_a_bar_says_is_no_markup(make, arguments, bar):
     """A title from a file of a stranger, and what is told beside it, stand there as they are."""
@@ -431,7 +434,7 @@ def test_what_is_being_computed_is_said_on_one_line(hidden, tty, shown, monkeypa
     monkeypatch.setattr("rich.progress.Progress", Line)
     monkeypatch.setattr(sys, "stderr", Terminal(tty))
     monkeypatch.setenv("COLUMNS", "40")
-    with progress_bars.working(hidden) as show_words:
+    with progress_bars.spinner(hidden) as show_words:
         show_words("one two three four five six seven")
     assert said == (["one two three four ..."] if shown else [])
 
@@ -487,7 +490,7 @@ def test_bars_of_a_plain_terminal_are_such_lines(make, bar, monkeypatch):
     assert sys.stderr.text.startswith(f"\rtitle {told}")
     assert (drawn, made) == ([], [])
     monkeypatch.setattr(sys, "stderr", Terminal(True))
-    with progress_bars.working(False) as show_words:
+    with progress_bars.spinner(False) as show_words:
         show_words("poles \x1b of the loop")
     assert sys.stderr.text.startswith("\rpoles \\x1b of the loop")
 
@@ -509,6 +512,6 @@ def test_a_bar_is_as_wide_as_the_terminal_or_forty_columns(bar):
 def test_signals_are_handled_as_before_once_the_work_is_done():
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.getsignal(number) for number in numbers]
-    with stoppable(test_poles_are_printed_together_where_they_are_alike.__code__) as stop:
+    with interruptible(test_poles_are_printed_together_where_they_are_alike.__code__) as stop:
         assert [signal.getsignal(number) for number in numbers] == [stop, stop]
     assert [signal.getsignal(number) for number in numbers] == before

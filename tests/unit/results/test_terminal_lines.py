@@ -12,21 +12,28 @@ import pytest
 from printed_lines import plain, styles
 
 from ukctrl.cli.terminal.lines import (
-    LEVELS,
-    Part,
-    answer,
-    clean,
-    hanging,
-    notice,
-    show,
+    LEVEL_STYLES,
+    StyledText,
+    hanging_lines,
+    print_lines,
+    print_notice,
+    print_result,
+    sanitise,
     table_lines,
     verdict_lines,
     width,
 )
-from ukctrl.cli.terminal.studies_text import RESUME, study_data, study_lines
+from ukctrl.cli.terminal.studies_text import RESUME_TEXT, study_data, study_lines
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.core.verdict import Verdict
-from ukctrl.reports.table import Cell, Column, Table, csv_text, first_columns, meaning
+from ukctrl.reports.report_table import (
+    ReportTable,
+    TableCell,
+    TableColumn,
+    csv_text,
+    first_columns,
+    metric_description,
+)
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -47,29 +54,30 @@ def test_a_line_is_as_wide_as_the_terminal_and_never_too_narrow(columns):
 
 def test_a_text_goes_on_below_itself(columns):
     columns(40)
-    lines = hanging("label: ", "one two three four five six seven eight", "bold", "dim")
+    lines = hanging_lines("label: ", "one two three four five six seven eight", "bold", "dim")
     assert plain(lines) == ["label: one two three four five six seven", "       eight"]
     assert styles(lines)["eight"] == "dim"
-    assert plain(hanging("x" * 35, "one two three four five")) == [
+    assert plain(hanging_lines("x" * 35, "one two three four five")) == [
         "x" * 35 + "one two three four", " " * 35 + "five",
     ]  # fmt: skip
-    assert plain(hanging("a ", "")) == ["a"]
+    assert plain(hanging_lines("a ", "")) == ["a"]
     name = "computed-torque-with-integral"  # names are not broken where they have a hyphen
-    assert plain(hanging("", f"one two three {name}")) == ["one two three", name]
+    assert plain(hanging_lines("", f"one two three {name}")) == ["one two three", name]
 
 
 def test_control_characters_are_shown_instead_of_obeyed():
-    assert clean("a\x1b[31m\n  b\u202e") == "a\\x1b[31m b\\u202e"
-    assert clean(" a\tb ") == "a b"
+    assert sanitise("a\x1b[31m\n  b\u202e") == "a\\x1b[31m b\\u202e"
+    assert sanitise(" a\tb ") == "a b"
 
 
-TABLE = Table.of(
-    [Column("metric", "name"), Column("", "unit"), Column("long", series=0),
-     Column("b", series=1), Column("c", series=2)],
+TABLE = ReportTable.from_rows(
+    [TableColumn("metric", "name"), TableColumn("", "unit"), TableColumn("long", series=0),
+     TableColumn("b", series=1), TableColumn("c", series=2)],
     [
-        [Cell("rms", aside="median"), "m", Cell("1", "best"), Cell("22", aside="3 · 4"),
-         Cell("3", "faint")],
-        ["work", "J", "10", Cell("2", "failed"), "x"],
+        [TableCell("rms", note="median"), "m", TableCell("1", "best"),
+        TableCell("22", note="3 · 4"),
+         TableCell("3", "faint")],
+        ["work", "J", "10", TableCell("2", "failed"), "x"],
     ],
 )  # fmt: skip
 
@@ -107,13 +115,17 @@ def test_columns_that_do_not_fit_stand_below(room, groups, monkeypatch):
 
 
 def test_a_table_without_heads_has_no_line_for_them():
-    table = Table.of([Column("", "text"), Column("", "text")], [["a", "bb"], ["ccc", "d"]])
+    table = ReportTable.from_rows(
+        [TableColumn("", "text"), TableColumn("", "text")], [["a", "bb"], ["ccc", "d"]]
+    )
     assert plain(table_lines(table)) == ["  a    bb", "  ccc  d"]
     assert plain(table_lines(first_columns(table, 1))) == ["  a", "  ccc"]
 
 
 def test_numbers_stand_to_the_right_and_texts_to_the_left():
-    table = Table.of([Column("head"), Column("name", "text")], [["1", "x"], ["22", "yyyyy"]])
+    table = ReportTable.from_rows(
+        [TableColumn("head"), TableColumn("name", "text")], [["1", "x"], ["22", "yyyyy"]]
+    )
     assert plain(table_lines(table)) == ["  head  name", "     1  x", "    22  yyyyy"]
 
 
@@ -135,17 +147,17 @@ def test_verdicts_have_their_subjects_where_there_is_room():
     ],
 )
 def test_an_answer_is_for_people_or_for_programs_or_not_given(quiet, as_json, printed, capsys):
-    answer(quiet, as_json, lambda: {"a": 1}, lambda: [["line"]])
+    print_result(quiet, as_json, lambda: {"a": 1}, lambda: [["line"]])
     assert capsys.readouterr().out == printed
 
 
 def test_a_notice_is_one_line_of_the_standard_error(capsys, monkeypatch):
-    notice("a\nb")
-    show([["x  "], [Part("y", "bold"), "z"]])
+    print_notice("a\nb")
+    print_lines([["x  "], [StyledText("y", "bold"), "z"]])
     printed = capsys.readouterr()
     assert (printed.err, printed.out) == ("ukctrl: a b\n", "x\nyz\n")
     monkeypatch.setattr(sys, "stderr", None)
-    notice("nobody reads")
+    print_notice("nobody reads")
 
 
 # Tables for pages and programs
@@ -159,15 +171,17 @@ def test_csv_keeps_every_digit_and_leaves_out_what_is_no_number():
 
 
 def test_what_a_metric_is():
-    assert meaning("peak_u") == "Largest magnitude of any one input."
-    assert meaning("rms_phi.tool") == meaning("rms_phi")
-    assert "`" not in "".join(map(meaning, ("rms_beta", "settling_time", "effort")))
-    assert meaning("a + b") == "The cost."
-    table = Table.of([Column("a"), Column("b")], [["x", Cell("y", "best")]], ["what"])
-    assert table.rows == [[Cell("x"), Cell("y", "best")]]
+    assert metric_description("peak_u") == "Largest magnitude of any one input."
+    assert metric_description("rms_phi.tool") == metric_description("rms_phi")
+    assert "`" not in "".join(map(metric_description, ("rms_beta", "settling_time", "effort")))
+    assert metric_description("a + b") == "The cost."
+    table = ReportTable.from_rows(
+        [TableColumn("a"), TableColumn("b")], [["x", TableCell("y", "best")]], ["what"]
+    )
+    assert table.rows == [[TableCell("x"), TableCell("y", "best")]]
     assert table.meanings == ("what",)
-    assert Cell("x").aside_failed is False
-    assert first_columns(table, 1).columns == (Column("a"),)
+    assert TableCell("x").note_failed is False
+    assert first_columns(table, 1).columns == (TableColumn("a"),)
 
 
 # A run
@@ -209,12 +223,14 @@ def test_a_run_that_is_not_to_be_believed_says_so_beside_its_status(tmp_path, co
     lines = result_lines(run, tmp_path)
     assert plain(lines)[0] == f"run: completed, {run.belief.verdict}"
     for reason in run.belief.reasons:
-        assert styles(lines)[f"{reason.subject}: {reason.text}"] == LEVELS[reason.level]
+        assert styles(lines)[f"{reason.subject}: {reason.text}"] == LEVEL_STYLES[reason.level]
 
 
 def test_reactions_of_the_passive_constraints_are_printed_up_to_a_dozen(tmp_path, monkeypatch):
     peaks = [SimpleNamespace(block=f"loop{k}", value=1.5, unit="N") for k in range(13)]
-    monkeypatch.setattr("ukctrl.simulation.result.measures.reaction_peaks", lambda samples: peaks)
+    monkeypatch.setattr(
+        "ukctrl.simulation.result.sample_measures.reaction_peaks", lambda samples: peaks
+    )
     run = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     text = plain(result_lines(run, tmp_path))
     shown = [line.split() for line in text if line.startswith("  reaction")]
@@ -251,11 +267,12 @@ def made_study(count, planned, completed):
 @pytest.mark.parametrize("replays", [None, ()])
 def test_what_is_printed_of_a_study(given, head, style, replays, monkeypatch):
     insight = made_study(*given)
-    insights = "ukctrl.studies.insight"
+    insights = "ukctrl.studies.sweep_analysis"
     verdict = Verdict("note", "merit", "Good.")
-    monkeypatch.setattr(f"{insights}.insight_verdicts.verdicts", lambda *given: [verdict])
+    monkeypatch.setattr(f"{insights}.sweep_verdicts.verdicts", lambda *given: [verdict])
     monkeypatch.setattr(
-        f"{insights}.study_tables.short_metric_table", lambda *given: Table.of([Column("a")], [])
+        f"{insights}.study_tables.short_metric_table",
+        lambda *given: ReportTable.from_rows([TableColumn("a")], []),
     )
     lines = study_lines(insight, Path("out"), replays)
     text = plain(lines)
@@ -265,8 +282,8 @@ def test_what_is_printed_of_a_study(given, head, style, replays, monkeypatch):
     assert ("report  out/report.html" in text) is (replays is not None)
     assert ("table   out/study.csv" in text) is True
     assert not any("parquet" in line for line in text)
-    assert (RESUME in text) is not insight.study.finished
-    monkeypatch.setattr(f"{insights}.insight_record.to_dict", lambda *given: {"given": given[1:]})
+    assert (RESUME_TEXT in text) is not insight.study.finished
+    monkeypatch.setattr(f"{insights}.summary_json.to_dict", lambda *given: {"given": given[1:]})
     assert study_data(insight, Path("out"), replays) == {
         "folder": "out", "finished": insight.study.finished, "given": ((), Path("out")),
     }  # fmt: skip

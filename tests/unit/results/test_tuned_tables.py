@@ -17,21 +17,21 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning import (
     Gain,
+    GainSearch,
     HeldOut,
     Plants,
-    Trial,
     Tuned,
-    Tuning,
+    TuningTrial,
     tuned_card,
     tuning_page,
 )
 from ukctrl.studies.tuning.tuning_page import (
     card_name,
-    conditions,
     cost_table,
     gain_table,
     html,
     metric_table,
+    search_conditions,
     write_tuned,
 )
 
@@ -42,7 +42,7 @@ SCENARIO = Scenario.load("two-mass-spring", {"controller": {"use": "servo-baumga
 
 def trial(cost, alpha, beta, **given):
     given = {"reached": 1.0, "status": "completed", "stage": "sobol", **given}
-    return Trial(gains={ALPHA: alpha, BETA: beta}, cost=cost, **given)
+    return TuningTrial(gains={ALPHA: alpha, BETA: beta}, cost=cost, **given)
 
 
 CARD = trial(
@@ -59,7 +59,7 @@ def search(*trials, **given):
         "entry": "law", "cost": "rms_phi", "limits": ("peak_u <= 40",), "budget": 9, "plants": 2,
         "aggregate": "worst", "seed": 17, **given,
     }  # fmt: skip
-    return Tuning(gains=GAINS, trials=trials or (CARD, FAILED, BEST), **given)
+    return GainSearch(gains=GAINS, trials=trials or (CARD, FAILED, BEST), **given)
 
 
 ENSEMBLE = Plants(count=2, mismatch=0.1, aggregate="worst", held_out=2)
@@ -86,7 +86,7 @@ def test_every_gain_stands_with_its_range_and_the_end_that_it_came_to():
         ["feedback.beta", "2", "1", "0 to 4", "linear"],
     ]
     chosen = [row[2] for row in table.rows]
-    assert [(cell.mark, cell.aside, cell.aside_failed) for cell in chosen] == [
+    assert [(cell.mark, cell.note, cell.note_failed) for cell in chosen] == [
         ("strong", "at an end", True),
         ("strong", "", True),
     ]
@@ -161,7 +161,7 @@ def test_a_run_that_failed_has_a_status_and_no_metrics(helix):
 
 
 def test_how_it_was_searched():
-    facts = dict(conditions(tuned()))
+    facts = dict(search_conditions(tuned()))
     assert facts == {
         "method": "the card's gains, a Sobol sequence over the ranges, then the simplex of Nelder "
         "and Mead",
@@ -175,14 +175,14 @@ def test_how_it_was_searched():
         "cost of a candidate": "that of the worst over the plants",
     }
     varied = Plants(count=3, vary=(Factor.parse("timing.control=1:2"),))
-    facts = dict(conditions(tuned(plants=varied)))
+    facts = dict(search_conditions(tuned(plants=varied)))
     assert facts["plants"] == "timing.control varied; a seed of noise and start for each"
     assert facts["cost of a candidate"] == "the average over the plants"
-    facts = dict(conditions(tuned(ALONE, plants=Plants())))
+    facts = dict(search_conditions(tuned(ALONE, plants=Plants())))
     assert facts["constraints"] == "none"
     assert facts["budget"] == "2 of 2 simulations, 2 candidates on one plant"
     assert not {"plants", "cost of a candidate"} & set(facts)
-    facts = dict(conditions(tuned(ALONE, plants=Plants(held_out=4))))
+    facts = dict(search_conditions(tuned(ALONE, plants=Plants(held_out=4))))
     assert facts["plants"] == "a seed of noise and start for each"
     assert "cost of a candidate" not in facts
 
@@ -337,8 +337,8 @@ def test_the_page_has_every_part_that_there_is_something_for(helix):
 def test_the_figures_of_a_search_say_what_they_show(helix, monkeypatch):
     for module, names in (
         (tuning_page.overlay, ("errors", "inputs")),
-        (tuning_page.tuning_figures, ("search", "gains")),
-        (tuning_page.web_page, ("picture",)),
+        (tuning_page.tuning_figures, ("search_figure", "gain_figure")),
+        (tuning_page.html_page, ("page_figure",)),
     ):
         for name in names:
             monkeypatch.setattr(module, name, lambda *given: given[1:3])

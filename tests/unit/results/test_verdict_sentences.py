@@ -9,9 +9,9 @@ import pytest
 
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
-from ukctrl.simulation.result.verdicts import Verdict, belief, headline, judge
-from ukctrl.simulation.result.verdicts.scales import graded
+from ukctrl.simulation.result.result import Result, SignalSeries
+from ukctrl.simulation.result.verdicts import Verdict, headline, judge, run_verdict
+from ukctrl.simulation.result.verdicts.error_floor import grade
 
 T = np.linspace(0.0, 10.0, 101)
 ONE = np.ones_like(T)
@@ -31,7 +31,7 @@ def run(labels=None, *, time=T, status="completed", message="", signals=None, **
         labels=Labels(**(labels or {})),
         status=status,
         message=message,
-        signals={name: Signal(**each) for name, each in (signals or {}).items()},
+        signals={name: SignalSeries(**each) for name, each in (signals or {}).items()},
         **beside,
     )
 
@@ -56,10 +56,10 @@ def one_row(phi, **given):
 
 
 def test_a_grade_holds_at_its_threshold():
-    assert [graded(value, 1.0, 2.0) for value in (1.0, 1.1, 2.0, 2.1)] == [
+    assert [grade(value, 1.0, 2.0) for value in (1.0, 1.1, 2.0, 2.1)] == [
         "good", "note", "note", "warning"
     ]  # fmt: skip
-    assert graded(3.0, 1.0, 2.0, "bad") == "bad"
+    assert grade(3.0, 1.0, 2.0, "bad") == "bad"
 
 
 ENDS = [
@@ -105,18 +105,18 @@ def test_how_a_run_ended(status, message, level, text):
 )
 def test_how_far_a_run_is_believed_by_how_it_ended(status, message, verdict, levels):
     ended = run(energy=ONE, status=status, message=message)
-    found = belief(ended, judge(ended))
+    found = run_verdict(ended, judge(ended))
     assert (found.verdict, [each.level for each in found.reasons]) == (verdict, levels)
     assert found.level == (levels[0] if levels else "good")
 
 
 def test_what_is_not_to_be_believed_comes_before_what_is_warned_of():
     verdicts = [Verdict("warning", "a", ""), Verdict("bad", "b", ""), Verdict("note", "c", "")]
-    found = belief(run(energy=ONE), verdicts)
+    found = run_verdict(run(energy=ONE), verdicts)
     assert [reason.subject for reason in found.reasons] == ["b", "a"]
-    of_a_task = belief(run(energy=ONE, status="infeasible"), [verdicts[1], verdicts[0]])
+    of_a_task = run_verdict(run(energy=ONE, status="infeasible"), [verdicts[1], verdicts[0]])
     assert [each[:2] for each in of_a_task.reasons] == [("warning", "b"), ("warning", "a")]
-    also_coarse = belief(run(energy=ONE, status="infeasible"), [verdicts[1], verdicts[1]])
+    also_coarse = run_verdict(run(energy=ONE, status="infeasible"), [verdicts[1], verdicts[1]])
     assert also_coarse.verdict == "not to be believed"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.result import Result, Signal
+from ukctrl.simulation.result.result import Result, SignalSeries
 from ukctrl.simulation.result.verdicts import headline, judge
 
 T = np.linspace(0.0, 10.0, 501)
@@ -108,7 +108,7 @@ def test_a_law_that_asks_no_rows_for_anything_gets_a_note_on_their_reach():
 @pytest.mark.parametrize(("top", "level"), [(0.0, "note"), (0.1, "warning")])
 def test_priorities_may_cost_rows_but_not_those_of_the_first_level(top, level):
     missed = np.column_stack([np.full_like(T, top), np.full_like(T, 0.3)])
-    signal = Signal(
+    signal = SignalSeries(
         values=missed,
         units="m/s^2",
         long_name="missed by the level",

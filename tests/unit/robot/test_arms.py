@@ -95,7 +95,7 @@ def test_at_home_the_tool_points_down(name, frame, point):
 
 
 def test_a_start_that_says_nothing_begins_at_home():
-    from ukctrl.simulation.loop.start_state import start_state
+    from ukctrl.simulation.assemble.start_state import start_state
     from ukctrl.simulation.scenario import StartState
 
     robot = Robot.load("panda")

@@ -9,53 +9,57 @@ import pytest
 
 from ukctrl.core.errors import InputError, ModelError, UkctrlError
 from ukctrl.robot import Options, Robot
-from ukctrl.robot.by_name import (
-    by_freedom,
-    by_joint,
+from ukctrl.robot.manifold_kernels import NOT_UNIT
+from ukctrl.robot.pinocchio_structure import UNLIMITED
+from ukctrl.robot.rigid_link_model import rigid_link_robot
+from ukctrl.robot.schema.robot_file import JointLimit
+from ukctrl.robot.values_by_name import (
     configuration,
-    home_of,
-    spread,
+    freedom_values,
+    home_configuration,
+    joint_values,
+    values_by_name,
     with_limits,
 )
-from ukctrl.robot.configuration_kernels import NOT_UNIT
-from ukctrl.robot.links_alone import links_alone
-from ukctrl.robot.rigid import UNLIMITED
-from ukctrl.robot.schema.robot_file import JointLimit
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 
 
 def test_one_number_stands_for_all_and_a_table_for_each():
-    assert spread(2.0, ("a", "b"), "thing").tolist() == [2.0, 2.0]
-    assert spread({"b": 1.0, "a": 3.0}, ("a", "b"), "thing").tolist() == [3.0, 1.0]
-    assert spread({"b": 1.0}, ("a", "b"), "thing", 7.0).tolist() == [7.0, 1.0]
-    assert spread({}, ("a",), "thing", 0.0).tolist() == [0.0]
-    assert spread(2.0, (), "thing").shape == (0,)
+    assert values_by_name(2.0, ("a", "b"), "thing").tolist() == [2.0, 2.0]
+    assert values_by_name({"b": 1.0, "a": 3.0}, ("a", "b"), "thing").tolist() == [3.0, 1.0]
+    assert values_by_name({"b": 1.0}, ("a", "b"), "thing", 7.0).tolist() == [7.0, 1.0]
+    assert values_by_name({}, ("a",), "thing", 0.0).tolist() == [0.0]
+    assert values_by_name(2.0, (), "thing").shape == (0,)
 
 
 def test_a_word_stands_for_a_group_and_single_names_go_before():
     groups = {"arms": ("a", "b"), "all": ("a", "b", "c")}
     given = {"b": 9.0, "all": 1.0, "arms": 2.0}
-    found = spread(given, ("a", "b", "c"), "thing", None, groups)
+    found = values_by_name(given, ("a", "b", "c"), "thing", None, groups)
     assert found.tolist() == [1.0, 9.0, 1.0]  # the last group that names one counts
-    assert spread({"arms": 2.0}, ("a", "b", "c"), "thing", 5.0, groups).tolist() == [2, 2, 5]
+    assert values_by_name({"arms": 2.0}, ("a", "b", "c"), "thing", 5.0, groups).tolist() == [
+        2,
+        2,
+        5,
+    ]
 
 
 def test_numbers_by_joint_are_those_of_joints_with_one_freedom(robots):
     robot = robots["floating_arm"]
-    assert by_joint(robot.structure, 2.0).tolist() == [0.0] * 6 + [2.0] * 3
-    assert by_joint(robot.structure, {"root_wx": 1.0, "elbow": 3.0}).tolist() == [
+    assert joint_values(robot.structure, 2.0).tolist() == [0.0] * 6 + [2.0] * 3
+    assert joint_values(robot.structure, {"root_wx": 1.0, "elbow": 3.0}).tolist() == [
         0, 0, 0, 1, 0, 0, 0, 3, 0,
     ]  # fmt: skip
     elastic = Robot.load("two_link", override={"elastic": {"stiffness": 9.0, "motor_inertia": 1.0}})
-    assert by_joint(elastic.structure, 2.0).tolist() == [2.0, 2.0, 0.0, 0.0]
+    assert joint_values(elastic.structure, 2.0).tolist() == [2.0, 2.0, 0.0, 0.0]
 
 
 def test_numbers_by_freedom_are_those_of_whole_joints_too(robots):
     structure = robots["floating_arm"].structure
-    assert by_freedom(structure, 2.0).tolist() == [2.0] * 9
-    assert by_freedom(structure, {"root": 1.0, "elbow": 3.0}).tolist() == [1.0] * 6 + [0, 3, 0]
-    assert by_freedom(structure, {"root_vy": 1.0}).tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert freedom_values(structure, 2.0).tolist() == [2.0] * 9
+    assert freedom_values(structure, {"root": 1.0, "elbow": 3.0}).tolist() == [1.0] * 6 + [0, 3, 0]
+    assert freedom_values(structure, {"root_vy": 1.0}).tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_a_configuration_is_neutral_but_for_what_it_names(robots):
@@ -69,7 +73,7 @@ def test_a_configuration_is_neutral_but_for_what_it_names(robots):
     planar = robots["cart"].structure
     angle = configuration(planar, {"cart_joint_cos": 0.6, "cart_joint_sin": 0.8, "cart_joint_x": 2})
     np.testing.assert_allclose(angle[:4], [2.0, 0.0, 0.6, 0.8], **EXACT)
-    assert home_of(arm, {}) is None
+    assert home_configuration(arm, {}) is None
 
 
 @pytest.mark.parametrize("size", [1.0 - 0.9 * NOT_UNIT, 1.0 + 0.9 * NOT_UNIT])
@@ -92,11 +96,11 @@ def limited(*limits, robot):
 
 REFUSED = {
     "unknown name": (
-        lambda _: spread({"c": 1.0}, ("aa", "bb"), "thing", 0.0, {"all": ("aa",)}),
+        lambda _: values_by_name({"c": 1.0}, ("aa", "bb"), "thing", 0.0, {"all": ("aa",)}),
         "no thing named 'c'. Known: aa, all, bb.",
     ),
     "missing": (
-        lambda _: spread({"a": 1.0}, ("a", "b", "c"), "thing"),
+        lambda _: values_by_name({"a": 1.0}, ("a", "b", "c"), "thing"),
         "must have a number for every thing; 'b' is missing.",
     ),
     "beyond": (
@@ -104,7 +108,7 @@ REFUSED = {
         "pivot must be within its limits, -2 to 2.5; got 2.5.",
     ),
     "below": (
-        lambda robots: home_of(robots["pendulum"].structure, {"pivot": -3.0}),
+        lambda robots: home_configuration(robots["pendulum"].structure, {"pivot": -3.0}),
         "home: pivot must be within its limits, -2 to 2.5; got -3.",
     ),
     "no coordinate": (
@@ -134,11 +138,11 @@ REFUSED = {
         "position limits; give a velocity.",
     ),
     "links of a rigid robot": (
-        lambda robots: links_alone(robots["two_link"]),
+        lambda robots: rigid_link_robot(robots["two_link"]),
         "robot 'two_link' must have elastic joints; it has none.",
     ),
     "links that a motor pushes": (
-        lambda _: links_alone(elastic({"shoulder": 9.0})),
+        lambda _: rigid_link_robot(elastic({"shoulder": 9.0})),
         "input 'elbow' of robot 'two_link' must push motors of elastic joints alone; it pushes "
         "bodies past their springs.",
     ),
@@ -237,7 +241,7 @@ def test_the_bracket_is_how_neighbouring_motions_drift_apart(robot, rng):
 
 def test_the_links_of_an_elastic_robot_are_pushed_as_springs_would():
     robot = elastic(9.0)
-    alone = links_alone(robot)
+    alone = rigid_link_robot(robot)
     assert (alone.name, alone.elastic, alone.path) == ("two_link, links alone", None, None)
     q, v = np.array([0.1, 0.2, 0.5, 0.4]), np.array([1.0, 2.0, -1.0, 0.5])
     s, of_links = robot.snapshot(q, v), alone.snapshot(q, v)

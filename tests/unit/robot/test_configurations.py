@@ -11,10 +11,10 @@ from tests.unit.robot.test_tree import drawn
 from ukctrl import Robot
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.files import catalog
-from ukctrl.core.program import Call, Steps
-from ukctrl.robot import configuration_kernels as kernels
-from ukctrl.robot.formulas.formula_structure import FormulaStructure
-from ukctrl.robot.rigid import rigid_structure
+from ukctrl.core.program import BoundKernel, KernelSequence
+from ukctrl.robot import manifold_kernels as kernels
+from ukctrl.robot.formulas.coordinate_structure import FormulaStructure
+from ukctrl.robot.pinocchio_structure import rigid_structure
 
 SIZES = (0.0, 1e-170, 1e-12, 1e-8, 1e-4, 1e-3, 1e-2, 0.1, 0.499, 0.501, 1.0, 3.0, 10.0, 30.0)
 """Of steps; series and closed forms meet at half a radian."""
@@ -137,7 +137,7 @@ def test_the_right_jacobian_is_the_integral_of_the_adjoint(seed):
                 np.array(whole.tolist(), dtype=float)[np.ix_(along, along)]
                 for whole in (exact, inverse)
             )
-            close(structure.integrate_jacobian(xi), exact, size)
+            close(structure.integrate_jacobian(structure.neutral, xi), exact, size)
             condition = np.abs(inverse).max()  # the Jacobian is singular at a whole turn
             close(structure.chart_rate(xi, v), inverse @ v, condition * condition * (1.0 + size))
 
@@ -145,7 +145,7 @@ def test_the_right_jacobian_is_the_integral_of_the_adjoint(seed):
 def test_plain_coordinates_add_to_the_last_bit(rng):
     for name in ("scara", "two_link"):
         robot = Robot.load(name)
-        assert len(robot.structure.configurations) == 1
+        assert len(robot.structure.manifold_table) == 1
         q, dv, other = rng.standard_normal((3, robot.nv))
         np.testing.assert_array_equal(robot.integrate(q, dv), q + dv)
         np.testing.assert_array_equal(robot.difference(q, other), other - q)
@@ -165,7 +165,7 @@ def test_the_chart_rate_is_the_rate_of_the_step(robot, state, rng):
 
 def test_kernels_may_write_over_what_they_read(robot, state):
     q, v = state
-    table = robot.structure.configurations
+    table = robot.structure.manifold_table
     here = q.copy()
     kernels.integrate(table, here, v, here)
     np.testing.assert_array_equal(here, robot.integrate(q, v))
@@ -175,12 +175,12 @@ def test_kernels_may_write_over_what_they_read(robot, state):
 
 def test_a_table_of_kernels_moves_as_python_does(robot, state):
     q, v = state
-    table, here, back, rate = robot.structure.configurations, q.copy(), v.copy(), v.copy()
-    Steps(
+    table, here, back, rate = robot.structure.manifold_table, q.copy(), v.copy(), v.copy()
+    KernelSequence(
         (
-            Call(kernels.integrate, table, here, v, here),
-            Call(kernels.difference, table, q, here, back),
-            Call(kernels.chart_rate, table, v, rate, rate),
+            BoundKernel(kernels.integrate, table, here, v, here),
+            BoundKernel(kernels.difference, table, q, here, back),
+            BoundKernel(kernels.chart_rate, table, v, rate, rate),
         )
     )()
     np.testing.assert_array_equal(here, robot.integrate(q, v))
@@ -189,7 +189,7 @@ def test_a_table_of_kernels_moves_as_python_does(robot, state):
 
 
 def test_every_coordinate_is_in_the_table_once(robot):
-    table = robot.structure.configurations
+    table = robot.structure.manifold_table
     assert table[0, kernels.IQ] == table[0, kernels.IV] == 0
     ends = table[:, kernels.IV] + table[:, kernels.NV]
     assert [*table[1:, kernels.IV], robot.nv] == ends.tolist()

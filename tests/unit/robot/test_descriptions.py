@@ -3,7 +3,7 @@
 import pytest
 
 from ukctrl.core.errors import InputError, UnknownName
-from ukctrl.core.files import descriptions
+from ukctrl.core.files import robot_descriptions
 from ukctrl.robot import Robot
 
 pytest.importorskip("robot_descriptions")
@@ -41,15 +41,15 @@ PANDA = "example-robot-data/robots/panda_description/urdf/panda.urdf"
 @pytest.mark.parametrize("name", ["panda", "panda_description"])
 def test_a_robot_of_the_cache_is_loaded_by_its_name(place, name):
     path = place(PANDA)
-    assert descriptions.find(f"description:{name}") == path
+    assert robot_descriptions.find(f"description:{name}") == path
     assert Robot.load(f"description:{name}").coordinates == ("j",)
 
 
 def test_where_no_urdf_is_described_the_mjcf_is_meant(cache):
     (cache / "mujoco_menagerie").mkdir()
-    found = descriptions.find("description:aloha")
+    found = robot_descriptions.find("description:aloha")
     assert found == cache / "mujoco_menagerie/aloha/scene.xml"
-    assert descriptions.find("description:ur5e_mj").name == "ur5e.xml"
+    assert robot_descriptions.find("description:ur5e_mj").name == "ur5e.xml"
 
 
 def test_a_robot_file_and_a_scenario_name_one(place, tmp_path):
@@ -73,7 +73,7 @@ def test_what_is_not_on_this_machine_is_told_how_to_get(cache):
 def test_another_commit_is_another_folder(place, monkeypatch):
     path = place(PANDA.replace("-data/", "-data-abc/example-robot-data/"))
     monkeypatch.setenv("ROBOT_DESCRIPTION_COMMIT", "abc")
-    assert descriptions.find("description:panda") == path
+    assert robot_descriptions.find("description:panda") == path
 
 
 def test_a_macro_file_is_named_with_what_to_write(cache):
@@ -81,10 +81,10 @@ def test_a_macro_file_is_named_with_what_to_write(cache):
     with pytest.raises(
         InputError, match=r"robot.toml with model = '.*/fr3\.urdf\.xacro', package_"
     ) as told:
-        descriptions.find("description:fr3")
+        robot_descriptions.find("description:fr3")
     assert f"package_path = ['{cache}']" in str(told.value)
 
 
 def test_an_unknown_name_gets_the_near_miss():
     with pytest.raises(UnknownName, match="pandaa.*panda_description"):
-        descriptions.find("description:pandaa_description")
+        robot_descriptions.find("description:pandaa_description")

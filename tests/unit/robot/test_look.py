@@ -10,11 +10,11 @@ import pytest
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.files import catalog
 from ukctrl.robot import Elastic, ExtraFrame, JointSpring, Options, Perturbation, Robot, Spring
-from ukctrl.robot.look import meshes, rotations
-from ukctrl.robot.look.drawing import ACCENT, JOINT
-from ukctrl.robot.look.linkage_look import layers
-from ukctrl.robot.look.mesh_files import coarser
-from ukctrl.robot.rigid_arrays import RigidStructure
+from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.visual import primitive_meshes, quaternions
+from ukctrl.robot.visual.linkage_visual import linkage_layers
+from ukctrl.robot.visual.mesh_collector import ACCENT, JOINT
+from ukctrl.robot.visual.mesh_files import decimate
 
 CATALOGUE = catalog.names("robots")
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # of metres, and of entries of rotations
@@ -37,9 +37,9 @@ def corners(look, poses, moment=0):
     """Return all corners of all parts in the world, shape ``(k, 3)``."""
     found = []
     for part in look.parts:
-        along = part.mesh.vertices * [1.0, 1.0, poses.stretch[moment, part.carrier]]
-        turn = rotations.matrix(poses.quaternion[moment, part.carrier])
-        found.append(along @ turn.T + poses.position[moment, part.carrier])
+        along = part.mesh.vertices * [1.0, 1.0, poses.stretch[moment, part.frame]]
+        turn = quaternions.matrix(poses.quaternion[moment, part.frame])
+        found.append(along @ turn.T + poses.position[moment, part.frame])
     return np.concatenate(found)
 
 
@@ -51,7 +51,7 @@ def refuse_other_places(robot):
         for row, joint in enumerate(look.joints):
             place = snapshot.translations[joint]
             np.testing.assert_allclose(poses.position[moment, row], place, **EXACT)
-            turn = rotations.matrix(poses.quaternion[moment, row])
+            turn = quaternions.matrix(poses.quaternion[moment, row])
             np.testing.assert_allclose(turn, snapshot.rotations[joint], **EXACT)
 
 
@@ -72,7 +72,7 @@ def test_every_robot_of_the_catalogue_has_a_look_of_its_size(name):
     poses = look.poses(np.vstack([start, q]), np.append(0.0, t))
     assert look.parts
     assert look.notes == ()
-    assert len(look.carriers) == poses.position.shape[1]
+    assert len(look.frame_names) == poses.position.shape[1]
     assert all(np.isfinite(values).all() for values in poses)
     assert (poses.stretch > 0.0).all()
     there = corners(look, poses)
@@ -121,10 +121,10 @@ def test_equal_particles_share_one_mesh_and_massless_slides_show_nothing():
 def test_a_motor_of_an_elastic_joint_turns_by_its_own_coordinate():
     robot = Robot.build(PENDULUM, Options(elastic=Elastic(stiffness=9.0, motor_inertia=0.1)))
     look = robot.look()
-    row = look.carriers.index("pivot_motor")
+    row = look.frame_names.index("pivot_motor")
     q = np.array([[0.3, 0.0], [0.3, 0.5]])
     poses = look.poses(q, np.zeros(2))
-    still, ahead = (rotations.matrix(x) for x in poses.quaternion[:, row])
+    still, ahead = (quaternions.matrix(x) for x in poses.quaternion[:, row])
     turn = np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
     np.testing.assert_allclose((still.T @ ahead)[:2, :2], turn, **EXACT)
     joint = robot.snapshot(q[1]).translations[1]
@@ -137,11 +137,11 @@ def test_springs_of_the_file_are_seen():
     about = JointSpring(joint="pivot", stiffness=1.0)
     robot = Robot.build(PENDULUM, Options(frame=(end,), force=(spring, about)))
     look, q = robot.look(), np.array([[0.4]])
-    row = look.carriers.index("spring")
+    row = look.frame_names.index("spring")
     end = robot.snapshot(q[0]).frame("end").position
     poses = look.poses(q, np.zeros(1))
     np.testing.assert_allclose(poses.stretch[0, row], np.linalg.norm(end), **EXACT)
-    colors = [part.color for part in look.parts if part.carrier != row]
+    colors = [part.color for part in look.parts if part.frame != row]
     assert colors.count("#e8833a") == 1  # the coil about the pivot
 
 
@@ -167,7 +167,7 @@ def test_a_perturbed_robot_looks_the_same_and_one_with_longer_links_does_not():
     arm = Robot.load("flexible_arm_links")
     q, t = np.array([[0.5, 0.2]]), np.zeros(1)
     long = arm.perturbed(Perturbation(parameters={"l1": 2.0})).look()
-    row = long.carriers.index("elbow")
+    row = long.frame_names.index("elbow")
     elbow = [2.0 * np.sin(0.5), 0.0, -2.0 * np.cos(0.5)]
     np.testing.assert_allclose(long.poses(q, t).position[0, row], elbow, **EXACT)
 
@@ -190,8 +190,8 @@ def test_what_the_ground_carries_has_feet(name):
     robot = Robot.load(name)
     linkage = robot.appearance.linkage
     look = robot.look()
-    assert len(look.feet) == (1 if linkage is None else len(linkage.ground))
-    assert all(foot.radius > 0.0 for foot in look.feet)
+    assert len(look.mounts) == (1 if linkage is None else len(linkage.ground))
+    assert all(foot.radius > 0.0 for foot in look.mounts)
 
 
 def test_a_quadruped_has_a_trunk_over_its_hips_legs_that_taper_and_balls_as_feet():
@@ -200,8 +200,8 @@ def test_a_quadruped_has_a_trunk_over_its_hips_legs_that_taper_and_balls_as_feet
     poses = look.poses(q[None], np.zeros(1))
     there = {}
     for part in look.parts:
-        turn = rotations.matrix(poses.quaternion[0, part.carrier])
-        place = part.mesh.vertices @ turn.T + poses.position[0, part.carrier]
+        turn = quaternions.matrix(poses.quaternion[0, part.frame])
+        place = part.mesh.vertices @ turn.T + poses.position[0, part.frame]
         there.setdefault(part.name, []).append(place)
     trunk = np.concatenate(there["root_joint"] if "root_joint" in there else there["root"])
     hips = [robot.snapshot(q).frame(f"{leg}_hip").position for leg in ("FL", "RR")]
@@ -217,7 +217,7 @@ def test_a_quadruped_has_a_trunk_over_its_hips_legs_that_taper_and_balls_as_feet
 @pytest.mark.parametrize("name", ["five_bar", "n_four_bar", "three_rrr"])
 def test_bars_that_a_joint_ties_together_lie_at_different_depths(name):
     linkage = Robot.load(name).appearance.linkage
-    depth = layers(linkage)
+    depth = linkage_layers(linkage)
     for joint in linkage.joint:
         first, second = (point.partition(".")[0] for point in joint.points)
         assert depth[first] != depth[second]
@@ -237,16 +237,19 @@ def test_a_bar_reaches_all_its_points(name):
 
 
 SHAPES = {
-    "box": (meshes.box(1.0, 2.0, 3.0), 6.0),
-    "sphere": (meshes.sphere(2.0), 4.0 / 3.0 * np.pi * 8.0),
-    "cylinder": (meshes.cylinder(0.5, -1.0, 2.0), 0.75 * np.pi),
-    "capsule": (meshes.capsule(1.0, 0.0, 1.0), np.pi * (4.0 / 3.0 + 1.0)),
-    "cone": (meshes.cone(1.0, 0.0, 3.0), np.pi),
-    "ring": (meshes.ring(2.0, 0.5), 2.0 * np.pi**2 * 2.0 * 0.25),
-    "ellipsoid": (meshes.ellipsoid(np.array([1.0, 2.0, 3.0])), 8.0 * np.pi),
-    "rod": (meshes.rod(np.zeros(3), np.array([0.6, 0.0, -0.8]), 1.0), np.pi * (4.0 / 3.0 + 1.0)),
+    "box": (primitive_meshes.box(1.0, 2.0, 3.0), 6.0),
+    "sphere": (primitive_meshes.sphere(2.0), 4.0 / 3.0 * np.pi * 8.0),
+    "cylinder": (primitive_meshes.cylinder(0.5, -1.0, 2.0), 0.75 * np.pi),
+    "capsule": (primitive_meshes.capsule(1.0, 0.0, 1.0), np.pi * (4.0 / 3.0 + 1.0)),
+    "cone": (primitive_meshes.cone(1.0, 0.0, 3.0), np.pi),
+    "ring": (primitive_meshes.ring(2.0, 0.5), 2.0 * np.pi**2 * 2.0 * 0.25),
+    "ellipsoid": (primitive_meshes.ellipsoid(np.array([1.0, 2.0, 3.0])), 8.0 * np.pi),
+    "rod": (
+        primitive_meshes.rod(np.zeros(3), np.array([0.6, 0.0, -0.8]), 1.0),
+        np.pi * (4.0 / 3.0 + 1.0),
+    ),
     "plate": (
-        meshes.plate(np.array([[0.0, 0.0], [2.0, 0.0]]), 0.5, 0.0, 1.0),
+        primitive_meshes.plate(np.array([[0.0, 0.0], [2.0, 0.0]]), 0.5, 0.0, 1.0),
         2.0 + 0.25 * np.pi,
     ),
 }
@@ -263,8 +266,8 @@ def test_shapes_are_closed_face_outwards_and_hold_what_they_should(name):
 
 def test_a_coarser_mesh_has_as_many_triangles_as_asked_for_and_nearly_the_same_shape():
     latitude = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 200)
-    fine = meshes.turned([(np.cos(x), np.sin(x)) for x in latitude], 300)
-    few = coarser(fine, 3000)
+    fine = primitive_meshes.revolve([(np.cos(x), np.sin(x)) for x in latitude], 300)
+    few = decimate(fine, 3000)
     assert 1000 < len(few.faces) <= 3000
     radius = np.linalg.norm(few.vertices, axis=1)
     assert 0.9 < radius.min() <= radius.max() <= 1.0 + 1e-12
@@ -278,7 +281,7 @@ def test_a_coarser_mesh_has_every_triangle_once_and_lacks_none():
     corners = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
     every = list(itertools.combinations(range(len(corners)), 3))
     faces = np.array([np.roll(face, k) for k in range(3) for face in every])
-    few = coarser(meshes.Mesh(corners, faces), len(every))
+    few = decimate(primitive_meshes.Mesh(corners, faces), len(every))
     kept = [frozenset(map(tuple, few.vertices[face].tolist())) for face in few.faces]
     assert len(kept) == len(every)
     assert set(kept) == {frozenset(map(tuple, corners[list(face)].tolist())) for face in every}
@@ -286,7 +289,7 @@ def test_a_coarser_mesh_has_every_triangle_once_and_lacks_none():
 
 @pytest.mark.parametrize("direction", list(itertools.product([-1.0, 0.0, 2.0], repeat=3)))
 def test_the_z_axis_is_turned_into_a_direction(direction):
-    turn, length = rotations.towards(np.array(direction)), np.linalg.norm(direction)
+    turn, length = quaternions.rotation_towards(np.array(direction)), np.linalg.norm(direction)
     expected = np.array(direction) / length if length else [0.0, 0.0, 1.0]
     np.testing.assert_allclose(turn[:, 2], expected, rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(turn.T @ turn, np.eye(3), rtol=0.0, atol=1e-15)
@@ -295,6 +298,6 @@ def test_the_z_axis_is_turned_into_a_direction(direction):
 def test_what_hangs_and_swings_does_not_spin_about_itself():
     look, swing = Robot.load("crane_planar").look(), np.linspace(-0.3, 0.3, 101)
     q = np.column_stack([0.0 * swing, 0.0 * swing + 4.0, swing])
-    row = look.carriers.index("rope")
+    row = look.frame_names.index("rope")
     turn = look.poses(q, 0.0 * swing).quaternion[:, row]
     assert np.linalg.norm(np.diff(turn, axis=0), axis=1).max() < 0.0031  # half of 0.006 rad

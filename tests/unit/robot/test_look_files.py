@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from ukctrl.core.files import zoo
 from ukctrl.robot import Options, Robot
-from ukctrl.robot.look import meshes
-from ukctrl.robot.look.mesh_files import BUDGET, MeshFiles
-from ukctrl.robot.look.visuals import visuals_of
+from ukctrl.robot.visual import primitive_meshes
+from ukctrl.robot.visual.mesh_files import BUDGET, MeshFiles
+from ukctrl.robot.visual.model_shapes import model_shapes
 
 ARM = """<robot name="arm">{before}<link name="base"/><link name="arm"><inertial><mass value="1"/>
 <origin xyz="0.25 0 0"/><inertia ixx="0.01" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/>
@@ -45,7 +45,7 @@ def write_stl(path, mesh):
     path.write_bytes(bytes(80) + np.uint32(len(rows)).tobytes() + rows.tobytes())
 
 
-CUBE = meshes.box(0.1, 0.2, 0.3)
+CUBE = primitive_meshes.box(0.1, 0.2, 0.3)
 
 
 def shown(look, name="arm"):
@@ -182,7 +182,7 @@ def test_names_with_markup_come_out_on_one_line(tmp_path):
 
 def test_a_mesh_of_a_million_triangles_is_made_coarser_and_the_notes_say_so(tmp_path):
     latitude = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 801)
-    fine = meshes.turned([(np.cos(x), np.sin(x)) for x in latitude], 640)
+    fine = primitive_meshes.revolve([(np.cos(x), np.sin(x)) for x in latitude], 640)
     write_stl(tmp_path / "ball.stl", fine)
     look = arm(tmp_path, mesh_visual("ball.stl")).look()
     (part,) = look.parts
@@ -215,7 +215,7 @@ def test_parts_of_a_composed_robot_keep_their_own_shapes(tmp_path):
     look = Robot.load(tmp_path / "two.toml").look()
     assert [part.name for part in look.parts] == ["left_arm", "right_arm"]
     poses = look.poses(np.array([[1.0, 0.0, 1.0, 0.0] * 2]), np.zeros(1))
-    places = [poses.position[0, part.carrier] for part in look.parts]
+    places = [poses.position[0, part.frame] for part in look.parts]
     np.testing.assert_allclose(places, [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-12)
 
 
@@ -255,7 +255,7 @@ def test_an_mjcf_shows_geoms_in_their_colours_without_those_of_collisions(mjcf):
 @needs("mujoco")
 def test_geoms_of_an_mjcf_are_where_the_file_has_them(mjcf):
     robot = Robot.load(mjcf)
-    ours = visuals_of(robot.appearance.models[0]).shown
+    ours = model_shapes(robot.appearance.models[0]).shapes
     turn = Rotation.from_euler("XYZ", [0, 30, 45], degrees=True).as_matrix()
     along = np.array([0.2, 0.0, 0.1])
     lean = Rotation.from_euler("y", np.arctan2(0.2, 0.1)).as_matrix()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.expression.formula import DomainError
+from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.robot import Robot
-from ukctrl.robot.look import meshes, rotations
+from ukctrl.robot.visual import primitive_meshes, quaternions
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 PLANT = """
@@ -53,13 +53,13 @@ def arm(tmp_path):
 
 
 def turned(poses, row, axis):
-    return rotations.rotated(poses.quaternion[:, row], np.array(axis, dtype=float))
+    return quaternions.rotated(poses.quaternion[:, row], np.array(axis, dtype=float))
 
 
 def test_a_rope_reaches_from_the_trolley_to_the_load_of_a_crane():
     look, rng = Robot.load("crane_planar").look(), np.random.default_rng(1)
     q = np.column_stack([rng.normal(0, 2, 50), rng.uniform(1, 5, 50), rng.uniform(-1.5, 1.5, 50)])
-    poses, row = look.poses(q, np.zeros(50)), look.carriers.index("rope")
+    poses, row = look.poses(q, np.zeros(50)), look.frame_names.index("rope")
     s, length, theta = q.T
     load = np.column_stack([s + length * np.sin(theta), 0.0 * s, -length * np.cos(theta)])
     np.testing.assert_allclose(poses.position[:, row, 0], s, **EXACT)
@@ -71,7 +71,7 @@ def test_a_rope_reaches_from_the_trolley_to_the_load_of_a_crane():
 def test_a_wheel_of_the_car_rolls():
     look = Robot.load("mass_on_car").look()
     poses = look.poses(np.array([[0.0, 0.0], [0.1, 0.0]]), np.zeros(2))
-    row = look.carriers.index("front wheel")
+    row = look.frame_names.index("front wheel")
     spoke = turned(poses, row, (1, 0, 0))
     angle = 0.1 / 0.14  # forwards, clockwise as one sees it
     np.testing.assert_allclose(spoke[1], [np.cos(angle), 0.0, -np.sin(angle)], **EXACT)
@@ -82,7 +82,7 @@ def test_the_bar_of_two_coordinated_arms_reaches_both_where_the_loop_is_closed()
     robot = Robot.load("coordinated_arms")
     look = robot.look()
     q = np.deg2rad([[60.0, 60.0, 0.0, -60.0, -60.0]])
-    names, poses = look.carriers, look.poses(q, np.zeros(1))
+    names, poses = look.frame_names, look.poses(q, np.zeros(1))
     right = [k for k, name in enumerate(names) if name == "right arm"]
     bar = [k for k, name in enumerate(names) if name == "bar"]
     grips = [[1.0, 0.0, np.sqrt(3.0)], [2.0, 0.0, np.sqrt(3.0)]]
@@ -101,7 +101,7 @@ rpy = [0.0, 0.0, "2*q1"]
 size = [0.1, 0.1, 0.1]
 """).look()
     poses = look.poses(np.array([[0.3]]), np.array([2.0]))
-    row = look.carriers.index("flag")
+    row = look.frame_names.index("flag")
     c, s = np.cos(0.3), np.sin(0.3)
     np.testing.assert_allclose(poses.position[0, row], [0.7 * c, 0.7 * s, 1.2], **EXACT)
     pointing = turned(poses, row, (1, 0, 0))[0]
@@ -121,10 +121,10 @@ frame = "tip"
 at = [0.1, 0.0, 0.0]
 radius = 0.05
 """).look()
-    poses, row = look.poses(np.array([[0.0]]), np.zeros(1)), look.carriers.index("beam")
+    poses, row = look.poses(np.array([[0.0]]), np.zeros(1)), look.frame_names.index("beam")
     np.testing.assert_allclose(poses.stretch[0, row], np.hypot(0.5, 1.0), **EXACT)
     ball = next(part for part in look.parts if part.name == "ball")
-    assert look.carriers[ball.carrier] == "q1"
+    assert look.frame_names[ball.frame] == "q1"
     np.testing.assert_allclose(ball.mesh.vertices.mean(0), [0.6, 0.0, 0.0], **EXACT)
 
 
@@ -147,7 +147,7 @@ def test_pictures_without_a_name_have_a_number_where_there_are_several_of_their_
 
 def test_an_arrow_points_at_its_second_point(plant):
     look = plant('[[picture]]\nkind = "arrow"\nradius = 0.1\n' + ROD).look()
-    poses, row = look.poses(np.array([[2.0, 0.0]]), np.zeros(1)), look.carriers.index("arrow")
+    poses, row = look.poses(np.array([[2.0, 0.0]]), np.zeros(1)), look.frame_names.index("arrow")
     np.testing.assert_allclose(poses.position[0, row], [0.0, 0.0, 0.0], **EXACT)
     np.testing.assert_allclose(turned(poses, row, (0, 0, 1))[0], [1.0, 0.0, 0.0], **EXACT)
     (part,) = look.parts
@@ -177,7 +177,7 @@ def test_a_line_without_length_has_no_stretch_and_a_direction_all_the_same(plant
     look = plant('[[picture]]\nkind = "line"\npoints = [["x", 0.0], [0.0, 0.0]]\n').look()
     poses = look.poses(np.zeros((1, 2)), np.zeros(1))
     assert all(np.isfinite(values).all() for values in poses)
-    assert poses.stretch[0, look.carriers.index("line")] == 0.0
+    assert poses.stretch[0, look.frame_names.index("line")] == 0.0
 
 
 BOX = '[[picture]]\nkind = "box"\nsize = [1.0, 1.0, 1.0]\n'
@@ -231,7 +231,7 @@ def test_a_tube_is_of_its_radius_and_seen_from_outside():
     rng = np.random.default_rng(0)
     points = np.cumsum(rng.uniform(-0.2, 1.0, (9, 3)), axis=0)
     points[4] = np.nan  # a gap
-    tube = meshes.tube(points, 0.01)
+    tube = primitive_meshes.tube(points, 0.01)
     place = np.repeat(points, 8, axis=0)
     there = np.isfinite(place[:, 0])
     out = tube.vertices - place

@@ -7,10 +7,16 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from ukctrl.robot import ExtraFrame, Options, Robot
-from ukctrl.robot.look import drawing, linkage_look, meshes, proportions
-from ukctrl.robot.look.carriers import Anchor
-from ukctrl.robot.look.drawing import ACCENT, BODY, JOINT, SECOND, Drawing
-from ukctrl.robot.schema.linkage_tables import Body, Linkage, Motor, Prismatic, Revolute
+from ukctrl.robot.schema.linkage_tables import (
+    Linkage,
+    LinkageBody,
+    LinkageMotor,
+    Prismatic,
+    Revolute,
+)
+from ukctrl.robot.visual import body_proportions, linkage_visual, mesh_collector, primitive_meshes
+from ukctrl.robot.visual.mesh_collector import ACCENT, BODY, JOINT, SECOND, MeshCollector
+from ukctrl.robot.visual.visual_frames import FrameAnchor
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 
@@ -33,7 +39,7 @@ def round_of(mesh):
     ("radius", "half", "bevel"), [(1.0, 0.5, 0.18), (2.0, 3.0, 0.36), (1.0, 0.1, 0.05)]
 )
 def test_a_drum_is_a_cylinder_with_bevelled_edges(radius, half, bevel):
-    mesh = drawing.drum(radius, half)
+    mesh = mesh_collector.bevelled_cylinder(radius, half)
     np.testing.assert_allclose(round_of(mesh), [radius, -half, half], **EXACT)
     on_top = mesh.vertices[mesh.vertices[:, 2] == half]
     side = mesh.vertices[np.abs(mesh.vertices[:, 2]) < half]
@@ -47,14 +53,14 @@ def test_a_hinge_with_a_motor_is_a_housing_and_one_without_an_eye_on_a_pin():
         (True, ([2.5, -3.0, 3.0], [1.4, -3.18, 3.18]), [JOINT, ACCENT]),
         (False, ([2.3, -1.6, 1.6], [1.0, -2.2, 2.2]), [BODY, JOINT]),
     ):
-        parts = drawing.hinge(2.0, 3.0, driven=driven)
+        parts = mesh_collector.joint_meshes(2.0, 3.0, driven=driven)
         for (mesh, _), size in zip(parts, sizes, strict=True):
             np.testing.assert_allclose(round_of(mesh), size, **EXACT)
         assert [color for _, color in parts] == colors
 
 
 def test_the_spring_of_a_joint_winds_four_times_between_two_heights():
-    mesh = drawing.coil(0.5, -1.0, 3.0)
+    mesh = mesh_collector.joint_spring(0.5, -1.0, 3.0)
     wire = 0.06
     away, low, high = round_of(mesh)
     assert away == pytest.approx(0.5 + wire)
@@ -67,14 +73,14 @@ def test_the_spring_of_a_joint_winds_four_times_between_two_heights():
 
 
 def test_meshes_of_one_joint_and_colour_are_one_part():
-    out = Drawing()
-    ball = meshes.sphere(1.0)
+    out = MeshCollector()
+    ball = primitive_meshes.sphere(1.0)
     out.add(2, ball, "#111111")
     out.add(0, ball)
     out.add(2, ball.moved(np.eye(3), np.array([9.0, 0.0, 0.0])), "#111111")
     first, base = out.parts({2: "arm"})
-    assert (first.name, first.carrier, first.color) == ("arm", 2, "#111111")
-    assert (base.name, base.carrier, base.color) == ("base", 0, "")
+    assert (first.name, first.frame, first.color) == ("arm", 2, "#111111")
+    assert (base.name, base.frame, base.color) == ("base", 0, "")
     assert base.mesh is ball
     assert len(first.mesh.faces) == 2 * len(ball.faces)
     assert first.mesh.faces.max() == 2 * len(ball.vertices) - 1
@@ -84,9 +90,12 @@ def test_meshes_of_one_joint_and_colour_are_one_part():
 @pytest.mark.parametrize(
     ("mesh", "volume"),
     [
-        (meshes.arrow(0.1), np.pi * 0.01 * (0.75 + 5.76 * 0.25 / 3.0)),
-        (drawing.drum(1.0, 1.0), 2.0 * np.pi),
-        (meshes.rod(np.zeros(3), np.array([0.0, 0.0, 9.0]), 1.0, 1.0), np.pi * (9.0 + 4.0 / 3.0)),
+        (primitive_meshes.arrow(0.1), np.pi * 0.01 * (0.75 + 5.76 * 0.25 / 3.0)),
+        (mesh_collector.bevelled_cylinder(1.0, 1.0), 2.0 * np.pi),
+        (
+            primitive_meshes.rod(np.zeros(3), np.array([0.0, 0.0, 9.0]), 1.0, 1.0),
+            np.pi * (9.0 + 4.0 / 3.0),
+        ),
     ],
 )
 def test_shapes_hold_what_they_should(mesh, volume):
@@ -97,7 +106,10 @@ def test_shapes_hold_what_they_should(mesh, volume):
 
 @pytest.mark.parametrize(
     ("mesh", "around"),
-    [(meshes.tube(np.cumsum(np.ones((5, 3)), axis=0), 0.1), 8), (meshes.spring(0.5, 3, 0.05), 6)],
+    [
+        (primitive_meshes.tube(np.cumsum(np.ones((5, 3)), axis=0), 0.1), 8),
+        (primitive_meshes.spring(0.5, 3, 0.05), 6),
+    ],
 )
 def test_tubes_are_closed_but_for_their_ends(mesh, around):
     """Every edge belongs to one triangle on each side, which go through it in opposite ways."""
@@ -119,18 +131,18 @@ def test_tubes_are_closed_but_for_their_ends(mesh, around):
 
 
 def body(name, **points):
-    return Body(name=name, mass=1.0, inertia=1.5, points=points)
+    return LinkageBody(name=name, mass=1.0, inertia=1.5, points=points)
 
 
 def drawn(linkage, anchors=None):
     """Return the meshes of a linkage by joint and colour, and its feet."""
     names = {each.name: k + 1 for k, each in enumerate(linkage.body)} | {"ground": 0}
-    out = Drawing()
+    out = MeshCollector()
 
     def anchor_of(name):
-        return (anchors or {}).get(name) or Anchor(names[name], np.eye(3), np.zeros(3))
+        return (anchors or {}).get(name) or FrameAnchor(names[name], np.eye(3), np.zeros(3))
 
-    linkage_look.draw_linkage(linkage, anchor_of, out)
+    linkage_visual.draw_linkage(linkage, anchor_of, out)
     return out.meshes, out.feet
 
 
@@ -140,9 +152,9 @@ def test_bodies_of_a_linkage_lie_in_layers_and_pins_go_through_them():
         ground={"O": (1.0, 2.0)},
         body=(body("a", P=(0.0, 0.0), Q=(2.0, 0.0)), body("b", P=(0.0, 0.0), Q=(0.0, 4.0))),
         joint=(Revolute(points=("ground.O", "a.P")), Revolute(points=("a.Q", "b.P"))),
-        motor=(Motor(name="m", bodies=("ground", "a")),),
+        motor=(LinkageMotor(name="m", bodies=("ground", "a")),),
     )
-    assert linkage_look.layers(chain) == {"ground": 0, "a": 1, "b": 2}
+    assert linkage_visual.linkage_layers(chain) == {"ground": 0, "a": 1, "b": 2}
     found, feet = drawn(chain)
     r = 0.034 * 3.0
     height = 2.1 * r
@@ -184,7 +196,7 @@ def test_layers_of_bodies_that_no_joint_ties_to_the_ground_begin_above_it():
         body=tuple(body(name, P=(0.0, 0.0), Q=(2.0, 0.0)) for name in "abc"),
         joint=(Revolute(points=("a.Q", "b.P")),),
     )
-    assert linkage_look.layers(loose) == {"ground": 0, "a": 1, "b": 2, "c": 1}
+    assert linkage_visual.linkage_layers(loose) == {"ground": 0, "a": 1, "b": 2, "c": 1}
     ring = Linkage(
         ground={"O": (0.0, 0.0)},
         body=tuple(body(name, P=(0.0, 0.0), Q=(2.0, 0.0)) for name in "abc"),
@@ -193,7 +205,7 @@ def test_layers_of_bodies_that_no_joint_ties_to_the_ground_begin_above_it():
             for pair in (("ground.O", "a.P"), ("a.Q", "b.P"), ("b.Q", "c.P"), ("c.Q", "ground.O"))
         ),
     )
-    layer = linkage_look.layers(ring)
+    layer = linkage_visual.linkage_layers(ring)
     for first, second in (("ground", "a"), ("a", "b"), ("b", "c"), ("c", "ground")):
         assert layer[first] != layer[second]
     assert max(layer.values()) <= 2
@@ -204,7 +216,7 @@ def test_a_motor_sits_on_the_upper_of_the_bodies_that_it_turns():
         ground={"O": (0.0, 0.0)},
         body=(body("a", P=(0.0, 0.0), Q=(2.0, 0.0)), body("b", P=(0.0, 0.0), Q=(0.0, 2.0))),
         joint=(Revolute(points=("ground.O", "a.P")), Revolute(points=("a.Q", "b.P"))),
-        motor=(Motor(name="m", bodies=("b", "a")),),
+        motor=(LinkageMotor(name="m", bodies=("b", "a")),),
     )
     found, _ = drawn(pair)
     assert (2, ACCENT) in found
@@ -222,7 +234,7 @@ def test_what_slides_has_a_guide_on_the_rail_of_the_other():
 
     def flat(angle, size, at):
         turn = Rotation.from_euler("z", angle).as_matrix()
-        return meshes.box(*size).moved(turn, np.array(at)).vertices
+        return primitive_meshes.box(*size).moved(turn, np.array(at)).vertices
 
     wanted = flat(0.3, (4.5 * 2.0, 0.7 * r, 1.05 * r), (1.0, 2.0, 0.0))
     np.testing.assert_allclose(rail.vertices, wanted, atol=1e-12)
@@ -233,15 +245,15 @@ def test_what_slides_has_a_guide_on_the_rail_of_the_other():
 
 def test_bodies_are_plates_rods_or_squares_of_their_inertia():
     r = 0.1
-    plate, = linkage_look._bar(body("x", A=(0.0, 0.0), B=(2.0, 0.0), C=(0.0, 3.0)),
+    plate, = linkage_visual._bar(body("x", A=(0.0, 0.0), B=(2.0, 0.0), C=(0.0, 3.0)),
                                np.array([[0.0, 0], [2, 0], [0, 3]]), r)  # fmt: skip
     np.testing.assert_allclose(spans(plate)[0], [-0.115, -0.115, -0.06], atol=1e-3)
     np.testing.assert_allclose(spans(plate)[1], [2.115, 3.115, 0.06], atol=1e-3)
     in_line = np.array([[1.0, 0], [3, 0.001], [0, 0]])
-    (rod,) = linkage_look._bar(body("x"), in_line, r)
+    (rod,) = linkage_visual._bar(body("x"), in_line, r)
     np.testing.assert_allclose(spans(rod)[0], [-0.1, -0.1, -0.1], atol=3e-3)
     np.testing.assert_allclose(spans(rod)[1], [3.1, 0.1, 0.1], atol=3e-3)
-    (square,) = linkage_look._bar(body("x"), np.zeros((0, 2)), r)  # m a^2 / 6 = 1.5 kg m^2
+    (square,) = linkage_visual._bar(body("x"), np.zeros((0, 2)), r)  # m a^2 / 6 = 1.5 kg m^2
     np.testing.assert_allclose(spans(square)[1][:2], [1.5 + 0.115] * 2, atol=1e-3)
 
 
@@ -253,7 +265,7 @@ def test_anchors_of_bodies_turn_and_shift_what_is_drawn():
     upright = Rotation.from_euler("x", 0.5 * np.pi).as_matrix()
     shift = np.array([0.0, 5.0, 0.0])
     plain, (foot,) = drawn(bar)
-    moved, (moved_foot,) = drawn(bar, {name: Anchor(k, upright, shift)
+    moved, (moved_foot,) = drawn(bar, {name: FrameAnchor(k, upright, shift)
                                        for k, name in enumerate(("ground", "a"))})  # fmt: skip
     for key, several in plain.items():
         for one, other in zip(several, moved[key], strict=True):
@@ -267,25 +279,25 @@ def test_anchors_of_bodies_turn_and_shift_what_is_drawn():
 def shown(geoms, *, head="", kind="visual", body='<body name="arm">'):
     """Return what is shown of geoms of a body that turns."""
     pytest.importorskip("mujoco")
-    from ukctrl.robot.mjcf.visuals import shapes_of
+    from ukctrl.robot.mjcf.geom_shapes import mjcf_shapes
 
     text = f"<mujoco>{head}<worldbody>{body}<joint/>{geoms}</body></worldbody></mujoco>"
-    return shapes_of(text, None, kind).shown
+    return mjcf_shapes(text, None, kind).shapes
 
 
 @pytest.mark.parametrize(
     ("geom", "wanted"),
     [
-        ('size="0.5"', meshes.sphere(0.5)),
-        ('type="capsule" size="0.5 2"', meshes.capsule(0.5, -2.0, 2.0)),
-        ('type="cylinder" size="0.5 2"', meshes.cylinder(0.5, -2.0, 2.0)),
-        ('type="ellipsoid" size="1 2 3"', meshes.ellipsoid(np.array([1.0, 2.0, 3.0]))),
+        ('size="0.5"', primitive_meshes.sphere(0.5)),
+        ('type="capsule" size="0.5 2"', primitive_meshes.capsule(0.5, -2.0, 2.0)),
+        ('type="cylinder" size="0.5 2"', primitive_meshes.cylinder(0.5, -2.0, 2.0)),
+        ('type="ellipsoid" size="1 2 3"', primitive_meshes.ellipsoid(np.array([1.0, 2.0, 3.0]))),
         ('type="box" size="1 2 3" pos="7 8 9" euler="10 20 30"',
-         meshes.box(2.0, 4.0, 6.0).moved(
+         primitive_meshes.box(2.0, 4.0, 6.0).moved(
              Rotation.from_euler("XYZ", [10, 20, 30], degrees=True).as_matrix(),
              np.array([7.0, 8.0, 9.0]))),
         ('type="box" size="1 2 3" quat="1.4 0 1.4 0"',
-         meshes.box(2.0, 4.0, 6.0).moved(
+         primitive_meshes.box(2.0, 4.0, 6.0).moved(
              Rotation.from_euler("y", 90, degrees=True).as_matrix(), np.zeros(3))),
     ],
 )  # fmt: skip
@@ -340,8 +352,10 @@ def test_edges_of_a_box_follow_from_its_moments():
     mass, size = 3.0, np.array([0.2, 0.5, 0.9])
     squares = size**2
     moments = mass / 12.0 * (squares.sum() - squares)
-    np.testing.assert_allclose(proportions.edges(mass, moments), size, **EXACT)
-    np.testing.assert_allclose(proportions.edges(1.0, np.array([0.0, 0.0, 1.0]))[2], 0.0, **EXACT)
+    np.testing.assert_allclose(body_proportions.edges(mass, moments), size, **EXACT)
+    np.testing.assert_allclose(
+        body_proportions.edges(1.0, np.array([0.0, 0.0, 1.0]))[2], 0.0, **EXACT
+    )
 
 
 def inertia(mass, size):
@@ -382,7 +396,7 @@ def arm_of(axis="0 0 1", foot="0 0 0.4", frames=()):
 
 def sizes_of(*given):
     """Return the proportions of such an arm."""
-    return proportions.Proportions(arm_of(*given).structure, ())
+    return body_proportions.BodyProportions(arm_of(*given).structure, ())
 
 
 def test_a_robot_is_as_large_as_the_longest_way_to_an_end():
@@ -390,7 +404,7 @@ def test_a_robot_is_as_large_as_the_longest_way_to_an_end():
     assert arm.size == pytest.approx(0.4 + 0.5 + 0.2)  # its foot, its links, its tool
     assert list(arm.joints) == [1, 2]
     assert {key: list(value) for key, value in arm.children.items()} == {0: [1], 1: [2], 2: []}
-    np.testing.assert_allclose(arm.beyond[1:], [4.0, 1.0])
+    np.testing.assert_allclose(arm.distal_mass[1:], [4.0, 1.0])
     ((joint, place),) = arm.ends(1)
     assert joint == 2
     np.testing.assert_allclose(place, [0.5, 0.0, 0.0], **EXACT)
@@ -406,7 +420,7 @@ def test_a_body_reaches_to_where_a_loop_is_closed_but_one_with_a_tool_ends_there
     structure = arm_of(frames=tuple(frames)).structure
     elbow, tool = (0.5, 0.0, 0.0), (0.2, 0.0, 0.0)
     for closures, upper in (((), {elbow}), (("upper_pin", "lower_pin"), {elbow, pins["upper"]})):
-        sizes = proportions.Proportions(structure, closures)
+        sizes = body_proportions.BodyProportions(structure, closures)
         assert {tuple(at.tolist()) for _, at in sizes.ends(1)} == upper
         assert {tuple(at.tolist()) for _, at in sizes.ends(2)} == {tool}
 
@@ -418,14 +432,14 @@ def test_a_body_reaches_to_where_a_loop_is_closed_but_one_with_a_tool_ends_there
 )
 def test_a_first_joint_rises_against_gravity_or_along_its_axis(axis, foot, rises):
     arm = sizes_of(axis, foot)
-    base, up = arm.rise(1)
+    base, up = arm.base_offset(1)
     place = np.array(foot.split(), dtype=float)
     np.testing.assert_allclose(base, 0.0 * place if rises else place, **EXACT)
     np.testing.assert_allclose(up, place if rises else 0.0 * place, **EXACT)
     along = sizes_of("1 0 0", "0.4 0.1 0")
-    np.testing.assert_allclose(along.rise(1)[1], [0.4, 0.1, 0.0], **EXACT)
+    np.testing.assert_allclose(along.base_offset(1)[1], [0.4, 0.1, 0.0], **EXACT)
     across = sizes_of("0 0 1", "0.4 0.1 0")
-    np.testing.assert_allclose(across.rise(1)[1], 0.0, **EXACT)
+    np.testing.assert_allclose(across.base_offset(1)[1], 0.0, **EXACT)
 
 
 def test_bodies_are_boxes_of_their_inertia_and_as_thick_as_what_they_carry():
@@ -453,10 +467,10 @@ def test_bodies_are_boxes_of_their_inertia_and_as_thick_as_what_they_carry():
 def test_an_arm_whose_first_joint_is_at_its_base_stands_on_a_motor_below_or_beside_it(axis):
     robot = arm_of(axis, "0 0 0")
     r = sizes_of(axis, "0 0 0").radius(1)
-    (foot,) = robot.look().feet
+    (foot,) = robot.look().mounts
     assert foot.radius == pytest.approx(1.1 * r)
     assert np.linalg.norm(foot.at) == pytest.approx(2.6 * r)
     if axis.startswith("0 0"):  # whichever its sign
         np.testing.assert_allclose(foot.at, [0.0, 0.0, -2.6 * r], atol=1e-12)
     assert abs(foot.at @ np.array(axis.split(), dtype=float)) == pytest.approx(2.6 * r)
-    assert arm_of("0 0 1", "0 0 0.4").look().feet == ()
+    assert arm_of("0 0 1", "0 0 0.4").look().mounts == ()

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.robot import Options, Robot
-from ukctrl.robot.models.packages import package_folder
+from ukctrl.robot.models.ros_packages import package_folder
 from ukctrl.robot.schema.robot_file import runs_code
 
 HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'

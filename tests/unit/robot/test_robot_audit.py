@@ -527,10 +527,10 @@ SAID = {
     "servo": (
         "", '<actuator><position name="p" joint="j"/></actuator>',
         ("warning", "servo_told", "p",
-         "the actuator 'p' has a law of its own (position, velocity, filter or muscle), which the "
-         "plant lacks: it is read as the motor behind it, whose input is its force, and a "
-         "controller takes the law's place. At rest without one nothing holds these joints; "
-         'servos = "commands" in robot.toml keeps servos at joints.'),
+         "the law (position, velocity, filter or muscle) of 'p' is not in the plant: the input is "
+         "the force of the motor behind it, and a controller takes the law's place. At rest "
+         'without one nothing holds these joints; servos = "commands" in robot.toml keeps servos '
+         "at joints."),
         TOUCHING,
     ),
     "rubs": ('damping="0.1" frictionloss="0.2"', "", TOUCHING, *LOSSES),

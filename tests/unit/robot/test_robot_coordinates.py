@@ -10,7 +10,8 @@ from extras import needs
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.symbolic import Vocabulary, parse
 from ukctrl.robot import Lagrangian, Robot
-from ukctrl.robot.layout import identifier
+from ukctrl.robot.joint_layout import identifier
+from ukctrl.robot.pinocchio_structure import rigid_structure
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 H = 1e-6
@@ -199,3 +200,12 @@ def test_breaking_a_composite_joint_into_a_chain_changes_no_dynamics(robots, tex
     assert {"ball", "swing", "slide"} < set(robot.frames)
     np.testing.assert_allclose(s.frame("slide").position, s.frame("hand").position, **EXACT)
     np.testing.assert_allclose(s.frame("swing").rotation, s.frame("hand").rotation, **EXACT)
+
+
+def test_the_zero_of_every_kind_of_joint_is_that_of_pinocchio():
+    joints = [pin.JointModelFreeFlyer(), pin.JointModelRUBZ(), pin.JointModelPX(),
+              pin.JointModelSpherical(), pin.JointModelPlanar(), pin.JointModelRY()]  # fmt: skip
+    model = pin.Model()
+    for at, joint in enumerate(joints):
+        model.addJoint(at, joint, pin.SE3.Identity(), f"j{at}")
+    np.testing.assert_array_equal(rigid_structure(model).neutral, pin.neutral(model))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ukctrl import robot
-from ukctrl.robot import audit, perturb
+from ukctrl.robot import model_audit, perturbation
 from ukctrl.robot.schema import linkage_tables as linkage
 from ukctrl.robot.schema import plant_tables as formulas
 
@@ -17,8 +17,8 @@ SPECS = [
     robot.TorqueBetween, robot.Wrench, robot.JointSpring, robot.JointDamper,
     robot.DryFriction, robot.Spring, robot.GivenForce, robot.FormulaInput, robot.Elastic,
     formulas.LagrangianTable, formulas.FunctionsTable, linkage.Linkage,
-    linkage.Body, linkage.Prismatic, linkage.Motor, linkage.Repeat,
-    formulas.Particles, perturb.Perturbation, perturb.Payload,
+    linkage.LinkageBody, linkage.Prismatic, linkage.LinkageMotor, linkage.RepeatedModule,
+    formulas.Particles, perturbation.Perturbation, perturbation.Payload,
 ]  # fmt: skip
 
 
@@ -30,8 +30,8 @@ def test_every_key_is_described(kind):
 
 
 def test_every_finding_of_the_audit_is_described():
-    folder = Path(audit.__file__).parent
-    text = (folder / "audit.py").read_text() + (folder / "models" / "urdf.py").read_text()
+    folder = Path(model_audit.__file__).parent
+    text = (folder / "model_audit.py").read_text() + (folder / "models" / "urdf.py").read_text()
     codes = set(re.findall(r"\b(?:error|warning|note)\(\s*\"(\w+)\"", text))
     codes -= {"error", "warning", "note"}
     assert len(codes) > 15

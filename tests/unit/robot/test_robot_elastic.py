@@ -20,7 +20,7 @@ from ukctrl.robot import (
     TorqueBetween,
     Transmission,
 )
-from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.scenario import StartState
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # algebra on matrices of size one

@@ -8,7 +8,7 @@ from extras import needs
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
 from ukctrl.robot import Robot
-from ukctrl.robot.models import parsed
+from ukctrl.robot.models import parsed_model
 
 TOML = 'title = "arm"\nmodel = "arm.urdf"\n'
 MOTOR = '[[actuator]]\nkind = "joint"\njoint = "j"\n'
@@ -214,12 +214,12 @@ def test_a_robot_knows_which_of_its_keys_were_changed():
 @pytest.mark.parametrize("nv", [3148, 3149, 4000])
 def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
     """A terabyte holds 32 bytes of 3148 freedoms cubed and 128 bytes of them squared."""
-    monkeypatch.setattr(parsed, "memory", lambda: 1e12)
+    monkeypatch.setattr(parsed_model, "memory_limit", lambda: 1e12)
     if nv == 3148:
-        parsed._refuse_what_does_not_fit(nv, nv)
+        parsed_model._refuse_too_large(nv, nv)
         return
     with pytest.raises(ModelError) as caught:
-        parsed._refuse_what_does_not_fit(nv, nv)
+        parsed_model._refuse_too_large(nv, nv)
     assert str(caught.value) == (
         f"a robot with {nv} freedoms needs about {1001 if nv == 3149 else 2050} GB of "
         "memory, and this machine has 1000 GB, enough for 3148. Take fewer parts."
@@ -235,7 +235,7 @@ def test_an_mjcf_file_that_would_is_refused_before_anything_is_compared(monkeypa
     whole = many if apart else f'<body><joint/><geom size="1"/>{many}</body>'
     text = f"<mujoco><worldbody>{whole}</worldbody></mujoco>"
     assert Robot.build(text).nv == 80 + (not apart)
-    monkeypatch.setattr(parsed, "memory", lambda: 1e6)
+    monkeypatch.setattr(parsed_model, "memory_limit", lambda: 1e6)
     if apart:
         assert Robot.build(text).nv == 80
         return
@@ -244,7 +244,7 @@ def test_an_mjcf_file_that_would_is_refused_before_anything_is_compared(monkeypa
 
 
 def test_separate_bodies_need_memory_for_matrices_alone(monkeypatch):
-    monkeypatch.setattr(parsed, "memory", lambda: 1e12)
-    parsed._refuse_what_does_not_fit(80_000, 2)
+    monkeypatch.setattr(parsed_model, "memory_limit", lambda: 1e12)
+    parsed_model._refuse_too_large(80_000, 2)
     with pytest.raises(ModelError, match="this machine has 1000 GB, enough for 88388"):
-        parsed._refuse_what_does_not_fit(100_000, 2)
+        parsed_model._refuse_too_large(100_000, 2)

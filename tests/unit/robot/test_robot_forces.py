@@ -16,7 +16,7 @@ from ukctrl.robot import (
     Robot,
     Spring,
 )
-from ukctrl.robot.forces import Added, Forces
+from ukctrl.robot.forces import Forces
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 
@@ -50,7 +50,7 @@ def test_without_forces_f_is_zero_and_stays_so(make, rng):
     s = drawn(robot, rng)
     s.move(robot.random(rng), rng.standard_normal(robot.nv))
     assert not s.f.any()
-    assert not robot.forces.any
+    assert not robot.forces.is_nonempty
 
 
 def test_a_joint_spring_pulls_to_its_rest(make, rng):
@@ -129,8 +129,11 @@ def test_the_force_of_a_spring_is_minus_the_gradient_of_its_energy(make, rng, fo
     np.testing.assert_allclose(s.energy().potential, heights + s.stored[0], rtol=1e-12)
 
 
-class Pull(Added):
+class Pull:
     """A force of one's own: a spring that grows stiffer, of the energy x^4/4."""
+
+    def steps(self, snapshot, f):
+        return (lambda: self.add(snapshot, f),)
 
     def add(self, snapshot, f):
         x, rate = at(snapshot, "right_slide")
@@ -151,8 +154,8 @@ def test_a_force_of_ones_own_pulls_and_stores_beside_the_others(make, rng):
         np.testing.assert_allclose(both.stored - s.stored, [x**4 / 4, x**3 * rate], **EXACT)
     heights = make().snapshot(s.q).potential_energy()
     assert both.potential_energy() == pytest.approx(heights + both.stored[0], abs=1e-12)
-    assert len(both.steps.python) == 1
-    assert not s.steps.python
+    assert len(both.steps.python_owners) == 1
+    assert not s.steps.python_owners
 
 
 def test_a_given_force_is_its_formula(make, rng):

@@ -21,7 +21,7 @@ from ukctrl.robot import (
     Robot,
     Wrench,
 )
-from ukctrl.robot.layout import blocks_of
+from ukctrl.robot.joint_layout import blocks_of
 
 ARM = catalog.root() / "robots" / "floating_arm" / "floating_arm.urdf"
 WHEEL = """<mujoco><worldbody><body name="hull"><freejoint name="free"/>

@@ -10,7 +10,7 @@ import pytest
 
 from ukctrl.core.errors import InputError, ShapeError, UnknownName
 from ukctrl.robot import Robot
-from ukctrl.robot.snapshot import checked
+from ukctrl.robot.snapshot import state_vector
 
 EXACT = {"rtol": 0.0, "atol": 1e-11}  # the same formula by another route
 H = 1e-5  # step of central differences [s]
@@ -246,7 +246,7 @@ def test_a_site_names_the_velocities_that_move_it(robot, state):
 
 @pytest.mark.parametrize("value", [[1, 2], (1, 2), np.array([1, 2]), np.array([1, 0, 2])[::2]])
 def test_a_state_may_be_any_list_of_numbers(value):
-    state = checked("q", value, ("x", "y"))
+    state = state_vector("q", value, ("x", "y"))
     assert (state.dtype, state.flags.c_contiguous) == (np.float64, True)
     np.testing.assert_array_equal(state, [1.0, 2.0])
 

@@ -10,14 +10,24 @@ import pytest
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.robot import Perturbation
-from ukctrl.robot.motor import MotorLimits
-from ukctrl.robot.perturb import Payload
+from ukctrl.robot.motor_limits import MotorLimits
+from ukctrl.robot.perturbation import Payload
+from ukctrl.robot.schema.force_tables import (
+    DryFriction,
+    FormulaInput,
+    JointDamper,
+    JointMotor,
+    JointSpring,
+    Spring,
+    Transmission,
+    Wrench,
+)
 from ukctrl.robot.schema.linkage_tables import (
-    Body,
     Linkage,
-    Motor,
+    LinkageBody,
+    LinkageMotor,
     Prismatic,
-    Repeat,
+    RepeatedModule,
     Revolute,
     place,
 )
@@ -27,16 +37,6 @@ from ukctrl.robot.schema.plant_tables import (
     Functions,
     LagrangianTable,
     Particles,
-)
-from ukctrl.robot.schema.push_tables import (
-    DryFriction,
-    FormulaInput,
-    JointDamper,
-    JointMotor,
-    JointSpring,
-    Spring,
-    Transmission,
-    Wrench,
 )
 from ukctrl.robot.schema.robot_file import Elastic, JointLimit, Options, RobotFile
 
@@ -61,9 +61,9 @@ FIELDS = [
      "motor_inertia": POSITIVE, "damping": ZERO, "gear": POSITIVE}),
     (JointLimit, {"joint": "a"}, {"velocity": POSITIVE}),
     (Options, {}, {"friction_velocity": POSITIVE}),
-    (Body, BODY, {"mass": POSITIVE, "inertia": POSITIVE}),
+    (LinkageBody, BODY, {"mass": POSITIVE, "inertia": POSITIVE}),
     (Prismatic, {"points": ("a.A", "b.B")}, {"direction": ANY, "angle": ANY}),
-    (Motor, {"name": "m", "bodies": ("a", "b")}, {"rotor_inertia": ZERO}),
+    (LinkageMotor, {"name": "m", "bodies": ("a", "b")}, {"rotor_inertia": ZERO}),
     (Particles, {"count": 2}, {"count": WHOLE, "mass": POSITIVE}),
     (Payload, {"frame": "a", "mass": 1.0}, {"mass": ZERO}),
     (Perturbation, {}, {"mass_scale": POSITIVE, "inertia_scale": POSITIVE, "damping": ZERO,
@@ -384,7 +384,7 @@ def test_modules_are_numbered_from_zero_in_names_and_texts():
         "joint": [{"kind": "revolute", "points": ("ground.G{i+1}", "link{i}.P")}],
         "motor": [{"name": "m{i+10}", "bodies": ("ground", "link{i}")}],
     }  # fmt: skip
-    whole = Linkage(repeat={"r": Repeat(**module)}).expanded()
+    whole = Linkage(repeat={"r": RepeatedModule(**module)}).expanded()
     assert list(whole.ground) == ["G1", "G2", "G3"]
     assert [body.name for body in whole.body] == ["link0", "link1", "link2"]
     assert [list(body.points) for body in whole.body] == [["P", f"Q{k}"] for k in (2, 3, 4)]

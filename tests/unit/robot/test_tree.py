@@ -9,9 +9,9 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
-from ukctrl.robot import Payload, Perturbation, force_kernels, tree, whole_kernels
-from ukctrl.robot.rigid_arrays import RigidStructure
-from ukctrl.robot.tree import compare_with_pinocchio, tree_of
+from ukctrl.robot import Payload, Perturbation, com_kernels, pinocchio_tree, regressor_kernels
+from ukctrl.robot.pinocchio_tree import compare_with_pinocchio, kinematic_tree
+from ukctrl.robot.rigid_structure import RigidStructure
 
 JOINTS = (
     lambda axis: pin.JointModelHX(0.3), lambda axis: pin.JointModelHelicalUnaligned(axis, -0.2),
@@ -47,7 +47,7 @@ def drawn(seed, kinds=JOINTS):
 @pytest.mark.parametrize("seed", range(60))
 def test_a_random_tree_of_every_kind_of_joint_has_the_terms_of_pinocchio(seed):
     model = drawn(seed)
-    compare_with_pinocchio(model, tree_of(model))
+    compare_with_pinocchio(model, kinematic_tree(model))
 
 
 @pytest.mark.parametrize(("name", "frame"), [("panda", "tool"), ("scara", "tool"), ("a1", "trunk")])
@@ -59,7 +59,7 @@ def test_other_masses_leave_joints_that_pinocchio_has_judged_and_terms_that_are_
     ).apply(robot)  # fmt: skip
     model, ours = other.structure.model, other.structure.tree
     assert not np.array_equal(ours.inertias, robot.structure.tree.inertias)
-    for array, theirs in zip(ours, tree_of(model), strict=True):
+    for array, theirs in zip(ours, kinematic_tree(model), strict=True):
         np.testing.assert_array_equal(array, theirs)
     compare_with_pinocchio(model, ours)
 
@@ -67,21 +67,21 @@ def test_other_masses_leave_joints_that_pinocchio_has_judged_and_terms_that_are_
 @pytest.mark.parametrize("seed", range(30))
 def test_gravity_christoffels_force_and_the_regressor_are_those_of_pinocchio(seed):
     model, rng = drawn(seed, ONE_FREEDOM), np.random.default_rng(seed)
-    robot_tree, data, nv = tree_of(model), model.createData(), model.nv
-    room = tree.room_for(robot_tree, np.array(model.gravity.linear), model.nq)
+    robot_tree, data, nv = kinematic_tree(model), model.createData(), model.nv
+    room = pinocchio_tree.tree_buffers(robot_tree, np.array(model.gravity.linear), model.nq)
     q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
     v, w, a, still = *rng.standard_normal((3, nv)), np.zeros(nv)
     size = 1e-12 * (1.0 + np.abs(pin.crba(model, data, q)).max()) * (10.0 + v @ v + w @ w)
     close = {"rtol": 0.0, "atol": size}
     gravity, turned = np.zeros((2, nv))
-    force_kernels.bias_force(robot_tree, room, q, still, gravity)
+    regressor_kernels.bias_force(robot_tree, room, q, still, gravity)
     np.testing.assert_allclose(gravity, pin.computeGeneralizedGravity(model, data, q), **close)
     C = np.reshape(pin.computeCoriolisMatrix(model, data, q, v), (nv, nv))
-    force_kernels.coriolis_force(robot_tree, room, q, v, w, np.zeros((2, nv)), turned)
+    regressor_kernels.coriolis_force(robot_tree, room, q, v, w, np.zeros((2, nv)), turned)
     np.testing.assert_allclose(turned, C @ w, **close)
     Y = np.zeros((nv, 10 * (model.njoints - 1)))
-    swept = force_kernels.Swept.of(robot_tree)
-    force_kernels.regressor(robot_tree, room, q, v, w, a, swept, Y)
+    swept = regressor_kernels.RegressorBuffers.of(robot_tree)
+    regressor_kernels.regressor(robot_tree, room, q, v, w, a, swept, Y)
     half = np.triu(np.reshape(pin.crba(model, data, q), (nv, nv)))
     M = half + np.triu(half, 1).T - np.diag(model.armature)
     np.testing.assert_allclose(
@@ -89,7 +89,7 @@ def test_gravity_christoffels_force_and_the_regressor_are_those_of_pinocchio(see
     )
     theirs = pin.computeJointTorqueRegressor(model, data, q, v, a)
     Y[:] = 0.0
-    force_kernels.regressor(robot_tree, room, q, v, v, a, swept, Y)
+    regressor_kernels.regressor(robot_tree, room, q, v, v, a, swept, Y)
     np.testing.assert_allclose(Y, np.reshape(theirs, Y.shape), **close)
 
 
@@ -98,7 +98,7 @@ def test_every_robot_of_the_catalogue_has_the_terms_of_pinocchio(name):
     structure = Robot.load(name).structure
     if not isinstance(structure, RigidStructure):
         pytest.skip("it has no bodies")
-    compare_with_pinocchio(structure.model, tree_of(structure.model))
+    compare_with_pinocchio(structure.model, kinematic_tree(structure.model))
 
 
 def test_far_from_the_origin_no_digit_is_lost():
@@ -124,20 +124,20 @@ def test_the_centre_of_mass_moves_alike_far_from_the_origin():
 
 def test_a_centre_of_mass_that_is_not_pinocchios_is_an_error(monkeypatch):
     def shifted(*arguments):
-        whole_kernels.as_one_mass(*arguments)
+        com_kernels.centre_of_mass_motion(*arguments)
         arguments[3][0] += 1e-9
 
     model = drawn(0)
-    monkeypatch.setattr(tree, "as_one_mass", shifted)
+    monkeypatch.setattr(pinocchio_tree, "centre_of_mass_motion", shifted)
     with pytest.raises(ModelError, match="the centre of mass at all joints together must be that"):
-        compare_with_pinocchio(model, tree_of(model))
+        compare_with_pinocchio(model, kinematic_tree(model))
 
 
 def test_a_rotor_without_mass_has_an_energy_and_no_centre_of_mass():
     model = pin.Model()
     at = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "rotor")
     model.appendBodyToJoint(at, pin.Inertia(0.0, np.zeros(3), np.eye(3)), pin.SE3.Identity())
-    arms = tree_of(model)
+    arms = kinematic_tree(model)
     compare_with_pinocchio(model, arms)
     assert arms.inertias[1, 0] == 0.0
 
@@ -150,7 +150,7 @@ def test_a_difference_from_pinocchio_is_an_error_that_names_the_joint(field):
         at = model.addJoint(k, pin.JointModelRY(), place, f"j{k}")
         body = pin.Inertia(1.0, np.array([0.2, 0.0, 0.0]), np.eye(3))
         model.appendBodyToJoint(at, body, pin.SE3.Identity())
-    arm = tree_of(model)
+    arm = kinematic_tree(model)
     getattr(arm, field)[2] *= 1.0 + 1e-9  # what the first joint carries
     with pytest.raises(ModelError, match=r"the mass matrix at joint 'j0' .* must be that of Pino"):
         compare_with_pinocchio(model, arm)
@@ -172,17 +172,19 @@ def grove(count):
 def test_separate_trees_are_compared_some_at_a_time(monkeypatch):
     model = grove(20)
     sizes = []
-    compare = tree._compare
-    monkeypatch.setattr(tree, "_compare", lambda *one: (sizes.append(one[0].nv), compare(*one)))
-    compare_with_pinocchio(model, tree_of(model))
-    assert sum(sizes) == model.nv > 2 * tree.TOGETHER
-    assert max(sizes) < tree.TOGETHER + tree.largest_tree(model)
+    compare = pinocchio_tree._compare
+    monkeypatch.setattr(
+        pinocchio_tree, "_compare", lambda *one: (sizes.append(one[0].nv), compare(*one))
+    )
+    compare_with_pinocchio(model, kinematic_tree(model))
+    assert sum(sizes) == model.nv > 2 * pinocchio_tree.MAX_COMPARED
+    assert max(sizes) < pinocchio_tree.MAX_COMPARED + pinocchio_tree.largest_tree(model)
 
 
 @pytest.mark.parametrize("field", ["inertias", "translations", "armature"])
 def test_a_difference_in_one_of_many_trees_names_its_joint(field):
     model = grove(20)
-    trees = tree_of(model)
+    trees = kinematic_tree(model)
     at = model.njoints - 1 if field != "armature" else model.nv - 1
     getattr(trees, field)[at] += 0.1
     with pytest.raises(ModelError, match=r"must be that of Pinocchio to 1e-12") as caught:
@@ -197,4 +199,4 @@ def test_particles_are_bodies_on_slides_whose_mass_matrix_is_diagonal():
     assert swarm.coordinates == ("x1", "y1", "x2", "y2", "x3", "y3")
     np.testing.assert_array_equal(at.frame("p3").position, [4.0, 5.0, 0.0])
     np.testing.assert_array_equal(at.frame("p2").J[:2], np.eye(2, 6, 2))
-    assert tree.largest_tree(swarm.structure.model) == 2
+    assert pinocchio_tree.largest_tree(swarm.structure.model) == 2

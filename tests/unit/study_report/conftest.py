@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import qmc
 from studies import columns_of
 
-from ukctrl.studies.insight.study_runs import Runs
+from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
 
 
 @pytest.fixture(name="table_of")
@@ -31,7 +31,7 @@ def _runs_of(table_of):
         factors = {f"x{i + 1}": column for i, column in enumerate(np.asarray(points).T)}
         status = None if failed is None else np.where(failed, "diverged", "completed")
         table = table_of(factors, {"rms_phi": y}, status=status)
-        return Runs.of(table, list(factors), design, repeats=repeats)
+        return StudyArrays.of(table, list(factors), design, repeats=repeats)
 
     return build
 

@@ -13,22 +13,27 @@ from studies import columns_of, rows
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.statistics import wilson
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.insight import Insight, sensitivity
-from ukctrl.studies.insight.failures import separations
-from ukctrl.studies.insight.maps import map_of
-from ukctrl.studies.insight.sensitivity import method_for, rank_correlation, ranks, sensitivities
-from ukctrl.studies.insight.study_runs import Axis, Runs, bins_of, labels_of
-from ukctrl.studies.insight.summary import (
-    LEVELS,
-    families,
-    reasons,
-    share,
-    statuses,
-    summarise,
-    worth,
+from ukctrl.studies.sweep import Factor, SamplingPlan, Study
+from ukctrl.studies.sweep.study import StudyDescription
+from ukctrl.studies.sweep_analysis import SweepAnalysis, sensitivity
+from ukctrl.studies.sweep_analysis.factor_maps import factor_map
+from ukctrl.studies.sweep_analysis.failure_factors import failure_factors
+from ukctrl.studies.sweep_analysis.metric_summary import (
+    PERCENTILE_LEVELS,
+    dependent_groups,
+    effective_sample_size,
+    estimate_share,
+    failure_reasons,
+    status_counts,
+    summarise_metric,
 )
-from ukctrl.studies.sweep import Factor, Plan, Study
-from ukctrl.studies.sweep.study import About
+from ukctrl.studies.sweep_analysis.sensitivity import (
+    choose_method,
+    rank_correlation,
+    scaled_ranks,
+    sensitivities,
+)
+from ukctrl.studies.sweep_analysis.study_arrays import Axis, StudyArrays, bin_factor, level_labels
 
 NAN, INF = math.nan, math.inf
 EXACT = {"rtol": 1e-12, "atol": 1e-14}
@@ -63,27 +68,27 @@ def test_a_factor_with_few_values_is_looked_at_value_by_value():
 
 
 def test_ranges_are_cut_half_way_between_samples_and_keep_every_sample():
-    bins = bins_of(Axis("k", np.arange(12.0)[::-1]), 4)
+    bins = bin_factor(Axis("k", np.arange(12.0)[::-1]), 4)
     np.testing.assert_array_equal(bins.edges, [0.0, 2.5, 5.5, 8.5, 11.0])
-    np.testing.assert_array_equal(bins.place, np.arange(12)[::-1] // 3)
+    np.testing.assert_array_equal(bins.bin_index, np.arange(12)[::-1] // 3)
     assert bins.labels == ("0 to 2.5", "2.5 to 5.5", "5.5 to 8.5", "8.5 to 11")
-    assert (bins.single, bins.size) == (False, 4)
-    few = bins_of(Axis("k", np.arange(12.0)), 12)
-    assert few.single
+    assert (bins.by_value, bins.size) == (False, 4)
+    few = bin_factor(Axis("k", np.arange(12.0)), 12)
+    assert few.by_value
     np.testing.assert_array_equal(few.edges, np.arange(12.0))
     # Ties: of the cuts 4, 5, 5 and 5.5 no sample lies between 4 and 5.
     tied = np.array([0.0, 1.0, 2.0, 3.0, *[5.0] * 12, 6.0, 7.0, 8.0, 9.0])
-    cut = bins_of(Axis("k", tied), 5)
-    np.testing.assert_array_equal(np.bincount(cut.place), [4, 12, 4])
+    cut = bin_factor(Axis("k", tied), 5)
+    np.testing.assert_array_equal(np.bincount(cut.bin_index), [4, 12, 4])
     np.testing.assert_array_equal(cut.edges, [0.0, 5.0, 5.5, 9.0])
 
 
 def test_labels_have_the_digits_in_which_values_differ():
-    assert labels_of(Axis("k", np.arange(3.0)), np.array([1.0, 1.0001, 2.0])) == (
+    assert level_labels(Axis("k", np.arange(3.0)), np.array([1.0, 1.0001, 2.0])) == (
         "1", "1.0001", "2",
     )  # fmt: skip
-    assert labels_of(Axis("k", np.arange(2.0), ("x", "y")), np.array([1.0, 0.0])) == ("y", "x")
-    alike = labels_of(Axis("k", np.arange(2.0)), np.array([1.0, 1.0 + 1e-12]))
+    assert level_labels(Axis("k", np.arange(2.0), ("x", "y")), np.array([1.0, 0.0])) == ("y", "x")
+    alike = level_labels(Axis("k", np.arange(2.0)), np.array([1.0, 1.0 + 1e-12]))
     assert alike == ("1", "1")  # nobody reads more
 
 
@@ -94,7 +99,7 @@ def table_of(count, **columns):
 
 
 def test_a_table_is_read_in_the_order_of_its_samples():
-    runs = Runs.of(
+    runs = StudyArrays.of(
         table_of(3, k=[30.0, 20.0, 10.0], c=5.0, rms_phi=[3.0, 2.0, 1.0], seed=[3, 2, 1],
                  status=["completed", "diverged", "completed"], message=[None, "left", ""],
                  reached=[0.3, 0.2, 0.1]),
@@ -116,55 +121,57 @@ def test_a_table_is_read_in_the_order_of_its_samples():
     with pytest.raises(UnknownName, match="no factor named 'kk'; did you mean 'k'"):
         runs.axis("kk")
     with pytest.raises(UnknownName, match="no design named 'gird'"):
-        Runs.of(table_of(1), [], "gird")
+        StudyArrays.of(table_of(1), [], "gird")
     with pytest.raises(InputError, match="the table of a study must have a column 'q'"):
-        Runs.of(table_of(1), ["q"], "random")
+        StudyArrays.of(table_of(1), ["q"], "random")
 
 
 def test_what_samples_that_share_values_are_worth():
     """Families of equal samples are worth their number, mixed ones as many as they are."""
     chosen = np.array([True, True, False, False, True, True, False, False])
-    assert worth(chosen, None) == 8.0
-    assert worth(chosen, np.arange(8) // 2) == 4.0  # never less than the families
-    assert worth(chosen, np.arange(8) % 2) == 2.0  # each family has half: no variance between
-    assert worth(chosen, np.array([5, 5, 9, 9, 5, 5, 9, 9])) == 2.0
+    assert effective_sample_size(chosen, None) == 8.0
+    assert effective_sample_size(chosen, np.arange(8) // 2) == 4.0  # never less than the families
+    assert (
+        effective_sample_size(chosen, np.arange(8) % 2) == 2.0
+    )  # each family has half: no variance between
+    assert effective_sample_size(chosen, np.array([5, 5, 9, 9, 5, 5, 9, 9])) == 2.0
     mixed = np.array([True] * 4 + [True, False, False, False] * 2)
     family = np.repeat([3, 1, 2], 4)
     # p = 1/2; sums 2, -1, -1; variance 3/2 6/144 = 1/16, worth (1/4)/(1/16).
-    assert worth(mixed, family) == pytest.approx(4.0)
-    assert worth(np.ones(12, dtype=bool), family) == 3.0
+    assert effective_sample_size(mixed, family) == pytest.approx(4.0)
+    assert effective_sample_size(np.ones(12, dtype=bool), family) == 3.0
     even = np.array([True, True, True, False, True, False])
-    assert worth(even, np.arange(6) // 2) == 6.0  # nor more than the samples
+    assert effective_sample_size(even, np.arange(6) // 2) == 6.0  # nor more than the samples
 
 
 def test_a_share_has_the_interval_of_what_its_samples_are_worth():
     chosen = np.array([True] * 4 + [True, False, False, False] * 2)
-    assert share(chosen) == wilson(6, 12)
+    assert estimate_share(chosen) == wilson(6, 12)
     family = np.repeat([3, 1, 2], 4)
-    np.testing.assert_allclose(share(chosen, family, 0.99), wilson(2.0, 4.0, 0.99))
-    assert all(map(math.isnan, share(np.zeros(0, dtype=bool))))
+    np.testing.assert_allclose(estimate_share(chosen, family, 0.99), wilson(2.0, 4.0, 0.99))
+    assert all(map(math.isnan, estimate_share(np.zeros(0, dtype=bool))))
 
 
 def test_which_samples_share_values(saltelli, runs_of):
     design = saltelli(8, 2)
     runs = runs_of(design, design[:, 0], "saltelli")
-    np.testing.assert_array_equal(families(runs), np.arange(32) % 8)
+    np.testing.assert_array_equal(dependent_groups(runs), np.arange(32) % 8)
     part = runs_of(design[:27], design[:27, 0], "saltelli")
-    np.testing.assert_array_equal(families(part), np.arange(27) % 7)
-    assert families(runs_of(design, design[:, 0], "random")) is None
+    np.testing.assert_array_equal(dependent_groups(part), np.arange(27) % 7)
+    assert dependent_groups(runs_of(design, design[:, 0], "random")) is None
     twice = runs_of(design, design[:, 0], "random", repeats=2)
-    np.testing.assert_array_equal(families(twice), np.arange(32) // 2)
+    np.testing.assert_array_equal(dependent_groups(twice), np.arange(32) // 2)
 
 
 def test_a_metric_that_no_sample_has_and_one_that_one_has(table_of):
     table = table_of({"k": [1.0, 2.0]}, {"a": [NAN, NAN], "b": [NAN, 4.0]})
-    runs = Runs.of(table, ["k"], "random")
-    nothing, single = summarise(runs, "a"), summarise(runs, "b")
+    runs = StudyArrays.of(table, ["k"], "random")
+    nothing, single = summarise_metric(runs, "a"), summarise_metric(runs, "b")
     assert (nothing.known, nothing.failed, nothing.without, nothing.worst_sample) == (0, 0, 2, -1)
     values = [nothing.mean, nothing.deviation, nothing.best, nothing.worst]
     assert all(map(math.isnan, values))
-    assert [one.level for one in nothing.percentiles] == list(LEVELS)
-    assert all(math.isnan(one.at.value) for one in nothing.percentiles)
+    assert [one.level for one in nothing.percentiles] == list(PERCENTILE_LEVELS)
+    assert all(math.isnan(one.value.value) for one in nothing.percentiles)
     assert (single.known, single.without, single.worst_sample) == (1, 1, 1)
     assert (single.mean, single.best, single.worst) == (4.0, 4.0, 4.0)
     assert math.isnan(single.deviation)
@@ -173,12 +180,14 @@ def test_a_metric_that_no_sample_has_and_one_that_one_has(table_of):
 def test_percentiles_have_intervals_where_samples_were_drawn(table_of):
     values = np.arange(200.0)
     table = table_of({"k": values}, {"y": values})
-    drawn = summarise(Runs.of(table, ["k"], "random"), "y").percentile(0.5)
+    drawn = summarise_metric(StudyArrays.of(table, ["k"], "random"), "y").percentile(0.5)
     assert 80.0 < drawn.low < 99.5 < drawn.high < 119.0
-    chosen = summarise(Runs.of(table, ["k"], "grid"), "y").percentile(0.5)
+    chosen = summarise_metric(StudyArrays.of(table, ["k"], "grid"), "y").percentile(0.5)
     assert math.isnan(chosen.low)
     assert math.isnan(chosen.high)
-    one = summarise(Runs.of(rows(table, slice(1)), ["k"], "random"), "y").percentile(0.5)
+    one = summarise_metric(StudyArrays.of(rows(table, slice(1)), ["k"], "random"), "y").percentile(
+        0.5
+    )
     assert (one.value, math.isnan(one.low)) == (0.0, True)
 
 
@@ -186,15 +195,21 @@ def test_reasons_and_statuses_stand_with_the_commonest_first(table_of):
     status = ["diverged", "completed", "infeasible", "infeasible", "completed", "completed"]
     message = ["left at 1.5 s", "", "rows at 2e-3", "rows at 7", "", ""]
     table = table_of({"k": np.arange(6.0)}, {"y": np.ones(6)}, status=status, message=message)
-    runs = Runs.of(table, ["k"], "random")
-    assert reasons(runs) == (
+    runs = StudyArrays.of(table, ["k"], "random")
+    assert failure_reasons(runs) == (
         ("infeasible", "rows at 2e-3", 2, 2), ("diverged", "left at 1.5 s", 1, 0),
     )  # fmt: skip
-    assert list(statuses(runs).items()) == [("completed", 3), ("infeasible", 2), ("diverged", 1)]
+    assert list(status_counts(runs).items()) == [
+        ("completed", 3),
+        ("infeasible", 2),
+        ("diverged", 1),
+    ]
 
 
 def test_ranks_lie_between_0_and_1_and_ties_share_theirs():
-    np.testing.assert_allclose(ranks(np.array([3.0, 1.0, INF, INF])), [0.375, 0.125, 0.75, 0.75])
+    np.testing.assert_allclose(
+        scaled_ranks(np.array([3.0, 1.0, INF, INF])), [0.375, 0.125, 0.75, 0.75]
+    )
 
 
 def test_rank_correlation_is_that_of_scipy_with_the_interval_of_bonett_and_wright():
@@ -219,34 +234,36 @@ def test_rank_correlation_is_that_of_scipy_with_the_interval_of_bonett_and_wrigh
 def test_which_way_the_samples_allow(saltelli, runs_of):
     design = saltelli(4, 2)
     y = design[:, 0]
-    assert method_for(runs_of(design, y, "saltelli")) == "saltelli"
+    assert choose_method(runs_of(design, y, "saltelli")) == "saltelli"
     small = saltelli(2, 2)
-    assert method_for(runs_of(small, small[:, 0], "saltelli")) is None  # two rows tell nothing
-    assert method_for(runs_of(np.ones((30, 1)), np.ones(30), "random")) is None
+    assert choose_method(runs_of(small, small[:, 0], "saltelli")) is None  # two rows tell nothing
+    assert choose_method(runs_of(np.ones((30, 1)), np.ones(30), "random")) is None
     line = np.arange(20.0)[:, None]
-    assert method_for(runs_of(line, line[:, 0], "random")) == "binned"
-    assert method_for(runs_of(line[:19], line[:19, 0], "random")) is None
+    assert choose_method(runs_of(line, line[:, 0], "random")) == "binned"
+    assert choose_method(runs_of(line[:19], line[:19, 0], "random")) is None
     square = np.array([(a, b) for a in range(3) for b in range(2)], dtype=float)
-    assert method_for(runs_of(square, square[:, 0], "grid")) == "grid"
-    assert method_for(runs_of(square[:5], square[:5, 0], "grid")) is None
+    assert choose_method(runs_of(square, square[:, 0], "grid")) == "grid"
+    assert choose_method(runs_of(square[:5], square[:5, 0], "grid")) is None
     long = np.array([(a, b) for a in range(7) for b in range(3)], dtype=float)
-    assert method_for(runs_of(long[:20], long[:20, 0], "grid")) == "binned"
+    assert choose_method(runs_of(long[:20], long[:20, 0], "grid")) == "binned"
 
 
 def test_a_bootstrap_of_many_samples_draws_fewer_and_always_the_same():
-    assert sensitivity._draws(100, True).shape == (200, 100)
-    assert sensitivity._draws(20_000, True).shape == (100, 20_000)
-    assert sensitivity._draws(100_000, True).shape == (40, 100_000)
-    assert sensitivity._draws(100, False).shape == (0, 100)
-    np.testing.assert_array_equal(sensitivity._draws(9, True), sensitivity._draws(9, True))
-    drawn = sensitivity._draws(50, True)
+    assert sensitivity._bootstrap_indices(100, True).shape == (200, 100)
+    assert sensitivity._bootstrap_indices(20_000, True).shape == (100, 20_000)
+    assert sensitivity._bootstrap_indices(100_000, True).shape == (40, 100_000)
+    assert sensitivity._bootstrap_indices(100, False).shape == (0, 100)
+    np.testing.assert_array_equal(
+        sensitivity._bootstrap_indices(9, True), sensitivity._bootstrap_indices(9, True)
+    )
+    drawn = sensitivity._bootstrap_indices(50, True)
     assert (drawn.min(), drawn.max()) == (0, 49)
 
 
 def test_half_widths_are_those_of_a_normal_distribution():
     resampled = np.random.default_rng(0).normal(size=(200, 3))
     expected = norm.ppf(0.975) * resampled.std(axis=0, ddof=1)
-    np.testing.assert_allclose(sensitivity._half_width(resampled), expected, **EXACT)
+    np.testing.assert_allclose(sensitivity._interval_half_width(resampled), expected, **EXACT)
 
 
 def test_shares_of_ranges_are_those_without_what_chance_gives(runs_of):
@@ -317,12 +334,12 @@ def test_one_factor_of_a_saltelli_design_alone(saltelli, runs_of):
 
 @pytest.mark.parametrize(("n", "most"), [(5, 2), (27, 3), (1000, 10), (10**6, 20)])
 def test_samples_are_put_into_as_many_ranges_as_their_cube_root(n, most, monkeypatch):
-    asked, points = [], SimpleNamespace(first=np.zeros(n), axes=["axis"])
-    bins = SimpleNamespace(place=None, size=most)
-    monkeypatch.setattr(sensitivity, "bins_of", lambda *given: asked.append(given) or bins)
-    monkeypatch.setattr(sensitivity, "_explained", lambda *given: 0.5)
-    monkeypatch.setattr(sensitivity, "_draws", lambda *given: [])
-    sensitivity._binned(points, np.zeros((1, n)), False)
+    asked, points = [], SimpleNamespace(first_sample=np.zeros(n), axes=["axis"])
+    bins = SimpleNamespace(bin_index=None, size=most)
+    monkeypatch.setattr(sensitivity, "bin_factor", lambda *given: asked.append(given) or bins)
+    monkeypatch.setattr(sensitivity, "_correlation_ratio", lambda *given: 0.5)
+    monkeypatch.setattr(sensitivity, "_bootstrap_indices", lambda *given: [])
+    sensitivity._binned_indices(points, np.zeros((1, n)), False)
     assert asked == [("axis", most)]
 
 
@@ -339,45 +356,45 @@ def test_nan_shares_come_last():
 def test_the_last_cell_of_a_map_may_be_empty_or_have_no_success():
     x = Axis("x", np.array([0.0, 0.0, 1.0]))
     y = Axis("y", np.array([0.0, 1.0, 0.0]), ("p", "q"))
-    found = map_of(x, y, np.array([1.0, 2.0, INF]), np.array([True, True, False]), grid=True)
+    found = factor_map(x, y, np.array([1.0, 2.0, INF]), np.array([True, True, False]), grid=True)
     np.testing.assert_array_equal(found.samples, [[1, 1], [1, 0]])
     np.testing.assert_array_equal(found.share, [[1.0, 0.0], [1.0, NAN]])
     np.testing.assert_array_equal(found.middle, [[1.0, INF], [2.0, NAN]])
-    assert (found.x.named, found.y.named) == (False, True)
-    assert (found.x.single, found.x.log, found.y.labels) == (True, False, ("p", "q"))
+    assert (found.x.categorical, found.y.categorical) == (False, True)
+    assert (found.x.by_value, found.x.log, found.y.labels) == (True, False, ("p", "q"))
 
 
 @pytest.mark.parametrize(("n", "cells"), [(31, 2), (72, 3), (127, 3), (128, 4), (10_000, 16)])
 def test_a_cell_of_ranges_holds_eight_samples_on_average(n, cells):
     x = Axis("x", np.arange(n, dtype=float), log=True)
-    found = map_of(x, x, np.arange(n, dtype=float), np.ones(n, dtype=bool), grid=False)
+    found = factor_map(x, x, np.arange(n, dtype=float), np.ones(n, dtype=bool), grid=False)
     assert found.samples.shape == (cells, cells)
-    assert (found.x.single, found.x.log) == (False, True)
+    assert (found.x.by_value, found.x.log) == (False, True)
     assert len(found.x.labels) == cells
 
 
 def test_a_factor_is_cut_into_ranges_of_ten_samples_and_at_most_eight():
     for n, ranges in ((19, 2), (30, 3), (79, 7), (90, 8), (200, 8)):
         good = np.arange(n) < n // 2
-        (found,) = separations((Axis("k", np.arange(float(n))),), good)
+        (found,) = failure_factors((Axis("k", np.arange(float(n))),), good)
         assert len(found.rates) == ranges
         assert sum(rate.samples for rate in found.rates) == n
-        assert sum(rate.good for rate in found.rates) == n // 2
+        assert sum(rate.succeeded for rate in found.rates) == n // 2
 
 
 def test_the_cut_that_separates_best_lies_between_samples():
     good = np.array([True, True, False, True, False, False, False, False])
-    (found,) = separations((Axis("k", np.arange(8.0)),), good)
+    (found,) = failure_factors((Axis("k", np.arange(8.0)),), good)
     # Below the cut: all three good ones, of five bad ones one.
-    assert found.split.at == 3.5
+    assert found.split.threshold == 3.5
     assert (found.split.below.label, found.split.above.label) == ("below", "above")
-    assert (found.split.below.good, found.split.below.samples) == (3, 4)
-    assert (found.split.above.good, found.split.above.samples) == (0, 4)
+    assert (found.split.below.succeeded, found.split.below.samples) == (3, 4)
+    assert (found.split.above.succeeded, found.split.above.samples) == (0, 4)
     assert found.split.below.share == wilson(3, 4)
-    (two,) = separations((Axis("k", np.arange(8.0) // 4),), good)
+    (two,) = failure_factors((Axis("k", np.arange(8.0) // 4),), good)
     assert two.split is None  # two values are told apart by their rates
-    (negative,) = separations((Axis("k", np.arange(8.0) - 4.0, log=True),), good)
-    assert negative.split.at == -0.5
+    (negative,) = failure_factors((Axis("k", np.arange(8.0) - 4.0, log=True),), good)
+    assert negative.split.threshold == -0.5
 
 
 @pytest.mark.parametrize(("count", "clear"), [(9, True), (6, False)])
@@ -385,7 +402,7 @@ def test_ranges_differ_beyond_doubt_where_their_intervals_do_not_meet(count, cle
     """At a confidence that allows for the ranges of all factors that were looked at."""
     good = np.repeat([True, False], count)
     one, other = np.repeat([0.0, 1.0], count), np.tile([0.0, 1.0], count)
-    found = separations((Axis("b", other), Axis("a", one)), good)
+    found = failure_factors((Axis("b", other), Axis("a", one)), good)
     strict = 1.0 - 0.05 / 4.0
     assert (wilson(count, count, strict).low > wilson(0, count, strict).high) is clear
     assert [each.path for each in found] == ["a", "b"]
@@ -397,7 +414,7 @@ def test_ranges_differ_beyond_doubt_where_their_intervals_do_not_meet(count, cle
 def test_the_score_of_a_factor_is_the_share_without_chance():
     good = np.array([True] * 6 + [False] * 2 + [True] * 3 + [False] * 9)
     axis = Axis("k", np.repeat([0.0, 1.0], [8, 12]))
-    (found,) = separations((axis,), good)
+    (found,) = failure_factors((axis,), good)
     between = (8 * (0.75 - 0.45) ** 2 + 12 * (0.25 - 0.45) ** 2) / (20 * 0.45 * 0.55)
     assert found.score == pytest.approx(1.0 - (1.0 - between) * 19 / 18)
 
@@ -411,12 +428,14 @@ ALPHA, BETA = "controller.feedback.alpha", "controller.feedback.beta"
 
 def insight_of(metrics, *, status=None, factors=(f"{ALPHA}=1:9", f"{BETA}=0.1:0.2"), **given):
     n = len(next(iter(metrics.values())))
-    plan = Plan.of([Factor.parse(each) for each in factors], design="random", n=n, seed=1)
+    plan = SamplingPlan.of([Factor.parse(each) for each in factors], design="random", n=n, seed=1)
     values = [plan.values(k) for k in range(n)]
     ended = {} if status is None else {"status": status}
     columns = {path: [each[path] for each in values] for path in values[0]}
     table = table_of(n, **{"sample": np.arange(n), **columns, **metrics, **ended})
-    return Insight.of(Study(about=About.of(SCENARIO, plan), columns=table), **given)
+    return SweepAnalysis.of(
+        Study(about=StudyDescription.of(SCENARIO, plan), columns=table), **given
+    )
 
 
 def test_success_is_to_complete_within_every_requirement():
@@ -463,7 +482,7 @@ def test_lists_of_samples_are_short_and_ties_stand_by_their_numbers():
 
 def test_what_matters_most_comes_first_by_shares_or_by_correlation():
     n = 64
-    plan = Plan.of([Factor.parse(f"{ALPHA}=1:9"), Factor.parse(f"{BETA}=0.1:0.2")],
+    plan = SamplingPlan.of([Factor.parse(f"{ALPHA}=1:9"), Factor.parse(f"{BETA}=0.1:0.2")],
                    design="random", n=n, seed=1)  # fmt: skip
     beta = [plan.values(k)[BETA] for k in range(n)]
     for count in (n, 8):  # of eight no shares are told, but how they go together

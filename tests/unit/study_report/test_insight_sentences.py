@@ -9,11 +9,11 @@ import pytest
 
 from ukctrl.core.statistics import Estimate
 from ukctrl.core.verdict import Verdict
-from ukctrl.studies.insight.failures import Rate, Separation, Split
-from ukctrl.studies.insight.insight_verdicts import headline, sensitivity_words, verdicts
-from ukctrl.studies.insight.sample_replay import Replay
-from ukctrl.studies.insight.sensitivity import Sensitivity
-from ukctrl.studies.insight.summary import Percentile, Reason, Summary
+from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor, SuccessRate, ThresholdSplit
+from ukctrl.studies.sweep_analysis.metric_summary import FailureReason, Percentile, Summary
+from ukctrl.studies.sweep_analysis.sample_replay import SampleReplay
+from ukctrl.studies.sweep_analysis.sensitivity import Sensitivity
+from ukctrl.studies.sweep_analysis.sweep_verdicts import headline, sensitivity_words, verdicts
 
 NAN, INF = np.nan, np.inf
 
@@ -126,7 +126,7 @@ def test_a_study_with_gaps_says_so(design, more):
     assert one(study(design=design), "grid") == note
 
 
-REASONS = (Reason("diverged", "it left every bound.", 2, 4),)
+REASONS = (FailureReason("diverged", "it left every bound.", 2, 4),)
 DONE = [
     (["completed"] * 4, exactly(1.0, 0.5, 1.0), "good",
      "Samples completed: 4 of 4 (95 % confidence: 50 to 100 %)."),
@@ -251,11 +251,13 @@ def test_too_few_samples_tell_no_factor():
 
 def separation(path, clear, score=0.5, names=False):
     def rate(label, share):
-        return Rate(label, 10, int(10 * share), exactly(share))
+        return SuccessRate(label, 10, int(10 * share), exactly(share))
 
     rates = (rate("one", 0.9), rate("two", 0.05), rate("three", 0.5))
-    split = None if names else Split(at=1.5, below=rate("", 0.9), above=rate("", 0.25))
-    return Separation(path, rates, score, clear, split)
+    split = (
+        None if names else ThresholdSplit(threshold=1.5, below=rate("", 0.9), above=rate("", 0.25))
+    )
+    return FailureFactor(path, rates, score, clear, split)
 
 
 NOBODY = "No factor by itself separates failed from good samples beyond doubt."
@@ -284,17 +286,18 @@ def test_what_separates_failed_from_good_samples(separations, expected):
 
 REPLAYS = [
     (
-        Replay("worst", 3, "worst", True, "", False), "good",
+        SampleReplay("worst", 3, "worst", True, "", False), "good",
         "The worst, sample 3, run again gives the table's numbers exactly.",
     ),
     (
-        Replay("failed", 4, "failed", False, "it ended as 'completed', the table has 'diverged'."),
+        SampleReplay("failed", 4, "failed", False,
+        "it ended as 'completed', the table has 'diverged'."),
         "warning",
         "The first that failed, sample 4, run again differs: it ended as 'completed', the table "
         "has 'diverged'.",
     ),
     (
-        Replay("worst", 3, "", False, "it cannot be run: no robot."), "warning",
+        SampleReplay("worst", 3, "", False, "it cannot be run: no robot."), "warning",
         "The worst, sample 3, was not run again: it cannot be run: no robot.",
     ),
 ]  # fmt: skip
@@ -315,7 +318,7 @@ def test_what_came_of_running_a_sample_again(replay, level, text):
     ],
 )
 def test_noise_counts_in_the_indices_where_seeds_differ(seeds, random, design, count):
-    replays = [Replay("worst", 3, "worst", True, "", random)]
+    replays = [SampleReplay("worst", 3, "worst", True, "", random)]
     assert said(study(seeds=seeds, design=design), "noise", replays) == count * [
         Verdict(
             "note", "noise",

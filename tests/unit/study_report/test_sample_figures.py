@@ -22,10 +22,14 @@ from pictures import (
 )
 
 from ukctrl.core.statistics import Estimate
-from ukctrl.studies.insight import sample_figures
-from ukctrl.studies.insight.sample_figures import Amount, clouds, histograms
-from ukctrl.studies.insight.study_runs import Axis
-from ukctrl.studies.insight.summary import Percentile, Summary
+from ukctrl.studies.sweep_analysis import sample_figures
+from ukctrl.studies.sweep_analysis.metric_summary import Percentile, Summary
+from ukctrl.studies.sweep_analysis.sample_figures import (
+    MetricDistribution,
+    histograms,
+    scatter_figure,
+)
+from ukctrl.studies.sweep_analysis.study_arrays import Axis
 
 NAN, INF = np.nan, np.inf
 
@@ -47,7 +51,7 @@ def amount(values, unit="m", *, failed=0, without=0, percentiles=(), metric="rms
         worst=NAN,
         worst_sample=0,
     )
-    return Amount(summary, unit, np.array(values, dtype=float))
+    return MetricDistribution(summary, unit, np.array(values, dtype=float))
 
 
 def boxes(axes):
@@ -143,7 +147,9 @@ def test_a_metric_that_no_sample_has_keeps_its_names_and_one_without_a_unit_no_b
 
 
 def cloud(x, merit, unit="m", names=(), log=False, path="controller.alpha"):
-    (axes,) = clouds("rms_phi", unit, np.array(merit), [Axis(path, np.array(x), names, log)]).axes
+    (axes,) = scatter_figure(
+        "rms_phi", unit, np.array(merit), [Axis(path, np.array(x), names, log)]
+    ).axes
     return axes
 
 
@@ -243,7 +249,7 @@ def test_of_many_samples_the_extremes_are_always_dots():
     merit = np.random.default_rng(1).permutation(np.arange(1.0, 2001.0))
     dots = marks(cloud(np.arange(2000.0), merit))[1]
     drawn = np.sort(dots.where[1])
-    assert len(drawn) == len(set(drawn)) == sample_figures.MOST_DOTS
+    assert len(drawn) == len(set(drawn)) == sample_figures.MAX_DOTS
     np.testing.assert_array_equal(drawn[:25], np.arange(1.0, 26.0))
     np.testing.assert_array_equal(drawn[-25:], np.arange(1976.0, 2001.0))
     np.testing.assert_array_equal(merit[dots.where[0].astype(int)], dots.where[1])

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import qmc, spearmanr
 
-from ukctrl.studies.insight.sensitivity import method_for, rank_correlation, ranks, sensitivities
-from ukctrl.studies.insight.study_runs import Axis
+from ukctrl.studies.sweep_analysis.sensitivity import (
+    choose_method,
+    rank_correlation,
+    scaled_ranks,
+    sensitivities,
+)
+from ukctrl.studies.sweep_analysis.study_arrays import Axis
 
 ISHIGAMI_FIRST = np.array([0.31390519, 0.44241114, 0.0])
 ISHIGAMI_TOTAL = np.array([0.55758886, 0.44241114, 0.24368366])
@@ -103,7 +108,7 @@ def test_failed_samples_rank_last_and_all_are_used(saltelli, runs_of):
     runs = runs_of(unit, np.where(failed, np.nan, y), "saltelli", failed=failed)
     merit = runs.merit("rms_phi")
     assert np.isinf(merit[failed]).all()
-    found = shares(runs, "rank", ranks(merit))
+    found = shares(runs, "rank", scaled_ranks(merit))
     # The same numbers by another route: SciPy's callable interface on the same function.
     from scipy.stats import sobol_indices, uniform
 
@@ -125,13 +130,13 @@ def test_failed_samples_rank_last_and_all_are_used(saltelli, runs_of):
 
 def test_a_design_with_gaps_is_no_more_than_some_samples(saltelli, runs_of):
     unit = saltelli(64, 2)
-    assert method_for(runs_of(unit, unit[:, 0], "saltelli")) == "saltelli"
-    assert method_for(runs_of(unit[:-1], unit[:-1, 0], "saltelli")) == "binned"
+    assert choose_method(runs_of(unit, unit[:, 0], "saltelli")) == "saltelli"
+    assert choose_method(runs_of(unit[:-1], unit[:-1, 0], "saltelli")) == "binned"
     level = np.linspace(0.0, 1.0, 6)
     grid = np.stack(np.meshgrid(level, level, indexing="ij"), -1).reshape(-1, 2)
-    assert method_for(runs_of(grid, grid[:, 0], "grid")) == "grid"
-    assert method_for(runs_of(grid[:-1], grid[:-1, 0], "grid")) == "binned"
-    assert method_for(runs_of(grid[:8], grid[:8, 0], "random")) is None
+    assert choose_method(runs_of(grid, grid[:, 0], "grid")) == "grid"
+    assert choose_method(runs_of(grid[:-1], grid[:-1, 0], "grid")) == "binned"
+    assert choose_method(runs_of(grid[:8], grid[:8, 0], "random")) is None
 
 
 def test_repeats_count_by_their_mean(saltelli, runs_of):

@@ -23,13 +23,18 @@ from pictures import (
 )
 
 from ukctrl.core.statistics import Estimate
-from ukctrl.studies.insight import share_figures, study_figures
-from ukctrl.studies.insight.failures import Rate, Separation
-from ukctrl.studies.insight.maps import Map, Side
-from ukctrl.studies.insight.sensitivity import Sensitivity
-from ukctrl.studies.insight.share_figures import FAILURE, bars, chart, rates
-from ukctrl.studies.insight.study_runs import Axis
-from ukctrl.studies.insight.summary import Summary
+from ukctrl.studies.sweep_analysis import sensitivity_figures, study_figures
+from ukctrl.studies.sweep_analysis.factor_maps import Map, MapAxis
+from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor, SuccessRate
+from ukctrl.studies.sweep_analysis.metric_summary import Summary
+from ukctrl.studies.sweep_analysis.sensitivity import Sensitivity
+from ukctrl.studies.sweep_analysis.sensitivity_figures import (
+    FAILURE,
+    map_figure,
+    sensitivity_figure,
+    success_rate_figure,
+)
+from ukctrl.studies.sweep_analysis.study_arrays import Axis
 
 NAN, INF = np.nan, np.inf
 
@@ -48,7 +53,7 @@ def sensitivity(first, total=(), high=0.1):
 
 def test_bars_stand_in_order_of_strength_with_their_intervals_and_names():
     one = sensitivity([("a", 0.2), ("b", 0.5), ("c", 0.0)], [("a", 0.3), ("b", 0.95), ("c", NAN)])
-    figure = bars({"Of the metric": one})
+    figure = sensitivity_figure({"Of the metric": one})
     (axes,) = figure.axes
     shows(
         axes,
@@ -79,7 +84,7 @@ def test_bars_stand_in_order_of_strength_with_their_intervals_and_names():
 def test_shares_of_one_kind_have_one_bar_and_one_key_and_no_interval_of_no_width():
     one = sensitivity([("a", 0.5)], high=0.0)
     many = sensitivity([(f"x{k:02}", 1.0 / (k + 1)) for k in range(14)], high=NAN)
-    figure = bars({"one": one, "many": many})
+    figure = sensitivity_figure({"one": one, "many": many})
     left, right = figure.axes
     shows(left, bar(0.0, 50.0, 0.08, 0.28, 0), upright(0.0, "faint"))
     assert legend(figure) == [("alone (first order)", 0, "-")]
@@ -91,16 +96,16 @@ def test_shares_of_one_kind_have_one_bar_and_one_key_and_no_interval_of_no_width
 
 def separation(labels_and_shares, path="timing.control"):
     shares = [
-        Rate(label, 10, 5, Estimate(value, value - 0.1, value + 0.1))
+        SuccessRate(label, 10, 5, Estimate(value, value - 0.1, value + 0.1))
         for label, value in labels_and_shares
     ]
-    return Separation(path, tuple(shares), 0.5, True, None)
+    return FailureFactor(path, tuple(shares), 0.5, True, None)
 
 
 @pytest.mark.parametrize("intervals", [True, False])
 def test_rates_have_a_bar_a_dot_and_an_interval_where_chance_had_a_part(intervals):
     one = separation([("1 to 2", 0.5), ("2 to 3", NAN), ("3 to 4", 0.25)])
-    (axes,) = rates([one], intervals=intervals).axes
+    (axes,) = success_rate_figure([one], intervals=intervals).axes
     ends = [
         line([k, k], [100.0 * s - 10.0, 100.0 * s + 10.0], "ink") for k, s in ((0, 0.5), (2, 0.25))
     ]
@@ -131,7 +136,9 @@ def test_rates_have_a_bar_a_dot_and_an_interval_where_chance_had_a_part(interval
     ],
 )
 def test_names_of_ranges_do_not_run_into_each_other(names, words, size):
-    (axes,) = rates([separation([(name, 0.5) for name in names])], intervals=False).axes
+    (axes,) = success_rate_figure(
+        [separation([(name, 0.5) for name in names])], intervals=False
+    ).axes
     found = axes.get_xticklabels()
     assert [tick.get_text() for tick in found] == words
     assert {tick.get_fontsize() for tick in found} == {size}
@@ -141,8 +148,8 @@ def test_names_of_ranges_do_not_run_into_each_other(names, words, size):
 
 
 GRID = Map(
-    Side("timing.control", ("1", "2"), np.array([1.0, 2.0]), True, False, False),
-    Side("servo.mass", ("10", "20", "40"), np.array([10.0, 20.0, 40.0]), True, False, False),
+    MapAxis("timing.control", ("1", "2"), np.array([1.0, 2.0]), True, False, False),
+    MapAxis("servo.mass", ("10", "20", "40"), np.array([10.0, 20.0, 40.0]), True, False, False),
     np.array([[1, 2], [3, 4], [0, 5]]),
     np.array([[0.5, 1.0], [0.0, 0.75], [NAN, 0.1]]),
     np.array([[1.0, 2.0], [INF, 3.0], [NAN, 5.0]]),
@@ -156,7 +163,7 @@ def colorbar(axes):
 
 
 def test_a_map_has_the_median_with_failures_in_red_and_the_share_with_its_counts():
-    median, succeeded = chart("rms_phi", "m", GRID).axes
+    median, succeeded = map_figure("rms_phi", "m", GRID).axes
     x, y = [0.5, 1.5, 2.5], [5.0, 15.0, 30.0, 50.0]
     red, mesh = marks(median)
     agree_mesh(red, x, y, [NAN, NAN, 1.0, NAN, NAN, NAN])
@@ -170,7 +177,7 @@ def test_a_map_has_the_median_with_failures_in_red_and_the_share_with_its_counts
     agree_mesh(share, x, y, [50.0, 100.0, 0.0, 75.0, NAN, 10.0])
     assert share.look == "0 to 100"
     cmap = succeeded.collections[0].cmap
-    assert (role(cmap(0.0)), role(cmap(1.0))) == (role(FAILURE), role(share_figures.SUCCESS))
+    assert (role(cmap(0.0)), role(cmap(1.0))) == (role(FAILURE), role(sensitivity_figures.SUCCESS))
     assert colorbar(succeeded) == ["0", "50", "100"]
     counts = [
         ("1", 1, 10, "ink"),
@@ -200,7 +207,7 @@ def agree_mesh(mark, x, y, values):
 
 
 def test_a_map_of_ranges_over_decades_has_log_sides_and_a_log_scale_of_colours():
-    side = Side("alpha", ("a", "b"), np.array([1.0, 10.0, 100.0]), False, False, True)
+    side = MapAxis("alpha", ("a", "b"), np.array([1.0, 10.0, 100.0]), False, False, True)
     one = Map(
         side,
         side._replace(path="beta"),
@@ -208,7 +215,7 @@ def test_a_map_of_ranges_over_decades_has_log_sides_and_a_log_scale_of_colours()
         np.full((2, 2), 0.5),
         np.array([[1.0, 10.0], [100.0, 2.0]]),
     )
-    median, succeeded = chart("rms_phi", "", one).axes
+    median, succeeded = map_figure("rms_phi", "", one).axes
     assert labels(median) == ("alpha", "beta", "log", "log")
     assert heading(median) == "median rms_phi"
     (mesh,) = marks(median)
@@ -221,21 +228,21 @@ def test_a_map_of_ranges_over_decades_has_log_sides_and_a_log_scale_of_colours()
 
 
 def test_single_values_over_decades_lie_half_way_in_the_logarithm():
-    side = Side("alpha", ("1", "100"), np.array([1.0, 100.0]), True, False, True)
-    alone = Side("beta", ("4",), np.array([4.0]), True, False, False)
+    side = MapAxis("alpha", ("1", "100"), np.array([1.0, 100.0]), True, False, True)
+    alone = MapAxis("beta", ("4",), np.array([4.0]), True, False, False)
     one = Map(side, alone, np.ones((1, 2), dtype=int), np.ones((1, 2)), np.array([[1.0, 1.0]]))
-    median, succeeded = chart("rms_phi", "m", one).axes
+    median, succeeded = map_figure("rms_phi", "m", one).axes
     (mesh,) = marks(median)
     agree_mesh(mesh, [0.1, 10.0, 1000.0], [3.5, 4.5], [1.0, 1.0])
     assert colorbar(median) == ["1"]  # all are equal
     assert median.collections[0].norm.vmax == 2.0
     assert not texts(succeeded)  # one sample in every cell: nothing to count
     below = side._replace(edges=np.array([0.0, 100.0]))
-    assert chart("rms_phi", "m", one._replace(x=below)).axes[0].get_xscale() == "linear"
+    assert map_figure("rms_phi", "m", one._replace(x=below)).axes[0].get_xscale() == "linear"
 
 
 def test_named_sides_have_their_names_and_a_map_of_failures_alone_has_no_scale():
-    named = Side("controller", ("pd", "n" * 40), np.array([0.0, 1.0]), True, True, True)
+    named = MapAxis("controller", ("pd", "n" * 40), np.array([0.0, 1.0]), True, True, True)
     one = Map(
         named,
         named._replace(path="other"),
@@ -243,7 +250,7 @@ def test_named_sides_have_their_names_and_a_map_of_failures_alone_has_no_scale()
         np.zeros((2, 2)),
         np.full((2, 2), INF),
     )
-    median, succeeded = chart("rms_phi", "m", one).axes
+    median, succeeded = map_figure("rms_phi", "m", one).axes
     assert [mark.look for mark in marks(median)] != []
     assert len(median.collections) == 1
     assert not median.child_axes
@@ -256,10 +263,10 @@ def test_named_sides_have_their_names_and_a_map_of_failures_alone_has_no_scale()
 
 @pytest.mark.parametrize(("cells", "counted"), [(10, True), (11, False)])
 def test_counts_are_written_while_there_is_room(cells, counted):
-    side = Side("a", ("",) * cells, np.arange(cells + 1.0), False, False, False)
+    side = MapAxis("a", ("",) * cells, np.arange(cells + 1.0), False, False, False)
     full = np.full((cells, cells), 2)
     one = Map(side, side, full, np.ones((cells, cells)), np.ones((cells, cells)))
-    assert bool(texts(chart("m", "", one).axes[1])) is counted
+    assert bool(texts(map_figure("m", "", one).axes[1])) is counted
 
 
 # Which figures a study has
@@ -289,7 +296,7 @@ def insight_of(runs_of, y, **changes):
 
 
 def wanted(insight):
-    return [each[:3] for each in study_figures._wanted(insight)]
+    return [each[:3] for each in study_figures._figures(insight)]
 
 
 def test_a_study_draws_what_it_has(runs_of):
@@ -309,7 +316,7 @@ def test_a_study_draws_what_it_has(runs_of):
         separations=tuple(separation([("a", 0.5)], path=f"x{k}") for k in range(10)),
         maps=(GRID, GRID, GRID),
     )
-    drawn = list(study_figures._wanted(made))
+    drawn = list(study_figures._figures(made))
     assert [each[0] for each in drawn] == [
         "study_spread", "study_factors", "study_sensitivity", "study_success",
         "study_map", "study_map_2", "study_map_3",
@@ -324,7 +331,7 @@ def test_captions_say_how_samples_were_drawn_and_what_numbers_mean(runs_of):
     points = np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [3.0, 3.0, 3.0]])
     parts = {
         "separations": (separation([("a", 0.5)]),),
-        "maps": (GRID, GRID._replace(x=GRID.x._replace(single=False))),
+        "maps": (GRID, GRID._replace(x=GRID.x._replace(by_value=False))),
         "strongest": [Axis("x1", np.array(y))],
     }
     grid = wanted(insight_of(runs_of, y, runs=runs_of(points, y, "grid"), **parts))
@@ -394,7 +401,7 @@ def test_beside_the_cost_metrics_that_differ_have_histograms(runs_of):
         summary("mean", 0.0, 1.0),
     ]
     made = insight_of(runs_of, y, runs=runs, overall=overall, summaries=others)
-    amounts = study_figures._amounts(made)
+    amounts = study_figures._distributions(made)
     assert [one.summary.metric for one in amounts] == ["rms_phi", "effort"]
     assert [one.unit for one in amounts] == ["unit of rms_phi", "unit of effort"]
     np.testing.assert_array_equal(amounts[0].values, [1.0, 2.0])

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from studies import ALPHA, SCENARIO, USE, columns_of, insight_of, study_of
 
-from ukctrl.studies.insight import Insight, study_page
-from ukctrl.studies.insight.sample_replay import Replay, command_of
-from ukctrl.studies.insight.study_page import html, write_study_report
-from ukctrl.studies.sweep import Factor, Plan, Study
-from ukctrl.studies.sweep.study import About
+from ukctrl.studies.sweep import Factor, SamplingPlan, Study
+from ukctrl.studies.sweep.study import StudyDescription
+from ukctrl.studies.sweep_analysis import SweepAnalysis, study_page
+from ukctrl.studies.sweep_analysis.sample_replay import SampleReplay, replay_command
+from ukctrl.studies.sweep_analysis.study_page import html, write_study_report
 
 NAN, INF = math.nan, math.inf
 
@@ -34,8 +34,8 @@ def page_of(insight, replays=(), folder=Path("here")):
 
 def test_the_page_has_every_part_that_there_is_something_for(insight):
     replays = [
-        Replay("worst", 3, "worst-3", True, ""),
-        Replay("failed", 5, "failed-5", True, ""),
+        SampleReplay("worst", 3, "worst-3", True, ""),
+        SampleReplay("failed", 5, "failed-5", True, ""),
     ]
     text, parts = page_of(insight, replays)
     assert parts == [
@@ -48,7 +48,7 @@ def test_the_page_has_every_part_that_there_is_something_for(insight):
     assert '<a href="failed-5/report.html">the first that failed, sample 5</a>' in text
     assert "95 % confidence interval" not in text  # the points of a grid are chosen
     for each in (3, 2, 1, 0, 5):
-        assert command_of(insight.study, each, Path("here")).replace("'", "&#39;") in text
+        assert replay_command(insight.study, each, Path("here")).replace("'", "&#39;") in text
     assert "total shares, exact over the grid. Marked is the largest." in text
 
 
@@ -56,13 +56,13 @@ def test_the_page_of_a_study_of_one_factor_has_no_table_over_factors():
     n = 64
     y = np.arange(n) / n
     drawn = study_of([f"{ALPHA}=1:9"], {"rms_phi": y}, ["completed"] * n, design="random", n=n)
-    text, parts = page_of(Insight.of(drawn))
+    text, parts = page_of(SweepAnalysis.of(drawn))
     assert parts == ["verdicts", "metrics", "factors", "worst", "scenario", "provenance"]
     assert "Marked is the largest" not in text
     assert "95 % confidence interval" in text
     assert "those that failed, and" not in text
     lost = study_of([f"{ALPHA}=1:9"], {}, ["diverged"], design="random", n=1)
-    text, parts = page_of(Insight.of(lost))
+    text, parts = page_of(SweepAnalysis.of(lost))
     assert parts == ["verdicts", "factors", "failed", "scenario", "provenance"]
     assert "study of 1 sample<" in text
 
@@ -99,10 +99,12 @@ def test_a_study_without_a_name_is_called_one(insight):
     table = {key: value for key, value in about.scenario.items() if key not in ("name", "title")}
     for given, title in (({}, "A study"), ({"name": "mine"}, "mine"), ({"title": "T"}, "T")):
         made = Study(
-            about=About(scenario=table | given, plan=about.plan, versions=about.versions),
+            about=StudyDescription(
+                scenario=table | given, plan=about.plan, versions=about.versions
+            ),
             columns=insight.study.columns,
         )
-        assert f"<h1>{title}</h1>" in html(Insight.of(made), (), (), Path("here"))
+        assert f"<h1>{title}</h1>" in html(SweepAnalysis.of(made), (), (), Path("here"))
 
 
 def test_which_samples_are_run_again(insight, tmp_path, monkeypatch):
@@ -111,9 +113,9 @@ def test_which_samples_are_run_again(insight, tmp_path, monkeypatch):
 
     def replay(study, runs, place, role, target, trust):
         asked.append((int(runs.number[place]), role, target, trust))
-        return Replay(role, place, f"{role}-{place}", True, "")
+        return SampleReplay(role, place, f"{role}-{place}", True, "")
 
-    monkeypatch.setattr(study_page, "replay", replay)
+    monkeypatch.setattr(study_page, "replay_sample", replay)
     monkeypatch.setattr(study_page.study_figures, "pictures", lambda insight: ())
     for name in ("worst-0", "failed-9", "failed-5"):
         (tmp_path / name).mkdir()
@@ -152,13 +154,13 @@ def test_the_command_of_a_sample_names_files_where_a_name_would_not_do(tmp_path,
     (home / "controllers" / "mine.toml").write_text(card)
     beside = home / "scenarios" / "mine.toml"
     beside.write_text("")
-    plan = Plan.of([Factor.parse(f"{USE}=mine,servo-pid,nowhere")], seed=1)
-    about = About.of(SCENARIO, plan, beside)
+    plan = SamplingPlan.of([Factor.parse(f"{USE}=mine,servo-pid,nowhere")], seed=1)
+    about = StudyDescription.of(SCENARIO, plan, beside)
     study = Study(about=about, columns={})
     monkeypatch.chdir(home)
 
     def use(sample, folder):
-        return re.search(rf"--set {USE}=(\S+)", command_of(study, sample, Path(folder)))[1]
+        return re.search(rf"--set {USE}=(\S+)", replay_command(study, sample, Path(folder)))[1]
 
     for inside in ("out", home / "out"):  # relative or not, a workspace finds its own cards
         Path(inside).mkdir(exist_ok=True)

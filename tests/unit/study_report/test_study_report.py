@@ -18,10 +18,10 @@ from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.files.table_paths import parse_value
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.insight import Insight, write_study_report
-from ukctrl.studies.insight.sample_replay import written
-from ukctrl.studies.sweep import Factor, Plan, Study, sweep
-from ukctrl.studies.sweep.study import About
+from ukctrl.studies.sweep import Factor, SamplingPlan, Study, sweep
+from ukctrl.studies.sweep.study import StudyDescription
+from ukctrl.studies.sweep_analysis import SweepAnalysis, write_study_report
+from ukctrl.studies.sweep_analysis.sample_replay import set_option_text
 
 SCENARIO = Scenario.load(
     "two-mass-spring",
@@ -41,7 +41,7 @@ def _study_of():
     """Build a study whose samples were never run, from what is said to have come of them."""
 
     def build(factors, metrics, *, status=None, n=None, design="random", scenario=SCENARIO):
-        plan = Plan.of([Factor.parse(text) for text in factors], design=design, n=n, seed=1)
+        plan = SamplingPlan.of([Factor.parse(text) for text in factors], design=design, n=n, seed=1)
         values = [plan.values(k) for k in range(plan.count)]
         columns = {path: [value[path] for value in values] for path in values[0]}
         ended = ["completed"] * plan.count if status is None else list(status)
@@ -56,7 +56,7 @@ def _study_of():
             }
             | {name: made(values) for name, made in metrics.items()}
         )
-        return Study(about=About.of(scenario, plan), columns=columns)
+        return Study(about=StudyDescription.of(scenario, plan), columns=columns)
 
     return build
 
@@ -146,12 +146,12 @@ def test_the_command_of_a_sample_runs_it_again(reported, tmp_path, capsys):
 
 def test_values_survive_the_command_line():
     for value in (0.1 + 0.2, 3, True, "servo-pid", "1.5", "true", [0.1, 2.0], {"a b": 1.0}, "a=b"):
-        assert parse_value(written(value)) == value
+        assert parse_value(set_option_text(value)) == value
 
 
 @pytest.mark.slow
 def test_requirements_say_what_success_is(swept, tmp_path):
-    strict = float(np.nanmedian(Insight.of(swept).values))
+    strict = float(np.nanmedian(SweepAnalysis.of(swept).values))
     report = write_study_report(swept, tmp_path, require={"rms_phi": strict}, again=False)
     samples = only_summary(tmp_path)["samples"]
     within = (swept.columns["status"] == "completed") & (swept.columns["rms_phi"] <= strict)
@@ -261,19 +261,19 @@ def test_files_of_an_earlier_report_do_not_outlive_it(reported, swept, tmp_path)
 
 def test_wrong_names_are_refused_with_the_near_miss(swept):
     with pytest.raises(UnknownName, match="did you mean 'rms_phi'"):
-        Insight.of(swept, cost="rms_ph")
+        SweepAnalysis.of(swept, cost="rms_ph")
     with pytest.raises(UnknownName, match="no metric .* named 'rms_phi.gab'"):
-        Insight.of(swept, cost="rms_phi.gab")
+        SweepAnalysis.of(swept, cost="rms_phi.gab")
     with pytest.raises(UnknownName, match="did you mean 'peak_u'"):
-        Insight.of(swept, require={"peak_v": 1.0})
+        SweepAnalysis.of(swept, require={"peak_v": 1.0})
     with pytest.raises(UnknownName, match="did you mean 'timing.control'"):
-        Insight.of(swept, maps=[(ALPHA, "timing.contrl")])
+        SweepAnalysis.of(swept, maps=[(ALPHA, "timing.contrl")])
     with pytest.raises(InputError, match="a map must have two factors"):
-        Insight.of(swept, maps=[(ALPHA, ALPHA)])
+        SweepAnalysis.of(swept, maps=[(ALPHA, ALPHA)])
     with pytest.raises(InputError, match="must be a number"):
-        Insight.of(swept, require={"rms_phi": math.inf})
+        SweepAnalysis.of(swept, require={"rms_phi": math.inf})
     with pytest.raises(InputError, match="at least one finished sample"):
-        Insight.of(Study(about=swept.about, columns=rows(swept.columns, slice(0))))
+        SweepAnalysis.of(Study(about=swept.about, columns=rows(swept.columns, slice(0))))
 
 
 def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
@@ -300,11 +300,11 @@ def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
 @pytest.mark.slow
 def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    from ukctrl.cli.terminal.lines import show, write_json
+    from ukctrl.cli.terminal.lines import print_lines, write_json
     from ukctrl.cli.terminal.studies_text import study_data, study_lines
 
     report = write_study_report(swept, tmp_path, again=False)
-    show(study_lines(report.insight, tmp_path, report.replays))
+    print_lines(study_lines(report.insight, tmp_path, report.replays))
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
     write_json(study_data(report.insight, tmp_path, None))
@@ -313,10 +313,10 @@ def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.slow
 def test_a_card_of_ones_own_is_found_again(tmp_path, monkeypatch, capsys):
-    from ukctrl.cli.workspace import create
+    from ukctrl.cli.workspace import create_workspace
 
     home = tmp_path / "home"
-    create(home)
+    create_workspace(home)
     card = (home / "controllers" / "my-controller.toml").read_text()
     (home / "controllers" / "mine.toml").write_text(card)
     arguments = ["sweep", str(home / "scenarios" / "my-scenario.toml"), "--set"]

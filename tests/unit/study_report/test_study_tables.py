@@ -13,15 +13,15 @@ from sound_tables import sound
 from studies import ALPHA, SCENARIO, USE, columns_of, insight_of, study_of
 
 from ukctrl.core.statistics import Estimate, wilson
-from ukctrl.reports.table import Cell
-from ukctrl.studies.insight import Insight, study_page
-from ukctrl.studies.insight import study_tables as tables
-from ukctrl.studies.insight.failures import Rate, Separation, Split
-from ukctrl.studies.insight.insight_record import to_dict
-from ukctrl.studies.insight.sample_replay import Replay
-from ukctrl.studies.insight.study_runs import Axis
-from ukctrl.studies.insight.summary import Percentile, Summary, families
+from ukctrl.reports.report_table import TableCell
 from ukctrl.studies.sweep import Factor, Study
+from ukctrl.studies.sweep_analysis import SweepAnalysis, study_page
+from ukctrl.studies.sweep_analysis import study_tables as tables
+from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor, SuccessRate, ThresholdSplit
+from ukctrl.studies.sweep_analysis.metric_summary import Percentile, Summary, dependent_groups
+from ukctrl.studies.sweep_analysis.sample_replay import SampleReplay
+from ukctrl.studies.sweep_analysis.study_arrays import Axis
+from ukctrl.studies.sweep_analysis.summary_json import to_dict
 
 NAN, INF = math.nan, math.inf
 
@@ -48,8 +48,8 @@ def test_metrics_of_a_study(insight):
         ["rms_phi", "4", "0.0025", "0.00129", "0.00125", "0.0035", "failed", "failed", "0.004"],
         ["peak_u", "5", "3", "1.58", "1.25", "3.5", "failed", "failed", "5"],
     ]
-    assert [row[0].aside for row in table.rows] == ["m", "N"]
-    assert [row[-1].aside for row in table.rows] == ["sample 3", "sample 4"]
+    assert [row[0].note for row in table.rows] == ["m", "N"]
+    assert [row[-1].note for row in table.rows] == ["sample 3", "sample 4"]
     assert marks(table, 6) == ["faint", "faint"]
     assert marks(table, 5) == ["", ""]
     assert table.meanings[1] == "Largest magnitude of any one input."
@@ -60,10 +60,10 @@ def test_a_cost_of_several_metrics_stands_first_and_of_several_blocks_each(insig
     table = tables.metric_table(mixed)
     assert [row[0].text for row in table.rows] == ["rms_phi + 0.001*peak_u", "rms_phi", "peak_u"]
     assert table.meanings[0] == "The cost."
-    assert table.rows[0][0].aside == ""
+    assert table.rows[0][0].note == ""
     study = insight.study
     both = Study(about=study.about, columns=columns_of({**study.columns, "rms_phi.tilt": 1.0}))
-    names = [row[0].text for row in tables.metric_table(Insight.of(both)).rows]
+    names = [row[0].text for row in tables.metric_table(SweepAnalysis.of(both)).rows]
     assert names == ["rms_phi", "peak_u", "rms_phi.gap", "rms_phi.tilt"]
 
 
@@ -76,7 +76,7 @@ def test_the_short_table_has_the_cost_and_what_was_asked_for(insight):
         ["rms_phi", "m", "0.0035", "failed", "failed", "0.004"],
         ["peak_u", "N", "3.5", "failed", "failed", "5"],
     ]
-    assert {cell.aside for row in table.rows for cell in row} == {""}
+    assert {cell.note for row in table.rows for cell in row} == {""}
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_the_short_table_has_the_cost_and_what_was_asked_for(insight):
     ],
 )
 def test_an_interval_is_open_where_nothing_bounds_it(at, text, aside):
-    percentiles = [Percentile(level, Estimate(*at)) for level in tables.SHOWN]
+    percentiles = [Percentile(level, Estimate(*at)) for level in tables.TABLE_PERCENTILES]
     one = Summary("rms_phi", 3, 0, 0, 2.0, 1.0, tuple(percentiles), 1.0, 3.0, 2)
     insight = SimpleNamespace(
         runs=SimpleNamespace(metrics={"rms_phi": 0}), summaries=[one], unit_of=lambda name: "m",
         cost=SimpleNamespace(text="rms_phi"),
     )  # fmt: skip
     cell = tables.metric_table(insight).rows[0][4]
-    assert cell == Cell(text, "faint" if text == "failed" else "", aside)
+    assert cell == TableCell(text, "faint" if text == "failed" else "", aside)
 
 
 def test_every_table_of_a_study_is_sound(insight):
@@ -116,7 +116,7 @@ def test_every_table_of_a_study_is_sound(insight):
 
 def test_why_samples_failed(insight):
     assert tables.reason_table(insight).rows == [
-        [Cell("diverged", "bad"), Cell("1"), Cell("it left at 0.25 s. (sample 5)")]
+        [TableCell("diverged", "bad"), TableCell("1"), TableCell("it left at 0.25 s. (sample 5)")]
     ]
 
 
@@ -179,14 +179,14 @@ def test_the_largest_share_of_a_metric_is_marked(insight):
     ],
 )
 def test_how_a_factor_varies(text, words):
-    assert tables.factor_words(Factor.parse(text).to_dict()) == words
+    assert tables.distribution_text(Factor.parse(text).to_dict()) == words
 
 
 def rate(label, good, count):
-    return Rate(label, count, good, wilson(good, count))
+    return SuccessRate(label, count, good, wilson(good, count))
 
 
-SPLIT = Split(1.5, rate("below", 9, 10), rate("above", 1, 4))
+SPLIT = ThresholdSplit(1.5, rate("below", 9, 10), rate("above", 1, 4))
 RATES = (rate("one", 9, 10), rate("two", 1, 4))
 
 
@@ -205,7 +205,7 @@ RATES = (rate("one", 9, 10), rate("two", 1, 4))
 )
 def test_what_a_factor_has_to_do_with_cost_and_failing(clear, split, words, design, low, aside):
     insight = SimpleNamespace(
-        separations=[Separation("k", RATES, 0.5, clear, split)],
+        separations=[FailureFactor("k", RATES, 0.5, clear, split)],
         study=SimpleNamespace(factors=[Factor.parse("k=1:2"), Factor.parse("m=3:4")]),
         runs=SimpleNamespace(
             axes=[Axis("k", np.arange(3.0)), Axis("m", np.arange(3.0))], design=design
@@ -219,8 +219,8 @@ def test_what_a_factor_has_to_do_with_cost_and_failing(clear, split, words, desi
         "samples that succeeded, where it separates",
     ]  # fmt: skip
     assert table.rows == [
-        [Cell("k"), Cell("1 to 2"), Cell("0.12", aside=aside), Cell(words)],
-        [Cell("m"), Cell("3 to 4"), Cell("–"), Cell("")],
+        [TableCell("k"), TableCell("1 to 2"), TableCell("0.12", note=aside), TableCell(words)],
+        [TableCell("m"), TableCell("3 to 4"), TableCell("–"), TableCell("")],
     ]
 
 
@@ -236,7 +236,7 @@ def test_the_numbers_at_the_top_of_the_page(insight):
     ]
     drawn = study_of([f"{ALPHA}=1:9"], {"rms_phi": [1.0]}, ["completed"], design="random", n=1)
     low, high = (100.0 * end for end in wilson(1, 1)[1:])
-    found = study_page._tiles(Insight.of(drawn))
+    found = study_page._tiles(SweepAnalysis.of(drawn))
     assert found == [
         ("completed", "100", "%", f"95 % confidence: {low:.3g} to {high:.3g} %"),
         ("median", "1", "m", "rms_phi"),
@@ -251,11 +251,11 @@ def test_the_numbers_at_the_top_of_the_page(insight):
     ):
         options = {"design": "random", "n": len(status)}
         few = study_of([f"{ALPHA}=1:9"], {"rms_phi": merit}, status, **options)
-        assert [tile.name for tile in study_page._tiles(Insight.of(few))] == names
+        assert [tile.name for tile in study_page._tiles(SweepAnalysis.of(few))] == names
 
 
 def test_the_record_holds_everything_that_the_study_shows(insight):
-    replays = [Replay("worst", 3, "worst-3", True, "", True)]
+    replays = [SampleReplay("worst", 3, "worst-3", True, "", True)]
     record = to_dict(insight, replays, Path("here"))
     assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))
     assert record["scenario"] == {"name": SCENARIO.name, "title": SCENARIO.title}
@@ -317,7 +317,7 @@ def test_the_record_holds_everything_that_the_study_shows(insight):
     assert failed.pop("command").startswith("ukctrl run here/scenario.toml --set ")
     assert failed == {
         "sample": 5, "status": "diverged", "message": "it left at 0.25 s.", "reached": 0.25,
-        "cost": None, "changes": insight.study.about.plan.changes(5),
+        "cost": None, "changes": insight.study.about.plan.scenario_changes(5),
     }  # fmt: skip
     assert record["worst"][0]["cost"] == 0.004
     assert record["replays"] == [
@@ -335,7 +335,7 @@ def test_ranges_of_a_map_are_told_by_their_ends_and_total_shares_where_there_are
         [f"{ALPHA}=1:9", "timing.control=log:0.001:0.1"], {"rms_phi": y}, ["completed"] * n,
         design="random", n=n,
     )  # fmt: skip
-    record = to_dict(Insight.of(drawn), (), Path("here"))
+    record = to_dict(SweepAnalysis.of(drawn), (), Path("here"))
     (shown,) = record["maps"]
     assert set(shown["x"]) == {"factor", "edges"}
     assert len(shown["x"]["edges"]) == len(shown["median"][0]) + 1
@@ -347,14 +347,14 @@ def test_repeats_of_a_point_are_one_point_to_a_study():
     factors = [f"{ALPHA}=1:9", "timing.control=log:0.001:0.1"]
     y = np.repeat(np.arange(8.0), 4)
     drawn = study_of(factors, {"rms_phi": y}, ["completed"] * 32, design="random", n=8, repeats=4)
-    runs = Insight.of(drawn).runs
+    runs = SweepAnalysis.of(drawn).runs
     assert runs.repeats == 4
-    np.testing.assert_array_equal(families(runs), np.repeat(np.arange(8), 4))
+    np.testing.assert_array_equal(dependent_groups(runs), np.repeat(np.arange(8), 4))
 
 
 def test_a_record_without_a_sample_that_completed():
     lost = study_of([f"{ALPHA}=1:9"], {}, ["diverged"] * 3, design="random", n=3)
-    record = to_dict(Insight.of(lost), (), Path("here"))
+    record = to_dict(SweepAnalysis.of(lost), (), Path("here"))
     assert record["cost"]["worst_sample"] is None
     assert record["cost"]["percentiles"]["p50"]["failed"] is False
     assert record["worst"] == []

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from ukctrl.analysis.check.check_figure import check_figure
-from ukctrl.analysis.check.check_page import BADGES, LEVELS, headline
-from ukctrl.analysis.check.findings import Check
-from ukctrl.reports.notebook import card
+from ukctrl.analysis.check.check_page import headline
+from ukctrl.analysis.check.check_result import Check
+from ukctrl.reports.notebook_card import card
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 
-MOST = 12
+MAX_CAUSES = 12
 """So many causes are listed."""
 
 
 def html(check: Check) -> str:
     """Return the card."""
-    return card(
-        check.scenario,
-        headline(check),
-        badge=(LEVELS[check.verdict], BADGES.get(check.verdict, check.verdict)),
-        lines=[(cause.level, cause.level, f"{cause.text} {cause.cure}") for cause in check.causes][
-            :MOST
-        ],
-        figure=None if check.motion.curves is None else lambda: check_figure(check),
+    causes = (
+        (TableCell(cause.level, cause.level), f"{cause.text} {cause.cure}")
+        for cause in check.causes[:MAX_CAUSES]
     )
+    columns = TableColumn("", "text"), TableColumn("", "text")
+    return card(check.scenario, headline(check), table=ReportTable.from_rows(columns, causes))

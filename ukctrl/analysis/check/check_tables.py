@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ukctrl.analysis.check.check_result import Check, RowCheck
+from ukctrl.analysis.check.contact_phases import LiftInterval
 from ukctrl.analysis.check.feasibility import Feasibility
-from ukctrl.analysis.check.findings import Check, RowCheck
-from ukctrl.analysis.check.planned_lifts import Lifted
-from ukctrl.analysis.check.ranks_along import RankAlong
+from ukctrl.analysis.check.motion_ranks import RankHistory
 from ukctrl.analysis.internal_dynamics import InternalDynamics
-from ukctrl.core.extremes import places
-from ukctrl.core.number_text import moved_text
-from ukctrl.reports.table import Cell, Column, Table
+from ukctrl.core.number_text import start_shift_text
+from ukctrl.core.tie_breaking import tie_ranks
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.uk import RankReport
 
-MOST_INPUTS = 12
+MAX_INPUTS = 12
 """First inputs of more than these are in `check --json` alone."""
-MANY_TIMES = 1000.0
+MAX_PERCENT = 1000.0
 """Beyond so many percent of a limit, "25 times" is read more easily."""
-SAME_SHARE = 1e-9
+ZERO_SHARE = 1e-9
 """A smaller peak is rounding, and printed as zero."""
 
 
@@ -44,58 +44,56 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
     if start.velocity_rows is not None:
         yield "velocity rows", start.velocity_rows.sentence()
     if motion.kept is not None:
-        yield "kept limits", motion.kept.fact()
+        yield "kept limits", motion.kept.summary()
     if motion.sampling is not None:
-        yield "error", _error(check)
+        yield "error", _error_dynamics(check)
     if motion.optimum is not None:
-        yield "optimised", motion.optimum.told
+        yield "optimised", motion.optimum.text
     if motion.timing is not None:
-        yield from motion.timing.facts()
-    if check.reach is not None:
-        yield "reach", check.reach.fact()
+        yield from motion.timing.summary_lines()
     if check.internal is not None and check.internal.verdict not in check.warnings:
-        yield "internal", _left(check.internal)
+        yield "internal", _internal_dynamics(check.internal)
     if start.moved:
-        yield "start", moved_text(start.moved)
+        yield "start", start_shift_text(start.moved)
     if start.rows and start.inputs:
         listed = [f"{name} = {value:.4g}" for name, value in start.inputs.items()]
-        more = len(listed) - MOST_INPUTS
-        listed[MOST_INPUTS:] = [f"and {more} more that --json lists"] if more > 0 else []
+        more = len(listed) - MAX_INPUTS
+        listed[MAX_INPUTS:] = [f"and {more} more that --json lists"] if more > 0 else []
         yield "first input", ", ".join(listed)
 
 
-def _left(internal: InternalDynamics) -> str:
+def _internal_dynamics(internal: InternalDynamics) -> str:
     if not internal.dimension:
         return internal.verdict
     return f"{internal.dimension} of {internal.states} states: {internal.verdict}"
 
 
 def _motion(check: Check) -> str:
-    way = check.motion.way
-    if way.kind == "none":
-        return f"none: {way.why}" if way.why else "none"
-    how = {
+    trajectory = check.motion.way
+    if trajectory.kind == "none":
+        return f"none: {trajectory.why}" if trajectory.why else "none"
+    method = {
         "joint motion": "inverse kinematics",
         "law": "moved by a servo law from a start on the rows",
         "plan": "as the controller has planned it",
         "path alone": "inverse kinematics, the path alone",
-    }[way.kind]
-    if way.stop is not None:
-        return f"{how}; it ends at t = {way.reached:.4g} s of {way.end:.4g} s"
-    return f"{how}, to the end at t = {way.end:.4g} s"
+    }[trajectory.kind]
+    if trajectory.stop is not None:
+        return f"{method}; it ends at t = {trajectory.reached:.4g} s of {trajectory.end:.4g} s"
+    return f"{method}, to the end at t = {trajectory.end:.4g} s"
 
 
-def _lifted(lifts: Sequence[Lifted]) -> str:
+def _lifted(lifts: Sequence[LiftInterval]) -> str:
     """Return when each contact is lifted: once, or how often and when first."""
     text = []
-    for name in dict.fromkeys(each.contact for each in lifts):
-        first, *more = (each for each in lifts if each.contact == name)
+    for name in dict.fromkeys(lift.contact for lift in lifts):
+        first, *more = (lift for lift in lifts if lift.contact == name)
         often = f", the first of {len(more) + 1} times" if more else ""
         text.append(f"'{name}' from {first.start:.4g} s to {first.stop:.4g} s{often}")
     return "; ".join(text)
 
 
-def _error(check: Check) -> str:
+def _error_dynamics(check: Check) -> str:
     sampled = check.motion.sampling
     assert sampled is not None
     poles = ", ".join(_pole(pole) for pole in sampled.poles if pole.imag >= 0.0)
@@ -113,11 +111,11 @@ def _pole(pole: complex) -> str:
     return real if abs(pole.imag) < 1e-6 * abs(pole) else f"{real} +- {abs(pole.imag):.3g}i"
 
 
-def row_table(rows: Sequence[RowCheck], dependent: Sequence[str], most: int) -> Table:
+def row_table(rows: Sequence[RowCheck], dependent: Sequence[str], max_rows: int) -> ReportTable:
     """Return the servo rows at the start, or where they are many those that are furthest off."""
-    columns = [Column("row", "name"), *map(Column, ("phi", "beta", "out of reach"))]
+    columns = [TableColumn("row", "name"), *map(TableColumn, ("phi", "beta", "out of reach"))]
     shown = []
-    for row in _most_telling(rows, most):
+    for row in _largest_errors(rows, max_rows):
         unit = row.unit or "1"
         phi = f"{row.phi:.1e} {unit}"
         if math.isnan(row.phi):
@@ -127,51 +125,56 @@ def row_table(rows: Sequence[RowCheck], dependent: Sequence[str], most: int) -> 
         bound = "-" if row.name in dependent else bound
         degree = str(row.relative_degree or bound)
         shown.append([row.name, phi, f"{row.beta:.1e} {unit}/s", f"{row.reach:.1e}", degree])
-    return Table.of([*columns, Column("relative degree")], shown)
+    return ReportTable.from_rows([*columns, TableColumn("relative degree")], shown)
 
 
-def use_table(demands: Feasibility, most: int | None = None) -> tuple[Table, int]:
+def use_table(demands: Feasibility, max_rows: int | None = None) -> tuple[ReportTable, int]:
     """Return what the motion takes, nearest to a limit first, and how much of it there is.
 
     Args:
         demands: What it takes.
-        most: Rows of the table; None: all.
+        max_rows: Rows of the table; None: all.
     """
-    own = demands.law or demands.inputs
-    uses = [("motor", use) for use in (own if not demands.beyond else demands.inputs or own)]
+    input_uses = demands.law or demands.inputs
+    uses = [
+        ("motor", use)
+        for use in (input_uses if not demands.beyond else demands.inputs or input_uses)
+    ]
     uses += [("rate", use) for use in demands.rates]
     uses += [("speed", use) for use in demands.velocities]
     uses += [("position", use) for use in demands.positions]
-    shares = places((-1.0 if use.share is None else use.share for _, use in uses), SAME_SHARE)
+    shares = tie_ranks((-1.0 if use.share is None else use.share for _, use in uses), ZERO_SHARE)
     order = sorted(range(len(uses)), key=lambda k: (uses[k][1].since is None, -shares[k]))
-    columns = [Column("", "text"), Column("of", "name")]
-    rows: list[list[Cell | str]] = []
-    for what, use in (uses[k] for k in order[:most]):
-        size = use.value if abs(use.value) > SAME_SHARE else 0.0
+    columns = [TableColumn("", "text"), TableColumn("of", "name")]
+    rows: list[list[TableCell | str]] = []
+    for quantity, use in (uses[k] for k in order[:max_rows]):
+        size = use.value if abs(use.value) > ZERO_SHARE else 0.0
         limit = "none" if use.limit is None else f"{use.limit:.4g}"
         used = "" if use.share is None else share_text(100.0 * use.share)
-        share = Cell(used, "failed" if use.since is not None else "")
-        rows.append([what, use.name, f"{size:.4g} {use.unit}", f"{use.t:.4g} s", limit, share])
-    heads = map(Column, ("peak", "at", "limit", "used"))
-    return Table.of([*columns, *heads], rows), len(uses)
+        share = TableCell(used, "failed" if use.since is not None else "")
+        rows.append([quantity, use.name, f"{size:.4g} {use.unit}", f"{use.t:.4g} s", limit, share])
+    heads = map(TableColumn, ("peak", "at", "limit", "used"))
+    return ReportTable.from_rows([*columns, *heads], rows), len(uses)
 
 
 def share_text(percent: float) -> str:
     """Return how much of a limit is used."""
-    return f"{percent:.0f} %" if percent < MANY_TIMES else f"{percent / 100.0:.2g} times"
+    return f"{percent:.0f} %" if percent < MAX_PERCENT else f"{percent / 100.0:.2g} times"
 
 
-def _most_telling(rows: Sequence[RowCheck], most: int) -> Sequence[RowCheck]:
+def _largest_errors(rows: Sequence[RowCheck], max_rows: int) -> Sequence[RowCheck]:
     """Return the rows to show: all, or where they are many those that are furthest off."""
-    if len(rows) <= most:
+    if len(rows) <= max_rows:
         return rows
 
-    off = places(max(0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)) for row in rows)
+    off = tie_ranks(
+        max(0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)) for row in rows
+    )
     order = sorted(range(len(rows)), key=lambda k: (rows[k].relative_degree is not None, -off[k]))
-    return [rows[k] for k in sorted(order[:most])]
+    return [rows[k] for k in sorted(order[:max_rows])]
 
 
-def _ranks(report: RankReport, along: RankAlong | None) -> str:
+def _ranks(report: RankReport, along: RankHistory | None) -> str:
     """Return a rank at the start, and what becomes of it along the motion."""
     count = len(report.independent) + len(report.dependent)
     if count == 0:

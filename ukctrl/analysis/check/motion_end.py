@@ -7,44 +7,44 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.differences import shortened
+from ukctrl.core.algebra.finite_differences import limited_step
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import quoted
-from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.tie_breaking import first_largest, max_abs
+from ukctrl.mechanics.consistent_state import random_consistent_configuration
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.start import met_elsewhere
 
 
-class Clash(NamedTuple):
+class RowConflict(NamedTuple):
     """Rows that no configuration nearby meets together."""
 
     rows: tuple[str, ...]
     """Names, the worst first."""
     blocks: tuple[str, ...]
     """The constraints that they belong to."""
-    left: float
+    residual: float
     """By how much the worst of them is missed [its unit]."""
     unit: str
 
 
 MAX_TRIALS = 200
-STRIDE = 1.0
+MAX_STEP = 1.0
 """The longest step of a search [rad or m]."""
-SHARE = 0.05
+CONFLICT_RTOL = 0.05
 """A row with less than this of the largest error has no part in a clash."""
 
 
-def clash(stack: Stack, q: Vector, t: float) -> Clash:
+def row_conflict(stack: Stack, q: Vector, t: float) -> RowConflict:
     r"""Return which rows stand against each other at a time: those of the nearest miss.
 
     Where $|\phi|^2$ is least and not zero, $A^\top \phi = 0$: the errors themselves are the weights
     with which the rows contradict each other, and a row with none of them has no part in it.
     """
     robot = stack.robot
-    snapshot, rest = robot.snapshot(q), np.zeros(robot.nv)
+    snapshot, zero_velocity = robot.snapshot(q), np.zeros(robot.nv)
 
     def errors(q: Vector) -> tuple[Matrix, Vector]:
-        snapshot.move(q, rest, t)
+        snapshot.move(q, zero_velocity, t)
         rows = stack.write(snapshot)
         return rows.A[stack.holonomic].copy(), rows.phi[stack.holonomic].copy()
 
@@ -54,7 +54,7 @@ def clash(stack: Stack, q: Vector, t: float) -> Clash:
         normal = A.T @ A
         scale = damping * (np.trace(normal) / len(normal) + 1e-12)
         step = np.linalg.solve(normal + scale * np.eye(len(normal)), A.T @ phi)
-        trial = robot.integrate(q, -shortened(step, STRIDE))
+        trial = robot.integrate(q, -limited_step(step, MAX_STEP))
         trial_errors = errors(trial)
         if trial_errors[1] @ trial_errors[1] < phi @ phi:
             gained = 1.0 - (trial_errors[1] @ trial_errors[1]) / (phi @ phi)
@@ -67,25 +67,25 @@ def clash(stack: Stack, q: Vector, t: float) -> Clash:
             damping *= 10.0
     size = np.zeros(len(stack))
     size[stack.holonomic] = np.abs(phi)
-    order = [i for i in np.argsort(-size).tolist() if size[i] >= SHARE * max_abs(size)]
-    return Clash(
+    order = [i for i in np.argsort(-size).tolist() if size[i] >= CONFLICT_RTOL * max_abs(size)]
+    return RowConflict(
         rows=tuple(stack.names[i] for i in order),
         blocks=tuple(dict.fromkeys(stack.blocks[i] for i in order)),
-        left=float(size[order[0]]),
+        residual=float(size[order[0]]),
         unit=stack.units[order[0]],
     )
 
 
-LOOKS = tuple(2.0**-k for k in range(8, 3, -1)) + tuple(k / 12.0 for k in range(1, 13))
+PROBE_FRACTIONS = tuple(2.0**-k for k in range(8, 3, -1)) + tuple(k / 12.0 for k in range(1, 13))
 """Parts of the time from the end of a motion to that of the run, when it is looked at again."""
-SOON = 6
+EARLY_PROBES = 6
 """The first of them say whether rows can be met or not; the others by how much they are missed."""
-MET = 1e-9
+RESIDUAL_TOLERANCE = 1e-9
 """Rows that miss by less can be met [unit]."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
-class Stop:
+class MotionEnd:
     """Where a motion ends before the run does."""
 
     t: float
@@ -99,7 +99,9 @@ class Stop:
     """The same as a sentence."""
 
 
-def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = "") -> Stop:
+def diagnose_end(
+    stack: Stack, q: Vector, t: float, end: float, passive_count: int, text: str = ""
+) -> MotionEnd:
     """Say which rows end a motion at a time.
 
     Args:
@@ -107,39 +109,41 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
         q: The last configuration that met them, shape ``(nq,)``.
         t: When they could be met no longer [s].
         end: End of the run [s].
-        own: The number of passive rows.
+        passive_count: The number of passive rows.
         text: What to say where no row is to blame.
     """
     if not stack.holonomic.any():
-        return Stop(t=t, why="law", rows=(), text=text)
-    looks = [(t, clash(stack, q, t))]
-    for part in LOOKS:
-        later = t + part * max(end - t, 0.0)
-        looks.append((later, clash(stack, q, later)))
+        return MotionEnd(t=t, why="law", rows=(), text=text)
+    looks = [(t, row_conflict(stack, q, t))]
+    for fraction in PROBE_FRACTIONS:
+        later = t + fraction * max(end - t, 0.0)
+        looks.append((later, row_conflict(stack, q, later)))
     # What grows too slowly to be seen at once has been seen a little later.
-    seen = [found for _, found in looks[:SOON] if found.left > MET]
-    at, worst = looks[first_largest([found.left for _, found in looks])]
-    if not seen:
+    clashes = [
+        conflict for _, conflict in looks[:EARLY_PROBES] if conflict.residual > RESIDUAL_TOLERANCE
+    ]
+    at, worst = looks[first_largest([conflict.residual for _, conflict in looks])]
+    if not clashes:
         text = text or (
             f"at t = {t:.4g} s the joints would have to leap: the motion cannot be continued past "
             "a singular position."
         )
-        return Stop(t=t, why="branch", rows=(), text=text)
-    passive = set(stack.names[:own])
-    found = seen[first_largest([clash.left for clash in seen])]
-    rows = tuple(row for row in found.rows if row not in passive) or found.rows
+        return MotionEnd(t=t, why="branch", rows=(), text=text)
+    passive = set(stack.names[:passive_count])
+    conflict = clashes[first_largest([clash.residual for clash in clashes])]
+    rows = tuple(row for row in conflict.rows if row not in passive) or conflict.rows
     blocks = {stack.blocks[stack.names.index(row)] for row in rows}
     named = quoted(rows)
-    missed = f"by up to {f'{worst.left:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
+    missed = f"by up to {f'{worst.residual:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
     if len(blocks) == 1:
-        which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
-        if met_elsewhere(stack, at) is not None:
+        label = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
+        if random_consistent_configuration(stack, at) is not None:
             text = (
-                f"{which.rpartition(' ')[0]} cannot be kept from t = {t:.4g} s on: the motion runs "
+                f"{label.rpartition(' ')[0]} cannot be kept from t = {t:.4g} s on: the motion runs "
                 f"into a dead end, {missed}, though other positions meet it. Start in another."
             )
-            return Stop(t=t, why="branch", rows=rows, text=text)
-        text = f"{which} out of reach from t = {t:.4g} s on, {missed}."
-        return Stop(t=t, why="reach", rows=rows, text=text)
+            return MotionEnd(t=t, why="branch", rows=rows, text=text)
+        text = f"{label} out of reach from t = {t:.4g} s on, {missed}."
+        return MotionEnd(t=t, why="reach", rows=rows, text=text)
     text = f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}."
-    return Stop(t=t, why="conflict", rows=rows, text=text)
+    return MotionEnd(t=t, why="conflict", rows=rows, text=text)

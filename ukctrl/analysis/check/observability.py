@@ -17,32 +17,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.analysis.check.findings import Judgement
-from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.analysis.linear.zeros import unseen_modes
+from ukctrl.analysis.check.check_result import Diagnostic
+from ukctrl.analysis.check.task_motion import TaskMotion
+from ukctrl.analysis.linear.zeros import unobservable_modes
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import max_abs
-from ukctrl.mechanics.integrate.system import State
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.observers.measurements import Moment
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.mechanics.integrate.ode_system import IntegratorState
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.observers.measurements import TimedState
 
-MOMENTS = 6
+SAMPLES = 6
 """Looked at along a motion, its ends included."""
-WEAK = 1e-3
+WEAK_SIGMA = 1e-3
 """A smaller value is worth a warning: noise in what is measured is a thousandfold in the state."""
 
 
-class Look(NamedTuple):
+class ObservabilitySample(NamedTuple):
     """What an observer sees at a moment."""
 
     t: float
-    unseen: tuple[str, ...]
+    unobservable: tuple[str, ...]
     """States of the modes that nothing measured shows."""
     sigma: float
     """How far the nearest mode is from that."""
 
 
-def looks(loop: Loop, motion: Motion) -> Iterator[Look]:
+def observability_samples(loop: Loop, motion: TaskMotion) -> Iterator[ObservabilitySample]:
     """Yield what the observer of a scenario sees along its motion, or at its start without one."""
     estimator = loop.estimator
     if estimator is None:
@@ -50,24 +50,24 @@ def looks(loop: Loop, motion: Motion) -> Iterator[Look]:
     believed = estimator.filter.motion
     moments = [(loop.t0, loop.state.q, loop.state.v)]
     if len(motion.t):
-        chosen = np.unique(np.linspace(0, len(motion.t) - 1, MOMENTS).round().astype(int))
+        chosen = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).round().astype(int))
         moments = [(float(motion.t[k]), motion.q[k], motion.v[k]) for k in chosen]
     biases, names = believed.biases, estimator.bias_names()
     for t, q, v in moments:
         u = believed.resting_input(t, q, v)
-        linear, state = believed.linear(t, q, v, u), State(q, v, np.zeros(biases))
+        linear, state = believed.linear(t, q, v, u), IntegratorState(q, v, np.zeros(biases))
         n = len(linear.A)
         A = np.zeros((n + biases, n + biases))
         A[:n, :n] = linear.A
-        full, at = believed.full(t, state), Moment(t, state, u)
-        full = np.vstack([full, np.zeros((len(believed.pushes), n + biases))])
-        H = np.concatenate([each.slopes(at, full) for each in estimator.measurements])
-        hidden = unseen_modes(A, H, (*linear.states, *(f"bias of {name}" for name in names)))
-        seen = hautus(A, H, len(linear.positions), n)
-        yield Look(t, tuple(dict.fromkeys(mode.states for mode in hidden)), seen)
+        full, at = believed.tangent_basis(t, state), TimedState(t, state, u)
+        full = np.vstack([full, np.zeros((len(believed.process_noise_indices), n + biases))])
+        H = np.concatenate([measurement.slopes(at, full) for measurement in estimator.measurements])
+        hidden = unobservable_modes(A, H, (*linear.states, *(f"bias of {name}" for name in names)))
+        sigma = hautus_sigma(A, H, len(linear.positions), n)
+        yield ObservabilitySample(t, tuple(dict.fromkeys(mode.states for mode in hidden)), sigma)
 
 
-def hautus(A: Matrix, H: Matrix, positions: int, states: int) -> float:
+def hautus_sigma(A: Matrix, H: Matrix, positions: int, states: int) -> float:
     """Return how far the mode that is seen least is from being hidden.
 
     Args:
@@ -81,32 +81,32 @@ def hautus(A: Matrix, H: Matrix, positions: int, states: int) -> float:
     size[positions:states] = rate
     A, H = A * size / size[:, None] / rate, H * size
     eye = np.eye(len(A))
-    each = [np.vstack([A - pole * eye, H]) for pole in np.linalg.eigvals(A)]
-    return min(float(np.linalg.svd(one, compute_uv=False)[-1]) for one in each)
+    pencils = [np.vstack([A - pole * eye, H]) for pole in np.linalg.eigvals(A)]
+    return min(float(np.linalg.svd(one, compute_uv=False)[-1]) for one in pencils)
 
 
-def observability(found: list[Look]) -> Iterator[Judgement]:
+def observability_diagnostics(samples: list[ObservabilitySample]) -> Iterator[Diagnostic]:
     """Yield what these looks mean for an observer."""
-    if not found:
+    if not samples:
         return
-    blind = next((look for look in found if look.unseen), None)
-    worst = min(found, key=lambda look: look.sigma)
+    blind = next((look for look in samples if look.unobservable), None)
+    worst = min(samples, key=lambda look: look.sigma)
     measure = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensing.imu."
     if blind is not None:
         text = (
-            f"the observer does not see {' and '.join(blind.unseen)} at t = {blind.t:.4g} s: "
+            f"the observer does not see {' and '.join(blind.unobservable)} at t = {blind.t:.4g} s: "
             "nothing that is measured changes with it, and its estimate is the model's alone."
         )
-        yield Judgement("warning", "observer", text, blind.t, measure)
-    elif worst.sigma < WEAK:
+        yield Diagnostic("warning", "observer", text, blind.t, measure)
+    elif worst.sigma < WEAK_SIGMA:
         text = (
             f"the observer hardly sees some of the state at t = {worst.t:.4g} s: the smallest "
             f"singular value of what shows a mode falls to {worst.sigma:.2g}."
         )
-        yield Judgement("warning", "observer", text, worst.t, measure)
+        yield Diagnostic("warning", "observer", text, worst.t, measure)
     else:
         text = (
-            f"the observer sees the whole state at all moments looked at, {len(found)}: the "
+            f"the observer sees the whole state at all moments looked at, {len(samples)}: the "
             f"smallest singular value of what shows a mode is {worst.sigma:.2g}."
         )
-        yield Judgement("note", "observer", text)
+        yield Diagnostic("note", "observer", text)

@@ -15,45 +15,45 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.analysis.check.first_scenario import first_scenario
-from ukctrl.analysis.check.readers import Reading, readings
+from ukctrl.analysis.check.parser_differences import ParserDifference, parser_differences
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError, quoted
-from ukctrl.core.expression.syntax import shown
 from ukctrl.core.files import AnyPath
-from ukctrl.mechanics.at_rest import closed, home
+from ukctrl.core.message_text import quote_text
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import Finding, Robot
-from ukctrl.robot.look.mesh_files import MeshFiles
-from ukctrl.robot.models.source import read
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.mechanics.home_configuration import close_loops, home_configuration
+from ukctrl.robot import ModelDiagnostic, Robot
+from ukctrl.robot.models.model_source import read_model
+from ukctrl.robot.visual.mesh_files import MeshFiles
+from ukctrl.simulation.result.atomic_files import finite_or_none
 
-WIDEST = 4.1 * math.pi
+MAX_RANGE = 4.1 * math.pi
 """Two turns and what files round; a joint with a wider range is asked about [rad]."""
-UNLIMITED_TURNS = 1e4
+UNLIMITED_RANGE = 1e4
 """A range as wide as this means that there is none [rad]."""
-FASTEST = 60.0
+MAX_SPEED = 60.0
 """A joint that is faster has its limit in degrees, most likely [rad/s]."""
-MOST_TIMES, LEAST_TIMES = 300.0, 0.1
+MAX_EFFORT_RATIO, MIN_EFFORT_RATIO = 300.0, 0.1
 """Torque limits of robots are from 1.9 to 97 times what their weight asks for, all hinges together
 (54 models of example-robot-data 6.0 and of the catalogue); others are placeholders, or of another
 unit."""
-POSES = 5
+WEIGHT_POSES = 5
 """At so many random poses the weight is looked at."""
-MOST_PUSHED = 6
+MAX_NAMED = 6
 """Of more freedoms that an input pushes these are named."""
-HELD = ("frames", "frame", "phi", "psi", "joints", "wheel")
+MEMBER_KEYS = ("frames", "frame", "phi", "psi", "joints", "wheel")
 """Keys of a passive constraint that say what it holds, the first that is there."""
-LARGEST_ROBOT = 100.0
+MAX_SIZE = 100.0
 """A robot that is longer is in millimetres, most likely [m]."""
-BEYOND = 3.0
+MAX_LENGTH_RATIO = 3.0
 """A centre of mass, or a radius of gyration, that is so many times longer than the whole robot has
 another unit."""
-ALIKE = 3
+MIN_EQUAL_INERTIAS = 3
 """So many bodies of different mass with the same inertia have one that was never worked out."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
-class Joint:
+class JointCheck:
     """What a file says of one freedom."""
 
     name: str
@@ -78,7 +78,7 @@ class Joint:
     """Inertia of a motor that is counted at the joint [kg m^2 or kg]."""
 
 
-class Motor(NamedTuple):
+class MotorCheck(NamedTuple):
     """One input."""
 
     name: str
@@ -90,7 +90,7 @@ class Motor(NamedTuple):
     high: float
 
 
-class Loop(NamedTuple):
+class PassiveCheck(NamedTuple):
     """One passive constraint."""
 
     name: str
@@ -109,15 +109,15 @@ class RobotCheck:
     """Freedoms that the passive constraints leave, at its home."""
     mass: float
     """Of all that moves [kg]; NaN where the plant has no bodies."""
-    joints: tuple[Joint, ...]
-    motors: tuple[Motor, ...]
-    loops: tuple[Loop, ...]
+    joints: tuple[JointCheck, ...]
+    motors: tuple[MotorCheck, ...]
+    loops: tuple[PassiveCheck, ...]
     frames: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[ModelDiagnostic, ...]
     """What its file gets wrong, and how it was read."""
     missing: tuple[str, ...]
     """What its file leaves out."""
-    readings: tuple[Reading, ...]
+    readings: tuple[ParserDifference, ...]
     """How others read what its file says, where they differ."""
     scenario: str
     """A first scenario, as a file holds it; it was tried, or says what was."""
@@ -126,7 +126,7 @@ class RobotCheck:
         """Return it as plain data for programs."""
         table = dc.asdict(self)
         for name in ("findings", "motors", "loops", "readings"):
-            table[name] = [each._asdict() for each in getattr(self, name)]
+            table[name] = [entry._asdict() for entry in getattr(self, name)]
         plain: dict[str, Any] = finite_or_none(table)
         return plain
 
@@ -146,7 +146,7 @@ def check_robot(
     """
     robot = robot or Robot.load(reference, trust=trust)
     dynamics = Dynamics(robot)
-    q = closed(robot, home(robot))
+    q = close_loops(robot, home_configuration(robot))
     dynamics.move(0.0, q, np.zeros(robot.nv))
     joints = tuple(_joints(robot))
     return RobotCheck(
@@ -156,50 +156,52 @@ def check_robot(
         mass=float(sum(joint.mass for joint in joints)) if joints else math.nan,
         joints=joints,
         motors=tuple(_motors(robot)),
-        loops=tuple(_loop(table) for table in robot.passive),
+        loops=tuple(_passive_check(table) for table in robot.passive),
         frames=tuple(name for name in robot.frames if name != "world"),
-        findings=(*robot.audit, *_unlikely(robot, joints), *_lost_meshes(robot)),
+        findings=(*robot.audit, *_implausible(robot, joints), *_missing_meshes(robot)),
         missing=tuple(_missing(robot, joints)),
-        readings=tuple(_readings(robot)),
+        readings=tuple(_parser_differences(robot)),
         scenario=first_scenario(robot, str(reference), q, dynamics),
     )
 
 
-def _motors(robot: Robot) -> Iterator[Motor]:
+def _motors(robot: Robot) -> Iterator[MotorCheck]:
     inputs = robot.actuation
     for k, (name, unit) in enumerate(zip(inputs.names, inputs.units, strict=True)):
-        pushed = [robot.dofs[i] for i in np.flatnonzero(inputs.pushed[:, k])]
-        listed = ", ".join(pushed[:MOST_PUSHED])
-        more = len(pushed) - MOST_PUSHED
+        pushed = [robot.dofs[i] for i in np.flatnonzero(inputs.acts_on[:, k])]
+        listed = ", ".join(pushed[:MAX_NAMED])
+        more = len(pushed) - MAX_NAMED
         pushes = f"{listed} and {more} more" if more > 0 else listed
         bounds = inputs.bounds
-        yield Motor(name, unit, pushes, float(bounds.lower[k]), float(bounds.upper[k]))
+        yield MotorCheck(name, unit, pushes, float(bounds.lower[k]), float(bounds.upper[k]))
 
 
-def _loop(table: Mapping[str, Any]) -> Loop:
+def _passive_check(table: Mapping[str, Any]) -> PassiveCheck:
     kind = str(table.get("kind", ""))
-    said = next((table[key] for key in HELD if key in table), "")
-    between = ", ".join(map(str, said)) if isinstance(said, list | tuple) else str(said)
-    return Loop(str(table.get("name", kind)), kind, between)
+    members = next((table[key] for key in MEMBER_KEYS if key in table), "")
+    between = ", ".join(map(str, members)) if isinstance(members, list | tuple) else str(members)
+    return PassiveCheck(str(table.get("name", kind)), kind, between)
 
 
-def _readings(robot: Robot) -> Iterator[Reading]:
+def _parser_differences(robot: Robot) -> Iterator[ParserDifference]:
     codes = {finding.code for finding in robot.audit}
-    every = (reading for model in robot.appearance.models for reading in readings(model, codes))
-    yield from dict.fromkeys(every)
+    readings = (
+        reading for model in robot.appearance.models for reading in parser_differences(model, codes)
+    )
+    yield from dict.fromkeys(readings)
 
 
-def _joints(robot: Robot) -> Iterator[Joint]:
+def _joints(robot: Robot) -> Iterator[JointCheck]:
     damping, friction = robot.structure.damping, robot.structure.friction
     armature = _armature(robot)
-    B = np.abs(robot.snapshot(home(robot)).B)
+    B = np.abs(robot.snapshot(home_configuration(robot)).B)
     bodies = _bodies(robot)
     for block in robot.blocks:
         for i, name in enumerate(block.dofs):
             pushed = np.flatnonzero(B[block.iv + i] > 0.0).tolist()
             lone = block.shape == "line"
             mass, moments = bodies.get(block.name, (math.nan, ())) if i == 0 else (0.0, ())
-            yield Joint(
+            yield JointCheck(
                 name=name,
                 unit=robot.dof_units[block.iv + i],
                 lower=float(robot.q_lower[block.iq + i]) if lone else -math.inf,
@@ -217,11 +219,11 @@ def _joints(robot: Robot) -> Iterator[Joint]:
 
 def _armature(robot: Robot) -> Vector:
     """Return what the model adds to the diagonal of M; zeros of plants of formulas."""
-    found = np.zeros(robot.nv)
+    armature = np.zeros(robot.nv)
     with contextlib.suppress(ModelError):
-        own = np.array(robot.model.armature)
-        found[: len(own)] = own
-    return found
+        model_armature = np.array(robot.model.armature)
+        armature[: len(model_armature)] = model_armature
+    return armature
 
 
 def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
@@ -240,10 +242,10 @@ def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
     }
 
 
-def _lost_meshes(robot: Robot) -> Iterator[Finding]:
+def _missing_meshes(robot: Robot) -> Iterator[ModelDiagnostic]:
     """Name meshes of URDF files that are not there; MuJoCo refuses a file that lacks one."""
     for model in robot.appearance.models:
-        root = read(model.text).root
+        root = read_model(model.text).root
         if model.path is None or root.tag != "robot":
             continue
         files, lost = MeshFiles(model.path, model.packages), dict[str, list[str]]()
@@ -252,91 +254,93 @@ def _lost_meshes(robot: Robot) -> Iterator[Finding]:
                 files.find(name)
             except ModelError as error:
                 lost.setdefault(str(error), []).append(name)
-        for why, names in lost.items():
+        for reason, names in lost.items():
             more = f", as {len(names) - 1} more do" if len(names) > 1 else ""
             text = (
-                f"mesh {shown(names[0])} {why}{more}: pictures show rods instead, and no capsule "
+                f"mesh {quote_text(names[0])} {reason}{more}: pictures show rods instead, and no "
+                "capsule "
                 "can be put around its link."
             )
             if any(name.startswith("package://") for name in names):
                 text += " Name the folders that hold its packages as package_path in robot.toml."
-            yield Finding("warning", "mesh_lost", names[0], text)
+            yield ModelDiagnostic("warning", "mesh_lost", names[0], text)
 
 
-def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
+def _implausible(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[ModelDiagnostic]:
     """Name numbers that are possible, and hardly meant."""
     hinges = [joint for joint in joints if joint.unit == "rad/s"]
-    wide = [each for each in hinges if WIDEST < each.upper - each.lower < UNLIMITED_TURNS]
+    wide = [hinge for hinge in hinges if MAX_RANGE < hinge.upper - hinge.lower < UNLIMITED_RANGE]
     if wide:
         text = (
-            f"{_first_of(wide)} from {wide[0].lower:g} to {wide[0].upper:g} rad, "
+            f"{_joint_group_text(wide)} from {wide[0].lower:g} to {wide[0].upper:g} rad, "
             f"{(wide[0].upper - wide[0].lower) / (2.0 * math.pi):.3g} times around; are these "
             "degrees? Write radians."
         )
-        yield Finding("warning", "wide_range", wide[0].name, text)
-    fast = [each for each in hinges if FASTEST < each.fastest < math.inf]
+        yield ModelDiagnostic("warning", "wide_range", wide[0].name, text)
+    fast = [hinge for hinge in hinges if MAX_SPEED < hinge.fastest < math.inf]
     if fast:
         text = (
-            f"{_first_of(fast)} at {fast[0].fastest:g} rad/s; are these degrees per second? Write "
+            f"{_joint_group_text(fast)} at {fast[0].fastest:g} rad/s; are these degrees per "
+            "second? Write "
             "radians per second."
         )
-        yield Finding("warning", "fast_joint", fast[0].name, text)
+        yield ModelDiagnostic("warning", "fast_joint", fast[0].name, text)
     try:
         model = robot.model
     except ModelError:
         return
-    yield from _unlikely_efforts(robot)
-    size = float(sum(np.linalg.norm(place.translation) for place in model.jointPlacements))
-    if size > LARGEST_ROBOT:
+    yield from _implausible_efforts(robot)
+    size = float(sum(np.linalg.norm(placement.translation) for placement in model.jointPlacements))
+    if size > MAX_SIZE:
         text = f"the joints are {size:.3g} m apart in all; are these millimetres? Write metres."
-        yield Finding("warning", "huge_robot", robot.name, text)
+        yield ModelDiagnostic("warning", "huge_robot", robot.name, text)
     if size > 0.0:
-        yield from _unlikely_bodies(robot, BEYOND * size)
+        yield from _implausible_bodies(robot, MAX_LENGTH_RATIO * size)
     masses: dict[tuple[float, ...], list[float]] = {}
     for joint in joints:
         if joint.mass > 0.0:
             same = tuple(round(moment, 12) for moment in joint.moments)
             masses.setdefault(same, []).append(joint.mass)
     for moments, alike in masses.items():
-        if len(alike) >= ALIKE and len(set(alike)) > 1:
+        if len(alike) >= MIN_EQUAL_INERTIAS and len(set(alike)) > 1:
             text = (
                 f"{len(alike)} bodies of different mass have the same moments of inertia "
                 f"({', '.join(f'{moment:.3g}' for moment in moments)} kg m^2), as where nobody "
                 "has worked them out. Take them from the drawing or the maker."
             )
-            yield Finding("warning", "same_inertia", robot.name, text)
+            yield ModelDiagnostic("warning", "same_inertia", robot.name, text)
 
 
-def _first_of(joints: Sequence[Joint]) -> str:
+def _joint_group_text(joints: Sequence[JointCheck]) -> str:
     """Name the first of some joints as what may turn so, and how many more do."""
     more = f", and {len(joints) - 1} more likewise, may turn" if len(joints) > 1 else " may turn"
     return f"joint '{joints[0].name}'{more}"
 
 
-def _unlikely_efforts(robot: Robot) -> Iterator[Finding]:
+def _implausible_efforts(robot: Robot) -> Iterator[ModelDiagnostic]:
     """Ask about torque limits that are not of the order of what the robot weighs."""
     rng = np.random.default_rng(0)
-    loads = [np.abs(robot.snapshot(robot.random(rng)).nle) for _ in range(POSES)]
+    loads = [np.abs(robot.snapshot(robot.random(rng)).nle) for _ in range(WEIGHT_POSES)]
     load, limit = np.max(loads, axis=0), robot.structure.effort_limit
     hinge = np.array([unit == "rad/s" for unit in robot.dof_units])
-    known = hinge & np.isfinite(limit) & (load > 0.0)
-    if not known.any():
+    mask = hinge & np.isfinite(limit) & (load > 0.0)
+    if not mask.any():
         return
-    ratio, most = float(limit[known].sum() / load[known].sum()), float(limit[known].max())
-    if ratio > MOST_TIMES:
+    ratio, max_limit = float(limit[mask].sum() / load[mask].sum()), float(limit[mask].max())
+    if ratio > MAX_EFFORT_RATIO:
         instead = "N mm, or a number that stands for none"
-    elif ratio < LEAST_TIMES:
+    elif ratio < MIN_EFFORT_RATIO:
         instead = "kN m"
     else:
         return
     text = (
-        f"the torque limits, up to {most:g} N m, are {ratio:.2g} times what the weight of the "
+        f"the torque limits, up to {max_limit:g} N m, are {ratio:.2g} times what the weight of the "
         f"links asks for; are these {instead}? Write N m."
     )
-    yield Finding("warning", "unlikely_effort", robot.name, text)
+    yield ModelDiagnostic("warning", "unlikely_effort", robot.name, text)
 
 
-def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
+def _implausible_bodies(robot: Robot, far: float) -> Iterator[ModelDiagnostic]:
     for block in robot.blocks:
         if block.joint >= len(robot.model.inertias):
             continue
@@ -347,7 +351,7 @@ def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
                 f"the centre of mass beyond joint '{block.name}' is {away:.3g} m away from it, "
                 "far outside the robot; is it in millimetres? Write metres."
             )
-            yield Finding("warning", "far_mass", block.name, text)
+            yield ModelDiagnostic("warning", "far_mass", block.name, text)
         moment = float(np.linalg.eigvalsh(np.array(body.inertia))[-1])
         radius = math.sqrt(moment / body.mass) if body.mass > 0.0 else 0.0
         if radius > far:
@@ -356,13 +360,13 @@ def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
                 f"kg, is that of a body {radius:.3g} m around; is it in kg mm^2 or g mm^2? Write "
                 "kg m^2."
             )
-            yield Finding("warning", "large_inertia", block.name, text)
+            yield ModelDiagnostic("warning", "large_inertia", block.name, text)
 
 
-def _missing(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[str]:
+def _missing(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[str]:
     """Yield what the file leaves out, with where to write it."""
     driven = [joint for joint in joints if len(joint.motors) == 1]
-    for what, without, where in (
+    for quantity, without, where in (
         ("torque limit", [j.name for j in driven if math.isinf(j.effort)], "[[actuator]] limit"),
         ("speed limit", [j.name for j in driven if math.isinf(j.fastest)], "[[limit]] velocity"),
         (
@@ -372,8 +376,9 @@ def _missing(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[str]:
         ),
     ):
         if without:
-            which = "any motor" if len(without) == len(driven) else quoted(without)
-            yield f"no {what} of {which}: write it in the model file, or as {where} in robot.toml."
+            motors = "any motor" if len(without) == len(driven) else quoted(without)
+            advice = f"write it in the model file, or as {where} in robot.toml."
+            yield f"no {quantity} of {motors}: {advice}"
     if not robot.actuators:
         yield "no motor at all: list them as [[actuator]] in robot.toml."
     lossy = np.any(robot.structure.damping) or np.any(robot.structure.friction)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ukctrl.analysis.check.robot_check import Joint, RobotCheck
-from ukctrl.reports.table import Column, Table, first_columns
+from ukctrl.analysis.check.robot_check import JointCheck, RobotCheck
+from ukctrl.reports.report_table import ReportTable, TableColumn, first_columns
 
-MORE = ("damping", "friction", "armature")
+LOSS_COLUMNS = ("damping", "friction", "armature")
 """What of a joint has a column where any has it."""
-MOST_FRAMES = 12
+MAX_FRAMES = 12
 """Of more frames the last are named, where tools are."""
 
 
-def facts(robot: RobotCheck, most: int = MOST_FRAMES) -> Iterator[tuple[str, str]]:
+def facts(robot: RobotCheck, most: int = MAX_FRAMES) -> Iterator[tuple[str, str]]:
     """Yield what a robot has, as names and texts."""
     yield (
         "freedoms",
@@ -29,29 +29,29 @@ def facts(robot: RobotCheck, most: int = MOST_FRAMES) -> Iterator[tuple[str, str
         yield "frames", ", ".join(frames)
 
 
-def joint_table(robot: RobotCheck) -> Table:
+def joint_table(robot: RobotCheck) -> ReportTable:
     """Return what the file says of every freedom; losses and armature where there are any."""
-    more = [name for name in MORE if any(getattr(joint, name) for joint in robot.joints)]
+    more = [name for name in LOSS_COLUMNS if any(getattr(joint, name) for joint in robot.joints)]
     columns = [
-        Column("joint", "name"),
-        Column("range", "text"),
-        Column("speed"),
-        Column("motor", "text"),
-        *map(Column, ("largest", "mass")),
-        Column("moments of inertia", "text"),
-        *map(Column, more),
+        TableColumn("joint", "name"),
+        TableColumn("range", "text"),
+        TableColumn("speed"),
+        TableColumn("motor", "text"),
+        *map(TableColumn, ("largest", "mass")),
+        TableColumn("moments of inertia", "text"),
+        *map(TableColumn, more),
     ]
-    return Table.of(columns, [_joint(joint, more) for joint in robot.joints])
+    return ReportTable.from_rows(columns, [_joint(joint, more) for joint in robot.joints])
 
 
-def parted(table: Table, count: int) -> tuple[Table, Table]:
+def split_table(table: ReportTable, count: int) -> tuple[ReportTable, ReportTable]:
     """Return a table of the first columns, and one of the others beside the first of all."""
-    others = [0, *range(count, len(table.columns))]
-    rest = [[row[k] for k in others] for row in table.rows]
-    return first_columns(table, count), Table([table.columns[k] for k in others], rest)
+    columns = [0, *range(count, len(table.columns))]
+    rows = [[row[k] for k in columns] for row in table.rows]
+    return first_columns(table, count), ReportTable([table.columns[k] for k in columns], rows)
 
 
-def _joint(joint: Joint, more: Sequence[str]) -> list[str]:
+def _joint(joint: JointCheck, more: Sequence[str]) -> list[str]:
     unit = joint.unit.removesuffix("/s")
     effort, inertia = ("N", "kg") if unit == "m" else ("N m", "kg m^2")
     ends = [f"{end:.4g}" if math.isfinite(end) else "..." for end in (joint.lower, joint.upper)]
@@ -71,33 +71,41 @@ def _joint(joint: Joint, more: Sequence[str]) -> list[str]:
     ]
 
 
-def motor_table(robot: RobotCheck) -> Table:
+def motor_table(robot: RobotCheck) -> ReportTable:
     """Return what every input pushes on, and its limits."""
     columns = (
-        Column("motor", "name"),
-        Column("pushes on", "text"),
-        Column("least"),
-        Column("most"),
+        TableColumn("motor", "name"),
+        TableColumn("pushes on", "text"),
+        TableColumn("least"),
+        TableColumn("most"),
     )
     rows = [
-        [motor.name, motor.pushes, *(_end(end, motor.unit) for end in (motor.low, motor.high))]
+        [
+            motor.name,
+            motor.pushes,
+            *(_limit_text(end, motor.unit) for end in (motor.low, motor.high)),
+        ]
         for motor in robot.motors
     ]
-    return Table.of(columns, rows)
+    return ReportTable.from_rows(columns, rows)
 
 
-def _end(end: float, unit: str) -> str:
+def _limit_text(end: float, unit: str) -> str:
     return f"{end:.4g} {unit}" if math.isfinite(end) else "-"
 
 
-def loop_table(robot: RobotCheck) -> Table:
+def loop_table(robot: RobotCheck) -> ReportTable:
     """Return what passive constraints hold."""
-    columns = (Column("constraint", "name"), Column("kind", "text"), Column("between", "text"))
-    return Table.of(columns, [list(loop) for loop in robot.loops])
+    columns = (
+        TableColumn("constraint", "name"),
+        TableColumn("kind", "text"),
+        TableColumn("between", "text"),
+    )
+    return ReportTable.from_rows(columns, [list(loop) for loop in robot.loops])
 
 
-def reader_table(robot: RobotCheck) -> Table:
+def reader_table(robot: RobotCheck) -> ReportTable:
     """Return how others read what is in this file, where readers are known to differ."""
     heads = ("ukctrl", "Pinocchio 4.1", "MuJoCo 4.0", "Drake 1.51")
-    columns = (Column("of the file", "text"), *(Column(head, "text") for head in heads))
-    return Table.of(columns, [list(reading) for reading in robot.readings])
+    columns = (TableColumn("of the file", "text"), *(TableColumn(head, "text") for head in heads))
+    return ReportTable.from_rows(columns, [list(reading) for reading in robot.readings])

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 
 T = TypeVar("T")
 
 
-class Broken(UkctrlError, AssertionError):
+class ClauseViolation(UkctrlError, AssertionError):
     """A clause does not hold; the message says what came instead."""
 
 
@@ -37,13 +37,13 @@ class Clause(Generic[T]):
     """What must hold."""
     test: Callable[[T], None]
 
-    def __call__(self, part: T) -> None:
+    def __call__(self, component: T) -> None:
         """Test a part.
 
         Raises:
             Broken: It does not hold.
         """
-        self.test(part)
+        self.test(component)
 
     def __str__(self) -> str:
         """Return the name, which test runners show."""
@@ -63,9 +63,9 @@ class Suite(Generic[T]):
         self._clauses.append(Clause(test.__name__.strip("_"), sentence, test))
         return test
 
-    def record(self, what: str, of: Callable[[T], Any]) -> None:
-        """Add the clause that ``what`` a part is, or is tried with, is a frozen record."""
-        sentence = f"{what} is a frozen record that can be compared, copied and pickled."
+    def record(self, label: str, of: Callable[[T], Any]) -> None:
+        """Add the clause that ``label`` a part is, or is tried with, is a frozen record."""
+        sentence = f"{label} is a frozen record that can be compared, copied and pickled."
         self._clauses.append(Clause("record", sentence, lambda part: require_record(of(part))))
 
     def __iter__(self) -> Iterator[Clause[T]]:
@@ -80,12 +80,14 @@ class Suite(Generic[T]):
         """Return whether a clause is of this suite."""
         return clause in self._clauses
 
-    def examine(self, part: T, name: str) -> Conformance:
+    def examine(self, component: T, name: str) -> Conformance:
         """Try every clause on a part."""
-        return Conformance(self.kind, name, tuple(_tried(clause, part) for clause in self))
+        return Conformance(
+            self.kind, name, tuple(_test_clause(clause, component) for clause in self)
+        )
 
 
-class Finding(NamedTuple):
+class ClauseResult(NamedTuple):
     """What came of one clause."""
 
     clause: str
@@ -101,7 +103,7 @@ class Conformance:
 
     kind: str
     name: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ClauseResult, ...]
 
     @property
     def ok(self) -> bool:
@@ -116,7 +118,7 @@ class Conformance:
         """
         lines = [f"{f.clause}: {f.detail}" for f in self.findings if not f.ok]
         if lines:
-            raise Broken(f"{self.kind} '{self.name}' does not conform: " + " ".join(lines))
+            raise ClauseViolation(f"{self.kind} '{self.name}' does not conform: " + " ".join(lines))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for programs."""
@@ -128,36 +130,36 @@ class Conformance:
         }
 
 
-def _tried(clause: Clause[T], part: T) -> Finding:
+def _test_clause(clause: Clause[T], component: T) -> ClauseResult:
     detail = ""
     try:
-        clause(part)
-    except (Broken, InputError) as error:
+        clause(component)
+    except (ClauseViolation, InputError) as error:
         detail = str(error)
     except Exception as error:  # a fault in a user's part is a finding, not a crash
-        from ukctrl.core.files.plugins import blame
+        from ukctrl.core.files.plugins import plugin_fault
 
-        where = blame(error)
+        where = plugin_fault(error)
         detail = where or f"it raised {type(error).__name__}: {error}."
-    return Finding(clause.name, clause.sentence, not detail, detail)
+    return ClauseResult(clause.name, clause.sentence, not detail, detail)
 
 
 def require(holds: bool, message: str) -> None:
-    """Raise `Broken` with a message unless something holds."""
+    """Raise `ClauseViolation` with a message unless something holds."""
     if not holds:
-        raise Broken(message)
+        raise ClauseViolation(message)
 
 
-def require_array(what: str, value: object, size: int) -> None:
+def require_array(label: str, value: object, size: int) -> None:
     """Require a finite float64 vector of a length."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64:
         came = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
-        raise Broken(f"{what} must be an array of float64; got {came}.")
-    require(value.shape == (size,), f"{what} must have shape ({size},); got {value.shape}.")
-    require(bool(np.isfinite(value).all()), f"{what} must be finite; got {value.tolist()}.")
+        raise ClauseViolation(f"{label} must be an array of float64; got {came}.")
+    require(value.shape == (size,), f"{label} must have shape ({size},); got {value.shape}.")
+    require(bool(np.isfinite(value).all()), f"{label} must be finite; got {value.tolist()}.")
 
 
-def require_equal(what: str, first: ArrayLike, second: ArrayLike) -> None:
+def require_equal(label: str, first: ArrayLike, second: ArrayLike) -> None:
     """Require two arrays of the same bits."""
     first, second = np.asarray(first), np.asarray(second)
     if first.shape != second.shape or first.tobytes() != second.tobytes():
@@ -166,45 +168,51 @@ def require_equal(what: str, first: ArrayLike, second: ArrayLike) -> None:
             if first.shape == second.shape and first.size
             else f"in shape, {first.shape} and {second.shape}"
         )
-        raise Broken(f"{what} must be the same bit for bit; they differ {off}.")
+        raise ClauseViolation(f"{label} must be the same bit for bit; they differ {off}.")
 
 
-def require_close(what: str, came: ArrayLike, wanted: ArrayLike, atol: float) -> None:
+def require_close(label: str, came: ArrayLike, reference: ArrayLike, atol: float) -> None:
     """Require arrays that agree to ``atol``, relative to the wanted one where that is large."""
-    came, wanted = np.asarray(came, dtype=float), np.asarray(wanted, dtype=float)
-    require(came.shape == wanted.shape, f"{what}: shapes {came.shape} and {wanted.shape} differ.")
-    worst = float(np.max(np.abs(came - wanted) / (1.0 + np.abs(wanted)), initial=0.0))
-    require(worst <= atol, f"{what} must agree to {atol:.0e}; they differ by {worst:.1e}.")
+    came, reference = np.asarray(came, dtype=float), np.asarray(reference, dtype=float)
+    require(
+        came.shape == reference.shape, f"{label}: shapes {came.shape} and {reference.shape} differ."
+    )
+    worst = float(np.max(np.abs(came - reference) / (1.0 + np.abs(reference)), initial=0.0))
+    require(worst <= atol, f"{label} must agree to {atol:.0e}; they differ by {worst:.1e}.")
 
 
-def field_names(part: Any) -> set[str]:
+def field_names(component: Any) -> set[str]:
     """Return the names of the settings that a part has."""
-    return {field.name for field in dc.fields(part)} if dc.is_dataclass(part) else set()
+    return {field.name for field in dc.fields(component)} if dc.is_dataclass(component) else set()
 
 
-def require_record(part: Any) -> None:
+def require_record(component: Any) -> None:
     """Require a frozen dataclass that equals its copy, its pickle and its replacement.
 
     Raises:
         Broken: It is not.
     """
-    kind = type(part).__name__
-    require(dc.is_dataclass(part), f"{kind} must be a dataclass; decorate it with @spec.")
-    fields = dc.fields(part)
+    kind = type(component).__name__
+    require(dc.is_dataclass(component), f"{kind} must be a dataclass; decorate it with @spec.")
+    fields = dc.fields(component)
     if fields:
         name = fields[0].name
         try:
-            object.__getattribute__(part, "__class__").__setattr__(part, name, getattr(part, name))
+            object.__getattribute__(component, "__class__").__setattr__(
+                component, name, getattr(component, name)
+            )
         except (dc.FrozenInstanceError, AttributeError, TypeError):
             pass
         else:
-            raise Broken(f"{kind} must be frozen; its '{name}' can be set. Decorate it with @spec.")
-    require(copy.deepcopy(part) == part, f"{kind} must equal its own copy.")
-    require(dc.replace(part) == part, f"{kind} must equal dataclasses.replace of itself.")
+            raise ClauseViolation(
+                f"{kind} must be frozen; its '{name}' can be set. Decorate it with @spec."
+            )
+    require(copy.deepcopy(component) == component, f"{kind} must equal its own copy.")
+    require(dc.replace(component) == component, f"{kind} must equal dataclasses.replace of itself.")
     try:
-        again = pickle.loads(pickle.dumps(part))
+        again = pickle.loads(pickle.dumps(component))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise Broken(
+        raise ClauseViolation(
             f"{kind} must pickle, so that runs can be spread over processes; {error}."
         ) from error
-    require(again == part, f"{kind} must equal what its pickle gives back.")
+    require(again == component, f"{kind} must equal what its pickle gives back.")

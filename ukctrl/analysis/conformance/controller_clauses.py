@@ -16,25 +16,25 @@ from ukctrl.analysis.conformance.clauses import (
 )
 from ukctrl.analysis.conformance.situations import Situation, situation
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.terms import Terms
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import quoted
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
 
-SHORT = 0.1
+DURATION = 0.1
 """Length of the runs [s]."""
 STEP = 2e-4
 """Step of their integration [s]."""
 HOLD = 4e-3
 """Period of a zero-order hold [s], and four times a quicker one."""
-CLOSE = 1e-6
+DEVIATION_TOLERANCE = 1e-6
 """A held run this close to continuous control has nothing left to gain [rad, m]."""
 
 
-class Trial(NamedTuple):
+class ControllerCase(NamedTuple):
     """A controller, and the scenario on which it is tried."""
 
     controller: Controller
@@ -44,7 +44,7 @@ class Trial(NamedTuple):
     def run(self) -> Scenario:
         """The scenario under this controller, short."""
         short = {
-            "timing.duration": min(SHORT, self.scenario.timing.duration),
+            "timing.duration": min(DURATION, self.scenario.timing.duration),
             "timing.sample": 0.02,
             "controller": self.controller,
             # Of fixed steps, so that a faulty law cannot make it take for ever.
@@ -52,26 +52,26 @@ class Trial(NamedTuple):
         }
         return self.scenario.replace(short)
 
-    def place(self) -> Situation:
+    def situation(self) -> Situation:
         """Return the task and states around its start."""
         return situation(self.run)
 
-    def law(self, place: Situation) -> Law:
+    def law(self, situation: Situation) -> Law:
         """Start the controller."""
-        return self.controller.start(place.task)
+        return self.controller.start(situation.task)
 
 
-CONTROLLER = Suite[Trial]("controller")
+CONTROLLER = Suite[ControllerCase]("controller")
 """The clauses for controllers."""
 CONTROLLER.record("A controller", lambda trial: trial.controller)
 
 
 @CONTROLLER.clause
-def shapes(trial: Trial) -> None:
+def shapes(trial: ControllerCase) -> None:
     """A step answers one finite number a motor, and a rate of the memory's shape."""
-    place = trial.place()
-    law = trial.law(place)
-    for dynamics in place.states():
+    situation = trial.situation()
+    law = trial.law(situation)
+    for dynamics in situation.states():
         memory = law.settled(dynamics, law.memory)
         command = law.step(dynamics, memory)
         require_array("the input u", command.u, dynamics.robot.nu)
@@ -81,78 +81,82 @@ def shapes(trial: Trial) -> None:
 
 
 @CONTROLLER.clause
-def starts_afresh(trial: Trial) -> None:
+def starts_afresh(trial: ControllerCase) -> None:
     """Started twice on one task, it gives two laws that answer alike."""
-    place = trial.place()
-    first, second = trial.law(place), trial.law(place)
+    situation = trial.situation()
+    first, second = trial.law(situation), trial.law(situation)
     require_equal("the memories of two starts", first.memory, second.memory)
-    for dynamics in place.states():
+    for dynamics in situation.states():
         u = first.step(dynamics, first.memory).u.copy()
         require_equal("the inputs of two starts", second.step(dynamics, second.memory).u, u)
 
 
 @CONTROLLER.clause
-def leaves_its_arguments_alone(trial: Trial) -> None:
+def leaves_its_arguments_alone(trial: ControllerCase) -> None:
     """A step changes neither the memory nor the robot that it is given."""
-    place = trial.place()
-    law = trial.law(place)
-    for dynamics in place.states():
+    situation = trial.situation()
+    law = trial.law(situation)
+    for dynamics in situation.states():
         s = dynamics.snapshot
         memory = law.memory.copy()
         arrays = {"q": s.q, "v": s.v, "M": s.M, "nle": s.nle, "B": s.B, "memory": memory}
         arrays |= {"a_free": dynamics.a_free, "G": dynamics.G}
-        before = {name: array.copy() for name, array in arrays.items()}
+        copies = {name: array.copy() for name, array in arrays.items()}
         law.step(dynamics, memory)
         law.signals(dynamics, memory)
         for name, array in arrays.items():
-            require_equal(f"'{name}' before and after a step", array, before[name])
+            require_equal(f"'{name}' before and after a step", array, copies[name])
 
 
 @CONTROLLER.clause
-def remembers_in_its_memory_alone(trial: Trial) -> None:
+def remembers_in_its_memory_alone(trial: ControllerCase) -> None:
     """A step depends on state and memory alone: integrators go back and forth in time."""
-    place = trial.place()
-    law = trial.law(place)
-    states = list(place.points)
+    situation = trial.situation()
+    law = trial.law(situation)
+    states = list(situation.points)
     answers = []
     for t, q, v in [*states, *reversed(states)]:
-        place.dynamics.move(t, q, v)
-        answers.append(law.step(place.dynamics, law.memory).u.copy())
+        situation.dynamics.move(t, q, v)
+        answers.append(law.step(situation.dynamics, law.memory).u.copy())
     for k, first in enumerate(answers[: len(states)]):
         require_equal("two inputs at one state and memory", answers[-1 - k], first)
 
 
 @CONTROLLER.clause
-def names_its_signals(trial: Trial) -> None:
+def names_its_signals(trial: ControllerCase) -> None:
     """Signals have names of their own, units, words, and are the same at every state."""
-    place = trial.place()
-    law = trial.law(place)
+    situation = trial.situation()
+    law = trial.law(situation)
     shapes: dict[str, tuple[int, ...]] | None = None
-    for dynamics in place.states():
+    for dynamics in situation.states():
         signals = law.signals(dynamics, law.memory)
-        taken = [name for name in signals if name in FIELDS]
+        conflicts = [name for name in signals if name in FIELDS]
         require(
-            not taken, f"signals must not be called {quoted(taken)}, which a result has already."
+            not conflicts,
+            f"signals must not be called {quoted(conflicts)}, which a result has already.",
         )
         for name, signal in signals.items():
             require(bool(signal.long_name), f"signal '{name}' must say in words what it is.")
             require(isinstance(signal.units, str), f"signal '{name}' must name its unit.")
-        now = {name: np.shape(signal.value) for name, signal in signals.items()}
-        require(shapes in (None, now), f"signals must stay the same; got {shapes} and {now}.")
-        shapes = now
+        signal_shapes = {name: np.shape(signal.value) for name, signal in signals.items()}
+        require(
+            shapes in (None, signal_shapes),
+            f"signals must stay the same; got {shapes} and {signal_shapes}.",
+        )
+        shapes = signal_shapes
 
 
 @CONTROLLER.clause
-def answers_what_verdicts_ask(trial: Trial) -> None:
+def answers_what_verdicts_ask(trial: ControllerCase) -> None:
     """What it says of its rows fits them: an equation of the error a row, and gains that it has."""
-    place = trial.place()
-    law, controller = trial.law(place), trial.controller
-    rows = [each.row for each in controller.error_polynomials(law.stack)]
+    situation = trial.situation()
+    law, controller = trial.law(situation), trial.controller
+    rows = [polynomial.row for polynomial in controller.error_polynomials(law.stack)]
     require(
         not rows or rows == list(law.stack.names),
         f"error_polynomials must have one entry a row, or none; got {rows}.",
     )
-    gains = controller.gains_for(Terms(bandwidth=1.0), lambda: np.ones(len(law.stack))) or {}
+    gains = controller.gains_for(ErrorSpec(bandwidth=1.0), lambda: np.ones(len(law.stack))) or {}
     wrong = sorted(name for name in gains if name.split(".")[0] not in field_names(controller))
     require(not wrong, f"gains_for must give its own fields; got {wrong}.")
     if controller.row_allocation is not None:
@@ -160,7 +164,7 @@ def answers_what_verdicts_ask(trial: Trial) -> None:
 
 
 @CONTROLLER.clause
-def repeats_its_runs(trial: Trial) -> None:
+def repeats_its_runs(trial: ControllerCase) -> None:
     """Equal scenarios give results of the same bits."""
     first, second = simulate(trial.run), simulate(trial.run)
     require_equal("the inputs of two runs", first["u"], second["u"])
@@ -168,27 +172,30 @@ def repeats_its_runs(trial: Trial) -> None:
 
 
 @CONTROLLER.clause
-def works_under_a_hold(trial: Trial) -> None:
+def works_under_a_hold(trial: ControllerCase) -> None:
     """Held over a shorter period, its motion comes closer to that of continuous control."""
     if trial.run.timing.control is not None:
         return  # made for a hold: there is no continuous control to come close to
     ideal = simulate(trial.run)
     require(ideal.status == "completed", f"a run ended as {ideal.status}: {ideal.message}")
-    far, near = (_off(trial, period, ideal) for period in (HOLD, HOLD / 4.0))
+    far, near = (_held_deviation(trial, period, ideal) for period in (HOLD, HOLD / 4.0))
     require(
-        near < max(far, CLOSE),
+        near < max(far, DEVIATION_TOLERANCE),
         f"a quarter of the period must bring it closer; it is off by {near:.1e}, before {far:.1e}.",
     )
 
 
-def _off(trial: Trial, period: float, ideal: Result) -> float:
-    held = simulate(trial.run.replace({"timing.control": period}))
-    require(held.status == "completed", f"held over {period:g} s, it {held.status}: {held.message}")
-    return max_abs(held["q"] - ideal["q"])
+def _held_deviation(trial: ControllerCase, period: float, ideal: Result) -> float:
+    result = simulate(trial.run.replace({"timing.control": period}))
+    require(
+        result.status == "completed",
+        f"held over {period:g} s, it {result.status}: {result.message}",
+    )
+    return max_abs(result["q"] - ideal["q"])
 
 
 @CONTROLLER.clause
-def survives_a_file(trial: Trial) -> None:
+def survives_a_file(trial: ControllerCase) -> None:
     """Written to a scenario's file and read back, it gives the same inputs."""
     run = trial.run.replace({"timing.duration": 0.04})
     again = Scenario.from_toml(run.to_toml(), trust=True)

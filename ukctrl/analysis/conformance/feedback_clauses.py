@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.conformance.clauses import (
-    Broken,
+    ClauseViolation,
     Suite,
     field_names,
     require,
@@ -17,8 +17,8 @@ from ukctrl.analysis.conformance.clauses import (
     require_equal,
 )
 from ukctrl.analysis.conformance.situations import Situation, situations
-from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback
-from ukctrl.control.terms import Terms
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.control.feedback.feedback import BoundFeedback, Feedback, FeedbackOutput, ModelFeedback
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows
@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 """A demand on the task's path may differ from the exact one by this, relatively."""
 
 
-class Asked(NamedTuple):
+class FeedbackProbe(NamedTuple):
     """A feedback, bound to the rows of a situation, at one state."""
 
     situation: Situation
@@ -40,11 +40,11 @@ class Asked(NamedTuple):
     rows: Rows
     memory: Vector
 
-    def ask(self, rows: Rows, memory: Vector) -> Ask:
+    def ask(self, rows: Rows, memory: Vector) -> FeedbackOutput:
         """Return what it asks for at these rows."""
-        return self.bound.ask(rows, memory, self.dynamics)
+        return self.bound.output(rows, memory, self.dynamics)
 
-    def met(self) -> tuple[Rows, Vector]:
+    def on_path(self) -> tuple[Rows, Vector]:
         """Return the rows as if they were met, and the memory of a start there."""
         zero = np.zeros(len(self.rows.b))
         phi = np.where(np.isnan(self.rows.phi), np.nan, zero)
@@ -52,88 +52,89 @@ class Asked(NamedTuple):
         return rows, self.bound.begin(self.dynamics.snapshot.t, rows).copy()
 
 
-def _asked(feedback: Feedback) -> Iterator[Asked]:
+def _probes(feedback: Feedback) -> Iterator[FeedbackProbe]:
     """Yield the feedback at states of each situation whose rows it serves."""
     served = False
-    for place in situations():
+    for situation in situations():
         try:
-            bound = feedback.attach(place.stack)
+            bound = feedback.attach(situation.stack)
         except GainError:
             continue  # gains by block, or for holonomic rows alone: not for these rows
         served = True
         rng = np.random.default_rng(1)
-        for dynamics in place.states():
-            rows = place.stack.write(dynamics.snapshot)
+        for dynamics in situation.states():
+            rows = situation.stack.write(dynamics.snapshot)
             memory = bound.begin(dynamics.snapshot.t, rows)
             memory = memory + 0.01 * rng.uniform(size=memory.shape)
-            yield Asked(place, bound, dynamics, rows, memory)
+            yield FeedbackProbe(situation, bound, dynamics, rows, memory)
     if not served:
-        raise Broken("it must serve the rows of some situation; it refuses all of them.")
+        raise ClauseViolation("it must serve the rows of some situation; it refuses all of them.")
 
 
 @FEEDBACK.clause
 def shapes(feedback: Feedback) -> None:
     """The demand is one finite number a row; the memory's rate has the shape of the memory."""
-    for at in _asked(feedback):
-        asked = at.ask(at.rows, at.memory)
-        require_array("the demand", asked.demand, len(asked.rows.b))
-        require_array("the rate of the memory", asked.memory_rate, len(at.memory))
+    for at in _probes(feedback):
+        response = at.ask(at.rows, at.memory)
+        require_array("the demand", response.demand, len(response.rows.b))
+        require_array("the rate of the memory", response.memory_rate, len(at.memory))
 
 
 @FEEDBACK.clause
 def asks_nothing_on_the_path(feedback: Feedback) -> None:
     """Where the rows are met and nothing is remembered, the demand is the exact motion's, b."""
-    for at in _asked(feedback):
-        asked = at.ask(*at.met())
-        require_close("the demand on the path and b", asked.demand, asked.rows.b, ROUNDING)
+    for at in _probes(feedback):
+        response = at.ask(*at.on_path())
+        require_close("the demand on the path and b", response.demand, response.rows.b, ROUNDING)
 
 
 @FEEDBACK.clause
 def opposes_errors(feedback: Feedback) -> None:
     """A velocity error alone is not fed: what is added to b does no positive work on it."""
-    for at in _asked(feedback):
-        met, memory = at.met()
-        asked = at.ask(met._replace(beta=at.rows.beta), memory)
-        added, beta = asked.demand - asked.rows.b, asked.rows.beta
+    for at in _probes(feedback):
+        path_rows, memory = at.on_path()
+        response = at.ask(path_rows._replace(beta=at.rows.beta), memory)
+        added, beta = response.demand - response.rows.b, response.rows.beta
         fed = float(added @ beta)
-        room = ROUNDING * (1.0 + float(np.abs(added) @ np.abs(beta)))
+        tolerance = ROUNDING * (1.0 + float(np.abs(added) @ np.abs(beta)))
         require(
-            fed <= room, f"what it adds must oppose the velocity error; it feeds it ({fed:.1e})."
+            fed <= tolerance,
+            f"what it adds must oppose the velocity error; it feeds it ({fed:.1e}).",
         )
 
 
 @FEEDBACK.clause
 def leaves_its_arguments_alone(feedback: Feedback) -> None:
     """Neither the rows nor the memory are changed."""
-    for at in _asked(feedback):
-        before = [part.copy() for part in (*at.rows, at.memory)]
+    for at in _probes(feedback):
+        copies = [array.copy() for array in (*at.rows, at.memory)]
         at.ask(at.rows, at.memory)
-        for name, part, old in zip(
-            ("A", "b", "beta", "phi", "memory"), (*at.rows, at.memory), before, strict=True
+        for name, array, old in zip(
+            ("A", "b", "beta", "phi", "memory"), (*at.rows, at.memory), copies, strict=True
         ):
-            require_equal(f"'{name}' before and after", part, old)
+            require_equal(f"'{name}' before and after", array, old)
 
 
 @FEEDBACK.clause
 def depends_on_its_arguments_alone(feedback: Feedback) -> None:
     """The same rows and memory give the same demand, whatever was asked in between."""
-    for at in _asked(feedback):
+    for at in _probes(feedback):
         first = at.ask(at.rows, at.memory).demand.copy()
-        other = Rows(at.rows.A, at.rows.b + 1.0, 2.0 * at.rows.beta, -at.rows.phi)
-        at.ask(other, at.memory + 1.0)
+        trial_rows = Rows(at.rows.A, at.rows.b + 1.0, 2.0 * at.rows.beta, -at.rows.phi)
+        at.ask(trial_rows, at.memory + 1.0)
         require_equal("two demands at one state", at.ask(at.rows, at.memory).demand, first)
 
 
 @FEEDBACK.clause
 def answers_what_verdicts_ask(feedback: Feedback) -> None:
     """The equation of its errors has one entry a row, or is not linear; gains are its fields."""
-    for at in _asked(feedback):
+    for at in _probes(feedback):
         polynomials = at.bound.error_polynomials(at.situation.stack)
-        names = [each.row for each in polynomials]
+        names = [polynomial.row for polynomial in polynomials]
         require(
             not polynomials or names == list(at.situation.stack.names),
             f"error_polynomials must have one entry a row, or none; got {names}.",
         )
-    gains = feedback.gains_for(Terms(bandwidth=1.0)) or {}
+    gains = feedback.gains_for(ErrorSpec(bandwidth=1.0)) or {}
     unknown = sorted(gains.keys() - field_names(feedback))
     require(not unknown, f"gains_for must give its own fields; got {unknown}.")

@@ -18,7 +18,7 @@ ROBOT = Suite[Robot]("robot")
 STATES = 4
 STEP = 1e-5
 """Step of central differences [s]; their error is of its square."""
-DIFFERENCED = 1e-6
+DIFFERENCE_RTOL = 1e-6
 """What differences leave, relatively."""
 ROUNDING = 1e-9
 
@@ -35,14 +35,14 @@ def _states(robot: Robot) -> Iterator[tuple[Vector, Vector]]:
 @ROBOT.clause
 def names(robot: Robot) -> None:
     """Coordinates, velocities and motors have names of their own, each with a unit."""
-    for what, found, units in (
+    for label, identifiers, units in (
         ("coordinates", robot.coordinates, robot.coordinate_units),
         ("velocities", robot.dofs, robot.dof_units),
         ("motors", robot.actuators, robot.actuator_units),
     ):
-        double = sorted({name for name in found if found.count(name) > 1})
-        require(not double, f"{what} must have names of their own; {quoted(double)} repeat.")
-        require(len(units) == len(found), f"{what} must have a unit each; got {units}.")
+        double = sorted({name for name in identifiers if identifiers.count(name) > 1})
+        require(not double, f"{label} must have names of their own; {quoted(double)} repeat.")
+        require(len(units) == len(identifiers), f"{label} must have a unit each; got {units}.")
 
 
 @ROBOT.clause
@@ -85,9 +85,9 @@ def energy_balance(robot: Robot) -> None:
         )
         rate = (4.0 * fine - coarse) / 3.0  # Richardson's: stiff springs ask for it
         size = 1.0 + float(np.abs(a) @ np.abs(dynamics.snapshot.M) @ np.abs(v))
-        room = DIFFERENCED * size + 1e-15 * abs(_energy(robot, q, v, a, 0.0)) / STEP
+        tolerance = DIFFERENCE_RTOL * size + 1e-15 * abs(_energy(robot, q, v, a, 0.0)) / STEP
         off = abs(rate - power)
-        require(off <= room, f"energy must change by the power; it is off by {off:.1e} W.")
+        require(off <= tolerance, f"energy must change by the power; it is off by {off:.1e} W.")
 
 
 def _energy(robot: Robot, q: Vector, v: Vector, a: Vector, h: float) -> float:
@@ -99,12 +99,12 @@ def _energy(robot: Robot, q: Vector, v: Vector, a: Vector, h: float) -> float:
 def frames_move_as_their_jacobians_say(robot: Robot) -> None:
     """The velocity of every frame is what its position does in time."""
     for q, v in _states(robot):
-        here = robot.snapshot(q, v)
-        ahead, behind = (robot.snapshot(robot.integrate(q, h * v), v) for h in (STEP, -STEP))
+        snapshot = robot.snapshot(q, v)
+        forward, behind = (robot.snapshot(robot.integrate(q, h * v), v) for h in (STEP, -STEP))
         for name in robot.frames:
-            rate = (ahead.frame(name).position - behind.frame(name).position) / (2.0 * STEP)
-            velocity = here.frame(name).velocity[:3]
-            require_close(f"the velocity of frame '{name}'", velocity, rate, DIFFERENCED)
+            rate = (forward.frame(name).position - behind.frame(name).position) / (2.0 * STEP)
+            velocity = snapshot.frame(name).velocity[:3]
+            require_close(f"the velocity of frame '{name}'", velocity, rate, DIFFERENCE_RTOL)
 
 
 @ROBOT.clause

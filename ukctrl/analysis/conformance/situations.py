@@ -13,8 +13,8 @@ from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.timed_rows import timed_servo
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.scenario import Scenario
 
 SCENARIOS: Mapping[str, str] = MappingProxyType(
@@ -60,12 +60,12 @@ def situation(scenario: Scenario, name: str = "") -> Situation:
     for k in range(STATES):
         dq = SPREAD * rng.uniform(-1.0, 1.0, task.robot.nv)
         dv = SPREAD * rng.uniform(-1.0, 1.0, task.robot.nv)
-        if len(loop.truth.passive):  # off the loops no motion is possible
+        if len(loop.plant.passive):  # off the loops no motion is possible
             dq, dv = 0.0 * dq, 0.0 * dv
         q = np.ascontiguousarray(task.robot.integrate(loop.state.q, dq))
         points.append((loop.t0 + 0.1 * k, q, loop.state.v + dv))
-    dynamics = Dynamics(loop.belief.robot, task.rank, task.gains)
-    servo = Stack(timed_servo(scenario), dynamics.robot)
+    dynamics = Dynamics(loop.believed_model.robot, task.rank, task.gains)
+    servo = Stack(servo_constraints(scenario), dynamics.robot)
     return Situation(name or scenario.name, task, servo, dynamics, tuple(points))
 
 

@@ -10,28 +10,29 @@ positions. Zero dynamics is this motion with the path at rest.
 
 In order:
 
-1. ``held_rows``: the robot with its rows held.
-2. ``modes``, ``states_of_rest``, ``near_a_state``: what it does near rest, of any relative degree.
-3. ``internal_motion``, ``periodic``: what it does along the path.
-4. ``internal_dynamics_record``, ``internal_verdict``: what is found, as data and in words.
+1. ``exact_tracking``: the robot with its rows held.
+2. ``modes``, ``internal_equilibria``, ``local_dynamics``: what it does near rest, of any relative
+   degree.
+3. ``internal_motion``, ``periodic_orbit``: what it does along the path.
+4. ``internal_dynamics_result``, ``internal_verdict``: what is found, as data and in words.
 5. ``internal_dynamics``: all of it for one scenario. ``internal_dynamics_figure``: drawn.
 """
 
-from ukctrl.analysis.internal_dynamics.internal_dynamics import LARGEST, internal_dynamics
-from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
-from ukctrl.analysis.internal_dynamics.internal_motion import Motion
+from ukctrl.analysis.internal_dynamics.internal_dynamics import MAX_DOFS, internal_dynamics
+from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
+from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion
+from ukctrl.analysis.internal_dynamics.local_dynamics import LocalDynamics
 from ukctrl.analysis.internal_dynamics.modes import Kind, Modes, modes
-from ukctrl.analysis.internal_dynamics.near_a_state import Near
-from ukctrl.analysis.internal_dynamics.periodic import Periodic
+from ukctrl.analysis.internal_dynamics.periodic_orbit import PeriodicOrbit
 
 __all__ = [
-    "LARGEST",
+    "MAX_DOFS",
     "InternalDynamics",
+    "InternalMotion",
     "Kind",
+    "LocalDynamics",
     "Modes",
-    "Motion",
-    "Near",
-    "Periodic",
+    "PeriodicOrbit",
     "internal_dynamics",
     "modes",
 ]

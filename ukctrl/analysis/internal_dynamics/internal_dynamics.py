@@ -6,34 +6,45 @@ import dataclasses as dc
 
 import numpy as np
 
-from ukctrl.analysis.internal_dynamics.held_rows import Held
-from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
-from ukctrl.analysis.internal_dynamics.internal_motion import Motion, motion
-from ukctrl.analysis.internal_dynamics.internal_verdict import Facts, verdict
-from ukctrl.analysis.internal_dynamics.near_a_state import Near, near_motion, near_rest
-from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of, periodic
-from ukctrl.analysis.internal_dynamics.states_of_rest import Rest, Search
+from ukctrl.analysis.internal_dynamics.exact_tracking import ExactTracking
+from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
+from ukctrl.analysis.internal_dynamics.internal_equilibria import (
+    InternalEquilibrium,
+    InternalEquilibriumSearch,
+)
+from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion, internal_motion
+from ukctrl.analysis.internal_dynamics.internal_verdict import VerdictInputs, internal_verdict
+from ukctrl.analysis.internal_dynamics.local_dynamics import (
+    LocalDynamics,
+    about_equilibrium,
+    at_frozen_time,
+)
+from ukctrl.analysis.internal_dynamics.periodic_orbit import (
+    PeriodicOrbit,
+    path_period,
+    periodic_orbit,
+)
 from ukctrl.analysis.linear import equilibria
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.relative_degree import relative_degrees
 from ukctrl.simulation.scenario import Scenario
 
-LARGEST = 60
+MAX_DOFS = 60
 """Robots with more velocities than this are counted, but not linearised and not simulated."""
-LONGEST = 20.0
+MAX_DURATION = 20.0
 """For how long the motion is followed at most [s]."""
 GUESSES = 8
 """From how many configurations a search begins where the motors have no grip on the rows."""
-MOMENTS = 9
+FROZEN_TIMES = 9
 """At how many times of the motion it is looked at with time standing still."""
-STILL = 1e-9
+REST_TOLERANCE = 1e-9
 """A path that moves its rows less than this is at rest."""
-KEPT = 4
+MAX_EQUILIBRIA = 4
 """How many states of rest are told."""
-ALIKE = 1e-6
+POLE_RTOL = 1e-6
 """Poles of two states of rest nearer than this fraction are those of one family."""
 
 
@@ -65,58 +76,60 @@ def internal_dynamics(
         raise InputError(
             "internal dynamics is what servo rows leave; this scenario has no [[servo]]."
         )
-    held = Held(scenario)
+    tracking = ExactTracking(scenario)
     t, notes = scenario.start.t, list[str]()
-    q, v = held.start()
-    grip = held.grip(t, q, v)
-    whole = grip.held == grip.independent
-    moves = path_moves(held, q)
-    x = held.coordinates(t, q, v)
-    states = held.states(t, q, v)
-    found = InternalDynamics(
+    q, v = tracking.start()
+    grip = tracking.authority(t, q, v)
+    whole = grip.rank_H == grip.rank_A
+    moves = path_moves(tracking, q)
+    x = tracking.coordinates(t, q, v)
+    states = tracking.state_count(t, q, v)
+    result = InternalDynamics(
         scenario=scenario.name or scenario.title,
-        robot=held.robot.name,
+        robot=tracking.robot.name,
         states=states,
         reached=states - x.size,
         dimension=x.size,
-        coordinates=x.names(held.robot),
+        coordinates=x.names(tracking.robot),
         grip=whole,
-        free=2 * grip.idle,
+        free=2 * grip.null_inputs,
         path_moves=moves,
     )
-    if held.robot.nv > LARGEST:
-        note = f"robots with more than {LARGEST} velocities are counted, but not looked at closer"
+    if tracking.robot.nv > MAX_DOFS:
+        note = f"robots with more than {MAX_DOFS} velocities are counted, but not looked at closer"
         text = f"{x.size} of {states} states are left to themselves."
-        return dc.replace(found, verdict=text, notes=(note,))
-    dimension, free, names = found.dimension, found.free, found.coordinates
+        return dc.replace(result, verdict=text, notes=(note,))
+    dimension, free, names = result.dimension, result.free, result.coordinates
     rests, families = (
-        ((), ()) if whole and not dimension else _rests(held.stopped(t), whole, q, notes)
+        ((), ())
+        if whole and not dimension
+        else _equilibria(tracking.with_frozen_path(t), whole, q, notes)
     )
     if not whole and rests:
         dimension, free, names = len(rests[0].states), rests[0].free, rests[0].states
     elif not whole:
-        dimension, free, names = _counted(held, states, q, v)
+        dimension, free, names = _dimension_by_degrees(tracking, states, q, v)
     elif rests:
         free = rests[0].free
-    along: tuple[Near, ...] = ()
-    run: Motion | None = None
+    along: tuple[LocalDynamics, ...] = ()
+    run: InternalMotion | None = None
     if whole and simulate and dimension:
-        seconds = min(scenario.timing.duration, LONGEST) if duration is None else duration
-        run = motion(held, q, v, x, seconds)
+        seconds = min(scenario.timing.duration, MAX_DURATION) if duration is None else duration
+        run = internal_motion(tracking, q, v, x, seconds)
     if whole and dimension and (moves or (v.any() and not rests)):
-        along = _along(held, run, q, v, notes)
-    cycle: Periodic | None = None
+        along = _frozen_time(tracking, run, q, v, notes)
+    cycle: PeriodicOrbit | None = None
     if floquet and whole and moves and dimension:
-        period = period_of(held, q)
-        cycle = None if period is None else periodic(held, q, v, period)
+        period = path_period(tracking, q)
+        cycle = None if period is None else periodic_orbit(tracking, q, v, period)
         if cycle is None:
             notes.append(
                 "the path does not repeat itself within the run."
                 if period is None
                 else f"the path repeats itself after {period:.4g} s; no motion that does was found."
             )
-    found = dc.replace(
-        found,
+    result = dc.replace(
+        result,
         reached=states - dimension,
         dimension=dimension,
         coordinates=names,
@@ -129,78 +142,82 @@ def internal_dynamics(
         notes=tuple(notes),
     )
     prepared = scenario.controller.forgets_growth
-    kind, text = verdict(Facts(found, held.robot, q, grip.independent, prepared))
-    return dc.replace(found, kind=kind, verdict=text)
+    kind, text = internal_verdict(VerdictInputs(result, tracking.robot, q, grip.rank_A, prepared))
+    return dc.replace(result, kind=kind, verdict=text)
 
 
-def path_moves(held: Held, q: Vector) -> bool:
+def path_moves(tracking: ExactTracking, q: Vector) -> bool:
     """Tell whether the rows ask for something else at other times of the run."""
-    t0 = held.scenario.start.t
-    times = np.linspace(t0, t0 + held.scenario.timing.duration, 17)
-    return bool(np.ptp(held.asked(q, times), axis=0).max() > STILL)
+    t0 = tracking.scenario.start.t
+    times = np.linspace(t0, t0 + tracking.scenario.timing.duration, 17)
+    return bool(np.ptp(tracking.row_demands(q, times), axis=0).max() > REST_TOLERANCE)
 
 
-def _rests(
-    held: Held, grip: bool, q: Vector, notes: list[str]
-) -> tuple[tuple[Near, ...], tuple[int, ...]]:
+def _equilibria(
+    tracking: ExactTracking, grip: bool, q: Vector, notes: list[str]
+) -> tuple[tuple[LocalDynamics, ...], tuple[int, ...]]:
     """Return the states of rest, one of each family, and how many of each were found."""
-    kinds: list[Near] = []
+    kinds: list[LocalDynamics] = []
     count: list[int] = []
-    for rest in Search(held).all(q) if grip else _anywhere(held):
+    for equilibrium in (
+        InternalEquilibriumSearch(tracking).find(q) if grip else _plant_equilibria(tracking)
+    ):
         try:
-            near = near_rest(held, grip, rest.q, rest.u)
+            near = about_equilibrium(tracking, grip, equilibrium.q, equilibrium.u)
         except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
             notes.append(f"a state of rest could not be looked at: {error}")
             continue
-        for k, other in enumerate(kinds):
-            if _alike(near, other):
+        for k, peer in enumerate(kinds):
+            if _same_poles(near, peer):
                 count[k] += 1
                 break
         else:
             kinds.append(near)
             count.append(1)
-    if len(kinds) > KEPT:
+    if len(kinds) > MAX_EQUILIBRIA:
         notes.append(f"{len(kinds)} different states of rest were found; the nearest are told.")
-    return tuple(kinds[:KEPT]), tuple(count[:KEPT])
+    return tuple(kinds[:MAX_EQUILIBRIA]), tuple(count[:MAX_EQUILIBRIA])
 
 
-def _anywhere(held: Held) -> list[Rest]:
+def _plant_equilibria(tracking: ExactTracking) -> list[InternalEquilibrium]:
     """Return where some input holds the robot with its rows met."""
     try:
-        rests = equilibria(held.scenario, guesses=GUESSES)
+        rests = equilibria(tracking.scenario, guesses=GUESSES)
     except InputError:
         return []
-    return [Rest(each.point.q, each.point.u) for each in rests]
+    return [InternalEquilibrium(equilibrium.point.q, equilibrium.point.u) for equilibrium in rests]
 
 
-def _alike(near: Near, other: Near) -> bool:
-    ours, theirs = near.modes.poles, other.modes.poles
-    if len(ours) != len(theirs) or near.modes.at_zero != other.modes.at_zero:
+def _same_poles(near: LocalDynamics, peer: LocalDynamics) -> bool:
+    ours, theirs = near.modes.poles, peer.modes.poles
+    if len(ours) != len(theirs) or near.modes.at_zero != peer.modes.at_zero:
         return False
     scale = max(1.0, max_abs(theirs))
-    return bool(max_abs(ours - theirs) <= ALIKE * scale)
+    return bool(max_abs(ours - theirs) <= POLE_RTOL * scale)
 
 
-def _along(
-    held: Held, run: Motion | None, q: Vector, v: Vector, notes: list[str]
-) -> tuple[Near, ...]:
+def _frozen_time(
+    tracking: ExactTracking, run: InternalMotion | None, q: Vector, v: Vector, notes: list[str]
+) -> tuple[LocalDynamics, ...]:
     """Return the motion at some times, with time standing still."""
-    states = [(held.scenario.start.t, q, v)]
+    states = [(tracking.scenario.start.t, q, v)]
     if run is not None:
-        picks = np.unique(np.linspace(0, len(run.times) - 1, MOMENTS).astype(int)).tolist()
+        picks = np.unique(np.linspace(0, len(run.times) - 1, FROZEN_TIMES).astype(int)).tolist()
         states = [(float(run.times[k]), run.q[k], run.v[k]) for k in picks]
     poles = []
     for t, q_t, v_t in states:
         try:
-            poles.append(near_motion(held, t, q_t, v_t))
+            poles.append(at_frozen_time(tracking, t, q_t, v_t))
         except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
             notes.append(f"the motion could not be looked at where t = {t:.4g} s: {error}")
             break
     return tuple(poles)
 
 
-def _counted(held: Held, states: int, q: Vector, v: Vector) -> tuple[int, int, tuple[str, ...]]:
+def _dimension_by_degrees(
+    tracking: ExactTracking, states: int, q: Vector, v: Vector
+) -> tuple[int, int, tuple[str, ...]]:
     """Return the dimension from the rows' relative degrees, where no state of rest is known."""
-    degrees = relative_degrees(held.dynamics, held.servo, held.scenario.start.t, q, v)
+    degrees = relative_degrees(tracking.dynamics, tracking.servo, tracking.scenario.start.t, q, v)
     reached = sum(degree.value or degree.at_least for degree in degrees)
     return max(states - reached, 0), 0, ()

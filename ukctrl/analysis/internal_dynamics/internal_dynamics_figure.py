@@ -8,79 +8,79 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics import InternalDynamics
-from ukctrl.analysis.internal_dynamics.internal_motion import PUSH, Motion
-from ukctrl.analysis.internal_dynamics.near_a_state import Near
+from ukctrl.analysis.internal_dynamics.internal_motion import PERTURBATION, InternalMotion
+from ukctrl.analysis.internal_dynamics.local_dynamics import LocalDynamics
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import max_abs
 from ukctrl.core.number_text import unit_text
-from ukctrl.reports.plot import naming, panels, style
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.reports.plot import line_labels, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_RESTS = 4
+MAX_EQUILIBRIA = 4
 """States of rest whose poles are drawn."""
 
 
 @style.styled
-def internal_dynamics_figure(found: InternalDynamics) -> Figure:
+def internal_dynamics_figure(result: InternalDynamics) -> Figure:
     """Draw what a task leaves to itself.
 
     Raises:
         InputError: Nothing is left, or nothing of it is known.
     """
-    drawn = [*_motion(found.motion), *_poles(found)] if found.dimension else []
+    drawn = [*_motion(result.motion), *_poles(result)] if result.dimension else []
     if not drawn:
         raise InputError(
-            f"scenario '{found.scenario}' must leave something to itself for a figure of it; "
-            f"{found.verdict}"
+            f"scenario '{result.scenario}' must leave something to itself for a figure of it; "
+            f"{result.verdict}"
         )
     return panels.grid(drawn, height=2.1)
 
 
-def drawable(found: InternalDynamics) -> bool:
+def drawable(result: InternalDynamics) -> bool:
     """Tell whether there is something to draw."""
-    return bool(found.dimension and (_rests(found) or _moves(found.motion)))
+    return bool(result.dimension and (_equilibria(result) or _has_motion(result.motion)))
 
 
-def _moves(run: Motion | None) -> TypeGuard[Motion]:
+def _has_motion(run: InternalMotion | None) -> TypeGuard[InternalMotion]:
     return run is not None and len(run.times) > 1
 
 
-def _rests(found: InternalDynamics) -> list[Near]:
+def _equilibria(result: InternalDynamics) -> list[LocalDynamics]:
     """Return the nearest states of rest that have poles."""
-    return [near for near in found.rests[:MOST_RESTS] if len(near.modes.poles)]
+    return [near for near in result.rests[:MAX_EQUILIBRIA] if len(near.modes.poles)]
 
 
-def _motion(run: Motion | None) -> list[panels.Panel]:
-    if not _moves(run):
+def _motion(run: InternalMotion | None) -> list[panels.Panel]:
+    if not _has_motion(run):
         return []
     drawn = []
     for unit in dict.fromkeys(run.units):
-        of_unit = [k for k, own in enumerate(run.units) if own == unit]
-        for at in naming.parted(of_unit):
-            dotted = at if len(at) <= naming.FULL_LEGEND else []
+        of_unit = [k for k, run_unit in enumerate(run.units) if run_unit == unit]
+        for at in line_labels.split_columns(of_unit):
+            dotted = at if len(at) <= line_labels.FULL_LEGEND else []
 
             def moved(
                 axes: Axes,
-                room: float,
+                free_width: float,
                 at: list[int] = at,
                 dotted: list[int] = dotted,
                 unit: str = unit,
             ) -> None:
                 names = [run.coordinates[k] for k in at]
-                panels.lines(axes, run.times, run.moved[:, at], names, room)
-                for place, k in enumerate(dotted):
-                    color = style.PALETTE[place % len(style.PALETTE)]
+                panels.lines(axes, run.times, run.moved[:, at], names, free_width)
+                for index, k in enumerate(dotted):
+                    color = style.PALETTE[index % len(style.PALETTE)]
                     axes.plot(run.times, run.pushed[:, k], ":", color=color, linewidth=1.0)
-                panels.fit(axes, np.hstack([run.moved[:, at], run.pushed[:, at]]))
+                panels.fit_y_axis(axes, np.hstack([run.moved[:, at], run.pushed[:, at]]))
                 axes.set_ylabel(f"since the start [{unit_text(unit) or '1'}]")
 
-            beside = f"; dotted: pushed by {PUSH:g} {unit_text(unit)}" if dotted else ""
-            drawn.append(panels.Panel(f"Internal motion{beside}", moved, 2))
+            suffix = f"; dotted: pushed by {PERTURBATION:g} {unit_text(unit)}" if dotted else ""
+            drawn.append(panels.Panel(f"Internal motion{suffix}", moved, 2))
 
-    def apart(axes: Axes, room: float) -> None:
+    def apart(axes: Axes, free_width: float) -> None:
         axes.plot(run.times, run.deviation, color=style.PALETTE[0])
         panels.log_scale(axes, run.deviation)
         axes.axhline(1.0, color=style.FAINT, linewidth=0.9)
@@ -90,15 +90,15 @@ def _motion(run: Motion | None) -> list[panels.Panel]:
     return drawn
 
 
-def _poles(found: InternalDynamics) -> list[panels.Panel]:
-    rests = _rests(found)
+def _poles(result: InternalDynamics) -> list[panels.Panel]:
+    rests = _equilibria(result)
     if not rests:
         return []
     return [panels.Panel("Poles about states of rest, the nearest first", _plane(rests), 1)]
 
 
-def _plane(rests: list[Near]) -> Callable[[Axes, float], None]:
-    def draw(axes: Axes, room: float) -> None:
+def _plane(rests: list[LocalDynamics]) -> Callable[[Axes, float], None]:
+    def draw(axes: Axes, free_width: float) -> None:
         axes.axvline(0.0, color=style.INK, linewidth=0.8)
         reach = max(max_abs(near.modes.poles) for near in rests) or 1.0
         for k, near in enumerate(rests):

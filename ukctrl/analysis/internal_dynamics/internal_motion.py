@@ -8,21 +8,21 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
+from ukctrl.analysis.internal_dynamics.exact_tracking import ExactTracking, InternalCoordinates
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.tie_breaking import first_largest, max_abs
 
-PUSH = 1e-4
+PERTURBATION = 1e-4
 """How far the start is moved beside the motion, in every internal coordinate [rad, m, per s]."""
 SAMPLES = 201
 """Times at which the motion is kept."""
 RTOL, ATOL = 1e-8, 1e-10
 MAX_EVALUATIONS = 20_000
 """A motion that takes more than this is broken off."""
-GONE = 1e4
+ESCAPE_BOUND = 1e4
 """A speed or a deviation beyond this is one that has run away [rad or m, per s]."""
-LINEAR = 1e-2
+LINEAR_RANGE = 1e-2
 """Deviations are judged while they are smaller than this [rad or m]."""
 
 Fate = Literal["settles", "stays", "drifts", "runs_away", "ended"]
@@ -32,7 +32,7 @@ the motion ended early."""
 
 @final
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Motion:
+class InternalMotion:
     """The motion while the rows hold, from the start on, with the path as given."""
 
     times: Vector
@@ -62,7 +62,7 @@ class Motion:
         """By how much the deviation has grown at the end."""
         return float(self.deviation[-1]) if len(self.deviation) else math.nan
 
-    def farthest(self) -> tuple[str, float, str]:
+    def largest_displacement(self) -> tuple[str, float, str]:
         """Return the coordinate that moves farthest from where it started, how far, its unit."""
         if not self.moved.size:
             return "", 0.0, ""
@@ -71,47 +71,49 @@ class Motion:
         return self.coordinates[k], float(reach[k]), self.units[k]
 
 
-def motion(held: Held, q: Vector, v: Vector, x: Coordinates, duration: float) -> Motion:
+def internal_motion(
+    tracking: ExactTracking, q: Vector, v: Vector, x: InternalCoordinates, duration: float
+) -> InternalMotion:
     """Return the motion from a state that keeps the rows, and one that begins a little beside.
 
     Args:
-        held: The robot with its rows held.
+        tracking: The robot with its rows held.
         q: Configuration, shape ``(nq,)``.
         v: Velocity, shape ``(nv,)``.
         x: Coordinates of the states that keep the rows, about this one.
         duration: For how long [s].
     """
-    robot, n, t0 = held.robot, held.robot.nv, held.scenario.start.t
-    step = PUSH * x.full.sum(axis=1)
+    robot, n, t0 = tracking.robot, tracking.robot.nv, tracking.scenario.start.t
+    step = PERTURBATION * x.full.sum(axis=1)
     ended = ""
     times = np.linspace(t0, t0 + duration, SAMPLES)
-    own, reason = follow(held, q, v, times)
+    nominal, reason = integrate(tracking, q, v, times)
     ended = reason
-    beside = np.zeros((0, n + robot.nq))
+    neighbour = np.zeros((0, n + robot.nq))
     if x.size:
         try:
-            near = held.nearest(robot.integrate(q, step[:n]), v + step[n:], t0)
-            beside, reason = follow(held, near.q, near.v, times)
+            near = tracking.project(robot.integrate(q, step[:n]), v + step[n:], t0)
+            neighbour, reason = integrate(tracking, near.q, near.v, times)
             ended = ended or reason
         except UkctrlError as error:
             ended = ended or str(error)
-    count = min(len(own), len(beside)) if x.size else len(own)
-    times, own, beside = times[:count], own[:count], beside[:count]
+    count = min(len(nominal), len(neighbour)) if x.size else len(nominal)
+    times, nominal, neighbour = times[:count], nominal[:count], neighbour[:count]
     names = tuple(robot.dofs[i] for i in x.positions)
     units = tuple(robot.dof_units[i].removesuffix("/s") for i in x.positions)
-    travelled = _travel(held, own)
+    travelled = _displacements(tracking, nominal)
     away = np.zeros((count, n))
-    for k in range(len(beside)):
-        away[k] = robot.difference(own[k, : robot.nq], beside[k, : robot.nq])
+    for k in range(len(neighbour)):
+        away[k] = robot.difference(nominal[k, : robot.nq], neighbour[k, : robot.nq])
     size = np.linalg.norm(away, axis=1)
-    if len(beside) and not len(x.positions):
-        size = np.linalg.norm(beside[:, robot.nq :] - own[:, robot.nq :], axis=1)
+    if len(neighbour) and not len(x.positions):
+        size = np.linalg.norm(neighbour[:, robot.nq :] - nominal[:, robot.nq :], axis=1)
     deviation = size / size[0] if count and size[0] > 0.0 else np.zeros(count)
-    fate, rate = judge(times, deviation, size) if x.size and count > 8 else ("stays", 0.0)
-    return Motion(
+    fate, rate = classify_growth(times, deviation, size) if x.size and count > 8 else ("stays", 0.0)
+    return InternalMotion(
         times=times,
-        q=own[:, : robot.nq],
-        v=own[:, robot.nq :],
+        q=nominal[:, : robot.nq],
+        v=nominal[:, robot.nq :],
         coordinates=names,
         units=units,
         moved=travelled[:, x.positions],
@@ -123,9 +125,9 @@ def motion(held: Held, q: Vector, v: Vector, x: Coordinates, duration: float) ->
     )
 
 
-def _travel(held: Held, states: Matrix) -> Matrix:
+def _displacements(tracking: ExactTracking, states: Matrix) -> Matrix:
     """Return how far every velocity's coordinate has moved since the first state, turns counted."""
-    robot = held.robot
+    robot = tracking.robot
     moved = np.zeros((len(states), robot.nv))
     for k in range(1, len(states)):
         q, last = states[k, : robot.nq], states[k - 1, : robot.nq]
@@ -133,17 +135,17 @@ def _travel(held: Held, states: Matrix) -> Matrix:
     return moved
 
 
-def follow(held: Held, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str]:
+def integrate(tracking: ExactTracking, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str]:
     """Return the states ``(q, v)`` at times while the rows hold, and why there are no more."""
     from scipy.integrate import DOP853
 
-    robot = held.robot
+    robot = tracking.robot
 
     def rate(t: float, state: Vector) -> Vector:
         q, v = state[: robot.nq], state[robot.nq :]
         if not robot.is_euclidean:
             q = robot.normalize(q)
-        a = held.acceleration(t, q, v)
+        a = tracking.acceleration(t, q, v)
         return np.concatenate([v if robot.is_euclidean else robot.coordinate_rate(q, v), a])
 
     start = np.concatenate([q, v])
@@ -168,7 +170,7 @@ def follow(held: Held, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str
                 if not robot.is_euclidean:
                     state[: robot.nq] = robot.normalize(state[: robot.nq])
                 states.append(state)
-            if max_abs(step.y[robot.nq :]) > GONE:
+            if max_abs(step.y[robot.nq :]) > ESCAPE_BOUND:
                 return np.array(states), f"it has run away at t = {step.t:.4g} s"
             if step.nfev > MAX_EVALUATIONS:
                 return np.array(states), f"it was broken off at t = {step.t:.4g} s, for its cost"
@@ -177,7 +179,9 @@ def follow(held: Held, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str
     return np.array(states), ""
 
 
-def judge(times: Vector, deviation: Vector, size: Vector | None = None) -> tuple[Fate, float]:
+def classify_growth(
+    times: Vector, deviation: Vector, size: Vector | None = None
+) -> tuple[Fate, float]:
     """Tell what becomes of a deviation, from its largest values in the quarters of its time.
 
     What grows as time does is twice as large at the end as in the middle.
@@ -189,15 +193,15 @@ def judge(times: Vector, deviation: Vector, size: Vector | None = None) -> tuple
             which the motion beside is as good as linear; absent: all count.
     """
     size = np.zeros(len(times)) if size is None else size
-    small = len(size) if size.max() <= LINEAR else max(8, int(np.argmax(size > LINEAR)))
+    small = len(size) if size.max() <= LINEAR_RANGE else max(8, int(np.argmax(size > LINEAR_RANGE)))
     t, d = times[:small], np.maximum(deviation[:small], 1e-12)
     quarter = max(2, len(d) // 4)
-    parts = [float(d[k * quarter : (k + 1) * quarter + 1].max()) for k in range(4)]
+    peaks = [float(d[k * quarter : (k + 1) * quarter + 1].max()) for k in range(4)]
     ends = (min(k * quarter, len(t) - 1) for k in (2, 4))  # where growth has its largest
     span = -float(np.subtract(*t[list(ends)]))
-    rate = math.log(parts[3] / parts[1]) / span if span > 0.0 else 0.0
-    grown, late = parts[3] / parts[1], parts[3] / parts[2]
-    if size.max() > LINEAR and small < len(size) // 2:
+    rate = math.log(peaks[3] / peaks[1]) / span if span > 0.0 else 0.0
+    grown, late = peaks[3] / peaks[1], peaks[3] / peaks[2]
+    if size.max() > LINEAR_RANGE and small < len(size) // 2:
         return "runs_away", rate
     if grown > 3.0:
         return "runs_away", rate

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import first_largest, first_smallest, max_abs, places
+from ukctrl.core.tie_breaking import first_largest, first_smallest, max_abs, tie_ranks
 
 Poles = NDArray[np.complex128]
 Kind = Literal["none", "settles", "stays", "swings", "drifts", "runs_away"]
 """From the best to the worst; ``none`` where there is nothing that could move."""
 
-ZERO = 1e-7
+ZERO_RTOL = 1e-7
 """A singular value below this fraction of the system's norm counts as zero."""
-SLOWEST = 1.0
+MIN_RATE = 1.0
 """A system slower than this is measured by it [rad/s]: what changes within months is rounding."""
-UNDAMPED = 1e-5
+DAMPING_RTOL = 1e-5
 """A pole whose real part is smaller than this fraction of the quickest pole, or of its own size,
 neither decays nor grows."""
 
@@ -43,7 +43,7 @@ class Modes(NamedTuple):
     where several have the same pole, since then no single one is determined."""
 
 
-def scale(A: Matrix, positions: int) -> Vector:
+def state_scale(A: Matrix, positions: int) -> Vector:
     r"""Return the sizes of states that are alike: positions 1, rates $w$.
 
     $w = \max(1, \lVert A_{vq}\rVert^{1/2}, \lVert A_{vv}\rVert)$ is about the quickest
@@ -75,24 +75,24 @@ def modes(A: Matrix, positions: int) -> Modes:
     n = len(A)
     if not n:
         return Modes("none", np.zeros(0, complex), 0, 0, complex(np.nan), np.zeros((0, 1), complex))
-    size = scale(A, positions)
+    size = state_scale(A, positions)
     scaled: Matrix = A * size / size[:, None]
-    rest, basis, lengths = scaled, np.eye(n), []
+    remainder, basis, lengths = scaled, np.eye(n), []
     last = np.zeros((n, 0))
-    small = ZERO * max(float(np.linalg.norm(scaled, 2)), SLOWEST)
-    while len(rest):
-        _, sigma, Vt = np.linalg.svd(rest)
+    small = ZERO_RTOL * max(float(np.linalg.norm(scaled, 2)), MIN_RATE)
+    while len(remainder):
+        _, sigma, Vt = np.linalg.svd(remainder)
         rank = int(np.count_nonzero(sigma > small))
-        if rank == len(rest):
+        if rank == len(remainder):
             break
         last = basis @ Vt[rank:].T
-        lengths.append(len(rest) - rank)
-        rest, basis = Vt[:rank] @ rest @ Vt[:rank].T, basis @ Vt[:rank].T
+        lengths.append(len(remainder) - rank)
+        remainder, basis = Vt[:rank] @ remainder @ Vt[:rank].T, basis @ Vt[:rank].T
     at_zero, chain = sum(lengths), len(lengths)
-    moving = np.linalg.eigvals(rest).astype(np.complex128)
+    moving = np.linalg.eigvals(remainder).astype(np.complex128)
     poles = np.concatenate([moving, np.zeros(at_zero)])
-    order = np.lexsort((-poles.imag, places(-poles.real, ZERO * max_abs(poles))))
-    margin = UNDAMPED * np.maximum(np.abs(moving), 1e-3 * max_abs(moving))
+    order = np.lexsort((-poles.imag, tie_ranks(-poles.real, ZERO_RTOL * max_abs(poles))))
+    margin = DAMPING_RTOL * np.maximum(np.abs(moving), 1e-3 * max_abs(moving))
     growing, lasting = moving.real > margin, np.abs(moving.real) <= margin
     pole: complex = 0.0
     if growing.any():

@@ -15,13 +15,13 @@ import numpy as np
 from ukctrl.analysis.linear.operating_point import OperatingPoint
 from ukctrl.core.arrays import Flags, Vector
 from ukctrl.core.errors import quoted
-from ukctrl.mechanics.constraints.contact import CREEPS, MODE, OPEN, SLIDES
-from ukctrl.simulation.loop import Loop
+from ukctrl.mechanics.constraints.contact import CREEPING, MODE, OPEN, SLIDING
+from ukctrl.simulation.assemble import Loop
 
-AT_LIMIT = 1e-9
+LIMIT_TOLERANCE = 1e-9
 """An input this near to its limit, beside it, is at its limit."""
 SIDES = {1.0: "upper", -1.0: "lower"}
-MODES = {OPEN: "is open", SLIDES: "slides", CREEPS: "slides"}
+MODES = {OPEN: "is open", SLIDING: "slides", CREEPING: "slides"}
 
 
 class ActiveSet(NamedTuple):
@@ -75,40 +75,40 @@ def active_set(loop: Loop, point: OperatingPoint, u: Vector) -> tuple[ActiveSet,
         u: Its command, shape ``(nu,)``.
     """
     keeper, names = loop.law.keeper, loop.robot.actuators
-    kept: tuple[str, ...] = ()
+    active_rows: tuple[str, ...] = ()
     sides = dict[str, str]()
     memory = loop.law.memory if point.memory is None else point.memory
-    told = loop.law.signals(loop.belief, memory).get("binding")
-    if told is not None:
-        of = zip(told.components, np.sign(np.ravel(told.value)).tolist(), strict=False)
+    signal = loop.law.signals(loop.believed_model, memory).get("binding")
+    if signal is not None:
+        of = zip(signal.components, np.sign(np.ravel(signal.value)).tolist(), strict=False)
         sides = {name: SIDES[side] for name, side in of if side}
     if keeper is not None:
-        bound = np.flatnonzero(keeper.account.binding > 0.0)
-        kept = tuple(keeper.names[i] for i in bound)
-        rate = loop.belief.snapshot.v @ loop.belief.snapshot.B
-        sides |= _at(names, u, *loop.belief.robot.input_bounds(rate), 1.0)
-    held, bench = np.zeros(len(u), dtype=bool), dict[str, str]()
-    s = loop.truth.snapshot
-    bounds = loop.conditions.bounds(s.v @ s.B)
+        bound = np.flatnonzero(keeper.diagnostics.active > 0.0)
+        active_rows = tuple(keeper.names[i] for i in bound)
+        rate = loop.believed_model.snapshot.v @ loop.believed_model.snapshot.B
+        sides |= _limit_sides(names, u, *loop.believed_model.robot.input_bounds(rate), 1.0)
+    saturation, bench = np.zeros(len(u), dtype=bool), dict[str, str]()
+    s = loop.plant.snapshot
+    bounds = loop.effects.bounds(s.v @ s.B)
     if bounds is not None:
-        bench = _at(names, u, *bounds, -1.0)
-        held = np.array([name in bench for name in names])
+        bench = _limit_sides(names, u, *bounds, -1.0)
+        saturation = np.array([name in bench for name in names])
     return (
-        ActiveSet(kept, tuple(sides.items()), tuple(bench.items()), _contacts(point)),
-        held,
+        ActiveSet(active_rows, tuple(sides.items()), tuple(bench.items()), _contacts(point)),
+        saturation,
     )
 
 
-def _at(
+def _limit_sides(
     names: tuple[str, ...], u: Vector, low: Vector, high: Vector, sign: float
 ) -> dict[str, str]:
     """Return which inputs are at their limits, or, with ``sign = -1``, beyond them."""
-    found = dict[str, str]()
+    sides = dict[str, str]()
     for side, over, limit in (("upper", u - high, high), ("lower", low - u, low)):
-        near = sign * AT_LIMIT * np.maximum(np.abs(limit), 1.0)
+        near = sign * LIMIT_TOLERANCE * np.maximum(np.abs(limit), 1.0)
         at = np.isfinite(limit) & (over >= -near)
-        found |= {names[k]: side for k in np.flatnonzero(at)}
-    return found
+        sides |= {names[k]: side for k in np.flatnonzero(at)}
+    return sides
 
 
 def _contacts(point: OperatingPoint) -> tuple[tuple[str, str], ...]:

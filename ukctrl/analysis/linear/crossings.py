@@ -22,14 +22,14 @@ import math
 
 import numpy as np
 
-from ukctrl.analysis.linear.response import Response
+from ukctrl.analysis.linear.response import FrequencyResponse
 from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Complex, Matrix, Vector
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 
-MOST_STATES = 100
+MAX_STATES = 100
 """Of larger loops the grid is taken alone: eigenvalues of their pencils would take minutes."""
-SAME = 1e-12
+CROSSING_RTOL = 1e-12
 """Crossings nearer to each other than this, relatively, are one."""
 UNIT_CIRCLE = np.array([[1.0, 0.0], [0.0, -1.0]])
 """``|L| = 1``."""
@@ -39,8 +39,8 @@ REAL_AXIS = np.array([[0.0, 1.0], [-1.0, 0.0]])
 
 def disk_circle(size: float) -> Matrix:
     """Return the form of ``|S - T|/2 = size``."""
-    own, mixed = 1.0 - 4.0 * size**2, -1.0 - 4.0 * size**2
-    return np.array([[own, mixed], [mixed, own]])
+    diagonal, mixed = 1.0 - 4.0 * size**2, -1.0 - 4.0 * size**2
+    return np.array([[diagonal, mixed], [mixed, diagonal]])
 
 
 def form_values(form: Matrix, L: Complex) -> Vector:
@@ -51,23 +51,23 @@ def form_values(form: Matrix, L: Complex) -> Vector:
     lost = ~np.isfinite(y)  # at a pole itself
     y, u = np.where(lost, 1.0, y), np.where(lost, 0.0, u)
     mixed = form[0, 1] * y.conj() * u + form[1, 0] * u.conj() * y
-    own = form[0, 0] * np.abs(y) ** 2 + form[1, 1] * np.abs(u) ** 2
-    value = own + mixed
-    part = value.imag if form[0, 1] == -form[1, 0] != 0.0 else value.real
-    return np.asarray(part / (np.abs(y) ** 2 + np.abs(u) ** 2), dtype=np.float64)
+    diagonal = form[0, 0] * np.abs(y) ** 2 + form[1, 1] * np.abs(u) ** 2
+    value = diagonal + mixed
+    component = value.imag if form[0, 1] == -form[1, 0] != 0.0 else value.real
+    return np.asarray(component / (np.abs(y) ** 2 + np.abs(u) ** 2), dtype=np.float64)
 
 
-def pencil_frequencies(response: Response, form: Matrix) -> Vector:
+def pencil_frequencies(response: FrequencyResponse, form: Matrix) -> Vector:
     """Return the frequencies of the eigenvalues of a form's pencil, increasing [rad/s]."""
     from scipy.linalg import eigvals
 
     n = len(response.A)
-    if not 0 < n <= MOST_STATES:
+    if not 0 < n <= MAX_STATES:
         return np.zeros(0)
     scale = balancing_units(response.A)
     A = response.A * scale / scale[:, None]
     b, c = response.B / scale[:, None], response.C * scale
-    size_b, size_c = (max(max_abs(each), 1e-300) for each in (b, c))
+    size_b, size_c = (max(max_abs(array), 1e-300) for array in (b, c))
     even = 2.0 ** round(0.5 * math.log2(size_b / size_c))
     b, c = b / even, c * even
     M, N = np.zeros((2 * n + 1, 2 * n + 1)), np.zeros((2 * n + 1, 2 * n + 1))
@@ -83,11 +83,11 @@ def pencil_frequencies(response: Response, form: Matrix) -> Vector:
     with np.errstate(all="ignore"):
         p = eigvals(M, N)
         p = p[np.isfinite(p)]
-        found = np.abs(p.imag if response.period is None else np.angle(p) / response.period)
-    return np.unique(found[found > 0.0])
+        frequencies = np.abs(p.imag if response.period is None else np.angle(p) / response.period)
+    return np.unique(frequencies[frequencies > 0.0])
 
 
-def crossings(response: Response, form: Matrix, grid: Vector) -> list[float]:
+def crossings(response: FrequencyResponse, form: Matrix, grid: Vector) -> list[float]:
     """Return where a form changes its sign, increasing [rad/s].
 
     Args:
@@ -97,29 +97,31 @@ def crossings(response: Response, form: Matrix, grid: Vector) -> list[float]:
     """
     from scipy.optimize import brentq
 
-    points = with_between(grid, pencil_frequencies(response, form))
-    signs = np.sign(form_values(form, response.along(points)[:, 0, 0]))
+    points = refine_grid(grid, pencil_frequencies(response, form))
+    signs = np.sign(form_values(form, response.at_frequencies(points)[:, 0, 0]))
 
     def value(w: float) -> float:
         return float(form_values(form, np.array([response.value(w)]))[0])
 
-    found = points[signs == 0.0].tolist()
+    roots = points[signs == 0.0].tolist()
     for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0).tolist():
         low, high = float(points[k]), float(points[k + 1])
         if value(low) * value(high) < 0.0:
-            found.append(float(brentq(value, low, high, xtol=1e-300)))
+            roots.append(float(brentq(value, low, high, xtol=1e-300)))
         else:  # one of them is the crossing, to rounding
-            found.append(low if abs(value(low)) < abs(value(high)) else high)
-    return _apart(sorted(found))
+            roots.append(low if abs(value(low)) < abs(value(high)) else high)
+    return _distinct(sorted(roots))
 
 
-def _apart(found: list[float]) -> list[float]:
+def _distinct(frequencies: list[float]) -> list[float]:
     """Return frequencies without those that are others, to rounding: eigenvalues come in pairs."""
-    return [w for k, w in enumerate(found) if k == 0 or w - found[k - 1] > SAME * w]
+    return [
+        w for k, w in enumerate(frequencies) if k == 0 or w - frequencies[k - 1] > CROSSING_RTOL * w
+    ]
 
 
-def with_between(grid: Vector, extra: Vector) -> Vector:
+def refine_grid(grid: Vector, extra: Vector) -> Vector:
     """Return a grid with further frequencies of its range, and those between these."""
     inside = extra[(extra > grid[0]) & (extra < grid[-1])]
-    every: Vector = np.unique(np.concatenate([grid, inside, 0.5 * (inside[1:] + inside[:-1])]))
-    return every
+    points: Vector = np.unique(np.concatenate([grid, inside, 0.5 * (inside[1:] + inside[:-1])]))
+    return points

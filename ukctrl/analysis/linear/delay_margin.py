@@ -33,27 +33,27 @@ from ukctrl.analysis.linear.crossings import UNIT_CIRCLE, crossings
 from ukctrl.analysis.linear.linear_loop import LinearLoop
 from ukctrl.analysis.linear.response import response_at
 from ukctrl.core.arrays import Vector
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 
-NODES, MOST_NODES = 4, 64
+PARTS_PER_PERIOD, MAX_PARTS = 4, 64
 """Parts of a period at which a loop is looked at, of a slow plant and of the quickest."""
-OFTEN = 4
+NYQUIST_REFINEMENT = 4
 """How much more often it is looked at at half the rate, where that takes less."""
-FINEST = 1e-4
+MIN_PART = 1e-4
 """Neighbours nearer than this are not parted further, in periods."""
-STRAIGHT = 0.1
+MAX_DELAY_CHANGE = 0.1
 """From one to the next a delay changes by less than this fraction of a turn."""
-MOST_TURNS = 10_000
+MAX_TURNS = 10_000
 """Turns of the loop that are tried where its size is one at some parts of a period only."""
-AROUND = 0.02
+ARC_MARGIN = 0.02
 """How far beside a piece a delay is sought, in its length, or in periods beside a single point."""
-STEPS, LONGEST_STEP, DONE = 40, 0.2, 1e-9
+NEWTON_STEPS, MAX_NEWTON_STEP, NEWTON_TOLERANCE = 40, 0.2, 1e-9
 """Of Newton's method: how many, the longest and the last, in periods and in the frequency."""
-SMALL = 1e-6
+DIFFERENCE_STEP = 1e-6
 """What its slopes are differenced with, likewise."""
 
 
-class Level(NamedTuple):
+class UnitGainPoints(NamedTuple):
     """Where the loop has the size one, late by a part of a period."""
 
     part: float
@@ -64,20 +64,20 @@ class Level(NamedTuple):
     """By how much the loop would have to be late altogether, were it only turned [s]."""
 
 
-class Piece(NamedTuple):
+class UnitGainArc(NamedTuple):
     """A piece of a curve on which the loop has the size one, between two parts of a period."""
 
     part: tuple[float, float]
     frequency: tuple[float, float]
     delay: tuple[float, float]
 
-    def after(self, turns: int) -> tuple[float, float]:
+    def delays_after(self, turns: int) -> tuple[float, float]:
         """Return the delays at both ends when the loop has been turned some times more [s]."""
         (d, e), (v, w) = self.delay, self.frequency
         return d + math.tau * turns / v, e + math.tau * turns / w
 
 
-def lag_of(L: complex) -> float:
+def phase_lag(L: complex) -> float:
     """Return how far a loop of size one may be turned back until it is -1, from 0 to 2 pi."""
     return cmath.phase(-L) % math.tau
 
@@ -96,11 +96,11 @@ def delay_margin(loop: LinearLoop, motor: int, grid: Vector, unit: Sequence[floa
     """
     response = response_at(loop, motor)
     if loop.period is None:
-        return min((lag_of(response.value(w)) / w for w in unit), default=math.inf)
-    return _Search(loop, motor, grid).shortest()
+        return min((phase_lag(response.value(w)) / w for w in unit), default=math.inf)
+    return _DelaySearch(loop, motor, grid).shortest()
 
 
-class _Search:
+class _DelaySearch:
     """The search for delays of a loop with a hold."""
 
     def __init__(self, loop: LinearLoop, motor: int, grid: Vector) -> None:
@@ -109,87 +109,89 @@ class _Search:
 
     def shortest(self) -> float:
         """Return the least delay at which the loop is -1; infinite where there is none."""
-        pieces, shortest = list(self._pieces()), self._at_half_rate()
-        for turn in range(-1, MOST_TURNS) if pieces else ():  # -1: a lag may come to exist
-            guesses = sorted(g for piece in pieces for g in self._guesses(piece, turn))
+        pieces, shortest = list(self._arcs()), self._at_nyquist()
+        for turn in range(-1, MAX_TURNS) if pieces else ():  # -1: a lag may come to exist
+            guesses = sorted(g for piece in pieces for g in self._initial_guesses(piece, turn))
             for delay, frequency in guesses:
                 if delay < shortest + self.period:
-                    shortest = min(shortest, self._refined(delay, frequency))
-            if min(min(piece.after(turn + 1)) for piece in pieces) > shortest + self.period:
+                    shortest = min(shortest, self._newton(delay, frequency))
+            if min(min(piece.delays_after(turn + 1)) for piece in pieces) > shortest + self.period:
                 break
         return shortest
 
-    def _at_half_rate(self) -> float:
+    def _at_nyquist(self) -> float:
         """Return the least delay at which a pole leaves at ``z = -1``, where the loop is real."""
         from scipy.optimize import brentq
 
-        T, count = self.period, OFTEN * len(self._parts())
+        T, count = self.period, NYQUIST_REFINEMENT * len(self._parts())
 
-        def half(part: float) -> float:
-            later = self.loop.later(self.motor, part)
+        def half(delay: float) -> float:
+            later = self.loop.delayed(self.motor, delay)
             return response_at(later, self.motor).value(math.pi / T).real
 
-        parts = np.linspace(0.0, T, count)
-        values = np.array([half(part) for part in parts.tolist()])
+        delays = np.linspace(0.0, T, count)
+        values = np.array([half(delay) for delay in delays.tolist()])
         shortest = math.inf
-        for goal, before in ((-1.0, 0.0), (1.0, T)):  # a period more turns it over
+        for goal, offset in ((-1.0, 0.0), (1.0, T)):  # a period more turns it over
             signs = np.sign(values - goal)
             for k in np.flatnonzero(signs[1:] != signs[:-1])[:1].tolist():
-                at = brentq(lambda part, goal=goal: half(part) - goal, parts[k], parts[k + 1])
-                shortest = min(shortest, before + float(at))
+                at = brentq(lambda delay, goal=goal: half(delay) - goal, delays[k], delays[k + 1])
+                shortest = min(shortest, offset + float(at))
         return shortest
 
-    def _guesses(self, piece: Piece, turn: int) -> Iterator[tuple[float, float]]:
+    def _initial_guesses(self, piece: UnitGainArc, turn: int) -> Iterator[tuple[float, float]]:
         """Yield delays and frequencies near which a piece may have a solution after some turns."""
         T = self.period
-        left, right = ((d - f) / T for d, f in zip(piece.after(turn), piece.part, strict=True))
-        slack = AROUND if left == right else AROUND * abs(left - right)
+        left, right = (
+            (d - f) / T for d, f in zip(piece.delays_after(turn), piece.part, strict=True)
+        )
+        slack = ARC_MARGIN if left == right else ARC_MARGIN * abs(left - right)
         first = max(0, math.ceil(min(left, right) - slack))
         for whole in range(first, math.floor(max(left, right) + slack) + 1):
             share = 0.5 if left == right else (left - whole) / (left - right)
             f, w = (a + share * (b - a) for a, b in (piece.part, piece.frequency))
             yield whole * T + f, w
 
-    def _refined(self, delay: float, w: float) -> float:
+    def _newton(self, delay: float, w: float) -> float:
         """Return the delay at which the loop is -1 near a guess; infinite where there is none."""
         T = self.period
 
         def off(delay: float, w: float) -> complex:
             whole = math.floor(delay / T)
-            later = response_at(self.loop.later(self.motor, delay - whole * T), self.motor)
+            later = response_at(self.loop.delayed(self.motor, delay - whole * T), self.motor)
             return later.value(w) * cmath.exp(-1j * w * whole * T) + 1.0
 
-        for _ in range(STEPS):
-            here = off(delay, w)
-            by_delay = (off(delay + SMALL * T, w) - here) / SMALL
-            by_w = (off(delay, w * (1.0 + SMALL)) - here) / SMALL
+        for _ in range(NEWTON_STEPS):
+            residual = off(delay, w)
+            by_delay = (off(delay + DIFFERENCE_STEP * T, w) - residual) / DIFFERENCE_STEP
+            by_w = (off(delay, w * (1.0 + DIFFERENCE_STEP)) - residual) / DIFFERENCE_STEP
             slopes = np.array([[by_delay.real, by_w.real], [by_delay.imag, by_w.imag]])
             try:
-                step = np.linalg.solve(slopes, [here.real, here.imag])
+                step = np.linalg.solve(slopes, [residual.real, residual.imag])
             except np.linalg.LinAlgError:
                 return math.inf
             size = max_abs(step)
-            step /= max(1.0, size / LONGEST_STEP)
+            step /= max(1.0, size / MAX_NEWTON_STEP)
             delay, w = delay - float(step[0]) * T, w * (1.0 - float(step[1]))
             if not delay > -T or not 0.0 < w < 2.0 * math.pi / T:
                 return math.inf
-            if size < DONE:
+            if size < NEWTON_TOLERANCE:
                 return delay if delay >= 0.0 else math.inf
         return math.inf
 
-    def _pieces(self) -> Iterator[Piece]:
-        levels = [self._level(part) for part in self._parts()]
+    def _arcs(self) -> Iterator[UnitGainArc]:
+        levels = [self._unit_gain_points(delay) for delay in self._parts()]
         pairs = list(itertools.pairwise(levels))[::-1]
         while pairs:
             left, right = pairs.pop()
-            joined = self._joined(left, right)
-            if joined is None and right.part - left.part > FINEST * self.period:
-                middle = self._level(0.5 * (left.part + right.part))
+            joined = self._connect(left, right)
+            if joined is None and right.part - left.part > MIN_PART * self.period:
+                middle = self._unit_gain_points(0.5 * (left.part + right.part))
                 pairs += [(middle, right), (left, middle)]
             elif joined is None:  # here a curve turns back
                 for f, frequencies, delays in (left, right):
                     for w, d in zip(frequencies.tolist(), delays.tolist(), strict=True):
-                        yield Piece((f, f), (w, w), (d, d))
+                        yield UnitGainArc((f, f), (w, w), (d, d))
             else:
                 yield from joined
 
@@ -197,26 +199,26 @@ class _Search:
         """Return where in a period to look: the plant's motion is resolved, and where it jumps."""
         T = self.period
         quickest = max_abs(self.loop.plant.linear.poles())
-        count = min(NODES + math.ceil(quickest * T), MOST_NODES)
+        count = min(PARTS_PER_PERIOD + math.ceil(quickest * T), MAX_PARTS)
         kink = T - self.loop.delays[self.motor] % T
         return sorted({*np.linspace(0.0, T, count + 1).tolist(), kink})
 
-    def _level(self, part: float) -> Level:
-        response = response_at(self.loop.later(self.motor, part), self.motor)
-        found = crossings(response, UNIT_CIRCLE, self.grid)
-        delays = [lag_of(response.value(w)) / w + part for w in found]
-        return Level(part, np.array(found), np.array(delays))
+    def _unit_gain_points(self, delay: float) -> UnitGainPoints:
+        response = response_at(self.loop.delayed(self.motor, delay), self.motor)
+        frequencies = crossings(response, UNIT_CIRCLE, self.grid)
+        delays = [phase_lag(response.value(w)) / w + delay for w in frequencies]
+        return UnitGainPoints(delay, np.array(frequencies), np.array(delays))
 
-    def _joined(self, left: Level, right: Level) -> list[Piece] | None:
+    def _connect(self, left: UnitGainPoints, right: UnitGainPoints) -> list[UnitGainArc] | None:
         """Return the pieces between two levels; None where they do not belong to each other."""
         if len(left.frequencies) != len(right.frequencies):
             return None
         turn = math.tau / right.frequencies
         delays = right.delays + turn * np.round((left.delays - right.delays) / turn)
-        if (np.abs(delays - left.delays) > STRAIGHT * turn).any():
+        if (np.abs(delays - left.delays) > MAX_DELAY_CHANGE * turn).any():
             return None
         ends = (left.frequencies, right.frequencies, left.delays, delays)
         return [
-            Piece((left.part, right.part), (v, w), (c, d))
+            UnitGainArc((left.part, right.part), (v, w), (c, d))
             for v, w, c, d in zip(*(end.tolist() for end in ends), strict=True)
         ]

@@ -17,35 +17,35 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.analysis.linear.operating_point import OperatingPoint, plant_at
-from ukctrl.core.algebra.differences import shortened
+from ukctrl.core.algebra.finite_differences import limited_step
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import first_largest, max_abs, places
+from ukctrl.core.tie_breaking import first_largest, max_abs, tie_ranks
+from ukctrl.mechanics.consistent_state import consistent_configuration
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index
-from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
 from ukctrl.mechanics.linearise import Linearizer, output_matrix
-from ukctrl.mechanics.start import solve_positions
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.start_state import start_state
-from ukctrl.simulation.loop.timed_rows import timed_servo
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
+from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
 GUESSES = 24
 """From how many configurations a search for all equilibria begins."""
 STEPS = 60
 """Steps of one search."""
-STRIDE = 0.5
+MAX_STEP = 0.5
 """The longest of them [rad or m]."""
 HALVINGS = 14
 """How often a step that does not help is halved before the search ends."""
-BALANCED = 1e-10
+RESIDUAL_TOLERANCE = 1e-10
 """What no motor carries, as a fraction of what it adds up from, and rows, at a solution."""
-ROUNDING = 1e-8
+STALLED_TOLERANCE = 1e-8
 """The same, where no step brings it nearer any more."""
-LOOSE = 1e-7
+RANK_RTOL = 1e-7
 """A direction in which nothing changes by more than this fraction is one of a family."""
-DISTINCT = 1e-5
+SAME_TOLERANCE = 1e-5
 """Equilibria nearer than this are one [rad or m]."""
 
 
@@ -91,38 +91,38 @@ def equilibria(
     Raises:
         InputError: There is none within reach of the guesses, or a name is no freedom's.
     """
-    search = _Search(scenario, hold, on_task)
+    search = _EquilibriumSearch(scenario, hold, on_task)
     rests: list[Equilibrium] = []
-    best: _Miss | None = None
+    best: _FailedSearch | None = None
     for guess in search.guesses(guesses, seed):
-        answer = search.run(guess)
-        if isinstance(answer, _Miss):
-            best = answer if best is None or answer.left < best.left else best
-        elif not any(search.same(answer, other) for other in rests):
+        answer = search.solve(guess)
+        if isinstance(answer, _FailedSearch):
+            best = answer if best is None or answer.residual < best.residual else best
+        elif not any(search.is_same(answer, peer) for peer in rests):
             rests.append(answer)
             if answer.family == search.freedoms:
                 break
     if not rests:
         raise InputError(search.refusal(best, guesses))
-    order = np.argsort(places(each.distance for each in rests), kind="stable")
+    order = np.argsort(tie_ranks(equilibrium.distance for equilibrium in rests), kind="stable")
     return tuple(rests[k] for k in order)
 
 
-def within_a_turn(robot: Robot, q: Vector, other: Vector) -> Vector:
+def angle_difference(robot: Robot, q: Vector, q_ref: Vector) -> Vector:
     """Return how far one configuration is from another, whole turns of joints left out."""
-    off = robot.difference(q, other)
+    off = robot.difference(q, q_ref)
     turns = np.array(robot.dof_units) == "rad/s"
     return np.where(turns, off - math.tau * np.round(off / math.tau), off)
 
 
-class _Miss(NamedTuple):
+class _FailedSearch(NamedTuple):
     """Where a search ended that found nothing."""
 
-    left: float
-    what: str
+    residual: float
+    text: str
 
 
-class _Look(NamedTuple):
+class _Evaluation(NamedTuple):
     """What is found at one configuration."""
 
     q: Vector
@@ -134,25 +134,27 @@ class _Look(NamedTuple):
     """How that changes along the directions below, in the units of its rows."""
     unit: Vector
     """Of each row, how it changes were no motor there: a light body hides no heavy one."""
-    along: Matrix
+    directions: Matrix
     """Directions that are allowed and not held, shape ``(nv, k)``."""
 
     @property
-    def left(self) -> float:
+    def residual(self) -> float:
         return max_abs(self.F)
 
 
-def _step(here: _Look) -> Vector:
+def _newton_step(evaluation: _Evaluation) -> Vector:
     """Return the smallest step of all freedoms that Newton's method asks for."""
-    Q, R = np.linalg.qr(here.along)
+    Q, R = np.linalg.qr(evaluation.directions)
     if not R.size:
-        return np.zeros(len(here.along))
-    y = np.linalg.lstsq(np.linalg.solve(R.T, here.J.T).T, -here.F / here.unit, rcond=LOOSE)[0]
-    return shortened(Q @ y, STRIDE)
+        return np.zeros(len(evaluation.directions))
+    y = np.linalg.lstsq(
+        np.linalg.solve(R.T, evaluation.J.T).T, -evaluation.F / evaluation.unit, rcond=RANK_RTOL
+    )[0]
+    return limited_step(Q @ y, MAX_STEP)
 
 
 @final
-class _Search:
+class _EquilibriumSearch:
     """The searches from several guesses on one scenario."""
 
     def __init__(self, scenario: Scenario, hold: Sequence[str], on_task: bool) -> None:
@@ -161,13 +163,13 @@ class _Search:
         self._held = [dof_index(self.robot, name) for name in hold]
         passive = passive_constraints(self.robot)
         self._passive = Stack(passive, self.robot)
-        servo = timed_servo(scenario)
+        servo = servo_constraints(scenario)
         self._servo = Stack(servo if on_task else (), self.robot)
-        every = (*passive, *servo)
+        constraints = (*passive, *servo)
         self.start, _, _ = start_state(
-            scenario.start, self.robot, every, scenario.seed, scenario.rank
+            scenario.start, self.robot, constraints, scenario.seed, scenario.rank
         )
-        self._dynamics = Dynamics(self.robot, scenario.rank, Gains(0.0, 0.0))
+        self._dynamics = Dynamics(self.robot, scenario.rank, StabilisationGains(0.0, 0.0))
         self._linearizer = Linearizer(self.robot, scenario.rank)
         self.freedoms = self.robot.nv
         """Directions that the passive constraints and what is held leave."""
@@ -181,45 +183,47 @@ class _Search:
             step[self._held] = 0.0
             yield self.robot.integrate(self.start, step)
 
-    def same(self, one: Equilibrium, other: Equilibrium) -> bool:
+    def is_same(self, one: Equilibrium, peer: Equilibrium) -> bool:
         """Return whether two configurations are one, up to whole turns."""
-        off = within_a_turn(self.robot, other.point.q, one.point.q)
-        off = off - other.directions @ (other.directions.T @ off)
-        return bool(max_abs(off) < DISTINCT)
+        off = angle_difference(self.robot, peer.point.q, one.point.q)
+        off = off - peer.directions @ (peer.directions.T @ off)
+        return bool(max_abs(off) < SAME_TOLERANCE)
 
-    def run(self, q: Vector) -> Equilibrium | _Miss:
+    def solve(self, q: Vector) -> Equilibrium | _FailedSearch:
         """Search from a guess."""
         try:
-            here = self._look(self._onto_passive(q))
+            evaluation = self._evaluate(self._project(q))
             for _ in range(STEPS):
-                if here.left <= BALANCED:
+                if evaluation.residual <= RESIDUAL_TOLERANCE:
                     break
-                nearer = self._nearer(here)
+                nearer = self._line_search(evaluation)
                 if nearer is None:
                     break
-                here = nearer
-            if here.left <= ROUNDING:
-                return self._solution(here)
-            return self._miss(here.F)
+                evaluation = nearer
+            if evaluation.residual <= STALLED_TOLERANCE:
+                return self._solution(evaluation)
+            return self._failure(evaluation.F)
         except (UkctrlError, ArithmeticError) as error:
-            return _Miss(math.inf, str(error))
+            return _FailedSearch(math.inf, str(error))
 
-    def _nearer(self, here: _Look) -> _Look | None:
+    def _line_search(self, evaluation: _Evaluation) -> _Evaluation | None:
         """Return a better place a step further, of half the length until it is one."""
-        step = _step(here)
+        step = _newton_step(evaluation)
         for halvings in range(HALVINGS):
-            trial = self.robot.integrate(here.q, 0.5**halvings * step)
-            there = self._look(self._onto_passive(trial))
-            if np.linalg.norm(there.F) < np.linalg.norm(here.F):
-                return there
+            trial = self.robot.integrate(evaluation.q, 0.5**halvings * step)
+            candidate = self._evaluate(self._project(trial))
+            if np.linalg.norm(candidate.F) < np.linalg.norm(evaluation.F):
+                return candidate
         return None
 
-    def _onto_passive(self, q: Vector) -> Vector:
+    def _project(self, q: Vector) -> Vector:
         if not len(self._passive):
             return q
-        return solve_positions(self._passive, self._dynamics.snapshot, q, self.t, self._held)
+        return consistent_configuration(
+            self._passive, self._dynamics.snapshot, q, self.t, self._held
+        )
 
-    def _look(self, q: Vector) -> _Look:
+    def _evaluate(self, q: Vector) -> _Evaluation:
         """Evaluate at a configuration on the passive constraints."""
         from scipy.linalg import null_space
 
@@ -236,31 +240,31 @@ class _Search:
         carried = linear.B[k:] @ dynamics.least_push(s.M @ linear.full[n:, k:] @ free)
         rows = (output_matrix(self._servo, linear, self.t) @ linear.full)[:, :k]
         rows[~self._servo.holonomic] = 0.0
-        inside = null_space(N[self._held], rcond=LOOSE) if self._held else np.eye(k)
+        inside = null_space(N[self._held], rcond=RANK_RTOL) if self._held else np.eye(k)
         by_motors, alone = np.vstack([carried / usual, 0.0 * rows]), np.vstack([free / usual, rows])
         unit = np.maximum(1.0, np.linalg.norm(alone, axis=1))
-        return _Look(
+        return _Evaluation(
             q=q,
             u=u,
             F=np.concatenate([a[linear.velocities] / usual, phi]),
             J=(alone - by_motors) / unit[:, None] @ inside,
             unit=unit,
-            along=N @ inside,
+            directions=N @ inside,
         )
 
-    def _solution(self, here: _Look) -> Equilibrium:
-        _, sigma, Vt = np.linalg.svd(here.J)
-        rank = int(np.count_nonzero(sigma > LOOSE * max(1.0, max_abs(sigma))))
-        directions, _ = np.linalg.qr(here.along @ Vt[rank:].T)
-        self.freedoms = here.J.shape[1]
-        still, q = np.zeros(self.robot.nv), here.q
+    def _solution(self, evaluation: _Evaluation) -> Equilibrium:
+        _, sigma, Vt = np.linalg.svd(evaluation.J)
+        rank = int(np.count_nonzero(sigma > RANK_RTOL * max(1.0, max_abs(sigma))))
+        directions, _ = np.linalg.qr(evaluation.directions @ Vt[rank:].T)
+        self.freedoms = evaluation.J.shape[1]
+        still, q = np.zeros(self.robot.nv), evaluation.q
         return Equilibrium(
-            point=OperatingPoint(t=self.t, q=q, v=still, u=here.u, source="an equilibrium"),
+            point=OperatingPoint(t=self.t, q=q, v=still, u=evaluation.u, source="an equilibrium"),
             directions=directions,
             distance=float(np.linalg.norm(self.robot.difference(self.start, q))),
         )
 
-    def _miss(self, F: Vector) -> _Miss:
+    def _failure(self, F: Vector) -> _FailedSearch:
         m = len(self._servo)
         balance, phi = F[: len(F) - m], F[len(F) - m :]
         worst = max_abs(F)
@@ -268,16 +272,18 @@ class _Search:
             row = first_largest(np.abs(phi))
             unit = self._servo.units[row]
             text = f"row '{self._servo.names[row]}' is off by {abs(phi[row]):.3g} {unit}".rstrip()
-            return _Miss(worst, text)
-        return _Miss(worst, f"no input balances {max_abs(balance):.1%} of the accelerations")
+            return _FailedSearch(worst, text)
+        return _FailedSearch(
+            worst, f"no input balances {max_abs(balance):.1%} of the accelerations"
+        )
 
-    def refusal(self, best: _Miss | None, guesses: int) -> str:
+    def refusal(self, best: _FailedSearch | None, guesses: int) -> str:
         """Return why there is no equilibrium, in words."""
         count = "the start" if guesses == 1 else f"the start and {guesses - 1} guesses around it"
-        nearest = f"; at the nearest {best.what.rstrip('.')}" if best is not None else ""
+        nearest = f"; at the nearest {best.text.rstrip('.')}" if best is not None else ""
         rows = ", the servo rows met" if len(self._servo) else ""
-        held = [self.robot.dofs[k] for k in self._held]
-        advice = f"Release {', '.join(held)}" if held else "Start nearer"
+        locked_dofs = [self.robot.dofs[k] for k in self._held]
+        advice = f"Release {', '.join(locked_dofs)}" if locked_dofs else "Start nearer"
         task = " or leave the servo rows out of it" if len(self._servo) else ""
         return (
             f"robot '{self.robot.name}' must rest somewhere{rows}; from {count} no equilibrium is "

@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Array, Complex
-from ukctrl.core.extremes import max_abs
-from ukctrl.reports.plot import naming, panels, style
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.reports.plot import line_labels, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-MOST_CURVES = 8
+MAX_CURVES = 8
 """Motors beyond these share no figure with the others."""
-NYQUIST = 3.0
+NYQUIST_EXTENT = 3.0
 """How far the Nyquist plot shows, in units of the distance from 0 to -1."""
-CIRCLE = 2000
+CIRCLE_POINTS = 2000
 """Points of the unit circle, so that it is round in a zoom as well."""
-GAP = 4.0
+POLE_GAP = 4.0
 """Poles that are faster than others by this factor are left out of the zoom on the slow ones."""
 SMALLEST_ZOOM = 1e-4
 """Half the side of the smallest zoom; what is slower than that stays as it is."""
-TOGETHER, MOST_TOLD = 0.02, 10
+LABEL_MERGE, MAX_LABELS = 0.02, 10
 """Poles nearer than this part of a zoom's side share a text, of which there are at most so many."""
-ROW = 0.05
+LABEL_HEIGHT = 0.05
 """Height of such a text in parts of the zoom's."""
 MARGIN_DISK = 0.5
 """The disk margin whose forbidden disk is drawn."""
 
 
-class Curve(NamedTuple):
+class LoopCurve(NamedTuple):
     """The loop transfer function at a motor along the frequencies."""
 
     name: str
@@ -45,7 +45,7 @@ class Curve(NamedTuple):
     """Where its gain is one and its phase margin least [rad/s]; NaN where it never is."""
 
 
-class Locus(NamedTuple):
+class RootLocus(NamedTuple):
     """The poles of the closed loop over a factor of the loop's gain at a motor."""
 
     name: str
@@ -53,24 +53,24 @@ class Locus(NamedTuple):
     """Factors, increasing."""
     poles: Complex
     """Shape ``(gains, n)``; each column is one branch. One of the gains is 1."""
-    now: Complex
+    nominal: Complex
     """Poles at factor one."""
 
 
 @style.styled
-def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
+def bode(curves: Sequence[LoopCurve], nyquist_frequency: float | None) -> Figure:
     """Draw size and phase of loop transfer functions over frequency."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
     figure = Figure(figsize=(style.width(), 5.2), dpi=style.DPI, layout="constrained")
     size, phase = figure.subplots(2, 1, sharex=True)
-    curves = curves[:MOST_CURVES]
+    curves = curves[:MAX_CURVES]
     decibels = [20.0 * np.log10(np.maximum(np.abs(curve.values), 1e-300)) for curve in curves]
-    for place, (curve, magnitude) in enumerate(zip(curves, decibels, strict=True)):
-        color, dash = _look(place)
-        angle = np.degrees(_unwrapped(curve.values))
-        name = panels.short(curve.name)
+    for index, (curve, magnitude) in enumerate(zip(curves, decibels, strict=True)):
+        color, dash = _line_style(index)
+        angle = np.degrees(_unwrap_phase(curve.values))
+        name = panels.shorten(curve.name)
         size.semilogx(curve.frequencies, magnitude, dash, color=color, label=name)
         phase.semilogx(curve.frequencies, angle, dash, color=color)
         if np.isfinite(curve.crossing):
@@ -86,7 +86,7 @@ def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
     for turn in range(-1440, 1441, 360):  # where a gain of one is too much
         if low < turn - 180.0 < high:
             phase.axhline(turn - 180.0, color=style.ALERT, linewidth=0.8, linestyle=":")
-    _degrees(phase)
+    _degree_ticks(phase)
     for axes in (size, phase):
         if nyquist_frequency is not None:
             axes.axvline(nyquist_frequency, color=style.MUTED, linewidth=0.8, linestyle="--")
@@ -99,16 +99,16 @@ def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
 
 
 @style.styled
-def nyquist(curves: Sequence[Curve]) -> Figure:
+def nyquist(curves: Sequence[LoopCurve]) -> Figure:
     """Draw loop transfer functions in the plane, near the point that they must keep away from."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Circle
 
     figure = Figure(figsize=(style.width(), 5.6), dpi=style.DPI, layout="constrained")
     axes = figure.subplots()
-    for place, curve in enumerate(curves[:MOST_CURVES]):
-        color, dash = _look(place)
-        name = panels.short(curve.name)
+    for index, curve in enumerate(curves[:MAX_CURVES]):
+        color, dash = _line_style(index)
+        name = panels.shorten(curve.name)
         axes.plot(curve.values.real, curve.values.imag, dash, color=color, label=name)
         axes.plot(curve.values.real, -curve.values.imag, dash, color=color, linewidth=0.6)
     axes.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=style.FAINT, linestyle="--"))
@@ -118,8 +118,8 @@ def nyquist(curves: Sequence[Curve]) -> Figure:
     disk = Circle((middle, 0.0), radius, facecolor=style.ALERT, alpha=0.12, edgecolor="none")
     axes.add_patch(disk)
     axes.plot([-1.0], [0.0], "x", color=style.ALERT, markersize=7, markeredgewidth=1.6)
-    axes.set_xlim(-NYQUIST, 0.6 * NYQUIST)
-    axes.set_ylim(-0.7 * NYQUIST, 0.7 * NYQUIST)
+    axes.set_xlim(-NYQUIST_EXTENT, 0.6 * NYQUIST_EXTENT)
+    axes.set_ylim(-0.7 * NYQUIST_EXTENT, 0.7 * NYQUIST_EXTENT)
     axes.set_aspect("equal")
     axes.set_xlabel("real part")
     axes.set_ylabel("imaginary part")
@@ -158,7 +158,7 @@ def pole_map(
 
 
 @style.styled
-def root_locus(locus: Locus, period: float | None) -> Figure:
+def root_locus(locus: RootLocus, period: float | None) -> Figure:
     """Draw how the poles of the closed loop move with the loop's gain at one motor.
 
     Beside the whole, with the border of stability, a zoom on the slow poles: most lie together.
@@ -176,7 +176,7 @@ def root_locus(locus: Locus, period: float | None) -> Figure:
             axes.set_xlabel("real part [1/s]")
             axes.set_ylabel("imaginary part [rad/s]")
         else:
-            angle = np.linspace(-np.pi, np.pi, CIRCLE)
+            angle = np.linspace(-np.pi, np.pi, CIRCLE_POINTS)
             axes.plot(np.cos(angle), np.sin(angle), color=style.ALERT, linewidth=0.9)
             axes.set_xlabel("real part of z")
             axes.set_ylabel("imaginary part of z")
@@ -189,59 +189,59 @@ def root_locus(locus: Locus, period: float | None) -> Figure:
         whole.set_aspect("equal")
         panels.heading(whole, "unit circle")
     near.set_aspect("equal")
-    (left, right), (low, high) = _zoom(locus.now, 0.0 if period is None else 1.0)
+    (left, right), (low, high) = _zoom(locus.nominal, 0.0 if period is None else 1.0)
     near.set_xlim(left, right)
     near.set_ylim(low, high)
     near.locator_params(nbins=5)
     x, y = [left, right, right, left, left], [low, low, high, high, low]
     whole.plot(x, y, color=style.MUTED, linewidth=0.9, linestyle=":")
     panels.heading(near, "zoom on the slow poles")
-    _tell_apart(near, locus.now, sampled=period is not None)
+    _label_poles(near, locus.nominal, sampled=period is not None)
     figure.legend(*near.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
-def _branches(axes: Axes, locus: Locus) -> None:
-    for part, color, dash, name in (
+def _branches(axes: Axes, locus: RootLocus) -> None:
+    for mask, color, dash, name in (
         (locus.gains <= 1.0, style.PALETTE[0], "--", f"less gain, from {locus.gains[0]:.2g}"),
         (locus.gains >= 1.0, style.PALETTE[1], "-", f"more gain, up to {locus.gains[-1]:.2g}"),
     ):
-        branches = locus.poles[part]
+        branches = locus.poles[mask]
         lines = axes.plot(branches.real, branches.imag, dash, color=color, linewidth=1.1)
         lines[0].set_label(name)
-    axes.plot(locus.now.real, locus.now.imag, "x", color=style.INK, label="as it is")
+    axes.plot(locus.nominal.real, locus.nominal.imag, "x", color=style.INK, label="as it is")
 
 
-def _half_plane_view(axes: Axes, locus: Locus) -> None:
+def _half_plane_view(axes: Axes, locus: RootLocus) -> None:
     """Show the half plane around the poles."""
-    size = 2.5 * float(np.abs(np.concatenate([locus.now, locus.poles[0]])).max(initial=0.1))
+    size = 2.5 * float(np.abs(np.concatenate([locus.nominal, locus.poles[0]])).max(initial=0.1))
     axes.set_xlim(-size, 0.4 * size)
     near = locus.poles[np.abs(locus.poles) < size]
     high = max(1.2 * max_abs(near.imag), 0.15 * size)
     axes.set_ylim(-high, high)
 
 
-def _zoom(poles: Complex, rest: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def _zoom(poles: Complex, rest_pole: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return a square around the slow poles: those on this side of the widest gap.
 
     Args:
         poles: All.
-        rest: The pole of what stays as it is: 0, or 1 of a sampled loop.
+        rest_pole: The pole of what stays as it is: 0, or 1 of a sampled loop.
     """
-    far = np.sort(np.abs(poles - rest))
+    far = np.sort(np.abs(poles - rest_pole))
     far = far[far > SMALLEST_ZOOM]
     slow = poles
     if far.size > 1:
         steps = far[1:] / far[:-1]
-        if steps.max() > GAP:
-            slow = poles[np.abs(poles - rest) < far[int(steps.argmax()) + 1]]
-    x, y = np.append(slow.real, rest), np.append(slow.imag, 0.0)
+        if steps.max() > POLE_GAP:
+            slow = poles[np.abs(poles - rest_pole) < far[int(steps.argmax()) + 1]]
+    x, y = np.append(slow.real, rest_pole), np.append(slow.imag, 0.0)
     half = max(0.65 * float(np.ptp(x)), 0.65 * float(np.ptp(y)), SMALLEST_ZOOM)
     middle = 0.5 * float(x.min() + x.max()), 0.5 * float(y.min() + y.max())
     return (middle[0] - half, middle[0] + half), (middle[1] - half, middle[1] + half)
 
 
-def _tell_apart(axes: Axes, poles: Complex, *, sampled: bool) -> None:
+def _label_poles(axes: Axes, poles: Complex, *, sampled: bool) -> None:
     """Say beside the picture where the poles in view are, a conjugate pair and equals once."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     inside = (left <= poles.real) & (poles.real <= right) & (poles.imag >= 0.0)
@@ -249,12 +249,14 @@ def _tell_apart(axes: Axes, poles: Complex, *, sampled: bool) -> None:
     slowness = np.abs(shown) if sampled else shown.real
     groups: list[list[complex]] = []
     for pole in shown[np.argsort(-np.round(slowness, 9), kind="stable")].tolist():
-        near = (group for group in groups if abs(pole - group[0]) < TOGETHER * (high - low))
+        near = (group for group in groups if abs(pole - group[0]) < LABEL_MERGE * (high - low))
         group = next(near, None)
         groups.append([pole]) if group is None else group.append(pole)
-    told = [group[0] for group in groups[:MOST_TOLD]]
-    places = [(pole.imag - low) / (high - low) for pole in told]
-    for group, pole, at in zip(groups, told, naming.apart(places, ROW), strict=False):
+    label_poles = [group[0] for group in groups[:MAX_LABELS]]
+    heights = [(pole.imag - low) / (high - low) for pole in label_poles]
+    for group, pole, at in zip(
+        groups, label_poles, line_labels.spread_labels(heights, LABEL_HEIGHT), strict=False
+    ):
         size = f"|z| = {abs(pole):.4f}" if sampled else f"{pole.real:.3g}"
         paired = abs(pole.imag) > 1e-6 * abs(pole)
         size += f" ± {pole.imag:.2g}i" if paired and not sampled else ""
@@ -273,11 +275,11 @@ def _tell_apart(axes: Axes, poles: Complex, *, sampled: bool) -> None:
         )  # fmt: skip
 
 
-def _look(place: int) -> tuple[str, str]:
-    return style.PALETTE[place % len(style.PALETTE)], style.DASHES[place % len(style.DASHES)]
+def _line_style(index: int) -> tuple[str, str]:
+    return style.PALETTE[index % len(style.PALETTE)], style.DASHES[index % len(style.DASHES)]
 
 
-def _unwrapped(values: Complex) -> Array:
+def _unwrap_phase(values: Complex) -> Array:
     """Return the phase without jumps, between -270 and 90 degrees where it begins."""
     unwrapped = np.unwrap(np.angle(np.nan_to_num(values)))
     begin = unwrapped[0] if unwrapped.size else 0.0
@@ -286,7 +288,7 @@ def _unwrapped(values: Complex) -> Array:
     return phase
 
 
-def _degrees(axes: Axes) -> None:
+def _degree_ticks(axes: Axes) -> None:
     from matplotlib.ticker import MultipleLocator
 
     low, high = axes.get_ylim()

@@ -8,15 +8,15 @@ import numpy as np
 
 from ukctrl.analysis.linear.operating_point import OperatingPoint
 from ukctrl.control.controller import Law
-from ukctrl.core.algebra.differences import STEP, jacobian
+from ukctrl.core.algebra.finite_differences import STEP, jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 
-FINER = 0.1
+FINE_STEP_RATIO = 0.1
 """Slopes are compared with those at this fraction of the step."""
-SMOOTH = 1e-3
+SMOOTH_RTOL = 1e-3
 """Slopes that differ by more than this fraction are those of a law that is not smooth there."""
 
 
@@ -29,9 +29,9 @@ class LinearLaw(NamedTuple):
     K_m: Matrix
     F: Matrix
     F_m: Matrix
-    rough: float
+    nonsmoothness: float
     """By which fraction the slopes depend on the step; small where the law is smooth."""
-    edge: bool
+    set_changes: bool
     """Whether what the law keeps binds otherwise for the smallest deviations that were tried."""
 
 
@@ -52,7 +52,7 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
     robot, n, k = belief.robot, belief.robot.nv, directions.shape[1]
     memory = law.memory if point.memory is None else point.memory
     m = 0 if law.switches else len(memory)
-    bound = np.zeros(0) if law.keeper is None else law.keeper.account.binding
+    bound = np.zeros(0) if law.keeper is None else law.keeper.diagnostics.active
     patterns = set[bytes]()
 
     def answer(d: Vector) -> Vector:
@@ -65,10 +65,10 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
         return np.concatenate([command.u, np.asarray(command.memory_rate)[:m]])
 
     try:
-        here = answer(np.zeros(k + m))
+        nominal = answer(np.zeros(k + m))
         slopes = jacobian(answer, k + m)
         patterns.clear()
-        finer = jacobian(answer, k + m, FINER * STEP)
+        finer = jacobian(answer, k + m, FINE_STEP_RATIO * STEP)
     except (UkctrlError, ArithmeticError) as error:
         raise InputError(
             f"the law must have a command at {point.source} to be looked at: {error}"
@@ -77,11 +77,11 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
     rough = max_abs(slopes - finer) / size
     nu = robot.nu
     return LinearLaw(
-        u=here[:nu],
+        u=nominal[:nu],
         K=slopes[:nu, :k],
         K_m=slopes[:nu, k:],
         F=slopes[nu:, :k],
         F_m=slopes[nu:, k:],
-        rough=rough if rough > SMOOTH else 0.0,
-        edge=len(patterns) > 1,
+        nonsmoothness=rough if rough > SMOOTH_RTOL else 0.0,
+        set_changes=len(patterns) > 1,
     )

@@ -17,17 +17,23 @@ from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.active_set import ActiveSet, active_set
 from ukctrl.analysis.linear.linear_law import LinearLaw, linear_law
-from ukctrl.analysis.linear.linear_observer import estimated
+from ukctrl.analysis.linear.linear_observer import with_observer
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
-from ukctrl.analysis.linear.python_control import Named, signals, state_space
-from ukctrl.analysis.linear.sampling import Block, measured, readings, sampled_plant, series
+from ukctrl.analysis.linear.python_control import SignalNames, signal_names, state_space
+from ukctrl.analysis.linear.sampled_systems import (
+    LinearSystem,
+    linear_sensors,
+    sampled_plant,
+    sensor_parts,
+    series,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import max_abs
-from ukctrl.mechanics.linearise import held
-from ukctrl.simulation.effects.effect import Bench, InputEffect, kind_of
-from ukctrl.simulation.loop import Loop
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.mechanics.linearise import zero_order_hold
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.effects.effect import InputEffect, RunContext, kind_of
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ class LinearLoop:
     """Period of the hold [s]; None under continuous control."""
     delays: tuple[float, ...]
     """By how much each input arrives late [s]; zeros without a hold."""
-    commands: Block
+    commands: LinearSystem
     """Sensors and law, from the plant's states, at the ticks of a hold, to the commands; of an
     observer, also from the inputs that act then."""
     notes: tuple[str, ...]
@@ -53,33 +59,33 @@ class LinearLoop:
     """Which limits are active, and held."""
 
     @cached_property
-    def _open(self) -> Block:
+    def _open_loop(self) -> LinearSystem:
         plant = self.plant
         if self.period is None:
             straight = np.eye(len(plant.A)), np.zeros(plant.B.shape)
-            body = Block(plant.A, plant.B, *straight, plant.states)
+            body = LinearSystem(plant.A, plant.B, *straight, plant.states)
         else:
             heard = self.commands.B.shape[1] > len(plant.A)
-            given = plant.A, plant.B, plant.states, plant.inputs, self.period, self.delays
-            body = sampled_plant(*given, heard=heard)
+            args = plant.A, plant.B, plant.states, plant.inputs, self.period, self.delays
+            body = sampled_plant(*args, heard=heard)
         return series(body, self.commands)
 
     @property
     def A(self) -> Matrix:
         """Of the open loop, shape ``(n, n)``: to rates, or to the next tick of a hold."""
-        return self._open.A
+        return self._open_loop.A
 
     @property
     def B(self) -> Matrix:
         """From the applied inputs, shape ``(n, nu)``."""
-        return self._open.B
+        return self._open_loop.B
 
     @property
     def C(self) -> Matrix:
         """To the commanded inputs, shape ``(nu, n)``."""
-        return self._open.C
+        return self._open_loop.C
 
-    def pushed(self, directions: Matrix) -> Matrix:
+    def force_inputs(self, directions: Matrix) -> Matrix:
         """Return how pushes move the states of the open loop, as `B` does of the inputs.
 
         Args:
@@ -87,21 +93,21 @@ class LinearLoop:
         """
         moved: Matrix = np.zeros((len(self.A), directions.shape[1]))
         if self.period is not None:
-            directions = held(self.plant.A, directions, self.period)[1]
+            directions = zero_order_hold(self.plant.A, directions, self.period)[1]
         moved[: len(directions)] = directions
         return moved
 
     @property
     def states(self) -> tuple[str, ...]:
         """Names of the states: the plant's, those of delays and sensors, the law's memory."""
-        return self._open.states
+        return self._open_loop.states
 
     @property
     def delay(self) -> float:
         """By how much inputs arrive late, those that do least [s]."""
         return min(self.delays, default=0.0)
 
-    def later(self, motor: int, extra: float) -> LinearLoop:
+    def delayed(self, motor: int, extra: float) -> LinearLoop:
         """Return the loop of a hold with the input of one motor late by so much more [s].
 
         The delay may be any length: one that ends between ticks changes the input there.
@@ -136,9 +142,9 @@ class LinearLoop:
 
     def broken_at(self, motor: int) -> tuple[Matrix, Vector, Vector]:
         """Return ``A, b, c`` of ``L_i = c (s I - A)^-1 b``: one motor open, the others closed."""
-        others = np.ones(len(self.inputs))
-        others[motor] = 0.0
-        A: Matrix = self.A + (self.B * others) @ self.C
+        loop_mask = np.ones(len(self.inputs))
+        loop_mask[motor] = 0.0
+        A: Matrix = self.A + (self.B * loop_mask) @ self.C
         return A, self.B[:, motor], -self.C[motor]
 
     def transfer(self, motor: int) -> control.StateSpace:
@@ -148,25 +154,27 @@ class LinearLoop:
         ``1 + L`` the return difference.
         """
         A, b, c = self.broken_at(motor)
-        name = signals(self.inputs)[motor]
-        named = Named(self.states, [name], [f"returned_{name}"])
+        name = signal_names(self.inputs)[motor]
+        named = SignalNames(self.states, [name], [f"returned_{name}"])
         return state_space(f"loop_at_{name}", A, b[:, None], c[None], self.period, named)
 
     def transfers(self) -> control.StateSpace:
         """Return the loop transfer matrix with all motors open, for python-control."""
-        names = signals(self.inputs)
-        named = Named(self.states, names, [f"returned_{name}" for name in names])
+        names = signal_names(self.inputs)
+        named = SignalNames(self.states, names, [f"returned_{name}" for name in names])
         return state_space("loop", self.A, self.B, -self.C, self.period, named)
 
     def to_control(self) -> control.StateSpace:
         """Return the closed loop for python-control: from disturbances of the inputs to outputs."""
         C = np.zeros((len(self.plant.C), len(self.A)))
         C[:, : self.plant.C.shape[1]] = self.plant.C
-        named = Named(self.states, signals(self.inputs), signals(self.plant.outputs))
+        named = SignalNames(
+            self.states, signal_names(self.inputs), signal_names(self.plant.outputs)
+        )
         return state_space("closed_loop", self.closed, self.B, C, self.period, named)
 
 
-OVER = 1e-8
+DEADBEAT_TOLERANCE = 1e-8
 """A pole ``z`` this near zero is over at once, within rounding."""
 
 
@@ -175,62 +183,62 @@ def as_rates(poles: NDArray[np.complex128], period: float | None) -> NDArray[np.
     if period is None:
         return poles
     rates = np.full(len(poles), -np.inf, dtype=np.complex128)
-    lasts = np.abs(poles) > OVER
+    lasts = np.abs(poles) > DEADBEAT_TOLERANCE
     rates[lasts] = np.log(poles[lasts]) / period
     return rates
 
 
-NOISE, MIDDLE = 1e-10, 1e-9
+ZERO_SCATTER, ZERO_MEAN_RTOL = 1e-10, 1e-9
 """What scatters multiple poles at zero, and how near to it their mean stays all the same."""
-LONGEST_CHAIN = 4
+MAX_JORDAN_CHAIN = 4
 """Poles at zero that hang on each other; more come in several chains."""
 
 
-def idle(rates: NDArray[np.complex128]) -> int:
+def neutral_count(rates: NDArray[np.complex128]) -> int:
     """Return how many modes neither grow nor decay, as those of what nothing pulls back.
 
     Rounding scatters ``k`` poles at zero over a circle of about its ``k``-th root; their mean is
     not moved.
     """
-    order, still, scale = _still(rates)
-    return still + int(np.count_nonzero(np.abs(order[still:].real) <= MIDDLE * scale))
+    order, still, scale = _zero_rates(rates)
+    return still + int(np.count_nonzero(np.abs(order[still:].real) <= ZERO_MEAN_RTOL * scale))
 
 
-def growth_of(rates: NDArray[np.complex128]) -> float:
+def growth_rate(rates: NDArray[np.complex128]) -> float:
     """Return the rate of the mode that grows most or decays least, 0 where it does neither [1/s].
 
     Minus infinity where all is over at once.
     """
-    order, still, scale = _still(rates)
-    others = order[still:].real
-    others = np.where(np.abs(others) <= MIDDLE * scale, 0.0, others)
-    most = float(others.max(initial=-math.inf))
-    return max(most, 0.0) if still else most
+    order, still, scale = _zero_rates(rates)
+    growth_rates = order[still:].real
+    growth_rates = np.where(np.abs(growth_rates) <= ZERO_MEAN_RTOL * scale, 0.0, growth_rates)
+    max_growth = float(growth_rates.max(initial=-math.inf))
+    return max(max_growth, 0.0) if still else max_growth
 
 
-def without_rounding(rates: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def snap_zero_rates(rates: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Return rates of which those are zero that are so but for rounding, and are then the first."""
-    order, still, _ = _still(rates)
-    every: NDArray[np.complex128] = np.concatenate([order, rates[~np.isfinite(rates)]])
-    every[:still] = 0.0
-    return every
+    order, still, _ = _zero_rates(rates)
+    all_rates: NDArray[np.complex128] = np.concatenate([order, rates[~np.isfinite(rates)]])
+    all_rates[:still] = 0.0
+    return all_rates
 
 
-def _still(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, float]:
+def _zero_rates(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, float]:
     """Return the finite rates by size, how many of them are zero, and the size of the largest."""
     finite = rates[np.isfinite(rates)]
     order = finite[np.argsort(np.abs(finite))]
     scale = max(1.0, max_abs(finite))
     for k in range(len(order), 0, -1):
-        radius = 3.0 * scale * NOISE ** (1.0 / min(k, LONGEST_CHAIN))
-        if abs(order[k - 1]) < radius and abs(order[:k].mean()) < MIDDLE * scale:
+        radius = 3.0 * scale * ZERO_SCATTER ** (1.0 / min(k, MAX_JORDAN_CHAIN))
+        if abs(order[k - 1]) < radius and abs(order[:k].mean()) < ZERO_MEAN_RTOL * scale:
             return order, k, scale
     return order, 0, scale
 
 
-def growth(loop: LinearLoop) -> float:
+def loop_growth_rate(loop: LinearLoop) -> float:
     """Return the same of a closed loop."""
-    return growth_of(loop.rates())
+    return growth_rate(loop.rates())
 
 
 def linear_loop(
@@ -250,64 +258,68 @@ def linear_loop(
         scenario = scenario.replace({"timing.control": period})
     ready = Loop(scenario)
     point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at, ready=ready)
-    return loop_of(scenario, ready, point)
+    return linearise_loop(scenario, ready, point)
 
 
-def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop:
+def linearise_loop(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop:
     """Return the same of a scenario that is ready to run."""
     if not loop.robot.nu:
         raise InputError(f"robot '{loop.robot.name}' must have motors for a loop; it has none.")
     period = scenario.timing.control
-    bench = Bench(loop.robot, loop.t0, scenario.timing.duration, period)
-    seen = _biased(scenario, bench, point)
-    loop.take_contacts(point.contacts)
+    bench = RunContext(loop.robot, loop.t0, scenario.timing.duration, period)
+    measurement = _measured_point(scenario, bench, point)
+    loop.set_contact_modes(point.contacts)
     memory = loop.law.memory if point.memory is None else point.memory
-    loop.belief.move(point.t, seen.q, seen.v)
-    memory = loop.law.settled(loop.belief, memory)
-    seen = dc.replace(seen, memory=memory)
-    u = loop.law.step(loop.belief, memory).u.copy()
-    loop.truth.move(point.t, point.q, point.v)
-    rate = loop.truth.snapshot.v @ loop.truth.snapshot.B
-    active, beyond = active_set(loop, seen, u)
-    u = loop.conditions.applied(point.t, loop.conditions.accept(point.t, u, rate), rate)
+    loop.believed_model.move(point.t, measurement.q, measurement.v)
+    memory = loop.law.settled(loop.believed_model, memory)
+    measurement = dc.replace(measurement, memory=memory)
+    u = loop.law.step(loop.believed_model, memory).u.copy()
+    loop.plant.move(point.t, point.q, point.v)
+    rate = loop.plant.snapshot.v @ loop.plant.snapshot.B
+    active, saturation = active_set(loop, measurement, u)
+    u = loop.effects.apply_continuous_drives(
+        point.t, loop.effects.apply_tick_drives(point.t, u, rate), rate
+    )
     plant = linear_plant(scenario, dc.replace(point, u=u))
-    sensors = measured(scenario.effect, plant.linear, bench)
+    sensors = linear_sensors(scenario.effect, plant.linear, bench)
     if loop.estimator is not None and period is not None:
-        sensors = estimated(sensors, loop.estimator, seen, u, period)
-    linear = linear_law(loop.law, loop.belief, seen, sensors.full)
+        sensors = with_observer(sensors, loop.estimator, measurement, u, period)
+    linear = linear_law(loop.law, loop.believed_model, measurement, sensors.full)
     names = tuple(f"memory {k + 1}" for k in range(len(linear.F_m)))
     K, K_m, F, F_m = linear.K, linear.K_m, linear.F, linear.F_m
-    K[beyond] = K_m[beyond] = 0.0  # what a motor has no more of does not change with the command
+    K[saturation] = K_m[saturation] = (
+        0.0  # what a motor has no more of does not change with the command
+    )
     if period is None:
-        commands = Block(F_m, F, K_m, K, names)
+        commands = LinearSystem(F_m, F, K_m, K, names)
     else:
-        law = Block(np.eye(len(F_m)) + period * F_m, period * F, K_m, K, names)
+        law = LinearSystem(np.eye(len(F_m)) + period * F_m, period * F, K_m, K, names)
         commands = series(sensors.block, law)
     return LinearLoop(
         plant=plant,
         period=period,
-        delays=(loop.conditions.delay,) * len(plant.inputs),
+        delays=(loop.effects.delay,) * len(plant.inputs),
         commands=commands,
         notes=(*_notes(scenario, bench, loop, linear), *active.notes()),
         active=active,
     )
 
 
-def _biased(scenario: Scenario, bench: Bench, point: OperatingPoint) -> OperatingPoint:
+def _measured_point(scenario: Scenario, bench: RunContext, point: OperatingPoint) -> OperatingPoint:
     """Return what the law measures where nothing moves: biases are all that is left."""
     q, v = point.q, point.v
-    for effect, part in readings(scenario.effect, bench):
-        if part is not None and part.steady:
+    for effect, sensor_model in sensor_parts(scenario.effect, bench):
+        if sensor_model is not None and sensor_model.is_constant_offset:
             q, v = effect.attach(bench, np.random.default_rng(0)).read(point.t, q, v)
     return dc.replace(point, q=q, v=v)
 
 
-def _notes(scenario: Scenario, bench: Bench, loop: Loop, linear: LinearLaw) -> list[str]:
+def _notes(scenario: Scenario, bench: RunContext, loop: Loop, linear: LinearLaw) -> list[str]:
     law, estimator = loop.law, loop.estimator
     notes = [
         f"effect '{kind_of(effect)}' has no linear part and is left out."
-        for effect, part in readings(scenario.effect, bench)
-        if part is None
+        for effect, sensor_model in sensor_parts(scenario.effect, bench)
+        if sensor_model is None
     ]
     for effect in scenario.effect:
         kind = kind_of(effect)
@@ -319,14 +331,15 @@ def _notes(scenario: Scenario, bench: Bench, loop: Loop, linear: LinearLaw) -> l
         notes += estimator.notes()
     if law.switches:
         notes.append("the law switches; it is looked at in the mode that is due here.")
-    if linear.edge:
+    if linear.set_changes:
         notes.append(
             "what the law keeps only just binds here, or only just does not: for deviations to one "
             "side the loop is another, and this is between the two."
         )
-    if linear.rough:
+    if linear.nonsmoothness:
         notes.append(
-            f"the law is not smooth here: its slopes change by {linear.rough:.2g} of the largest "
+            f"the law is not smooth here: its slopes change by {linear.nonsmoothness:.2g} of the "
+            "largest "
             "with the step of the differences."
         )
     return notes

@@ -13,17 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.analysis.linear.operating_point import OperatingPoint
-from ukctrl.analysis.linear.sampling import Block, Measured, series
+from ukctrl.analysis.linear.sampled_systems import LinearSensors, LinearSystem, series
 from ukctrl.core.arrays import Vector
-from ukctrl.core.files.toml import blaming
-from ukctrl.mechanics.integrate.system import State
+from ukctrl.core.files.toml import error_context
+from ukctrl.mechanics.integrate.ode_system import IntegratorState
 from ukctrl.simulation.observers.estimator import Estimator
-from ukctrl.simulation.observers.measurements import Moment
+from ukctrl.simulation.observers.measurements import TimedState
 
 
-def estimated(
-    sensors: Measured, estimator: Estimator, point: OperatingPoint, u: Vector, period: float
-) -> Measured:
+def with_observer(
+    sensors: LinearSensors, estimator: Estimator, point: OperatingPoint, u: Vector, period: float
+) -> LinearSensors:
     """Return the way to the estimate; the inputs that were held come behind the plant's states.
 
     Args:
@@ -36,20 +36,20 @@ def estimated(
     Raises:
         InputError: The observer has no steady gain there.
     """
-    steady, nu = estimator.steady, len(u)
-    at = Moment(point.t, State(point.q, point.v, np.zeros(0)), u)
+    steady, nu = estimator.linear_measurement, len(u)
+    at = TimedState(point.t, IntegratorState(point.q, point.v, np.zeros(0)), u)
     linear = estimator.filter.motion.linear(point.t, point.q, point.v, u)
-    with blaming("observer"):
+    with error_context("observer"):
         A, B, K = estimator.filter.near(at, period, steady)
     B = np.hstack([K @ steady.slopes(at, sensors.full), B])
     names = tuple(f"estimated {name}" for name in linear.states)
-    observer = Block(A, B, A, B, names)
-    return Measured(series(_beside(sensors.block, nu), observer), linear.full)
+    observer = LinearSystem(A, B, A, B, names)
+    return LinearSensors(series(_pass_through(sensors.block, nu), observer), linear.full)
 
 
-def _beside(block: Block, nu: int) -> Block:
+def _pass_through(block: LinearSystem, nu: int) -> LinearSystem:
     """Return a system with inputs beside its own that it hands on."""
     A, B, C, D, names = block
-    here = np.block([[D, np.zeros((len(D), nu))], [np.zeros((nu, D.shape[1])), np.eye(nu)]])
+    feedthrough = np.block([[D, np.zeros((len(D), nu))], [np.zeros((nu, D.shape[1])), np.eye(nu)]])
     none = np.zeros((len(A), nu)), np.zeros((nu, len(A)))
-    return Block(A, np.hstack([B, none[0]]), np.vstack([C, none[1]]), here, names)
+    return LinearSystem(A, np.hstack([B, none[0]]), np.vstack([C, none[1]]), feedthrough, names)

@@ -16,19 +16,19 @@ import numpy as np
 from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
 from ukctrl.analysis.linear.linear_loop import LinearLoop
 from ukctrl.analysis.linear.margins import Margins
-from ukctrl.core.extremes import places
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, sentence
+from ukctrl.core.tie_breaking import tie_ranks
 from ukctrl.core.verdict import Level
-from ukctrl.reports import web_page
-from ukctrl.reports.table import Column, Table
+from ukctrl.reports import html_page
+from ukctrl.reports.report_table import ReportTable, TableColumn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOWEST, HIGHEST = 0.02, 50.0
+MIN_LOCUS_GAIN, MAX_LOCUS_GAIN = 0.02, 50.0
 """Factors of the gain between which the root locus goes."""
-GAINS = 500
+LOCUS_POINTS = 500
 LEVELS: Mapping[str | None, Level] = {
     "stable": "good",
     "neutral": "warning",
@@ -44,82 +44,84 @@ CAPTIONS = {
     "nyquist": "The same in the plane; thin lines are negative frequencies. The red disk around -1 "
     "is what a disk margin of 0.5 keeps free: a factor of 1.67 of gain, or 28 deg.",
     "root_locus": "Poles of the closed loop while the gain of one motor goes from "
-    f"{LOWEST:g} to {HIGHEST:g} times what it is; crosses are the poles as they are, in the "
+    f"{MIN_LOCUS_GAIN:g} to {MAX_LOCUS_GAIN:g} times what it is; crosses are the poles as they "
+    "are, in the "
     "zoom with where they lie. The red line is the border of stability.",
 }
 
 
-def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: AnyPath) -> Path:
+def write_analysis(analysis: LinearAnalysis, data: Mapping[str, Any], directory: AnyPath) -> Path:
     """Write ``analysis.html``, ``analysis.json`` and the figures as PNG files.
 
     Args:
-        found: The analysis.
+        analysis: The analysis.
         data: What ``analysis.json`` holds.
         directory: Where; it is made where it does not exist.
 
     Raises:
         InputError: The directory cannot be written to.
     """
-    images, text = pictures(found), json.dumps(data, indent=2, allow_nan=False)
-    texts = {"analysis.json": f"{text}\n", "analysis.html": _html(found, images)}
-    return web_page.write_page("the analysis", Path(directory), texts, images, CAPTIONS)
+    images, text = draw_figures(analysis), json.dumps(data, indent=2, allow_nan=False)
+    texts = {"analysis.json": f"{text}\n", "analysis.html": _html(analysis, images)}
+    return html_page.write_page("the analysis", Path(directory), texts, images, CAPTIONS)
 
 
-def pictures(found: LinearAnalysis) -> list[web_page.Picture]:
+def draw_figures(analysis: LinearAnalysis) -> list[html_page.PageFigure]:
     """Draw every figure that has something to show."""
-    loop, plant = found.loop, found.plant
+    loop, plant = analysis.loop, analysis.plant
     closed = None if loop is None else loop.rates()
     period = None if loop is None else loop.period
     drawn: dict[str, Callable[[], Figure]] = {
-        "poles": lambda: linear_figures.pole_map(plant.poles(), found.zeros, closed, period)
+        "poles": lambda: linear_figures.pole_map(plant.poles(), analysis.zeros, closed, period)
     }
     titles = dict(TITLES)
     if loop is not None:
-        curves = [_curve(found, loop, motor) for motor in _shown(found, loop)]
+        curves = [_curve(analysis, loop, motor) for motor in _worst_motors(analysis, loop)]
         half = None if period is None else math.pi / period
-        worst = _shown(found, loop)[0]
+        worst = _worst_motors(analysis, loop)[0]
         locus = _locus(loop, worst)
         drawn["bode"] = lambda: linear_figures.bode(curves, half)
         drawn["nyquist"] = lambda: linear_figures.nyquist(curves)
         drawn["root_locus"] = lambda: linear_figures.root_locus(locus, period)
         titles["root_locus"] = f"Root locus at {loop.inputs[worst]}"
     return [
-        web_page.picture(name, titles[name], CAPTIONS[name], draw) for name, draw in drawn.items()
+        html_page.page_figure(name, titles[name], CAPTIONS[name], draw)
+        for name, draw in drawn.items()
     ]
 
 
-def _shown(found: LinearAnalysis, loop: LinearLoop) -> list[int]:
+def _worst_motors(analysis: LinearAnalysis, loop: LinearLoop) -> list[int]:
     """Return the motors with the least margins, the least first."""
-    if not found.margins:
-        return list(range(min(len(loop.inputs), linear_figures.MOST_CURVES)))
-    rank = places(each.disk for each in found.margins)
-    return sorted(range(len(rank)), key=lambda k: rank[k])[: linear_figures.MOST_CURVES]
+    if not analysis.margins:
+        return list(range(min(len(loop.inputs), linear_figures.MAX_CURVES)))
+    rank = tie_ranks(margin.disk for margin in analysis.margins)
+    return sorted(range(len(rank)), key=lambda k: rank[k])[: linear_figures.MAX_CURVES]
 
 
-def _curve(found: LinearAnalysis, loop: LinearLoop, motor: int) -> linear_figures.Curve:
+def _curve(analysis: LinearAnalysis, loop: LinearLoop, motor: int) -> linear_figures.LoopCurve:
     grid = frequencies(loop, motor)
-    values = response_at(loop, motor).along(grid)[:, 0, 0]
-    crossing = found.margins[motor].phase_frequency if found.margins else math.nan
-    return linear_figures.Curve(loop.inputs[motor], grid, values, crossing)
+    values = response_at(loop, motor).at_frequencies(grid)[:, 0, 0]
+    crossing = analysis.margins[motor].phase_frequency if analysis.margins else math.nan
+    return linear_figures.LoopCurve(loop.inputs[motor], grid, values, crossing)
 
 
-def _locus(loop: LinearLoop, motor: int) -> linear_figures.Locus:
+def _locus(loop: LinearLoop, motor: int) -> linear_figures.RootLocus:
     from scipy.optimize import linear_sum_assignment
 
     A, b, c = loop.broken_at(motor)
-    gains = np.unique(np.append(np.geomspace(LOWEST, HIGHEST, GAINS), 1.0))
+    gains = np.unique(np.append(np.geomspace(MIN_LOCUS_GAIN, MAX_LOCUS_GAIN, LOCUS_POINTS), 1.0))
     poles = [np.linalg.eigvals(A - k * np.outer(b, c)).astype(np.complex128) for k in gains]
     for k in range(1, len(poles)):  # each branch goes on where it is nearest
         _, order = linear_sum_assignment(np.abs(poles[k - 1][:, None] - poles[k][None]))
         poles[k] = poles[k][order]
-    return linear_figures.Locus(loop.inputs[motor], gains, np.array(poles), loop.poles())
+    return linear_figures.RootLocus(loop.inputs[motor], gains, np.array(poles), loop.poles())
 
 
-def _html(found: LinearAnalysis, images: list[web_page.Picture]) -> str:
-    plant, loop = found.plant, found.loop
+def _html(analysis: LinearAnalysis, images: list[html_page.PageFigure]) -> str:
+    plant, loop = analysis.plant, analysis.loop
     facts = [
-        ("robot", found.robot),
-        ("controller", found.controller),
+        ("robot", analysis.robot),
+        ("controller", analysis.controller),
         ("point", plant.point.source),
         ("states", ", ".join(plant.states)),
         ("motors", ", ".join(plant.inputs) or "none"),
@@ -129,41 +131,41 @@ def _html(found: LinearAnalysis, images: list[web_page.Picture]) -> str:
         facts.append(("hold", f"{loop.period:g} s, {loop.delay:g} s late"))
     if loop is not None and loop.active.words:
         facts.append(("active", loop.active.words))
-    if found.disk is not None:
-        facts.append(("disk margin of all motors at once", number(found.disk)))
-    contents = [("margins", "Margins")] if found.margins else []
+    if analysis.disk is not None:
+        facts.append(("disk margin of all motors at once", number(analysis.disk)))
+    contents = [("margins", "Margins")] if analysis.margins else []
     contents += [(image.name, image.title) for image in images]
     contents.append(("facts", "Facts"))
     context = {
-        "title": found.scenario,
-        "stability": found.stability or "no loop",
-        "level": LEVELS[found.stability],
-        "headline": sentence(found.verdict),
+        "title": analysis.scenario,
+        "stability": analysis.stability or "no loop",
+        "level": LEVELS[analysis.stability],
+        "headline": sentence(analysis.verdict),
         "contents": contents,
-        "margins": margin_table(found.margins) if found.margins else None,
+        "margins": margin_table(analysis.margins) if analysis.margins else None,
         "figures": images,
-        "notes": [sentence(note) for note in found.notes],
+        "notes": [sentence(note) for note in analysis.notes],
         "facts": facts,
     }
-    return web_page.render("analyze.html.j2", context)
+    return html_page.render("analyze.html.j2", context)
 
 
-def margin_table(margins: Sequence[Margins]) -> Table:
+def margin_table(margins: Sequence[Margins]) -> ReportTable:
     """Return by how much gain, phase and delay may change at each motor, the others closed."""
     heads = ("gain", "phase [deg]", "at [rad/s]", "delay [ms]", "disk margin", "its gain")
-    return Table.of(
-        [Column("motor", "name"), *map(Column, (*heads, "its phase [deg]"))],
+    return ReportTable.from_rows(
+        [TableColumn("motor", "name"), *map(TableColumn, (*heads, "its phase [deg]"))],
         (
             [
-                each.motor,
-                f"{number(each.gain_low)} to {number(each.gain_high)}",
-                number(each.phase),
-                number(each.phase_frequency),
-                number(1e3 * each.delay),
-                number(each.disk),
-                number(each.disk_gain),
-                number(each.disk_phase),
+                margin.motor,
+                f"{number(margin.gain_low)} to {number(margin.gain_high)}",
+                number(margin.phase),
+                number(margin.phase_frequency),
+                number(1e3 * margin.delay),
+                number(margin.disk),
+                number(margin.disk_gain),
+                number(margin.disk_phase),
             ]
-            for each in margins
+            for margin in margins
         ),
     )

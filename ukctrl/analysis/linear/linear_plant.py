@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point, plant_at
-from ukctrl.analysis.linear.python_control import Named, signals, state_space
+from ukctrl.analysis.linear.python_control import SignalNames, signal_names, state_space
 from ukctrl.analysis.linear.zeros import invariant_zeros
-from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.linearise import Linearization, Linearizer, output_matrix
-from ukctrl.simulation.loop.timed_rows import timed_servo
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
     import control
 
 AXES = ("x", "y", "z")
-MOST_FREEDOMS = 300
+MAX_DOFS = 300
 """Matrices of larger robots are full all the same, and take minutes."""
 
 
@@ -82,7 +82,7 @@ class LinearPlant:
 
     def to_control(self, name: str = "plant") -> control.StateSpace:
         """Return the system for python-control; dots in names of signals become underscores."""
-        named = Named(self.states, signals(self.inputs), signals(self.outputs))
+        named = SignalNames(self.states, signal_names(self.inputs), signal_names(self.outputs))
         return state_space(name, self.A, self.B, self.C, None, named)
 
 
@@ -109,9 +109,9 @@ def linear_plant(
     """
     point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
     robot = plant_at(scenario, point.t)
-    if robot.nv > MOST_FREEDOMS:
+    if robot.nv > MAX_DOFS:
         raise InputError(
-            f"linear analysis is for robots of up to {MOST_FREEDOMS} freedoms; "
+            f"linear analysis is for robots of up to {MAX_DOFS} freedoms; "
             f"'{robot.name}' has {robot.nv}. Take fewer."
         )
     linearizer = Linearizer(robot, scenario.rank, contacts=point.contacts)
@@ -120,7 +120,7 @@ def linear_plant(
     names: list[str] = []
     units: list[str] = []
     if servo and scenario.servo:
-        stack = Stack(timed_servo(scenario), robot)
+        stack = Stack(servo_constraints(scenario), robot)
         rows.append(output_matrix(stack, linear, point.t))
         names += stack.names
         units += [
@@ -128,8 +128,8 @@ def linear_plant(
             for unit, holonomic in zip(stack.units, stack.holonomic, strict=True)
         ]
     for output in outputs:
-        found, its_names, its_units = _output(output, linear, point.t)
-        rows.append(found)
+        output_rows, its_names, its_units = _output(output, linear, point.t)
+        rows.append(output_rows)
         names += its_names
         units += its_units
     repeated = {name for name in names if names.count(name) > 1}
@@ -148,13 +148,13 @@ def _output(name: str, linear: Linearization, t: float) -> tuple[Matrix, list[st
     """Return how what is named changes with all deviations, and its names and units."""
     robot, n = linear.robot, linear.robot.nv
     rates = [f"v.{dof}" for dof in robot.dofs]
-    every = [*robot.dofs, *rates]
-    if name in every:
-        k = every.index(name)
+    state_names = [*robot.dofs, *rates]
+    if name in state_names:
+        k = state_names.index(name)
         unit = robot.dof_units[k % n]
         return np.eye(2 * n)[[k]], [name], [unit.removesuffix("/s") if k < n else unit]
     if name not in robot.frames:
-        raise unknown_name("output", name, (*every, *robot.frames))
+        raise unknown_name("output", name, (*state_names, *robot.frames))
     site, snapshot = robot.site(name), robot.snapshot(linear.q)
 
     def place(d: Vector) -> Vector:

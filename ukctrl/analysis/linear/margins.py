@@ -39,23 +39,23 @@ from ukctrl.analysis.linear.crossings import (
     crossings,
     disk_circle,
     pencil_frequencies,
-    with_between,
+    refine_grid,
 )
 from ukctrl.analysis.linear.delay_margin import delay_margin
-from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, idle
-from ukctrl.analysis.linear.response import Response, frequencies, response_at
+from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, neutral_count
+from ukctrl.analysis.linear.response import FrequencyResponse, frequencies, response_at
 from ukctrl.core.arrays import Complex, Vector
-from ukctrl.core.extremes import first_largest, first_smallest
+from ukctrl.core.tie_breaking import first_largest, first_smallest
 
-NEAR = 0.01
+MU_RTOL = 0.01
 """Bounds of structured singular values that are this near to the largest are not improved."""
-ALIKE, LEVELS = 1e-7, 20
+PEAK_RTOL, MAX_RAISES = 1e-7, 20
 """Peaks that differ by no more are one, and how often a higher one is sought."""
-OTHER_GAIN = 0.7 * cmath.exp(0.3j)
+PROBE_GAIN = 0.7 * cmath.exp(0.3j)
 """A factor of gain and phase at which a mode that the motor moves is elsewhere."""
-AT_REST = 1e-2
+LOW_FREQUENCY_RATIO = 1e-2
 """A frequency at which a loop is as at zero, in times of the lowest of its grid."""
-NO_GAIN = 1e-9
+ZERO_GAIN = 1e-9
 """A factor of gain that counts as zero, and one over it as infinite."""
 
 
@@ -110,50 +110,54 @@ def margins_at(loop: LinearLoop, motor: int) -> Margins:
     A loop that is unstable has none of these, which is not looked at here. A neutral one has none,
     but where what neither grows nor decays stays so whatever this motor's gain is.
     """
-    if _on_the_edge(loop, motor):
+    if _is_neutral(loop, motor):
         limit = {"gain_low": 1.0, "gain_high": 1.0, "phase": 0.0, "delay": 0.0, "disk": 0.0}
         where = dict.fromkeys(("gain_frequency", "phase_frequency", "disk_frequency"), math.nan)
         return Margins(motor=loop.inputs[motor], **limit, **where)
     grid, response = frequencies(loop, motor), response_at(loop, motor)
-    low, high, at = _gain(response, grid)
+    low, high, at = _gain_margin(response, grid)
     unit = crossings(response, UNIT_CIRCLE, grid)
     turns = [abs(math.degrees(cmath.phase(-response.value(w)))) for w in unit]
-    least = first_smallest(turns) if turns else None
-    alpha, nearest = disk_at(loop, motor, grid)
+    index = first_smallest(turns) if turns else None
+    alpha, nearest = motor_disk_margin(loop, motor, grid)
     return Margins(
         motor=loop.inputs[motor],
         gain_low=low,
         gain_high=high,
         gain_frequency=at,
-        phase=math.inf if least is None else turns[least],
-        phase_frequency=math.nan if least is None else unit[least],
+        phase=math.inf if index is None else turns[index],
+        phase_frequency=math.nan if index is None else unit[index],
         delay=delay_margin(loop, motor, grid, unit),
         disk=alpha,
         disk_frequency=nearest,
     )
 
 
-def _on_the_edge(loop: LinearLoop, motor: int) -> bool:
+def _is_neutral(loop: LinearLoop, motor: int) -> bool:
     """Return whether modes neither grow nor decay that would with another gain of a motor."""
-    still = idle(loop.rates())
+    still = neutral_count(loop.rates())
     A, b, c = loop.broken_at(motor)
-    other = np.asarray(np.linalg.eigvals(A - OTHER_GAIN * np.outer(b, c)), dtype=np.complex128)
-    return still > idle(as_rates(other, loop.period))
+    probe_poles = np.asarray(
+        np.linalg.eigvals(A - PROBE_GAIN * np.outer(b, c)), dtype=np.complex128
+    )
+    return still > neutral_count(as_rates(probe_poles, loop.period))
 
 
-def disk_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> tuple[float, float]:
+def motor_disk_margin(
+    loop: LinearLoop, motor: int, grid: Vector | None = None
+) -> tuple[float, float]:
     """Return the disk margin at one motor, the others closed, and where it is reached [rad/s]."""
     response = response_at(loop, motor)
     grid = frequencies(loop, motor) if grid is None else grid
-    values = _off_all(response.along(grid)[:, 0, 0])
-    for _ in range(LEVELS):
-        alpha, at = _disk(lambda w: _off(response.value(w)), grid, values)
+    values = _disk_distances(response.at_frequencies(grid)[:, 0, 0])
+    for _ in range(MAX_RAISES):
+        alpha, at = _peak(lambda w: _disk_distance(response.value(w)), grid, values)
         if not alpha > 0.0:
             break
-        higher = disk_circle((1.0 + ALIKE) / alpha)
-        grid = with_between(grid, np.append(pencil_frequencies(response, higher), at))
-        values = _off_all(response.along(grid)[:, 0, 0])
-        if not np.max(values) * alpha > 1.0 + ALIKE:
+        higher = disk_circle((1.0 + PEAK_RTOL) / alpha)
+        grid = refine_grid(grid, np.append(pencil_frequencies(response, higher), at))
+        values = _disk_distances(response.at_frequencies(grid)[:, 0, 0])
+        if not np.max(values) * alpha > 1.0 + PEAK_RTOL:
             break
     return min(alpha, 2.0), at  # which no loop exceeds that weakens at high frequencies
 
@@ -161,45 +165,47 @@ def disk_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> tuple[f
 def disk_margin(loop: LinearLoop) -> tuple[float, float]:
     """Return a disk margin that all motors stand at once, and where it is reached [rad/s]."""
     # The closed loop's own response, which is finite at poles of the open one.
-    response = Response(loop.closed, loop.B, loop.C, loop.period)
+    response = FrequencyResponse(loop.closed, loop.B, loop.C, loop.period)
     half = 0.5 * np.eye(len(loop.inputs))
 
     def off(w: float) -> Complex:
         return np.asarray(half + response.at(w))  # (S - T)/2
 
     grid = frequencies(loop)
-    along = half + response.along(grid)
-    rough = np.array([bound(M, balanced(M)) if np.isfinite(M).all() else 0.0 for M in along])
+    along = half + response.at_frequencies(grid)
+    rough = np.array(
+        [scaled_norm(M, osborne_scaling(M)) if np.isfinite(M).all() else 0.0 for M in along]
+    )
     values, best = np.zeros(len(grid)), 0.0
     for k in np.argsort(-rough).tolist():
-        if rough[k] <= best * (1.0 + NEAR):
+        if rough[k] <= best * (1.0 + MU_RTOL):
             values[k] = rough[k]  # which bounds all that are left
             break
-        values[k] = structured(off(float(grid[k])))
+        values[k] = mu_upper_bound(off(float(grid[k])))
         best = max(best, values[k])
-    return _disk(lambda w: structured(off(w)), grid, values)
+    return _peak(lambda w: mu_upper_bound(off(w)), grid, values)
 
 
-def _off(L: complex) -> float:
+def _disk_distance(L: complex) -> float:
     """Return ``|S - T|/2``, which is one half where the loop is infinite."""
     if L == -1.0:
         return math.inf
     return abs(0.5 * (1.0 - L) / (1.0 + L)) if cmath.isfinite(L) else 0.5
 
 
-def _off_all(values: Complex) -> Vector:
-    return np.array([_off(complex(value)) for value in values])
+def _disk_distances(values: Complex) -> Vector:
+    return np.array([_disk_distance(complex(value)) for value in values])
 
 
-def _gain(response: Response, grid: Vector) -> tuple[float, float, float]:
+def _gain_margin(response: FrequencyResponse, grid: Vector) -> tuple[float, float, float]:
     """Return the factors of gain at the limits of stability, and where the nearer one is."""
     # There it is real without crossing; at zero itself hidden modes may rest, and hide its value.
-    ends = [AT_REST * float(grid[0])]
+    ends = [LOW_FREQUENCY_RATIO * float(grid[0])]
     ends += [] if response.period is None else [math.pi / response.period]
     low, high, at, nearest = 0.0, math.inf, math.nan, math.inf
     for w in [*crossings(response, REAL_AXIS, grid), *ends]:
         value = response.value(w)
-        if not -1.0 / NO_GAIN < value.real < -NO_GAIN or abs(value.imag) > abs(value.real):
+        if not -1.0 / ZERO_GAIN < value.real < -ZERO_GAIN or abs(value.imag) > abs(value.real):
             continue  # none, or a pole
         k = -1.0 / value.real
         low, high = (max(low, k), high) if k <= 1.0 else (low, min(high, k))
@@ -208,7 +214,7 @@ def _gain(response: Response, grid: Vector) -> tuple[float, float, float]:
     return low, high, at
 
 
-def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple[float, float]:
+def _peak(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple[float, float]:
     """Return one over the largest size along the frequencies, and where it is."""
     from scipy.optimize import minimize_scalar
 
@@ -227,7 +233,7 @@ ITERATIONS = 30
 """Of the search for the scaling that bounds a structured singular value best."""
 
 
-def structured(M: Complex) -> float:
+def mu_upper_bound(M: Complex) -> float:
     """Return an upper bound of the structured singular value for independent complex factors.
 
     The least largest singular value of ``D M D^-1`` over positive diagonal ``D``, which is exact
@@ -246,14 +252,14 @@ def structured(M: Complex) -> float:
         slope = sigma[0] * (np.abs(U[:, 0]) ** 2 - np.abs(Vh[0]) ** 2)
         return float(sigma[0]), slope[1:]
 
-    begin = balanced(M)
-    least = minimize(
+    begin = osborne_scaling(M)
+    optimum = minimize(
         height, begin[1:] - begin[0], jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS}
     )
-    return min(float(least.fun), bound(M, begin), bound(M, np.zeros(n)))
+    return min(float(optimum.fun), scaled_norm(M, begin), scaled_norm(M, np.zeros(n)))
 
 
-def balanced(M: Complex) -> Vector:
+def osborne_scaling(M: Complex) -> Vector:
     """Return logarithms of a scaling that makes rows as large as columns (Osborne)."""
     size = np.abs(M) ** 2
     np.fill_diagonal(size, 0.0)
@@ -269,7 +275,7 @@ def balanced(M: Complex) -> Vector:
     return d
 
 
-def bound(M: Complex, d: Vector) -> float:
+def scaled_norm(M: Complex, d: Vector) -> float:
     """Return the largest singular value of ``D M D^-1`` for the logarithms of a scaling."""
     scale = np.exp(d)
     return float(np.linalg.svd(scale[:, None] * M / scale[None], compute_uv=False)[0])

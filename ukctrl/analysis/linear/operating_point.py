@@ -8,20 +8,20 @@ from typing import Literal, final
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import equilibrium
-from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects import Bench
-from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.closed_loop import grid
-from ukctrl.simulation.loop.scenario_robots import true_robot
-from ukctrl.simulation.loop.simulation import Simulation
-from ukctrl.simulation.loop.start_state import start_state
-from ukctrl.simulation.loop.timed_rows import timed_servo
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.assemble.loop import output_times
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
+from ukctrl.simulation.assemble.scenario_robots import true_robot
+from ukctrl.simulation.assemble.start_state import start_state
+from ukctrl.simulation.effects import RunContext
+from ukctrl.simulation.effects.attached_effects import AttachedEffects
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.step.simulation_run import SimulationRun
 
 At = Literal["start"] | float
 """``"start"``, or a time of the run [s]."""
@@ -45,15 +45,15 @@ class OperatingPoint:
     source: str = "as given"
     """Where state and input come from, in words."""
     contacts: Mapping[str, Vector] = dc.field(default_factory=dict)
-    """What each contact that only pushes does, see `Touch.state`; absent: it stands, unless the law
-    plans to lift it then."""
+    """What each contact that only pushes does, see `ContactArrays.mode`; absent: it stands, unless
+    the law plans to lift it then."""
 
 
 def plant_at(scenario: Scenario, t: float) -> Robot:
     """Return the true robot of a scenario with the effects that act on it at a time [s]."""
     timing, t0 = scenario.timing, scenario.start.t
-    bench = Bench(true_robot(scenario.robot), t0, timing.duration, timing.control)
-    plants = Conditions(scenario.effect, bench, scenario.seed).plants
+    bench = RunContext(true_robot(scenario.robot), t0, timing.duration, timing.control)
+    plants = AttachedEffects(scenario.effect, bench, scenario.seed).plants
     return [plant.robot for plant in plants if plant.start <= max(t, t0)][-1]
 
 
@@ -73,18 +73,22 @@ def operating_point(
     Raises:
         InputError: The scenario does not fit its robot, or the run ends before that time.
     """
-    return _start(scenario, ready) if isinstance(at, str) else _later(scenario, at)
+    return _start_point(scenario, ready) if isinstance(at, str) else _run_point(scenario, at)
 
 
-def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
+def _start_point(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
     t = scenario.start.t
     robot = plant_at(scenario, t)
     passive = passive_constraints(robot)
     q, v, _ = start_state(
-        scenario.start, robot, (*passive, *timed_servo(scenario)), scenario.seed, scenario.rank
+        scenario.start,
+        robot,
+        (*passive, *servo_constraints(scenario)),
+        scenario.seed,
+        scenario.rank,
     )
     if passive:
-        q, v, *_ = solve_start(Stack(passive, robot), q, v, t, rank=scenario.rank)
+        q, v, *_ = consistent_state(Stack(passive, robot), q, v, t, rank=scenario.rank)
     if not v.any():
         try:
             u = equilibrium(robot, q, t)
@@ -93,24 +97,28 @@ def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
             pass
     try:
         loop = ready or Loop(scenario)
-        loop.truth.move(t, q, v)
-        u = loop.command(t, *loop.conditions.sense(t, q, v), loop.state.memory).u.copy()
-        s = loop.truth.snapshot
+        loop.plant.move(t, q, v)
+        u = loop.command(t, *loop.effects.sense(t, q, v), loop.state.memory).u.copy()
+        s = loop.plant.snapshot
         rate = s.v @ s.B
-        u = loop.conditions.applied(t, loop.conditions.accept(t, u, rate), rate)
+        u = loop.effects.apply_continuous_drives(
+            t, loop.effects.apply_tick_drives(t, u, rate), rate
+        )
         return OperatingPoint(t=t, q=q, v=v, u=u, source="the start, with the first input")
     except (UkctrlError, ArithmeticError):
         source = "the start, with the input that leaves least acceleration"
-        return OperatingPoint(t=t, q=q, v=v, u=_calmest(robot, t, q, v), source=source)
+        return OperatingPoint(
+            t=t, q=q, v=v, u=_least_acceleration_input(robot, t, q, v), source=source
+        )
 
 
-def _calmest(robot: Robot, t: float, q: Vector, v: Vector) -> Vector:
+def _least_acceleration_input(robot: Robot, t: float, q: Vector, v: Vector) -> Vector:
     dynamics = Dynamics(robot)
     dynamics.move(t, q, v)
     return dynamics.least_input(0.0 * v)
 
 
-def _later(scenario: Scenario, t: float) -> OperatingPoint:
+def _run_point(scenario: Scenario, t: float) -> OperatingPoint:
     """Run up to a time and look."""
     begin, end = scenario.start.t, scenario.start.t + scenario.timing.duration
     if not begin < t <= end:
@@ -118,17 +126,21 @@ def _later(scenario: Scenario, t: float) -> OperatingPoint:
             f"the time to look at must be within the run, above {begin:g} s and at most {end:g} s; "
             f"got {t:g} s."
         )
-    loop = Simulation(scenario)
-    loop.t1, loop.outputs = t, grid(begin, t, scenario.timing.sample)
-    loop.make_room()
+    loop = SimulationRun(scenario)
+    loop.t1, loop.outputs = t, output_times(begin, t, scenario.timing.sample)
+    loop.allocate()
     status, message = loop.run(lambda reached, duration: None)
     if status != "completed":
         raise InputError(
             f"the run must reach t = {t:g} s to be looked at there; it ended as '{status}': "
             f"{message}"
         )
-    recorder, own = loop.recorder, loop.truth.contacts
-    contacts = {} if own is None else dict(zip(own.names, own.state.copy(), strict=True))
+    recorder, contact_set = loop.recorder, loop.plant.contacts
+    contacts = (
+        {}
+        if contact_set is None
+        else dict(zip(contact_set.names, contact_set.mode.copy(), strict=True))
+    )
     q, v, u = (recorder.last(name).copy() for name in ("q", "v", "u"))
     return OperatingPoint(
         t=t,

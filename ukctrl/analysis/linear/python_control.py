@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import control
 
 
-def signals(names: Sequence[str]) -> tuple[str, ...]:
+def signal_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return names of inputs or outputs without the dots that python-control has for itself.
 
     >>> signals(("tool.x", "q1"))
@@ -26,7 +26,7 @@ def signals(names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-class Named(NamedTuple):
+class SignalNames(NamedTuple):
     """The names of a system's states, inputs and outputs."""
 
     states: Sequence[str]
@@ -35,11 +35,11 @@ class Named(NamedTuple):
 
 
 def state_space(
-    name: str, A: Matrix, B: Matrix, C: Matrix, period: float | None, named: Named
+    name: str, A: Matrix, B: Matrix, C: Matrix, period: float | None, named: SignalNames
 ) -> control.StateSpace:
     """Return ``A, B, C`` as a system of python-control: of ticks where there is a period [s]."""
     import control
 
     D = np.zeros((len(C), B.shape[1]))
-    every = {kind: list(names) for kind, names in named._asdict().items()}
-    return control.ss(A, B, C, D, dt=period or 0, name=name, **every)
+    signal_names = {kind: list(names) for kind, names in named._asdict().items()}
+    return control.ss(A, B, C, D, dt=period or 0, name=name, **signal_names)

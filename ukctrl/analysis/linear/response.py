@@ -12,23 +12,23 @@ import numpy as np
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates
 from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Complex, Matrix, Vector
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 
-DECADES = 3.0
+EXTRA_DECADES = 3.0
 """How far the grid goes beyond the slowest and the quickest pole."""
 DENSITY = 60
 """Frequencies of the grid in a decade."""
-CLOSE = np.concatenate([-np.geomspace(3.0, 0.03, 9), [0.0], np.geomspace(0.03, 3.0, 9)])
+RESONANCE_OFFSETS = np.concatenate([-np.geomspace(3.0, 0.03, 9), [0.0], np.geomspace(0.03, 3.0, 9)])
 """Frequencies beside each lightly damped pole, in its own decay rate."""
-NARROW = 0.3
+LIGHT_DAMPING = 0.3
 """A pole with less damping than this is lightly damped."""
-SLOWEST = 1e-8
+MIN_POLE_RATIO = 1e-8
 """Poles slower than this fraction of the quickest may be zero and do not stretch the grid."""
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Response:
+class FrequencyResponse:
     """A system ``c (p I - A)^-1 B`` along the frequencies, ``p = jw`` or ``exp(jwT)``."""
 
     A: Matrix
@@ -50,7 +50,7 @@ class Response:
             return complex(math.inf)
 
     @cached_property
-    def _triangular(self) -> tuple[Complex, Complex, Complex]:
+    def _schur_form(self) -> tuple[Complex, Complex, Complex]:
         """The same system in balanced coordinates in which ``A`` is triangular."""
         from scipy.linalg import schur
 
@@ -58,9 +58,9 @@ class Response:
         S, U = schur(self.A * scale / scale[:, None], output="complex")
         return S, (self.C * scale) @ U, U.conj().T @ (self.B / scale[:, None])
 
-    def along(self, frequencies: Vector) -> Complex:
+    def at_frequencies(self, frequencies: Vector) -> Complex:
         """Return the values at several, shape ``(k, outputs, inputs)``; not finite at a pole."""
-        S, C, B = self._triangular
+        S, C, B = self._schur_form
         w = np.asarray(frequencies, dtype=np.float64)
         p = 1j * w if self.period is None else np.exp(1j * w * self.period)
         rows = np.empty((len(w), *C.shape), dtype=np.complex128)
@@ -71,10 +71,10 @@ class Response:
         return response
 
 
-def response_at(loop: LinearLoop, motor: int) -> Response:
+def response_at(loop: LinearLoop, motor: int) -> FrequencyResponse:
     """Return the loop transfer function at a motor along the frequencies."""
     A, b, c = loop.broken_at(motor)
-    return Response(A, b[:, None], c[None], loop.period)
+    return FrequencyResponse(A, b[:, None], c[None], loop.period)
 
 
 def frequencies(loop: LinearLoop, motor: int | None = None) -> Vector:
@@ -90,14 +90,14 @@ def frequencies(loop: LinearLoop, motor: int | None = None) -> Vector:
     poles = poles[np.isfinite(poles)]
     sizes = np.abs(poles)
     top = max_abs(sizes) or 1.0
-    last = top * 10.0**DECADES if loop.period is None else math.pi / loop.period
-    slow = sizes[sizes > SLOWEST * top]
-    first = min(float(slow.min(initial=top)), last) * 10.0**-DECADES
+    last = top * 10.0**EXTRA_DECADES if loop.period is None else math.pi / loop.period
+    slow = sizes[sizes > MIN_POLE_RATIO * top]
+    first = min(float(slow.min(initial=top)), last) * 10.0**-EXTRA_DECADES
     count = max(2, math.ceil(DENSITY * math.log10(last / first)))
     grid = [np.geomspace(first, last, count)]
-    for pole in poles[(poles.imag > 0.0) & (np.abs(poles.real) < NARROW * sizes)]:
+    for pole in poles[(poles.imag > 0.0) & (np.abs(poles.real) < LIGHT_DAMPING * sizes)]:
         width = max(abs(pole.real), 1e-9 * abs(pole))
-        grid.append(pole.imag + width * CLOSE)
-    every: Vector = np.unique(np.concatenate(grid))
-    inside: Vector = every[(every >= first) & (every <= last)]
+        grid.append(pole.imag + width * RESONANCE_OFFSETS)
+    points: Vector = np.unique(np.concatenate(grid))
+    inside: Vector = points[(points >= first) & (points <= last)]
     return inside

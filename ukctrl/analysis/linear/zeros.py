@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.regulators.riccati import UNREACHED, states_of_mode
+from ukctrl.control.regulators.riccati import UNCONTROLLABLE_RTOL, states_of_mode
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import max_abs, places
+from ukctrl.core.tie_breaking import max_abs, tie_ranks
 
-SINGULAR = 1e-9
+SINGULAR_RTOL = 1e-9
 """A singular value below this fraction of the system's norm counts as zero."""
 
 
@@ -46,15 +46,15 @@ def invariant_zeros(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> NDArray[np.co
         Automatica 18(4), 1982.
     """
     whole = np.block([[A, B], [C, D]])
-    small = SINGULAR * float(np.linalg.norm(whole)) if whole.size else 0.0
-    A, B, C, D = _inside(A, B, C, D, small)
-    A, C, B, D = (each.T for each in _inside(A.T, C.T, B.T, D.T, small))
+    small = SINGULAR_RTOL * float(np.linalg.norm(whole)) if whole.size else 0.0
+    A, B, C, D = _deflate(A, B, C, D, small)
+    A, C, B, D = (matrix.T for matrix in _deflate(A.T, C.T, B.T, D.T, small))
     if not len(A):
         return np.zeros(0, dtype=np.complex128)
     return np.asarray(np.linalg.eigvals(A - B @ np.linalg.solve(D, C)), dtype=np.complex128)
 
 
-def _inside(
+def _deflate(
     A: Matrix, B: Matrix, C: Matrix, D: Matrix, small: float
 ) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """Return the system on the states that can go unseen; its ``D`` has full row rank."""
@@ -63,17 +63,17 @@ def _inside(
         rank = int(np.count_nonzero(sigma > small))
         C, D = U.T @ C, U.T @ D
         _, sigma, Vt = np.linalg.svd(C[rank:])
-        seen = int(np.count_nonzero(sigma > small))
-        if not seen:
+        output_rank = int(np.count_nonzero(sigma > small))
+        if not output_rank:
             return A, B, C[:rank], D[:rank]
-        V = np.roll(Vt.T, -seen, axis=1)  # what the outputs determine comes last
-        n = len(A) - seen
+        V = np.roll(Vt.T, -output_rank, axis=1)  # what the outputs determine comes last
+        n = len(A) - output_rank
         A, B, C = V.T @ A @ V, V.T @ B, C @ V
         C, D = np.vstack([C[:rank, :n], A[n:, :n]]), np.vstack([D[:rank], B[n:]])
         A, B = A[:n, :n], B[:n]
 
 
-SAME = 1e-5
+POLE_RTOL = 1e-5
 """Poles this close, relative to the largest, are one mode; rounding scatters double zeros."""
 
 
@@ -93,27 +93,31 @@ class HiddenMode(NamedTuple):
         return self.pole.real > 0.0
 
 
-def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[HiddenMode, ...]:
+def uncontrollable_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[HiddenMode, ...]:
     """Return the modes that no input moves, the ones that grow most first."""
     n, m = B.shape
     poles = invariant_zeros(A, B, np.zeros((0, n)), np.zeros((0, m)))
     size = max(1.0, max_abs(np.linalg.eigvals(A)))
-    poles = np.where(np.abs(poles) < SAME * size, 0.0, poles)
+    poles = np.where(np.abs(poles) < POLE_RTOL * size, 0.0, poles)
     modes = []
-    left = list(poles[poles.imag >= 0.0])
-    while left:
-        pole = complex(left[0])
-        near = [p for p in left if abs(p - pole) <= SAME * size]
-        left = [p for p in left if abs(p - pole) > SAME * size]
+    remaining = list(poles[poles.imag >= 0.0])
+    while remaining:
+        pole = complex(remaining[0])
+        near = [p for p in remaining if abs(p - pole) <= POLE_RTOL * size]
+        remaining = [p for p in remaining if abs(p - pole) > POLE_RTOL * size]
         U, sigma, _ = np.linalg.svd(np.hstack([A - pole * np.eye(n), B]))
-        beyond = sigma <= max(UNREACHED * sigma[0], sigma[-1])  # at least what is nearest
-        weights = np.linalg.norm(U[:, beyond], axis=1)
-        twice = 2 if abs(pole.imag) > SAME * size else 1
+        null_mask = sigma <= max(
+            UNCONTROLLABLE_RTOL * sigma[0], sigma[-1]
+        )  # at least what is nearest
+        weights = np.linalg.norm(U[:, null_mask], axis=1)
+        twice = 2 if abs(pole.imag) > POLE_RTOL * size else 1
         modes.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))
-    order = np.argsort(places((-mode.pole.real for mode in modes), SAME * size), kind="stable")
+    order = np.argsort(
+        tie_ranks((-mode.pole.real for mode in modes), POLE_RTOL * size), kind="stable"
+    )
     return tuple(modes[k] for k in order)
 
 
-def unseen_modes(A: Matrix, C: Matrix, states: Sequence[str]) -> tuple[HiddenMode, ...]:
+def unobservable_modes(A: Matrix, C: Matrix, states: Sequence[str]) -> tuple[HiddenMode, ...]:
     """Return the modes that no output shows, the ones that grow most first."""
-    return unreached_modes(A.T, C.T, states)
+    return uncontrollable_modes(A.T, C.T, states)

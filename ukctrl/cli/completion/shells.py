@@ -55,9 +55,9 @@ class Shell(NamedTuple):
     """A shell: its script, where that goes, and the line that its own file needs for it."""
 
     script: str
-    place: Path
-    settings: Path | None = None
-    line: str = ""
+    script_path: Path
+    rc_file: Path | None = None
+    rc_line: str = ""
 
 
 def shells() -> dict[str, Shell]:
@@ -67,7 +67,7 @@ def shells() -> dict[str, Shell]:
     config = _folder("XDG_CONFIG_HOME", home / ".config")
     bash, zsh = data / "completion.bash", data / "completion.zsh"
     read_bash, read_zsh = (
-        f"[ -f {quote(str(each))} ] && . {quote(str(each))}" for each in (bash, zsh)
+        f"[ -f {quote(str(script))} ] && . {quote(str(script))}" for script in (bash, zsh)
     )
     return {
         "bash": Shell(BASH, bash, home / ".bashrc", read_bash),
@@ -81,13 +81,13 @@ def shells() -> dict[str, Shell]:
     }
 
 
-def shell_of(name: str | None) -> str:
+def detect_shell(name: str | None) -> str:
     """Return the shell that is named, or else the one that has started this process.
 
     Raises:
         InputError: It is none of those that have a script.
     """
-    every = shells()
+    table = shells()
     if name is None:
         import shellingham
 
@@ -95,32 +95,32 @@ def shell_of(name: str | None) -> str:
             name = shellingham.detect_shell()[0]
         except (shellingham.ShellDetectionFailure, OSError):
             name = Path(os.environ.get("SHELL", "")).name
-        if name not in every:
+        if name not in table:
             raise InputError(
-                f"this shell must be one of {', '.join(every)}; it is '{name or 'unknown'}'. Name "
+                f"this shell must be one of {', '.join(table)}; it is '{name or 'unknown'}'. Name "
                 "one with --shell."
             )
-    if name not in every:
-        raise unknown_name("shell", name, every)
+    if name not in table:
+        raise unknown_name("shell", name, table)
     return name
 
 
 def install(name: str) -> list[Path]:
     """Write a shell's script, and the line that reads it; return the files that changed."""
     shell = shells()[name]
-    shell.place.parent.mkdir(parents=True, exist_ok=True)
-    shell.place.write_text(shell.script, encoding="utf-8")
-    changed = [shell.place]
-    if shell.settings is not None:
-        present = shell.settings.read_text("utf-8") if shell.settings.is_file() else ""
-        if shell.line not in present.splitlines():
+    shell.script_path.parent.mkdir(parents=True, exist_ok=True)
+    shell.script_path.write_text(shell.script, encoding="utf-8")
+    changed = [shell.script_path]
+    if shell.rc_file is not None:
+        present = shell.rc_file.read_text("utf-8") if shell.rc_file.is_file() else ""
+        if shell.rc_line not in present.splitlines():
             gap = "" if not present or present.endswith("\n") else "\n"
-            with shell.settings.open("a", encoding="utf-8") as file:
-                file.write(f"{gap}{shell.line}\n")
-            changed.append(shell.settings)
+            with shell.rc_file.open("a", encoding="utf-8") as file:
+                file.write(f"{gap}{shell.rc_line}\n")
+            changed.append(shell.rc_file)
     return changed
 
 
 def _folder(variable: str, otherwise: Path) -> Path:
-    given = os.environ.get(variable, "")
-    return Path(given) if given else otherwise
+    value = os.environ.get(variable, "")
+    return Path(value) if value else otherwise

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, clean, files, hanging, table_lines
+from ukctrl.cli.terminal.lines import Line, file_lines, hanging_lines, sanitise, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
         Margins,
     )
 
-MOST = 12
+MAX_ENTRIES = 12
 """Poles, motors and gains of more than these are in the files alone."""
-STYLE = {"stable": "bold green", "neutral": "bold yellow", "unstable": "bold red"}
-ALIKE = 2e-3
+STABILITY_STYLE = {"stable": "bold green", "neutral": "bold yellow", "unstable": "bold red"}
+POLE_RTOL = 2e-3
 """Poles that differ by less than this fraction are printed as one."""
 
 
 def analysis_lines(
-    found: LinearAnalysis,
+    analysis: LinearAnalysis,
     folder: Path,
     equilibria: Sequence[Equilibrium] = (),
     design: Design | None = None,
@@ -39,14 +39,16 @@ def analysis_lines(
     card: Path | None = None,
 ) -> list[Line]:
     """Return the verdict, the table and where the files are."""
-    style = STYLE.get(found.stability or "", "bold")
-    head, colon, rest = found.verdict.partition(":")
+    style = STABILITY_STYLE.get(analysis.stability or "", "bold")
+    head, colon, detail = analysis.verdict.partition(":")
     lines: list[Line] = []
-    lines += hanging(f"{clean(found.scenario)}: ", f"{head}{colon}{rest}", "bold", style)
-    plant, loop = found.plant, found.loop
+    lines += hanging_lines(
+        f"{sanitise(analysis.scenario)}: ", f"{head}{colon}{detail}", "bold", style
+    )
+    plant, loop = analysis.plant, analysis.loop
     facts = [
-        ("robot", f"{found.robot}, controller {found.controller}"),
-        ("point", plant.point.source + _others(equilibria)),
+        ("robot", f"{analysis.robot}, controller {analysis.controller}"),
+        ("point", plant.point.source + _equilibria_text(equilibria)),
         (
             "plant",
             f"states: {len(plant.A)}, motors: {len(plant.inputs)}, rows: {len(plant.outputs)}",
@@ -55,12 +57,12 @@ def analysis_lines(
     ]
     if plant.inputs and plant.outputs:
         facts.append(
-            ("zeros", _poles(found.zeros, max(map(abs, plant.poles().tolist()), default=0.0)))
+            ("zeros", _poles(analysis.zeros, max(map(abs, plant.poles().tolist()), default=0.0)))
         )
-    if found.unreached:
-        facts.append(("beyond motors", _modes(found.unreached)))
-    if found.unseen:
-        facts.append(("not in rows", _modes(found.unseen)))
+    if analysis.unreached:
+        facts.append(("beyond motors", _modes(analysis.unreached)))
+    if analysis.unseen:
+        facts.append(("not in rows", _modes(analysis.unseen)))
     if loop is not None:
         hold = "" if loop.period is None else f", held for {loop.period:g} s"
         late = f", {loop.delay:g} s late" if loop.delay else ""
@@ -68,41 +70,41 @@ def analysis_lines(
             facts.append(("active", loop.active.words))
         facts.append(("loop", f"{len(loop.A)} states{hold}{late}"))
         facts.append(("loop poles", _poles(loop.rates())))
-    if found.disk is not None:
-        facts.append(("all at once", f"disk margin {found.disk:.3g}"))
+    if analysis.disk is not None:
+        facts.append(("all at once", f"disk margin {analysis.disk:.3g}"))
     for name, value in facts:
-        lines += hanging(f"  {name:<14}", value, "cyan")
-    if found.margins:
-        lines += ["", *_margins(found.margins)]
+        lines += hanging_lines(f"  {name:<14}", value, "cyan")
+    if analysis.margins:
+        lines += ["", *_margins(analysis.margins)]
     if period is not None:
         margin = f"a disk margin of {period.disk:g}" if period.disk else "stability"
         text = f"{period.period:.6g} s keeps {margin}; beyond it is lost"
-        lines += hanging(f"  {'longest hold':<14}", text, "cyan")
+        lines += hanging_lines(f"  {'longest hold':<14}", text, "cyan")
     if design is not None:
         lines += _design(design, card)
-    for note in (*found.notes, *(design.notes if design is not None else ())):
-        lines += hanging("note: ", note, "bold")
-    lines += files(folder, ("report", "analysis.html"), ("data", "analysis.json"))
+    for note in (*analysis.notes, *(design.notes if design is not None else ())):
+        lines += hanging_lines("note: ", note, "bold")
+    lines += file_lines(folder, ("report", "analysis.html"), ("data", "analysis.json"))
     return lines
 
 
-def as_table(
-    found: LinearAnalysis,
+def analysis_data(
+    analysis: LinearAnalysis,
     equilibria: Sequence[Equilibrium],
     design: Design | None,
     period: LargestPeriod | None,
     card: Path | None = None,
 ) -> dict[str, object]:
     """Return everything that was found as plain data."""
-    table: dict[str, object] = found.to_dict()
+    table: dict[str, object] = analysis.to_dict()
     table["equilibria"] = [
         {
-            "q": each.point.q.tolist(),
-            "u": each.point.u.tolist(),
-            "family": each.family,
-            "distance": each.distance,
+            "q": equilibrium.point.q.tolist(),
+            "u": equilibrium.point.u.tolist(),
+            "family": equilibrium.family,
+            "distance": equilibrium.distance,
         }
-        for each in equilibria
+        for equilibrium in equilibria
     ]
     if design is not None:
         table["design"] = {
@@ -116,38 +118,42 @@ def as_table(
     return table
 
 
-def _others(equilibria: Sequence[Equilibrium]) -> str:
+def _equilibria_text(equilibria: Sequence[Equilibrium]) -> str:
     if not equilibria:
         return ""
-    first, *rest = equilibria
+    first, *tail = equilibria
     family = f", one of a family of {first.family} directions" if first.family else ""
-    return family + (f"; {len(rest)} more further away" if rest else "")
+    return family + (f"; {len(tail)} more further away" if tail else "")
 
 
-def _poles(values: NDArray[np.complex128], least: float = 0.0) -> str:
+def _poles(values: NDArray[np.complex128], min_scale: float = 0.0) -> str:
     """Return poles, those that grow most first, alike ones and conjugates together."""
-    from ukctrl.analysis.linear.linear_loop import without_rounding
+    from ukctrl.analysis.linear.linear_loop import snap_zero_rates
 
-    every: list[complex] = without_rounding(values).tolist()
-    left = sorted(filter(cmath.isfinite, every), key=lambda p: (-p.real, abs(p.imag)))
-    over = len(every) - len(left)
-    scale = max((abs(p) for p in left), default=least) or 1.0
-    scale = max(scale, least)
+    poles: list[complex] = snap_zero_rates(values).tolist()
+    remaining = sorted(filter(cmath.isfinite, poles), key=lambda p: (-p.real, abs(p.imag)))
+    over = len(poles) - len(remaining)
+    scale = max((abs(p) for p in remaining), default=min_scale) or 1.0
+    scale = max(scale, min_scale)
     texts = []
-    while left:
-        first = left[0]
-        size = ALIKE * max(abs(first), 1e-3 * scale)
-        same = [p for p in left if cmath.isclose(_upper(p), _upper(first), rel_tol=0, abs_tol=size)]
-        left = [p for p in left if p not in same]
-        texts.append(_pole(_upper(first), len(same), max(size, 1e-6 * scale)))
-    if len(texts) > MOST:
-        texts = [*texts[:MOST], f"and {len(texts) - MOST} more"]
+    while remaining:
+        first = remaining[0]
+        size = POLE_RTOL * max(abs(first), 1e-3 * scale)
+        same = [
+            p
+            for p in remaining
+            if cmath.isclose(_upper_half(p), _upper_half(first), rel_tol=0, abs_tol=size)
+        ]
+        remaining = [p for p in remaining if p not in same]
+        texts.append(_pole(_upper_half(first), len(same), max(size, 1e-6 * scale)))
+    if len(texts) > MAX_ENTRIES:
+        texts = [*texts[:MAX_ENTRIES], f"and {len(texts) - MAX_ENTRIES} more"]
     if over:
         texts.append(f"{over} over at once")
     return f"{', '.join(texts)} 1/s" if texts else "none"
 
 
-def _upper(pole: complex) -> complex:
+def _upper_half(pole: complex) -> complex:
     return complex(pole.real, abs(pole.imag))
 
 
@@ -161,29 +167,31 @@ def _pole(pole: complex, count: int, size: float) -> str:
 
 def _modes(modes: Sequence[HiddenMode]) -> str:
     return "; ".join(
-        f"{mode.number} with s = {_pole(_upper(mode.pole), 1, 1e-9)} 1/s, in {mode.states}"
-        for mode in modes[:MOST]
+        f"{mode.number} with s = {_pole(_upper_half(mode.pole), 1, 1e-9)} 1/s, in {mode.states}"
+        for mode in modes[:MAX_ENTRIES]
     )
 
 
 def _margins(margins: Sequence[Margins]) -> list[Line]:
     """Return the margins of the motors that have least."""
     from ukctrl.analysis.linear.linear_page import margin_table
-    from ukctrl.core.extremes import places
-    from ukctrl.reports.table import first_columns
+    from ukctrl.core.tie_breaking import tie_ranks
+    from ukctrl.reports.report_table import first_columns
 
-    order = places(each.disk for each in margins)
-    least = sorted(sorted(range(len(margins)), key=lambda k: order[k])[:MOST])
-    lines = table_lines(first_columns(margin_table([margins[k] for k in least]), 6))
-    if len(margins) > MOST:
-        lines += hanging("  ", f"and {len(margins) - MOST} motors with more, in the files")
+    order = tie_ranks(margin.disk for margin in margins)
+    indices = sorted(sorted(range(len(margins)), key=lambda k: order[k])[:MAX_ENTRIES])
+    lines = table_lines(first_columns(margin_table([margins[k] for k in indices]), 6))
+    if len(margins) > MAX_ENTRIES:
+        lines += hanging_lines(
+            "  ", f"and {len(margins) - MAX_ENTRIES} motors with more, in the files"
+        )
     return lines
 
 
 def _design(design: Design, card: Path | None) -> list[Line]:
-    wanted = f"for {design.terms}:"
-    lines: list[Line] = hanging(f"  {'gains':<14}", wanted, "cyan")
-    lines += [[f"    --set {clean(each)}"] for each in design.arguments()]
+    target = f"for {design.terms}:"
+    lines: list[Line] = hanging_lines(f"  {'gains':<14}", target, "cyan")
+    lines += [[f"    --set {sanitise(argument)}"] for argument in design.arguments()]
     if card is not None:
-        lines += hanging(f"  {'card':<14}", str(card), "cyan")
+        lines += hanging_lines(f"  {'card':<14}", str(card), "cyan")
     return lines

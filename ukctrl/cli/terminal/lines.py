@@ -2,7 +2,7 @@
 
 Layout is by hand and not by rich's tables: in a terminal, lines break where a reader would break
 them; in a pipe, every entry stays on a line of its own. Nothing that comes from a file is printed
-before `clean` has made it harmless.
+before `sanitise` has made it harmless.
 """
 
 from __future__ import annotations
@@ -20,23 +20,29 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ukctrl.core.verdict import Verdict
-    from ukctrl.reports.table import Cell, Column, Table
+    from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 
-LEVELS = {"bad": "bold red", "warning": "yellow", "good": "bold green", "note": "cyan"}
+LEVEL_STYLES = {"bad": "bold red", "warning": "yellow", "good": "bold green", "note": "cyan"}
 """How the levels of verdicts look."""
-MARKS = {"best": "bold green", "strong": "bold", "failed": "red", "faint": "dim", **LEVELS}
+MARK_STYLES = {
+    "best": "bold green",
+    "strong": "bold",
+    "failed": "red",
+    "faint": "dim",
+    **LEVEL_STYLES,
+}
 """How cells of a table look that stand out."""
-BEST = "*"
+BEST_MARK = "*"
 """Stands behind what is best, which nobody needs to see in green."""
-LABELS = {"bad": "problem: ", "warning": "warning: "}
+LEVEL_LABELS = {"bad": "problem: ", "warning": "warning: "}
 """Words before verdicts whose colour is not all that tells them from good news."""
 KINDS = {"name": "cyan", "unit": "dim", "meaning": "dim"}
 """How cells look that do not, by the kind of their column."""
-UNLIMITED = 100_000
+PIPE_WIDTH = 100_000
 """Width of what is no terminal."""
 
 
-def clean(text: str) -> str:
+def sanitise(text: str) -> str:
     r"""Return text on one line, with control characters shown instead of obeyed.
 
     A file from a stranger could otherwise colour, move or retitle the terminal that prints its
@@ -51,14 +57,14 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
-class Part(NamedTuple):
+class StyledText(NamedTuple):
     """A piece of a line in one style."""
 
     text: str
     style: str = ""
 
 
-Line = Sequence[Part | str]
+Line = Sequence[StyledText | str]
 """Pieces of a line, from left to right."""
 
 
@@ -74,34 +80,36 @@ def console(**options: Any) -> Console:
     return Console(color_system=None if is_plain() else "auto", **options)
 
 
-def show(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[Line]) -> None:
     """Print lines of parts, in colour where the terminal has it."""
     from rich.text import Text
 
-    printer = console(width=UNLIMITED, highlight=False, soft_wrap=True)
+    printer = console(width=PIPE_WIDTH, highlight=False, soft_wrap=True)
     with printer.capture() as captured:
         for line in lines:
-            parts = [part if isinstance(part, Part) else Part(part) for part in line]
-            text = Text.assemble(*[(part.text, part.style) for part in parts])
+            pieces = [
+                piece if isinstance(piece, StyledText) else StyledText(piece) for piece in line
+            ]
+            text = Text.assemble(*[(piece.text, piece.style) for piece in pieces])
             text.rstrip()
             printer.print(text)
     write(captured.get())
 
 
-def answer(
+def print_result(
     quiet: bool, as_json: bool, data: Callable[[], object], lines: Callable[[], Iterable[Line]]
 ) -> None:
     """Print data for a program or lines for people; where quiet is asked for, nothing."""
     if as_json and not quiet:
         write_json(data())
     elif not quiet:
-        show(lines())
+        print_lines(lines())
 
 
-def notice(text: str) -> None:
+def print_notice(text: str) -> None:
     """Tell the user something beside the answer, in one line of the standard error."""
     if sys.stderr is not None:
-        print(f"ukctrl: {clean(text)}", file=sys.stderr, flush=True)
+        print(f"ukctrl: {sanitise(text)}", file=sys.stderr, flush=True)
 
 
 def write(text: str) -> None:
@@ -126,52 +134,52 @@ def write_json(data: object) -> None:
 
 def width() -> int:
     """Return the width to fit into: the terminal's or ``COLUMNS``; in a pipe, no limit."""
-    return max(40, shutil.get_terminal_size((UNLIMITED, 24)).columns)
+    return max(40, shutil.get_terminal_size((PIPE_WIDTH, 24)).columns)
 
 
-def hanging(label: str, text: str, style: str = "", text_style: str = "") -> list[Line]:
+def hanging_lines(label: str, text: str, style: str = "", text_style: str = "") -> list[Line]:
     """Return a label and a text beside it, which goes on below itself."""
-    room = max(20, width() - len(label))
-    pieces = textwrap.wrap(clean(text), room, break_on_hyphens=False) or [""]
-    lines: list[Line] = [[Part(label, style), Part(pieces[0], text_style)]]
-    lines += [[Part(" " * len(label)), Part(piece, text_style)] for piece in pieces[1:]]
+    text_width = max(20, width() - len(label))
+    pieces = textwrap.wrap(sanitise(text), text_width, break_on_hyphens=False) or [""]
+    lines: list[Line] = [[StyledText(label, style), StyledText(pieces[0], text_style)]]
+    lines += [[StyledText(" " * len(label)), StyledText(piece, text_style)] for piece in pieces[1:]]
     return lines
 
 
-def table_lines(table: Table, most: int | None = None) -> list[Line]:
+def table_lines(table: ReportTable, max_rows: int | None = None) -> list[Line]:
     """Return a table as lines; columns of numbers that do not fit beside each other, below.
 
     Args:
         table: The table; asides stand on a line of their own.
-        most: How many rows are shown; absent: all.
+        max_rows: How many rows are shown; absent: all.
     """
     lines: list[Line] = []
-    shown = _with_marks(table.rows[:most])
+    shown = _add_marks(table.rows[:max_rows])
     fixed = [k for k, column in enumerate(table.columns) if column.series is None]
     widths = [
         2 + max(len(text) for row in [(), *shown] for text in _texts(column, row, k))
         for k, column in enumerate(table.columns)
     ]
-    for part in _beside(table.columns, widths, width() - sum(widths[k] for k in fixed)):
-        places = [k for k in range(len(table.columns)) if k in fixed or k in part]
+    for group in _column_groups(table.columns, widths, width() - sum(widths[k] for k in fixed)):
+        indices = [k for k in range(len(table.columns)) if k in fixed or k in group]
         lines += [""] if lines else []
         if any(column.head for column in table.columns):
-            heads = [(c.head, c, widths[k]) for k, c in _at(table.columns, places)]
+            heads = [(c.head, c, widths[k]) for k, c in _select(table.columns, indices)]
             lines.append([_padded(text, c, size, "dim") for text, c, size in heads])
         for row in shown:
-            lines.append([_cell(row[k], c, widths[k]) for k, c in _at(table.columns, places)])
-            if any(row[k].aside for k in places):
-                asides = [(row[k].aside, c, widths[k]) for k, c in _at(table.columns, places)]
+            lines.append([_cell(row[k], c, widths[k]) for k, c in _select(table.columns, indices)])
+            if any(row[k].note for k in indices):
+                asides = [(row[k].note, c, widths[k]) for k, c in _select(table.columns, indices)]
                 lines.append([_padded(text, c, size, "dim") for text, c, size in asides])
     if len(shown) < len(table.rows):
         lines.append([f"  and {len(table.rows) - len(shown)} more, in the files"])
     return lines
 
 
-def _with_marks(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+def _add_marks(rows: Sequence[Sequence[TableCell]]) -> list[list[TableCell]]:
     """Return rows whose best cells say so; the others of their columns stay below each other."""
     marked = {k for row in rows for k, cell in enumerate(row) if cell.mark == "best"}
-    ends = {True: BEST, False: " " * len(BEST)}
+    ends = {True: BEST_MARK, False: " " * len(BEST_MARK)}
     return [
         [
             cell._replace(text=f"{cell.text}{ends[cell.mark == 'best']}") if k in marked else cell
@@ -181,34 +189,38 @@ def _with_marks(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     ]
 
 
-def _texts(column: Column, row: Sequence[Cell], k: int) -> tuple[str, str]:
+def _texts(column: TableColumn, row: Sequence[TableCell], k: int) -> tuple[str, str]:
     """Return what a column's width must hold: its head, or a cell and its aside."""
-    return (row[k].text, row[k].aside) if row else (column.head, "")
+    return (row[k].text, row[k].note) if row else (column.head, "")
 
 
-def _at(columns: Sequence[Column], places: Iterable[int]) -> list[tuple[int, Column]]:
-    return [(k, columns[k]) for k in places]
+def _select(
+    columns: Sequence[TableColumn], indices: Iterable[int]
+) -> list[tuple[int, TableColumn]]:
+    return [(k, columns[k]) for k in indices]
 
 
-def _cell(cell: Cell, column: Column, size: int) -> Part:
-    return _padded(cell.text, column, size, MARKS.get(cell.mark, KINDS.get(column.kind, "")))
+def _cell(cell: TableCell, column: TableColumn, size: int) -> StyledText:
+    return _padded(cell.text, column, size, MARK_STYLES.get(cell.mark, KINDS.get(column.kind, "")))
 
 
-def _padded(text: str, column: Column, size: int, style: str) -> Part:
+def _padded(text: str, column: TableColumn, size: int, style: str) -> StyledText:
     side = ">" if column.kind == "number" else "<"
-    return Part(f"  {clean(text):{side}{size - 2}}", style)
+    return StyledText(f"  {sanitise(text):{side}{size - 2}}", style)
 
 
-def _beside(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
+def _column_groups(
+    columns: Sequence[TableColumn], widths: Sequence[int], max_width: int
+) -> list[list[int]]:
     """Return the columns of series in groups that fit beside each other, at least one in each."""
-    parts: list[list[int]] = [[]]
+    groups: list[list[int]] = [[]]
     for k, column in enumerate(columns):
         if column.series is None:
             continue
-        if parts[-1] and sum(widths[j] for j in parts[-1]) + widths[k] > room:
-            parts.append([])
-        parts[-1].append(k)
-    return parts
+        if groups[-1] and sum(widths[j] for j in groups[-1]) + widths[k] > max_width:
+            groups.append([])
+        groups[-1].append(k)
+    return groups
 
 
 def verdict_lines(verdicts: Iterable[Verdict], size: int = 0) -> list[Line]:
@@ -216,11 +228,14 @@ def verdict_lines(verdicts: Iterable[Verdict], size: int = 0) -> list[Line]:
     lines: list[Line] = []
     for verdict in verdicts:
         subject = f"  {verdict.subject:<{size}}" if size else ""
-        text = f"{LABELS.get(verdict.level, '')}{verdict.text}"
-        lines += hanging(subject, text, text_style=LEVELS[verdict.level])
+        text = f"{LEVEL_LABELS.get(verdict.level, '')}{verdict.text}"
+        lines += hanging_lines(subject, text, text_style=LEVEL_STYLES[verdict.level])
     return lines
 
 
-def files(folder: Path, *files: tuple[str, str]) -> list[Line]:
+def file_lines(folder: Path, *files: tuple[str, str]) -> list[Line]:
     """Return where files are, each with a label."""
-    return [[Part(f"{label:<8}", "bold"), Part(clean(str(folder / name)))] for label, name in files]
+    return [
+        [StyledText(f"{label:<8}", "bold"), StyledText(sanitise(str(folder / name)))]
+        for label, name in files
+    ]

@@ -11,28 +11,28 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, final
 
-from ukctrl.cli.terminal.lines import clean, console, is_plain, width
+from ukctrl.cli.terminal.lines import console, is_plain, sanitise, width
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
-    from ukctrl.studies.sweep import Tally
+    from ukctrl.studies.sweep import SweepProgress
 
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is to do: seconds of a run, or runs."""
 Draw = Callable[[float, float, Callable[[float], str]], None]
 """Called with the same, and with what to tell beside the bar at a time."""
 
-QUIET_SECONDS = 1.0
+DELAY_SECONDS = 1.0
 """Work shorter than this shows no progress."""
 REFRESH_SECONDS = 0.1
 TITLE_WIDTH, SWEEP_TITLE_WIDTH = 32, 28
 """Width of a title beside its progress bar, of a run and of a sweep."""
 LINE_SECONDS = 30.0
 """Interval of the lines that stand in for a bar where there is no terminal [s]."""
-FEWEST = 8
+MIN_STEPS = 8
 """As many steps are looked at, however long ago they were."""
-SPAN_SECONDS = 20.0
+WINDOW_SECONDS = 20.0
 """The speed shown is that of the last so many seconds [s]."""
 
 
@@ -45,14 +45,14 @@ def progress_bar(title: str, hidden: bool, unit: str = "runs") -> Iterator[Progr
         hidden: Whether to draw nothing.
         unit: What the callback counts.
     """
-    with _counting(title, hidden, 0, unit) as draw:
+    with _counting_bar(title, hidden, 0, unit) as draw:
         yield lambda done, total: draw(done, total, "")
 
 
 @contextlib.contextmanager
 def run_progress(title: str, hidden: bool) -> Iterator[tuple[Progress, Progress]]:
     """Yield two callbacks for the seconds of a run: simulated, and planned before it."""
-    with _counting(title, hidden, 1, "s") as draw:
+    with _counting_bar(title, hidden, 1, "s") as draw:
         yield (
             lambda reached, duration: draw(reached, duration, ""),
             lambda reached, duration: draw(reached, duration, "planned"),
@@ -60,28 +60,30 @@ def run_progress(title: str, hidden: bool) -> Iterator[tuple[Progress, Progress]
 
 
 @contextlib.contextmanager
-def _counting(
+def _counting_bar(
     title: str, hidden: bool, digits: int, unit: str
 ) -> Iterator[Callable[[float, float, str], None]]:
     """Yield what draws a bar beside a count; it also takes what is counted, in a word."""
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total, what: None
         return
-    speeds: dict[str, _Speed] = {}  # a plan and the run that follows it go on at their own
-    with _late_bar(clean(title), TITLE_WIDTH) as draw:
+    speeds: dict[str, _Throughput] = {}  # a plan and the run that follows it go on at their own
+    with _delayed_bar(sanitise(title), TITLE_WIDTH) as draw:
 
-        def counted(done: float, total: float, what: str) -> None:
-            def told(now: float) -> str:
-                left = speeds.setdefault(what, _Speed()).left(now, done, total)
+        def counted(done: float, total: float, phase: str) -> None:
+            def told(timestamp: float) -> str:
+                remaining = speeds.setdefault(phase, _Throughput()).remaining_text(
+                    timestamp, done, total
+                )
                 count = f"{done:.1f} of {total:.{digits}f} {unit}"
-                return " ".join(filter(None, (count, what, left)))
+                return " ".join(filter(None, (count, phase, remaining)))
 
             draw(done, total, told)
 
         yield counted
 
 
-def _words(template: str, style: str = "none") -> ProgressColumn:
+def _text_column(template: str, style: str = "none") -> ProgressColumn:
     """Return a column that shows words as they are: in a title, [red] is no colour."""
     from rich.progress import TextColumn
 
@@ -89,7 +91,7 @@ def _words(template: str, style: str = "none") -> ProgressColumn:
 
 
 @contextlib.contextmanager
-def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]]:
+def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[SweepProgress], None]]:
     """Yield a callback that shows how far a sweep is.
 
     In a terminal it draws a bar; elsewhere it writes a line now and then, for a log.
@@ -97,16 +99,16 @@ def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]
     if hidden or sys.stderr is None:
         yield lambda tally: None
         return
-    speed = _Speed()
+    speed = _Throughput()
     if not sys.stderr.isatty():
-        yield _in_lines(speed)
+        yield _log_lines(speed)
         return
-    with _late_bar(clean(title), SWEEP_TITLE_WIDTH, wide=True) as draw:
-        yield lambda tally: draw(tally.done, tally.total, lambda now: speed.told(now, tally))
+    with _delayed_bar(sanitise(title), SWEEP_TITLE_WIDTH, wide=True) as draw:
+        yield lambda tally: draw(tally.done, tally.total, lambda now: speed.status_text(now, tally))
 
 
 @contextlib.contextmanager
-def _late_bar(title: str, width: int, *, wide: bool = False) -> Iterator[Draw]:
+def _delayed_bar(title: str, width: int, *, wide: bool = False) -> Iterator[Draw]:
     """Yield what draws a bar now and then, once the work has lasted a while.
 
     It takes how much is done, of how much, and what to tell beside it at a time.
@@ -117,12 +119,12 @@ def _late_bar(title: str, width: int, *, wide: bool = False) -> Iterator[Draw]:
 
         def draw(done: float, total: float, tell: Callable[[float], str]) -> None:
             nonlocal drawn
-            now = time.perf_counter()
-            if now - drawn < REFRESH_SECONDS:
+            timestamp = time.perf_counter()
+            if timestamp - drawn < REFRESH_SECONDS:
                 return
-            drawn, told = now, tell(now)
-            if now - began >= QUIET_SECONDS:
-                show(done, total, told)
+            drawn, status = timestamp, tell(timestamp)
+            if timestamp - began >= DELAY_SECONDS:
+                show(done, total, status)
 
         yield draw
 
@@ -133,13 +135,13 @@ def _bar(title: str, wide: bool) -> Iterator[Callable[[float, float, str], None]
     from rich.progress import BarColumn
     from rich.progress import Progress as Bar
 
-    columns = _words("{task.description}", "bold"), BarColumn(bar_width=None if wide else 40)
-    told_column = _words("{task.fields[told]}")
+    columns = _text_column("{task.description}", "bold"), BarColumn(bar_width=None if wide else 40)
+    told_column = _text_column("{task.fields[told]}")
     bar = Bar(*columns, told_column, console=console(stderr=True), transient=True, expand=wide)
     task = bar.add_task(title)
 
-    def show(done: float, total: float, told: str) -> None:
-        bar.update(task, completed=done, total=total, told=told)
+    def show(done: float, total: float, status: str) -> None:
+        bar.update(task, completed=done, total=total, told=status)
         if not bar.live.is_started:
             bar.start()
 
@@ -156,8 +158,8 @@ def _plain_line(title: str) -> Iterator[Callable[[float, float, str], None]]:
 
     def write_over(text: str) -> None:
         nonlocal widest
-        room = max(10, width() - 1)
-        line = textwrap.shorten(text, room, placeholder=" ...")
+        text_width = max(10, width() - 1)
+        line = textwrap.shorten(text, text_width, placeholder=" ...")
         print(f"\r{line:<{widest}}", end="", file=sys.stderr, flush=True)
         widest = len(line)
 
@@ -169,85 +171,89 @@ def _plain_line(title: str) -> Iterator[Callable[[float, float, str], None]]:
             print("\r", end="", file=sys.stderr, flush=True)
 
 
-def _in_lines(speed: _Speed) -> Callable[[Tally], None]:
+def _log_lines(speed: _Throughput) -> Callable[[SweepProgress], None]:
     last = time.perf_counter()
 
-    def write_line(tally: Tally) -> None:
+    def write_line(tally: SweepProgress) -> None:
         nonlocal last
-        now = time.perf_counter()
-        told = speed.told(now, tally)
-        if now - last >= LINE_SECONDS:
-            last = now
-            print(f"ukctrl: {told}", file=sys.stderr, flush=True)
+        timestamp = time.perf_counter()
+        status = speed.status_text(timestamp, tally)
+        if timestamp - last >= LINE_SECONDS:
+            last = timestamp
+            print(f"ukctrl: {status}", file=sys.stderr, flush=True)
 
     return write_line
 
 
 @final
-class _Speed:
+class _Throughput:
     """How fast work goes on lately, but for its longest pause: while workers start or code is
     compiled nothing is done, and the rest would seem to take as long again.
     """
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, float]] = deque()
+        self._history: deque[tuple[float, float]] = deque()
 
-    def at(self, now: float, done: float) -> float | None:
+    def rate(self, timestamp: float, done: float) -> float | None:
         """Return how much is done in a second; None where that cannot be told yet."""
-        if not self._seen or done > self._seen[-1][1]:
-            self._seen.append((now, done))
-        while len(self._seen) > FEWEST and now - self._seen[0][0] > SPAN_SECONDS:
-            self._seen.popleft()
-        steps = [(t - s, d - c) for (s, c), (t, d) in itertools.pairwise(self._seen)]
+        if not self._history or done > self._history[-1][1]:
+            self._history.append((timestamp, done))
+        while len(self._history) > MIN_STEPS and timestamp - self._history[0][0] > WINDOW_SECONDS:
+            self._history.popleft()
+        steps = [(t - s, d - c) for (s, c), (t, d) in itertools.pairwise(self._history)]
         if len(steps) < 2:
             return None
         steps.remove(max(steps))
-        waiting = now - self._seen[-1][0]
+        waiting = timestamp - self._history[-1][0]
         return sum(d for _, d in steps) / max(sum(t for t, _ in steps) + waiting, 1e-9)
 
-    def left(self, now: float, done: float, total: float) -> str:
+    def remaining_text(self, timestamp: float, done: float, total: float) -> str:
         """Return how long the rest takes, in words; empty where that cannot be told yet."""
-        speed = self.at(now, done)
+        speed = self.rate(timestamp, done)
         return "" if speed is None else f"{_duration((total - done) / speed)} left"
 
-    def told(self, now: float, tally: Tally) -> str:
+    def status_text(self, timestamp: float, tally: SweepProgress) -> str:
         """Return how many are done at a time, how fast, and how long the rest takes."""
         failed = f", {tally.failed} failed" if tally.failed else ""
         counted = f"{tally.finished} of {tally.total}{failed}"
-        speed = self.at(now, tally.done)
+        speed = self.rate(timestamp, tally.done)
         if speed is None:
             return counted
-        return f"{counted}, {speed:.3g}/s, {self.left(now, tally.done, tally.total)}"
+        return (
+            f"{counted}, {speed:.3g}/s, {self.remaining_text(timestamp, tally.done, tally.total)}"
+        )
 
 
 def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+    return f"{minutes} min {remainder:02d} s" if minutes else f"{remainder} s"
 
 
 @contextlib.contextmanager
-def working(hidden: bool) -> Iterator[Callable[[str], None]]:
+def spinner(hidden: bool) -> Iterator[Callable[[str], None]]:
     """Yield a callback that shows on one line what is being computed, and for how long."""
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda words: None
         return
     if is_plain():
         with _plain_line("") as write_over:
-            yield lambda words: write_over(0.0, 0.0, clean(words))
+            yield lambda words: write_over(0.0, 0.0, sanitise(words))
         return
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
     printer = console(stderr=True)
-    columns = SpinnerColumn(), TimeElapsedColumn(), _words("{task.description}")
+    columns = SpinnerColumn(), TimeElapsedColumn(), _text_column("{task.description}")
     line = Progress(*columns, console=printer, transient=True)
     task = line.add_task("", total=None)
 
     def show(words: str) -> None:
-        room = max(10, printer.width - 16)
-        line.update(task, description=textwrap.shorten(clean(words), room, placeholder=" ..."))
+        text_width = max(10, printer.width - 16)
+        line.update(
+            task, description=textwrap.shorten(sanitise(words), text_width, placeholder=" ...")
+        )
 
     with line:
         yield show

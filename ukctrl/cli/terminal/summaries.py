@@ -7,30 +7,40 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import LEVELS, Line, Part, clean, files, hanging, table_lines
+from ukctrl.cli.terminal.lines import (
+    LEVEL_STYLES,
+    Line,
+    StyledText,
+    file_lines,
+    hanging_lines,
+    sanitise,
+    table_lines,
+)
 
 if TYPE_CHECKING:
     from ukctrl.analysis.conformance import Conformance
-    from ukctrl.simulation.handover.hand_over import HandedOver
+    from ukctrl.simulation.export.export_controller import ExportedController
     from ukctrl.simulation.result.result import Result
 
 
-MOST_REACTIONS = 12
+MAX_REACTIONS = 12
 """Reactions of more passive constraints than this are in the files alone."""
 
 
 def catalogue_lines(
-    found: Mapping[str, Mapping[str, str]], kinds: Mapping[str, str] | None = None
+    catalogue: Mapping[str, Mapping[str, str]], kinds: Mapping[str, str] | None = None
 ) -> list[Line]:
     """Return names and titles, below each the kinds that it is of where these are given."""
-    size = max((len(clean(name)) for entries in found.values() for name in entries), default=0)
+    size = max(
+        (len(sanitise(name)) for entries in catalogue.values() for name in entries), default=0
+    )
     lines: list[Line] = []
-    for kind, entries in found.items():
-        lines.append([Part(kind, "bold")])
+    for kind, entries in catalogue.items():
+        lines.append([StyledText(kind, "bold")])
         for name, title in entries.items():
-            lines += hanging(f"  {clean(name):<{size}}  ", title, "cyan")
+            lines += hanging_lines(f"  {sanitise(name):<{size}}  ", title, "cyan")
             if kinds and kinds.get(name):
-                lines += hanging(f"  {'':<{size}}  ", kinds[name], text_style="dim")
+                lines += hanging_lines(f"  {'':<{size}}  ", kinds[name], text_style="dim")
         if not entries:
             lines.append(["  none"])
     return lines
@@ -39,32 +49,34 @@ def catalogue_lines(
 def result_lines(result: Result, folder: Path) -> list[Line]:
     """Return status, metrics and where the files are."""
     from ukctrl.core.number_text import unit_text
-    from ukctrl.reports.table import Column, Table
-    from ukctrl.simulation.result.measures import reaction_peaks
+    from ukctrl.reports.report_table import ReportTable, TableColumn
     from ukctrl.simulation.result.metrics import unit_in
-    from ukctrl.simulation.result.verdicts.keep_verdict import kept
-    from ukctrl.simulation.result.verdicts.law_verdicts import concessions
+    from ukctrl.simulation.result.sample_measures import reaction_peaks
+    from ukctrl.simulation.result.verdicts.inequality_verdict import inequality_verdicts
+    from ukctrl.simulation.result.verdicts.law_verdicts import relaxation_verdicts
 
     level, belief = result.status_level, result.belief
     names = result.names
-    status: list[Part | str] = [Part(result.status, LEVELS[level])]
-    told = [each for each in belief.reasons if each.subject != "outcome"]
-    if told and result.status == "completed":
-        status += [", ", Part(belief.verdict, LEVELS[belief.level])]
-    lines: list[Line] = [[Part(clean(names["scenario"]) or "run", "bold"), ": ", *status]]
+    status: list[StyledText | str] = [StyledText(result.status, LEVEL_STYLES[level])]
+    reasons = [verdict for verdict in belief.reasons if verdict.subject != "outcome"]
+    if reasons and result.status == "completed":
+        status += [", ", StyledText(belief.verdict, LEVEL_STYLES[belief.level])]
+    lines: list[Line] = [[StyledText(sanitise(names["scenario"]) or "run", "bold"), ": ", *status]]
     if result.message:
-        lines += hanging("  ", result.message)
+        lines += hanging_lines("  ", result.message)
     actors = f"robot {names['robot']}, controller {names['controller']}"
-    lines += hanging("  ", actors, text_style="dim")
-    from ukctrl.core.number_text import moved_text
+    lines += hanging_lines("  ", actors, text_style="dim")
+    from ukctrl.core.number_text import start_shift_text
 
-    moved = moved_text(result.provenance.get("start_moved"))
+    moved = start_shift_text(result.provenance.get("start_moved"))
     if moved:
-        lines += hanging("  ", f"the start: {moved}")
-    limits = [each for each in kept(result) if each not in told]
-    notes = (each for each in concessions(result) if each.level == "note")
-    for each in (*told, *limits, *notes):
-        lines += hanging("  ", f"{each.subject}: {each.text}", text_style=LEVELS[each.level])
+        lines += hanging_lines("  ", f"the start: {moved}")
+    limits = [verdict for verdict in inequality_verdicts(result) if verdict not in reasons]
+    notes = (verdict for verdict in relaxation_verdicts(result) if verdict.level == "note")
+    for verdict in (*reasons, *limits, *notes):
+        lines += hanging_lines(
+            "  ", f"{verdict.subject}: {verdict.text}", text_style=LEVEL_STYLES[verdict.level]
+        )
     rows = [
         (name, f"{value:.4g}", unit_text(unit_in(name, result.labels)))
         for name, value in result.metrics.items()
@@ -72,42 +84,46 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     ]
     rows += [
         (f"reaction {peak.block}", f"{peak.value:.4g}", peak.unit)
-        for peak in reaction_peaks(result.samples)[:MOST_REACTIONS]
+        for peak in reaction_peaks(result.samples)[:MAX_REACTIONS]
     ]
-    columns = Column("", "name"), Column(""), Column("", "unit")
-    lines += table_lines(Table.of(columns, rows)) if rows else []
-    lines += files(folder, ("report", "report.html"), ("data", "result.nc"))
+    columns = TableColumn("", "name"), TableColumn(""), TableColumn("", "unit")
+    lines += table_lines(ReportTable.from_rows(columns, rows)) if rows else []
+    lines += file_lines(folder, ("report", "report.html"), ("data", "result.nc"))
     return lines
 
 
 def workspace_lines(created: Sequence[Path], folder: Path) -> list[Line]:
     """Return what `init` has made, and what to do next."""
     return [
-        *([f"  {clean(str(path))}"] for path in created),
-        [Part("Next:", "bold")],
-        [f"  cd {clean(str(folder))}"],
+        *([f"  {sanitise(str(path))}"] for path in created),
+        [StyledText("Next:", "bold")],
+        [f"  cd {sanitise(str(folder))}"],
         ["  ukctrl check my-scenario"],
         ["  ukctrl run my-scenario"],
     ]
 
 
-def conformance_lines(found: Sequence[Conformance]) -> list[Line]:
+def conformance_lines(conformances: Sequence[Conformance]) -> list[Line]:
     """Return the clauses of every part, and what came where one does not hold."""
     lines: list[Line] = []
-    for part in found:
+    for conformance in conformances:
         verdict = (
-            Part("conforms", "bold green") if part.ok else Part("does not conform", "bold red")
+            StyledText("conforms", "bold green")
+            if conformance.ok
+            else StyledText("does not conform", "bold red")
         )
-        lines.append([Part(clean(part.name), "bold"), f" ({part.kind}): ", verdict])
-        for finding in part.findings:
+        lines.append(
+            [StyledText(sanitise(conformance.name), "bold"), f" ({conformance.kind}): ", verdict]
+        )
+        for finding in conformance.findings:
             mark, style = ("ok", "green") if finding.ok else ("NO", "bold red")
-            lines += hanging(f"  {mark}  ", finding.sentence, style)
+            lines += hanging_lines(f"  {mark}  ", finding.sentence, style)
             if not finding.ok:
-                lines += hanging("      ", finding.detail, text_style="yellow")
+                lines += hanging_lines("      ", finding.detail, text_style="yellow")
     return lines
 
 
-def export_data(done: HandedOver) -> dict[str, object]:
+def export_data(done: ExportedController) -> dict[str, object]:
     """Return what was written for programs."""
     return {
         "folder": str(done.folder),
@@ -120,15 +136,15 @@ def export_data(done: HandedOver) -> dict[str, object]:
     }
 
 
-def export_lines(done: HandedOver) -> list[Line]:
+def export_lines(done: ExportedController) -> list[Line]:
     """Return what was written, and whether the class answers what the simulation did."""
-    from ukctrl.reports.table import Column, Table
+    from ukctrl.reports.report_table import ReportTable, TableColumn
 
-    lines: list[Line] = [[Part(clean(str(done.folder)), "bold")]]
-    columns = Column("", "text"), Column("", "text")
-    lines += table_lines(Table.of(columns, done.files.items()))
+    lines: list[Line] = [[StyledText(sanitise(str(done.folder)), "bold")]]
+    columns = TableColumn("", "text"), TableColumn("", "text")
+    lines += table_lines(ReportTable.from_rows(columns, done.files.items()))
     style = "green" if done.replay.identical else "bold red"
-    lines += hanging("  check  ", str(done.replay), "bold", style)
+    lines += hanging_lines("  check  ", str(done.replay), "bold", style)
     for note in done.notes:
-        lines += hanging("  note   ", note, "bold", "yellow")
+        lines += hanging_lines("  note   ", note, "bold", "yellow")
     return lines

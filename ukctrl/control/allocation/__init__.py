@@ -8,12 +8,12 @@ within the motors' limits, and `Prioritized` gives blocks of rows a strict order
 
 In order:
 
-1. ``metric``: what it costs to let one motor work rather than another.
+1. ``input_metric``: what it costs to let one motor work rather than another.
 2. ``allocation``: the base class, and what any allocation does when asked for too much.
 3. ``reaction_kernels``, ``internal_force``, ``null_space``: what the motors do with what is left.
 4. ``least_norm``, ``chen``: all rows met exactly, in a metric or as Chen has it.
-5. ``row_order``, ``levels``: rows that lose their grip, damped, or in a strict order.
-6. ``input_limits``, ``within_limits``, ``bounded``: within motors' limits.
+5. ``priority_levels``, ``hierarchical``: rows that lose their grip, damped, or in a strict order.
+6. ``input_limits``, ``bounded_input``, ``bounded``: within motors' limits.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ukctrl.control.allocation.allocation import Allocation
-from ukctrl.core.kinds import any_of, kinds
+from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 
 if TYPE_CHECKING:
     AnyAllocation = Allocation
 else:
-    AnyAllocation = any_of(kinds(__name__, Allocation))
+    AnyAllocation = union_of_kinds(classes_by_kind(__name__, Allocation))
 """Any allocation of the catalogue, told apart by its ``kind``."""

@@ -9,22 +9,22 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.least_norm import CLOSEST
-from ukctrl.control.allocation.null_space import AnyNullSpace, bind
+from ukctrl.control.allocation.least_norm import LEAST_SQUARES_ADVICE
+from ukctrl.control.allocation.null_space import AnyNullSpace, bind_null_space
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels, least_input
-from ukctrl.core.algebra.answer_checks import all_met, raise_if_missed
+from ukctrl.core.algebra import dynamics_kernels, least_norm_input
 from ukctrl.core.algebra.factorisation import copy_into, dot
-from ukctrl.core.algebra.grip import drop_lost, lengths
-from ukctrl.core.algebra.products import column_lengths, times
+from ukctrl.core.algebra.input_authority import authority_scales, zero_uncontrolled_rows
+from ukctrl.core.algebra.solution_checks import all_within_tolerance, raise_if_infeasible
+from ukctrl.core.algebra.sparse_products import column_norms, matmul
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.core.fields import spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
 
-OTHERWISE = (
+RESTRICTION_ADVICE = (
     "The motors do reach them, but not within the row space of A M^-1 B, where this allocation "
     'looks; use allocation.kind = "least_norm".'
 )
@@ -53,63 +53,71 @@ class Chen(Allocation):
     """What the motors do where the task leaves them free; absent: nothing."""
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
-        return _Chen(self, task, rows)
+        return _ChenAllocator(self, task, rows)
 
 
 @final
-class _Chen(Allocator):
+class _ChenAllocator(Allocator):
     def __init__(self, spec: Chen, task: Task, rows: tuple[str, ...]) -> None:
-        self._null_space = bind(spec.null_space, task)
+        self._null_space = bind_null_space(spec.null_space, task)
         self._rank, self._names = task.rank, rows
 
-    def steps(self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector) -> Iterator[Step]:
+    def steps(
+        self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector
+    ) -> Iterator[KernelStep]:
         u0, steps = self._null_space.steps(dynamics)
         yield from steps
         d, m, nu = dynamics, len(demand), len(u)
-        room = Room(
+        buffers = ChenBuffers(
             np.zeros((nu, m)), np.zeros((m, nu)), np.zeros(m), np.zeros(len(d.a_free)),
             np.zeros(m), np.zeros(m),
         )  # fmt: skip
-        N, H, missing, a, mu, miss = room
+        N, H, missing, a, mu, miss = buffers
         limits = float(self._rank.servo), float(self._rank.reach)
 
         def care(code: int) -> None:
-            rank = least_input.LOST - code
-            if code == least_input.UNSURE:
-                each = np.linalg.norm(N, axis=0)
-                given = H, missing, np.zeros(nu), N, np.eye(nu), each, uk.NO_METRIC, np.zeros(m)
-                rank = least_input.servo_input(least_input.Demand(*given, limits[0]), mu, miss)
+            rank = least_norm_input.LOST_AUTHORITY - code
+            # the fast factor is not certain of the rank: solved again in scaled units
+            if code == least_norm_input.UNDECIDED:
+                norms = np.linalg.norm(N, axis=0)
+                args = H, missing, np.zeros(nu), N, np.eye(nu), norms, uk.NO_METRIC, np.zeros(m)
+                rank = least_norm_input.servo_input(
+                    least_norm_input.ServoProblem(*args, limits[0]), mu, miss
+                )
                 u[:] = u0 + N @ mu
+            # the restriction is to blame only if the rows themselves are within the motors' reach
             if rank < m:
-                lost = OTHERWISE if uk.rank_report(H).rank > rank else None
+                lost = RESTRICTION_ADVICE if uk.rank_report(H).rank > rank else None
                 missed = rows.A, demand, a, miss, rank, self._rank, self._names
-                raise_if_missed(*missed, advice=lost, closest=CLOSEST)
+                raise_if_infeasible(*missed, advice=lost, closest=LEAST_SQUARES_ADVICE)
 
         reacts = len(d.passive) > 0
         robot = d.a_free, d.G, d.L, d.snapshot.B, reacts
-        yield Call(in_row_space, rows.A, demand, *robot, u0, *limits, room, u, fault=care)
-        yield from self._null_space.adjust(u, rows.A, uk.NO_METRIC, dynamics)
+        yield BoundKernel(
+            row_space_input, rows.A, demand, *robot, u0, *limits, buffers, u, fault=care
+        )
+        yield from self._null_space.adjustment_steps(u, rows.A, uk.NO_METRIC, dynamics)
 
 
-class Room(NamedTuple):
-    """What `in_row_space` writes on its way, for ``m`` rows and ``nu`` inputs."""
+class ChenBuffers(NamedTuple):
+    """What `row_space_input` writes on its way, for ``m`` rows and ``nu`` inputs."""
 
     N: Matrix
     """Shape ``(nu, m)``."""
     H: Matrix
     """Shape ``(m, nu)``."""
-    missing: Vector
+    demand_residual: Vector
     """What ``u0`` leaves of the demand, shape ``(m,)``."""
     a: Vector
     """Acceleration under ``u0``, shape ``(nv,)``."""
     mu: Vector
     """Shape ``(m,)``."""
-    miss: Vector
+    residual: Vector
     """``H N mu`` without what is missing, shape ``(m,)``."""
 
 
 @allocating
-def in_row_space(
+def row_space_input(
     A: Matrix,
     demand: Vector,
     a_free: Vector,
@@ -120,34 +128,34 @@ def in_row_space(
     u0: Vector,
     rtol: float,
     reach: float,
-    room: Room,
+    buffers: ChenBuffers,
     u: Vector,
 ) -> int:
-    """Write the input of `Chen`; return its rank, `UNSURE`, or `LOST` minus the rank.
+    """Write the input of `Chen`; return its rank, `UNDECIDED`, or `LOST` minus the rank.
 
     `LOST` and less says that rows are missed. ``reacts`` says whether there are passive rows.
     """
-    N, H, missing, a, mu, miss = room
+    N, H, missing, a, mu, miss = buffers
     m, nu = H.shape
-    length, answer = lengths(L, A, B), np.empty(G.shape)
+    length, answer = authority_scales(L, A, B), np.empty(G.shape)
     if reacts:
-        kernels.free_response(L, B, answer)
+        dynamics_kernels.unconstrained_response(L, B, answer)
     else:
         copy_into(G, answer)
-    own, pushed = times(A, answer), times(A, G)
-    drop_lost(own, length, rtol)
-    drop_lost(pushed, length, rtol)
-    kernels.acceleration(a_free, G, u0, a)
+    row_space, pushed = matmul(A, answer), matmul(A, G)
+    zero_uncontrolled_rows(row_space, length, rtol)
+    zero_uncontrolled_rows(pushed, length, rtol)
+    dynamics_kernels.apply_input(a_free, G, u0, a)
     for i in range(m):
         missing[i] = demand[i] - dot(A[i], a)
         for k in range(nu):
-            N[k, i], H[i, k] = own[i, k], pushed[i, k]
-    each = np.empty(m)
-    column_lengths(N, each)
-    given = H, missing, np.zeros(nu), N, np.eye(nu), each, np.zeros((0, 0)), np.zeros(m)
-    rank = least_input.quick_input(least_input.Demand(*given, rtol), mu, miss)
+            N[k, i], H[i, k] = row_space[i, k], pushed[i, k]
+    norms = np.empty(m)
+    column_norms(N, norms)
+    args = H, missing, np.zeros(nu), N, np.eye(nu), norms, np.zeros((0, 0)), np.zeros(m)
+    rank = least_norm_input.fast_input(least_norm_input.ServoProblem(*args, rtol), mu, miss)
     for k in range(nu):
         u[k] = u0[k] + dot(N[k], mu)
-    if 0 <= rank < m and not all_met(A, demand, a, miss, reach):
-        return least_input.LOST - rank
+    if 0 <= rank < m and not all_within_tolerance(A, demand, a, miss, reach):
+        return least_norm_input.LOST_AUTHORITY - rank
     return rank

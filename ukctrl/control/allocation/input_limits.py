@@ -8,16 +8,18 @@ from typing import Annotated, final
 import numpy as np
 
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import multiplied_across
+from ukctrl.core.algebra.factorisation import matvec_transposed
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, unknown_name
 from ukctrl.core.fields import ByName
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.robot import Robot, Snapshot
-from ukctrl.robot.motor import LIMIT_SCHEMA, Pair, read_limit
+from ukctrl.robot.motor_limits import LIMIT_SCHEMA, LimitPair, read_limit
 
-Limits = Annotated[float | Pair | dict[str, float | Pair], ByName(read_limit, LIMIT_SCHEMA)]
+InputLimitSpec = Annotated[
+    float | LimitPair | dict[str, float | LimitPair], ByName(read_limit, LIMIT_SCHEMA)
+]
 """A limit of all motors, or a table of them by motor; each a number or a lower and an upper one."""
 
 
@@ -41,38 +43,45 @@ class InputLimits:
 
     def __init__(
         self,
-        own: float | Pair | dict[str, float | Pair] | None,
+        user_limits: float | LimitPair | dict[str, float | LimitPair] | None,
         task: Task,
         rates: Mapping[str, float] = {},
     ) -> None:
         robot = task.robot
         self._robot, self._period = robot, task.period
         self._low, self._high = np.full((2, robot.nu), [[-np.inf], [np.inf]])
-        self._narrow(own, robot)
+        self._apply_user_limits(user_limits, robot)
         bounds = robot.actuation.bounds
-        self.lowest, self.highest = (
-            np.clip(own, bounds.lower, bounds.upper) for own in (self._low, self._high)
+        self.lower, self.upper = (
+            np.clip(user_limits, bounds.lower, bounds.upper)
+            for user_limits in (self._low, self._high)
         )
         of_user = np.array([rates.get(motor, np.inf) for motor in robot.actuators])
         self._rate = np.minimum(robot.input_rate_limit, of_user)
 
-    def require(self) -> None:
+    def require_any(self) -> None:
         """Refuse a robot without any.
 
         Raises:
             GainError: No motor has a limit.
         """
-        if not (np.isfinite(self.lowest) | np.isfinite(self.highest)).any():
+        if not (np.isfinite(self.lower) | np.isfinite(self.upper)).any():
             raise GainError(
                 f"bounded needs the limit of some motor; robot '{self._robot.name}' has none. "
                 "Write them into its robot.toml, or give the allocation a limit."
             )
 
-    def _narrow(self, own: float | Pair | dict[str, float | Pair] | None, robot: Robot) -> None:
+    def _apply_user_limits(
+        self, user_limits: float | LimitPair | dict[str, float | LimitPair] | None, robot: Robot
+    ) -> None:
         """Take the user's limits, which must leave some of the motor's range."""
-        given = own if isinstance(own, dict) else dict.fromkeys(robot.actuators, own)
+        limits = (
+            user_limits
+            if isinstance(user_limits, dict)
+            else dict.fromkeys(robot.actuators, user_limits)
+        )
         bounds = robot.actuation.bounds
-        for name, limit in given.items():
+        for name, limit in limits.items():
             if name not in robot.actuators:
                 raise unknown_name("motor (in limit)", name, robot.actuators)
             if limit is None:
@@ -93,12 +102,12 @@ class InputLimits:
         return self._robot.actuators
 
     @property
-    def slow(self) -> tuple[str, ...]:
+    def rate_limited(self) -> tuple[str, ...]:
         """Names of the motors with a rate limit."""
         names = self._robot.actuators
         return tuple(names[i] for i in np.flatnonzero(np.isfinite(self._rate)))
 
-    def steps(self, s: Snapshot, last: Vector, low: Vector, high: Vector) -> Iterator[Step]:
+    def steps(self, s: Snapshot, last: Vector, low: Vector, high: Vector) -> Iterator[KernelStep]:
         """Yield what writes the lowest and the highest input at the state of then, ``(nu,)``.
 
         The motors' own come first: where a speed leaves a motor less than the user's lower limit,
@@ -113,11 +122,13 @@ class InputLimits:
             high: Receives the highest input.
         """
         bounds = self._robot.actuation.bounds
-        if not (bounds.falls or len(last)):
-            low[:], high[:] = self.lowest, self.highest
+        # neither a torque-speed line nor a rate: the limits are constant, and written before the
+        # run
+        if not (bounds.depends_on_speed or len(last)):
+            low[:], high[:] = self.lower, self.upper
             return
-        rate, room = np.zeros(len(low)), self._rate * (self._period or np.inf)
-        yield Call(multiplied_across, s.v, s.B, rate)
+        rate, max_change = np.zeros(len(low)), self._rate * (self._period or np.inf)
+        yield BoundKernel(matvec_transposed, s.v, s.B, rate)
         yield bounds.step(rate, low, high)
 
         def unknown(code: int) -> Exception:
@@ -127,11 +138,13 @@ class InputLimits:
                 'allocation.rate_limits = "ignore".'
             )
 
-        yield Call(narrowed, self._low, self._high, last, room, low, high, fault=unknown)
+        yield BoundKernel(
+            narrow_limits, self._low, self._high, last, max_change, low, high, fault=unknown
+        )
 
 
 @compiled
-def narrowed(
+def narrow_limits(
     own_low: Vector, own_high: Vector, last: Vector, step: Vector, low: Vector, high: Vector
 ) -> bool:
     """Narrow limits to the user's and to what is near the last input; return if that is known."""
@@ -139,7 +152,8 @@ def narrowed(
         lowest, highest = low[k], high[k]
         low[k] = min(max(own_low[k], lowest), highest)
         high[k] = min(max(own_high[k], lowest), highest)
-    if len(last) == 0 or last[-1] < FIRST:
+    # the flag is integrated like all memory, so it is compared and not tested for equality
+    if len(last) == 0 or last[-1] < HAS_LAST_INPUT:
         return True
     for k in range(len(low)):
         lowest, highest = low[k], high[k]
@@ -148,5 +162,5 @@ def narrowed(
     return not np.isnan(last[-1])
 
 
-FIRST = 0.5
+HAS_LAST_INPUT = 0.5
 """Below this, the last entry of the memory says that there was no input yet."""

@@ -17,44 +17,48 @@ from typing import Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control.allocation.reaction_kernels import moving_of, squeezed, write_reactions
+from ukctrl.control.allocation.reaction_kernels import (
+    add_internal_force,
+    reaction_dynamics,
+    write_reactions,
+)
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import least_input
-from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra import least_norm_input
+from ukctrl.core.algebra.solution_checks import raise_if_infeasible
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
-from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Components, spec
-from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import path_of_size
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.core.tie_breaking import first_largest, max_abs
+from ukctrl.mechanics.constraints.constraint import sample_path
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
 
-UNDETERMINED = 1e-6
+INDETERMINACY_TOLERANCE = 1e-6
 """A reaction whose row has a larger part than this in a dependency among rows is not unique."""
-NOTHING_LEFT = (
+NO_FREEDOM_ADVICE = (
     "The task leaves the motors no freedom that changes this reaction; hold fewer reactions, or "
     "add a motor."
 )
 """What to do where the null space does not reach a reaction."""
 
 
-class ReactionAnswer(NamedTuple):
+class ReactionMap(NamedTuple):
     """How the reactions of the passive rows answer the input: ``lam = lam_free + Lam u``."""
 
     lam_free: Vector
     """Multipliers at zero input, shape ``(m,)`` [N or N m, row by row]."""
     Lam: Matrix
     """Multipliers per unit input, shape ``(m, nu)``."""
-    determined: Vector
+    indeterminacy: Vector
     """0 where a row's reaction is unique, up to 1 where redundant rows share it, ``(m,)``."""
 
 
-def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
+def reaction_map(dynamics: Dynamics) -> ReactionMap:
     """Return the multipliers of the passive rows as an affine function of the input."""
     m = len(dynamics.passive)
-    answer = ReactionAnswer(np.zeros(m), np.zeros((m, dynamics.robot.nu)), np.zeros(m))
-    write_reactions(moving_of(dynamics), float(dynamics.rank.servo), *answer)
+    answer = ReactionMap(np.zeros(m), np.zeros((m, dynamics.robot.nu)), np.zeros(m))
+    write_reactions(reaction_dynamics(dynamics), float(dynamics.rank.servo), *answer)
     return answer
 
 
@@ -79,14 +83,14 @@ class InternalForce:
     def _one_value(self) -> Self:
         if (self.value is None) == (self.path is None):
             raise InputError("must have either a value or a path.")
-        wanted, path = len(self.names), self.reference
-        if not wanted:
+        count, path = len(self.names), self.reference
+        if not count:
             raise InputError("rows must name at least one passive row; got none.")
-        if len(set(self.names)) < wanted:
+        if len(set(self.names)) < count:
             raise InputError(f"rows must name every passive row once; got {quoted(self.names)}.")
-        if path.size != wanted:
+        if path.size != count:
             key = "value" if self.path is None else "path"
-            raise InputError(f"{key} must have one component a row, {wanted}; got {path.size}.")
+            raise InputError(f"{key} must have one component a row, {count}; got {path.size}.")
         return self
 
     @property
@@ -115,52 +119,63 @@ class BoundInternalForce:
         for name in spec.names:
             if name not in passive:
                 raise unknown_name("passive row (in null_space.rows)", name, passive)
-        self._at = np.array([passive.index(name) for name in spec.names])
+        self._row_indices = np.array([passive.index(name) for name in spec.names])
         self._names = tuple(f"internal force {name}" for name in spec.names)
-        self._path = path_of_size(spec.reference, len(self._at), "path of the internal force")
+        self._path = sample_path(
+            spec.reference, len(self._row_indices), "path of the internal force"
+        )
         dynamics.move(task.start, task.q, task.v)
-        self._refuse_shared(dynamics)
+        self._require_determined(dynamics)
 
-    def _refuse_shared(self, dynamics: Dynamics) -> None:
-        shared = reaction_answer(dynamics).determined[self._at]
-        if shared.max() > UNDETERMINED:
-            name = dynamics.passive.names[self._at[first_largest(shared)]]
+    def _require_determined(self, dynamics: Dynamics) -> None:
+        shared = reaction_map(dynamics).indeterminacy[self._row_indices]
+        # a row that others can stand in for has no reaction of its own to hold
+        if shared.max() > INDETERMINACY_TOLERANCE:
+            name = dynamics.passive.names[self._row_indices[first_largest(shared)]]
             raise GainError(
                 f"the reaction of passive row '{name}' must be determined to be held; redundant "
                 "rows share it. Close the chain with the rows it needs and no more, such as "
                 'type = "planar_point" in a planar mechanism.'
             )
 
-    def steps(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+    def steps(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[KernelStep]:
         """Yield what adds to ``u`` the least ``s`` with ``H s = 0`` that gives the reactions.
 
         They raise `InfeasibleConstraint` where no such addition exists: what the motors have left
         does not reach the reaction.
         """
         s, d, rtol = dynamics.snapshot, dynamics, float(dynamics.rank.servo)
-        value, moving = self._path.now[: len(self._at)], moving_of(d)
+        value, moving = self._path.values[: len(self._row_indices)], reaction_dynamics(d)
 
         def care(code: int) -> None:
-            u[:] = self._added(u, A, R, d)
+            u[:] = self._careful_input(u, A, R, d)
 
         yield self._path.step(s.clock)
-        yield Call(squeezed, moving, self._at, value, A, R, rtol, u, fault=care)
+        yield BoundKernel(
+            add_internal_force, moving, self._row_indices, value, A, R, rtol, u, fault=care
+        )
 
-    def _added(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
+    def _careful_input(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
         """Return the sum that `steps` write, decided with care."""
-        answer = reaction_answer(dynamics)
-        Lam = answer.Lam[self._at]
-        gap = self._path.now[: len(self._at)] - answer.lam_free[self._at] - Lam @ u
+        answer = reaction_map(dynamics)
+        Lam = answer.Lam[self._row_indices]
+        gap = (
+            self._path.values[: len(self._row_indices)]
+            - answer.lam_free[self._row_indices]
+            - Lam @ u
+        )
         free = _null_space(dynamics.servo_matrix(A), dynamics.rank.servo)
         metric = free.T @ R @ free if R.size else R
         share: Vector = np.empty(free.shape[1])
         still, miss = np.zeros(len(u)), np.empty(len(gap))
-        given = np.eye(len(u)), np.linalg.norm(free, axis=0), metric, np.zeros(len(share))
-        demand = least_input.Demand(Lam, gap, still, free, *given, float(dynamics.rank.servo))
-        rank_or_failure = least_input.servo_input(demand, share, miss)
+        args = np.eye(len(u)), np.linalg.norm(free, axis=0), metric, np.zeros(len(share))
+        demand = least_norm_input.ServoProblem(
+            Lam, gap, still, free, *args, float(dynamics.rank.servo)
+        )
+        rank_or_failure = least_norm_input.servo_input(demand, share, miss)
         if rank_or_failure < len(gap):
             missed = Lam, gap, still, miss, rank_or_failure, dynamics.rank, self._names
-            raise_if_missed(*missed, advice=NOTHING_LEFT)
+            raise_if_infeasible(*missed, advice=NO_FREEDOM_ADVICE)
         total: Vector = u + free @ share
         return total
 

@@ -8,19 +8,19 @@ from typing import Annotated, Literal, final
 import numpy as np
 from pydantic import Field
 
-from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
+from ukctrl.control.inverse_actuation import InverseActuation
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.kernels import force_for
-from ukctrl.core.algebra.nearest_input import ACCELERATION, nearest_input
-from ukctrl.core.algebra.span import independent, span
+from ukctrl.core.algebra.column_space import column_space, scaled_rank
+from ukctrl.core.algebra.dynamics_kernels import inverse_dynamics
+from ukctrl.core.algebra.nearest_input import ACCELERATION, InputMap, nearest_input
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec
-from ukctrl.core.program import Call, Kept, Step, Steps
+from ukctrl.core.program import BoundKernel, KernelStep, RobotBuffers
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot.configuration_kernels import difference
+from ukctrl.robot.manifold_kernels import difference
 
 
 @spec
@@ -82,27 +82,28 @@ AnyNullSpace = Annotated[
 """Any null-space input of the catalogue."""
 
 
-class NullSpace:
+class NullSpaceInput:
     """A null-space input bound to a task; by itself, none."""
 
     def __init__(self, task: Task) -> None:
-        self._bound: Kept[Dynamics, tuple[Vector, Steps]] = Kept(self._of_robot)
+        self._inputs = RobotBuffers(self._build)
 
-    def _of_robot(self, dynamics: Dynamics) -> tuple[Vector, Steps]:
+    def _build(self, dynamics: Dynamics) -> tuple[Vector, Iterator[KernelStep]]:
         u0 = np.zeros(dynamics.robot.nu)
-        return u0, Steps(self._preference(dynamics, u0))
+        return u0, self._preferred_input_steps(dynamics, u0)
 
     @final
-    def steps(self, dynamics: Dynamics) -> tuple[Vector, Sequence[Step]]:
+    def steps(self, dynamics: Dynamics) -> tuple[Vector, Sequence[KernelStep]]:
         """Return where ``u0`` is, and what writes it at the state that ``dynamics`` has then."""
-        u0, steps = self._bound(dynamics)
-        return u0, steps.every
+        return self._inputs.steps(dynamics)
 
-    def _preference(self, dynamics: Dynamics, u0: Vector) -> Iterator[Step]:
+    def _preferred_input_steps(self, dynamics: Dynamics, u0: Vector) -> Iterator[KernelStep]:
         """Yield what writes the preference into ``u0``."""
         yield from ()
 
-    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+    def adjustment_steps(
+        self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics
+    ) -> Iterator[KernelStep]:
         """Yield what adds something to the input ``u`` that leaves the rows ``A`` alone.
 
         Args:
@@ -115,14 +116,14 @@ class NullSpace:
 
 
 @compiled
-def pulled(kp: float, kd: float, away: Vector, v: Vector, load: Vector, force: Vector) -> None:
+def pd_force(kp: float, kd: float, away: Vector, v: Vector, load: Vector, force: Vector) -> None:
     """Write ``kp away - kd v + load``."""
     for i in range(len(force)):
         force[i] = kp * away[i] - kd * v[i] + load[i]
 
 
 @final
-class _Restoring(NullSpace):
+class _RestoringInput(NullSpaceInput):
     """Damping or posture: a force in the coordinates, brought to the motors."""
 
     def __init__(self, spec: Damping | Posture, task: Task) -> None:
@@ -131,95 +132,100 @@ class _Restoring(NullSpace):
         if isinstance(spec, Damping):
             self._kd = spec.gain
         else:
-            self._kp, self._kd, self._q = spec.kp, spec.kd, _posture(spec.q, task)
+            self._kp, self._kd, self._q = spec.kp, spec.kd, _posture_configuration(spec.q, task)
         self._gravity = spec.gravity
         self._motors = InverseActuation(task)
 
-    def _preference(self, dynamics: Dynamics, u0: Vector) -> Iterator[Step]:
+    def _preferred_input_steps(self, dynamics: Dynamics, u0: Vector) -> Iterator[KernelStep]:
         s, n = dynamics.snapshot, dynamics.robot.nv
         away, load, force = np.zeros(n), np.zeros(n), np.zeros(n)
         if self._kp:
-            yield _towards(dynamics, self._q, away)
+            yield _posture_error_step(dynamics, self._q, away)
         if self._gravity:
             yield from s.gravity_steps(load)
-        yield Call(pulled, float(self._kp), float(self._kd), away, s.v, load, force)
+        yield BoundKernel(pd_force, float(self._kp), float(self._kd), away, s.v, load, force)
         yield self._motors.step(s, force, u0)
 
 
 @final
-class _SelfMotion(NullSpace):
+class _SelfMotionInput(NullSpaceInput):
     """An acceleration of the joints, brought to the motors."""
 
     def __init__(self, spec: SelfMotion, task: Task) -> None:
         super().__init__(task)
-        self._spec, self._q = spec, _posture(spec.q, task)
+        self._spec, self._q = spec, _posture_configuration(spec.q, task)
         self._motors = InverseActuation(task)
-        self._any = not task.robot.passive and self._motors.rank == task.robot.nv
+        # an open chain with a motor for each freedom: inverse dynamics is exact, no least squares
+        self._reaches_all = not task.robot.passive and self._motors.rank == task.robot.nv
 
-    def _preference(self, dynamics: Dynamics, u0: Vector) -> Iterator[Step]:
+    def _preferred_input_steps(self, dynamics: Dynamics, u0: Vector) -> Iterator[KernelStep]:
         s, n = dynamics.snapshot, dynamics.robot.nv
         away, none, a, force = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
         if self._spec.kp:
-            yield _towards(dynamics, self._q, away)
-        yield Call(pulled, float(self._spec.kp), float(self._spec.kd), away, s.v, none, a)
-        if self._any:  # every acceleration is within the motors' reach
-            yield Call(force_for, s.M, s.nle, s.f, a, force)
+            yield _posture_error_step(dynamics, self._q, away)
+        yield BoundKernel(pd_force, float(self._spec.kp), float(self._spec.kd), away, s.v, none, a)
+        if self._reaches_all:  # every acceleration is within the motors' reach
+            yield BoundKernel(inverse_dynamics, s.M, s.nle, s.f, a, force)
             yield self._motors.step(s, force, u0)
         else:
 
             def care(code: int) -> None:
-                u0[:] = _nearest(dynamics, a)
+                u0[:] = _nearest_acceleration_input(dynamics, a)
 
-            robot = s.M, s.B, dynamics.G, dynamics.a_free
+            robot = InputMap(s.M, s.B, dynamics.G, dynamics.a_free)
             lost = float(dynamics.rank.servo)
-            yield Call(nearest_input, ACCELERATION, *robot, a, lost, u0, fault=care)
+            yield BoundKernel(nearest_input, ACCELERATION, robot, a, lost, u0, fault=care)
 
 
-def _nearest(dynamics: Dynamics, a: Vector) -> Vector:
+def _nearest_acceleration_input(dynamics: Dynamics, a: Vector) -> Vector:
     """Return ``G^+ (a - a_free)``."""
     motors, lost = dynamics.lengths(np.zeros((0, len(a)))).motors, dynamics.rank.servo
-    rank = independent(dynamics.L.T @ dynamics.G, motors, lost)
-    return span(dynamics.G, motors, rank=rank).least(a - dynamics.a_free)
+    rank = scaled_rank(dynamics.L.T @ dynamics.G, motors, lost)
+    return column_space(dynamics.G, motors, rank=rank).solve(a - dynamics.a_free)
 
 
-def _towards(dynamics: Dynamics, posture: Vector, away: Vector) -> Step:
+def _posture_error_step(dynamics: Dynamics, posture: Vector, away: Vector) -> KernelStep:
     """Return what writes how far a posture is from the state, along the tangent."""
-    blocks = dynamics.robot.structure.configurations
-    return Call(difference, blocks, dynamics.snapshot.q, np.array(posture), away)
+    blocks = dynamics.robot.structure.manifold_table
+    return BoundKernel(difference, blocks, dynamics.snapshot.q, np.array(posture), away)
 
 
-def _posture(given: tuple[float, ...] | str | None, task: Task) -> Vector:
-    if given is None:
+def _posture_configuration(posture: tuple[float, ...] | str | None, task: Task) -> Vector:
+    if posture is None:
         return task.q
-    if isinstance(given, str):
+    if isinstance(posture, str):
         with np.errstate(invalid="ignore"):  # of joints without ends
             middle = 0.5 * (task.robot.q_lower + task.robot.q_upper)
         return np.where(np.isfinite(middle), middle, task.q)
-    if len(given) != task.robot.nq:
+    if len(posture) != task.robot.nq:
         raise GainError(
-            f"posture must have one number a coordinate, {task.robot.nq}; got {len(given)}."
+            f"posture must have one number a coordinate, {task.robot.nq}; got {len(posture)}."
         )
-    return task.robot.normalize(np.array(given))
+    return task.robot.normalize(np.array(posture))
 
 
 @final
-class _Squeezing(NullSpace):
+class _InternalForceInput(NullSpaceInput):
     """An internal force: added after the task has been served, so that it cannot disturb it."""
 
     def __init__(self, spec: InternalForce, task: Task) -> None:
         super().__init__(task)
         self._force = BoundInternalForce(spec, task)
 
-    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+    def adjustment_steps(
+        self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics
+    ) -> Iterator[KernelStep]:
         return self._force.steps(u, A, R, dynamics)
 
 
-def bind(spec: Damping | Posture | SelfMotion | InternalForce | None, task: Task) -> NullSpace:
+def bind_null_space(
+    spec: Damping | Posture | SelfMotion | InternalForce | None, task: Task
+) -> NullSpaceInput:
     """Return a null-space input bound to a task."""
     if spec is None:
-        return NullSpace(task)
+        return NullSpaceInput(task)
     if isinstance(spec, InternalForce):
-        return _Squeezing(spec, task)
+        return _InternalForceInput(spec, task)
     if isinstance(spec, SelfMotion):
-        return _SelfMotion(spec, task)
-    return _Restoring(spec, task)
+        return _SelfMotionInput(spec, task)
+    return _RestoringInput(spec, task)

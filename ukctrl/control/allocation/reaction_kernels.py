@@ -11,30 +11,39 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
-    RowFactor,
+    PivotedLQ,
     dot,
-    factor_rows,
-    multiplied,
+    matvec,
+    normalise_rows,
+    pivoted_lq,
     solve_lower,
     solve_lower_columns,
-    unit_rows,
 )
-from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
-from ukctrl.core.algebra.least_input import Demand, quick_input
-from ukctrl.core.algebra.nearest_input import least_singular, outside
-from ukctrl.core.algebra.products import column_lengths, times, weighted_columns, write_times
-from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.algebra.input_authority import (
+    AuthorityScales,
+    authority_scales,
+    zero_uncontrolled_rows,
+)
+from ukctrl.core.algebra.least_norm_input import ServoProblem, fast_input
+from ukctrl.core.algebra.nearest_input import orthogonal_complement, singular_value_lower_bound
+from ukctrl.core.algebra.row_space import mass_weighted_rows
+from ukctrl.core.algebra.sparse_products import (
+    column_norms,
+    mass_weighted_columns,
+    matmul,
+    matmul_into,
+)
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.mechanics.dynamics import Dynamics
 
-DEPENDS = 1e-9
+DEPENDENT_ROW_TOLERANCE = 1e-9
 """Less than this is left of a unit row beside the others that it surely depends on."""
-APART = 1e-10
+SHARED_ROW_TOLERANCE = 1e-10
 """A row whose part in another one is no larger has none but rounding."""
 
 
-class Moving(NamedTuple):
+class ReactionDynamics(NamedTuple):
     """A robot's answer to its input, ``M a = f + nonideal - nle + B u`` and reactions."""
 
     L: Matrix
@@ -50,17 +59,17 @@ class Moving(NamedTuple):
     """Their rank, in the first entry."""
 
 
-def moving_of(dynamics: Dynamics) -> Moving:
+def reaction_dynamics(dynamics: Dynamics) -> ReactionDynamics:
     """Return the answer of a robot, in arrays that it overwrites."""
     s, d = dynamics.snapshot, dynamics
-    return Moving(d.L, s.B, d.G, d.a_free, s.f, d.nonideal, s.nle, d.directions, d.ranks)
+    return ReactionDynamics(d.L, s.B, d.G, d.a_free, s.f, d.nonideal, s.nle, d.directions, d.ranks)
 
 
 @allocating
 def write_reactions(
-    moving: Moving, rtol: float, lam_free: Vector, Lam: Matrix, shared: Vector
+    moving: ReactionDynamics, rtol: float, lam_free: Vector, Lam: Matrix, shared: Vector
 ) -> None:
-    r"""Write the multipliers of all rows as an affine function of the input; see `ReactionAnswer`.
+    r"""Write the multipliers of all rows as an affine function of the input; see `ReactionMap`.
 
     With $M = L L^\top$ and $Z = A_p L^{-\top}$ the reaction obeys
     $Z^\top \lambda = L^\top a - L^{-1} (f - \mathrm{nle} + B u)$; of several solutions, where
@@ -68,14 +77,16 @@ def write_reactions(
     """
     L, B, G, a_free, f, nonideal, nle, A_p, ranks = moving
     (m, n), nu, rank = A_p.shape, B.shape[1], ranks[0]
+    # an SVD of nothing is an error
     if m == 0 or n == 0:
         return
-    Z, lengths = weighted_columns(L, A_p).T.copy(), np.ones(m)
-    unit_rows(Z, np.zeros(m), lengths)
+    Z, lengths = mass_weighted_columns(L, A_p).T.copy(), np.ones(m)
+    normalise_rows(Z, np.zeros(m), lengths)
     U, sigma, Vt = np.linalg.svd(Z, True)
     inverse, could, motors = np.zeros((m, n)), np.empty(m), np.empty(nu)
     for i in range(m):
         length, lam_free[i] = lengths[i] if lengths[i] > 0.0 else 1.0, 0.0
+        # the row's part in combinations of rows that do nothing
         shared[i] = np.sqrt(dot(U[i, rank:], U[i, rank:]))
         for k in range(rank):
             for c in range(n):
@@ -83,7 +94,7 @@ def write_reactions(
         could[i] = np.sqrt(dot(inverse[i], inverse[i]))
     push, moved, force = B.copy(), np.zeros((n, nu)), np.empty(n)
     solve_lower_columns(L, push)
-    column_lengths(push, motors)
+    column_norms(push, motors)
     for c in range(n):
         force[c] = f[c] + nonideal[c] - nle[c]
     solve_lower(L, force)
@@ -95,29 +106,37 @@ def write_reactions(
                 moved[c, k] += L[d, c] * G[d, k]
         for k in range(nu):
             moved[c, k] -= push[c, k]
-    write_times(inverse, moved, Lam)
-    multiplied(inverse, force, lam_free)
-    drop_lost(Lam, Lengths(could, motors), rtol)
+    matmul_into(inverse, moved, Lam)
+    matvec(inverse, force, lam_free)
+    # a reaction that motors cannot change leaves rounding, which would be inverted
+    zero_uncontrolled_rows(Lam, AuthorityScales(could, motors), rtol)
 
 
 @allocating
-def squeezed(
-    moving: Moving, at: Indices, value: Vector, A: Matrix, R: Matrix, rtol: float, u: Vector
+def add_internal_force(
+    moving: ReactionDynamics,
+    at: Indices,
+    value: Vector,
+    A: Matrix,
+    R: Matrix,
+    rtol: float,
+    u: Vector,
 ) -> bool:
     """Add to an input the least that gives reactions their values; see `BoundInternalForce`.
 
     Returns whether that is sure; else the input is as it was.
     """
-    wanted, nu = len(at), len(u)
-    lam_free, Lam = np.empty(wanted), np.zeros((wanted, nu))
-    H = times(A, moving.G)
-    drop_lost(H, lengths(moving.L, A, moving.B), rtol)
-    free = left_free(H, rtol)
-    if free.shape[1] == 0 or not held_reactions(moving, at, rtol, lam_free, Lam):
+    count, nu = len(at), len(u)
+    lam_free, Lam = np.empty(count), np.zeros((count, nu))
+    H = matmul(A, moving.G)
+    zero_uncontrolled_rows(H, authority_scales(moving.L, A, moving.B), rtol)
+    free = row_null_space(H, rtol)
+    # not certain, or nothing is free: the careful route of `BoundInternalForce`
+    if free.shape[1] == 0 or not determined_reactions(moving, at, rtol, lam_free, Lam):
         return False
     k = free.shape[1]
-    gap, miss, share = np.empty(wanted), np.empty(wanted), np.zeros(k)
-    for i in range(wanted):
+    gap, miss, share = np.empty(count), np.empty(count), np.zeros(k)
+    for i in range(count):
         gap[i] = value[i] - lam_free[i] - dot(Lam[i], u)
     metric = np.zeros((0, 0))
     if R.shape[0] > 0:
@@ -127,10 +146,12 @@ def squeezed(
                 for r in range(nu):
                     for c in range(nu):
                         metric[i, j] += free[r, i] * R[r, c] * free[c, j]
-    each = np.empty(k)
-    column_lengths(free, each)
-    demand = Demand(Lam, gap, np.zeros(nu), free, np.eye(nu), each, metric, np.zeros(k), rtol)
-    if quick_input(demand, share, miss) != wanted:
+    norms = np.empty(k)
+    column_norms(free, norms)
+    demand = ServoProblem(
+        Lam, gap, np.zeros(nu), free, np.eye(nu), norms, metric, np.zeros(k), rtol
+    )
+    if fast_input(demand, share, miss) != count:
         return False
     for c in range(nu):
         for j in range(k):
@@ -139,15 +160,18 @@ def squeezed(
 
 
 @allocating
-def held_reactions(moving: Moving, at: Indices, rtol: float, lam_free: Vector, Lam: Matrix) -> bool:
+def determined_reactions(
+    moving: ReactionDynamics, at: Indices, rtol: float, lam_free: Vector, Lam: Matrix
+) -> bool:
     """Write the multipliers of some rows as an affine function of the input.
 
     Returns whether they are surely determined: no other row shares them.
     """
     L, B, G, a_free, f, nonideal, nle, A_p, ranks = moving
     n, nu = B.shape
-    W, inverse = mass_weighted(L, A_p, np.ones((1, len(A_p))))
-    factor = factor_rows(W, DEPENDS)
+    W, inverse = mass_weighted_rows(L, A_p, np.ones((1, len(A_p))))
+    factor = pivoted_lq(W, DEPENDENT_ROW_TOLERANCE)
+    # two thresholds disagree: the exact route decides
     if factor.rank != ranks[0]:
         return False
     push, force, could = B.copy(), np.empty(n), np.empty(len(at))
@@ -156,11 +180,11 @@ def held_reactions(moving: Moving, at: Indices, rtol: float, lam_free: Vector, L
         force[c] = f[c] + nonideal[c] - nle[c]
     solve_lower(L, force)
     for i in range(len(at)):
-        place = sole_place(factor, at[i])
-        if place < 0:
+        index = unshared_row_index(factor, at[i])
+        if index < 0:
             return False
         row = np.zeros(n)
-        pulled_back(factor, place, inverse[0, at[i]], row)
+        reaction_row(factor, index, inverse[0, at[i]], row)
         could[i], lam_free[i] = np.sqrt(dot(row, row)), 0.0
         for c in range(n):
             answer = -force[c]
@@ -173,56 +197,58 @@ def held_reactions(moving: Moving, at: Indices, rtol: float, lam_free: Vector, L
                     answer += L[d, c] * G[d, k]
                 Lam[i, k] += row[c] * answer
     motors = np.empty(nu)
-    column_lengths(push, motors)
-    drop_lost(Lam, Lengths(could, motors), rtol)
+    column_norms(push, motors)
+    zero_uncontrolled_rows(Lam, AuthorityScales(could, motors), rtol)
     return True
 
 
 @allocating
-def sole_place(factor: RowFactor, row: int) -> int:
+def unshared_row_index(factor: PivotedLQ, row: int) -> int:
     """Return the place of a row among the independent ones; -1 if others share what it does."""
     L, _, order, rank = factor
-    place = -1
+    index = -1
     for k in range(rank):
         if order[k] == row:
-            place = k
-    part = np.empty(rank)
+            index = k
+    weights = np.empty(rank)
     for d in range(rank, len(order)):
         for j in range(rank - 1, -1, -1):
-            part[j] = L[d, j]
+            weights[j] = L[d, j]
             for k in range(j + 1, rank):
-                part[j] -= part[k] * L[k, j]
-            part[j] /= L[j, j]
-        if place >= 0 and not abs(part[place]) <= APART:
+                weights[j] -= weights[k] * L[k, j]
+            weights[j] /= L[j, j]
+        # a dependent row leans on this one: its reaction is shared
+        if index >= 0 and not abs(weights[index]) <= SHARED_ROW_TOLERANCE:
             return -1
-    return place
+    return index
 
 
 @allocating
-def pulled_back(factor: RowFactor, place: int, scale: float, row: Vector) -> None:
+def reaction_row(factor: PivotedLQ, index: int, scale: float, row: Vector) -> None:
     """Write what a force in mass-weighted coordinates is multiplied by for one row's reaction."""
     L, Q, _, rank = factor
-    part = np.zeros(rank)
-    for k in range(place, rank):  # part L = the unit row of this place, from the diagonal on
-        total = 1.0 if k == place else 0.0
-        for j in range(place, k):
-            total -= L[k, j] * part[j]
-        part[k] = total / L[k, k]
-    for k in range(place, rank):
+    weights = np.zeros(rank)
+    for k in range(index, rank):  # weights L = the unit row of this place, from the diagonal on
+        total = 1.0 if k == index else 0.0
+        for j in range(index, k):
+            total -= L[k, j] * weights[j]
+        weights[k] = total / L[k, k]
+    for k in range(index, rank):
         for c in range(len(row)):
-            row[c] += scale * part[k] * Q[k, c]
+            row[c] += scale * weights[k] * Q[k, c]
 
 
 @allocating
-def left_free(H: Matrix, rtol: float) -> Matrix:
+def row_null_space(H: Matrix, rtol: float) -> Matrix:
     """Return orthonormal columns of all that independent rows do not feel, shape ``(nu, k)``.
 
     None where their independence is not sure.
     """
     m, nu = H.shape
     rows = H.copy()
-    unit_rows(rows, np.zeros(m), np.zeros(m))
-    factor = factor_rows(rows, rtol)
-    if factor.rank < m or not least_singular(factor) > rtol * np.sqrt(m):
+    normalise_rows(rows, np.zeros(m), np.zeros(m))
+    factor = pivoted_lq(rows, rtol)
+    # certain only with a margin: unit rows together are at most sqrt(m) long
+    if factor.rank < m or not singular_value_lower_bound(factor) > rtol * np.sqrt(m):
         return np.zeros((nu, 0))
-    return outside(factor.Q)
+    return orthogonal_complement(factor.Q)

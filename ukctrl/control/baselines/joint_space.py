@@ -13,34 +13,34 @@ from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.actuation import FullActuation
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.error_dynamics import ErrorPolynomial
-from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
-from ukctrl.control.feedback.linear import Baumgarte
-from ukctrl.control.planned.joint_motion import following_joints, joint_motion
+from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
+from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.feedback.feedback import RateGain, RowGain, StiffnessGain, row_gains
+from ukctrl.control.feedback.linear_feedback import Baumgarte
+from ukctrl.control.feedforward.joint_motion import independent_joints, joint_motion
+from ukctrl.control.inverse_actuation import FullActuation
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Poles, Terms
-from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.fields import PerElement, Quantity, Seconds, Text, spec
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import JointFollows, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference
 
-Stiffness = Annotated[PerRow, Each(Quantity(minimum=0.0))]
+JointGain = Annotated[RowGain, PerElement(Quantity(minimum=0.0))]
 
 
-class SecondOrder:
+class SecondOrderGains:
     r"""Laws of gains ``kp`` and ``kd`` whose error obeys $\ddot e + k_d \dot e + k_p e = 0$."""
 
-    kp: PerRow
-    kd: PerRow
+    kp: RowGain
+    kd: RowGain
 
     def feedback(self) -> Baumgarte:
         """Return the feedback that they are."""
@@ -49,13 +49,13 @@ class SecondOrder:
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         return self.feedback().attach(stack).error_polynomials(stack)
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
         kp, kd = terms.second_order()
         return {"kp": kp, "kd": kd}
 
 
 @spec
-class Tracking(Controller):
+class JointTracking(Controller):
     """What the joint-space baselines share."""
 
     joints: tuple[Text, ...] = ()
@@ -65,7 +65,7 @@ class Tracking(Controller):
     plan_step: Seconds = 0.005
     """Step of the inverse kinematics [s]."""
 
-    def along(self, task: Task) -> Task:
+    def joint_task(self, task: Task) -> Task:
         """Return the task whose only constraint is the motion to follow.
 
         Raises:
@@ -74,7 +74,7 @@ class Tracking(Controller):
         if self.path is None:
             motion = joint_motion(task, self.plan_step, self.joints)
             return dc.replace(task, servo=(motion,))
-        joints = self.joints or following_joints(task)
+        joints = self.joints or independent_joints(task)
         if self.path.size != len(joints):
             raise InputError(
                 f"controller.path must have {len(joints)} components, one for each of "
@@ -84,7 +84,7 @@ class Tracking(Controller):
 
 
 @spec
-class ComputedTorque(SecondOrder, Tracking):
+class ComputedTorque(SecondOrderGains, JointTracking):
     r"""Computed torque: $u = B^+ (M (\ddot q_r + k_d \dot e + k_p e) + \mathrm{nle} - f)$.
 
     This is the servo controller whose constraint is the joint motion itself, ``A = I``.
@@ -100,11 +100,11 @@ class ComputedTorque(SecondOrder, Tracking):
     """Gain of the joint rate error [1/s]."""
 
     def start(self, task: Task) -> Law:
-        return Servo(feedback=self.feedback()).start(self.along(task))
+        return Servo(feedback=self.feedback()).start(self.joint_task(task))
 
 
 @spec
-class PdGravity(Tracking):
+class PdGravity(JointTracking):
     r"""PD with gravity compensation: $u = B^+ (g(q) - f(q, 0) - k_p e - k_d \dot e)$.
 
     $e = q - q_r$, and $f(q, 0)$ are the springs and given forces at rest. Exact at rest only;
@@ -116,23 +116,25 @@ class PdGravity(Tracking):
     """
 
     kind: Literal["pd_gravity"] = "pd_gravity"
-    poles_aimed_at: ClassVar[Poles | None] = 2
+    poles_aimed_at: ClassVar[PoleCount | None] = 2
 
-    kp: Stiffness
+    kp: JointGain
     """Stiffness, one number or one a joint [N m/rad or N/m]."""
-    kd: Stiffness
+    kd: JointGain
     """Damping, one number or one a joint [N m s/rad or N s/m]."""
 
     def start(self, task: Task) -> Law:
-        return _PdGravity(self, task)
+        return _PdGravityLaw(self, task)
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
         load, (kp, kd) = inertia(), terms.second_order()
         return {"kp": tuple(kp * load), "kd": tuple(kd * load)}
 
 
 @compiled
-def joint_push(rows: Rows, gains: Matrix, integral: Vector, load: Vector, force: Vector) -> None:
+def joint_pid_force(
+    rows: Rows, gains: Matrix, integral: Vector, load: Vector, force: Vector
+) -> None:
     r"""Write $\mathrm{load} - A^\top (k_p \phi + k_d \beta + k_i \int\phi)$.
 
     ``gains`` has $k_p$, $k_d$ and $k_i$, a line each; without an integral it is empty.
@@ -147,39 +149,44 @@ def joint_push(rows: Rows, gains: Matrix, integral: Vector, load: Vector, force:
 
 
 @compiled
-def carried(nle: Vector, f: Vector, load: Vector) -> None:
+def static_load(nle: Vector, f: Vector, load: Vector) -> None:
     """Write what the motors carry at rest, ``nle - f``."""
     for i in range(len(load)):
         load[i] = nle[i] - f[i]
 
 
 @final
-class _PdGravity(Law):
+class _PdGravityLaw(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
-        super().__init__(spec.along(task))
-        self._gains = _gains(self.stack, kp=spec.kp, kd=spec.kd, ki=0.0)
+        super().__init__(spec.joint_task(task))
+        self._gains = _gain_matrix(self.stack, kp=spec.kp, kd=spec.kd, ki=0.0)
         self._motors = FullActuation(task)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         s, n = dynamics.snapshot, dynamics.robot.nv
         load, force = np.zeros(n), np.zeros(n)
-        if dynamics.robot.forces.any:
-            rest, place = s.at_rest()
-            yield from (*place, *rest.steps.every, Call(carried, rest.nle, rest.f, load))
+        # springs and given forces at rest need a snapshot at rest; gravity alone does not
+        if dynamics.robot.forces.is_nonempty:
+            rest_state, rest_steps = s.at_rest()
+            yield from (
+                *rest_steps,
+                *rest_state.steps.items,
+                BoundKernel(static_load, rest_state.nle, rest_state.f, load),
+            )
         else:
             yield from s.gravity_steps(load)
-        yield from self.stack.steps(s).every
-        yield Call(joint_push, self.stack.rows, self._gains, tick.memory, load, force)
+        yield from self.stack.steps(s).items
+        yield BoundKernel(joint_pid_force, self.stack.rows, self._gains, tick.memory, load, force)
         yield self._motors.step(dynamics, force, tick.u)
 
 
-def _gains(stack: Stack, **gains: PerRow) -> Matrix:
+def _gain_matrix(stack: Stack, **gains: RowGain) -> Matrix:
     """Return a line of gains for each name."""
-    return np.array([spread(gain, stack, name) for name, gain in gains.items()])
+    return np.array([row_gains(gain, stack, name) for name, gain in gains.items()])
 
 
 @spec
-class JointPid(Tracking):
+class JointPid(JointTracking):
     r"""PID in joint space, without a model: $u = B^+ (-k_p e - k_i \int e - k_d \dot e)$.
 
     What most industrial drives do. The integral carries gravity, after a while; it is stable near
@@ -192,38 +199,38 @@ class JointPid(Tracking):
     """
 
     kind: Literal["pid"] = "pid"
-    poles_aimed_at: ClassVar[Poles | None] = 3
+    poles_aimed_at: ClassVar[PoleCount | None] = 3
 
-    kp: Stiffness
+    kp: JointGain
     """Stiffness, one number or one a joint [N m/rad or N/m]."""
-    ki: Stiffness
+    ki: JointGain
     """Integral gain, one number or one a joint [N m/(rad s) or N/(m s)]."""
-    kd: Stiffness
+    kd: JointGain
     """Damping, one number or one a joint [N m s/rad or N s/m]."""
 
     def start(self, task: Task) -> Law:
-        return _JointPid(self, task)
+        return _JointPidLaw(self, task)
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
         load, gains = inertia(), terms.third_order()
         return {name: tuple(k * load) for name, k in zip(("kp", "ki", "kd"), gains, strict=True)}
 
 
 @final
-class _JointPid(Law):
+class _JointPidLaw(Law):
     def __init__(self, spec: JointPid, task: Task) -> None:
-        super().__init__(spec.along(task))
-        self._gains = _gains(self.stack, kp=spec.kp, kd=spec.kd, ki=spec.ki)
+        super().__init__(spec.joint_task(task))
+        self._gains = _gain_matrix(self.stack, kp=spec.kp, kd=spec.kd, ki=spec.ki)
         self._motors = FullActuation(task)
-        self.memory = spread(0.0, self.stack, "memory")
+        self.memory = row_gains(0.0, self.stack, "memory")
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         n, rows = dynamics.robot.nv, self.stack.rows
         none, force = np.zeros(n), np.zeros(n)
-        yield from self.stack.steps(dynamics.snapshot).every
-        yield Call(joint_push, rows, self._gains, tick.memory, none, force)
+        yield from self.stack.steps(dynamics.snapshot).items
+        yield BoundKernel(joint_pid_force, rows, self._gains, tick.memory, none, force)
         yield self._motors.step(dynamics, force, tick.u)
-        yield Call(copy_into, rows.phi, tick.memory_rate)
+        yield BoundKernel(copy_into, rows.phi, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the integral pushes with."""

@@ -19,42 +19,44 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.actuation import FullActuation
-from ukctrl.control.baselines.joint_space import Stiffness, Tracking
+from ukctrl.control.baselines.joint_space import JointGain, JointTracking
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Law
-from ukctrl.control.feedback.feedback import RateGain, spread
-from ukctrl.control.regulators.riccati import weight
+from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
+from ukctrl.control.feedback.feedback import RateGain, row_gains
+from ukctrl.control.inverse_actuation import FullActuation
+from ukctrl.control.regulators.riccati import weight_matrix
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Poles, Terms
-from ukctrl.control.tick import Tick
-from ukctrl.core.algebra.factorisation import multiplied
+from ukctrl.core.algebra.factorisation import matvec
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, quoted
-from ukctrl.core.fields import Each, Quantity, spec
-from ukctrl.core.program import Call, Step, Steps
+from ukctrl.core.fields import PerElement, Quantity, spec
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.robot import Snapshot
 
-KINDS = ("mass", "first_moment", "inertia")
+PARAMETER_KINDS = ("mass", "first_moment", "inertia")
 """Kinds of inertial parameters."""
-PLACES = np.repeat([0, 1, 2], [1, 3, 6])
+PARAMETER_KIND_INDEX = np.repeat([0, 1, 2], [1, 3, 6])
 """The kind of each of a body's ten numbers."""
 
 
 @spec
-class PassivityBased(Tracking):
+class PassivityBased(JointTracking):
     """What the passivity-based laws share."""
 
-    poles_aimed_at: ClassVar[Poles | None] = 2
+    poles_aimed_at: ClassVar[PoleCount | None] = 2
 
     kappa: RateGain
     r"""Rate $\kappa$ at which the error decays where $\sigma = 0$, as in ``first_order`` [1/s]."""
-    kd: Stiffness
+    kd: JointGain
     r"""Damping $K$ of $\sigma$, one number or one a joint [N m s/rad or N s/m]."""
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any] | None:
+    def gains_for(
+        self, terms: ErrorSpec, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any] | None:
         r"""Return $\kappa$ and, times the inertia of each joint, $K$; None below a damping of 1."""
         pair = terms.real_pair()
         return None if pair is None else {"kappa": pair[0], "kd": tuple(pair[1] * inertia())}
@@ -75,7 +77,7 @@ class SlotineLi(PassivityBased):
     kind: Literal["slotine_li"] = "slotine_li"
 
     def start(self, task: Task) -> Law:
-        return _SlotineLi(self, task)
+        return _SlotineLiLaw(self, task)
 
 
 @spec
@@ -95,61 +97,64 @@ class SlotineLiAdaptive(PassivityBased):
     """
 
     kind: Literal["slotine_li_adaptive"] = "slotine_li_adaptive"
-    gamma: Annotated[float | dict[str, float], Each(Quantity(minimum=0.0))]
+    gamma: Annotated[float | dict[str, float], PerElement(Quantity(minimum=0.0))]
     r"""Diagonal of $\Gamma$: one number for all, or a table of ``mass``, ``first_moment`` and
     ``inertia``; 0 keeps what is believed."""
 
     def start(self, task: Task) -> Law:
-        return _Adaptive(self, task)
+        return _AdaptiveSlotineLiLaw(self, task)
 
 
-class Virtual(NamedTuple):
+class VirtualReference(NamedTuple):
     """What stands for the motion to follow, each of shape ``(nv,)``."""
 
-    w: Vector
+    v_r: Vector
     """The virtual reference velocity."""
-    a: Vector
+    v_r_dot: Vector
     """Its time derivative."""
-    back: Vector
+    minus_sigma: Vector
     r"""The virtual velocity less the velocity, $-\sigma$."""
-    damping: Vector
+    K_sigma: Vector
     r"""$K \sigma$."""
 
 
 @compiled
-def virtual_motion(rows: Rows, kappa: Vector, kd: Vector, v: Vector, virtual: Virtual) -> None:
+def write_virtual_reference(
+    rows: Rows, kappa: Vector, kd: Vector, v: Vector, virtual: VirtualReference
+) -> None:
     """Write all of the virtual motion."""
     A, n = rows.A, len(v)
     for c in range(n):
-        virtual.a[c] = virtual.back[c] = virtual.damping[c] = 0.0
+        virtual.v_r_dot[c] = virtual.minus_sigma[c] = virtual.K_sigma[c] = 0.0
     for i in range(len(kappa)):
         error = rows.beta[i] + kappa[i] * rows.phi[i]
         a = rows.b[i] - kappa[i] * rows.beta[i]
         for c in range(n):
-            virtual.back[c] -= error * A[i, c]
-            virtual.a[c] += a * A[i, c]
+            virtual.minus_sigma[c] -= error * A[i, c]
+            virtual.v_r_dot[c] += a * A[i, c]
+    # again over the rows, now that sigma is the sum of all
     for i in range(len(kappa)):
         along = 0.0
         for c in range(n):
-            along -= A[i, c] * virtual.back[c]
+            along -= A[i, c] * virtual.minus_sigma[c]
         for c in range(n):
-            virtual.damping[c] += kd[i] * along * A[i, c]
+            virtual.K_sigma[c] += kd[i] * along * A[i, c]
     for c in range(n):
-        virtual.w[c] = v[c] + virtual.back[c]
+        virtual.v_r[c] = v[c] + virtual.minus_sigma[c]
 
 
 @compiled
-def passive_force(
-    M: Matrix, nle: Vector, f: Vector, turned: Vector, virtual: Virtual, force: Vector
+def passivity_force(
+    M: Matrix, nle: Vector, f: Vector, turned: Vector, virtual: VirtualReference, force: Vector
 ) -> None:
     r"""Write $M \dot v_r + \mathrm{nle} + C (v_r - v) - f - K \sigma$."""
-    multiplied(M, virtual.a, force)
+    matvec(M, virtual.v_r_dot, force)
     for i in range(len(force)):
-        force[i] += turned[i] + nle[i] - f[i] - virtual.damping[i]
+        force[i] += turned[i] + nle[i] - f[i] - virtual.K_sigma[i]
 
 
 @compiled
-def adapted(
+def adapt_parameters(
     Y: Matrix,
     believed: Vector,
     gamma: Vector,
@@ -162,85 +167,96 @@ def adapted(
     for k in range(len(rate)):
         along = 0.0
         for i in range(len(force)):
+            # only what has been learnt: M, C and g are of the believed parameters
             force[i] += Y[i, k] * (memory[k] - believed[k])
             along += Y[i, k] * back[i]
         rate[k] = gamma[k] * along
 
 
-class _Passive(Law, abc.ABC):
+class _PassivityLaw(Law, abc.ABC):
     def __init__(self, spec: SlotineLi | SlotineLiAdaptive, task: Task) -> None:
         robot, kind = task.robot, spec.kind
         if robot.passive:
-            held = dict.fromkeys(Stack(passive_constraints(robot), robot).blocks)
+            blocks = dict.fromkeys(Stack(passive_constraints(robot), robot).blocks)
             raise InputError(
                 f"robot '{robot.name}' must be an open chain for kind = \"{kind}\", whose virtual "
-                f"velocity its passive constraints would not allow; it has {quoted(held)}. "
+                f"velocity its passive constraints would not allow; it has {quoted(blocks)}. "
                 'Use kind = "servo".'
             )
         robot.snapshot(task.q).coriolis()  # of a plant of formulas, derived before the run
-        super().__init__(spec.along(task))
+        super().__init__(spec.joint_task(task))
+        # the proof needs sigma of the whole velocity
         if len(self.stack) < robot.nv:
             raise InputError(
                 f'controller.joints must name all of {", ".join(robot.dofs)} for kind = "{kind}"; '
                 f"got {len(self.stack)} of {robot.nv}."
             )
-        self._kappa = spread(spec.kappa, self.stack, "kappa")
-        self._kd = spread(spec.kd, self.stack, "kd")
+        self._kappa = row_gains(spec.kappa, self.stack, "kappa")
+        self._kd = row_gains(spec.kd, self.stack, "kd")
         self._motors = FullActuation(task)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         r"""Yield what writes $B^+ (M \dot v_r + C v_r + g - f - K \sigma)$, and what is learnt.
 
         With $C v_r + g = C (v_r - v) + \mathrm{nle}$ of the believed robot.
         """
         s, n = dynamics.snapshot, dynamics.robot.nv
-        on_the_way = Virtual(*np.zeros((4, n)))
+        on_the_way = VirtualReference(*np.zeros((4, n)))
         turned, force = np.zeros(n), np.zeros(n)
-        yield from self._virtual(s, on_the_way)
-        yield from s.coriolis_steps(on_the_way.back, turned)
-        yield Call(passive_force, s.M, s.nle, s.f, turned, on_the_way, force)
-        yield from self._learnt(s, on_the_way, force, tick)
+        yield from self._reference_steps(s, on_the_way)
+        # nle holds C v already: C acts on the difference alone
+        yield from s.coriolis_steps(on_the_way.minus_sigma, turned)
+        yield BoundKernel(passivity_force, s.M, s.nle, s.f, turned, on_the_way, force)
+        yield from self._adaptation_steps(s, on_the_way, force, tick)
         yield self._motors.step(dynamics, force, tick.u)
 
-    def _virtual(self, s: Snapshot, virtual: Virtual) -> Iterator[Step]:
-        yield from self.stack.steps(s).every
-        yield Call(virtual_motion, self.stack.rows, self._kappa, self._kd, s.v, virtual)
+    def _reference_steps(self, s: Snapshot, virtual: VirtualReference) -> Iterator[KernelStep]:
+        yield from self.stack.steps(s).items
+        yield BoundKernel(
+            write_virtual_reference, self.stack.rows, self._kappa, self._kd, s.v, virtual
+        )
 
-    def _learnt(self, s: Snapshot, virtual: Virtual, force: Vector, tick: Tick) -> Iterator[Step]:
+    def _adaptation_steps(
+        self, s: Snapshot, virtual: VirtualReference, force: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
         """Yield what adds the force of what has been learnt, and writes the memory's rate."""
         yield from ()
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the part of Lyapunov's function that the believed robot knows of."""
-        s, virtual = dynamics.snapshot, Virtual(*np.zeros((4, dynamics.robot.nv)))
-        Steps(self._virtual(s, virtual))()
-        energy = 0.5 * float(virtual.back @ s.M @ virtual.back)
+        s, virtual = dynamics.snapshot, VirtualReference(*np.zeros((4, dynamics.robot.nv)))
+        KernelSequence(self._reference_steps(s, virtual))()
+        energy = 0.5 * float(virtual.minus_sigma @ s.M @ virtual.minus_sigma)
         return {"lyapunov": Signal(energy, "J", "sigma' M sigma/2 of the believed robot")}
 
 
 @final
-class _SlotineLi(_Passive):
+class _SlotineLiLaw(_PassivityLaw):
     """What both laws have in common, and nothing more."""
 
 
 @final
-class _Adaptive(_Passive):
+class _AdaptiveSlotineLiLaw(_PassivityLaw):
     def __init__(self, spec: SlotineLiAdaptive, task: Task) -> None:
         super().__init__(spec, task)
         self._believed = task.robot.snapshot(task.q).inertial_parameters().ravel()
         self.memory = self._believed.copy()
-        rates = np.diag(weight(spec.gamma, KINDS, "gamma"))
-        self._gamma = np.tile(rates[PLACES], len(self.memory) // len(PLACES))
+        rates = np.diag(weight_matrix(spec.gamma, PARAMETER_KINDS, "gamma"))
+        self._gamma = np.tile(
+            rates[PARAMETER_KIND_INDEX], len(self.memory) // len(PARAMETER_KIND_INDEX)
+        )
 
-    def _learnt(self, s: Snapshot, virtual: Virtual, force: Vector, tick: Tick) -> Iterator[Step]:
+    def _adaptation_steps(
+        self, s: Snapshot, virtual: VirtualReference, force: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
         Y: Matrix = np.zeros((len(force), len(tick.memory)))
-        yield from s.regressor_steps(virtual.w, virtual.a, Y)
-        learning = Y, self._believed, self._gamma, virtual.back, tick.memory
-        yield Call(adapted, *learning, force, tick.memory_rate)
+        yield from s.regressor_steps(virtual.v_r, virtual.v_r_dot, Y)
+        learning = Y, self._believed, self._gamma, virtual.minus_sigma, tick.memory
+        yield BoundKernel(adapt_parameters, *learning, force, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the estimates as well."""
-        bodies = memory.reshape(-1, len(PLACES))
+        bodies = memory.reshape(-1, len(PARAMETER_KIND_INDEX))
         return {
             **super().signals(dynamics, memory),
             "mass_hat": Signal(bodies[:, 0], "kg", "estimated mass of every moving body"),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ukctrl.control.allocation.input_metric import MetricName
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.metric import MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, SelfMotion
-from ukctrl.control.baselines.joint_space import SecondOrder
+from ukctrl.control.baselines.joint_space import SecondOrderGains
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.feedback.feedback import RateGain, StiffnessGain
 from ukctrl.control.servo import Servo
@@ -21,7 +21,7 @@ from ukctrl.core.fields import spec
 
 
 @spec
-class TaskSpace(SecondOrder, Controller):
+class TaskSpace(SecondOrderGains, Controller):
     """What the task-space baselines share."""
 
     kp: StiffnessGain

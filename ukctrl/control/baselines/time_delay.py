@@ -7,33 +7,33 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.actuation import FullActuation
-from ukctrl.control.allocation.input_limits import Limits
-from ukctrl.control.baselines.joint_space import SecondOrder, Tracking
+from ukctrl.control.allocation.input_limits import InputLimitSpec
+from ukctrl.control.baselines.joint_space import JointTracking, SecondOrderGains
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Law
-from ukctrl.control.disturbance.low_pass import (
+from ukctrl.control.disturbance.low_pass_observers import (
     Bandwidth,
-    LimitedInput,
-    checked_bandwidth,
+    SaturatedInput,
     force_unit,
+    require_bandwidth,
 )
-from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
+from ukctrl.control.error_dynamics_spec import PoleCount
+from ukctrl.control.feedback.feedback import RateGain, RowGain, StiffnessGain, row_gains
+from ukctrl.control.inverse_actuation import FullActuation
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Poles
-from ukctrl.control.tick import Tick
-from ukctrl.core.algebra.factorisation import combined, multiplied
+from ukctrl.core.algebra.factorisation import add_scaled_into, matvec
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.fields import Each, Quantity, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.fields import PerElement, Quantity, spec
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
 
-Inertia = Annotated[PerRow, Each(Quantity(minimum=0.0, open_minimum=True))]
+DiagonalInertia = Annotated[RowGain, PerElement(Quantity(minimum=0.0, open_minimum=True))]
 
 
 @spec
-class TimeDelay(SecondOrder, Tracking):
+class TimeDelay(SecondOrderGains, JointTracking):
     r"""Time-delay control: no model but a constant diagonal inertia $\bar M$ and the last tick.
 
     $$ u_k = B^+ \bigl(\bar M (\ddot q_r - k_d \dot e - k_p e) - \hat d_k\bigr), \qquad
@@ -55,41 +55,42 @@ class TimeDelay(SecondOrder, Tracking):
     """
 
     kind: Literal["time_delay"] = "time_delay"
-    poles_aimed_at: ClassVar[Poles | None] = 2
+    poles_aimed_at: ClassVar[PoleCount | None] = 2
     assumed: ClassVar[tuple[str, ...]] = ("limit",)
     kp: StiffnessGain
     """Gain of the joint error [1/s^2]."""
     kd: RateGain
     """Gain of the joint rate error [1/s]."""
-    inertia: Inertia | None = None
+    inertia: DiagonalInertia | None = None
     r"""$\bar M$, one number or one a joint [kg m^2 or kg]; absent: the largest multiple of the
     diagonal of the believed mass matrix at the start with $\bar M \le M$ there."""
     bandwidth: Bandwidth | None = None
     """$K$, the rate at which the estimate follows [1/s]; absent: one over the control period."""
-    limit: Limits | None = None
+    limit: InputLimitSpec | None = None
     """What the motors give at most [N m or N], beside the limits of the robot's file, as of the
     disturbance observers."""
 
     def start(self, task: Task) -> Law:
-        return _TimeDelay(self, task)
+        return _TimeDelayLaw(self, task)
 
 
 @final
-class _TimeDelay(Law):
+class _TimeDelayLaw(Law):
     """Its memory is the momentum of the constant inertia, as the inputs alone would change it."""
 
     def __init__(self, spec: TimeDelay, task: Task) -> None:
-        super().__init__(spec.along(task))
-        self._kd, self._kp = (spread(getattr(spec, k), self.stack, k) for k in ("kd", "kp"))
-        self._rate = checked_bandwidth(spec.bandwidth, task.period)
-        self._motors, self._limited = FullActuation(task), LimitedInput(spec.limit, task)
+        super().__init__(spec.joint_task(task))
+        self._kd, self._kp = (row_gains(getattr(spec, k), self.stack, k) for k in ("kd", "kp"))
+        self._rate = require_bandwidth(spec.bandwidth, task.period)
+        self._motors, self._saturated_input = FullActuation(task), SaturatedInput(spec.limit, task)
         self._unit = force_unit(task.robot.structure.dof_units)
         s = task.robot.snapshot(task.q, task.v, task.start)
         A = self.stack.write(s).A
         self._inertia = (
-            safe_inertia(s.M, np.abs(A).sum(axis=0) > 0.0)
+            # absent: the largest diagonal below M; with a larger one the delayed loop diverges
+            bounding_diagonal_inertia(s.M, np.abs(A).sum(axis=0) > 0.0)
             if spec.inertia is None
-            else np.abs(spread(spec.inertia, self.stack, "inertia") @ A)
+            else np.abs(row_gains(spec.inertia, self.stack, "inertia") @ A)
         )
         self._estimate = np.zeros(task.robot.nv)  # the last one: between ticks it stays
         self.memory = self._inertia * task.v
@@ -97,18 +98,19 @@ class _TimeDelay(Law):
     def begin(self, dynamics: Dynamics) -> Vector:
         return self._inertia * dynamics.snapshot.v
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         s, rows, n = dynamics.snapshot, self.stack.rows, dynamics.robot.nv
         force, pushed = np.zeros((2, n))
-        yield from self.stack.steps(s).every
+        yield from self.stack.steps(s).items
         momentum = self._rate, self._inertia, s.v, tick.memory
-        yield Call(lagging_momentum, *momentum, self._estimate)
+        yield BoundKernel(momentum_residual_diagonal, *momentum, self._estimate)
         gains = self._inertia, self._kd, self._kp
-        yield Call(inertial_force, rows, *gains, self._estimate, force)
+        yield BoundKernel(inertial_force, rows, *gains, self._estimate, force)
         yield self._motors.step(dynamics, force, tick.u)
-        given, steps = self._limited.steps(s, tick.u)
-        yield from (*steps, Call(multiplied, s.B, given, pushed))
-        yield Call(combined, self._estimate, 1.0, pushed, tick.memory_rate)
+        # what the motors give, not what is asked: a limit is no disturbance
+        u_sat, steps = self._saturated_input.steps(s, tick.u)
+        yield from (*steps, BoundKernel(matvec, s.B, u_sat, pushed))
+        yield BoundKernel(add_scaled_into, self._estimate, 1.0, pushed, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the force that stands for the model."""
@@ -116,16 +118,17 @@ class _TimeDelay(Law):
         return {"disturbance_hat": Signal(self._estimate, self._unit, words, dynamics.robot.dofs)}
 
 
-def safe_inertia(M: Matrix, moved: Flags) -> Vector:
+def bounding_diagonal_inertia(M: Matrix, moved: Flags) -> Vector:
     """Return the largest multiple of some entries of the diagonal of ``M`` that is below ``M``."""
-    own: Vector = np.diag(M) * moved
-    X = np.linalg.solve(np.linalg.cholesky(M), np.diag(np.sqrt(own)))
-    inertia: Vector = own / np.linalg.norm(X, 2) ** 2
+    diagonal: Vector = np.diag(M) * moved
+    # c D <= M for c up to 1 / |L^-1 D^(1/2)|^2, with M = L L'
+    X = np.linalg.solve(np.linalg.cholesky(M), np.diag(np.sqrt(diagonal)))
+    inertia: Vector = diagonal / np.linalg.norm(X, 2) ** 2
     return inertia
 
 
 @compiled
-def lagging_momentum(
+def momentum_residual_diagonal(
     rate: float, inertia: Vector, v: Vector, memory: Vector, estimate: Vector
 ) -> None:
     """Write ``rate (inertia v - memory)``."""

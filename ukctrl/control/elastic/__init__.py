@@ -3,6 +3,7 @@
 In order:
 
 1. ``elastic_motors``: what every such law asks of the joints, and the way to their motors.
-2. ``ahead_kernels`` and ``links``: what the springs should do, and how that goes on.
-3. ``laws``: by rows. ``tracking``: along a planned motion.
+2. ``derivatives_along_motion`` and ``rigid_link_servo``: what the springs should do, and how that
+   goes on.
+3. ``elastic_row_laws``: by rows. ``elastic_tracking``: along a planned motion.
 """

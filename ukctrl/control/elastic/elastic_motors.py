@@ -7,26 +7,26 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.actuation import InverseActuation
+from ukctrl.control.inverse_actuation import InverseActuation
 from ukctrl.control.task import Task
-from ukctrl.core.arrays import Flags, Indices, Vector
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.robot import ElasticJoints, Snapshot
-from ukctrl.robot.interface import RobotInterface
-from ukctrl.robot.push_kernels import stretches
+from ukctrl.robot.applied_force_kernels import ElasticIndices, write_spring_stretches
+from ukctrl.robot.robot_base import RobotBase
 
-Refusal = Callable[[ElasticJoints], str]
+UnsupportedReason = Callable[[ElasticJoints], str]
 """Says why a law cannot serve some joints; empty where it can."""
 
 
-def serves_any(joints: ElasticJoints) -> str:
+def supports_all_joints(joints: ElasticJoints) -> str:
     """Refuse nothing."""
     return ""
 
 
-def elastic_joints(task: Task, kind: str, refused: Refusal) -> ElasticJoints:
+def require_elastic_joints(task: Task, kind: str, refused: UnsupportedReason) -> ElasticJoints:
     """Return the elastic joints of a task's robot, all of which must be such.
 
     Args:
@@ -38,65 +38,66 @@ def elastic_joints(task: Task, kind: str, refused: Refusal) -> ElasticJoints:
         InputError: The law cannot serve this robot.
     """
     robot, joints = task.robot, task.robot.elastic
-    why = ""
+    reason = ""
     if joints is None:
-        why = 'it has none; use kind = "servo"'
+        reason = 'it has none; use kind = "servo"'
+    # laws take the first half of everything for the links
     elif 2 * len(joints.links) != robot.nv or (joints.links != np.arange(len(joints.links))).any():
-        why = "some are rigid"
+        reason = "some are rigid"
     elif robot.passive:
-        why = "passive constraints tie them together"
+        reason = "passive constraints tie them together"
     else:
-        why = refused(joints)
-    if joints is None or why:
+        reason = refused(joints)
+    if joints is None or reason:
         raise InputError(
             f"robot '{robot.name}' must have elastic joints alone, each with a motor, "
-            f'for kind = "{kind}"; {why}.'
+            f'for kind = "{kind}"; {reason}.'
         )
     return joints
 
 
-class Springs(NamedTuple):
+class SpringState(NamedTuple):
     """What springs are like at a state, each of shape ``(k,)``."""
 
     stretch: Vector
     """By how much the motors are ahead of their joints."""
-    rate: Vector
+    stretch_rate: Vector
     """How fast they run ahead."""
-    other: Vector
+    other_force: Vector
     """What acts on the motors beside inputs and springs, such as friction."""
 
 
 @compiled
-def write_springs(
-    links: Indices,
-    motors: Indices,
-    link_coordinates: Indices,
-    motor_coordinates: Indices,
-    continuous: Flags,
+def write_spring_state(
+    at: ElasticIndices,
     q: Vector,
     v: Vector,
     f: Vector,
     stiffness: Vector,
     damping: Vector,
-    springs: Springs,
+    springs: SpringState,
 ) -> None:
     """Write what springs are like."""
-    stretches(link_coordinates, motor_coordinates, continuous, q, springs.stretch)
+    write_spring_stretches(
+        at.link_coordinates, at.motor_coordinates, at.continuous, q, springs.stretch
+    )
+    links, motors = at.links, at.motors
     for i in range(len(links)):
-        springs.rate[i] = v[motors[i]] - v[links[i]]
-        torque = stiffness[i] * springs.stretch[i] + damping[i] * springs.rate[i]
-        springs.other[i] = f[motors[i]] + torque
+        springs.stretch_rate[i] = v[motors[i]] - v[links[i]]
+        torque = stiffness[i] * springs.stretch[i] + damping[i] * springs.stretch_rate[i]
+        # f has the springs' pull in it, -torque
+        springs.other_force[i] = f[motors[i]] + torque
 
 
 @compiled
-def placed(places: Indices, values: Vector, out: Vector) -> None:
+def scatter(indices: Indices, values: Vector, out: Vector) -> None:
     """Write values at their places."""
-    for i in range(len(places)):
-        out[places[i]] = values[i]
+    for i in range(len(indices)):
+        out[indices[i]] = values[i]
 
 
 @final
-class Motors:
+class ElasticMotors:
     """The inputs that push the motors of elastic joints as asked."""
 
     def __init__(self, task: Task, joints: ElasticJoints) -> None:
@@ -108,22 +109,24 @@ class Motors:
                 f"{len(joints.motors)} motors; its inputs reach {self._inverse.rank}."
             )
 
-    def springs(self, s: Snapshot) -> tuple[Springs, Step]:
+    def spring_state(self, s: Snapshot) -> tuple[SpringState, KernelStep]:
         """Return room for what the springs are like, and what writes it."""
-        joints, springs = self._joints, Springs(*np.zeros((3, len(self._joints.links))))
-        return springs, Call(write_springs, *joints.places, s.q, s.v, s.f, *joints.law, springs)
+        joints, springs = self._joints, SpringState(*np.zeros((3, len(self._joints.links))))
+        return springs, BoundKernel(
+            write_spring_state, joints.indices, s.q, s.v, s.f, *joints.stiffness_damping, springs
+        )
 
-    def steps(self, snapshot: Snapshot, push: Vector, u: Vector) -> tuple[Step, ...]:
+    def steps(self, snapshot: Snapshot, push: Vector, u: Vector) -> tuple[KernelStep, ...]:
         """Return what writes the least-norm input that pushes the motors so, ``(k,)``."""
         force: Vector = np.zeros(len(snapshot.v))
-        every = (
-            Call(placed, self._joints.motors, push, force),
+        steps = (
+            BoundKernel(scatter, self._joints.motors, push, force),
             self._inverse.step(snapshot, force, u),
         )
-        return every
+        return steps
 
 
-def units_at(robot: RobotInterface, joints: ElasticJoints) -> tuple[str, str]:
+def joint_units(robot: RobotBase, joints: ElasticJoints) -> tuple[str, str]:
     """Return the units of the joints' positions and efforts; of mixed ones, one a joint."""
     angles = [robot.dof_units[i].removesuffix("/s") for i in joints.motors]
     efforts = ["N m" if unit == "rad" else "N" for unit in angles]

@@ -8,44 +8,44 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.control.feedback.feedback import (
-    Asked,
+    ErrorBound,
     Feedback,
+    FeedbackBuffers,
     ModelFeedback,
     PositivePerRow,
-    Promise,
 )
-from ukctrl.control.feedback.surface import (
-    Decay,
-    Surface,
+from ukctrl.control.feedback.sliding_surface import (
+    DecayBound,
+    SlidingSurface,
     SurfaceFeedback,
-    decay_gains,
-    require_grip,
-    weighed_error,
+    require_small_mismatch,
+    surface_gains,
+    weighted_error,
 )
 from ukctrl.control.task import Signal
-from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Fraction, Listed, NonNegative, Positive, Rate, is_number, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.fields import Fraction, ListSize, NonNegative, Positive, Rate, is_number, spec
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
 
-def _padded(value: object) -> object:
+def _pad_coefficients(value: object) -> object:
     if is_number(value) or isinstance(value, str):
         value = (value,)
-    items = Listed().read(value)
+    items = ListSize().read(value)
     if len(items) > 3:
         raise InputError(f"must be a list of one to three numbers; got {len(items)}.")
     return (*items, *(0.0,) * (3 - len(items)))
 
 
-Growth = Annotated[
+SpeedPolynomial = Annotated[
     tuple[NonNegative, NonNegative, NonNegative],
-    BeforeValidator(_padded),
+    BeforeValidator(_pad_coefficients),
     WithJsonSchema(
         {
             "anyOf": [
@@ -87,7 +87,7 @@ class ChenRobust(Feedback):
     rate: Rate
     r"""$\lambda$, the decay of $\phi$ once $z$ is zero [1/s]; 0: velocity errors alone, as Chen
     has it."""
-    rho: Growth
+    rho: SpeedPolynomial
     r"""Bound of what the wrong model leaves, $\rho_0 + \rho_1 |v| + \rho_2 |v|^2$ [weighed unit
     of the rows per s^2]."""
     epsilon: Positive
@@ -98,44 +98,50 @@ class ChenRobust(Feedback):
     """Weight of the rows, the diagonal of $P$ [1/unit^2]: one over the square of an error that
     counts as 1."""
 
-    def promised(self) -> Decay:
+    def promised(self) -> DecayBound:
         r"""Return what the law promises: radius $\sqrt{\epsilon/4\kappa}$, speed $\kappa(1-e)$."""
         radius = float(np.sqrt(self.epsilon / (4.0 * self.kappa)))
-        return Decay(radius, self.kappa * (1.0 - self.mismatch), self.rate)
+        return DecayBound(radius, self.kappa * (1.0 - self.mismatch), self.rate)
 
     def attach(self, stack: Stack) -> ModelFeedback:
-        require_grip(self.mismatch)
-        return _ChenRobust(self, stack)
+        require_small_mismatch(self.mismatch)
+        return _BoundChenRobust(self, stack)
 
-    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+    def gains_for(self, terms: ErrorSpec) -> Mapping[str, float] | None:
         r"""Return gains for errors within the boundary layer, at rest; None below a damping of 1.
 
         There $z$ decays with $k = \kappa + \hat\rho^2/\epsilon$, of which each term is made a half:
         so the radius that the law promises is that of a decay of $k$ alone, $\hat\rho/k$.
         """
         pair, rho = terms.real_pair(), self.rho[0] / (1.0 - self.mismatch)
+        # below a damping of 1 there are no two real decays
         if pair is None:
             return None
         rate, k = pair
+        # without uncertainty the robust term is none
         if rho == 0.0:
             return {"rate": rate, "kappa": k}
         return {"rate": rate, "kappa": 0.5 * k, "epsilon": 2.0 * rho * rho / k}
 
 
 @final
-class _ChenRobust(SurfaceFeedback):
-    asks_otherwise = False
+class _BoundChenRobust(SurfaceFeedback):
+    changes_rows = False
 
     def __init__(self, spec: ChenRobust, stack: Stack) -> None:
-        super().__init__(Surface(stack, spec.rate, spec.weight), spec.promised(), stack.names)
+        super().__init__(
+            SlidingSurface(stack, spec.rate, spec.weight), spec.promised(), stack.names
+        )
         self._spec = spec
 
-    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+    def steps(
+        self, rows: Rows, memory: Vector, dynamics: Dynamics, buffers: FeedbackBuffers
+    ) -> Iterable[KernelStep]:
         law, v, surface = self._spec, dynamics.snapshot.v, self._surface
-        known, estimate = np.array(law.rho, np.float64), np.ones(1)
+        rho, estimate = np.array(law.rho, np.float64), np.ones(1)
         numbers = float(law.kappa), float(law.epsilon), 1.0 - float(law.mismatch)
-        given = rows, surface.rate, surface.scale, v, known, estimate, *numbers
-        yield Call(robust_demand, *given, np.zeros(0), asked.demand, asked.memory_rate)
+        args = rows, surface.rate, surface.scale, v, rho, estimate, *numbers
+        yield BoundKernel(robust_demand, *args, np.zeros(0), buffers.demand, buffers.memory_rate)
 
 
 @allocating
@@ -170,12 +176,13 @@ def robust_demand(
         estimate_rate: Receives the rate in its first entry.
     """
     z = np.empty(len(demand))
-    size = weighed_error(rows.beta, rows.phi, rate, scale, z)
+    size = weighted_error(rows.beta, rows.phi, rate, scale, z)
     squared = 0.0
     for i in range(len(v)):
         squared += v[i] * v[i]
     grown = profile[0] + profile[1] * np.sqrt(squared) + profile[2] * squared
     rho = estimate[0] * grown / grip
+    # beyond epsilon the push has the size of the bound; within, it is linear and has no corner
     gain = kappa + rho * rho / max(rho * size, epsilon)
     for i in range(len(demand)):
         demand[i] = rows.b[i] - rate[i] * rows.beta[i] - gain * z[i] / scale[i]
@@ -219,7 +226,7 @@ class AdaptiveRobust(Feedback):
     r"""$k_2$, how fast it forgets [1/s]."""
     epsilon: Positive
     r"""Boundary layer, as in `ChenRobust`."""
-    profile: Growth = (1.0, 2.0, 1.0)
+    profile: SpeedPolynomial = (1.0, 2.0, 1.0)
     r"""$\Pi(v) = \pi_0 + \pi_1 |v| + \pi_2 |v|^2$; by default $(1 + |v|)^2$."""
     initial: NonNegative = 0.0
     r"""$\hat\alpha$ at the start [weighed unit of the rows per s^2]."""
@@ -233,7 +240,7 @@ class AdaptiveRobust(Feedback):
     """Weight of the rows, the diagonal of $P$ [1/unit^2]."""
 
     @model_validator(mode="after")
-    def _learns(self) -> AdaptiveRobust:
+    def _check_profile(self) -> AdaptiveRobust:
         if not any(self.profile):
             raise InputError(
                 "profile must have some number that is not zero, or the law never pushes and its "
@@ -241,53 +248,59 @@ class AdaptiveRobust(Feedback):
             )
         return self
 
-    def promised(self, alpha: float) -> Decay:
+    def promised(self, alpha: float) -> DecayBound:
         r"""Return what the law promises where the uncertainty stays within $\alpha \Pi(v)$."""
         grip = 1.0 - self.mismatch
+        # error and estimate shrink together at the slower of their rates
         c = min(2.0 * self.kappa * grip, self.leak)
-        left = self.epsilon / 4.0 + self.leak * alpha**2 / (2.0 * self.growth)
-        return Decay(float(np.sqrt(2.0 * grip / c * left)), c / 2.0, self.rate)
+        residual = self.epsilon / 4.0 + self.leak * alpha**2 / (2.0 * self.growth)
+        return DecayBound(float(np.sqrt(2.0 * grip / c * residual)), c / 2.0, self.rate)
 
     def attach(self, stack: Stack) -> ModelFeedback:
-        require_grip(self.mismatch)
-        return _AdaptiveRobust(self, stack)
+        require_small_mismatch(self.mismatch)
+        return _BoundAdaptiveRobust(self, stack)
 
-    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+    def gains_for(self, terms: ErrorSpec) -> Mapping[str, float] | None:
         """Return gains for the errors before it has learnt; None below a damping of 1."""
-        return decay_gains(terms)
+        return surface_gains(terms)
 
 
 @final
-class _AdaptiveRobust(ModelFeedback):
+class _BoundAdaptiveRobust(ModelFeedback):
     """Its memory is the estimate, and the start as constants: time, ``|z|``, weighed ``|phi|``."""
 
-    asks_otherwise = False
+    changes_rows = False
 
     def __init__(self, spec: AdaptiveRobust, stack: Stack) -> None:
         self._spec = spec
-        self._surface = Surface(stack, spec.rate, spec.weight)
+        self._surface = SlidingSurface(stack, spec.rate, spec.weight)
         self.names, self.units = stack.names, self._surface.units
 
     def begin(self, t: float, rows: Rows) -> Vector:
-        return np.array([self._spec.initial, t, *self._surface.sizes(rows)])
+        return np.array([self._spec.initial, t, *self._surface.norms(rows)])
 
-    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+    def steps(
+        self, rows: Rows, memory: Vector, dynamics: Dynamics, buffers: FeedbackBuffers
+    ) -> Iterable[KernelStep]:
         law, v, surface = self._spec, dynamics.snapshot.v, self._surface
         profile, learning = np.array(law.profile, np.float64), np.ones(2)
         learning[:] = law.growth, law.leak
         numbers = float(law.kappa), float(law.epsilon), 1.0
-        given = rows, surface.rate, surface.scale, v, profile, memory, *numbers
-        yield Call(robust_demand, *given, learning, asked.demand, asked.memory_rate)
+        args = rows, surface.rate, surface.scale, v, profile, memory, *numbers
+        yield BoundKernel(robust_demand, *args, learning, buffers.demand, buffers.memory_rate)
 
-    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
+    def promise(self, t: float, rows: Rows, memory: Vector) -> ErrorBound:
         law, (_, start, surface, phi) = self._spec, memory.tolist()
-        z, position = self._surface.sizes(rows)
+        z, position = self._surface.norms(rows)
+        # without a supposed bound nothing is known of how wrong the estimate begins
         if law.supposed is None:
-            return Promise(z, np.nan, position, np.nan)
+            return ErrorBound(z, np.nan, position, np.nan)
         away = (1.0 - law.mismatch) / law.growth * (law.initial - law.supposed) ** 2
-        w, after = float(np.sqrt(surface**2 + away)), t - start
+        w, duration = float(np.sqrt(surface**2 + away)), t - start
         promised = law.promised(law.supposed)
-        return Promise(z, promised.surface(after, w), position, promised.position(after, w, phi))
+        return ErrorBound(
+            z, promised.surface(duration, w), position, promised.position(duration, w, phi)
+        )
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         learnt = Signal(float(memory[0]), "", "estimate of the uncertainty's bound")

@@ -8,27 +8,27 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from ukctrl.control.error_dynamics import ErrorPolynomial, measured_polynomials
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.control.error_polynomial import ErrorPolynomial, probed_error_polynomials
 from ukctrl.control.task import NO_MEMORY, Signal
-from ukctrl.control.terms import Terms
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
-from ukctrl.core.fields import Each, Quantity, spec
-from ukctrl.core.program import Kept, Step, Steps
+from ukctrl.core.fields import PerElement, Quantity, spec
+from ukctrl.core.program import KernelStep, RobotBuffers
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
-PerRow = float | tuple[float, ...] | dict[str, float]
+RowGain = float | tuple[float, ...] | dict[str, float]
 """One number for all rows, a list with one a row, or a table with one a block of rows or one a row:
 ``{tool = 100.0}``, or for the joints of a joint law ``{shoulder = 100.0, elbow = 40.0}``."""
-RateGain = Annotated[PerRow, Each(Quantity("1/s", minimum=0.0))]
-StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
-IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
-PositivePerRow = Annotated[PerRow, Each(Quantity(minimum=0.0, open_minimum=True))]
-NonNegativePerRow = Annotated[PerRow, Each(Quantity(minimum=0.0))]
+RateGain = Annotated[RowGain, PerElement(Quantity("1/s", minimum=0.0))]
+StiffnessGain = Annotated[RowGain, PerElement(Quantity("1/s^2", minimum=0.0))]
+IntegralGain = Annotated[RowGain, PerElement(Quantity("1/s^3", minimum=0.0))]
+PositivePerRow = Annotated[RowGain, PerElement(Quantity(minimum=0.0, open_minimum=True))]
+NonNegativePerRow = Annotated[RowGain, PerElement(Quantity(minimum=0.0))]
 
 
-class Ask(NamedTuple):
+class FeedbackOutput(NamedTuple):
     """What a feedback asks of the allocation at one state."""
 
     rows: Rows
@@ -41,7 +41,7 @@ class Ask(NamedTuple):
     """How far to go from the input that asks for nothing to the one that gives the demand."""
 
 
-class Asked(NamedTuple):
+class FeedbackBuffers(NamedTuple):
     """Where a feedback writes what it asks for."""
 
     rows: Rows
@@ -50,18 +50,18 @@ class Asked(NamedTuple):
     """Shape ``(m,)``."""
     memory_rate: Vector
     """Shape of the memory."""
-    share: Vector
+    demand_share: Vector
     """Shape ``(1,)``."""
 
-    def take(self, asked: Ask) -> None:
+    def write(self, output: FeedbackOutput) -> None:
         """Write what a function of Python asks for."""
-        if self.rows is not asked.rows:
-            for array, given in zip(self.rows, asked.rows, strict=True):
-                array[:] = given
-        self.demand[:], self.memory_rate[:], self.share[0] = asked[1:]
+        if self.rows is not output.rows:
+            for array, values in zip(self.rows, output.rows, strict=True):
+                array[:] = values
+        self.demand[:], self.memory_rate[:], self.demand_share[0] = output[1:]
 
 
-class Promise(NamedTuple):
+class ErrorBound(NamedTuple):
     """An error and the bound that theory puts on it, now: ``error <= bound``."""
 
     surface_error: float
@@ -72,56 +72,57 @@ class Promise(NamedTuple):
     position_bound: float
 
 
-class Asking:
+class AttachedFeedback:
     """What all feedbacks are that are bound to rows: they offer `ask`, or the `steps` of it."""
 
     names: tuple[str, ...] = ()
     """The rows that it asks for; none: those of the task."""
-    asks_otherwise: bool = True
+    changes_rows: bool = True
     """Whether it may ask for other rows than those of the task, or for a share of a demand."""
-    integrates: bool = False
+    has_integrals: bool = False
     """Whether its memory begins with the integral of each row's error, a larger one of which asks
     for less."""
-    _by_robot: Kept[Dynamics, _Answer] | None = None
+    _outputs: RobotBuffers[Dynamics, tuple[Rows, Vector, FeedbackBuffers]] | None = None
 
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+    def output(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> FeedbackOutput:
         """Return what to ask for, at the state of ``dynamics`` where ``rows`` were written."""
-        if self._by_robot is None:
+        if self._outputs is None:
             m, k = len(rows.b), len(memory)
-            self._by_robot = Kept(lambda robot: _Answer(self, m, k, robot))
-        return self._by_robot(dynamics)(rows, memory)
+            self._outputs = RobotBuffers(lambda robot: self._build(m, k, robot))
+        (rows_in, memory_in, out), _ = self._outputs.steps(dynamics)
+        for array, values in zip((*rows_in, memory_in), (*rows, memory), strict=True):
+            array[:] = values
+        self._outputs(dynamics)
+        # the next call overwrites these buffers
+        if out.rows is not rows_in:
+            rows = Rows(*(array.copy() for array in out.rows))
+        return FeedbackOutput(
+            rows, out.demand.copy(), out.memory_rate.copy(), float(out.demand_share[0])
+        )
 
-    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
-        """Return what writes what `ask` returns, at the state that ``dynamics`` has then."""
-        if type(self).ask is Asking.ask:
-            raise NotImplementedError(f"{type(self).__name__} must have a method ask.")
-        return (lambda: asked.take(self.ask(rows, memory, dynamics)),)
-
-
-class _Answer:
-    """The steps of a feedback, and what they read and write."""
-
-    def __init__(self, feedback: Asking, m: int, k: int, dynamics: Dynamics) -> None:
+    def _build(
+        self, m: int, k: int, dynamics: Dynamics
+    ) -> tuple[tuple[Rows, Vector, FeedbackBuffers], Iterable[KernelStep]]:
         n = dynamics.robot.nv
-        self._rows, self._memory = Rows.zeros(m, n), np.zeros(k)
-        rows = Rows.zeros(len(feedback.names), n) if feedback.asks_otherwise else self._rows
-        self._asked = Asked(rows, np.zeros(len(rows.b)), np.zeros(k), np.ones(1))
-        self._steps = Steps(feedback.steps(self._rows, self._memory, dynamics, self._asked))
+        rows, memory = Rows.zeros(m, n), np.zeros(k)
+        # rows that stay as they are stay the same arrays, and nobody copies them
+        out_rows = Rows.zeros(len(self.names), n) if self.changes_rows else rows
+        out = FeedbackBuffers(out_rows, np.zeros(len(out_rows.b)), np.zeros(k), np.ones(1))
+        return (rows, memory, out), self.steps(rows, memory, dynamics, out)
 
-    def __call__(self, rows: Rows, memory: Vector) -> Ask:
-        for array, given in zip((*self._rows, self._memory), (*rows, memory), strict=True):
-            array[:] = given
-        self._steps()
-        own, demand, rate, share = self._asked
-        if own is not self._rows:
-            rows = Rows(*(array.copy() for array in own))
-        return Ask(rows, demand.copy(), rate.copy(), float(share[0]))
+    def steps(
+        self, rows: Rows, memory: Vector, dynamics: Dynamics, buffers: FeedbackBuffers
+    ) -> Iterable[KernelStep]:
+        """Return what writes what `ask` returns, at the state that ``dynamics`` has then."""
+        if type(self).output is AttachedFeedback.output:
+            raise NotImplementedError(f"{type(self).__name__} must have a method ask.")
+        return (lambda: buffers.write(self.output(rows, memory, dynamics)),)
 
 
-class BoundFeedback(Asking, abc.ABC):
+class BoundFeedback(AttachedFeedback, abc.ABC):
     """A feedback bound to the rows of a task, which are all that it looks at."""
 
-    asks_otherwise = False
+    changes_rows = False
     memory: Vector = NO_MEMORY
     """Memory at the start of a run; empty unless it remembers."""
 
@@ -137,7 +138,7 @@ class BoundFeedback(Asking, abc.ABC):
         """Return the memory at the start of a run."""
         return self.memory
 
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+    def output(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> FeedbackOutput:
         """Return what to ask for.
 
         Raises:
@@ -149,7 +150,7 @@ class BoundFeedback(Asking, abc.ABC):
                 f"feedback '{type(self).__name__}' must return a demand of shape {rows.b.shape}; "
                 f"got {demand.shape}."
             )
-        return Ask(rows, demand, self.memory_rate(rows, memory))
+        return FeedbackOutput(rows, demand, self.memory_rate(rows, memory))
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         """Return what is worth recording."""
@@ -157,10 +158,10 @@ class BoundFeedback(Asking, abc.ABC):
 
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
         """Return the equation of each row's error, as its demands tell; empty if not linear."""
-        return measured_polynomials(stack, self.memory, self.demand, self.memory_rate)
+        return probed_error_polynomials(stack, self.memory, self.demand, self.memory_rate)
 
 
-class ModelFeedback(Asking, abc.ABC):
+class ModelFeedback(AttachedFeedback, abc.ABC):
     """A feedback bound to rows that also needs the believed robot, and promises a bound.
 
     What it knows of the start of the run stands in its memory.
@@ -174,7 +175,7 @@ class ModelFeedback(Asking, abc.ABC):
         """Return the memory at the start of a run, where the task's rows are these."""
 
     @abc.abstractmethod
-    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
+    def promise(self, t: float, rows: Rows, memory: Vector) -> ErrorBound:
         """Return the error and its bound, which holds while the assumptions do."""
 
     def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
@@ -210,12 +211,12 @@ class Feedback(abc.ABC):
             GainError: A gain does not fit them, or breaks what its law assumes.
         """
 
-    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+    def gains_for(self, terms: ErrorSpec) -> Mapping[str, float] | None:
         """Return the gains that bring an error about as asked; None where none follow."""
         return None
 
 
-def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
+def row_gains(gain: RowGain, stack: Stack, name: str) -> Vector:
     """Return the gain of each row.
 
     Raises:
@@ -224,7 +225,7 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     """
     m = len(stack)
     if isinstance(gain, dict):
-        return _by_name(gain, stack, name)
+        return _row_gains_by_name(gain, stack, name)
     if isinstance(gain, tuple):
         if len(gain) != m:
             raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
@@ -232,17 +233,18 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     return np.full(m, gain)
 
 
-def _by_name(gain: dict[str, float], stack: Stack, name: str) -> Vector:
+def _row_gains_by_name(gain: dict[str, float], stack: Stack, name: str) -> Vector:
     rows = tuple(row.rpartition(".")[2] for row in stack.names)
+    # of blocks wherever it can be: rows of several blocks may share a name
     by_row = not gain.keys() <= set(stack.blocks) and bool(gain.keys() & set(rows))
-    what, names = ("servo row", rows) if by_row else ("block of servo rows", stack.blocks)
+    label, names = ("servo row", rows) if by_row else ("block of servo rows", stack.blocks)
     for key in gain:
         if key not in names:
-            raise unknown_name(f"{what} (in gain '{name}')", key, set(names))
+            raise unknown_name(f"{label} (in gain '{name}')", key, set(names))
     missing = [key for key in names if key not in gain]
     if missing:
-        each = "row" if by_row else "block"
-        raise GainError(f"gain '{name}' must name every {each}; '{missing[0]}' is missing.")
+        noun = "row" if by_row else "block"
+        raise GainError(f"gain '{name}' must name every {noun}; '{missing[0]}' is missing.")
     if by_row and len(set(rows)) < len(rows):
         twice = next(row for row in rows if rows.count(row) > 1)
         raise GainError(

@@ -7,26 +7,31 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.feedback.feedback import Asked, Feedback, ModelFeedback, PositivePerRow
-from ukctrl.control.feedback.surface import (
-    Decay,
-    Surface,
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.control.feedback.feedback import (
+    Feedback,
+    FeedbackBuffers,
+    ModelFeedback,
+    PositivePerRow,
+)
+from ukctrl.control.feedback.sliding_surface import (
+    DecayBound,
+    SlidingSurface,
     SurfaceFeedback,
-    decay_gains,
-    weighed_error,
+    surface_gains,
+    weighted_error,
 )
 from ukctrl.control.task import Signal
-from ukctrl.control.terms import Terms
 from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.core.fields import NonNegative, Positive, Rate, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
-VANISHED = (
+VANISHED_ROW_ADVICE = (
     "The one row that makes V = |s|^2 / 2 decrease vanishes here: no input changes V in the "
     "direction that the error has. Start elsewhere, weigh the rows otherwise, or hold rows that "
     "the motors reach."
@@ -71,51 +76,55 @@ class Lyapunov(Feedback):
     least_grip: Threshold = 1e-6
     r"""The row counts as vanished where $|n^\top A G|$ is less than this of $|n^\top A| |G|$."""
 
-    def promised(self) -> Decay:
+    def promised(self) -> DecayBound:
         """Return what the law promises."""
-        return Decay(max(self.tube, self.uncertainty / self.kappa), self.kappa, self.rate)
+        return DecayBound(max(self.tube, self.uncertainty / self.kappa), self.kappa, self.rate)
 
     def attach(self, stack: Stack) -> ModelFeedback:
-        return _Lyapunov(self, stack)
+        return _BoundLyapunov(self, stack)
 
-    def gains_for(self, terms: Terms) -> Mapping[str, float] | None:
+    def gains_for(self, terms: ErrorSpec) -> Mapping[str, float] | None:
         """Return gains for the errors outside of the tube; None below a damping of 1."""
-        return decay_gains(terms)
+        return surface_gains(terms)
 
 
 @final
-class _Lyapunov(SurfaceFeedback):
+class _BoundLyapunov(SurfaceFeedback):
     def __init__(self, spec: Lyapunov, stack: Stack) -> None:
-        super().__init__(Surface(stack, spec.rate, spec.weight), spec.promised(), ("V",))
+        super().__init__(SlidingSurface(stack, spec.rate, spec.weight), spec.promised(), ("V",))
         self._spec, self._rows = spec, stack.names
 
-    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
-        law, surface, row = self._spec, self._surface, asked.rows
+    def steps(
+        self, rows: Rows, memory: Vector, dynamics: Dynamics, buffers: FeedbackBuffers
+    ) -> Iterable[KernelStep]:
+        law, surface, row = self._spec, self._surface, buffers.rows
 
         def vanished(code: int) -> Exception:
-            miss = abs(float(asked.demand[0] - row.A[0] @ dynamics.a_free))
-            return InfeasibleConstraint(self._rows, [miss], 0, 1, VANISHED)
+            miss = abs(float(buffers.demand[0] - row.A[0] @ dynamics.a_free))
+            return InfeasibleConstraint(self._rows, [miss], 0, 1, VANISHED_ROW_ADVICE)
 
         numbers = float(law.kappa), float(law.tube), float(law.least_grip)
-        given = rows, surface.rate, surface.scale, dynamics.G, *numbers
-        yield Call(decreasing, *given, row, asked.demand, asked.share, fault=vanished)
+        args = rows, surface.rate, surface.scale, dynamics.G, *numbers
+        yield BoundKernel(
+            lyapunov_demand, *args, row, buffers.demand, buffers.demand_share, fault=vanished
+        )
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         row, surface = Rows.zeros(1, len(dynamics.a_free)), self._surface
-        grip = along_error(rows, surface.rate, surface.scale, dynamics.G, row)
+        grip = write_lyapunov_row(rows, surface.rate, surface.scale, dynamics.G, row)
         grip = grip if row.beta[0] > 0.0 else np.nan
         signal = Signal(grip, "1", "grip of the inputs on the row of V' = -w")
         return {"grip": signal, **super().signals(rows, memory, dynamics)}
 
 
 @allocating
-def along_error(rows: Rows, rate: Vector, scale: Vector, G: Matrix, row: Rows) -> float:
+def write_lyapunov_row(rows: Rows, rate: Vector, scale: Vector, G: Matrix, row: Rows) -> float:
     r"""Write the one row $n^\top A\, a = n^\top (b - \lambda\beta)$ and $|z|$ as its ``beta``.
 
     Returns the grip, ``|n' A G|`` as a fraction of ``|n' A| |G|``, which it could be at most.
     """
     z = np.empty(len(rows.b))
-    size = weighed_error(rows.beta, rows.phi, rate, scale, z)
+    size = weighted_error(rows.beta, rows.phi, rate, scale, z)
     row.b[0], row.beta[0], row.phi[0] = 0.0, size, np.nan
     n, nu = G.shape
     for c in range(n):
@@ -139,7 +148,7 @@ def along_error(rows: Rows, rate: Vector, scale: Vector, G: Matrix, row: Rows) -
 
 
 @compiled
-def decreasing(
+def lyapunov_demand(
     rows: Rows,
     rate: Vector,
     scale: Vector,
@@ -152,9 +161,11 @@ def decreasing(
     share: Vector,
 ) -> bool:
     """Write the one row, its demand and its share; return whether it can be met at all."""
-    grip = along_error(rows, rate, scale, G, row)
+    grip = write_lyapunov_row(rows, rate, scale, G, row)
     size = row.beta[0]
     inside = min(size / tube, 1.0)
+    # 3 s^2 - 2 s^3 joins with a slope of zero at both ends, so that the input has no corner
     share[0] = inside * inside * (3.0 - 2.0 * inside)
     demand[0] = row.b[0] - kappa * size
+    # at the centre of the tube nothing is asked for, and a row that vanishes there is no fault
     return not (share[0] > 0.0 and grip < least_grip)

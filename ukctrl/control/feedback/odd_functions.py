@@ -16,13 +16,13 @@ from pydantic import Field
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import Positive, Quantity, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 
 TANH, ARCTAN, POWER, SINH, SAT = range(5)
 """What `odd_function` knows."""
-NEAR = 1e-6
+SLOPE_STEP = 1e-6
 """Where the slope at zero is taken."""
-FLAT = 1e-3
+MIN_SLOPE = 1e-3
 """A slope below this is none."""
 
 
@@ -53,10 +53,11 @@ class OddFunction(abc.ABC):
 
     def slope(self) -> float:
         """Return its slope at zero, within 1e-9; zero where it is flat there."""
-        slope = float(self(np.array([NEAR]))[0]) / NEAR
-        return slope if slope > FLAT else 0.0
+        slope = float(self(np.array([SLOPE_STEP]))[0]) / SLOPE_STEP
+        # a flatter function is no gain: poles worked out of it would be too far off
+        return slope if slope > MIN_SLOPE else 0.0
 
-    def step(self, x: Vector, y: Vector) -> Step:
+    def step(self, x: Vector, y: Vector) -> KernelStep:
         """Return what writes the values at the ``x`` of then into ``y``."""
 
         def ask() -> None:
@@ -65,7 +66,7 @@ class OddFunction(abc.ABC):
         return ask
 
 
-class _Compiled(OddFunction):
+class _KernelOddFunction(OddFunction):
     """An odd function of the catalogue."""
 
     _code: ClassVar[int]
@@ -80,11 +81,11 @@ class _Compiled(OddFunction):
         odd_function(self._code, float(self._shape), flat, flat)
         return flat.reshape(np.shape(x))
 
-    def step(self, x: Vector, y: Vector) -> Step:
-        return Call(odd_function, self._code, float(self._shape), x, y)
+    def step(self, x: Vector, y: Vector) -> KernelStep:
+        return BoundKernel(odd_function, self._code, float(self._shape), x, y)
 
 
-class _OfWidth(_Compiled):
+class _WidthOddFunction(_KernelOddFunction):
     width: float
 
     @property
@@ -93,7 +94,7 @@ class _OfWidth(_Compiled):
 
 
 @spec
-class Tanh(_OfWidth):
+class Tanh(_WidthOddFunction):
     r"""$f(x) = \tanh(x/w) / \tanh(1/w)$: bounded, so the push never exceeds the gain by much."""
 
     kind: Literal["tanh"] = "tanh"
@@ -103,7 +104,7 @@ class Tanh(_OfWidth):
 
 
 @spec
-class Arctan(_OfWidth):
+class Arctan(_WidthOddFunction):
     r"""$f(x) = \arctan(x/w) / \arctan(1/w)$: bounded, and still rising outside the box."""
 
     kind: Literal["arctan"] = "arctan"
@@ -113,7 +114,7 @@ class Arctan(_OfWidth):
 
 
 @spec
-class Power(_Compiled):
+class Power(_KernelOddFunction):
     r"""$f(x) = x\,|x|^{p-1}$: gentle inside the box, ever harder outside; never saturates."""
 
     kind: Literal["power"] = "power"
@@ -127,7 +128,7 @@ class Power(_Compiled):
 
 
 @spec
-class Sinh(_OfWidth):
+class Sinh(_WidthOddFunction):
     r"""$f(x) = \sinh(x/w) / \sinh(1/w)$: linear inside, exponential outside; never saturates."""
 
     kind: Literal["sinh"] = "sinh"
@@ -137,7 +138,7 @@ class Sinh(_OfWidth):
 
 
 @spec
-class Sat(_Compiled):
+class Sat(_KernelOddFunction):
     r"""$f(x) = \min(\max(x, -1), 1)$: linear inside, and no harder outside than at the edge."""
 
     kind: Literal["sat"] = "sat"

@@ -7,15 +7,15 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.planned.nominal_motion import Nominal
-from ukctrl.control.predictive.horizon_kernels import Ahead, write_changes
-from ukctrl.control.regulators.riccati import Held, TickGain
+from ukctrl.control.feedforward.nominal_motion import NominalMotion
+from ukctrl.control.predictive.horizon_kernels import HorizonTables, write_input_sensitivities
+from ukctrl.control.regulators.riccati import DiscreteGain, DiscreteLq
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.linearise import Linearization
 from ukctrl.robot import Robot
 
-MOST = 4_000_000
+MAX_PROGRAM_ENTRIES = 4_000_000
 """Entries of a program's matrix beyond which it is no program for a tick."""
 
 
@@ -30,11 +30,12 @@ def block_ends(ticks: int, moves: int) -> Indices:
         return np.arange(1, ticks + 1)
     if moves == 1:
         return np.array([ticks])
+    # blocks grow with the distance: what comes late needs less detail
     growing = np.rint(np.geomspace(1.0, ticks, moves)).astype(np.int64)
     return np.maximum(np.arange(1, moves + 1), growing)
 
 
-class Limited(NamedTuple):
+class HorizonLimits(NamedTuple):
     """Positions and speeds with limits, and the limits of inputs."""
 
     dofs: Indices
@@ -49,7 +50,9 @@ class Limited(NamedTuple):
     """Shape ``(nu,)``."""
 
     @classmethod
-    def of(cls, robot: Robot, kinds: Sequence[str], u_low: Vector, u_high: Vector) -> Limited:
+    def from_robot(
+        cls, robot: Robot, kinds: Sequence[str], u_low: Vector, u_high: Vector
+    ) -> HorizonLimits:
         """Return the limits of some kinds that a robot has.
 
         Args:
@@ -69,30 +72,30 @@ class Limited(NamedTuple):
         return cls(dofs[has], coordinates[has], speeds, u_low, u_high)
 
     @property
-    def inputs(self) -> bool:
+    def has_input_limits(self) -> bool:
         """Whether some input is limited."""
         return bool((np.isfinite(self.u_low) | np.isfinite(self.u_high)).any())
 
-    def rows(self, at: Linearization) -> Matrix:
+    def limit_matrix(self, at: Linearization) -> Matrix:
         """Return how positions and speeds with limits follow from deviations, shape ``(r, n)``."""
         rows: Matrix = at.full[np.concatenate([self.dofs, at.robot.nv + self.speeds])]
         return rows
 
-    def room(self, robot: Robot, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+    def limit_distances(self, robot: Robot, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Return how far they may go down and up from a state, each ``(r,)``."""
         fastest, at = robot.velocity_limit[self.speeds], self.coordinates
         low = np.concatenate([robot.q_lower[at] - q[at], -fastest - v[self.speeds]])
         return low, np.concatenate([robot.q_upper[at] - q[at], fastest - v[self.speeds]])
 
 
-def about(
+def horizon_at_equilibrium(
     linear: Linearization,
-    limited: Limited,
-    tick: Held,
-    gains: Sequence[TickGain],
+    limited: HorizonLimits,
+    tick: DiscreteLq,
+    gains: Sequence[DiscreteGain],
     ends: Indices,
     period: float,
-) -> Horizon:
+) -> PredictionHorizon:
     """Return what lies ahead near an equilibrium.
 
     Args:
@@ -104,25 +107,25 @@ def about(
         period: [s].
     """
     A, B, *_ = tick
-    low, high = limited.room(linear.robot, linear.q, linear.v)
+    low, high = limited.limit_distances(linear.robot, linear.q, linear.v)
     p = len(gains)
-    ahead = _ahead(
-        [(A, B)] * p, gains, [limited.rows(linear)] * p,
+    horizon = _horizon_tables(
+        [(A, B)] * p, gains, [limited.limit_matrix(linear)] * p,
         [(limited.u_low - linear.u, limited.u_high - linear.u)] * p, [(low, high)],
         ends, 0.0, period, moving=False,
     )  # fmt: skip
-    return Horizon(ahead, gains)
+    return PredictionHorizon(horizon, gains)
 
 
-def along(
-    nominal: Nominal,
+def horizon_along_motion(
+    nominal: NominalMotion,
     middles: Sequence[Linearization],
-    limited: Limited,
-    ticks: Sequence[Held],
-    gains: Sequence[TickGain],
+    limited: HorizonLimits,
+    ticks: Sequence[DiscreteLq],
+    gains: Sequence[DiscreteGain],
     times: Vector,
     ends: Indices,
-) -> Horizon:
+) -> PredictionHorizon:
     """Return what lies ahead along a motion.
 
     Args:
@@ -136,18 +139,18 @@ def along(
     """
     robot, period = nominal.robot, float(times[1] - times[0])
     inputs = [nominal.input(t + 0.5 * period) for t in times[:-1].tolist()]
-    ahead = _ahead(
-        [(A, B) for A, B, *_ in ticks], gains, [limited.rows(at) for at in middles],
+    horizon = _horizon_tables(
+        [(A, B) for A, B, *_ in ticks], gains, [limited.limit_matrix(at) for at in middles],
         [(limited.u_low - u, limited.u_high - u) for u in inputs],
-        [limited.room(robot, *nominal.state(t)) for t in times.tolist()],
+        [limited.limit_distances(robot, *nominal.state(t)) for t in times.tolist()],
         ends, float(times[0]), period, moving=True,
     )  # fmt: skip
-    return Horizon(ahead, gains)
+    return PredictionHorizon(horizon, gains)
 
 
-def _ahead(
+def _horizon_tables(
     systems: Sequence[tuple[Matrix, Matrix]],
-    gains: Sequence[TickGain],
+    gains: Sequence[DiscreteGain],
     rows: Sequence[Matrix],
     inputs: Sequence[tuple[Vector, Vector]],
     states: Sequence[tuple[Vector, Vector]],
@@ -156,20 +159,20 @@ def _ahead(
     period: float,
     *,
     moving: bool,
-) -> Ahead:
+) -> HorizonTables:
     B = np.array([B for _, B in systems])
     K = np.array([gain.K for gain in gains])
     F = np.array([A for A, _ in systems]) - B @ K
     bounds = (np.array([pair[k] for pair in pairs]) for pairs in (inputs, states) for k in (0, 1))
     u_low, u_high, x_low, x_high = bounds
-    return Ahead(
+    return HorizonTables(
         F=F, B=B, K=K, E=np.array(rows), u_low=u_low, u_high=u_high, x_low=x_low, x_high=x_high,
         ends=ends.astype(np.int64), start=start, period=period, moving=moving,
     )  # fmt: skip
 
 
 @final
-class Horizon:
+class PredictionHorizon:
     """What lies ahead, and the changes of the inputs that are looked for.
 
     Attributes:
@@ -180,39 +183,40 @@ class Horizon:
         lengths: Ticks of each block.
     """
 
-    def __init__(self, ahead: Ahead, gains: Sequence[TickGain]) -> None:
-        self.ahead, self.gains = ahead, gains
-        self._M = np.array([gain.M for gain in gains])
-        blocks, (_, n, nu), r = len(ahead.ends), ahead.B.shape, ahead.E.shape[1]
+    def __init__(self, horizon: HorizonTables, gains: Sequence[DiscreteGain]) -> None:
+        self.tables, self.gains = horizon, gains
+        self._M = np.array([gain.input_hessian for gain in gains])
+        blocks, (_, n, nu), r = len(horizon.ends), horizon.B.shape, horizon.E.shape[1]
         self.n, self.m = blocks * nu, blocks * (nu + r)
-        if self.n * self.m > MOST:
+        if self.n * self.m > MAX_PROGRAM_ENTRIES:
             raise GainError(
                 f"moves must leave a program that a tick can solve; {blocks} of them make one of "
                 f"{self.n} unknowns and {self.m} limits. Take fewer: later ones become longer."
             )
-        self.lengths = np.diff(ahead.ends, prepend=0)
+        self.block_lengths = np.diff(horizon.ends, prepend=0)
         self.W = np.zeros((blocks, nu, nu))
         self.C = np.zeros((self.m, self.n))
         self._X, self._Y = np.zeros((2, n, self.n))
-        self._known = -1
+        self._last_tick = -1
 
-    def look(self, first: int) -> bool:
+    def update(self, first: int) -> bool:
         """Write ``C`` and ``W`` for a tick; return whether they are others than before.
 
         $c = W z$ in a block, so that what leaving the gains costs is $|z|^2$.
         """
-        if first == self._known:
+        if first == self._last_tick:
             return False
-        of = np.minimum(first + np.arange(self.ahead.ends[-1]), len(self._M) - 1)
-        M = np.add.reduceat(self._M[of], self.ahead.ends - self.lengths)
+        of = np.minimum(first + np.arange(self.tables.ends[-1]), len(self._M) - 1)
+        M = np.add.reduceat(self._M[of], self.tables.ends - self.block_lengths)
+        # W' M W = 1, for which a triangle will do
         self.W[:] = np.linalg.inv(np.linalg.cholesky(M)).transpose(0, 2, 1)
-        write_changes(self.ahead, first, self.W, self._X, self._Y, self.C)
-        self._known = first
+        write_input_sensitivities(self.tables, first, self.W, self._X, self._Y, self.C)
+        self._last_tick = first
         return True
 
-    def shifted(self, active: Vector) -> Vector:
+    def shift_active(self, active: Vector) -> Vector:
         """Return which limits will be active one tick later, should all go as predicted."""
-        if self.lengths[-1] > 1 or len(self.lengths) == 1:
+        if self.block_lengths[-1] > 1 or len(self.block_lengths) == 1:
             return active  # the blocks of one tick are not those of the next
-        by_block = active.reshape(len(self.lengths), -1)
+        by_block = active.reshape(len(self.block_lengths), -1)
         return np.concatenate([by_block[1:], by_block[-1:]]).ravel()

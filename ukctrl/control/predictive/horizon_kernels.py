@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 
-Stack3 = NDArray[np.float64]
+Array3 = NDArray[np.float64]
 
 
-class Ahead(NamedTuple):
+class HorizonTables(NamedTuple):
     """Linear systems at ``p`` ticks, of which the last goes on for ever, and their limits.
 
     Limits are deviations from what is followed, infinite where there are none.
     """
 
-    F: Stack3
+    F: Array3
     """Of the deviations under the law, shape ``(p, n, n)``."""
-    B: Stack3
+    B: Array3
     """Of the inputs, shape ``(p, n, nu)``."""
-    K: Stack3
+    K: Array3
     """Gains, shape ``(p, nu, n)``."""
-    E: Stack3
+    E: Array3
     """Limited positions and speeds from the deviations, shape ``(p, r, n)``."""
     u_low: Matrix
     """Shape ``(p, nu)``."""
@@ -50,23 +50,23 @@ class Ahead(NamedTuple):
 
 
 @compiled
-def first_tick(ahead: Ahead, clock: Vector) -> int:
+def tick_index(horizon: HorizonTables, clock: Vector) -> int:
     """Return which tick is the present one."""
-    if not ahead.moving:
+    if not horizon.moving:
         return 0
-    k = int(np.rint((clock[0] - ahead.start) / ahead.period))
-    return min(max(k, 0), len(ahead.F) - 1)
+    k = int(np.rint((clock[0] - horizon.start) / horizon.period))
+    return min(max(k, 0), len(horizon.F) - 1)
 
 
 @compiled
-def keeps_limits(
-    ahead: Ahead,
+def law_within_limits(
+    horizon: HorizonTables,
     clock: Vector,
     x: Vector,
     followed: Vector,
     now_low: Vector,
     now_high: Vector,
-    room: Matrix,
+    slack: Matrix,
     passing: Matrix,
     u: Vector,
 ) -> bool:
@@ -75,110 +75,116 @@ def keeps_limits(
     Inputs are looked at where blocks begin, positions and speeds where they end.
 
     Args:
-        ahead: The horizon.
+        horizon: The horizon.
         clock: The time, shape ``(1,)``.
         x: The deviations, shape ``(n,)``.
         followed: The input that is followed, shape ``(nu,)``.
         now_low: Lowest present input, shape ``(nu,)``.
         now_high: Highest present input.
-        room: Receives how far each limited number may go down and up, shape ``(2, m)``.
+        slack: Receives how far each limited number may go down and up, shape ``(2, m)``.
         passing: Room for the deviations on the way, shape ``(2, n)``.
         u: Receives the input.
     """
-    first, p, n, nu, r = first_tick(ahead, clock), *ahead.B.shape, ahead.E.shape[1]
+    first, p, n, nu, r = tick_index(horizon, clock), *horizon.B.shape, horizon.E.shape[1]
     y, z = passing[0], passing[1]
     for i in range(n):
         y[i] = x[i]
-    kept, row, j = True, 0, 0
-    for end in ahead.ends:
+    is_feasible, row, j = True, 0, 0
+    for end in horizon.ends:
         at = min(first + j, p - 1)
-        there = not ahead.moving or first + j < p
+        # past the end of a run nothing is limited
+        is_inside = not horizon.moving or first + j < p
         for i in range(nu):
             w = 0.0
             for c in range(n):
-                w -= ahead.K[at, i, c] * y[c]
-            low, high = ahead.u_low[at, i], ahead.u_high[at, i]
+                w -= horizon.K[at, i, c] * y[c]
+            low, high = horizon.u_low[at, i], horizon.u_high[at, i]
+            # the present input has limits of its own, from the state and the last input
             if j == 0:
                 u[i] = followed[i] + w
                 low, high = now_low[i] - followed[i], now_high[i] - followed[i]
-            room[0, row] = low - w if there else -np.inf
-            room[1, row] = high - w if there else np.inf
-            kept = kept and room[0, row] <= 0.0 <= room[1, row]
+            slack[0, row] = low - w if is_inside else -np.inf
+            slack[1, row] = high - w if is_inside else np.inf
+            is_feasible = is_feasible and slack[0, row] <= 0.0 <= slack[1, row]
             row += 1
         for tick in range(j, end):
             at = min(first + tick, p - 1)
             for i in range(n):
                 z[i] = 0.0
                 for c in range(n):
-                    z[i] += ahead.F[at, i, c] * y[c]
+                    z[i] += horizon.F[at, i, c] * y[c]
             for i in range(n):
                 y[i] = z[i]
         j = end
-        there = not ahead.moving or first + j <= p
-        at, of = min(first + j, p - 1), min(first + j, len(ahead.x_low) - 1)
+        is_inside = not horizon.moving or first + j <= p
+        at, of = min(first + j, p - 1), min(first + j, len(horizon.x_low) - 1)
         for i in range(r):
             value = 0.0
             for c in range(n):
-                value += ahead.E[at, i, c] * y[c]
-            room[0, row] = ahead.x_low[of, i] - value if there else -np.inf
-            room[1, row] = ahead.x_high[of, i] - value if there else np.inf
-            kept = kept and room[0, row] <= 0.0 <= room[1, row]
+                value += horizon.E[at, i, c] * y[c]
+            slack[0, row] = horizon.x_low[of, i] - value if is_inside else -np.inf
+            slack[1, row] = horizon.x_high[of, i] - value if is_inside else np.inf
+            is_feasible = is_feasible and slack[0, row] <= 0.0 <= slack[1, row]
             row += 1
-    return kept
+    return is_feasible
 
 
 @compiled
-def write_changes(ahead: Ahead, first: int, W: Stack3, X: Matrix, Y: Matrix, C: Matrix) -> None:
+def write_input_sensitivities(
+    horizon: HorizonTables, first: int, W: Array3, X: Matrix, Y: Matrix, C: Matrix
+) -> None:
     """Write what changes of the law's input in every block change of the limited numbers.
 
     Args:
-        ahead: The horizon.
+        horizon: The horizon.
         first: The present tick.
         W: Change of the inputs of a block by its unknowns, shape ``(k, nu, nu)``.
         X: Room for the deviations by the unknowns, shape ``(n, k nu)``.
         Y: Room for them one tick later.
         C: Receives the limited numbers by the unknowns, shape ``(m, k nu)``.
     """
-    p, n, nu = ahead.B.shape
-    r = ahead.E.shape[1]
+    p, n, nu = horizon.B.shape
+    r = horizon.E.shape[1]
     X[:] = 0.0
     C[:] = 0.0
     row, j = 0, 0
-    for block in range(len(ahead.ends)):
-        own, beyond = block * nu, (block + 1) * nu
+    for block in range(len(horizon.ends)):
+        # later blocks do not move what is before them: C is a lower triangle, and loops end at
+        # `stop`
+        start, stop = block * nu, (block + 1) * nu
         at = min(first + j, p - 1)
         for i in range(nu):
             for c in range(n):
-                for k in range(own):
-                    C[row, k] -= ahead.K[at, i, c] * X[c, k]
+                for k in range(start):
+                    C[row, k] -= horizon.K[at, i, c] * X[c, k]
             for k in range(nu):
-                C[row, own + k] = W[block, i, k]
+                C[row, start + k] = W[block, i, k]
             row += 1
-        for tick in range(j, ahead.ends[block]):
+        for tick in range(j, horizon.ends[block]):
             at = min(first + tick, p - 1)
             for i in range(n):
-                for k in range(beyond):
+                for k in range(stop):
                     Y[i, k] = 0.0
                 for c in range(n):
-                    for k in range(beyond):
-                        Y[i, k] += ahead.F[at, i, c] * X[c, k]
+                    for k in range(stop):
+                        Y[i, k] += horizon.F[at, i, c] * X[c, k]
                 for c in range(nu):
                     for k in range(nu):
-                        Y[i, own + k] += ahead.B[at, i, c] * W[block, c, k]
+                        Y[i, start + k] += horizon.B[at, i, c] * W[block, c, k]
             for i in range(n):
-                for k in range(beyond):
+                for k in range(stop):
                     X[i, k] = Y[i, k]
-        j = ahead.ends[block]
+        j = horizon.ends[block]
         at = min(first + j, p - 1)
         for i in range(r):
             for c in range(n):
-                for k in range(beyond):
-                    C[row, k] += ahead.E[at, i, c] * X[c, k]
+                for k in range(stop):
+                    C[row, k] += horizon.E[at, i, c] * X[c, k]
             row += 1
 
 
 @compiled
-def warmer(active: Vector, memory: Vector, period: float, rate: Vector) -> None:
+def deadbeat_rate(active: Vector, memory: Vector, period: float, rate: Vector) -> None:
     """Write the rate at which a memory becomes the active limits within one control period."""
     for k in range(len(rate)):
         rate[k] = (active[k] - memory[k]) / period

@@ -17,46 +17,46 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from ukctrl.control.allocation.input_limits import InputLimits, Limits
+from ukctrl.control.allocation.input_limits import InputLimits, InputLimitSpec
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Law, PlannedMotion
-from ukctrl.control.planned.planned_laws import (
-    PlannedLaw,
-    WeighedAlong,
-    ticks_along,
-    weighed_along,
+from ukctrl.control.feedforward.feedforward_laws import (
+    NominalMotionLaw,
+    TrajectoryRegulator,
+    tick_times,
+    weighted_systems,
 )
 from ukctrl.control.predictive import horizon
-from ukctrl.control.predictive.account import Account
-from ukctrl.control.predictive.horizon_kernels import first_tick, keeps_limits, warmer
-from ukctrl.control.predictive.least_change import Change, LeastChange
-from ukctrl.control.regulators.deviations import Deviations, cost_left
-from ukctrl.control.regulators.regulator import Lqr, Regulation
+from ukctrl.control.predictive.horizon_kernels import deadbeat_rate, law_within_limits, tick_index
+from ukctrl.control.predictive.mpc_diagnostics import MpcDiagnostics
+from ukctrl.control.predictive.qp import MpcQp, QpSolution
+from ukctrl.control.regulators.regulator import Lqr, RegulatorLaw
 from ukctrl.control.regulators.riccati import (
-    TickGain,
+    DiscreteGain,
     deviation_weight,
-    held_backwards,
+    discrete_riccati_gains,
+    discretise_lq,
     input_weight,
-    regulator,
-    sampled,
+    lqr_gains,
 )
+from ukctrl.control.regulators.state_deviation import StateDeviation, cost_to_go
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Tick
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import Count, Number, Positive, Seconds, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.core.verdict import Verdict
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import Linearization
 from ukctrl.robot import Snapshot
 
-Kind = Literal["inputs", "positions", "speeds"]
-KINDS: tuple[Kind, ...] = "inputs", "positions", "speeds"
+HorizonLimitKind = Literal["inputs", "positions", "speeds"]
+HORIZON_LIMIT_KINDS: tuple[HorizonLimitKind, ...] = "inputs", "positions", "speeds"
 
 
 @spec
-class ModelPredictive(WeighedAlong):
+class ModelPredictive(TrajectoryRegulator):
     r"""Model predictive control: at every tick the best inputs of a horizon within the limits.
 
     $$ \min_w \; \sum_{k < N} \ell_k(x_k, w_k) + x_N^\top S\, x_N \quad\text{with}\quad
@@ -85,9 +85,9 @@ class ModelPredictive(WeighedAlong):
     ``along`` and ``plan_step`` work out."""
     q: tuple[Number, ...] | None = None
     """Equilibrium, as for ``lqr``."""
-    limits: tuple[Kind, ...] = KINDS
+    limits: tuple[HorizonLimitKind, ...] = HORIZON_LIMIT_KINDS
     """Which limits of the robot are kept."""
-    limit: Limits | None = None
+    limit: InputLimitSpec | None = None
     """Narrower limits of inputs [N m or N]: a number or a pair for all motors, or by motor."""
     on_conflict: Literal["soften", "stop"] = "soften"
     """Where not all limits can be kept: those of positions and speeds give way, or the run ends."""
@@ -97,7 +97,7 @@ class ModelPredictive(WeighedAlong):
     """Iterations of the solver after which a run ends for want of an input."""
 
     @model_validator(mode="after")
-    def _nothing_is_forgotten(self) -> Self:
+    def _check_follow(self) -> Self:
         for name, follow in (("along", "task"), ("plan_step", "task"), ("q", "equilibrium")):
             if getattr(self, name) is not None and self.follow != follow:
                 raise InputError(f'{name} goes with follow = "{follow}".')
@@ -105,11 +105,11 @@ class ModelPredictive(WeighedAlong):
 
     def start(self, task: Task) -> Law:
         with one_blas_thread():
-            return _Predictive(self, task)
+            return _ModelPredictiveLaw(self, task)
 
 
 @final
-class _Predictive(Law):
+class _ModelPredictiveLaw(Law):
     """Its memory is which limits are active: the next program begins there."""
 
     def __init__(self, spec: ModelPredictive, task: Task) -> None:
@@ -122,175 +122,182 @@ class _Predictive(Law):
         self._inputs = InputLimits(spec.limit, task)
         robot = task.robot
         kinds = spec.limits
-        limited = horizon.Limited.of(robot, kinds, self._inputs.lowest, self._inputs.highest)
-        self._limited = limited
-        if kinds and not (limited.inputs or limited.dofs.size or limited.speeds.size):
+        limited = horizon.HorizonLimits.from_robot(
+            robot, kinds, self._inputs.lower, self._inputs.upper
+        )
+        self._limits = limited
+        if kinds and not (limited.has_input_limits or limited.dofs.size or limited.speeds.size):
             raise GainError(
                 f"mpc must have limits to keep; robot '{robot.name}' has none of {quoted(kinds)}. "
                 "Write them into its robot.toml, give the controller a limit, or use "
                 f'kind = "{"tvlqr" if spec.follow == "task" else "lqr"}".'
             )
+        # a horizon of whole ticks gets no further one by rounding
         ticks = math.ceil(spec.horizon / task.period - 1e-9)
         ends = horizon.block_ends(ticks, spec.moves)
-        self._lead: PlannedLaw | None = None
+        self._motion_law: NominalMotionLaw | None = None
         if spec.follow == "task":
-            self._lead = PlannedLaw(spec, task)
-            self._horizon, self.linear = _along(spec, task, self._lead, limited, ends)
-            self._deviations = Deviations(self.linear, self._planned)
+            self._motion_law = NominalMotionLaw(spec, task)
+            self._horizon, self.linear = _horizon_along_motion(
+                spec, task, self._motion_law, limited, ends
+            )
+            self._deviations = StateDeviation(self.linear, self._reference_steps)
         else:
-            regulation = Regulation(Lqr(q=spec.q), task)
+            regulation = RegulatorLaw(Lqr(q=spec.q), task)
             self.linear, self._deviations = regulation.linear, regulation.deviation
-            self._horizon = _about(spec, task, self.linear, limited, ends)
+            self._horizon = _horizon_at_equilibrium(spec, task, self.linear, limited, ends)
         self._program = self._new_program()
         self.memory = np.zeros(self._horizon.m)
-        self._room = np.zeros((2, self._horizon.m))
-        self._account = Account(robot, limited, self._horizon, task.period)
+        self._limit_distances = np.zeros((2, self._horizon.m))
+        self._diagnostics = MpcDiagnostics(robot, limited, self._horizon, task.period)
 
-    def _new_program(self) -> LeastChange:
-        ahead, lengths = self._horizon.ahead, self._horizon.lengths
-        nu, r = ahead.B.shape[2], ahead.E.shape[1]
+    def _new_program(self) -> MpcQp:
+        horizon, lengths = self._horizon.tables, self._horizon.block_lengths
+        nu, r = horizon.B.shape[2], horizon.E.shape[1]
         gives = np.tile(np.arange(nu + r) >= nu, len(lengths))
+        # a crossing costs by the time it lasts, and blocks are of several ticks
         price = self._spec.penalty * np.repeat(lengths * self._period, nu + r)
-        self._horizon.look(0)
-        return LeastChange(self._horizon.n, gives, price, self._spec.iterations, self._horizon.C)
+        self._horizon.update(0)
+        return MpcQp(self._horizon.n, gives, price, self._spec.iterations, self._horizon.C)
 
-    def _planned(self, s: Snapshot, q: Vector, v: Vector) -> Iterator[Step]:
-        assert self._lead is not None
-        yield self._lead.nominal.state_step(s.clock, q, v)
+    def _reference_steps(self, s: Snapshot, q: Vector, v: Vector) -> Iterator[KernelStep]:
+        assert self._motion_law is not None
+        yield self._motion_law.nominal.state_step(s.clock, q, v)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
-        s, ahead, robot = dynamics.snapshot, self._horizon.ahead, dynamics.robot
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
+        s, horizon, robot = dynamics.snapshot, self._horizon.tables, dynamics.robot
         followed = np.array(self.linear.u)
-        if self._lead is not None:
-            yield self._lead.input_step(dynamics, followed)
+        if self._motion_law is not None:
+            yield self._motion_law.input_step(dynamics, followed)
         x, deviations = self._deviations.steps(dynamics)
         yield from deviations
         low, high = np.full((2, robot.nu), [[-np.inf], [np.inf]])
-        if self._limited.inputs:
+        if self._limits.has_input_limits:
             yield from self._inputs.steps(s, np.zeros(0), low, high)
 
         def choose(code: int) -> None:
             began = time.thread_time()
-            self._choose(s, tick, low, high)
-            self._account.times.append(time.thread_time() - began)
+            self._solve_tick(s, tick, low, high)
+            self._diagnostics.solve_times.append(time.thread_time() - began)
 
         passing = np.zeros((2, len(x)))
-        keeps = ahead, s.clock, x, followed, low, high, self._room, passing, tick.u
-        yield self._account.forget()
-        yield Call(keeps_limits, *keeps, fault=choose)
-        yield Call(warmer, self._account.active, tick.memory, self._period, tick.memory_rate)
+        keeps = horizon, s.clock, x, followed, low, high, self._limit_distances, passing, tick.u
+        yield self._diagnostics.reset_step()
+        # most ticks end here: the program is for a law that breaks a limit ahead
+        yield BoundKernel(law_within_limits, *keeps, fault=choose)
+        yield BoundKernel(
+            deadbeat_rate, self._diagnostics.active, tick.memory, self._period, tick.memory_rate
+        )
 
-    def _choose(self, s: Snapshot, tick: Tick, low: Vector, high: Vector) -> None:
+    def _solve_tick(self, s: Snapshot, tick: LawBuffers, low: Vector, high: Vector) -> None:
         """Change the law's input as little as the limits ahead ask for."""
-        if np.isnan(self._room).any():
+        if np.isnan(self._limit_distances).any():
             return  # the state is no number, and so the input is none
         nu = len(tick.u)
-        new = self._horizon.look(int(first_tick(self._horizon.ahead, s.clock)))
-        C, (low_room, high_room) = self._horizon.C, self._room
-        found = self._program.solve(C, self._room, tick.memory, new=new)
-        if not isinstance(found, Change):
-            raise self._account.unsolved(found, self._spec.iterations)
-        over = np.maximum(low_room - C @ found.z, C @ found.z - high_room)
-        self._account.take(found, over.reshape(len(self._horizon.lengths), -1)[:, nu:])
-        if self._spec.on_conflict == "stop" and self._account.beyond.any():
-            raise self._account.conflict()
+        new = self._horizon.update(int(tick_index(self._horizon.tables, s.clock)))
+        C, (low_room, high_room) = self._horizon.C, self._limit_distances
+        solution = self._program.solve(C, self._limit_distances, tick.memory, new=new)
+        if not isinstance(solution, QpSolution):
+            raise self._diagnostics.solver_error(solution, self._spec.iterations)
+        over = np.maximum(low_room - C @ solution.z, C @ solution.z - high_room)
+        self._diagnostics.record_solution(
+            solution, over.reshape(len(self._horizon.block_lengths), -1)[:, nu:]
+        )
+        if self._spec.on_conflict == "stop" and self._diagnostics.excess.any():
+            raise self._diagnostics.conflict_error()
         # Within what the solver may exceed.
-        tick.u[:] = np.clip(tick.u + self._horizon.W[0] @ found.z[:nu], low, high)
+        tick.u[:] = np.clip(tick.u + self._horizon.W[0] @ solution.z[:nu], low, high)
 
-    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
-        if self._lead is not None or not dynamics.robot.is_euclidean:
-            return None
-        n, linear = dynamics.robot.nv, self.linear
-        chosen = np.concatenate([linear.positions, n + linear.velocities])
-        slopes: Matrix = np.zeros((dynamics.robot.nu + len(memory), 2 * n + len(memory)))
-        slopes[: dynamics.robot.nu, chosen] = -self._horizon.ahead.K[0]
-        slopes[dynamics.robot.nu :, 2 * n :] = -np.eye(len(memory)) / self._period
-        return slopes
-
-    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterable[Step]:
+    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterable[KernelStep]:
         r"""Return what writes the cost that is left without limits, or the error of the rows."""
-        if self._lead is not None:
+        if self._motion_law is not None:
             return super().error_steps(dynamics, measure)
         x, deviations = self._deviations.steps(dynamics)
-        return *deviations, Call(
-            cost_left, x, np.ascontiguousarray(self._horizon.gains[0].S), measure
+        return *deviations, BoundKernel(
+            cost_to_go, x, np.ascontiguousarray(self._horizon.gains[0].S), measure
         )
 
     @property
     def poles(self) -> NDArray[np.complex128] | None:
         """Poles ``z`` of the loop about the equilibrium, where no limit is in the way."""
-        if self._lead is not None:
+        if self._motion_law is not None:
             return None
-        return np.linalg.eigvals(self._horizon.ahead.F[0]).astype(np.complex128)
+        return np.linalg.eigvals(self._horizon.tables.F[0]).astype(np.complex128)
 
     @property
     def planned_motion(self) -> PlannedMotion | None:
-        return None if self._lead is None else self._lead.planned_motion
+        return None if self._motion_law is None else self._motion_law.planned_motion
 
     def planned_state(self, t: float) -> tuple[Vector, Vector] | None:
-        return None if self._lead is None else self._lead.planned_state(t)
+        return None if self._motion_law is None else self._motion_law.planned_state(t)
 
-    def inputs_ahead(self, dynamics: Dynamics, memory: Vector) -> Matrix:
+    def predicted_inputs(self, dynamics: Dynamics, memory: Vector) -> Matrix:
         """Return the inputs of the horizon, of which the first is given, shape ``(N, nu)``."""
         self.step(dynamics, memory)
-        ahead, W, x = self._horizon.ahead, self._horizon.W, self._deviations(dynamics)
-        first, p = int(first_tick(ahead, dynamics.snapshot.clock)), len(ahead.F)
-        z, inputs = self._account.z.reshape(len(W), -1), []
-        blocks = np.repeat(np.arange(len(W)), self._horizon.lengths)
+        horizon, W, x = self._horizon.tables, self._horizon.W, self._deviations(dynamics)
+        first, p = int(tick_index(horizon, dynamics.snapshot.clock)), len(horizon.F)
+        z, inputs = self._diagnostics.z.reshape(len(W), -1), []
+        blocks = np.repeat(np.arange(len(W)), self._horizon.block_lengths)
         for j, block in enumerate(blocks.tolist()):
-            if ahead.moving and first + j >= p:
+            if horizon.moving and first + j >= p:
                 break
             at = min(first + j, p - 1)
             c = W[block] @ z[block]
-            inputs.append(self._followed(dynamics.snapshot.t, j) - ahead.K[at] @ x + c)
-            x = ahead.F[at] @ x + ahead.B[at] @ c
+            inputs.append(self._reference_input(dynamics.snapshot.t, j) - horizon.K[at] @ x + c)
+            x = horizon.F[at] @ x + horizon.B[at] @ c
         return np.array(inputs)
 
-    def _followed(self, t: float, ticks: int) -> Vector:
-        if self._lead is None:
+    def _reference_input(self, t: float, ticks: int) -> Vector:
+        if self._motion_law is None:
             return self.linear.u
-        return self._lead.nominal.input(t + (ticks + 0.5) * self._period)
+        return self._motion_law.nominal.input(t + (ticks + 0.5) * self._period)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return which limits are at work and which were given up, beside what is followed."""
-        followed = {} if self._lead is None else self._lead.signals(dynamics, memory)
-        return {**followed, **self._account.signals()}
+        followed = {} if self._motion_law is None else self._motion_law.signals(dynamics, memory)
+        return {**followed, **self._diagnostics.signals()}
 
     def remarks(self) -> Iterable[Verdict]:
-        return (self._account.remark(),)
+        return (self._diagnostics.size_verdict(),)
 
     def timing(self) -> Mapping[str, float]:
-        return self._account.timing()
+        return self._diagnostics.wall_times()
 
 
-def _about(
+def _horizon_at_equilibrium(
     spec: ModelPredictive,
     task: Task,
     linear: Linearization,
-    limited: horizon.Limited,
+    limited: horizon.HorizonLimits,
     ends: Indices,
-) -> horizon.Horizon:
+) -> horizon.PredictionHorizon:
     """Return what lies ahead near an equilibrium."""
     period = float(task.period or np.inf)
     A, B = linear
     Q, R = deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear)
-    tick = sampled(A, B, Q, R, period)
+    tick = discretise_lq(A, B, Q, R, period)
     if spec.Q_final is None:
-        S = regulator(A, B, Q, R, linear.states, linear.inputs, period).S
-        gains: list[TickGain] = held_backwards([tick], S)
+        S = lqr_gains(A, B, Q, R, linear.states, linear.inputs, period).S
+        gains: list[DiscreteGain] = discrete_riccati_gains([tick], S)
     else:
         S = deviation_weight(spec.Q_final, "Q_final", linear)
-        gains = held_backwards([tick] * int(ends[-1]), S)
-    return horizon.about(linear, limited, tick, gains, ends, period)
+        gains = discrete_riccati_gains([tick] * int(ends[-1]), S)
+    return horizon.horizon_at_equilibrium(linear, limited, tick, gains, ends, period)
 
 
-def _along(
-    spec: ModelPredictive, task: Task, lead: PlannedLaw, limited: horizon.Limited, ends: Indices
-) -> tuple[horizon.Horizon, Linearization]:
+def _horizon_along_motion(
+    spec: ModelPredictive,
+    task: Task,
+    lead: NominalMotionLaw,
+    limited: horizon.HorizonLimits,
+    ends: Indices,
+) -> tuple[horizon.PredictionHorizon, Linearization]:
     """Return what lies ahead along a motion, and the system where it begins."""
     period = float(task.period or np.inf)
-    times = ticks_along(task, period)
-    middles, systems, S, _ = weighed_along(spec, lead.nominal, times, task)
-    ticks = [sampled(*system, period) for system in systems]
-    gains = held_backwards(ticks, S)
-    return horizon.along(lead.nominal, middles, limited, ticks, gains, times, ends), middles[0]
+    times = tick_times(task, period)
+    middles, systems, S, _ = weighted_systems(spec, lead.nominal, times, task)
+    ticks = [discretise_lq(*system, period) for system in systems]
+    gains = discrete_riccati_gains(ticks, S)
+    return horizon.horizon_along_motion(
+        lead.nominal, middles, limited, ticks, gains, times, ends
+    ), middles[0]

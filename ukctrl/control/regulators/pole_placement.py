@@ -9,34 +9,34 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.regulators.regulator import Regulating, Regulation
+from ukctrl.control.error_dynamics_spec import ErrorSpec, natural_frequency
+from ukctrl.control.regulators.regulator import EquilibriumRegulator, RegulatorLaw
 from ukctrl.control.regulators.riccati import (
-    IDLE,
-    Regulator,
-    balanced,
+    IDLE_INPUT_RTOL,
+    RegulatorGains,
+    balance_system,
     states_of_mode,
-    unreached_mode,
+    uncontrollable_mode,
 )
 from ukctrl.control.task import Task
-from ukctrl.control.terms import Terms, natural_frequency
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
-from ukctrl.core.quiet import quiet
+from ukctrl.core.suppressed_warnings import suppress_warnings
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.linearise import held
+from ukctrl.mechanics.linearise import zero_order_hold
 
-QUICKER = 1.5
+POLE_GROUP_RATIO = 1.5
 """How much quicker each further group of poles is than the one before."""
-APART = 0.05
+DOUBLE_POLE_SPLIT = 0.05
 """Real poles that would fall together are placed this far to both sides."""
-MISSED = 1e-3
+POLE_RTOL = 1e-3
 """Poles that lie further off than this fraction of their size are not where they should be."""
 
 
 @final
 @spec
-class PolePlacement(Regulating):
+class PolePlacement(EquilibriumRegulator):
     r"""Pole placement about an equilibrium: $u = u_0 - K x$, poles by settling time and damping.
 
     A pair of poles with the damping ratio $\zeta$ settles in the given time; there are as many
@@ -55,31 +55,34 @@ class PolePlacement(Regulating):
     damping: Positive = 1.0
     r"""Damping ratio $\zeta$."""
 
-    def start(self, task: Task) -> Regulation:
-        return _Placed(self, task)
+    def start(self, task: Task) -> RegulatorLaw:
+        return _PolePlacementLaw(self, task)
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
         settling = natural_frequency(1.0, terms.damping) / terms.frequency()
         return {"settling": settling, "damping": terms.damping}
 
 
 @final
-class _Placed(Regulation):
+class _PolePlacementLaw(RegulatorLaw):
     def __init__(self, spec: PolePlacement, task: Task) -> None:
         super().__init__(spec, task)
         A, B = self.linear
         if not B.shape[1]:
             raise GainError("a regulator needs a robot with inputs; this one has none.")
-        poles = asked(len(A), self._motors(), spec.settling, spec.damping)
+        # as many poles at one place as inputs are independent; the next ones faster
+        poles = design_poles(len(A), self._input_rank(), spec.settling, spec.damping)
         if task.period is not None:
-            A, B = held(A, B, task.period)
+            A, B = zero_order_hold(A, B, task.period)
             poles = np.exp(poles * task.period)
-        K = placed(A, B, poles, self.linear.states)
-        self.regulator = Regulator(
-            K, _left(A - B @ K, task.period), np.linalg.eigvals(A - B @ K).astype(np.complex128)
+        K = place_poles(A, B, poles, self.linear.states)
+        self.regulator = RegulatorGains(
+            K,
+            _cost_to_go(A - B @ K, task.period),
+            np.linalg.eigvals(A - B @ K).astype(np.complex128),
         )
 
-    def _motors(self) -> int:
+    def _input_rank(self) -> int:
         """Return how many directions the motors push at the equilibrium."""
         task, linear = self.task, self.linear
         dynamics = Dynamics(linear.robot, task.rank)
@@ -87,17 +90,18 @@ class _Placed(Regulation):
         return int(dynamics.reached().shape[1])
 
 
-def _left(closed: Matrix, period: float | None) -> Matrix:
+def _cost_to_go(closed: Matrix, period: float | None) -> Matrix:
     """Return ``S`` of what is left of the integral of ``x' x``, ``x' S x``."""
     from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
+    # a cost of its own, for a law that weighs nothing: it says how far off the state is
     one = np.eye(len(closed))
     if period is None:
         return np.asarray(solve_continuous_lyapunov(closed.T, -one))
     return np.asarray(solve_discrete_lyapunov(closed.T, period * one))
 
 
-def asked(n: int, motors: int, settling: float, damping: float) -> NDArray[np.complex128]:
+def design_poles(n: int, motors: int, settling: float, damping: float) -> NDArray[np.complex128]:
     """Return ``n`` poles for a settling time and a damping ratio [1/s]; a pair for each motor."""
     w = natural_frequency(settling, damping)
     if damping < 1.0:
@@ -106,17 +110,20 @@ def asked(n: int, motors: int, settling: float, damping: float) -> NDArray[np.co
     else:
         spread = math.sqrt(damping**2 - 1.0)
         pair = (complex(-damping + spread), complex(-damping - spread))
+        # SciPy places no pole more often than there are inputs: a double one is split a little
         if pair[0] - pair[1] == 0.0:
-            pair = (complex(-1.0 + APART), complex(-1.0 - APART))
+            pair = (complex(-1.0 + DOUBLE_POLE_SPLIT), complex(-1.0 - DOUBLE_POLE_SPLIT))
     spread_poles: list[complex] = []
     for k in range((n + 1) // 2):
-        spread_poles += [w * QUICKER ** (k // motors) * pole for pole in pair]
+        spread_poles += [w * POLE_GROUP_RATIO ** (k // motors) * pole for pole in pair]
     if n % 2:  # the last is alone, and real
         spread_poles = [*spread_poles[: n - 1], complex(-abs(spread_poles[-1]))]
     return np.array(spread_poles, dtype=np.complex128)
 
 
-def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[str, ...]) -> Matrix:
+def place_poles(
+    A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[str, ...]
+) -> Matrix:
     """Return gains that give ``A - B K`` its poles.
 
     Raises:
@@ -125,24 +132,26 @@ def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[st
     from scipy.signal import place_poles
 
     for pole in np.linalg.eigvals(A):
-        mode = unreached_mode(A, B, pole)
+        mode = uncontrollable_mode(A, B, pole)
         if mode is not None:
             raise GainError(
                 "pole placement needs inputs that move every mode; they have no grip on one in "
                 f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or use "
                 'kind = "lqr", which leaves alone what decays by itself.'
             )
-    A_even, B_even, size, unit = balanced(A, B)
+    A_even, B_even, size, unit = balance_system(A, B)
     _, sizes, directions = np.linalg.svd(B_even)
-    pushing = directions[: int(np.count_nonzero(sizes > IDLE * sizes[0]))]
+    pushing = directions[: int(np.count_nonzero(sizes > IDLE_INPUT_RTOL * sizes[0]))]
+    # with no idle direction the inputs stay as they are, and so do the bits
     if len(pushing) == B.shape[1]:
         pushing = np.eye(B.shape[1])
-    with quiet(UserWarning):  # that the gains could be a little more robust
+    with suppress_warnings(UserWarning):  # that the gains could be a little more robust
         gains = place_poles(A_even, B_even @ pushing.T, poles).gain_matrix
     K: Matrix = unit[:, None] * (pushing.T @ gains) / size
+    # the method is iterative and says little of how it ended: its answer is tested
     placed_poles = np.linalg.eigvals(A - B @ K)
     off = max(float(np.abs(placed_poles - pole).min() / abs(pole)) for pole in poles)
-    if not off < MISSED:
+    if not off < POLE_RTOL:
         raise GainError(
             f"no gains are found that place the poles; one is off by {off:.1%}. Ask for another "
             "settling time or damping."

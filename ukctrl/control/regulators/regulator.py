@@ -8,52 +8,52 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.feedback.linear import integrated
-from ukctrl.control.planned.joint_motion import following_joints, joint_motion
-from ukctrl.control.regulators.deviations import Deviations, cost_left, fed_back
+from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
+from ukctrl.control.feedback.linear_feedback import write_integrand
+from ukctrl.control.feedforward.joint_motion import independent_joints, joint_motion
 from ukctrl.control.regulators.riccati import (
     InputWeight,
-    Regulator,
+    RegulatorGains,
     Weight,
     deviation_weight,
     input_weight,
-    pair_weights,
-    regulator,
-    third_weights,
-    weight,
+    lqr_gains,
+    second_order_weights,
+    third_order_weights,
+    weight_matrix,
 )
+from ukctrl.control.regulators.state_deviation import StateDeviation, cost_to_go, state_feedback
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Poles, Terms
-from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Number, Seconds, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.core.tie_breaking import first_largest, max_abs
+from ukctrl.mechanics.consistent_state import consistent_configuration
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.constraints.constraint import Followed
+from ukctrl.mechanics.constraints.constraint import SampledPath
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import Linearization, Linearizer, equilibrium, output_matrix
 from ukctrl.mechanics.reference import Reference
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
-from ukctrl.mechanics.start import solve_positions
 from ukctrl.robot import Snapshot
-from ukctrl.robot.configuration_kernels import from_angles
+from ukctrl.robot.manifold_kernels import configuration_from_angles
 
-OPEN = 1e-9
+CLOSURE_TOLERANCE = 1e-9
 """How far a given equilibrium may open the passive constraints [unit of the row]."""
-STILL = 1e-9
+REST_TOLERANCE = 1e-9
 """A joint that a task moves by less stands still [rad or m]."""
-AT_REST = 'follow = "equilibrium"'
+EQUILIBRIUM_ADVICE = 'follow = "equilibrium"'
 """What regulates robots whose task has no joint motion."""
-SIGHTS = 101
+N_MOTION_CHECKS = 101
 """Times along a task at which its joints are looked at."""
 
 
 @spec
-class Regulating(Controller):
+class EquilibriumRegulator(Controller):
     """What the regulators share."""
 
     needs_grip: ClassVar[bool] = False
@@ -67,7 +67,7 @@ class Regulating(Controller):
     """Step of the inverse kinematics of that motion [s]."""
 
 
-class Regulation(Law):
+class RegulatorLaw(Law):
     """A started regulator.
 
     Attributes:
@@ -76,49 +76,42 @@ class Regulation(Law):
     """
 
     linear: Linearization
-    regulator: Regulator
+    regulator: RegulatorGains
 
-    def __init__(self, spec: Regulating, task: Task) -> None:
+    def __init__(self, spec: EquilibriumRegulator, task: Task) -> None:
         super().__init__(task)
         robot = task.robot
         q = _equilibrium(spec, task)
         u = equilibrium(robot, q, task.start)
         self.linear = Linearizer(robot, task.rank).at(task.start, q, np.zeros(robot.nv), u)
-        self._motion = _motion(spec, task) if spec.follow == "task" else None
-        self.deviation = Deviations(self.linear, self._aim)
+        self._joint_reference = _joint_reference(spec, task) if spec.follow == "task" else None
+        self.deviation = StateDeviation(self.linear, self._reference_steps)
         """What the regulator brings back to zero, shape ``(n,)``, at the state of a robot."""
 
-    def _aim(self, s: Snapshot, q: Vector, v: Vector) -> Iterator[Step]:
-        if self._motion is None:
+    def _reference_steps(self, s: Snapshot, q: Vector, v: Vector) -> Iterator[KernelStep]:
+        if self._joint_reference is None:
             q[:], v[:] = self.linear.q, self.linear.v
             return
         n = len(v)
-        follow = Followed(self._motion.compile(), 3 * n)
+        follow = SampledPath(self._joint_reference.compile(), 3 * n)
         yield follow.step(s.clock)
-        yield Call(from_angles, s.robot.structure.configurations, follow.now[:n], q)
-        yield Call(copy_into, follow.now[n : 2 * n], v)
+        yield BoundKernel(
+            configuration_from_angles, s.robot.structure.manifold_table, follow.values[:n], q
+        )
+        yield BoundKernel(copy_into, follow.values[n : 2 * n], v)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         x, deviations = self.deviation.steps(dynamics)
         yield from deviations
         u, K = np.array(self.linear.u), np.ascontiguousarray(self.regulator.K)
-        yield Call(fed_back, u, K, x, tick.memory, tick.u)
+        yield BoundKernel(state_feedback, u, K, x, tick.memory, tick.u)
 
-    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
-        if len(self.memory) or not dynamics.robot.is_euclidean:
-            return None
-        n, linear = dynamics.robot.nv, self.linear
-        chosen = np.concatenate([linear.positions, n + linear.velocities])
-        slopes: Matrix = np.zeros((dynamics.robot.nu, 2 * n))
-        slopes[:, chosen] = -self.regulator.K
-        return slopes
-
-    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterator[Step]:
+    def error_steps(self, dynamics: Dynamics, measure: Vector) -> Iterator[KernelStep]:
         r"""Yield what writes the cost that is left, $x^\top S x$, in the units of the weights."""
         x, deviations = self.deviation.steps(dynamics)
         yield from deviations
         S = np.ascontiguousarray(self.regulator.S[: len(x), : len(x)])  # integrals begin at zero
-        yield Call(cost_left, x, S, measure)
+        yield BoundKernel(cost_to_go, x, S, measure)
 
     @property
     def poles(self) -> NDArray[np.complex128]:
@@ -126,7 +119,7 @@ class Regulation(Law):
         return self.regulator.poles
 
 
-def _equilibrium(spec: Regulating, task: Task) -> Vector:
+def _equilibrium(spec: EquilibriumRegulator, task: Task) -> Vector:
     """Return the configuration to regulate about.
 
     Raises:
@@ -137,15 +130,16 @@ def _equilibrium(spec: Regulating, task: Task) -> Vector:
     passive = passive_constraints(robot)
     if spec.q is None:
         stack = Stack((*passive, *task.servo), robot)
-        return solve_positions(stack, robot.snapshot(task.q), task.q, task.start)
+        return consistent_configuration(stack, robot.snapshot(task.q), task.q, task.start)
     if len(spec.q) != robot.nq:
         raise InputError(
             f"controller.q must have one number a coordinate, {robot.nq}; got {len(spec.q)}."
         )
     q = robot.normalize(np.array(spec.q))
     stack = Stack(passive, robot, key=f"robot '{robot.name}': passive")
+    # rows without a position level are NaN, and cannot be open
     open_by = np.abs(np.nan_to_num(stack.write(robot.snapshot(q)).phi))
-    if max_abs(open_by) > OPEN:
+    if max_abs(open_by) > CLOSURE_TOLERANCE:
         worst = first_largest(open_by)
         raise InputError(
             f"controller.q must keep the passive constraints; row '{stack.names[worst]}' is off by "
@@ -154,22 +148,23 @@ def _equilibrium(spec: Regulating, task: Task) -> Vector:
     return q
 
 
-def _motion(spec: Regulating, task: Task) -> Reference:
+def _joint_reference(spec: EquilibriumRegulator, task: Task) -> Reference:
     """Return the joint motion of the task, of all joints, also those that loops move.
 
     Raises:
         InputError: The task has no joint motion, or says nothing of the motors behind springs.
     """
     robot = task.robot
-    following_joints(task, AT_REST)
-    path = joint_motion(task, spec.plan_step, robot.dofs, AT_REST).path
+    independent_joints(task, EQUILIBRIUM_ADVICE)
+    path = joint_motion(task, spec.plan_step, robot.dofs, EQUILIBRIUM_ADVICE).path
+    # rows on links alone say nothing of motors, which then stay behind
     if robot.elastic is not None:
-        times = np.linspace(task.start, task.start + task.duration, SIGHTS)
+        times = np.linspace(task.start, task.start + task.duration, N_MOTION_CHECKS)
         r = np.array([np.array(path(t)).reshape(3, -1)[0] for t in times.tolist()])
-        moves = np.ptp(r, axis=0) > STILL
-        left = moves[robot.elastic.links] & ~moves[robot.elastic.motors]
-        if left.any():
-            joint = robot.elastic.joints[int(np.argmax(left))]
+        moves = np.ptp(r, axis=0) > REST_TOLERANCE
+        idle = moves[robot.elastic.links] & ~moves[robot.elastic.motors]
+        if idle.any():
+            joint = robot.elastic.joints[int(np.argmax(idle))]
             raise InputError(
                 f"the task must move motors along with their links to be followed; it leaves the "
                 f"motor of '{joint}' where it is. Use {ELASTIC_KINDS}."
@@ -178,10 +173,10 @@ def _motion(spec: Regulating, task: Task) -> Reference:
 
 
 @spec
-class Quadratic(Regulating):
+class QuadraticRegulator(EquilibriumRegulator):
     """What the linear-quadratic regulators share."""
 
-    poles_aimed_at: ClassVar[Poles | None] = 2
+    poles_aimed_at: ClassVar[PoleCount | None] = 2
 
     Q: Weight = 1.0
     """Weight of the deviations; in a table of the configuration by ``q1`` and of the velocity by
@@ -191,12 +186,12 @@ class Quadratic(Regulating):
     that with ``Q`` of $\omega^4$ and $(4\zeta^2 - 2)\omega^2$ every freedom that motors move alone
     has the poles of $s^2 + 2\zeta\omega s + \omega^2$."""
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
-        return pair_weights(terms)
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        return second_order_weights(terms)
 
 
 @spec
-class Lqr(Quadratic):
+class Lqr(QuadraticRegulator):
     r"""Linear-quadratic regulator about an equilibrium: $u = u_0 - K x$.
 
     $K$ minimises $\int x^\top Q x + \delta u^\top R\, \delta u\, \mathrm dt$ for the robot
@@ -211,12 +206,12 @@ class Lqr(Quadratic):
 
     kind: Literal["lqr"] = "lqr"
 
-    def start(self, task: Task) -> Regulation:
-        return _Lqr(self, task)
+    def start(self, task: Task) -> RegulatorLaw:
+        return _LqrLaw(self, task)
 
 
 @spec
-class Lqi(Quadratic):
+class Lqi(QuadraticRegulator):
     r"""Linear-quadratic regulator with integrals $z = \int \phi$ of the servo rows' errors.
 
     $u = u_0 - K x - K_i z$, so that a wrong model leaves no steady error of rows that stand
@@ -228,29 +223,29 @@ class Lqi(Quadratic):
     """
 
     kind: Literal["lqi"] = "lqi"
-    poles_aimed_at: ClassVar[Poles | None] = 3
+    poles_aimed_at: ClassVar[PoleCount | None] = 3
     Q_integral: Weight = 1.0
     """Weight of the integrals, by row of the task."""
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
-        Q, integral = third_weights(terms)
-        return {**pair_weights(terms), "Q": Q, "Q_integral": integral}
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+        Q, integral = third_order_weights(terms)
+        return {**second_order_weights(terms), "Q": Q, "Q_integral": integral}
 
-    def start(self, task: Task) -> Regulation:
-        return _Lqi(self, task)
+    def start(self, task: Task) -> RegulatorLaw:
+        return _LqiLaw(self, task)
 
 
 @final
-class _Lqr(Regulation):
+class _LqrLaw(RegulatorLaw):
     def __init__(self, spec: Lqr, task: Task) -> None:
         super().__init__(spec, task)
         Q, R = _weights(spec, self.linear)
         A, B = self.linear
-        self.regulator = regulator(A, B, Q, R, self.linear.states, self.linear.inputs, task.period)
+        self.regulator = lqr_gains(A, B, Q, R, self.linear.states, self.linear.inputs, task.period)
 
 
 @final
-class _Lqi(Regulation):
+class _LqiLaw(RegulatorLaw):
     def __init__(self, spec: Lqi, task: Task) -> None:
         super().__init__(spec, task)
         Q, R = _weights(spec, self.linear)
@@ -267,16 +262,16 @@ class _Lqi(Regulation):
         A = np.block([[A, np.zeros((n, m))], [C, np.zeros((m, m))]])
         B = np.vstack([B, np.zeros((m, B.shape[1]))])
         names = tuple(f"integral of {row}" for row in self.stack.names)
-        Q = block_diag(Q, weight(spec.Q_integral, self.stack.names, "Q_integral"))
+        Q = block_diag(Q, weight_matrix(spec.Q_integral, self.stack.names, "Q_integral"))
         states = (*self.linear.states, *names)
-        self.regulator = regulator(A, B, Q, R, states, self.linear.inputs, task.period)
+        self.regulator = lqr_gains(A, B, Q, R, states, self.linear.inputs, task.period)
         self.memory = np.zeros(m)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         rows, stack = self.stack.rows, self.stack
         yield from super().steps(dynamics, tick)
-        yield from stack.steps(dynamics.snapshot).every
-        yield Call(integrated, stack.holonomic, rows.beta, rows.phi, tick.memory_rate)
+        yield from stack.steps(dynamics.snapshot).items
+        yield BoundKernel(write_integrand, stack.holonomic, rows.beta, rows.phi, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the integrals."""
@@ -285,6 +280,6 @@ class _Lqi(Regulation):
         return {"integral": Signal(memory, unit, "integrals of the rows' errors")}
 
 
-def _weights(spec: Quadratic, linear: Linearization) -> tuple[Matrix, Matrix]:
+def _weights(spec: QuadraticRegulator, linear: Linearization) -> tuple[Matrix, Matrix]:
     """Return the weights of the states and of the inputs."""
     return deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear)

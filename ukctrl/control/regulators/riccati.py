@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
-from ukctrl.control.terms import Terms
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.algebra.balance import balancing_units
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
-from ukctrl.core.extremes import max_abs
-from ukctrl.core.fields import Each, NumberRows, Quantity
+from ukctrl.core.fields import NumberRows, PerElement, Quantity
+from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.linearise import Linearization
-from ukctrl.robot.by_name import spread
+from ukctrl.robot.values_by_name import values_by_name
 
 
-def _rows_of_one_length(value: object) -> object:
+def _require_square(value: object) -> object:
     if not isinstance(value, list | tuple) or not any(
         isinstance(row, list | tuple) for row in value
     ):
@@ -41,26 +41,26 @@ def _rows_of_one_length(value: object) -> object:
 
 
 Weight = Annotated[
-    Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))]
+    Annotated[float | tuple[float, ...] | dict[str, float], PerElement(Quantity(minimum=0.0))]
     | NumberRows,
-    BeforeValidator(_rows_of_one_length),
+    BeforeValidator(_require_square),
 ]
 """One number for all, a list of the diagonal, a table by name (0 where not named), or a matrix."""
 
 InputWeight = Weight | Literal["acceleration"]
 """A weight of inputs by themselves, or by the accelerations that they give."""
-IDLE = 1e-9
+IDLE_INPUT_RTOL = 1e-9
 """Inputs that accelerate by less than this fraction of the most weigh like those that do most."""
 
-MARGIN = 1e-7
+UNDECAYING_RTOL = 1e-7
 """A mode that decays slower than this fraction of the quickest one counts as not decaying."""
-UNREACHED = 1e-9
+UNCONTROLLABLE_RTOL = 1e-9
 """A mode is beyond the inputs when its part of ``[A - s I, B]`` is this small a fraction."""
-MENTIONED = 0.3
+NAMED_STATE_SHARE = 0.3
 """States that make up less than this fraction of a mode are not named with it."""
 
 
-class Regulator(NamedTuple):
+class RegulatorGains(NamedTuple):
     """Optimal gains, and what comes of them."""
 
     K: Matrix
@@ -71,18 +71,18 @@ class Regulator(NamedTuple):
     """Of the closed loop, shape ``(n,)``: ``s`` [1/s], or ``z`` where the input is held."""
 
 
-def weight(
-    given: Weight,
+def weight_matrix(
+    weight: Weight,
     names: Sequence[str],
-    what: str,
+    label: str,
     groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Matrix:
     """Return a weight as a matrix, symmetric and positive semidefinite.
 
     Args:
-        given: The weight, as a file has it.
+        weight: The weight, as a file has it.
         names: What is weighed.
-        what: What messages call the weight.
+        label: What messages call the weight.
         groups: Names by the word that stands for all of them in a table.
 
     Raises:
@@ -90,25 +90,26 @@ def weight(
         UnknownName: A table names what is not weighed.
     """
     n = len(names)
-    if isinstance(given, dict):
-        return np.diag(spread(given, names, f"entry of '{what}'", 0.0, groups))
-    if not isinstance(given, tuple):
-        return given * np.eye(n)
-    weights = np.array(given, dtype=np.float64)
+    if isinstance(weight, dict):
+        return np.diag(values_by_name(weight, names, f"entry of '{label}'", 0.0, groups))
+    if not isinstance(weight, tuple):
+        return weight * np.eye(n)
+    weights = np.array(weight, dtype=np.float64)
     if weights.shape == (n,):
         return np.diag(weights)
     if weights.shape != (n, n):
         raise GainError(
-            f"{what} must be a number, a table, a list of {n} numbers or a matrix of {n} rows and "
+            f"{label} must be a number, a table, a list of {n} numbers or a matrix of {n} rows and "
             f"columns, for {', '.join(names)}; got shape {weights.shape}."
         )
+    # a semidefinite matrix has eigenvalues of zero, which rounding makes negative
     rounding = 1e-12 * max_abs(weights)
     if not np.array_equal(weights, weights.T) or np.linalg.eigvalsh(weights)[0] < -rounding:
-        raise GainError(f"{what} must be symmetric positive semidefinite; it is not.")
+        raise GainError(f"{label} must be symmetric positive semidefinite; it is not.")
     return weights
 
 
-def deviation_weight(given: Weight, what: str, linear: Linearization) -> Matrix:
+def deviation_weight(weight: Weight, label: str, linear: Linearization) -> Matrix:
     """Return the weight of the deviations that the passive rows leave, shape ``(n, n)``.
 
     Raises:
@@ -116,12 +117,12 @@ def deviation_weight(given: Weight, what: str, linear: Linearization) -> Matrix:
     """
     full, dofs = linear.full, linear.robot.dofs
     rates = tuple(f"v.{dof}" for dof in dofs)
-    Q = weight(given, (*dofs, *rates), what, {"q": dofs, "v": rates})
+    Q = weight_matrix(weight, (*dofs, *rates), label, {"q": dofs, "v": rates})
     reduced: Matrix = full.T @ Q @ full
     return 0.5 * (reduced + reduced.T)  # which rounding leaves less than symmetric
 
 
-def input_weight(given: InputWeight, linear: Linearization) -> Matrix:
+def input_weight(weight: InputWeight, linear: Linearization) -> Matrix:
     """Return the weight of the inputs, which must be positive in every direction.
 
     Raises:
@@ -130,14 +131,15 @@ def input_weight(given: InputWeight, linear: Linearization) -> Matrix:
     names = linear.inputs
     if not names:
         raise GainError("a regulator needs a robot with inputs; this one has none.")
-    if isinstance(given, str):
+    if isinstance(weight, str):
         accelerations = (linear.full @ linear.B)[linear.robot.nv :]
         _, sizes, directions = np.linalg.svd(accelerations)
         sizes = np.pad(sizes, (0, len(names) - len(sizes)))
-        sizes[sizes <= IDLE * max_abs(sizes)] = max_abs(sizes) or 1.0
+        # directions that accelerate nothing would cost nothing: they get the largest weight
+        sizes[sizes <= IDLE_INPUT_RTOL * max_abs(sizes)] = max_abs(sizes) or 1.0
         root = sizes[:, None] * directions
         return np.asarray(root.T @ root)
-    R = weight(given, names, "R")
+    R = weight_matrix(weight, names, "R")
     if np.linalg.eigvalsh(R)[0] <= 0.0:
         raise GainError(
             "R must be positive definite, or inputs would cost nothing; give every one of "
@@ -146,7 +148,7 @@ def input_weight(given: InputWeight, linear: Linearization) -> Matrix:
     return R
 
 
-def pair_weights(terms: Terms) -> dict[str, Any]:
+def second_order_weights(terms: ErrorSpec) -> dict[str, Any]:
     r"""Return weights by which a freedom that inputs move alone has its poles as asked.
 
     $\int \omega^4 q^2 + (4\zeta^2 - 2)\,\omega^2 \dot q^2 + \ddot q^2\,\mathrm dt$ is least with
@@ -154,11 +156,12 @@ def pair_weights(terms: Terms) -> dict[str, Any]:
     positive weights has a damping below $1/\sqrt 2$, and none is asked for less.
     """
     w = terms.frequency()
+    # below the damping of sqrt(1/2) no weight gives such poles: that is the least
     rate = max(4.0 * terms.damping**2 - 2.0, 0.0) * w * w
     return {"Q": {"q": w**4, "v": rate}, "R": "acceleration"}
 
 
-def third_weights(terms: Terms) -> tuple[dict[str, float], float]:
+def third_order_weights(terms: ErrorSpec) -> tuple[dict[str, float], float]:
     r"""Return the same with an integral: of position and rate, and of the integral.
 
     With $k = 1 + 2\zeta$: $(k^2 - 2k)\,\omega^4$, $(k^2 - 2k)\,\omega^2$, $\omega^6$;
@@ -169,7 +172,7 @@ def third_weights(terms: Terms) -> tuple[dict[str, float], float]:
     return {"q": share * w**4, "v": share * w * w}, w**6
 
 
-def regulator(
+def lqr_gains(
     A: Matrix,
     B: Matrix,
     Q: Matrix,
@@ -177,7 +180,7 @@ def regulator(
     states: Sequence[str],
     inputs: Sequence[str],
     period: float | None = None,
-) -> Regulator:
+) -> RegulatorGains:
     r"""Return the gains of the linear-quadratic regulator.
 
     With a ``period`` the input is held between ticks. System and cost are then integrated over a
@@ -203,13 +206,13 @@ def regulator(
     if period is None:
         K, S, poles = control.lqr(A, B, Q, R, method="scipy")
     else:
-        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
+        Ad, Bd, Qd, Rd, Nd = discretise_lq(A, B, Q, R, period)
         with np.errstate(invalid="ignore"):  # SciPy balances, and drops what that leaves unsaid
             K, S, poles = control.dlqr(Ad, Bd, Qd, Rd, Nd, method="scipy")
-    return Regulator(np.asarray(K), np.asarray(S), np.asarray(poles))
+    return RegulatorGains(np.asarray(K), np.asarray(S), np.asarray(poles))
 
 
-def sampled(
+def discretise_lq(
     A: Matrix, B: Matrix, Q: Matrix, R: Matrix, period: float
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
     """Return system and cost over a tick with the input held: ``A, B, Q, R`` and the mixed ``N``.
@@ -226,6 +229,7 @@ def sampled(
     n, size = len(A), len(A) + B.shape[1]
     F = np.zeros((size, size))
     F[:n, :n], F[:n, n:] = A, B
+    # Van Loan: system and cost from one exponential
     whole = np.block([[-F.T, block_diag(Q, R)], [np.zeros((size, size)), F]])
     with np.errstate(over="ignore", invalid="ignore"):  # said below
         answer = expm(period * whole)
@@ -240,22 +244,22 @@ def sampled(
     return step[:n, :n], step[:n, n:], cost[:n, :n], cost[n:, n:], cost[:n, n:]
 
 
-Held = tuple[Matrix, Matrix, Matrix, Matrix, Matrix]
-"""What `sampled` returns."""
+DiscreteLq = tuple[Matrix, Matrix, Matrix, Matrix, Matrix]
+"""What `discretise_lq` returns."""
 
 
-class TickGain(NamedTuple):
+class DiscreteGain(NamedTuple):
     """Optimal gains of a tick of a hold, and what they are worth."""
 
     K: Matrix
     """Gains, ``du = -K x``, shape ``(nu, n)``."""
-    M: Matrix
+    input_hessian: Matrix
     """An input ``-K x + c`` costs ``c' M c`` more, shape ``(nu, nu)``."""
     S: Matrix
     """The cost that is left from this tick on is ``x' S x``, shape ``(n, n)``."""
 
 
-def held_backwards(ticks: Sequence[Held], S: Matrix) -> list[TickGain]:
+def discrete_riccati_gains(ticks: Sequence[DiscreteLq], S: Matrix) -> list[DiscreteGain]:
     """Return the gains at every tick of a hold.
 
     Args:
@@ -267,8 +271,9 @@ def held_backwards(ticks: Sequence[Held], S: Matrix) -> list[TickGain]:
         M = R + B.T @ S @ B
         K = np.asarray(np.linalg.solve(M, B.T @ S @ A + N.T), dtype=np.float64)
         S = Q + A.T @ S @ A - (A.T @ S @ B + N) @ K
+        # rounding would let it drift from symmetry, tick by tick
         S = 0.5 * (S + S.T)
-        backwards.append(TickGain(K, M, S))
+        backwards.append(DiscreteGain(K, M, S))
     return backwards[::-1]
 
 
@@ -276,12 +281,12 @@ def _require_stabilisable(
     A: Matrix, B: Matrix, states: Sequence[str], inputs: Sequence[str]
 ) -> None:
     """Refuse a mode that does not decay by itself and that no input moves (Hautus' test)."""
-    for pole in _lasting(A):
-        mode = unreached_mode(A, B, pole)
+    for pole in _undecaying_poles(A):
+        mode = uncontrollable_mode(A, B, pole)
         if mode is not None:
             raise GainError(
                 f"the inputs {', '.join(inputs)} must be able to make every mode decay; they have "
-                f"no grip on the one with s = {written_pole(pole)} 1/s, in "
+                f"no grip on the one with s = {pole_text(pole)} 1/s, in "
                 f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or "
                 "linearise elsewhere."
             )
@@ -289,68 +294,74 @@ def _require_stabilisable(
 
 def _require_detectable(A: Matrix, Q: Matrix, states: Sequence[str]) -> None:
     """Refuse a mode on the imaginary axis that costs nothing: no gain is optimal then."""
-    for pole in _lasting(A):
-        if abs(pole.real) > MARGIN * _scale(A):
+    for pole in _undecaying_poles(A):
+        # away from the imaginary axis a mode needs no cost
+        if abs(pole.real) > UNDECAYING_RTOL * _spectral_radius(A):
             continue  # what grows is made to decay even where it costs nothing
-        mode = unreached_mode(A.T, Q, pole)
+        mode = uncontrollable_mode(A.T, Q, pole)
         if mode is not None:
             raise GainError(
                 f"Q must weigh every mode that does not decay by itself; the one with s = "
-                f"{written_pole(pole)} 1/s, in {states_of_mode(mode, states)}, costs nothing."
+                f"{pole_text(pole)} 1/s, in {states_of_mode(mode, states)}, costs nothing."
             )
 
 
-def _lasting(A: Matrix) -> NDArray[np.complex128]:
+def _undecaying_poles(A: Matrix) -> NDArray[np.complex128]:
     """Return the eigenvalues of the modes that do not decay; of conjugate pairs, one."""
     poles = np.linalg.eigvals(A).astype(np.complex128)
-    lasting: NDArray[np.complex128] = poles[(poles.real > -_slow(A)) & (poles.imag >= 0.0)]
+    lasting: NDArray[np.complex128] = poles[
+        (poles.real > -_decay_tolerance(A)) & (poles.imag >= 0.0)
+    ]
     # Rounding scatters the zeros of a free body, the square root of its size for pairs of them.
-    lasting[np.abs(lasting) < _slow(A)] = 0.0
+    lasting[np.abs(lasting) < _decay_tolerance(A)] = 0.0
     return lasting
 
 
-def _slow(A: Matrix) -> float:
-    return float(np.sqrt(np.finfo(float).eps)) * 10.0 * _scale(A)
+def _decay_tolerance(A: Matrix) -> float:
+    # the root: rounding scatters a double zero by so much
+    return float(np.sqrt(np.finfo(float).eps)) * 10.0 * _spectral_radius(A)
 
 
-def _scale(A: Matrix) -> float:
+def _spectral_radius(A: Matrix) -> float:
     return max(1.0, max_abs(np.linalg.eigvals(A)))
 
 
-def unreached_mode(A: Matrix, B: Matrix, pole: complex) -> Vector | None:
+def uncontrollable_mode(A: Matrix, B: Matrix, pole: complex) -> Vector | None:
     """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one.
 
     In units of states that balance ``A``, and with columns of ``B`` of unit length beside it.
     """
-    A, B, _, _ = balanced(A, B)
+    A, B, _, _ = balance_system(A, B)
     U, sigma, _ = np.linalg.svd(np.hstack([A - pole * np.eye(len(A)), B]))
-    if sigma[-1] > UNREACHED * sigma[0]:
+    if sigma[-1] > UNCONTROLLABLE_RTOL * sigma[0]:
         return None
     mode: Vector = np.abs(U[:, -1])
     return mode
 
 
-def balanced(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
+def balance_system(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
     """Return a system in units that balance it, and the units of its states and inputs.
 
     ``x = size x'`` and ``u = unit u'`` make rows and columns of ``A'`` alike (Parlett & Reinsch),
-    and the columns of ``B'`` as long as `_scale` of it; a column of zeros stays one.
+    and the columns of ``B'`` as long as `_spectral_radius` of it; a column of zeros stays one.
     """
+    # units of states and inputs must not decide what is controllable
     size = balancing_units(A)
     A, B = A * size / size[:, None], B / size[:, None]
     length = np.linalg.norm(B, axis=0)
-    unit = _scale(A) / np.where(length > 0.0, length, 1.0)
+    unit = _spectral_radius(A) / np.where(length > 0.0, length, 1.0)
     return A, B * unit, size, unit
 
 
 def states_of_mode(mode: Vector, states: Sequence[str]) -> str:
     """Return the states that make up most of a mode, quoted, the largest first."""
-    large = np.flatnonzero(mode >= MENTIONED * mode.max())
+    # a sentence names what a mode consists of mostly
+    large = np.flatnonzero(mode >= NAMED_STATE_SHARE * mode.max())
     order = large[np.argsort(-mode[large])]
     return quoted([states[i] for i in order])
 
 
-def written_pole(pole: complex) -> str:
+def pole_text(pole: complex) -> str:
     """Return a pole, or a conjugate pair, as messages have it."""
     if pole.imag == 0.0:
         return f"{pole.real:.4g}"

@@ -7,31 +7,36 @@ from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
+from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.terms import Poles, Terms
-from ukctrl.control.tick import Tick
-from ukctrl.core.algebra.factorisation import factor_rows, least_norm, multiplied, unit_rows
-from ukctrl.core.algebra.span import span
-from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.algebra.column_space import column_space
+from ukctrl.core.algebra.factorisation import (
+    least_norm_solution,
+    matvec,
+    normalise_rows,
+    pivoted_lq,
+)
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted
 from ukctrl.core.fields import Rate, RateSquared, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.derivatives import check_smooth, jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import (
-    Together,
+    VectorRelativeDegree,
     advice,
-    decoupled,
+    decoupling_rank,
     relative_degrees,
-    together,
+    vector_relative_degree,
 )
 
-SURE = 1e-4
+INDEPENDENT_ROW_TOLERANCE = 1e-4
 """A row of which more is left beside the others is independent of them, whatever measures it."""
-MISSED = 1e-7
+RESIDUAL_RTOL = 1e-7
 """Part of its terms that a row may be missed by."""
 
 
@@ -78,7 +83,7 @@ class IoLinearisation(Controller):
     """
 
     needs_grip: ClassVar[bool] = False
-    poles_aimed_at: ClassVar[Poles | None] = 2
+    poles_aimed_at: ClassVar[PoleCount | None] = 2
 
     kind: Literal["io_linearisation"] = "io_linearisation"
     alpha: Rate
@@ -86,39 +91,40 @@ class IoLinearisation(Controller):
     beta: RateSquared
     """Gain of the error in every quadratic factor [1/s^2]."""
 
-    def gains_for(self, terms: Terms, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
+    def gains_for(self, terms: ErrorSpec, inertia: Callable[[], Vector]) -> Mapping[str, Any]:
         beta, alpha = terms.second_order()
         return {"alpha": alpha, "beta": beta}
 
     def start(self, task: Task) -> Law:
         with one_blas_thread():
-            return _IoLaw(self, task)
+            return _IoLinearisationLaw(self, task)
 
 
-class Reached(NamedTuple):
+class DecouplingArrays(NamedTuple):
     """How inputs reach the rows; see `Decoupling`."""
 
     drift: Matrix
-    last: Vector
+    last_derivatives: Vector
     E: Matrix
-    push: Vector
+    input_scale: Vector
 
 
 @compiled
-def usual_push(a_free: Vector, G: Matrix, push: Vector) -> None:
+def input_scales(a_free: Vector, G: Matrix, push: Vector) -> None:
     """Write inputs that accelerate the robot as its own forces do."""
+    # at least this, for at rest without gravity a robot has no forces of its own
     usual = 1.0
     for i in range(len(a_free)):
         usual = max(usual, abs(a_free[i]))
     for k in range(len(push)):
-        most = 0.0
+        peak = 0.0
         for i in range(len(a_free)):
-            most = max(most, abs(G[i, k]))
-        push[k] = usual / most if most > 0.0 else usual
+            peak = max(peak, abs(G[i, k]))
+        push[k] = usual / peak if peak > 0.0 else usual
 
 
 @compiled
-def reach_at_once(
+def write_direct_decoupling(
     A: Matrix,
     b: Vector,
     beta: Vector,
@@ -126,14 +132,14 @@ def reach_at_once(
     holonomic: Flags,
     a_free: Vector,
     G: Matrix,
-    reached: Reached,
+    reached: DecouplingArrays,
 ) -> None:
     """Write how inputs reach rows that they accelerate at once."""
-    multiplied(A, a_free, reached.last)
+    matvec(A, a_free, reached.last_derivatives)
     for i in range(len(b)):
-        reached.last[i] -= b[i]
+        reached.last_derivatives[i] -= b[i]
         reached.drift[0, i] = phi[i] if holonomic[i] else beta[i]
-        reached.drift[1, i] = beta[i] if holonomic[i] else reached.last[i]
+        reached.drift[1, i] = beta[i] if holonomic[i] else reached.last_derivatives[i]
         for k in range(G.shape[1]):
             reached.E[i, k] = 0.0
             for c in range(len(a_free)):
@@ -141,34 +147,37 @@ def reach_at_once(
 
 
 @compiled
-def last_of(degrees: Indices, drift: Matrix, last: Vector) -> None:
+def write_last_derivatives(degrees: Indices, drift: Matrix, last: Vector) -> None:
     """Write the derivative of each row that inputs reach, without input."""
     for i in range(len(degrees)):
         last[i] = drift[degrees[i], i]
 
 
 @allocating
-def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, u: Vector) -> bool:
+def decoupled_input(
+    gains: Matrix, reached: DecouplingArrays, target: Vector, H: Matrix, u: Vector
+) -> bool:
     """Write the least input that gives the last derivatives what the gains want.
 
     Returns whether all rows are reached, far from any doubt: in units of what inputs of a usual
     size do, and in rows of unit length.
     """
-    E, push = reached.E, reached.push
+    E, push = reached.E, reached.input_scale
     m, nu = E.shape
     for i in range(m):
-        wanted[i] = -reached.last[i]
+        target[i] = -reached.last_derivatives[i]
         for k in range(len(gains)):
-            wanted[i] -= gains[k, i] * reached.drift[k, i]
+            target[i] -= gains[k, i] * reached.drift[k, i]
         for k in range(nu):
             H[i, k] = E[i, k] * push[k]
-    sure = firmly_independent(H)
+    # in inputs of a usual size: the unit of a motor decides no rank
+    sure = surely_independent(H)
     for i in range(m):
         for k in range(nu):
             H[i, k] = E[i, k]
-    unit_rows(H, wanted, np.empty(m))
-    factor = factor_rows(H, SURE)
-    step = least_norm(factor, wanted)
+    normalise_rows(H, target, np.empty(m))
+    factor = pivoted_lq(H, INDEPENDENT_ROW_TOLERANCE)
+    step = least_norm_solution(factor, target)
     total = 0.0
     for k in range(nu):
         u[k] = step[k]
@@ -177,26 +186,26 @@ def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, 
 
 
 @allocating
-def firmly_independent(H: Matrix) -> bool:
+def surely_independent(H: Matrix) -> bool:
     """Return whether rows are independent, far from any doubt."""
     units = H.copy()
-    unit_rows(units, np.zeros(len(H)), np.empty(len(H)))
-    return bool(factor_rows(units, SURE).rank == len(H))
+    normalise_rows(units, np.zeros(len(H)), np.empty(len(H)))
+    return bool(pivoted_lq(units, INDEPENDENT_ROW_TOLERANCE).rank == len(H))
 
 
 @final
-class _IoLaw(Law):
+class _IoLinearisationLaw(Law):
     def __init__(self, spec: IoLinearisation, task: Task) -> None:
         super().__init__(task)
         if not len(self.stack):
             raise InputError('servo must have rows for kind = "io_linearisation"; got none.')
         dynamics = Dynamics(task.robot, task.rank, task.gains)
-        self.whole, self.degrees = self._looked_at(dynamics)
+        self.vector_degree, self.degrees = self._measure_degrees(dynamics)
         check_smooth(self.stack, self.degrees)
         order = max(self.degrees)
         usual = np.where(self.stack.holonomic, 2, 1)
-        # Rows that the motors accelerate need no derivative beyond those that they come with.
         self._jets = None
+        # jets cost more than the tick: rows that motors accelerate at once need none
         if (np.array(self.degrees) > usual).any():
             self._jets = jets_of(self.stack, order, task.rank)
         polynomials = [error_polynomial(spec.alpha, spec.beta, r) for r in self.degrees]
@@ -204,7 +213,7 @@ class _IoLaw(Law):
         for row, polynomial in enumerate(polynomials):
             self._gains[: len(polynomial) - 1, row] = polynomial[:-1]
 
-    def _looked_at(self, dynamics: Dynamics) -> tuple[Together, list[int]]:
+    def _measure_degrees(self, dynamics: Dynamics) -> tuple[VectorRelativeDegree, list[int]]:
         """Return how the rows reach the inputs at the start.
 
         Raises:
@@ -213,7 +222,7 @@ class _IoLaw(Law):
         task, stack = self.task, self.stack
         state = task.start, task.q, task.v
         alone = relative_degrees(dynamics, stack, *state)
-        whole = together(dynamics, stack, *state, [one.value for one in alone])
+        whole = vector_relative_degree(dynamics, stack, *state, [one.value for one in alone])
         if whole.extended:
             raise InputError(
                 'servo rows must each have an input of their own for kind = "io_linearisation"; '
@@ -231,50 +240,60 @@ class _IoLaw(Law):
             )
         return whole, list(whole.orders)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         s, m, nu, order = dynamics.snapshot, len(self.stack), len(tick.u), max(self.degrees)
-        reached = Reached(np.zeros((order + 1, m)), np.zeros(m), np.zeros((m, nu)), np.zeros(nu))
+        reached = DecouplingArrays(
+            np.zeros((order + 1, m)), np.zeros(m), np.zeros((m, nu)), np.zeros(nu)
+        )
         degrees = np.array(self.degrees, dtype=np.int64)
-        yield Call(usual_push, dynamics.a_free, dynamics.G, reached.push)
+        yield BoundKernel(input_scales, dynamics.a_free, dynamics.G, reached.input_scale)
         if self._jets is None:
             rows, holonomic = self.stack.rows, self.stack.holonomic
-            yield from self.stack.steps(s).every
-            yield Call(reach_at_once, *rows, holonomic, dynamics.a_free, dynamics.G, reached)
+            yield from self.stack.steps(s).items
+            yield BoundKernel(
+                write_direct_decoupling, *rows, holonomic, dynamics.a_free, dynamics.G, reached
+            )
         else:
-            given = self.degrees, reached.push, reached.drift, reached.E
-            yield from self._jets.with_inputs_steps(s, *given)
-            yield Call(last_of, degrees, reached.drift, reached.last)
+            args = self.degrees, reached.input_scale, reached.drift, reached.E
+            yield from self._jets.with_inputs_steps(s, *args)
+            yield BoundKernel(
+                write_last_derivatives, degrees, reached.drift, reached.last_derivatives
+            )
 
         def with_care(code: int) -> Exception | None:
-            return self._careful(reached, tick.u)
+            return self._careful_input(reached, tick.u)
 
-        wanted, H = np.zeros(m), np.zeros((m, nu))
-        yield Call(decoupled_input, self._gains, reached, wanted, H, tick.u, fault=with_care)
+        target, H = np.zeros(m), np.zeros((m, nu))
+        yield BoundKernel(decoupled_input, self._gains, reached, target, H, tick.u, fault=with_care)
 
-    def _careful(self, reached: Reached, u: Vector) -> Exception | None:
-        """Write the input by `span`, where the quick one is not sure, or say which rows miss."""
-        wanted = -(self._gains * reached.drift[: len(self._gains)]).sum(axis=0)
-        demand = wanted - reached.last
+    def _careful_input(self, reached: DecouplingArrays, u: Vector) -> Exception | None:
+        """Write the input by `column_space`, where the quick one is not sure, or say which rows
+        miss.
+        """
+        target = -(self._gains * reached.drift[: len(self._gains)]).sum(axis=0)
+        demand = target - reached.last_derivatives
         scale = np.abs(reached.E).max(axis=1)
         scale = np.where(scale > 0.0, scale, 1.0)
         H, d = reached.E / scale[:, None], demand / scale
-        felt = np.linalg.norm(H * reached.push, axis=1)
-        u[:] = span(H, 1.0 / reached.push, self.task.rank.servo, rows=felt).least(d)
+        felt = np.linalg.norm(H * reached.input_scale, axis=1)
+        u[:] = column_space(H, 1.0 / reached.input_scale, self.task.rank.servo, rows=felt).solve(d)
         miss = np.abs(H @ u - d)
-        usual = np.abs(H) @ (np.abs(u) + reached.push)
-        bad = ~(miss <= MISSED * (np.abs(d) + np.abs(reached.last) / scale + usual))  # NaN is bad
+        usual = np.abs(H) @ (np.abs(u) + reached.input_scale)
+        bad = ~(
+            miss <= RESIDUAL_RTOL * (np.abs(d) + np.abs(reached.last_derivatives) / scale + usual)
+        )  # NaN is bad
         if not bad.any():
             return None
         rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
-        rank = decoupled(reached.E * reached.push)
+        rank = decoupling_rank(reached.E * reached.input_scale)
         missed = (miss * scale)[bad].tolist()
-        return InfeasibleConstraint(rows, missed, rank, len(miss), self._lost(rank))
+        return InfeasibleConstraint(rows, missed, rank, len(miss), self._rank_advice(rank))
 
-    def _lost(self, rank: int) -> str:
+    def _rank_advice(self, rank: int) -> str:
         return (
             f"Here the decoupling matrix of their relative degrees, "
             f"{', '.join(map(str, self.degrees))}, has rank {rank}: lead the path around this "
-            f"position. {advice(self.task.robot, self.whole)}"
+            f"position. {advice(self.task.robot, self.vector_degree)}"
         )
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
@@ -284,6 +303,6 @@ class _IoLaw(Law):
                 np.array(self.degrees, dtype=np.float64), "", "relative degree", self.stack.names
             ),
             "internal_states": Signal(
-                float(self.whole.internal), "", "states left as internal dynamics"
+                float(self.vector_degree.internal), "", "states left as internal dynamics"
             ),
         }

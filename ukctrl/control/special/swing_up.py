@@ -7,31 +7,31 @@ $H$ by the energy that is missing makes the same law feed that energy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.factorisation import cholesky, solve_lower, solve_upper
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
-from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Quantity, Rate, RateSquared, spec
-from ukctrl.core.program import Call, Kept, Step, Steps
+from ukctrl.core.program import BoundKernel, KernelStep, RobotBuffers
+from ukctrl.core.tie_breaking import first_largest, max_abs
+from ukctrl.mechanics.consistent_state import consistent_configuration
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
-from ukctrl.mechanics.start import solve_positions
-from ukctrl.robot.configuration_kernels import difference
+from ukctrl.robot.manifold_kernels import difference
 
-TRIED = 300
+N_SAMPLED_CONFIGURATIONS = 300
 """Configurations at which the energy to be pumped is weighed against the motors' grip."""
-BALANCED = 1e-9
+EQUILIBRIUM_RTOL = 1e-9
 """An acceleration smaller than this fraction of what gravity gives elsewhere counts as none."""
-Margin = Annotated[float, Quantity("1", minimum=1.0, open_minimum=True)]
+WeightMargin = Annotated[float, Quantity("1", minimum=1.0, open_minimum=True)]
 
 
 @spec
@@ -66,14 +66,14 @@ class SwingUp(Controller):
     r"""Gain of the motors' rates $\alpha$ [1/s]."""
     beta: RateSquared
     r"""Gain of the motors' displacements $\beta$ [1/s^2]."""
-    margin: Margin = 1.1
+    margin: WeightMargin = 1.1
     """Weight $k$ of the motors' speed, as a multiple of the least that works everywhere."""
 
     def start(self, task: Task) -> Law:
-        return _SwingUp(self, task)
+        return _SwingUpLaw(self, task)
 
 
-class Errors(NamedTuple):
+class SwingUpErrors(NamedTuple):
     """What the law brings to zero."""
 
     energy: Vector
@@ -84,13 +84,20 @@ class Errors(NamedTuple):
     """Their rates, shape ``(nu,)``."""
 
 
-UNBOUNDED, BALANCE = -1, -2
-"""What `pumped` returns where no input is bounded, and where the robot rests below the goal."""
+UNBOUNDED_INPUT, AT_EQUILIBRIUM = -1, -2
+"""What `energy_input` returns where no input is bounded, and where the robot rests below the
+goal."""
 
 
 @compiled
 def write_errors(
-    M: Matrix, B: Matrix, v: Vector, potential: Vector, level: float, dq: Vector, errors: Errors
+    M: Matrix,
+    B: Matrix,
+    v: Vector,
+    potential: Vector,
+    level: float,
+    dq: Vector,
+    errors: SwingUpErrors,
 ) -> None:
     """Write the errors, with the step ``dq`` from the goal to the configuration."""
     errors.energy[0] = potential[0] - level
@@ -105,11 +112,11 @@ def write_errors(
 
 
 @compiled
-def pumped(
+def energy_input(
     weight: float,
     alpha: float,
     beta: float,
-    errors: Errors,
+    errors: SwingUpErrors,
     B: Matrix,
     v: Vector,
     a_free: Vector,
@@ -128,18 +135,20 @@ def pumped(
             H[i, k] = errors.energy[0] / weight if i == k else 0.0
             for c in range(n):
                 H[i, k] += B[c, i] * G[c, k]
+    # indefinite: the weight is too small for this configuration
     if cholesky(H, L) != 0:
-        return UNBOUNDED
+        return UNBOUNDED_INPUT
     solve_lower(L, u)
     solve_upper(L, u)
     moving = False
     for c in range(n):
         moving = moving or v[c] != 0.0
-    return 0 if moving or not errors.energy[0] < 0.0 else BALANCE
+    # at rest with energy missing the input is that of an equilibrium, if there is one
+    return 0 if moving or not errors.energy[0] < 0.0 else AT_EQUILIBRIUM
 
 
 @final
-class _SwingUp(Law):
+class _SwingUpLaw(Law):
     def __init__(self, spec: SwingUp, task: Task) -> None:
         super().__init__(task)
         robot = task.robot
@@ -149,20 +158,20 @@ class _SwingUp(Law):
                 + ("its actuation changes with the configuration." if robot.nu else "it has none.")
             )
         stack = Stack((*passive_constraints(robot), *task.servo), robot)
-        self.goal = solve_positions(stack, robot.snapshot(task.q), task.q, task.start)
+        self.goal = consistent_configuration(stack, robot.snapshot(task.q), task.q, task.start)
         """Configuration to swing up to, shape ``(nq,)``: where the servo rows hold."""
-        self.level = robot.snapshot(self.goal).potential_energy()
+        self.goal_energy = robot.snapshot(self.goal).potential_energy()
         """Energy at rest there [J]."""
-        if np.isnan(self.level):
+        if np.isnan(self.goal_energy):
             raise InputError(
                 f"robot '{robot.name}' must have a potential energy for kind = \"swing_up\"; it is "
                 "not known. Give its plant a potential."
             )
         self._alpha, self._beta = spec.alpha, spec.beta
-        self._size = 1.0
+        self._acceleration_scale = 1.0
         self.weight = spec.margin * self._least_weight()
         """The weight $k$ [J^2 s^2/rad^2, or per m^2]."""
-        self._errors: Kept[Dynamics, tuple[Errors, Steps]] = Kept(self._errors_of)
+        self._errors = RobotBuffers(self._build_errors)
 
     def _least_weight(self) -> float:
         """Return the least weight that works at every configuration, by random search."""
@@ -170,67 +179,76 @@ class _SwingUp(Law):
         dynamics, still = Dynamics(robot, task.rank, task.gains), np.zeros(robot.nv)
         dynamics.move(task.start, self.goal, still)
         leaving = np.abs(dynamics.a_free)
-        needed, best = -np.inf, self.goal
-        for k in range(2 * TRIED):
+        max_weight, best = -np.inf, self.goal
+        for k in range(2 * N_SAMPLED_CONFIGURATIONS):
             # The first half goes everywhere, the second ever nearer to the worst place.
-            near = k >= TRIED and not len(dynamics.passive)
-            step = rng.standard_normal(robot.nv) * 0.97 ** (k - TRIED)
+            near = k >= N_SAMPLED_CONFIGURATIONS and not len(dynamics.passive)
+            # about a hundredth of the width is left after 150 steps
+            step = rng.standard_normal(robot.nv) * 0.97 ** (k - N_SAMPLED_CONFIGURATIONS)
             q = robot.integrate(best, step) if near else robot.random(rng)
+            # a closed chain cannot be moved at random: its goal alone is looked at
             if len(dynamics.passive):
                 q = self.goal
             dynamics.move(task.start, q, still)
-            self._size = max(self._size, max_abs(dynamics.a_free))
-            missing = self.level - dynamics.snapshot.potential_energy()
-            weight = missing / self._grip(dynamics)
-            if weight > needed:
-                needed, best = weight, q
-        if leaving.max() > BALANCED * self._size:
+            self._acceleration_scale = max(self._acceleration_scale, max_abs(dynamics.a_free))
+            missing = self.goal_energy - dynamics.snapshot.potential_energy()
+            weight = missing / self._least_authority(dynamics)
+            if weight > max_weight:
+                max_weight, best = weight, q
+        # beside the largest acceleration that gravity gives anywhere, so that units do not matter
+        if leaving.max() > EQUILIBRIUM_RTOL * self._acceleration_scale:
             worst = first_largest(leaving)
             raise InputError(
                 'the task must hold at an equilibrium without input for kind = "swing_up"; there '
                 f"'{robot.dofs[worst]}' accelerates by {leaving[worst]:.3g} "
                 f"{robot.dof_units[worst].removesuffix('/s')}/s^2. Ask for the upright position."
             )
-        if needed <= 0.0:
+        if max_weight <= 0.0:
             raise InputError(
                 'the task must need more energy than other configurations for kind = "swing_up"; '
                 "it is the lowest one. Ask for the upright position."
             )
-        return needed
+        return max_weight
 
-    def _grip(self, dynamics: Dynamics) -> float:
+    def _least_authority(self, dynamics: Dynamics) -> float:
         """Return the smallest eigenvalue of ``B' G``."""
         return float(np.linalg.eigvalsh(dynamics.snapshot.B.T @ dynamics.G)[0])
 
-    def _errors_of(self, dynamics: Dynamics) -> tuple[Errors, Steps]:
-        s, robot, own = dynamics.snapshot, dynamics.robot, np.zeros(1)
-        errors, dq = Errors(np.zeros(1), *np.zeros((2, robot.nu))), np.zeros(robot.nv)
-        away = Call(difference, robot.structure.configurations, self.goal, s.q, dq)
-        seen = s.M, s.B, s.v, own, self.level, dq
-        return errors, Steps((away, *s.potential_steps(own), Call(write_errors, *seen, errors)))
+    def _build_errors(self, dynamics: Dynamics) -> tuple[SwingUpErrors, Iterable[KernelStep]]:
+        s, robot, potential = dynamics.snapshot, dynamics.robot, np.zeros(1)
+        errors, dq = SwingUpErrors(np.zeros(1), *np.zeros((2, robot.nu))), np.zeros(robot.nv)
+        away = BoundKernel(difference, robot.structure.manifold_table, self.goal, s.q, dq)
+        args = s.M, s.B, s.v, potential, self.goal_energy, dq
+        return errors, (
+            away,
+            *s.potential_steps(potential),
+            BoundKernel(write_errors, *args, errors),
+        )
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         s, nu = dynamics.snapshot, dynamics.robot.nu
-        errors, steps = self._errors(dynamics)
+        errors, steps = self._errors.steps(dynamics)
         gains = float(self.weight), float(self._alpha), float(self._beta)
         answer = s.B, s.v, dynamics.a_free, dynamics.G
 
         def unusual(code: int) -> Exception | None:
             energy = float(errors.energy[0])
-            if code == BALANCE:
-                return self._at_rest(dynamics, tick.u, energy)
-            more = -energy / self._grip(dynamics) / self.weight
+            if code == AT_EQUILIBRIUM:
+                return self._stuck_error(dynamics, tick.u, energy)
+            more = -energy / self._least_authority(dynamics) / self.weight
             return GainError(
                 f"margin must be {more:.4g} times as large, or the input has no bound at "
                 f"t = {s.t:.4g} s, where {-energy:.3g} J are missing."
             )
 
-        yield from steps.every
-        yield Call(pumped, *gains, errors, *answer, *np.zeros((2, nu, nu)), tick.u, fault=unusual)
+        yield from steps
+        yield BoundKernel(
+            energy_input, *gains, errors, *answer, *np.zeros((2, nu, nu)), tick.u, fault=unusual
+        )
 
-    def _at_rest(self, dynamics: Dynamics, u: Vector, energy: float) -> Exception | None:
+    def _stuck_error(self, dynamics: Dynamics, u: Vector, energy: float) -> Exception | None:
         """Name the state that the law never leaves, instead of staying in it silently."""
-        if max_abs(dynamics.acceleration(u)) > BALANCED * self._size:
+        if max_abs(dynamics.acceleration(u)) > EQUILIBRIUM_RTOL * self._acceleration_scale:
             return None
         return InfeasibleConstraint(
             ("energy",),
@@ -243,8 +261,7 @@ class _SwingUp(Law):
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the energy error, and the function that the law lowers."""
-        (errors, y, y_dot), steps = self._errors(dynamics)
-        steps()
+        errors, y, y_dot = self._errors(dynamics)
         energy, k = float(errors[0]), self.weight
         lyapunov = 0.5 * (energy**2 + k * y_dot @ y_dot + k * self._beta * y @ y)
         return {

@@ -11,42 +11,42 @@ import numpy as np
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.command import LawBuffers, write_row_acceleration
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Tick, served
-from ukctrl.core.algebra.kernels import acceleration
+from ukctrl.core.algebra.dynamics_kernels import apply_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
-from ukctrl.core.program import Call, Step, Steps
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack
-from ukctrl.mechanics.constraints.constraint import Attached, Followed, FrameProbe
-from ukctrl.mechanics.constraints.kinematics import cross, orientation_rows, quaternion
+from ukctrl.mechanics.constraints.constraint import BoundConstraint, FrameProbe, SampledPath
+from ukctrl.mechanics.constraints.kinematics import orientation_rows, quaternion, write_cross
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
-from ukctrl.robot.configuration_kernels import integrate
-from ukctrl.robot.spatial_kernels import composed, transposed, turn_in
+from ukctrl.robot.manifold_kernels import integrate
+from ukctrl.robot.spatial_kernels import composed, rotation_of, transposed
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
 
-FALLING = 1.0
+MIN_THRUST = 1.0
 """Below this the wanted thrust [m/s^2] loses its say in the direction, and at zero has none."""
-UPRIGHT = 0.1
+MIN_HEADING_SINE = 0.1
 """The same for the heading, below this sine of its angle to the z axis."""
 
 
 @compiled
-def fading(size: float, limit: float) -> float:
+def fade_weight(size: float, limit: float) -> float:
     """Return what stands in for a direction: nothing from ``limit`` on, all of it at zero."""
-    left = 1.0 - size / limit
-    return limit * (left * left * left) if size < limit else 0.0
+    margin = 1.0 - size / limit
+    return limit * (margin * margin * margin) if size < limit else 0.0
 
 
 @allocating
-def point(d: Vector, heading: Vector, now: Matrix, R: Matrix) -> None:
+def write_pointing_frame(d: Vector, heading: Vector, R_body: Matrix, R: Matrix) -> None:
     r"""Write the orientation with its z axis along ``d`` and its x axis nearest a heading.
 
     $$ z \propto d + w(|d| / d_0)\, d_0\, z_\mathrm{now}, \qquad
@@ -57,53 +57,56 @@ def point(d: Vector, heading: Vector, now: Matrix, R: Matrix) -> None:
     stays as it is, instead of turning at any rate.
     """
     size = float(np.sqrt(d @ d))
-    z: Vector = d + fading(size, FALLING) * now[:, 2]
+    # the weights are C2, so that rates and accelerations of the frame exist
+    z: Vector = d + fade_weight(size, MIN_THRUST) * R_body[:, 2]
     length = np.sqrt(z @ z)
+    # the demand may cancel the body's axis exactly: the axis stays where it is then
     if length > 0.0:
         z /= length
     else:
         for i in range(3):
-            z[i] = now[i, 2]
-    ahead = np.array([np.cos(heading[0]), np.sin(heading[0]), 0.0])
+            z[i] = R_body[i, 2]
+    h = np.array([np.cos(heading[0]), np.sin(heading[0]), 0.0])
     y, x = np.empty(3), np.empty(3)
-    cross(z, ahead, y)
+    write_cross(z, h, y)
     sine = float(np.sqrt(y @ y))
-    weight = fading(sine, UPRIGHT)
+    weight = fade_weight(sine, MIN_HEADING_SINE)
     for i in range(3):
-        y[i] += weight * now[i, 1]
-    cross(y, z, x)
+        y[i] += weight * R_body[i, 1]
+    write_cross(y, z, x)
     length = np.sqrt(x @ x)
+    # the heading lies along the thrust: the body's own side says how it is turned
     if length == 0.0:
-        cross(now[:, 1], z, x)
+        write_cross(R_body[:, 1], z, x)
         length = np.sqrt(x @ x)
     x /= length
-    cross(z, x, y)
+    write_cross(z, x, y)
     for i in range(3):
         R[i, 0], R[i, 1], R[i, 2] = x[i], y[i], z[i]
 
 
 @compiled
-def turned(start: Matrix, end: Matrix, phi: Vector) -> None:
+def write_rotation_error(start: Matrix, end: Matrix, phi: Vector) -> None:
     r"""Write the turn between two orientations in world axes, $4 \tan(\theta/4)$ about its axis."""
-    eta, epsilon = quaternion(composed(turn_in(end), transposed(turn_in(start))))
+    eta, epsilon = quaternion(composed(rotation_of(end), transposed(rotation_of(start))))
     for i in range(3):
         phi[i] = 4.0 * epsilon[i] / (1.0 + eta)
 
 
-AHEAD = 2e-4
+DIFFERENCE_STEP = 2e-4
 """How far ahead the wanted direction is differenced [s]; the error is of the first order."""
-ALIGNED = 1e-6
+ALIGNMENT_TOLERANCE = 1e-6
 """The thrust must point along the frame's z axis to this [rad]."""
-JUMP = 0.2
+MAX_ROTATION = 0.2
 """A wanted direction that turns by more than this while it is differenced has jumped [rad]."""
 
 
-ORDER = (0, 1, 3, 2)
+ROW_ORDER = (0, 1, 3, 2)
 """Where the rows of the orientation and then the thrust's stand in these blocks."""
 
 
 @compiled
-def missing(alpha: float, beta: float, rows: Rows, a_free: Vector, d: Vector) -> None:
+def missing_acceleration(alpha: float, beta: float, rows: Rows, a_free: Vector, d: Vector) -> None:
     """Write what the inputs should add to the acceleration of the rows, shape ``(3,)``."""
     for i in range(len(d)):
         d[i] = rows.b[i] - alpha * rows.beta[i] - beta * rows.phi[i]
@@ -112,7 +115,7 @@ def missing(alpha: float, beta: float, rows: Rows, a_free: Vector, d: Vector) ->
 
 
 @allocating
-def thrust_on(
+def predict_thrust_state(
     clock: Vector,
     q: Vector,
     v: Vector,
@@ -124,7 +127,7 @@ def thrust_on(
     G: Matrix,
     u: Vector,
     a: Vector,
-    ahead: float,
+    dt: float,
     later: Vector,
     moved_q: Vector,
     moved_v: Vector,
@@ -135,6 +138,7 @@ def thrust_on(
     """
     share, size = 0.0, 0.0
     for i in range(3):
+        # only what points along the axis is thrust now
         share += R[i, 2] * d[i]
     for k in range(len(u)):
         u[k] = 0.0
@@ -144,34 +148,35 @@ def thrust_on(
         size += u[k] * u[k]
     for k in range(len(u)):
         u[k] *= share / size
-    finite = bool(acceleration(a_free, G, u, a))
-    later[0] = clock[0] + ahead
+    finite = bool(apply_input(a_free, G, u, a))
+    later[0] = clock[0] + dt
     step = np.empty(len(v))
     for c in range(len(v)):
-        step[c] = ahead * v[c]
-        moved_v[c] = v[c] + ahead * a[c]
+        step[c] = dt * v[c]
+        moved_v[c] = v[c] + dt * a[c]
     integrate(blocks, q, step, moved_q)
     return finite
 
 
 @compiled
-def turning_rates(
-    turns: Matrix, ahead: float, whole: bool, rate: Vector, acceleration: Vector
+def write_rotation_rates(
+    turns: Matrix, dt: float, whole: bool, rate: Vector, acceleration: Vector
 ) -> None:
     """Write at which rate and acceleration an orientation turns; none where it has jumped."""
     first, both = 0.0, 0.0
     for i in range(3):
         first += turns[0, i] * turns[0, i]
         both += turns[1, i] * turns[1, i]
-    jumped = both > JUMP**2 or first > JUMP**2
+    # a step in the attitude has no rate; differences would give one of any size
+    jumped = both > MAX_ROTATION**2 or first > MAX_ROTATION**2
     for i in range(3):
-        bend = (turns[1, i] - 2.0 * turns[0, i]) / ahead**2
-        rate[i] = 0.0 if jumped else turns[0, i] / ahead - 0.5 * ahead * bend
+        bend = (turns[1, i] - 2.0 * turns[0, i]) / dt**2
+        rate[i] = 0.0 if jumped else turns[0, i] / dt - 0.5 * dt * bend
         acceleration[i] = bend if whole and not jumped else 0.0
 
 
 @compiled
-def ordered(
+def write_allocated_rows(
     alpha: float,
     beta: float,
     turn: Rows,
@@ -179,20 +184,22 @@ def ordered(
     A: Matrix,
     d: Vector,
     a_free: Vector,
-    asked: Rows,
+    rows: Rows,
     demand: Vector,
 ) -> None:
-    """Write the four rows that are asked for in their `ORDER`, and what of them.
+    """Write the four rows that are asked for in their `ROW_ORDER`, and what of them.
 
     ``turn`` has those of the orientation; its last is the thrust's.
     """
     for c in range(len(a_free)):
+        # the position rows along the thrust axis, all of them that inputs reach
         turn.A[3, c] = R[0, 2] * A[0, c] + R[1, 2] * A[1, c] + R[2, 2] * A[2, c]
+    # in the order of an allocation's levels: tilt, thrust, heading
     for i in range(4):
-        k = ORDER[i]
+        k = ROW_ORDER[i]
         for c in range(len(a_free)):
-            asked.A[i, c] = turn.A[k, c]
-        asked.b[i], asked.beta[i], asked.phi[i] = turn.b[k], turn.beta[k], turn.phi[k]
+            rows.A[i, c] = turn.A[k, c]
+        rows.b[i], rows.beta[i], rows.phi[i] = turn.b[k], turn.beta[k], turn.phi[k]
         demand[i] = turn.b[k] - alpha * turn.beta[k] - beta * turn.phi[k]
         if k == 3:
             demand[i] = R[0, 2] * d[0] + R[1, 2] * d[1] + R[2, 2] * d[2]
@@ -250,26 +257,30 @@ class ThrustVectoring(Controller):
     """Which input gives the four rows."""
 
     def start(self, task: Task) -> Law:
-        return _ThrustLaw(self, task)
+        return _ThrustVectoringLaw(self, task)
 
 
-BLOCKS = {"tilt": ((3, "rad"), (4, "rad")), "thrust": ((2, "m"),), "heading": ((5, "rad"),)}
+BLOCK_COMPONENTS = {
+    "tilt": ((3, "rad"), (4, "rad")),
+    "thrust": ((2, "m"),),
+    "heading": ((5, "rad"),),
+}
 """Of the rows that the law asks for, first comes first: the components of the body's velocity."""
 
 
 @spec
-class _Part(Constraint):
+class _BodyVelocityRows(Constraint):
     """Components of a frame's velocity, in its own axes."""
 
     frame: str
 
-    def attach(self, robot: Robot) -> Attached:
-        return _BoundPart(self.name, FrameProbe(robot, self.frame))
+    def attach(self, robot: Robot) -> BoundConstraint:
+        return _BoundBodyVelocityRows(self.name, FrameProbe(robot, self.frame))
 
 
-class _BoundPart(Attached):
+class _BoundBodyVelocityRows(BoundConstraint):
     def __init__(self, block: str, probe: FrameProbe) -> None:
-        components, self.units = zip(*BLOCKS[block], strict=True)
+        components, self.units = zip(*BLOCK_COMPONENTS[block], strict=True)
         many = len(components) > 1
         self.block, self.holonomic = block, (False,) * len(components)
         self.names = tuple(f"{block}.{'xy'[i]}" if many else block for i in range(len(components)))
@@ -279,126 +290,162 @@ class _BoundPart(Attached):
         self._probe.move(s)
         R, J = self._probe.R, self._probe.J
         for row, component in enumerate(self._components):
-            part = J[:3] if component < 3 else J[3:]
-            rows.A[row] = R[:, component % 3] @ part
+            jacobian = J[:3] if component < 3 else J[3:]
+            rows.A[row] = R[:, component % 3] @ jacobian
 
 
 @final
-class _ThrustLaw(Law):
+class _ThrustVectoringLaw(Law):
     def __init__(self, spec: ThrustVectoring, task: Task) -> None:
         super().__init__(task)
         self._spec = spec
         self._heading = spec.heading.compile()
         self._body = FrameProbe(task.robot, spec.frame)
-        self._ahead = Dynamics(task.robot, task.rank, task.gains)
-        self._rows_ahead = Stack(task.servo, task.robot)
-        self._body_ahead = FrameProbe(task.robot, spec.frame)
-        self._turn = Rows.zeros(4, task.robot.nv)
-        self._wanted = np.zeros((3, 3, 3))  # the orientation now, and at two moments ahead
-        self._turns = np.zeros((2, 3))
+        self._predicted_dynamics = Dynamics(task.robot, task.rank, task.gains)
+        self._predicted_stack = Stack(task.servo, task.robot)
+        self._predicted_body = FrameProbe(task.robot, spec.frame)
+        self._orientation_rows = Rows.zeros(4, task.robot.nv)
+        self._orientations = np.zeros((3, 3, 3))  # the orientation now, and at two moments ahead
+        self._rotation_errors = np.zeros((2, 3))
         self._check(task)
         # What the allocation serves is not the task, but these rows.
-        own = dc.replace(task, servo=[_Part(name=name, frame=spec.frame) for name in BLOCKS])
-        self._allocator = spec.allocation.attach(own, Stack(own.servo, own.robot).names)
+        inner_task = dc.replace(
+            task,
+            servo=[_BodyVelocityRows(name=name, frame=spec.frame) for name in BLOCK_COMPONENTS],
+        )
+        self._allocator = spec.allocation.attach(
+            inner_task, Stack(inner_task.servo, inner_task.robot).names
+        )
 
     def _check(self, task: Task) -> None:
         """Refuse a task or a robot that is not of this kind."""
-        spec, robot, why = self._spec, task.robot, ""
+        spec, robot, reason = self._spec, task.robot, ""
         if spec.heading.size != 1:
             raise InputError(
                 f"controller.heading must have one component; got {spec.heading.size}."
             )
-        held = [trace.frame for trace in self.stack.traces()]
-        if len(self.stack) != 3 or held != [spec.frame]:
-            why = f"the task must be three rows that hold the position of '{spec.frame}'"
+        frames = [trace.frame for trace in self.stack.traces()]
+        if len(self.stack) != 3 or frames != [spec.frame]:
+            reason = f"the task must be three rows that hold the position of '{spec.frame}'"
         else:
-            self._ahead.move(task.start, task.q, task.v)
-            pushes = self.stack.write(self._ahead.snapshot).A @ self._ahead.G
-            self._body.move(self._ahead.snapshot)
+            self._predicted_dynamics.move(task.start, task.q, task.v)
+            pushes = (
+                self.stack.write(self._predicted_dynamics.snapshot).A @ self._predicted_dynamics.G
+            )
+            self._body.move(self._predicted_dynamics.snapshot)
             e = self._body.R[:, 2]
+            # a frame away from the centre of mass is pushed sideways by moments, too
             along = np.outer(e, e @ pushes)
-            if not np.abs(pushes - along).max() <= ALIGNED * np.abs(pushes).max():
-                why = (
+            if not np.abs(pushes - along).max() <= ALIGNMENT_TOLERANCE * np.abs(pushes).max():
+                reason = (
                     f"every input must push '{spec.frame}' along its z axis alone, as propellers "
                     "do where it is at the centre of mass,"
                 )
-        if why:
+        if reason:
             raise InputError(
-                f"robot '{robot.name}': {why} for kind = \"thrust_vectoring\"; "
+                f"robot '{robot.name}': {reason} for kind = \"thrust_vectoring\"; "
                 f'got rows {", ".join(self.stack.names)}. Use kind = "servo" for rows within reach.'
             )
 
-    def _missing(self, rows: Rows, dynamics: Dynamics, d: Vector) -> Step:
+    def _missing_acceleration_step(self, rows: Rows, dynamics: Dynamics, d: Vector) -> KernelStep:
         """Return what writes what the inputs should add to the acceleration of the rows."""
         gains = float(self._spec.alpha), float(self._spec.beta)
-        return Call(missing, *gains, rows, dynamics.a_free, d)
+        return BoundKernel(missing_acceleration, *gains, rows, dynamics.a_free, d)
 
-    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
-        s, body, wanted = dynamics.snapshot, self._body, self._wanted
-        d, heading = np.zeros(3), Followed(self._heading, 3)
-        yield from self.stack.steps(s).every
+    def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
+        s, body, targets = dynamics.snapshot, self._body, self._orientations
+        d, heading = np.zeros(3), SampledPath(self._heading, 3)
+        yield from self.stack.steps(s).items
         yield body.step(s)
         yield heading.step(s.clock)
-        yield self._missing(self.stack.rows, dynamics, d)
-        yield Call(point, d, heading.now, body.R, wanted[0])
-        yield from self._look_ahead(dynamics, d)
-        yield from self._turning(dynamics)
-        yield from self._served(dynamics, d, tick)
+        yield self._missing_acceleration_step(self.stack.rows, dynamics, d)
+        yield BoundKernel(write_pointing_frame, d, heading.values, body.R, targets[0])
+        yield from self._prediction_steps(dynamics, d)
+        yield from self._orientation_steps(dynamics)
+        yield from self._allocation_steps(dynamics, d, tick)
 
-    def _look_ahead(self, dynamics: Dynamics, d: Vector) -> Iterator[Step]:
+    def _prediction_steps(self, dynamics: Dynamics, d: Vector) -> Iterator[KernelStep]:
         """Yield what writes how the wanted orientation turns along two steps of Euler's.
 
         With what the rows see of the thrust alone.
         """
-        ahead, body, wanted = self._ahead, self._body_ahead, self._wanted
-        there, to = ahead.snapshot, self._rows_ahead
-        d_ahead, heading = np.zeros(3), Followed(self._heading, 3)
+        model, body, targets = self._predicted_dynamics, self._predicted_body, self._orientations
+        snapshot, to = model.snapshot, self._predicted_stack
+        d_ahead, heading = np.zeros(3), SampledPath(self._heading, 3)
         u, a = np.zeros(dynamics.robot.nu), np.zeros(dynamics.robot.nv)
-        moved = there.clock, there.q, there.v
+        moved = snapshot.clock, snapshot.q, snapshot.v
 
         def unusable(code: int) -> Exception:
             return NotFinite(f"u must be finite; got {u}.")
 
-        here, rows, now, wish = dynamics, self.stack.rows, self._body, d
+        source, rows, probe, wish = dynamics, self.stack.rows, self._body, d
+        # two states ahead: first and second difference of the frame
         for k in (1, 2):
-            s = here.snapshot
-            state = s.clock, s.q, s.v, dynamics.robot.structure.configurations
-            pushed = rows.A, now.R, wish, here.a_free, here.G, u, a
-            yield Call(thrust_on, *state, *pushed, AHEAD, *moved, fault=unusable)
-            here, rows, now, wish = ahead, to.rows, body, d_ahead
-            yield from ahead.steps.every
-            yield from to.steps(there).every
-            yield body.step(there)
-            yield heading.step(there.clock)
-            yield self._missing(rows, ahead, d_ahead)
-            yield Call(point, d_ahead, heading.now, self._body.R, wanted[k])
-            yield Call(turned, wanted[0], wanted[k], self._turns[k - 1])
+            s = source.snapshot
+            state = s.clock, s.q, s.v, dynamics.robot.structure.manifold_table
+            pushed = rows.A, probe.R, wish, source.a_free, source.G, u, a
+            yield BoundKernel(
+                predict_thrust_state, *state, *pushed, DIFFERENCE_STEP, *moved, fault=unusable
+            )
+            source, rows, probe, wish = model, to.rows, body, d_ahead
+            yield from model.steps.items
+            yield from to.steps(snapshot).items
+            yield body.step(snapshot)
+            yield heading.step(snapshot.clock)
+            yield self._missing_acceleration_step(rows, model, d_ahead)
+            yield BoundKernel(
+                write_pointing_frame, d_ahead, heading.values, self._body.R, targets[k]
+            )
+            yield BoundKernel(
+                write_rotation_error, targets[0], targets[k], self._rotation_errors[k - 1]
+            )
 
-    def _turning(self, dynamics: Dynamics) -> Iterator[Step]:
+    def _orientation_steps(self, dynamics: Dynamics) -> Iterator[KernelStep]:
         """Yield what writes the rows of the orientation."""
         body, rate, acceleration = self._body, np.zeros(3), np.zeros(3)
         whole = self._spec.feedforward == "acceleration"
         moving = body.R, body.J, body.velocity[3:], body.drift[3:]
-        yield Call(turning_rates, self._turns, AHEAD, whole, rate, acceleration)
-        wanted = self._wanted[0], rate, acceleration
-        yield Call(orientation_rows, moving, wanted, self._turn.part(slice(0, 3)))
+        yield BoundKernel(
+            write_rotation_rates, self._rotation_errors, DIFFERENCE_STEP, whole, rate, acceleration
+        )
+        target = self._orientations[0], rate, acceleration
+        yield BoundKernel(
+            orientation_rows, moving, target, self._orientation_rows.part(slice(0, 3))
+        )
 
-    def _served(self, dynamics: Dynamics, d: Vector, tick: Tick) -> Iterator[Step]:
+    def _allocation_steps(
+        self, dynamics: Dynamics, d: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
         """Yield what asks the allocation for the four rows."""
         spec, A, n = self._spec, self.stack.rows.A, dynamics.robot.nv
         gains = float(spec.alpha_turn), float(spec.beta_turn)
-        asked, demand = Rows.zeros(4, n), np.zeros(4)
+        rows, demand = Rows.zeros(4, n), np.zeros(4)
         affine = dynamics.a_free, dynamics.G
-        yield Call(ordered, *gains, self._turn, self._body.R, A, d, affine[0], asked, demand)
-        yield from self._allocator.steps(asked, demand, dynamics, tick.u)
-        yield Call(served, A, *affine, tick.u, tick.demand)
-        tick.asks[0] = 1.0
+        yield BoundKernel(
+            write_allocated_rows,
+            *gains,
+            self._orientation_rows,
+            self._body.R,
+            A,
+            d,
+            affine[0],
+            rows,
+            demand,
+        )
+        yield from self._allocator.steps(rows, demand, dynamics, tick.u)
+        yield BoundKernel(write_row_acceleration, A, *affine, tick.u, tick.demand)
+        tick.has_demand[0] = 1.0
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return how far the thrust is from where it should point, and what the allocation says."""
         s = dynamics.snapshot
         d = np.zeros(3)
-        Steps((*self.stack.steps(s).every, self._missing(self.stack.rows, dynamics, d)))()
+        KernelSequence(
+            (
+                *self.stack.steps(s).items,
+                self._missing_acceleration_step(self.stack.rows, dynamics, d),
+            )
+        )()
         self._body.move(s)
         e = self._body.R[:, 2]
         angle = np.arctan2(np.linalg.norm(np.cross(e, d)), e @ d)

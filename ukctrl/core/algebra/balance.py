@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.row_space import NOTHING
+from ukctrl.core.algebra.row_space import NEGLIGIBLE_RTOL
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import max_abs
+from ukctrl.core.tie_breaking import max_abs
 
 
 def balancing_units(A: Matrix) -> Vector:
@@ -17,6 +17,6 @@ def balancing_units(A: Matrix) -> Vector:
     """
     from scipy.linalg import matrix_balance
 
-    clear = np.where(np.abs(A) > NOTHING * max_abs(A), A, 0.0)
+    clear = np.where(np.abs(A) > NEGLIGIBLE_RTOL * max_abs(A), A, 0.0)
     _, (units, _) = matrix_balance(clear, permute=False, separate=True)
     return np.asarray(units, dtype=np.float64)

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, deferred, inlined
-from ukctrl.core.extremes import EQUAL_RTOL
+from ukctrl.core.tie_breaking import TIE_RTOL
 
-SEVERAL = 8
+MIN_UNROLLED = 8
 """Sums of so many terms are worth adding up for four rows at a time."""
-SEVERAL_SUMS = 16
+MIN_UNROLLED_SUM = 16
 """Sums of so many terms are worth adding up in four parts, which do not wait for each other."""
-LONG = 48
+MIN_BLOCKED = 48
 """Rows of so many entries are worth taking several at a time, and looking for where they end."""
 
 
-class RowFactor(NamedTuple):
+class PivotedLQ(NamedTuple):
     """``H[order] = L Q`` with orthonormal rows in ``Q`` and the rank it reveals."""
 
     L: Matrix
@@ -68,7 +68,7 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @compiled
-def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
+def matvec(X: Matrix, x: Vector, y: Vector) -> None:
     """Write ``y = X x``."""
     for i in range(len(y)):
         y[i] = 0.0
@@ -77,7 +77,7 @@ def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
 
 
 @compiled
-def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
+def matvec_transposed(x: Vector, X: Matrix, y: Vector) -> None:
     """Write ``y = X' x``."""
     for k in range(len(y)):
         y[k] = 0.0
@@ -89,7 +89,7 @@ def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
 
 
 @compiled
-def multiplied_both_ways(X: Matrix, x: Vector, y: Vector) -> None:
+def symmetric_matvec(X: Matrix, x: Vector, y: Vector) -> None:
     """Write ``(X + X') x`` of a square matrix."""
     for i in range(len(x)):
         y[i] = 0.0
@@ -98,7 +98,7 @@ def multiplied_both_ways(X: Matrix, x: Vector, y: Vector) -> None:
 
 
 @compiled
-def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
+def add_scaled_into(x: Vector, scale: float, y: Vector, total: Vector) -> None:
     """Write ``x + scale y``."""
     for i in range(x.shape[0]):
         total[i] = x[i] + scale * y[i]
@@ -108,8 +108,9 @@ def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
 def cholesky(M: Matrix, L: Matrix) -> int:
     """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
     n = M.shape[0]
-    if n >= LONG:
-        return cholesky_by_rows(M, L)
+    # the envelope pays from there on, and finds the blocks of a swarm (decision 0113)
+    if n >= MIN_BLOCKED:
+        return envelope_cholesky(M, L)
     for j in range(n):
         total = M[j, j]
         for k in range(j):
@@ -118,7 +119,8 @@ def cholesky(M: Matrix, L: Matrix) -> int:
             return j + 1
         L[j, j] = np.sqrt(total)
         scale, i = 1.0 / L[j, j], j + 1
-        while j >= SEVERAL and i + 3 < n:  # four rows at a time, each as it would be alone
+        # each row is summed in the order that it would be alone: unrolling moves no bit here
+        while j >= MIN_UNROLLED and i + 3 < n:  # four rows at a time, each as it would be alone
             a, b, c, d = M[i, j], M[i + 1, j], M[i + 2, j], M[i + 3, j]
             for k in range(j):
                 factor = L[j, k]
@@ -141,7 +143,7 @@ def cholesky(M: Matrix, L: Matrix) -> int:
 
 
 @deferred
-def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
+def envelope_cholesky(M: Matrix, L: Matrix) -> int:
     """Do what `cholesky` does, along the rows of memory, four of them at a time.
 
     Row i of the upper factor is made above the diagonal and kept as column i below it, up to where
@@ -186,7 +188,7 @@ def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
 
 
 @compiled
-def factor_unrooted(M: Matrix, K: Matrix) -> int:
+def ldl_factor(M: Matrix, K: Matrix) -> int:
     """Factor ``M = K D K'`` with ones on the diagonal of ``K``; return 0, or 1 + the failing pivot.
 
     It needs no roots, which the next row would wait for. Below its diagonal ``K`` is that factor,
@@ -208,8 +210,8 @@ def factor_unrooted(M: Matrix, K: Matrix) -> int:
 
 
 @compiled
-def solve_unrooted(K: Matrix, x: Vector) -> None:
-    """Overwrite the vector ``x`` with ``M^-1 x``, by the factor of `factor_unrooted`."""
+def ldl_solve(K: Matrix, x: Vector) -> None:
+    """Overwrite the vector ``x`` with ``M^-1 x``, by the factor of `ldl_factor`."""
     n = len(x)
     for i in range(n):
         entry = x[i]
@@ -224,7 +226,7 @@ def solve_unrooted(K: Matrix, x: Vector) -> None:
 
 
 @inlined
-def in_four_parts(x: Vector, y: Vector, n: int) -> tuple[float, int]:
+def unrolled_dot(x: Vector, y: Vector, n: int) -> tuple[float, int]:
     """Return a sum of the first products ``x_k y_k`` of many, ``n``, and how many those are.
 
     That is all but three at most.
@@ -243,8 +245,9 @@ def in_four_parts(x: Vector, y: Vector, n: int) -> tuple[float, int]:
 def long_dot(x: Vector, y: Vector) -> float:
     """Return ``x' y``, added up in parts where it has many terms."""
     total, k, n = 0.0, 0, len(x)
-    if n >= SEVERAL_SUMS:
-        total, k = in_four_parts(x, y, n)
+    # four partial sums do not wait for each other; the order, and with it the last bits, is another
+    if n >= MIN_UNROLLED_SUM:
+        total, k = unrolled_dot(x, y, n)
     while k < n:
         total += x[k] * y[k]
         k += 1
@@ -256,8 +259,9 @@ def solve_lower(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-1 x``."""
     for i in range(x.shape[0]):
         total, k = x[i], 0
-        if i >= SEVERAL_SUMS:
-            done, k = in_four_parts(L[i], x, i)
+        # as in `long_dot`: another order of the sum from there on
+        if i >= MIN_UNROLLED_SUM:
+            done, k = unrolled_dot(L[i], x, i)
             total -= done
         while k < i:
             total -= L[i, k] * x[k]
@@ -316,7 +320,7 @@ def solve_upper_columns(L: Matrix, X: Matrix) -> None:
 
 
 @allocating
-def factor_rows(H: Matrix, rtol: float) -> RowFactor:
+def pivoted_lq(H: Matrix, rtol: float) -> PivotedLQ:
     """Factor ``H[order] = L Q`` by Gram-Schmidt with row pivoting.
 
     Each step takes the row with the largest part outside the span of those taken so far.
@@ -327,37 +331,37 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     m, n = H.shape
     L, Q, order = np.empty((m, n)), np.empty((m, n)), np.empty(m, dtype=np.int64)
     copy_into(H, Q)
-    rank = factor_in_place(Q, rtol, L, order, np.empty(m))
-    return RowFactor(L, Q, order, rank)
+    rank = pivoted_lq_in_place(Q, rtol, L, order, np.empty(m))
+    return PivotedLQ(L, Q, order, rank)
 
 
 @compiled
-def factor_in_place(
-    Q: Matrix, rtol: float, L: Matrix, order: NDArray[np.int64], left: Vector
+def pivoted_lq_in_place(
+    Q: Matrix, rtol: float, L: Matrix, order: NDArray[np.int64], squared_norms: Vector
 ) -> int:
-    """Overwrite ``H`` by the ``Q`` of `factor_rows`, write the rest, and return the rank."""
+    """Overwrite ``H`` by the ``Q`` of `pivoted_lq`, write the rest, and return the rank."""
     m, n = Q.shape
     for i in range(m):
-        order[i], left[i] = i, squared(Q, i)
+        order[i], squared_norms[i] = i, row_norm_squared(Q, i)
         for c in range(n):
             L[i, c] = 0.0
     rank, threshold = 0, 0.0
     for k in range(min(m, n)):
         pivot = k
         for i in range(k + 1, m):
-            if left[i] > left[pivot]:
+            if squared_norms[i] > squared_norms[pivot]:
                 pivot = i
         if k == 0:
-            threshold = rtol * np.sqrt(left[pivot])
+            threshold = rtol * np.sqrt(squared_norms[pivot])
         if pivot != k:
-            order[k], order[pivot], left[pivot] = order[pivot], order[k], left[k]
+            order[k], order[pivot], squared_norms[pivot] = order[pivot], order[k], squared_norms[k]
             for c in range(n):
                 Q[k, c], Q[pivot, c] = Q[pivot, c], Q[k, c]
             for c in range(k):
                 L[k, c], L[pivot, c] = L[pivot, c], L[k, c]
         for j in range(k):
-            L[k, j] += drop_part(Q, j, k)
-        norm = np.sqrt(squared(Q, k))
+            L[k, j] += orthogonalise_row(Q, j, k)
+        norm = np.sqrt(row_norm_squared(Q, k))
         if not norm > threshold:
             break
         rank += 1
@@ -365,13 +369,13 @@ def factor_in_place(
         for c in range(n):
             Q[k, c] /= norm
         for i in range(k + 1, m):
-            L[i, k] = drop_part(Q, k, i)
-            left[i] = squared(Q, i)
+            L[i, k] = orthogonalise_row(Q, k, i)
+            squared_norms[i] = row_norm_squared(Q, i)
     return rank
 
 
 @inlined
-def squared(Q: Matrix, i: int) -> float:
+def row_norm_squared(Q: Matrix, i: int) -> float:
     """Return the squared length of a row."""
     total = 0.0
     for c in range(Q.shape[1]):
@@ -380,7 +384,7 @@ def squared(Q: Matrix, i: int) -> float:
 
 
 @inlined
-def drop_part(Q: Matrix, k: int, i: int) -> float:
+def orthogonalise_row(Q: Matrix, k: int, i: int) -> float:
     """Take from row i its part along the unit row k, and return how long that was."""
     along = long_dot(Q[k], Q[i])
     for c in range(Q.shape[1]):
@@ -389,16 +393,16 @@ def drop_part(Q: Matrix, k: int, i: int) -> float:
 
 
 @allocating
-def least_norm(factor: RowFactor, d: Vector) -> Vector:
+def least_norm_solution(factor: PivotedLQ, d: Vector) -> Vector:
     """Return the smallest ``x`` that satisfies the independent rows of ``H x = d``."""
     L, Q, order, rank = factor
     x = np.empty(Q.shape[1])
-    write_least_norm(L, Q, order, rank, d, np.empty(rank), x)
+    least_norm_into(L, Q, order, rank, d, np.empty(rank), x)
     return x
 
 
 @compiled
-def write_least_norm(
+def least_norm_into(
     L: Matrix,
     Q: Matrix,
     order: NDArray[np.int64],
@@ -407,7 +411,7 @@ def write_least_norm(
     y: Vector,
     x: Vector,
 ) -> None:
-    """Write what `least_norm` returns; ``y`` is scratch, of the rank's length at least."""
+    """Write what `least_norm_solution` returns; ``y`` is scratch, of the rank's length at least."""
     for c in range(x.shape[0]):
         x[c] = 0.0
     for i in range(rank):
@@ -420,7 +424,7 @@ def write_least_norm(
 
 
 @compiled
-def unit_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
+def normalise_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
     """Scale the rows of ``H`` to unit length in place, and ``d`` with them; zero rows stay.
 
     What depends on what must not depend on the units of the rows. Writes the lengths they had.
@@ -438,12 +442,12 @@ def unit_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
 
 
 @deferred
-def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
+def solve_least_norm(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
     rows, right = H.copy(), d.copy()
-    unit_rows(rows, right, np.empty(len(d)))
-    factor = factor_rows(rows, rtol)
-    copy_into(least_norm(factor, right), x)
+    normalise_rows(rows, right, np.empty(len(d)))
+    factor = pivoted_lq(rows, rtol)
+    copy_into(least_norm_solution(factor, right), x)
     return factor.rank
 
 
@@ -454,10 +458,10 @@ def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     Rows of unit length are equal but for rounding: of those, the first are taken.
     """
     rows = H.copy()
-    unit_rows(rows, np.zeros(H.shape[0]), np.empty(H.shape[0]))
+    normalise_rows(rows, np.zeros(H.shape[0]), np.empty(H.shape[0]))
     for i in range(len(rows)):
         for c in range(rows.shape[1]):
-            rows[i, c] *= 1.0 - EQUAL_RTOL * i
-    factor = factor_rows(rows, rtol)
+            rows[i, c] *= 1.0 - TIE_RTOL * i
+    factor = pivoted_lq(rows, rtol)
     copy_into(factor.order, order)
     return factor.rank

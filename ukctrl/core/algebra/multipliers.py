@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.algebra.column_space import column_space
 from ukctrl.core.algebra.factorisation import copy_into, solve_lower
-from ukctrl.core.algebra.row_space import mass_weighted
-from ukctrl.core.algebra.span import span
+from ukctrl.core.algebra.row_space import mass_weighted_rows
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating
 
-UNLIKE = 1e3
+MAX_NORM_RATIO = 1e3
 """Rows whose lengths differ by more than this factor are told apart with care."""
-SHARED = 1e-6
+NULL_COMPONENT_TOL = 1e-6
 """A row shares its load when its part in a combination of rows that does nothing exceeds this."""
 
 
@@ -29,31 +29,32 @@ def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
         force: Generalised force that the rows transmit, shape ``(n,)``.
         rank: How many directions the rows constrain.
     """
-    W, length = unit_rows(L, A)
+    W, length = mass_weighted_unit_rows(L, A)
     pushed = np.array(force)
     solve_lower(L, pushed)
     m = len(A)
     if rank == m:  # the rows of ``W`` are independent
         scaled = np.linalg.solve(W @ W.T, W @ pushed)
         return np.asarray(scaled / length, dtype=np.float64)
-    return span(W.T * length, length, rank=rank).least(pushed)
+    return column_space(W.T * length, length, rank=rank).solve(pushed)
 
 
 @allocating
-def quick_multipliers(
+def fast_multipliers(
     L: Matrix, A: Matrix, force: Vector, nonideal: Vector, ranks: Indices, lam: Vector
 ) -> bool:
     """Write `multipliers` of ``force - nonideal``; return whether they are right for sure.
 
     They are not where rows of very different lengths share their load: what is least then hangs on
-    digits that only `ukctrl.core.algebra.span` keeps.
+    digits that only `ukctrl.core.algebra.column_space` keeps.
     """
     (m, n), rank = A.shape, ranks[0]
-    W, inverse = mass_weighted(L, A, np.ones((1, m)))
+    W, inverse = mass_weighted_rows(L, A, np.ones((1, m)))
     pushed = np.empty(n)
     for c in range(n):
         pushed[c] = force[c] - nonideal[c]
     solve_lower(L, pushed)
+    # independent rows: normal equations, a fraction of the SVD
     if rank == m:
         scaled = np.linalg.solve(W @ W.T, W @ pushed)
         for i in range(m):
@@ -63,38 +64,39 @@ def quick_multipliers(
     for i in range(m):
         shortest, longest = min(shortest, inverse[0, i]), max(longest, inverse[0, i])
     U, sigma, Vt = np.linalg.svd(np.ascontiguousarray(W.T), True)
-    idle, least = np.empty((m, m - rank)), np.zeros(m)
+    idle, min_norm = np.empty((m, m - rank)), np.zeros(m)
     for i in range(m):
         for k in range(rank):
             along = 0.0
             for c in range(n):
                 along += U[c, k] * pushed[c]
-            least[i] += Vt[k, i] * along / sigma[k] * inverse[0, i]
+            min_norm[i] += Vt[k, i] * along / sigma[k] * inverse[0, i]
         for k in range(rank, m):
             idle[i, k - rank] = Vt[k, i] * inverse[0, i]
-    copy_into(least - idle @ np.linalg.lstsq(idle, least)[0], lam)
+    copy_into(min_norm - idle @ np.linalg.lstsq(idle, min_norm)[0], lam)
     for i in range(m):
         if np.sum(np.abs(W[i])) == 0.0:
             lam[i] = 0.0
-    return longest <= UNLIKE * shortest
+    # the least norm of rows of very unlike lengths hangs on digits that this route does not keep
+    return longest <= MAX_NORM_RATIO * shortest
 
 
-def sharing(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:
+def undetermined_multipliers(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:
     """Return which rows share their load with others in a way that no motion tells.
 
     Their multipliers are not determined; only what they transmit together is.
     """
-    W, _ = unit_rows(L, A)
+    W, _ = mass_weighted_unit_rows(L, A)
     U, _, _ = np.linalg.svd(W)
-    shared: NDArray[np.bool_] = np.abs(U[:, rank:]).max(axis=1, initial=0.0) > SHARED
+    shared: NDArray[np.bool_] = np.abs(U[:, rank:]).max(axis=1, initial=0.0) > NULL_COMPONENT_TOL
     return shared
 
 
-def unit_rows(L: Matrix, A: Matrix) -> tuple[Matrix, Vector]:
+def mass_weighted_unit_rows(L: Matrix, A: Matrix) -> tuple[Matrix, Vector]:
     """Return the rows in mass-weighted coordinates, of unit length, and what they were divided by.
 
     A row of zeros stays one.
     """
     lengths = np.ones((1, len(A)))
-    W, scaled = mass_weighted(L, np.ascontiguousarray(A), lengths)
+    W, scaled = mass_weighted_rows(L, np.ascontiguousarray(A), lengths)
     return W, 1.0 / scaled[0]

@@ -11,24 +11,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
-    RowFactor,
+    PivotedLQ,
     dot,
-    factor_rows,
+    pivoted_lq,
+    row_norm_squared,
     solve_lower,
     solve_upper,
-    squared,
 )
-from ukctrl.core.algebra.products import column_lengths, transposed, weighted_columns
+from ukctrl.core.algebra.sparse_products import column_norms, mass_weighted_columns, transpose_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, deferred
 
-GRADUAL = 10.0
+BLEND_FACTOR = 10.0
 """A direction counts fully from this multiple of the rank threshold on, and below it in part."""
-NOTHING = 1e-12
+NEGLIGIBLE_RTOL = 1e-12
 """A row shorter than this fraction of the longest one is rounding."""
-CLEAR = 4.0
+CLEARANCE_FACTOR = 4.0
 """Gram-Schmidt decides the rank alone where singular values are this factor off the border."""
-SETTLED, STEPS = 1e-3, 50
+ITERATION_RTOL, STEPS = 1e-3, 50
 """An iteration ends where a step changes so small a share, or after so many."""
 
 
@@ -44,9 +44,9 @@ class RowSpace(NamedTuple):
     side, shape ``(c, k)``."""
     rank: int
     """Directions that count, if only in part."""
-    kept: float
+    smallest_kept: float
     """Smallest singular value that counts; 0 without any."""
-    dropped: float
+    largest_dropped: float
     """Largest singular value that does not count; 0 without any."""
 
 
@@ -66,38 +66,41 @@ def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
     decide, because pivots are reliable only to a factor of a few.
     """
     m, n = H.shape
-    factor = factor_rows(H, rtol)
+    factor = pivoted_lq(H, rtol)
     rank = factor.rank
     dropped = 0.0
     for i in range(rank, m):
-        dropped += squared(factor.Q, i)
+        dropped += row_norm_squared(factor.Q, i)
     dropped = np.sqrt(dropped)
     if rank == 0:
         none = np.zeros((D.shape[0], 0))
         return RowSpace(np.zeros((0, n)), np.zeros(0), none, 0, 0.0, dropped)
     T, y = _least_squares(factor, D)
-    kept = _smallest_singular_value(T)
-    clear = kept >= CLEAR * GRADUAL * rtol and CLEAR * dropped <= rtol
-    if clear or not np.isfinite(kept + dropped):
-        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, kept, dropped)
+    sigma_min = _smallest_singular_value(T)
+    clear = (
+        sigma_min >= CLEARANCE_FACTOR * BLEND_FACTOR * rtol and CLEARANCE_FACTOR * dropped <= rtol
+    )
+    # four times off both borders the smooth weight is 1 or 0 (decision 0020): no SVD
+    if clear or not np.isfinite(sigma_min + dropped):
+        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, sigma_min, dropped)
     U, sigma, Vt = np.linalg.svd(H, False)
     count = sigma.shape[0]
     weight, y = np.zeros(count), np.zeros((D.shape[0], count))
-    rank, kept, dropped = 0, 0.0, 0.0
+    rank, sigma_min, dropped = 0, 0.0, 0.0
     for k in range(count):
-        weight[k] = gradual(sigma[k], rtol)
+        weight[k] = singular_value_weight(sigma[k], rtol)
         if weight[k] <= 0.0:
             dropped = max(dropped, sigma[k])
             continue
         rank += 1
-        kept = sigma[k]
+        sigma_min = sigma[k]
         for j in range(D.shape[0]):
             total = 0.0
             for i in range(m):
                 total += U[i, k] * D[j, i]
             y[j, k] = weight[k] * total / sigma[k]
     directions = np.ascontiguousarray(Vt[:rank])
-    return RowSpace(directions, weight[:rank], y[:, :rank].copy(), rank, kept, dropped)
+    return RowSpace(directions, weight[:rank], y[:, :rank].copy(), rank, sigma_min, dropped)
 
 
 @compiled
@@ -109,9 +112,9 @@ def add_solution(space: RowSpace, x: Vector, j: int) -> None:
 
 
 @compiled
-def gradual(sigma: float, rtol: float) -> float:
+def singular_value_weight(sigma: float, rtol: float) -> float:
     """Return the weight of a singular value: 0 to ``rtol``, 1 from ``10 rtol``, smooth between."""
-    x = (sigma / rtol - 1.0) / (GRADUAL - 1.0)
+    x = (sigma / rtol - 1.0) / (BLEND_FACTOR - 1.0)
     if x <= 0.0:
         return 0.0
     if x >= 1.0:
@@ -120,7 +123,7 @@ def gradual(sigma: float, rtol: float) -> float:
 
 
 @allocating
-def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
+def _least_squares(factor: PivotedLQ, D: Matrix) -> tuple[Matrix, Matrix]:
     r"""Return a lower ``T`` with the singular values of ``L``, and least-squares ``L y = d``.
 
     Without redundant rows ``T`` is ``L`` itself, which may have columns without entries. Else
@@ -142,6 +145,7 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     T = np.zeros((rank, rank))
     P = L[:, :rank].T.copy()
     for k in range(rank):
+        # the second time takes what rounding left of the first
         for _ in range(2):
             for j in range(k):
                 along = 0.0
@@ -150,7 +154,7 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
                 T[k, j] += along
                 for i in range(m):
                     P[k, i] -= along * P[j, i]
-        T[k, k] = np.sqrt(squared(P, k))
+        T[k, k] = np.sqrt(row_norm_squared(P, k))
         for i in range(m):
             P[k, i] /= T[k, k]
     for j in range(D.shape[0]):
@@ -185,13 +189,13 @@ def _smallest_singular_value(T: Matrix) -> float:
     solve_upper(T, x)
     value = 0.0
     for _ in range(STEPS):
-        before, length = value, np.sqrt(dot(x, x))
+        old_value, length = value, np.sqrt(dot(x, x))
         for i in range(n):
             x[i] /= length
         solve_lower(T, x)
         solve_upper(T, x)
         value = 1.0 / np.sqrt(np.sqrt(dot(x, x)))
-        if not abs(value - before) > SETTLED * value:  # nor where it is no number
+        if not abs(value - old_value) > ITERATION_RTOL * value:  # nor where it is no number
             break
     return value
 
@@ -226,41 +230,41 @@ def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
 
 
 @compiled
-def drop_taken_up(lengths: Vector, X: Matrix) -> None:
+def zero_rounding_columns(lengths: Vector, X: Matrix) -> None:
     """Set the columns of ``X`` to zero of which only rounding is left, beside what they were."""
     for k in range(X.shape[1]):
-        left, whole = 0.0, lengths[k] * lengths[k]
+        remainder, whole = 0.0, lengths[k] * lengths[k]
         for r in range(X.shape[0]):
-            left += X[r, k] * X[r, k]
-        if left <= NOTHING * NOTHING * whole:
+            remainder += X[r, k] * X[r, k]
+        if remainder <= NEGLIGIBLE_RTOL * NEGLIGIBLE_RTOL * whole:
             for r in range(X.shape[0]):
                 X[r, k] = 0.0
 
 
 @deferred
-def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
+def mass_weighted_rows(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
 
     A row that is only rounding beside the longest one becomes zero: it holds by itself, as the
     out-of-plane rows of a closure in a planar mechanism do.
     """
-    columns, right = unit_columns(L, A, D)
+    columns, right = mass_weighted_unit_columns(L, A, D)
     rows = np.empty(A.shape)
-    transposed(columns, rows)
+    transpose_into(columns, rows)
     return rows, right
 
 
 @allocating
-def unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the rows of `mass_weighted` as columns, and the right-hand sides."""
-    columns, right = weighted_columns(L, A), D.copy()
+def mass_weighted_unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the rows of `mass_weighted_rows` as columns, and the right-hand sides."""
+    columns, right = mass_weighted_columns(L, A), D.copy()
     n, m = columns.shape
     lengths, longest = np.empty(m), 0.0
-    column_lengths(columns, lengths)
+    column_norms(columns, lengths)
     for i in range(m):
         longest = max(longest, lengths[i])
     for i in range(m):
-        if lengths[i] <= NOTHING * longest:
+        if lengths[i] <= NEGLIGIBLE_RTOL * longest:
             lengths[i] = 0.0
             continue
         for j in range(D.shape[0]):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import cholesky, solve_upper
-from ukctrl.core.algebra.row_gram import MANY_ROWS, move_onto, row_gram
+from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_factor, project_columns_onto_rows
 from ukctrl.core.algebra.row_space import (
-    CLEAR,
-    GRADUAL,
-    NOTHING,
+    BLEND_FACTOR,
+    CLEARANCE_FACTOR,
+    NEGLIGIBLE_RTOL,
     add_solution,
+    mass_weighted_unit_columns,
     row_space,
-    unit_columns,
 )
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -24,7 +24,9 @@ SMALL_ACCELERATION = 1e-3
 
 
 @allocating
-def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vector) -> int:
+def least_mass_weighted_change(
+    M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vector
+) -> int:
     """Write the ``x`` with ``A x = d`` of least ``x' M x``, in the sense of least squares.
 
     Returns the rank of the rows, or ``-1 - i`` when ``M`` is not positive definite at i.
@@ -32,12 +34,13 @@ def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vec
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
-    weighted, right = unit_columns(L, A, d.reshape((1, -1)))
+    weighted, right = mass_weighted_unit_columns(L, A, d.reshape((1, -1)))
     x[:] = 0.0
-    if A.shape[0] >= MANY_ROWS:
-        gram = row_gram(weighted)
-        if gram.kept >= CLEAR * GRADUAL * rtol:
-            move_onto(gram, right, x.reshape((-1, 1)))
+    if A.shape[0] >= MIN_GRAM_ROWS:
+        gram = gram_factor(weighted)
+        # squares cost half the digits: only where surely all rows count in full
+        if gram.smallest_singular >= CLEARANCE_FACTOR * BLEND_FACTOR * rtol:
+            project_columns_onto_rows(gram, right, x.reshape((-1, 1)))
             solve_upper(L, x)
             return gram.rank
     space = row_space(weighted.T.copy(), right, rtol)
@@ -47,7 +50,7 @@ def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vec
 
 
 @compiled
-def stabilised(
+def write_stabilised_rhs(
     alpha: float, beta: float, b: Vector, rate: Vector, error: Vector, b_p: Matrix
 ) -> None:
     """Write ``b`` and ``-alpha rate - beta error`` as rows, then add the second to ``b``.
@@ -63,7 +66,7 @@ def stabilised(
 
 
 @allocating
-def conflict(
+def count_conflicts(
     A: Matrix,
     b: Vector,
     a: Vector,
@@ -72,15 +75,15 @@ def conflict(
     error: Vector,
     reach: float,
     loose: float,
-    kept: float,
+    sigma_min: float,
     allowed: Vector,
 ) -> int:
     r"""Count the rows that ``a`` misses by more than rounding and drift explain.
 
     Rows that agree on the exact manifold differ off it, in units of coordinates (each row over
     its length $|A_i|$) by some $|\varphi|(|a| + |v|^2) + |\beta||v|$. A few times that is allowed,
-    over the smallest singular value ``kept`` (a row that depends on others is a sum of them with
-    weights up to its inverse, which is large near a singular position), beside the fraction
+    over the smallest singular value ``sigma_min`` (a row that depends on others is a sum of them
+    with weights up to its inverse, which is large near a singular position), beside the fraction
     ``reach`` of the row's own terms and the fraction ``loose`` of $|a|$: the singular values with
     which directions count as free, or only in part. The stabilisation of the rows must be in
     neither ``b`` nor ``a``, or it would hide a conflict behind the drift that the conflict itself
@@ -96,7 +99,8 @@ def conflict(
         length[i] = np.sqrt(total)
         longest = max(longest, length[i])
     for i in range(m):
-        if length[i] > NOTHING * longest:
+        # a row that is rounding has no drift to measure
+        if length[i] > NEGLIGIBLE_RTOL * longest:
             phi_dot = max(phi_dot, abs(rate[i]) / length[i])
             if error[i] == error[i]:
                 phi = max(phi, abs(error[i]) / length[i])
@@ -105,7 +109,10 @@ def conflict(
         speed += v[c] * v[c]
         size += a[c] * a[c]
     size = np.sqrt(size)
-    drift = (phi * (size + speed) + phi_dot * np.sqrt(speed)) / min(max(kept, NOTHING), 1.0)
+    # a row that depends on others sums their drift with weights up to the inverse of sigma_min
+    drift = (phi * (size + speed) + phi_dot * np.sqrt(speed)) / min(
+        max(sigma_min, NEGLIGIBLE_RTOL), 1.0
+    )
     bad = 0
     for i in range(m):
         miss, terms = -b[i], abs(b[i])
@@ -114,6 +121,7 @@ def conflict(
             terms += abs(A[i, c]) * (abs(a[c]) + SMALL_ACCELERATION)
         terms += SMALL_ACCELERATION * longest  # a row of zeros may still have some rounding in b
         allowed[i] = reach * terms + (DRIFT_FACTOR * drift + loose * size) * length[i]
+        # NaN counts as bad
         if not abs(miss) <= allowed[i]:
             bad += 1
     return bad

@@ -1,7 +1,8 @@
 """From sympy expressions to one fast function of floats.
 
-The lines of its `Formula` are written here, node by node, from a closed list of sympy types; names
-that a user chose never reach it (inputs are ``a0``, ``a1``, ...). Common parts are computed once.
+The lines of its `CompiledFormula` are written here, node by node, from a closed list of sympy
+types; names that a user chose never reach it (inputs are ``a0``, ``a1``, ...). Common parts are
+computed once.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ukctrl.core.errors import ExpressionError
-from ukctrl.core.expression.formula import Formula
-from ukctrl.core.expression.syntax import FUNCTIONS, shown
+from ukctrl.core.expression.compiled_formula import CompiledFormula
+from ukctrl.core.expression.syntax import FUNCTIONS
+from ukctrl.core.message_text import quote_text
 
 if TYPE_CHECKING:
     import sympy
@@ -27,7 +29,7 @@ def compile_function(
     arguments: Sequence[str | Sequence[str]],
     label: str = "",
     missing: int = 0,
-) -> Formula:
+) -> CompiledFormula:
     """Compile expressions into one function that returns all their values as a flat tuple.
 
     ``compile_function([x*t, y], [["x", "y"], "t"])`` returns ``f(xy, t)``, called with a list of
@@ -49,17 +51,19 @@ def compile_function(
     import sympy
 
     done: dict[sympy.Expr, sympy.Expr] = {}
+    # numbers become floats first: common subexpressions of exact constants would be printed again
+    # and again
     exact = [_numeric(sympy.sympify(expr, strict=True), label, done) for expr in exprs]
-    parts, results = sympy.cse(exact, symbols=sympy.numbered_symbols("w", cls=sympy.Dummy))
+    subexprs, results = sympy.cse(exact, symbols=sympy.numbered_symbols("w", cls=sympy.Dummy))
     inputs, lines = _inputs(exact, arguments, label)
-    printer = _Printer(inputs, label)
-    for symbol, part in parts:
-        printer.assign(symbol, part)
+    printer = _FormulaPrinter(inputs, label)
+    for symbol, subexpr in subexprs:
+        printer.assign(symbol, subexpr)
     values = [printer.code(result, _SUM) for result in results] + ["nan"] * missing
     lines = lines + printer.lines + [f"return ({''.join(value + ', ' for value in values)})"]
     parameters = [f"p{index}" for index in range(len(arguments))]
     time = next((i for i, argument in enumerate(arguments) if argument == "t"), None)
-    return Formula(parameters, lines, label, time)
+    return CompiledFormula(parameters, lines, label, time)
 
 
 def _inputs(
@@ -75,14 +79,15 @@ def _inputs(
         if isinstance(argument, str):
             names[sympy.Symbol(argument)] = f"p{index}"
             continue
-        for place, name in enumerate(argument):
+        for position, name in enumerate(argument):
             symbol = sympy.Symbol(name)
+            # loads that nothing reads would cost a copy at every call
             if symbol in used:
                 names[symbol] = f"a{len(lines)}"
-                lines.append(f"a{len(lines)} = p{index}[{place}]")
+                lines.append(f"a{len(lines)} = p{index}[{position}]")
     missing = sorted(str(symbol) for symbol in used - set(names))
     if missing:
-        raise ExpressionError(f"in {shown(label)}: '{missing[0]}' is not among the arguments.")
+        raise ExpressionError(f"in {quote_text(label)}: '{missing[0]}' is not among the arguments.")
     return names, lines
 
 
@@ -96,15 +101,17 @@ def _numeric(expr: sympy.Expr, label: str, done: dict[sympy.Expr, sympy.Expr]) -
     """
     import sympy
 
-    known = done.get(expr)
-    if known is not None:
-        return known
+    cached = done.get(expr)
+    if cached is not None:
+        return cached
     if expr.is_Atom and not expr.is_number:
         return expr
     if expr.is_number:
         value = _finite(expr, label)
+        # these SymPy simplifies with; any other integer would stay exact, and slow
         exact = value in (-1.0, 0.0, 1.0)
         result = sympy.Integer(int(value)) if exact else sympy.Float(value)
+    # a rational exponent stays one, to be printed as products and roots
     elif expr.is_Pow and expr.exp.is_Rational:
         result = sympy.Pow(_numeric(expr.base, label, done), expr.exp)
     else:
@@ -119,12 +126,12 @@ def _finite(expr: sympy.Expr, label: str) -> float:
     except (TypeError, ValueError, ArithmeticError):
         value = math.nan
     if not math.isfinite(value):
-        what = f"in {shown(label)}: " if label else ""
-        raise ExpressionError(f"{what}it or a derivative of it has no finite real value.")
+        prefix = f"in {quote_text(label)}: " if label else ""
+        raise ExpressionError(f"{prefix}it or a derivative of it has no finite real value.")
     return value
 
 
-class _Printer:
+class _FormulaPrinter:
     """Writes Python source for the types of node that this language can produce."""
 
     def __init__(self, names: Mapping[sympy.Symbol, str], label: str) -> None:
@@ -152,6 +159,7 @@ class _Printer:
     def written(self, expr: sympy.Expr) -> tuple[int, str]:
         if expr.is_number:
             value = _finite(expr, self.label)
+            # no zero with a sign
             return (_ATOM if value >= 0.0 else _SUM), repr(value + 0.0)
         if expr.is_Symbol:
             return _ATOM, self.names[expr]
@@ -165,10 +173,11 @@ class _Printer:
         if expr.func is self.sympy.cot:  # sympy writes tan(x + pi/2) so
             return _PRODUCT, f"1.0/tan({self.code(expr.args[0], _SUM)})"
         raise ExpressionError(
-            f"in {shown(self.label)}: '{expr.func.__name__}' came up and cannot be evaluated."
+            f"in {quote_text(self.label)}: '{expr.func.__name__}' came up and cannot be evaluated."
         )
 
     def sum(self, expr: sympy.Expr) -> str:
+        # SymPy's own order depends on hashes: bits must not differ from process to process
         terms = sorted(expr.args, key=self.sympy.default_sort_key)
         terms.sort(key=_is_negative)  # start with a positive term where there is one
         code = self.code(terms[0], _SUM)
@@ -180,10 +189,10 @@ class _Printer:
         return code
 
     def product(self, expr: sympy.Expr) -> tuple[int, str]:
-        coefficient, rest = expr.as_coeff_Mul()
+        coefficient, monomial = expr.as_coeff_Mul()
         above: list[str] = []
         below: list[str] = []
-        for factor in sorted(self.sympy.Mul.make_args(rest), key=self.sympy.default_sort_key):
+        for factor in sorted(self.sympy.Mul.make_args(monomial), key=self.sympy.default_sort_key):
             base, exponent = factor.as_base_exp()
             if exponent.is_Rational and exponent.is_negative and not factor.is_Function:
                 below.append(self.power(base, -exponent))
@@ -207,6 +216,7 @@ class _Printer:
             whole, half = divmod(int(2 * exponent), 2)
             if whole == 0:
                 return f"sqrt({code})"
+            # what is multiplied by itself is worked out once
             name = code if code.isidentifier() else self.stored(code)
             factors = [name] * whole + [f"sqrt({name})"] * half
             return factors[0] if len(factors) == 1 else f"({'*'.join(factors)})"

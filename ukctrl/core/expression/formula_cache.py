@@ -23,24 +23,24 @@ from ukctrl.core.cache_folder import (
     write_atomically,
 )
 from ukctrl.core.compiled import config
-from ukctrl.core.expression.formula import Formula
+from ukctrl.core.expression.compiled_formula import CompiledFormula
 
-MOST = 1000
+MAX_STORED = 1000
 """Where so many are stored, all make room for a new one."""
 
 
-def cached_formula(of: object, derive: Callable[[], Formula]) -> Formula:
+def cached_formula(of: object, derive: Callable[[], CompiledFormula]) -> CompiledFormula:
     """Return a formula that this or an earlier process has derived, else derive and store it.
 
     Args:
         of: What it follows from, told in full by its ``repr``.
         derive: Derives it; what it raises is not stored.
     """
-    digest = hashlib.sha256(f"{_deriving()} {of!r}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{_derivation_version()} {of!r}".encode()).hexdigest()
     name = f"formulas/{digest}.json"
     for stored in _stored(name):
         with contextlib.suppress(ValueError):
-            return Formula(**json.loads(stored))
+            return CompiledFormula(**json.loads(stored))
     formula = derive()
     folder = writable_folder(str(config.CACHE_DIR))
     if folder is not None:
@@ -50,7 +50,7 @@ def cached_formula(of: object, derive: Callable[[], Formula]) -> Formula:
 
 
 @functools.cache
-def _deriving() -> str:
+def _derivation_version() -> str:
     """Return what a derivation depends on beside what it derives from."""
     return f"{version('sympy')} {source_hash()}"
 
@@ -64,11 +64,12 @@ def _stored(name: str) -> Iterator[bytes]:
             yield (folder / name).read_bytes()
 
 
-def _store(path: Path, formula: Formula) -> None:
+def _store(path: Path, formula: CompiledFormula) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    others = list(os.scandir(path.parent))
-    for other in others if len(others) >= MOST else ():
-        os.unlink(other)
+    entries = list(os.scandir(path.parent))
+    # all of them: which is the oldest would need times of access, which file systems leave out
+    for entry in entries if len(entries) >= MAX_STORED else ():
+        os.unlink(entry)
     fields = {
         "parameters": formula.parameters,
         "lines": formula.lines,

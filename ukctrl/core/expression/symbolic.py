@@ -13,19 +13,19 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ukctrl.core.errors import ExpressionError, unknown_name
-from ukctrl.core.expression.suggest import with_suggestion
+from ukctrl.core.expression.suggested_text import with_suggestion
 from ukctrl.core.expression.syntax import (
-    Call,
-    Name,
+    CallNode,
+    NameNode,
     Node,
-    Number,
-    Power,
-    Product,
-    Sum,
-    brief,
-    fault,
-    read,
+    NumberNode,
+    PowerNode,
+    ProductNode,
+    SumNode,
+    formula_error,
+    parse_syntax,
 )
+from ukctrl.core.message_text import printable_name
 
 if TYPE_CHECKING:
     import sympy
@@ -37,7 +37,7 @@ MAX_EXPONENT = 100
 MAX_INTEGER = 2**53
 """Integers beyond this are floats: exactness would cost time and gain nothing."""
 
-MAX_WEIGHT = 10_000
+MAX_DERIVATIVE_COST = 10_000
 """Largest bound on the number of operations in a formula's second derivative.
 
 Derivatives of long products and deep nests grow fast; at this size they take about a second.
@@ -61,46 +61,50 @@ class Vocabulary:
     constants: tuple[tuple[str, float], ...] = ()
     """Names that stand for a number, and the number."""
 
-    def resolve(self, text: str, name: Name) -> str:
+    def resolve(self, text: str, name: NameNode) -> str:
         """Return the symbol that a name stands for, or a constant's name.
 
         Raises:
             ExpressionError: There is no such name here, or it has two meanings.
         """
-        known = {"": self.plain, "v": self.velocities, "d": self.differentials}[name.space]
+        names = {"": self.plain, "v": self.velocities, "d": self.differentials}[name.space]
         reserved = _CONSTANTS + (("t",) if self.time else ())
         if name.space == "" and name.name in reserved:
             if name.name in self.plain:
-                raise fault(
+                raise formula_error(
                     text,
                     f"'{name}' is both a coordinate here and a word of the language; rename it.",
                 )
             return name.name
-        constants = tuple(known for known, _ in self.constants) if name.space == "" else ()
-        if name.name not in known and name.name not in constants:
-            raise fault(text, self._unknown(name, reserved + constants))
+        constants = tuple(names for names, _ in self.constants) if name.space == "" else ()
+        if name.name not in names and name.name not in constants:
+            raise formula_error(text, self._unknown(name, reserved + constants))
         return str(name)
 
-    def _unknown(self, name: Name, reserved: tuple[str, ...]) -> str:
+    def _unknown(self, name: NameNode, reserved: tuple[str, ...]) -> str:
         if name.space == "":
             for velocity in self.velocities:
                 if name.name in (f"v{velocity}", f"d{velocity}", f"{velocity}_dot") or (
                     name.name in (f"{velocity}dot", f"d{velocity}dt", f"{velocity}_d")
                 ):
-                    return f"no variable named '{brief(name.name)}'; write 'v.{velocity}'."
-            return str(unknown_name("variable", brief(name.name), [*self.plain, *reserved]))
-        what = {"v": "velocity", "d": "differential"}[name.space]
-        known = {"v": self.velocities, "d": self.differentials}[name.space]
-        if not known:
-            return f"'{brief(str(name))}' is a {what}; none may stand here."
-        return str(unknown_name(what, brief(str(name)), [f"{name.space}.{k}" for k in known]))
+                    return f"no variable named '{printable_name(name.name)}'; write 'v.{velocity}'."
+            return str(
+                unknown_name("variable", printable_name(name.name), [*self.plain, *reserved])
+            )
+        noun = {"v": "velocity", "d": "differential"}[name.space]
+        names = {"v": self.velocities, "d": self.differentials}[name.space]
+        if not names:
+            return f"'{printable_name(str(name))}' is a {noun}; none may stand here."
+        return str(
+            unknown_name(noun, printable_name(str(name)), [f"{name.space}.{k}" for k in names])
+        )
 
 
 def _vocabulary(names: Vocabulary | Iterable[str]) -> Vocabulary:
     return names if isinstance(names, Vocabulary) else Vocabulary(tuple(names), time=False)
 
 
-def check(text: str, names: Vocabulary | Iterable[str]) -> frozenset[str]:
+def check_names(text: str, names: Vocabulary | Iterable[str]) -> frozenset[str]:
     """Check the syntax and the names of a formula without importing sympy.
 
     Args:
@@ -121,21 +125,21 @@ def check(text: str, names: Vocabulary | Iterable[str]) -> frozenset[str]:
 
 
 def _used(text: str, vocabulary: Vocabulary) -> frozenset[str]:
-    used = {vocabulary.resolve(text, name) for name in _names(read(text))}
+    used = {vocabulary.resolve(text, name) for name in _names(parse_syntax(text))}
     return frozenset(used - set(_CONSTANTS) - {name for name, _ in vocabulary.constants})
 
 
-def _names(node: Node) -> list[Name]:
+def _names(node: Node) -> list[NameNode]:
     match node:
-        case Name():
+        case NameNode():
             return [node]
-        case Sum(pairs) | Product(pairs):
-            return [name for _, part in pairs for name in _names(part)]
-        case Power(base, exponent):
+        case SumNode(pairs) | ProductNode(pairs):
+            return [name for _, child in pairs for name in _names(child)]
+        case PowerNode(base, exponent):
             return _names(base) + _names(exponent)
-        case Call(_, arguments):
+        case CallNode(_, arguments):
             return [name for argument in arguments for name in _names(argument)]
-        case Number():
+        case NumberNode():
             return []
 
 
@@ -153,16 +157,16 @@ def parse(text: str, names: Vocabulary | Iterable[str]) -> sympy.Expr:
             has no finite real value, or its second derivative would be huge.
     """
     vocabulary = _vocabulary(names)
-    check(text, vocabulary)
-    tree = read(text)
+    check_names(text, vocabulary)
+    tree = parse_syntax(text)
     try:
-        expr = _Builder(text, vocabulary).build(tree)
+        expr = _ExpressionBuilder(text, vocabulary).build(tree)
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, ExpressionError):
             raise
-        raise fault(text, "a constant part of it has no finite real value.") from None
-    if _weigh(expr, {})[2] > MAX_WEIGHT:
-        raise fault(
+        raise formula_error(text, "a constant part of it has no finite real value.") from None
+    if _derivative_cost(expr, {})[2] > MAX_DERIVATIVE_COST:
+        raise formula_error(
             text,
             "its second derivative would be huge. Write shorter products and shallower nests, or "
             "use a built-in kind of constraint or path.",
@@ -170,7 +174,7 @@ def parse(text: str, names: Vocabulary | Iterable[str]) -> sympy.Expr:
     return expr
 
 
-def _weigh(expr: sympy.Expr, done: dict[sympy.Expr, _Weight]) -> _Weight:
+def _derivative_cost(expr: sympy.Expr, done: dict[sympy.Expr, _Weight]) -> _Weight:
     """Bound the operations in an expression and in its first and second derivative.
 
     ``done`` holds what has been weighed so far.
@@ -180,20 +184,20 @@ def _weigh(expr: sympy.Expr, done: dict[sympy.Expr, _Weight]) -> _Weight:
     if expr.is_Symbol:
         return 1, 1, 1
     if expr not in done:
-        parts = [_weigh(argument, done) for argument in expr.args]
-        own, first, second = (sum(column) + 1 for column in zip(*parts, strict=True))
+        costs = [_derivative_cost(argument, done) for argument in expr.args]
+        zeroth, first, second = (sum(column) + 1 for column in zip(*costs, strict=True))
         if not expr.is_Add:  # a product or a function: every part meets every other
-            varying = [part for part in parts if part[1]]
+            varying = [cost for cost in costs if cost[1]]
             pairs = len(varying) * (len(varying) - 1)
-            cross = pairs * own + 2 * (len(varying) - 1) * first
-            own_terms = len(varying) * own
+            cross = pairs * zeroth + 2 * (len(varying) - 1) * first
+            own_terms = len(varying) * zeroth
             second += 2 * own_terms + cross + 2 * first
             first += own_terms
-        done[expr] = own, first, second
+        done[expr] = zeroth, first, second
     return done[expr]
 
 
-class _Builder:
+class _ExpressionBuilder:
     """Builds the expression bottom-up, taming every number on the way."""
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
@@ -209,38 +213,38 @@ class _Builder:
             self.constants[name] = sympy.Integer(int(value)) if exact else sympy.Float(value)
 
     def build(self, node: Node) -> sympy.Expr:
-        return self.tame(self.raw(node))
+        return self.bounded_number(self.exact_expression(node))
 
-    def raw(self, node: Node) -> sympy.Expr:
+    def exact_expression(self, node: Node) -> sympy.Expr:
         sympy = self.sympy
         match node:
-            case Number(value):
+            case NumberNode(value):
                 return sympy.Integer(value) if isinstance(value, int) else sympy.Float(value)
-            case Name():
+            case NameNode():
                 symbol = self.vocabulary.resolve(self.text, node)
                 return self.constants[symbol] if symbol in self.constants else sympy.Symbol(symbol)
-            case Sum(terms):
+            case SumNode(terms):
                 return sympy.Add(*[sign * self.build(term) for sign, term in terms])
-            case Product(factors):
+            case ProductNode(factors):
                 return self.product(factors)
-            case Power(base, exponent):
+            case PowerNode(base, exponent):
                 return self.power(self.build(base), self.build(exponent))
-            case Call(function, arguments):
+            case CallNode(function, arguments):
                 return self.call(function, [self.build(argument) for argument in arguments])
 
     def product(self, factors: tuple[tuple[int, Node], ...]) -> sympy.Expr:
         """Multiply the numbers one by one, so that none grows, then the rest at once."""
         number: sympy.Expr = self.sympy.Integer(1)
-        others: list[sympy.Expr] = []
+        terms: list[sympy.Expr] = []
         for exponent, factor in factors:
             value = self.build(factor)
             if exponent < 0:
-                value = self.tame(self.power(value, self.sympy.Integer(-1)))
+                value = self.bounded_number(self.power(value, self.sympy.Integer(-1)))
             if value.is_number:
-                number = self.tame(number * value)
+                number = self.bounded_number(number * value)
             else:
-                others.append(value)
-        return self.sympy.Mul(number, *others)
+                terms.append(value)
+        return self.sympy.Mul(number, *terms)
 
     def power(self, base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         if not exponent.is_number:
@@ -260,7 +264,7 @@ class _Builder:
     def limit(self, exponent: float) -> None:
         """Refuse a large constant exponent, which exact arithmetic would pay for."""
         if not abs(exponent) <= MAX_EXPONENT:
-            raise fault(
+            raise formula_error(
                 self.text,
                 f"a constant exponent must be at most {MAX_EXPONENT} in magnitude; "
                 f"got {exponent:g}.",
@@ -269,21 +273,21 @@ class _Builder:
     def call(self, function: str, arguments: list[sympy.Expr]) -> sympy.Expr:
         if function == "exp":
             for term in self.sympy.Add.make_args(arguments[0]):
-                coefficient, rest = term.as_coeff_Mul()
-                if rest.has(self.sympy.log):  # exp(9*log(x)) is x**9 to sympy
+                coefficient, monomial = term.as_coeff_Mul()
+                if monomial.has(self.sympy.log):  # exp(9*log(x)) is x**9 to sympy
                     self.limit(float(coefficient))
         return getattr(self.sympy, function)(*arguments)
 
-    def tame(self, expr: sympy.Expr) -> sympy.Expr:
+    def bounded_number(self, expr: sympy.Expr) -> sympy.Expr:
         """Return the expression, with the float of any number that is not simple and small."""
         if not expr.is_number:
-            coefficient, rest = expr.as_coeff_Mul()
-            return expr if coefficient == 1 else self.tame(coefficient) * rest
+            coefficient, monomial = expr.as_coeff_Mul()
+            return expr if coefficient == 1 else self.bounded_number(coefficient) * monomial
         rational = expr.coeff(self.sympy.pi) if expr.has(self.sympy.pi) else expr
         small = rational.is_Rational and max(abs(rational.p), rational.q) <= MAX_INTEGER
         if small and expr in (rational, rational * self.sympy.pi):
             return expr
         value = rational.p / rational.q if expr.is_Rational else float(expr)
         if not math.isfinite(value):
-            raise fault(self.text, "a constant part of it has no finite real value.")
+            raise formula_error(self.text, "a constant part of it has no finite real value.")
         return self.sympy.Float(value)

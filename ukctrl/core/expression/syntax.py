@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from ukctrl.core.errors import ExpressionError, unknown_name
-from ukctrl.core.quiet import quiet
+from ukctrl.core.message_text import printable_name, quote_text
+from ukctrl.core.suppressed_warnings import suppress_warnings
 
 MAX_LENGTH = 4096
 """Longest text [characters]."""
@@ -57,14 +58,14 @@ _PUNCTUATION = frozenset("+-*/()., _")
 
 
 @dc.dataclass(frozen=True, slots=True)
-class Number:
+class NumberNode:
     """A literal."""
 
     value: float
 
 
 @dc.dataclass(frozen=True, slots=True)
-class Name:
+class NameNode:
     """A variable; ``space`` is ``""`` for ``q1``, ``"v"`` for ``v.q1``, ``"d"`` for ``d.q1``."""
 
     space: str
@@ -75,21 +76,21 @@ class Name:
 
 
 @dc.dataclass(frozen=True, slots=True)
-class Sum:
+class SumNode:
     """Terms, each with its sign (+1 or -1)."""
 
     terms: tuple[tuple[int, Node], ...]
 
 
 @dc.dataclass(frozen=True, slots=True)
-class Product:
+class ProductNode:
     """Factors, each with its exponent (+1 multiplies, -1 divides)."""
 
     factors: tuple[tuple[int, Node], ...]
 
 
 @dc.dataclass(frozen=True, slots=True)
-class Power:
+class PowerNode:
     """``base ** exponent``."""
 
     base: Node
@@ -97,34 +98,22 @@ class Power:
 
 
 @dc.dataclass(frozen=True, slots=True)
-class Call:
+class CallNode:
     """A whitelisted function of one argument, or of two for ``atan2``."""
 
     function: str
     arguments: tuple[Node, ...]
 
 
-Node = Number | Name | Sum | Product | Power | Call
+Node = NumberNode | NameNode | SumNode | ProductNode | PowerNode | CallNode
 
 
-def fault(text: str, reason: str) -> ExpressionError:
+def formula_error(text: str, reason: str) -> ExpressionError:
     """Build the one-line error for a text: what was written, and what is wrong with it."""
-    return ExpressionError(f"in {shown(text)}: {reason}")
+    return ExpressionError(f"in {quote_text(text)}: {reason}")
 
 
-def brief(name: str) -> str:
-    """Return a name as a message shows it: printable and cut short."""
-    return shown(name)[1:-1]
-
-
-def shown(text: str) -> str:
-    """Return the text as a message quotes it: one line, printable, at most 60 characters."""
-    start = " ".join(text[:200].split())
-    cut = start if len(start) <= 60 and len(text) <= 200 else start[:57] + "..."
-    return "'" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + "'"
-
-
-def read(text: str) -> Node:
+def parse_syntax(text: str) -> Node:
     """Read a formula into its tree.
 
     Args:
@@ -134,21 +123,21 @@ def read(text: str) -> Node:
         ExpressionError: The text is too long, too deeply nested, or not in the language.
     """
     if len(text) > MAX_LENGTH:
-        raise fault(text, f"must have at most {MAX_LENGTH} characters; got {len(text)}.")
+        raise formula_error(text, f"must have at most {MAX_LENGTH} characters; got {len(text)}.")
     line = " ".join(text.split())
     if not line:
-        raise fault(text, "must be a formula; got nothing.")
+        raise formula_error(text, "must be a formula; got nothing.")
     _check_characters(text, line)
     try:
-        with quiet():  # "1or 2" warns; the node whitelist refuses it
+        with suppress_warnings():  # "1or 2" warns; the node whitelist refuses it
             tree = ast.parse(line, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"
+        reason = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"
         if re.search(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?)\s*[A-Za-z]", line):
-            why = "a product has the sign *"
-        why = " ".join(why.split()).rstrip(".")[:120]
-        raise fault(text, f"must be a formula such as 2*sin(pi*t); {why}.") from None
-    return _Reader(text).node(tree.body, 0)
+            reason = "a product has the sign *"
+        reason = " ".join(reason.split()).rstrip(".")[:120]
+        raise formula_error(text, f"must be a formula such as 2*sin(pi*t); {reason}.") from None
+    return _SyntaxReader(text).node(tree.body, 0)
 
 
 def _check_characters(text: str, line: str) -> None:
@@ -157,20 +146,20 @@ def _check_characters(text: str, line: str) -> None:
         if character == "(":
             depth += 1
             if depth > MAX_DEPTH:
-                raise fault(text, f"must nest at most {MAX_DEPTH} parentheses.")
+                raise formula_error(text, f"must nest at most {MAX_DEPTH} parentheses.")
         elif character == ")":
             depth -= 1
         elif character == "^":
-            raise fault(text, "'^' is not in the language; a power has the sign **.")
+            raise formula_error(text, "'^' is not in the language; a power has the sign **.")
         elif character not in _PUNCTUATION and not character.isalnum():
-            raise fault(
+            raise formula_error(
                 text,
-                f"{shown(character)} is not in the language; "
+                f"{quote_text(character)} is not in the language; "
                 "it has numbers, names, + - * / **, parentheses and functions.",
             )
 
 
-class _Reader:
+class _SyntaxReader:
     """Turns Python's syntax tree into ours, counting what it makes."""
 
     def __init__(self, text: str) -> None:
@@ -180,39 +169,41 @@ class _Reader:
     def node(self, tree: ast.expr, depth: int) -> Node:
         self.count += 1
         if depth > MAX_DEPTH:
-            raise fault(self.text, f"must nest at most {MAX_DEPTH} levels deep.")
+            raise formula_error(self.text, f"must nest at most {MAX_DEPTH} levels deep.")
         if self.count > MAX_NODES:
-            raise fault(self.text, f"must have at most {MAX_NODES} numbers, names and operations.")
+            raise formula_error(
+                self.text, f"must have at most {MAX_NODES} numbers, names and operations."
+            )
         match tree:
             case ast.Constant(value=value):
                 return self.number(value)
             case ast.Name(id=name):
-                return Name("", name)
+                return NameNode("", name)
             case ast.Attribute(value=ast.Name(id=space), attr=name) if space in _SPACES:
-                return Name(space, name)
+                return NameNode(space, name)
             case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
                 return self.signed(tree, depth)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
-                return Sum(self.chain(tree, depth, ast.Add, ast.Sub))
+                return SumNode(self.chain(tree, depth, ast.Add, ast.Sub))
             case ast.BinOp(op=ast.Mult() | ast.Div()):
-                return Product(self.chain(tree, depth, ast.Mult, ast.Div))
+                return ProductNode(self.chain(tree, depth, ast.Mult, ast.Div))
             case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
-                return Power(self.node(base, depth + 1), self.node(exponent, depth + 1))
+                return PowerNode(self.node(base, depth + 1), self.node(exponent, depth + 1))
             case ast.Call():
                 return self.call(tree, depth)
             case _:
-                raise fault(self.text, f"{_named(tree)} is not in the language.")
+                raise formula_error(self.text, f"{_named(tree)} is not in the language.")
 
-    def number(self, value: object) -> Number:
+    def number(self, value: object) -> NumberNode:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise fault(self.text, f"{shown(str(value))} is not a real number.")
+            raise formula_error(self.text, f"{quote_text(str(value))} is not a real number.")
         try:
             finite = math.isfinite(float(value))
         except OverflowError:
             finite = False
         if not finite:
-            raise fault(self.text, "a number in it is too large for floating point.")
-        return Number(value)
+            raise formula_error(self.text, "a number in it is too large for floating point.")
+        return NumberNode(value)
 
     def signed(self, tree: ast.expr, depth: int) -> Node:
         """Read a run of signs in a loop, however long it is."""
@@ -220,7 +211,7 @@ class _Reader:
         while isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub | ast.UAdd):
             sign = -sign if isinstance(tree.op, ast.USub) else sign
             tree = tree.operand
-        return Sum(((sign, self.node(tree, depth + 1)),))
+        return SumNode(((sign, self.node(tree, depth + 1)),))
 
     def chain(
         self, tree: ast.expr, depth: int, plus: type[ast.operator], minus: type[ast.operator]
@@ -233,29 +224,31 @@ class _Reader:
         reversed_terms.append((1, tree))
         return tuple((sign, self.node(term, depth + 1)) for sign, term in reversed(reversed_terms))
 
-    def call(self, tree: ast.Call, depth: int) -> Call:
+    def call(self, tree: ast.Call, depth: int) -> CallNode:
         if not isinstance(tree.func, ast.Name):
-            raise fault(self.text, "only a function's name may stand before '('.")
+            raise formula_error(self.text, "only a function's name may stand before '('.")
         name = tree.func.id
         if name not in FUNCTIONS:
             advice = _ADVICE.get(name)
             if advice is not None:
-                raise fault(self.text, f"'{name}' is not in the language: {advice}.")
-            unknown = unknown_name("function", brief(name), FUNCTIONS, len(FUNCTIONS))
-            raise fault(self.text, str(unknown))
-        wanted = 2 if name == "atan2" else 1
-        if tree.keywords or len(tree.args) != wanted:
+                raise formula_error(self.text, f"'{name}' is not in the language: {advice}.")
+            unknown = unknown_name("function", printable_name(name), FUNCTIONS, len(FUNCTIONS))
+            raise formula_error(self.text, str(unknown))
+        arity = 2 if name == "atan2" else 1
+        if tree.keywords or len(tree.args) != arity:
             got = len(tree.args) + len(tree.keywords)
-            plural = "s" if wanted > 1 else ""
-            raise fault(self.text, f"{name} takes {wanted} argument{plural}; got {got}.")
-        return Call(name, tuple(self.node(argument, depth + 1) for argument in tree.args))
+            plural = "s" if arity > 1 else ""
+            raise formula_error(self.text, f"{name} takes {arity} argument{plural}; got {got}.")
+        return CallNode(name, tuple(self.node(argument, depth + 1) for argument in tree.args))
 
 
 def _named(tree: ast.expr) -> str:
     """Return what people call a piece of syntax that is refused."""
     match tree:
         case ast.Attribute(attr=name):
-            return f"'.{brief(name)}' (only v.NAME for a velocity and d.NAME for a differential)"
+            return (
+                f"'.{printable_name(name)}' (only v.NAME, a velocity, and d.NAME, a differential)"
+            )
         case ast.BinOp(op=ast.FloorDiv()):
             return "'//'"
         case ast.Tuple():

@@ -14,21 +14,20 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ukctrl.core.errors import ExpressionError, unknown_name
-from ukctrl.core.expression.suggest import with_suggestion
+from ukctrl.core.expression.suggested_text import with_suggestion
 from ukctrl.core.expression.syntax import (
     FUNCTIONS,
-    Call,
-    Name,
+    CallNode,
+    NameNode,
     Node,
-    Number,
-    Power,
-    Product,
-    Sum,
-    brief,
-    fault,
-    read,
-    shown,
+    NumberNode,
+    PowerNode,
+    ProductNode,
+    SumNode,
+    formula_error,
+    parse_syntax,
 )
+from ukctrl.core.message_text import printable_name, quote_text
 
 
 class Dimension(NamedTuple):
@@ -40,12 +39,12 @@ class Dimension(NamedTuple):
     angle: float = 0.0
 
 
-class Measure(NamedTuple):
+class DimensionedValue(NamedTuple):
     """A value in SI units; ``named`` tells whether any unit was written in it."""
 
     value: float
     dimension: Dimension = Dimension()
-    named: bool = False
+    has_unit: bool = False
 
 
 _PLAIN = Dimension()
@@ -107,7 +106,7 @@ _CONSTANTS = {"pi": math.pi}
 _CIRCULAR = frozenset({"sin", "cos", "tan"})
 
 
-def constant(source: str | float, unit: str = "") -> float:
+def constant_value(source: str | float, unit: str = "") -> float:
     r"""Return the value of a constant in SI units.
 
     ``constant("20*deg", "rad")`` is ``0.349...``; ``constant("20*deg", "s")`` is an error;
@@ -139,128 +138,132 @@ def constant(source: str | float, unit: str = "") -> float:
 def _in_text(text: str, unit: str) -> float:
     """Return the value of a text, with its unit checked."""
     measure = _evaluate(text)
-    if unit and measure.named:
+    if unit and measure.has_unit:
         _check_dimension(text, measure.dimension, unit)
     return measure.value
 
 
-def without_units(text: str) -> None:
+def refuse_units(text: str) -> None:
     """Refuse a formula that no vocabulary takes, or hardly one: of units it may name degrees alone.
 
     Raises:
         ExpressionError: It is not in the language, or names a unit.
     """
-    read(text)
+    parse_syntax(text)
     for name in re.findall(r"[A-Za-z]\w*", text):
         if name in UNITS and name != "deg":
-            raise fault(text, f"'{name}' is a unit.")
+            raise formula_error(text, f"'{name}' is a unit.")
 
 
-def _evaluate(text: str) -> Measure:
+def _evaluate(text: str) -> DimensionedValue:
     try:
-        measure = _value(text, read(text))
+        measure = _value(text, parse_syntax(text))
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, ExpressionError):
             raise
-        raise fault(text, f"has no finite real value ({error}).") from None
+        raise formula_error(text, f"has no finite real value ({error}).") from None
     if not math.isfinite(measure.value):
-        raise fault(text, "has no finite real value (it overflows).")
+        raise formula_error(text, "has no finite real value (it overflows).")
     return measure
 
 
-def _value(text: str, node: Node) -> Measure:
+def _value(text: str, node: Node) -> DimensionedValue:
     match node:
-        case Number(value):
-            return Measure(float(value))
-        case Name():
+        case NumberNode(value):
+            return DimensionedValue(float(value))
+        case NameNode():
             return _named_value(text, node)
-        case Sum(terms):
+        case SumNode(terms):
             return _sum(text, [(sign, _value(text, term)) for sign, term in terms])
-        case Product(factors):
+        case ProductNode(factors):
             return functools.reduce(
                 _times, (_inverted(power, _value(text, factor)) for power, factor in factors)
             )
-        case Power(base, exponent):
+        case PowerNode(base, exponent):
             return _power(text, _value(text, base), _value(text, exponent))
-        case Call(function, arguments):
+        case CallNode(function, arguments):
             return _call(text, function, [_value(text, argument) for argument in arguments])
 
 
-def _named_value(text: str, node: Name) -> Measure:
+def _named_value(text: str, node: NameNode) -> DimensionedValue:
     name = str(node)
     if name in _CONSTANTS:
-        return Measure(_CONSTANTS[name])
+        return DimensionedValue(_CONSTANTS[name])
     if name in UNITS:
-        return Measure(*UNITS[name], named=True)
-    known = [*_CONSTANTS, *UNITS]
-    raise fault(text, str(unknown_name("constant or unit", brief(name), known, limit=40)))
+        return DimensionedValue(*UNITS[name], has_unit=True)
+    candidates = [*_CONSTANTS, *UNITS]
+    raise formula_error(
+        text, str(unknown_name("constant or unit", printable_name(name), candidates, limit=40))
+    )
 
 
-def _sum(text: str, terms: list[tuple[int, Measure]]) -> Measure:
+def _sum(text: str, terms: list[tuple[int, DimensionedValue]]) -> DimensionedValue:
     dimension = functools.reduce(
         lambda so_far, term: _common(text, so_far, term[1].dimension), terms, terms[0][1].dimension
     )
     total = sum(sign * term.value for sign, term in terms)
-    return Measure(total, dimension, any(term.named for _, term in terms))
+    return DimensionedValue(total, dimension, any(term.has_unit for _, term in terms))
 
 
-def _common(text: str, one: Dimension, other: Dimension) -> Dimension:
+def _common(text: str, one: Dimension, second: Dimension) -> Dimension:
     """Return the dimension of a sum; a radian and a plain number may be added."""
-    if one[:3] != other[:3] or (one.angle != other.angle and 0.0 not in (one.angle, other.angle)):
-        raise fault(text, f"adds {_quantity(one)} to {_quantity(other)}.")
-    return one if one.angle else other
+    if one[:3] != second[:3] or (
+        one.angle != second.angle and 0.0 not in (one.angle, second.angle)
+    ):
+        raise formula_error(text, f"adds {_quantity(one)} to {_quantity(second)}.")
+    return one if one.angle else second
 
 
-def _times(one: Measure, other: Measure) -> Measure:
-    dimension = Dimension(*map(operator.add, one.dimension, other.dimension))
-    return Measure(one.value * other.value, dimension, one.named or other.named)
+def _times(one: DimensionedValue, second: DimensionedValue) -> DimensionedValue:
+    dimension = Dimension(*map(operator.add, one.dimension, second.dimension))
+    return DimensionedValue(one.value * second.value, dimension, one.has_unit or second.has_unit)
 
 
-def _inverted(power: int, factor: Measure) -> Measure:
+def _inverted(power: int, factor: DimensionedValue) -> DimensionedValue:
     if power == 1:
         return factor
-    return Measure(1.0 / factor.value, _scaled(factor.dimension, -1.0), factor.named)
+    return DimensionedValue(1.0 / factor.value, _scaled(factor.dimension, -1.0), factor.has_unit)
 
 
 def _scaled(dimension: Dimension, by: float) -> Dimension:
     return Dimension(*(exponent * by + 0.0 for exponent in dimension))
 
 
-def _power(text: str, base: Measure, exponent: Measure) -> Measure:
-    if exponent.named:
-        raise fault(
+def _power(text: str, base: DimensionedValue, exponent: DimensionedValue) -> DimensionedValue:
+    if exponent.has_unit:
+        raise formula_error(
             text, f"an exponent must be a plain number; got {_quantity(exponent.dimension)}."
         )
     value = math.pow(base.value, exponent.value)
-    return Measure(value, _scaled(base.dimension, exponent.value), base.named)
+    return DimensionedValue(value, _scaled(base.dimension, exponent.value), base.has_unit)
 
 
-def _call(text: str, function: str, arguments: list[Measure]) -> Measure:
+def _call(text: str, function: str, arguments: list[DimensionedValue]) -> DimensionedValue:
     value = FUNCTIONS[function](*(argument.value for argument in arguments))
     dimensions = [argument.dimension for argument in arguments]
     if function == "sqrt":
-        return Measure(value, _scaled(dimensions[0], 0.5), arguments[0].named)
+        return DimensionedValue(value, _scaled(dimensions[0], 0.5), arguments[0].has_unit)
     if function == "atan2":
         _common(text, *dimensions)
-        return Measure(value)
+        return DimensionedValue(value)
     allowed = (_PLAIN, _ANGLE) if function in _CIRCULAR else (_PLAIN,)
     if dimensions[0] not in allowed:
-        wanted = "an angle" if function in _CIRCULAR else "a plain number"
-        raise fault(text, f"{function} takes {wanted}; got {_quantity(dimensions[0])}.")
-    return Measure(value)
+        quantity = "an angle" if function in _CIRCULAR else "a plain number"
+        raise formula_error(text, f"{function} takes {quantity}; got {_quantity(dimensions[0])}.")
+    return DimensionedValue(value)
 
 
 def _check_dimension(text: str, came: Dimension, unit: str) -> None:
     choices = unit.split(" or ")
     if any(_fits(came, dimension_of(choice)) for choice in choices):
         return
-    wanted = " or ".join(_quantity(dimension_of(choice), choice) for choice in choices)
-    raise ExpressionError(f"must be {wanted}; got {_quantity(came)} from {shown(text)}.")
+    quantities = " or ".join(_quantity(dimension_of(choice), choice) for choice in choices)
+    raise ExpressionError(f"must be {quantities}; got {_quantity(came)} from {quote_text(text)}.")
 
 
-def _fits(came: Dimension, wanted: Dimension) -> bool:
-    loose = wanted.length != 0.0 or wanted.mass != 0.0
-    return came[: 3 if loose else 4] == wanted[: 3 if loose else 4]
+def _fits(came: Dimension, target: Dimension) -> bool:
+    loose = target.length != 0.0 or target.mass != 0.0
+    return came[: 3 if loose else 4] == target[: 3 if loose else 4]
 
 
 def _quantity(dimension: Dimension, unit: str = "") -> str:
@@ -270,8 +273,8 @@ def _quantity(dimension: Dimension, unit: str = "") -> str:
         return f"a quantity in [{unit}]"
     names = [("m", dimension.length), ("kg", dimension.mass), ("s", dimension.time)]
     names.append(("rad", dimension.angle))
-    parts = [name if power == 1 else f"{name}^{power:g}" for name, power in names if power]
-    return f"a quantity in [{' '.join(parts)}]"
+    factors = [name if power == 1 else f"{name}^{power:g}" for name, power in names if power]
+    return f"a quantity in [{' '.join(factors)}]"
 
 
 @functools.lru_cache(maxsize=256)
@@ -281,8 +284,8 @@ def dimension_of(unit: str) -> Dimension:
     Everything after a ``/`` up to the next one divides: ``N m s/rad`` and ``m/s/s`` both work.
     """
     total = _PLAIN
-    for index, part in enumerate(unit.split("/")):
-        for factor in part.split():
+    for index, product in enumerate(unit.split("/")):
+        for factor in product.split():
             name, _, exponent = factor.partition("^")
             if name == "1":
                 continue

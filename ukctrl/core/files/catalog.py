@@ -2,7 +2,7 @@
 
 A name is looked up beside the file that refers to it, then in the catalogue that ships with
 ukctrl. A reference that ends like a file, or holds a slash, is a path; a robot called ``zoo:NAME``
-is one of `ukctrl.core.files.zoo`, ``description:NAME`` of `ukctrl.core.files.descriptions`.
+is one of `ukctrl.core.files.zoo`, ``description:NAME`` of `ukctrl.core.files.robot_descriptions`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.files import AnyPath, descriptions, zoo
+from ukctrl.core.files import AnyPath, robot_descriptions, zoo
+from ukctrl.core.message_text import one_line
 
 Kind = Literal["robots", "controllers", "scenarios"]
 
@@ -23,9 +24,14 @@ FILE_ENDINGS = (".toml", ".urdf", ".xacro", ".xml", ".mjcf", ".sdf")
 MACRO_ENDING = ".xacro"
 """Of these, that of files with expressions in Python."""
 
+COLLECTIONS = {
+    zoo.PREFIX: zoo.find,
+    robot_descriptions.PREFIX: robot_descriptions.find,
+}
+"""By the prefix of their names: what finds a robot of an installed package."""
 MOST_FILES = 1000
 """Of a folder with more files the first are looked at for what was meant."""
-PLANTS = ("model", "part", "lagrangian", "functions", "linkage", "particles")
+PLANT_KEYS = ("model", "part", "lagrangian", "functions", "linkage", "particles")
 """What a robot may be made of: one of these keys stands in every ``robot.toml``."""
 
 
@@ -40,14 +46,14 @@ def root() -> Path:
     return packaged if packaged.is_dir() else package.parent
 
 
-def find(kind: Kind, reference: AnyPath, beside: AnyPath | None = None) -> Path:
+def find(kind: Kind, reference: AnyPath, referrer: AnyPath | None = None) -> Path:
     """Return the file that a name or path refers to.
 
     Args:
         kind: What is looked for.
         reference: A name such as ``"scara"``, ``"zoo:talos_reduced"`` or ``"description:ur5e"``,
             or a path, relative to the referring file.
-        beside: The file that refers to it, or its folder. Without one the working folder
+        referrer: The file that refers to it, or its folder. Without one the working folder
             counts as the workspace.
 
     Raises:
@@ -55,82 +61,85 @@ def find(kind: Kind, reference: AnyPath, beside: AnyPath | None = None) -> Path:
         InputError: The path does not exist.
     """
     text = str(reference)
-    if kind == "robots" and is_collected(text):
-        return collected(text)
+    if kind == "robots" and is_collection_name(text):
+        return collection_model(text)
     if isinstance(reference, Path) or text.endswith(FILE_ENDINGS) or "/" in text or "\\" in text:
-        path = _folder(beside) / Path(text).expanduser()
+        path = _folder(referrer) / Path(text).expanduser()
         for candidate in (path, path / "robot.toml"):
             if _is_file(candidate):
                 return candidate
-        raise InputError(f"no file '{_shown(path)}'; {_instead(kind, path, _folder(beside))}")
-    for folder in _folders(kind, beside):
+        raise InputError(
+            f"no file '{one_line(str(path))}'; {_suggest_path(kind, path, _folder(referrer))}"
+        )
+    for folder in _folders(kind, referrer):
         path = folder / _relative(kind, text)
         if _is_file(path):
             return path
-    error = unknown_name(kind.removesuffix("s"), _shown(text, 60), names(kind, beside))
-    raise type(error)(_meant(kind, text, beside) or str(error))
+    error = unknown_name(kind.removesuffix("s"), one_line(text, 60), names(kind, referrer))
+    raise type(error)(_suggest_name(kind, text, referrer) or str(error))
 
 
-def is_collected(reference: object) -> bool:
+def is_collection_name(reference: object) -> bool:
     """Return whether a reference names a robot of an installed collection."""
-    return zoo.is_zoo(reference) or descriptions.is_description(reference)
+    return isinstance(reference, str) and reference.startswith(tuple(COLLECTIONS))
 
 
-def collected(reference: str) -> Path:
+def collection_model(reference: str) -> Path:
     """Return the model file that the name of a robot of a collection stands for.
 
     Raises:
         InputError: The collection is not installed, or the robot not on this machine.
         UnknownName: The collection has no robot of this name.
     """
-    return zoo.find(reference) if zoo.is_zoo(reference) else descriptions.find(reference)
+    prefix, _, _ = reference.partition(":")
+    return COLLECTIONS[f"{prefix}:"](reference)
 
 
-def _meant(kind: Kind, name: str, beside: AnyPath | None) -> str:
+def _suggest_name(kind: Kind, name: str, referrer: AnyPath | None) -> str:
     """Say what there is where a name is none: a file without its ending, or another kind's name."""
-    what, shown = kind.removesuffix("s"), _shown(name, 60)
-    here = _folder(beside)
-    for folder in (here, *_folders(kind, beside)[:-1]):
+    noun, shown = kind.removesuffix("s"), one_line(name, 60)
+    base = _folder(referrer)
+    for folder in (base, *_folders(kind, referrer)[:-1]):
         for ending in FILE_ENDINGS if kind == "robots" else (".toml",):
             path = folder / f"{name}{ending}"
             if _is_file(path):
                 return (
-                    f"no {what} named '{shown}', but there is a file of that name; a file is given "
-                    f"by its path: '{_from(path, here)}'."
+                    f"no {noun} named '{shown}', but there is a file of that name; a file is given "
+                    f"by its path: '{_path_text(path, base)}'."
                 )
         path = folder / name
         if kind == "robots" and name not in ("", ".", "..") and _is_folder(path):
-            return f"no robot named '{shown}': {_in_folder(path, here)}"
-    for other in KINDS:
-        if other != kind and name in names(other, beside):
-            use = "; ukctrl check looks at it" if other == "robots" else ""
-            return f"no {what} named '{shown}'; that is the name of a {other[:-1]}{use}."
+            return f"no robot named '{shown}': {_in_folder(path, base)}"
+    for candidate in KINDS:
+        if candidate != kind and name in names(candidate, referrer):
+            use = "; ukctrl check looks at it" if candidate == "robots" else ""
+            return f"no {noun} named '{shown}'; that is the name of a {candidate[:-1]}{use}."
     return ""
 
 
-def _instead(kind: Kind, path: Path, here: Path) -> str:
+def _suggest_path(kind: Kind, path: Path, base: Path) -> str:
     """Say what a path that is no file may have been meant to be."""
     if _is_folder(path):
         models = any(name.endswith(FILE_ENDINGS[1:]) for name in _files(path))
         if kind == "robots" or (kind == "scenarios" and models):
-            return _in_folder(path, here)
+            return _in_folder(path, base)
         return "that is a folder; name the .toml file in it."
     if _is_folder(path.parent):
         near = difflib.get_close_matches(path.name, _files(path.parent), n=1, cutoff=0.6)
         if near:
-            return f"did you mean '{_from(path.with_name(near[0]), here)}'?"
+            return f"did you mean '{_path_text(path.with_name(near[0]), base)}'?"
     return "a path is relative to the file that names it."
 
 
-def _in_folder(path: Path, here: Path) -> str:
+def _in_folder(path: Path, base: Path) -> str:
     """Say what a robot's folder lacks, and which model in it is a robot by itself."""
     models = [name for name in _files(path) if name.endswith(FILE_ENDINGS[1:])]
-    lacks = f"the folder '{_from(path, here)}' has no robot.toml"
+    lacks = f"the folder '{_path_text(path, base)}' has no robot.toml"
     if not models:
         return f"{lacks}, and no model that one could name."
     return (
         f'{lacks}. Write one with title and model = "{models[0]}", or name the model itself: '
-        f"'{_from(path / models[0], here)}'."
+        f"'{_path_text(path / models[0], base)}'."
     )
 
 
@@ -142,18 +151,18 @@ def _files(folder: Path) -> list[str]:
         return []
 
 
-def _from(path: Path, here: Path) -> str:
+def _path_text(path: Path, base: Path) -> str:
     """Return a path as a file in a folder would write it, so that it is known as a path."""
     try:
-        return _shown(path.relative_to(here).as_posix())
+        return one_line(path.relative_to(base).as_posix())
     except ValueError:
-        return _shown(path)
+        return one_line(str(path))
 
 
-def names(kind: Kind, beside: AnyPath | None = None) -> tuple[str, ...]:
+def names(kind: Kind, referrer: AnyPath | None = None) -> tuple[str, ...]:
     """Return the names that `find` knows, sorted."""
     stems: set[str] = set()
-    for folder in _folders(kind, beside):
+    for folder in _folders(kind, referrer):
         if not folder.is_dir():
             continue
         if kind == "robots":
@@ -170,27 +179,22 @@ def file_name(name: str, otherwise: str = "run") -> str:
     return safe.strip("-.")[:100] or otherwise
 
 
-def _folder(beside: AnyPath | None) -> Path:
-    if beside is None:
+def _folder(referrer: AnyPath | None) -> Path:
+    if referrer is None:
         return Path.cwd()
-    near = Path(beside)
+    near = Path(referrer)
     return near if near.is_dir() else near.parent
 
 
-def _folders(kind: Kind, beside: AnyPath | None) -> tuple[Path, ...]:
+def _folders(kind: Kind, referrer: AnyPath | None) -> tuple[Path, ...]:
     """Return the folders in which names of a kind are looked up, first come first."""
-    folder = _folder(beside)
-    nearby = (folder / kind,) if beside is None else (folder.parent / kind, folder / kind, folder)
+    folder = _folder(referrer)
+    nearby = (folder / kind,) if referrer is None else (folder.parent / kind, folder / kind, folder)
     return (*nearby, root() / kind)
 
 
 def _relative(kind: Kind, name: str) -> Path:
     return Path(name) / "robot.toml" if kind == "robots" else Path(f"{name}.toml")
-
-
-def _shown(name: AnyPath, limit: int = 200) -> str:
-    text = " ".join(str(name).split())
-    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def _is_folder(path: Path) -> bool:

@@ -13,6 +13,8 @@ from types import ModuleType
 from typing import TypeVar
 
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files.file_stamps import record_read
+from ukctrl.core.message_text import error_text
 
 T = TypeVar("T")
 
@@ -28,6 +30,7 @@ def load_module(path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise InputError(f"no file '{path}'.")
+    record_read(path)
     # Two files of one name are two modules; one file is always the same.
     content = str(path).encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()[:12]
@@ -43,7 +46,7 @@ def load_module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
-        raise InputError(f"'{path}' failed to run: {_told(error)}.") from error
+        raise InputError(f"'{path}' failed to run: {error_text(error)}.") from error
     return module
 
 
@@ -95,14 +98,10 @@ def reload_files(files: Sequence[tuple[str, str]]) -> None:
             load_module(Path(path))
 
 
-def blame(error: BaseException) -> str | None:
+def plugin_fault(error: BaseException) -> str | None:
     """Return what went wrong where in a user's file, or None where the fault is not theirs."""
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         if str(frame.f_globals.get("__name__", "")).startswith(PREFIX):
             file = Path(frame.f_code.co_filename).name
-            return f"{file}, line {line}, in {frame.f_code.co_name}: {_told(error)}."
+            return f"{file}, line {line}, in {frame.f_code.co_name}: {error_text(error)}."
     return None
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".strip().rstrip(".: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +27,19 @@ def merged(base: Table, override: Table) -> Table:
     return result
 
 
+def table_leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield every plain value below a table with its dotted path; entries of a list by index."""
+    if isinstance(value, Mapping):
+        items: Iterable[tuple[object, object]] = value.items()
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    else:
+        yield path, value
+        return
+    for key, item in items:
+        yield from table_leaves(item, f"{path}.{key}" if path else str(key))
+
+
 def set_path(table: Table, key: str, value: object) -> Any:
     """Return a copy of a table with the value at a dotted path changed.
 
@@ -40,25 +53,25 @@ def set_path(table: Table, key: str, value: object) -> Any:
     return _set(table, key.split("."), value, key)
 
 
-def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
-    head, *rest = parts
+def _set(node: Any, path: Sequence[str], value: object, key: str) -> Any:
+    head, *tail = path
     if isinstance(node, list | tuple):
         index = _entry(node, head, key)
         items = list(node)
-        items[index] = _set(items[index], rest, value, key) if rest else value
+        items[index] = _set(items[index], tail, value, key) if tail else value
         return items
     if dc.is_dataclass(node) and not isinstance(node, type):
         names = [field.name for field in dc.fields(node)]
         if head not in names:
             raise unknown_name(f"field of {type(node).__name__} (in '{key}')", head, names)
-        changed = _set(getattr(node, head), rest, value, key) if rest else value
+        changed = _set(getattr(node, head), tail, value, key) if tail else value
         return dc.replace(node, **{head: changed})
     if not isinstance(node, Mapping):
         raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
-    if head == "kind" and not rest and node.get("kind", value) != value:
+    if head == "kind" and not tail and node.get("kind", value) != value:
         return {"kind": value}  # the settings of one kind mean nothing to another
     result: Table = dict(node)
-    result[head] = _set(result.get(head, {}), rest, value, key) if rest else value
+    result[head] = _set(result.get(head, {}), tail, value, key) if tail else value
     return result
 
 
@@ -98,7 +111,7 @@ def parse_number(text: str) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
-def split_list(text: str, separator: str, what: str) -> Iterator[str]:
+def split_list(text: str, separator: str, label: str) -> Iterator[str]:
     """Yield what separators part, but not those inside brackets or quotes.
 
     Raises:
@@ -106,7 +119,7 @@ def split_list(text: str, separator: str, what: str) -> Iterator[str]:
     """
     open_brackets: list[str] = []
     quote, start = "", 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         if quote:
             quote = "" if letter == quote else quote
         elif letter in "\"'":
@@ -115,11 +128,11 @@ def split_list(text: str, separator: str, what: str) -> Iterator[str]:
             open_brackets.append(_PAIRS[letter])
         elif letter in _PAIRS.values():
             if not open_brackets or open_brackets.pop() != letter:
-                raise InputError(f"{what}: '{letter}' closes what was not opened.")
+                raise InputError(f"{label}: '{letter}' closes what was not opened.")
         elif letter == separator and not open_brackets:
-            yield text[start:place]
-            start = place + 1
+            yield text[start:index]
+            start = index + 1
     if open_brackets or quote:
-        raise InputError(f"{what}: '{quote or open_brackets[-1]}' is missing.")
+        raise InputError(f"{label}: '{quote or open_brackets[-1]}' is missing.")
     if text[start:].strip():
         yield text[start:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
-import datetime
 import re
 import tomllib
 import types
@@ -17,8 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from ukctrl.core.errors import InputError, near_miss
-from ukctrl.core.files.unchanged import note
+from ukctrl.core.errors import InputError, did_you_mean
+from ukctrl.core.files.file_stamps import record_read
+from ukctrl.core.message_text import literal_text, one_line
 
 T = TypeVar("T")
 
@@ -39,8 +39,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file():
             raise InputError(f"{path}: no such file.")
-        note(path)
+        record_read(path)
         with path.open("rb") as file:
+            # one more tells a file that is too long from one that just fits
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
@@ -49,6 +50,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     if len(raw) > MAX_BYTES:
         raise InputError(f"{path}: must be at most {MAX_BYTES // 2**20} MB.")
     try:
+        # editors on Windows write a mark at the beginning
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
@@ -63,6 +65,7 @@ def parse_toml(text: str, label: str) -> dict[str, Any]:
     Raises:
         InputError: It is not TOML, or nested absurdly.
     """
+    # tomllib takes time and depth in proportion to the parts squared
     if any(match[0].count(".") > MAX_KEY_PARTS for match in _DOTTED.finditer(text)):
         raise InputError(f"{label}: a dotted key must have at most {MAX_KEY_PARTS} parts.")
     try:
@@ -99,32 +102,34 @@ def read_spec(
     try:
         return TypeAdapter(kind).validate_python(dict(table), context={"base": base})
     except ValidationError as error:
-        raise InputError(f"{label or path}: {explain(error, kind, key)}") from None
+        raise InputError(f"{label or path}: {validation_text(error, kind, key)}") from None
 
 
-def explain(error: ValidationError, kind: Any, key: str = "") -> str:
+def validation_text(error: ValidationError, kind: Any, key: str = "") -> str:
     """Return the most telling complaint of a validation as ``key.path: what must hold; got ...``.
 
     That is an unknown key, which may be why another one is missing, or else the deepest complaint:
     of the alternatives that a value may be, it is about the one that was meant.
     """
-    every = error.errors(include_url=False)
+    errors = error.errors(include_url=False)
     # "Or a Python object" is an alternative that no file has, so it is not worth a complaint.
-    details = [d for d in every if d["type"] != "is_instance_of"] or every
+    details = [d for d in errors if d["type"] != "is_instance_of"] or errors
     unknown = [d for d in details if d["type"] in _UNKNOWN]
+    # an unknown key explains the rest; else the deepest complaint is of the member that was meant
     chosen = unknown[0] if unknown else max(details, key=lambda d: len(d["loc"]))
-    keys, owner, wanted = locate(kind, chosen["loc"])
-    same, others = [chosen], 0
+    keys, owner, target = locate(kind, chosen["loc"])
+    same, count = [chosen], 0
     for detail in details[:MAX_COMPLAINTS]:
-        place = locate(kind, detail["loc"])[0]
-        if place == keys and detail["type"] == chosen["type"]:
+        path = locate(kind, detail["loc"])[0]
+        if path == keys and detail["type"] == chosen["type"]:
             same.append(detail)
-        others += place != keys[: len(place)]
-    more = f" (and {others} more)" if others and not unknown else ""
-    parts = (f"[{k}]" if isinstance(k, int) else f".{one_line(k, 60)}" for k in keys)
-    where = one_line(f"{key}{''.join(parts)}".lstrip("."))
-    said = _complaint(chosen, owner, wanted, same)
-    return f"{where}: {said}{more}" if where else f"{said}{more}"
+        # complaints above the one that is told are of other members of its union
+        count += path != keys[: len(path)]
+    more = f" (and {count} more)" if count and not unknown else ""
+    segments = (f"[{k}]" if isinstance(k, int) else f".{one_line(k, 60)}" for k in keys)
+    where = one_line(f"{key}{''.join(segments)}".lstrip("."))
+    message = _complaint(chosen, owner, target, same)
+    return f"{where}: {message}{more}" if where else f"{message}{more}"
 
 
 MAX_COMPLAINTS = 100
@@ -149,35 +154,38 @@ _WANTED = {
 """What must hold, for pydantic's own types of complaint."""
 
 
-def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[ErrorDetails]) -> str:
+def _complaint(detail: ErrorDetails, owner: Any, target: Any, same: Sequence[ErrorDetails]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in _UNKNOWN:
-        known = [f.name for f in dc.fields(owner)] if dc.is_dataclass(owner) else []
+        fields = [f.name for f in dc.fields(owner)] if dc.is_dataclass(owner) else []
         name = str(detail["loc"][-1])
-        shown = ", ".join(k for k in known if k != "kind")
-        miss = near_miss(name, known)
-        if miss == "." and (below := _below(owner, name)):
+        shown = ", ".join(k for k in fields if k != "kind")
+        miss = did_you_mean(name, fields)
+        # the key exists, one table further in
+        if miss == "." and (below := _nested_key(owner, name)):
             miss = f"; did you mean '{below}'?"
         return f"unknown key{miss} Known: {shown or 'none'}."
     if kind in _MISSING:
         return "is missing."
     if kind == "union_tag_not_found":
-        return f"needs kind, one of {', '.join(sorted(_tags(wanted)))}."
+        return f"needs kind, one of {', '.join(sorted(_tags(target)))}."
     if kind == "union_tag_invalid":
         tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",")]
         tag = one_line(str(context.get("tag", "")), 60)
-        return f"kind must be one of {', '.join(sorted(tags))}; got '{tag}'{near_miss(tag, tags)}"
+        return (
+            f"kind must be one of {', '.join(sorted(tags))}; got '{tag}'{did_you_mean(tag, tags)}"
+        )
     cause = context.get("error")
     if isinstance(cause, Exception):
         return one_line(str(cause), 400).rstrip(".") + "."
-    came = _written(detail["input"])
+    came = literal_text(detail["input"])
     if kind == "literal_error":
         expected = (str(entry.get("ctx", {}).get("expected", "")) for entry in same)
         pairs = re.findall(r"'([^']*)'|(-?\d+)", " ".join(expected))
         allowed = list(dict.fromkeys(text or number for text, number in pairs)) or [""]
-        miss = near_miss(str(detail["input"]), allowed)
-        wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
-        return f"must be {wanted}; got {came}{miss}"
+        miss = did_you_mean(str(detail["input"]), allowed)
+        target = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
+        return f"must be {target}; got {came}{miss}"
     if kind in ("too_long", "too_short"):
         bound = "at most" if kind == "too_long" else "at least"
         count = context.get("max_length" if kind == "too_long" else "min_length")
@@ -187,33 +195,22 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
         return f"must be a list; got a table. Write [[{key}]] where the file says [{key}]."
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}; got {came}."
-    said = one_line(detail["msg"])
-    return f"{said[:1].lower()}{said[1:]}; got {came}."
+    message = one_line(detail["msg"])
+    return f"{message[:1].lower()}{message[1:]}; got {came}."
 
 
-def _below(owner: Any, name: str) -> str:
+def _nested_key(owner: Any, name: str) -> str:
     """Return the path of a key that stands one table further down; empty where there is none."""
     for key in [field.name for field in dc.fields(owner)] if dc.is_dataclass(owner) else []:
-        inside = _bare(_member(owner, key))[0]
+        inside = _without_annotations(_member(owner, key))[0]
         for table in (inside, *_union(inside)):
             if dc.is_dataclass(table) and name in [field.name for field in dc.fields(table)]:
                 return f"{key}.{name}"
     return ""
 
 
-def _written(value: object) -> str:
-    """Return a value as a file would write it, cut short."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, datetime.date | datetime.time):
-        return str(value)
-    return one_line(repr(value), 60)
-
-
 @contextlib.contextmanager
-def blaming(where: str | Path) -> Iterator[None]:
+def error_context(where: str | Path) -> Iterator[None]:
     """Begin the messages of input errors from within with the place that they are about.
 
     >>> with blaming("actuator[0]"):
@@ -235,38 +232,43 @@ def locate(kind: Any, loc: tuple[int | str, ...]) -> tuple[list[int | str], Any,
     """
     keys: list[int | str] = []
     owner: Any = None
-    for part in loc:
-        kind, is_name = _descend(kind, part)
+    for entry in loc:
+        kind, is_name = _descend(kind, entry)
         if is_name:
             continue
-        keys.append(part)
+        keys.append(entry)
         owner = kind
-        kind = _member(kind, part)
+        kind = _member(kind, entry)
     return keys, owner, kind
 
 
-def _descend(kind: Any, part: int | str) -> tuple[Any, bool]:
-    """Return the type that ``part`` leads into: a union's member, if it is the name of one."""
-    kind, tagged = _bare(kind)
+def _descend(kind: Any, entry: int | str) -> tuple[Any, bool]:
+    """Return the type that ``entry`` leads into: a union's member, if it is the name of one."""
+    kind, tagged = _without_annotations(kind)
     members = _union(kind)
     if not members:
         return kind, False
+    # an optional field is a union that pydantic does not name
     if len(members) == 1 and not tagged:
-        return _descend(members[0], part)
+        return _descend(members[0], entry)
     for member in members:
-        if dc.is_dataclass(member) and part in (_tag(member), getattr(member, "__name__", "")):
+        if dc.is_dataclass(member) and entry in (_tag(member), getattr(member, "__name__", "")):
             return member, True
         if typing.get_origin(member) is Annotated:
-            inner_kind, is_name = _descend(member, part)
+            inner_kind, is_name = _descend(member, entry)
             if is_name and inner_kind is not member:
                 return inner_kind, True
-        origin = typing.get_origin(_bare(member)[0])
-        if isinstance(part, str) and isinstance(origin, type) and part.startswith(origin.__name__):
+        origin = typing.get_origin(_without_annotations(member)[0])
+        if (
+            isinstance(entry, str)
+            and isinstance(origin, type)
+            and entry.startswith(origin.__name__)
+        ):
             return member, True
-    return kind, isinstance(part, str)
+    return kind, isinstance(entry, str)
 
 
-def _bare(kind: Any) -> tuple[Any, bool]:
+def _without_annotations(kind: Any) -> tuple[Any, bool]:
     """Strip annotations; tell whether one of them makes a union's members known by a tag."""
     tagged = False
     while typing.get_origin(kind) is Annotated:
@@ -285,7 +287,7 @@ def _union(kind: Any) -> list[Any]:
 
 def _tags(kind: Any) -> set[str]:
     """Return the kinds that a union of dataclasses tells apart, unions in it included."""
-    bare = _bare(kind)[0]
+    bare = _without_annotations(kind)[0]
     if dc.is_dataclass(bare):
         return {_tag(bare) or ""} - {""}
     return set().union(*(_tags(member) for member in _union(bare)))
@@ -296,18 +298,12 @@ def _tag(member: Any) -> str | None:
     return default if isinstance(default, str) else None
 
 
-def _member(kind: Any, part: int | str) -> Any:
+def _member(kind: Any, entry: int | str) -> Any:
     """Return the type of an entry of a dataclass, a list or a table."""
     if dc.is_dataclass(kind):
-        return typing.get_type_hints(kind, include_extras=True).get(str(part))
+        return typing.get_type_hints(kind, include_extras=True).get(str(entry))
     arguments = typing.get_args(kind)
-    if isinstance(part, int) and arguments:
-        fixed = arguments[-1] is not Ellipsis and part < len(arguments)
-        return arguments[part] if fixed else arguments[0]
+    if isinstance(entry, int) and arguments:
+        fixed = arguments[-1] is not Ellipsis and entry < len(arguments)
+        return arguments[entry] if fixed else arguments[0]
     return arguments[-1] if arguments else None
-
-
-def one_line(text: str, limit: int = 200) -> str:
-    """Return text from elsewhere on one line, cut to at most ``limit`` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -13,15 +13,10 @@ from pathlib import Path
 from ukctrl.core.errors import InputError, unknown_name
 
 PREFIX = "zoo:"
-PLACES = ("cmeel.prefix/share/example-robot-data/robots", "share/example-robot-data/robots")
+MODEL_FOLDERS = ("cmeel.prefix/share/example-robot-data/robots", "share/example-robot-data/robots")
 """Where the package puts its models: under a folder of Python's path, or under its prefix."""
 MISSING = "which is not installed; pip install 'ukctrl[zoo]' (420 MB)."
 FOLDER_SUFFIXES = ("_description", "_data")
-
-
-def is_zoo(reference: object) -> bool:
-    """Return whether a reference names a robot of the zoo."""
-    return isinstance(reference, str) and reference.startswith(PREFIX)
 
 
 def find(reference: str) -> Path:
@@ -53,8 +48,8 @@ def names() -> tuple[str, ...]:
 
 def root() -> Path | None:
     """Return the folder of the models, if the extra is installed."""
-    folders = [Path(entry) / PLACES[0] for entry in sys.path]
-    folders += [Path(sys.prefix) / place for place in PLACES]
+    folders = [Path(entry) / MODEL_FOLDERS[0] for entry in sys.path]
+    folders += [Path(sys.prefix) / subfolder for subfolder in MODEL_FOLDERS]
     return next((folder for folder in folders if folder.is_dir()), None)
 
 

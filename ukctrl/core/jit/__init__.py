@@ -1,7 +1,7 @@
 """Just-in-time compilation: machine code of kernels, compiled once and stored.
 
-In order: ``compile_lock`` (one process compiles), ``machine_code`` (the store), ``block_layout``
-and ``argument_block`` (arguments as words of memory), ``elements`` (of arrays), ``pipeline`` (the
-compiler's passes) and ``kernel`` (compiled functions).
+In order: ``compile_lock`` (one process compiles), ``machine_code_store`` (the store),
+``block_layout`` and ``argument_block`` (arguments as words of memory), ``array_elements`` (of
+arrays), ``compiler_passes`` (the compiler's passes) and ``kernel`` (compiled functions).
 Decorators, and all else that the rest of ukctrl needs, are in `ukctrl.core.compiled`.
 """

@@ -23,7 +23,7 @@ from numba.core import compiler_lock, registry
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from ukctrl.core.jit.machine_code import MachineCode
+from ukctrl.core.jit.machine_code_store import MachineCodeStore
 
 BaseTuple: Any = types.BaseTuple
 tuple_of: Any = types.Tuple
@@ -37,14 +37,14 @@ WORD = ir.IntType(64)
 WORD_BYTES = 8
 RAISED = -(2**62)
 """What an entrance returns of a kernel that raised: kernels must not."""
-RETURNS = types.none, types.boolean, types.int64
+ALLOWED_RETURNS = types.none, types.boolean, types.int64
 """What a kernel in a table may return: below zero, or False, is for whoever runs the table."""
 
 
 def type_of(value: Any) -> Any:
     """Return the type by which Numba knows an argument."""
     if isinstance(value, tuple):
-        kinds = [type_of(part) for part in value]
+        kinds = [type_of(item) for item in value]
         return BaseTuple.from_types(kinds, None if type(value) is tuple else type(value))
     if isinstance(value, np.ndarray):
         return types.Array(NUMBERS[value.dtype.kind], value.ndim, "C")
@@ -53,16 +53,17 @@ def type_of(value: Any) -> Any:
     return types.float64 if isinstance(value, float) else types.int64
 
 
-def written(context: Any, builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> Any:
+def store_arguments(context: Any, builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> Any:
     """Return a block of machine code's arguments, with room for an answer before them.
 
-    Unlike `laid_out`, it has the strides of arrays, behind their shapes.
+    Unlike `pack_arguments`, it has the strides of arrays, behind their shapes.
     """
     words = [
         word
         for kind, value in zip(kinds, values, strict=True)
         for word in _words_of(context, builder, kind, value)
     ]
+    # in the entry block: in a loop the stack would grow with every call
     block = cgutils.alloca_once(builder, WORD, size=1 + len(words))
     for k, word in enumerate(words, 1):
         builder.store(word, builder.gep(block, [context.get_constant(types.intp, k)]))
@@ -71,8 +72,8 @@ def written(context: Any, builder: Any, kinds: Sequence[Any], values: Sequence[A
 
 def _words_of(context: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
     if isinstance(kind, BaseTuple):
-        for k, part in enumerate(kind):
-            yield from _words_of(context, builder, part, builder.extract_value(value, k))
+        for k, item in enumerate(kind):
+            yield from _words_of(context, builder, item, builder.extract_value(value, k))
     elif isinstance(kind, types.Array):
         array = arrays.make_array(kind)(context, builder, value)
         yield builder.ptrtoint(array.data, WORD)
@@ -84,27 +85,30 @@ def _words_of(context: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any
         yield value if kind == types.int64 else builder.bitcast(value, WORD)
 
 
-def arguments_in(block: int, kinds: Sequence[Any]) -> list[Any]:
-    """Return the arguments in a block that machine code has `written`; arrays share its memory."""
+def load_arguments(block: int, kinds: Sequence[Any]) -> list[Any]:
+    """Return the arguments in a block that machine code has `store_arguments`; arrays share its
+    memory.
+    """
     words = _words_at(block + WORD_BYTES)
     return [_read(kind, words) for kind in kinds]
 
 
-def _words_at(place: int) -> Iterator[int]:
-    for at in itertools.count(place, WORD_BYTES):
+def _words_at(address: int) -> Iterator[int]:
+    for at in itertools.count(address, WORD_BYTES):
         yield ctypes.c_int64.from_address(at).value
 
 
 def _read(kind: Any, words: Iterator[int]) -> Any:
     if isinstance(kind, BaseTuple):
-        parts = [_read(part, words) for part in kind]
+        items = [_read(item, words) for item in kind]
         of = getattr(kind, "instance_class", None)
-        return tuple(parts) if of is None else of(*parts)
+        return tuple(items) if of is None else of(*items)
     word = next(words)
     if isinstance(kind, types.Array):
         shape, strides = list(islice(words, kind.ndim)), list(islice(words, kind.ndim))
         dtype: Any = np.dtype(str(kind.dtype))
         size = dtype.itemsize + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        # an empty array has no address to look at
         if 0 in shape:
             return np.zeros(shape, dtype)
         return np.ndarray(shape, dtype, (ctypes.c_char * size).from_address(word), 0, strides)
@@ -113,29 +117,29 @@ def _read(kind: Any, words: Iterator[int]) -> Any:
     return word if kind == types.int64 else float(np.int64(word).view(np.float64))
 
 
-def arrays_in(arguments: Iterable[Any]) -> Iterator[Any]:
+def writable_arrays(arguments: Iterable[Any]) -> Iterator[Any]:
     """Return the arrays that may be written to, from tuples of tuples."""
     for value in arguments:
         if isinstance(value, tuple):
-            yield from arrays_in(value)
+            yield from writable_arrays(value)
         elif isinstance(value, np.ndarray) and value.flags.writeable:
             yield value
 
 
-def returned(answer: Any) -> Any:
+def python_result(answer: Any) -> Any:
     """Return what a function of Python returned as machine code does: numbers are Python's."""
     if isinstance(answer, tuple):
-        parts = map(returned, answer)
-        return tuple(parts) if type(answer) is tuple else type(answer)(*parts)
+        items = map(python_result, answer)
+        return tuple(items) if type(answer) is tuple else type(answer)(*items)
     return answer.item() if isinstance(answer, np.generic) else answer
 
 
-def word_of(answer: Any) -> int:
+def word_from_result(answer: Any) -> int:
     """Return what a kernel returned as a word of a block."""
     return int(np.float64(answer).view(np.int64)) if isinstance(answer, float) else int(answer or 0)
 
 
-def of_word(context: Any, builder: Any, kind: Any, word: Any) -> Any:
+def result_from_word(context: Any, builder: Any, kind: Any, word: Any) -> Any:
     """Return in LLVM's language what a word of a block is, as a kernel returns it."""
     if kind == types.none:
         return context.get_dummy_value()
@@ -144,13 +148,15 @@ def of_word(context: Any, builder: Any, kind: Any, word: Any) -> Any:
     return word if kind == types.int64 else builder.bitcast(word, context.get_value_type(kind))
 
 
-def arguments_at(kinds: Sequence[Any]) -> Any:
-    """Return a compiled function from the address of arguments, as `laid_out`, to their tuple."""
+def arguments_from_address(kinds: Sequence[Any]) -> Any:
+    """Return a compiled function from the address of arguments, as `pack_arguments`, to their
+    tuple.
+    """
 
     @intrinsic
     def take(typing: Any, block: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            words = _Words(context, builder, builder.inttoptr(values[0], WORD.as_pointer()))
+            words = _WordReader(context, builder, builder.inttoptr(values[0], WORD.as_pointer()))
             return words.value(signature.return_type)
 
         return tuple_of(kinds)(types.int64), generate
@@ -163,7 +169,7 @@ _ENTRANCES: dict[str, Any] = {}
 NAME = "ukctrl.enter"
 
 
-def entrance(returning: Any, kinds: tuple[Any, ...]) -> int:
+def trampoline(returning: Any, kinds: tuple[Any, ...]) -> int:
     """Return the address of what takes a block of such arguments apart, and calls its kernel.
 
     It takes the address of the block, and returns what the kernel does: 0 for nothing, 0 and -1
@@ -171,7 +177,7 @@ def entrance(returning: Any, kinds: tuple[Any, ...]) -> int:
     """
     symbol = f"{NAME}.{hashlib.sha256(f'{returning} {kinds}'.encode()).hexdigest()[:16]}"
     if symbol not in _ENTRANCES:
-        codegen, stored = TARGET.codegen(), MachineCode(NAME, str(returning))
+        codegen, stored = TARGET.codegen(), MachineCodeStore(NAME, str(returning))
         try:
             library = stored.load(kinds, TARGET, codegen.unserialize_library)
             if library is None:
@@ -194,7 +200,7 @@ def _module(codegen: Any, symbol: str, returning: Any, kinds: Sequence[Any]) -> 
     module = codegen._create_empty_module(NAME)
     function = ir.Function(module, ir.FunctionType(WORD, [WORD]), symbol)
     builder = ir.IRBuilder(function.append_basic_block())
-    words = _Words(TARGET, builder, builder.inttoptr(function.args[0], WORD.as_pointer()))
+    words = _WordReader(TARGET, builder, builder.inttoptr(function.args[0], WORD.as_pointer()))
     convention = TARGET.call_conv
     kind = convention.get_function_type(returning, kinds)
     kernel = builder.inttoptr(words.next(), kind.as_pointer())
@@ -208,15 +214,16 @@ def _module(codegen: Any, symbol: str, returning: Any, kinds: Sequence[Any]) -> 
         code = builder.bitcast(answer, WORD)
     else:
         code = answer
+    # no kernel returns so large a number: an exception of Numba's own shows by it
     builder.ret(builder.select(status.is_error, WORD(RAISED), code))
     return module
 
 
-class _Words:
+class _WordReader:
     """The words of a block, one after the other, as a compiled function reads them."""
 
-    def __init__(self, context: Any, builder: Any, place: Any) -> None:
-        self._context, self._builder, self._place, self._at = context, builder, place, 0
+    def __init__(self, context: Any, builder: Any, pointer: Any) -> None:
+        self._context, self._builder, self._place, self._at = context, builder, pointer, 0
 
     def next(self) -> Any:
         """Return the next word."""
@@ -228,7 +235,7 @@ class _Words:
         """Return an argument of a type."""
         context, builder = self._context, self._builder
         if isinstance(kind, BaseTuple):
-            return context.make_tuple(builder, kind, [self.value(part) for part in kind])
+            return context.make_tuple(builder, kind, [self.value(item) for item in kind])
         if isinstance(kind, types.Array):
             return self._array(kind)
         word = self.next()
@@ -244,6 +251,7 @@ class _Words:
         shape = [self.next() for _ in range(kind.ndim)]
         itemsize = context.get_constant(types.intp, size)
         strides = [itemsize]
+        # C order is assumed, and strides are worked out: they need no words
         for length in shape[:0:-1]:
             strides.insert(0, builder.mul(strides[0], length))
         arrays.populate_array(array, data, shape, strides[: kind.ndim], itemsize, meminfo=None)

@@ -12,7 +12,7 @@ NUMBERS = {np.dtype(np.float64): "f", np.dtype(np.int64): "i", np.dtype(np.bool_
 """What an array may hold: machine code that took others for these would write beyond them."""
 
 
-def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
+def pack_arguments(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     """Append to a block what its kernel is called with; return the kinds of all that is in it.
 
     An array is its kind of number and how many axes it has; a tuple is its class and what is in it.
@@ -26,7 +26,7 @@ def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
             words += (_address(value), *shape)
             kinds.append((numbers, len(shape)))
         elif isinstance(value, tuple):
-            kinds.append((type(value), *laid_out(value, words)))
+            kinds.append((type(value), *pack_arguments(value, words)))
         elif isinstance(value, bool | np.bool_):
             words.append(int(value))
             kinds.append("b")

@@ -43,6 +43,7 @@ class FileLocks:
             name: Of what.
             while_waiting: Called now and then.
         """
+        # without locks two processes may compile the same: slower, and right
         if sys.platform == "win32":
             return False
         deadline = time.monotonic() + TIMEOUT_SECONDS
@@ -50,8 +51,11 @@ class FileLocks:
             if self._handle is None:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # a process that hangs with the lock must not stop the others
             while time.monotonic() < deadline:
                 try:
+                    # byte ranges of one file: no files to clean up, and locks die with their
+                    # process
                     fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _offset(name))
                 except OSError as error:
                     if error.errno not in (errno.EACCES, errno.EAGAIN):
@@ -73,4 +77,5 @@ class FileLocks:
 
 def _offset(name: str) -> int:
     """Return which byte of the file stands for a name."""
+    # 56 bits, as offsets are signed
     return int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()[:7])

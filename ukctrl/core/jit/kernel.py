@@ -13,7 +13,7 @@ Python and C may call it. Kernels need neither:
 - Python calls a kernel through an argument block (`ukctrl.core.jit.argument_block`) until it has
   called it so often that an entry of its own is worth compiling.
 
-All of this stands on Numba's private classes, as those of `TRIED` are. With another version
+All of this stands on Numba's private classes, as those of `TESTED_NUMBA` are. With another version
 `ukctrl.core.compiled` falls back to Numba's own decorator.
 """
 
@@ -38,41 +38,46 @@ from numba.core import codegen, registry
 from numba.core import typing as numba_typing
 from numba.core.caching import NullCache
 
-from ukctrl.core.jit import elements as elements
+from ukctrl.core.jit import array_elements as array_elements
 from ukctrl.core.jit.argument_block import (
-    RETURNS,
-    arguments_in,
-    arrays_in,
+    ALLOWED_RETURNS,
     cgutils,
-    entrance,
-    of_word,
-    returned,
+    load_arguments,
+    python_result,
+    result_from_word,
+    store_arguments,
+    trampoline,
     type_of,
-    word_of,
-    written,
+    word_from_result,
+    writable_arrays,
 )
-from ukctrl.core.jit.block_layout import laid_out
-from ukctrl.core.jit.machine_code import MachineCode
-from ukctrl.core.jit.pipeline import Pipeline
+from ukctrl.core.jit.block_layout import pack_arguments
+from ukctrl.core.jit.compiler_passes import KernelPipeline
+from ukctrl.core.jit.machine_code_store import MachineCodeStore
 
-TRIED = ("0.68.",)
+TESTED_NUMBA = ("0.68.",)
 """Beginnings of the versions of Numba whose private classes are as this file takes them."""
 Dispatcher: Any = registry.CPUDispatcher
 Library: Any = codegen.JITCodeLibrary
 typing: Any = numba_typing
 CODEGEN: Any = registry.cpu_target.target_context.codegen()
 ENGINE: Any = CODEGEN._engine
-SHORT = 150
+MAX_COPIED_LINES = 150
 """So many lines of LLVM's language it may copy: three times what it does for speed."""
-OFTEN = 100
+CALLS_BEFORE_ENTRY = 100
 """A kernel that Python has called so often gets an entry: 0.1 s of compiling for 5 µs a call."""
 STORED = "kernel"
 """How what is stored of a library differs from what Numba stores."""
-WORTH = 0.1
+SECONDS_BEFORE_COMPILING = 0.1
 """A deferred kernel is compiled when Python's function has taken so long [s]."""
 KERNELS: dict[str, Kernel] = {}
 """By module and name."""
-DECLARED = {"None": types.none, "bool": types.boolean, "int": types.int64, "float": types.float64}
+DEFERRABLE_RETURNS = {
+    "None": types.none,
+    "bool": types.boolean,
+    "int": types.int64,
+    "float": types.float64,
+}
 """What a kernel is annotated to return that machine code may defer."""
 
 
@@ -96,25 +101,26 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         for_python: bool = False,
         deferred: bool = False,
     ) -> None:
-        every = {**options, "no_cpython_wrapper": not for_python, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=every, pipeline_class=Pipeline)
+        target_options = {**options, "no_cpython_wrapper": not for_python, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=target_options, pipeline_class=KernelPipeline)
         self._options, self._for_python, self._deferred = options, for_python, deferred
         self._entry: Kernel | None = None
         self._calls = 0
-        self.is_often_called = False
+        self.has_python_entry = False
         self._in_python = np.errstate(all="ignore")(function)
         self._seconds = 0.0
         self._is_stored: dict[Any, bool] = {}
-        self._cells: dict[Any, Cell] = {}
+        self._cells: dict[Any, LazyBinding] = {}
         self._entrances: dict[Any, tuple[Any, int, Any]] = {}
         self.name = f"{function.__module__}:{function.__qualname__}"
+        # the first of a name: stored machine code finds its kernel by it
         KERNELS.setdefault(self.name, self)
 
     def add_overload(self, compiled: Any) -> None:
         """Register machine code."""
         arguments = tuple(compiled.signature.args)
         library = compiled.library
-        library.needed = Needed(self.name, arguments, compiled.fndesc.llvm_func_name)
+        library.dependency = KernelDependency(self.name, arguments, compiled.fndesc.llvm_func_name)
         library._reload_init.update(compiled.reload_init)  # which loaded machine code forgets
         if self._for_python:
             super().add_overload(compiled)
@@ -124,7 +130,7 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
     def compile(self, arguments: Any) -> Any:
         """Compile for arguments of such types, or load the machine code."""
         if isinstance(self._cache, NullCache):  # for few functions it is ever asked
-            self._cache = MachineCode.of(self.py_func)
+            self._cache = MachineCodeStore.of(self.py_func)
         try:
             return super().compile(arguments)
         finally:
@@ -144,27 +150,28 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         """Return where the entrance for such arguments lies, and where the machine code."""
         kinds = tuple(type_of(value) for value in arguments)
         address, returned = self.address(kinds)
-        if returned not in RETURNS:
+        if returned not in ALLOWED_RETURNS:
             raise TypeError(f"kernel '{self.name}' must return nothing, a truth or a number.")
-        return entrance(returned, kinds), address
+        return trampoline(returned, kinds), address
 
     def is_worth_compiling(self, arguments: tuple[Any, ...]) -> bool:
         """Return whether Python's function has taken long enough, or machine code is there."""
-        if self._seconds > WORTH:
+        if self._seconds > SECONDS_BEFORE_COMPILING:
             return True
         if arguments not in self._is_stored:
-            machine_code = MachineCode.of(self.py_func)
+            machine_code = MachineCodeStore.of(self.py_func)
             self._is_stored[arguments] = machine_code.is_stored(arguments, self.targetctx)
         return self._is_stored[arguments] or arguments in self.overloads
 
-    def in_python(self, *arguments: Any) -> Any:
+    def run_in_python(self, *arguments: Any) -> Any:
         """Run as Python's function; where that raises, all arrays are as they were before."""
-        before = [(array, array.copy()) for array in arrays_in(arguments)]
+        # a run that fails half-way must leave nothing behind: machine code repeats it
+        backup = [(array, array.copy()) for array in writable_arrays(arguments)]
         began, _interpreting.depth = time.perf_counter(), _interpreting.depth + 1
         try:
             return self._in_python(*arguments)
         except BaseException:
-            for array, content in before:
+            for array, content in backup:
                 array[...] = content
             raise
         finally:
@@ -175,90 +182,95 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return by which types machine code may call it; only a deferred one is not compiled."""
-        if not (self._deferred and self._declared()):
+        if not (self._deferred and self._deferrable_return()):
             return super().get_call_template(args, kws)
         signature, args = self._compiler.fold_argument_types(args, kws)
         args, name = tuple(map(types.unliteral, args)), self.py_func.__name__
-        returned = self._declared()
+        returned = self._deferrable_return()
         template = typing.make_concrete_template(f"Deferred({name})", name, [returned(*args)])
         return template, signature, args, {}
 
     def get_overload(self, arguments: Any) -> Any:
         """Return what stands for the kernel where machine code calls it."""
-        if not (self._deferred and self._declared()):
+        if not (self._deferred and self._deferrable_return()):
             return super().get_overload(arguments)
-        cell = self.cell(tuple(arguments))
+        cell = self.binding(tuple(arguments))
         if not cell.is_known:
             cell.is_known = True
             self.targetctx._defns[cell].append(cell.generate, tuple(arguments))
         return cell
 
-    def _declared(self) -> Any:
+    def _deferrable_return(self) -> Any:
         returned = self.py_func.__annotations__.get("return", "")
-        return DECLARED.get(getattr(returned, "__name__", str(returned)))
+        return DEFERRABLE_RETURNS.get(getattr(returned, "__name__", str(returned)))
 
-    def cell(self, arguments: tuple[Any, ...]) -> Cell:
+    def binding(self, arguments: tuple[Any, ...]) -> LazyBinding:
         """Return where machine code reads the address of a deferred kernel."""
         if arguments not in self._cells:
-            self._cells[arguments] = Cell(self, arguments)
+            self._cells[arguments] = LazyBinding(self, arguments)
         return self._cells[arguments]
 
     # How Python calls it
 
-    def enter(self, arguments: tuple[Any, ...]) -> Any:
+    def make_python_entry(self, arguments: tuple[Any, ...]) -> Any:
         """Return what Python calls with arguments of such types, which it finds from now on."""
         if self._for_python:
             return self.compile(arguments)
         if self._entry is None:
-            self._entry = Kernel(self._calling(), self._options, for_python=True)
+            self._entry = Kernel(self._python_caller(), self._options, for_python=True)
         call = self._entry.compile(arguments)
         self._insert([kind._code for kind in arguments], call, False)
         return call
 
-    def _calling(self) -> Any:
+    def _python_caller(self) -> Any:
         """Return a function of Python that calls the kernel."""
         function = self.py_func
         code = function.__code__
         names = ", ".join(code.co_varnames[: code.co_argcount])
         name = f"enter_{function.__name__}_{code.co_firstlineno}"
-        known = {"kernel": self, "__name__": function.__module__}
+        namespace = {"kernel": self, "__name__": function.__module__}
         source = f"def {name}({names}):\n    return kernel({names})\n"
-        exec(compile(source, code.co_filename, "exec"), known)
-        return known[name]
+        exec(compile(source, code.co_filename, "exec"), namespace)
+        return namespace[name]
 
     def _compile_for_args(self, *arguments: Any) -> Any:
         """Return what Python calls with arguments that it has no entry for."""
         if self._for_python:
             return super()._compile_for_args(*arguments)
-        if _interpreting.depth and not self.is_often_called:
+        # first: within a function that runs in Python all does, with the same bits and nothing to
+        # compile
+        if _interpreting.depth and not self.has_python_entry:
             return self.py_func
+        # before calls are counted: a deferred kernel may never be worth its compiling
         if self._deferred and not self.is_worth_compiling(tuple(map(type_of, arguments))):
-            return self._in_python_first
+            return self._try_in_python
         self._compilation_chain_init_hook()
         self._calls += 1
         is_whole = len(arguments) == self.py_func.__code__.co_argcount
-        if is_whole and self._calls < OFTEN and not self.is_often_called:
+        # an entry of its own takes longer to compile than this many calls by the block lose
+        if is_whole and self._calls < CALLS_BEFORE_ENTRY and not self.has_python_entry:
             with contextlib.suppress(TypeError):  # what no block can hold
                 words = [0]
-                kinds = laid_out(arguments, words)
+                kinds = pack_arguments(arguments, words)
                 if kinds not in self._entrances:
                     self._entrances[kinds] = self._entrance(tuple(map(type_of, arguments)))
                 enter, words[0], returned = self._entrances[kinds]
                 if enter is not None:
-                    return _Entered(enter, words, returned)
-        return self.enter(tuple(self.typeof_pyval(value) for value in arguments))
+                    return _BlockCall(enter, words, returned)
+        return self.make_python_entry(tuple(self.typeof_pyval(value) for value in arguments))
 
     def _entrance(self, arguments: tuple[Any, ...]) -> tuple[Any, int, Any]:
         """Return what calls the kernel with a block, its address, and the type that it returns."""
         address, returned = self.address(arguments)
-        if returned not in RETURNS and returned != types.float64:
+        if returned not in ALLOWED_RETURNS and returned != types.float64:
             return None, 0, returned
-        return _FROM_PYTHON(entrance(returned, arguments)), address, returned
+        return _FROM_PYTHON(trampoline(returned, arguments)), address, returned
 
-    def _in_python_first(self, *arguments: Any) -> Any:
+    def _try_in_python(self, *arguments: Any) -> Any:
         try:
-            return returned(self.in_python(*arguments))
+            return python_result(self.run_in_python(*arguments))
         except Exception:  # of what machine code takes for infinite, or for no number
+            # arithmetic that Python refuses and machine code does not: compiled from now on
             self._seconds = np.inf
             return self(*arguments)
 
@@ -275,7 +287,7 @@ def kernel_of(name: str) -> Kernel:
 _FROM_PYTHON = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 
-class _Entered(NamedTuple):
+class _BlockCall(NamedTuple):
     """A call of a kernel by Python, with its arguments laid out."""
 
     entrance: Callable[[int], int]
@@ -295,7 +307,7 @@ class _Entered(NamedTuple):
         return ctypes.c_double.from_buffer(ctypes.c_int64(code)).value
 
 
-class Needed(NamedTuple):
+class KernelDependency(NamedTuple):
     """Machine code that other machine code calls by its symbol, so that it is loaded before."""
 
     name: str
@@ -312,7 +324,7 @@ class Needed(NamedTuple):
         compiled.library.emit()
 
 
-class NeededCell(NamedTuple):
+class BindingDependency(NamedTuple):
     """The cell of a deferred kernel, which machine code reads, so that it is there before."""
 
     name: str
@@ -320,11 +332,11 @@ class NeededCell(NamedTuple):
 
     def __call__(self) -> None:
         """Have the linker know it."""
-        kernel_of(self.name).cell(self.arguments)
+        kernel_of(self.name).binding(self.arguments)
 
 
 @final
-class Cell:
+class LazyBinding:
     """Where machine code reads the address of a deferred kernel: 0 until it is compiled."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
@@ -337,34 +349,40 @@ class Cell:
         llvmlite.binding.add_symbol(self.symbol, address)
 
     @property
-    def is_empty(self) -> bool:
+    def is_unresolved(self) -> bool:
         """Whether the kernel is not compiled yet."""
         return self._word.value == 0
 
-    def fill(self) -> int:
+    def resolve(self) -> int:
         """Compile the kernel; return its address, which callers find in the cell from now on."""
         address, returned = self._kernel.address(self._arguments)
-        if returned != self._kernel._declared():
+        # callers were compiled for what the annotation says
+        if returned != self._kernel._deferrable_return():
             raise TypeError(f"kernel {self._kernel.name} returns {returned}, not as annotated.")
         self._word.value = address
         return address
 
     def generate(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Write in LLVM's language: call what the cell holds, or hand the call over to Python."""
-        context.active_code_library._reload_init.add(NeededCell(self._kernel.name, self._arguments))
+        context.active_code_library._reload_init.add(
+            BindingDependency(self._kernel.name, self._arguments)
+        )
         module, word, returned = builder.module, ir.IntType(64), signature.return_type
         cell = module.globals.get(self.symbol) or ir.GlobalVariable(module, word, self.symbol)
-        asked = ir.FunctionType(word, [word, word])
-        ask = module.globals.get(ASK) or ir.Function(module, asked, ASK)
-        block = written(context, builder, signature.args, arguments)
+        resolver_type = ir.FunctionType(word, [word, word])
+        ask = module.globals.get(RESOLVE_SYMBOL) or ir.Function(
+            module, resolver_type, RESOLVE_SYMBOL
+        )
+        block = store_arguments(context, builder, signature.args, arguments)
         address = cgutils.alloca_once_value(builder, builder.load(cell))
+        # the first call alone asks Python; afterwards it costs one load
         with builder.if_then(is_zero(builder, address), likely=False):
-            place = builder.ptrtoint(block, word)
-            builder.store(builder.call(ask, [builder.ptrtoint(cell, word), place]), address)
+            pointer = builder.ptrtoint(block, word)
+            builder.store(builder.call(ask, [builder.ptrtoint(cell, word), pointer]), address)
         kind = context.call_conv.get_function_type(returned, signature.args)
         with builder.if_else(is_zero(builder, address)) as (by_python, by_machine_code):
             with by_python:
-                answer = of_word(context, builder, returned, builder.load(block))
+                answer = result_from_word(context, builder, returned, builder.load(block))
                 python = builder.block
             with by_machine_code:
                 kernel = builder.inttoptr(builder.load(address), kind.as_pointer())
@@ -376,30 +394,31 @@ class Cell:
         either.add_incoming(same, machine_code)
         return either
 
-    def answer(self, block: int) -> int:
+    def call_or_resolve(self, block: int) -> int:
         """Run as Python's function with the arguments in a block, whose first word is its answer.
 
         Returns 0, or the address of the machine code, which is to be called instead.
         """
         if not self._kernel.is_worth_compiling(self._arguments):
             with contextlib.suppress(Exception):
-                given = arguments_in(block, self._arguments)
-                returned = self._kernel.in_python(*given)
-                ctypes.c_int64.from_address(block).value = word_of(returned)
+                args = load_arguments(block, self._arguments)
+                returned = self._kernel.run_in_python(*args)
+                ctypes.c_int64.from_address(block).value = word_from_result(returned)
                 return 0
-        return self.fill()
+        return self.resolve()
 
 
-ASK = "ukctrl.ask"
-_CELLS: dict[int, Cell] = {}
+RESOLVE_SYMBOL = "ukctrl.ask"
+_CELLS: dict[int, LazyBinding] = {}
 """By the address of their word."""
 
 
-def fill_cells() -> None:
+def resolve_bindings() -> None:
     """Compile every deferred kernel that loaded machine code may come to: for a store to ship."""
-    while empty := [cell for cell in _CELLS.values() if cell.is_empty]:
+    # compiling one may bring new cells
+    while empty := [cell for cell in _CELLS.values() if cell.is_unresolved]:
         for cell in empty:
-            cell.fill()
+            cell.resolve()
 
 
 def is_zero(builder: Any, address: Any) -> Any:
@@ -407,32 +426,34 @@ def is_zero(builder: Any, address: Any) -> Any:
     return builder.icmp_unsigned("==", builder.load(address), ir.IntType(64)(0))
 
 
-def _ask(address: int, block: int) -> int:
+def _resolve(address: int, block: int) -> int:
     """Answer a call of machine code, to which no error can be handed back."""
+    # a key may be pressed while Python compiles: then once more
     while True:
         try:
-            return _CELLS[address].answer(block)
+            return _CELLS[address].call_or_resolve(block)
         except KeyboardInterrupt:  # for Python, where machine code comes back to it
+            # raised here it would unwind through machine code, which cannot
             threading.Timer(0.05, _thread.interrupt_main).start()
 
 
-_ask_callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(_ask)
-llvmlite.binding.add_symbol(ASK, ctypes.cast(_ask_callback, ctypes.c_void_p).value)
+_ask_callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(_resolve)
+llvmlite.binding.add_symbol(RESOLVE_SYMBOL, ctypes.cast(_ask_callback, ctypes.c_void_p).value)
 
 
-class _Interpreting(threading.local):
+class _InterpreterDepth(threading.local):
     """Whether this thread runs kernels as functions of Python: those that they call, too."""
 
     depth = 0
 
 
-_interpreting = _Interpreting()
+_interpreting = _InterpreterDepth()
 
 
-class Beside(Library):  # type: ignore[misc]
+class KernelLibrary(Library):  # type: ignore[misc]
     """A function's machine code, which finds the kernels that it calls by their symbols."""
 
-    needed: Needed | None = None
+    dependency: KernelDependency | None = None
     is_emitted = False
     _is_optimised = False
     _bitcode = b""
@@ -440,21 +461,24 @@ class Beside(Library):  # type: ignore[misc]
 
     def add_linking_library(self, library: Any) -> None:
         """Take in what the function calls, or have it loaded before."""
-        needed: Needed | None = getattr(library, "needed", None)
-        if needed is None or library.is_copied():
+        dependency: KernelDependency | None = getattr(library, "dependency", None)
+        if dependency is None or library.is_copied():
             super().add_linking_library(library)
         else:
             library.emit()
-            self._reload_init.add(needed)
+            self._reload_init.add(dependency)
 
     def is_copied(self) -> bool:
         """Return whether LLVM may copy the function into what calls it."""
-        assert self.needed is not None
-        function = self._get_module_for_linking().get_function(self.needed.symbol)
-        return _is_inlined(function) or str(function).count("\n") < SHORT
+        assert self.dependency is not None
+        function = self._get_module_for_linking().get_function(self.dependency.symbol)
+        # short functions gain by inlining; long ones only make every caller compile longer
+        # (decision 0118)
+        return _is_inlined(function) or str(function).count("\n") < MAX_COPIED_LINES
 
     def _optimize_functions(self, module: Any) -> None:
         """Leave all to the passes over the whole module, which find the same to do."""
+        # Numba would optimise each function by itself before the whole: more time for the same code
         module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
@@ -481,8 +505,8 @@ class Beside(Library):  # type: ignore[misc]
         self.is_emitted = True
         if self._bitcode:
             self._final_module = parse_bitcode(self._bitcode)
-            assert self.needed is not None
-            self._final_module.get_function(self.needed.symbol).linkage = "external"
+            assert self.dependency is not None
+            self._final_module.get_function(self.dependency.symbol).linkage = "external"
         elif not self._is_optimised:
             self._optimise()
         super()._finalize_final_module()
@@ -503,7 +527,7 @@ class Beside(Library):  # type: ignore[misc]
     def serialize_using_object_code(self) -> Any:
         """Return what is stored: LLVM's form for callers that copy it, and the machine code."""
         self._ensure_finalized()
-        if self.needed is None or not self.is_copied():
+        if self.dependency is None or not self.is_copied():
             self.emit()
         bitcode = self._get_module_for_linking().as_bitcode()
         if not self.is_emitted:
@@ -521,10 +545,11 @@ class Beside(Library):  # type: ignore[misc]
         self = cls(codegen, name)
         self.enable_object_caching()
         machine_code, self._bitcode, symbols = stored
+        # else only the source of it is there: it was copied everywhere
         if machine_code:
             self.is_emitted = True
             self._set_compiled_object(machine_code)
-            super(Beside, self)._finalize_final_module()
+            super(KernelLibrary, self)._finalize_final_module()
             ENGINE._defined_symbols.update(symbols)
         else:
             self._finalized = True
@@ -559,7 +584,7 @@ def _set_pending_environments(module: Any) -> None:
 
 
 CODEGEN.set_env = _set_environment
-CODEGEN._library_class = Beside
+CODEGEN._library_class = KernelLibrary
 
 
 _SIGNATURES: dict[Any, Any] = {}

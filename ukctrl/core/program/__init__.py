@@ -1,11 +1,11 @@
 """Programs: kernels with their arguments, run one after the other by machine code.
 
-In order: ``call`` (a kernel with its arguments), ``program`` (one after the other) and ``kept``
-(for each of the robots that they run on).
+In order: ``bound_kernel`` (a kernel with its arguments), ``kernel_sequence`` (one after the other)
+and ``robot_buffers`` (what they write, for each of the robots that they run on).
 """
 
-from ukctrl.core.program.call import Call
-from ukctrl.core.program.kept import Kept
-from ukctrl.core.program.program import Step, Steps, run
+from ukctrl.core.program.bound_kernel import BoundKernel
+from ukctrl.core.program.kernel_sequence import KernelSequence, KernelStep, run
+from ukctrl.core.program.robot_buffers import RobotBuffers
 
-__all__ = ["Call", "Kept", "Step", "Steps", "run"]
+__all__ = ["BoundKernel", "KernelSequence", "KernelStep", "RobotBuffers", "run"]

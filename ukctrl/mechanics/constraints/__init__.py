@@ -1,24 +1,23 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
 In order: ``kinematics`` (rows, compiled); ``constraint`` (what a constraint is, a stack of them);
-``swarm``, ``frames``, ``joints``, ``closures``, ``ground`` and ``contact``; ``regions``, whose
-lengths are those of ``geometry`` too; ``energy``; ``capsules``, ``tilt`` and ``manipulability``,
-which others keep above zero as they do regions.
+``swarm``, ``frames``, ``joints``, ``loop_closure``, ``ground`` and ``contact``;
+``signed_distances``, whose lengths are those of ``geometry`` too; ``energy``; ``capsule_distance``,
+``tilt_margin`` and ``manipulability``, which others keep above zero as they do regions.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ukctrl.core.kinds import any_of, kinds
-from ukctrl.mechanics.constraints.closures import Closure
+from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 from ukctrl.mechanics.constraints.constraint import (
-    Attached,
+    BoundConstraint,
     Constraint,
+    FrameTrace,
     Rows,
-    Slip,
+    SlidingVelocity,
     Stack,
-    Trace,
 )
 from ukctrl.mechanics.constraints.contact import Contact
 from ukctrl.mechanics.constraints.energy import EnergyFollows
@@ -31,18 +30,19 @@ from ukctrl.mechanics.constraints.frames import (
 from ukctrl.mechanics.constraints.geometry import ComFollows, Distance, OnSurface
 from ukctrl.mechanics.constraints.ground import Ground, Rolling
 from ukctrl.mechanics.constraints.joints import Expression, Gear, JointFollows, LinearVelocity
+from ukctrl.mechanics.constraints.loop_closure import Closure
 from ukctrl.mechanics.constraints.swarm import Aggregation
 
 if TYPE_CHECKING:
     AnyConstraint = Constraint
 else:
-    AnyConstraint = any_of(kinds(__name__, Constraint))
+    AnyConstraint = union_of_kinds(classes_by_kind(__name__, Constraint))
 """Any constraint of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
     "Aggregation",
     "AnyConstraint",
-    "Attached",
+    "BoundConstraint",
     "Closure",
     "ComFollows",
     "Constraint",
@@ -50,6 +50,7 @@ __all__ = [
     "Distance",
     "EnergyFollows",
     "Expression",
+    "FrameTrace",
     "Gear",
     "Ground",
     "JointFollows",
@@ -61,7 +62,6 @@ __all__ = [
     "RelativePoseFollows",
     "Rolling",
     "Rows",
-    "Slip",
+    "SlidingVelocity",
     "Stack",
-    "Trace",
 ]

@@ -1,8 +1,8 @@
 """What a constraint is: something that returns rows ``A a = b``; and what the kinds share.
 
 A `Constraint` is a frozen description, readable from a file. Attached to a robot it becomes an
-`Attached`, which has resolved names and writes its rows at a state. The same rows are passive
-when physics enforces them and servo when the controller must: the constraint does not know.
+`BoundConstraint`, which has resolved names and writes its rows at a state. The same rows are
+passive when physics enforces them and servo when the controller must: the constraint does not know.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Indices, Matrix, Vector, blank
+from ukctrl.core.arrays import Indices, Matrix, Vector, lazy_zeros
+from ukctrl.core.caches import IdentityCache
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.formula import Formula
+from ukctrl.core.expression.compiled_formula import CompiledFormula
 from ukctrl.core.fields import spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Kept, Step, Steps
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints.kinematics import frame_motion
 from ukctrl.mechanics.reference import Reference
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
-    from ukctrl.core.expression.rows import DerivedRows
+    from ukctrl.core.expression.constraint_rows import DerivedRows
     from ukctrl.robot import Robot, Snapshot
 
 
@@ -43,14 +44,14 @@ class Rows(NamedTuple):
     @staticmethod
     def zeros(m: int, nv: int) -> Rows:
         """Return rows to write into."""
-        return Rows(blank(m, nv), np.zeros(m), np.zeros(m), np.zeros(m))
+        return Rows(lazy_zeros(m, nv), np.zeros(m), np.zeros(m), np.zeros(m))
 
     def part(self, where: slice) -> Rows:
         """Return a view of some of the rows."""
         return Rows(self.A[where], self.b[where], self.beta[where], self.phi[where])
 
 
-class Attached(abc.ABC):
+class BoundConstraint(abc.ABC):
     """A constraint attached to one robot: names are resolved, rows can be written."""
 
     block: str
@@ -61,7 +62,7 @@ class Attached(abc.ABC):
     """Unit of ``phi``, row by row (of ``beta`` for a nonholonomic row)."""
     holonomic: tuple[bool, ...]
     """Whether the row has a position level."""
-    touch: Touch | None = None
+    touch: ContactArrays | None = None
     """What a contact that only pushes does; None: it is none."""
 
     def name_rows(self, block: str, units: Mapping[str, str], holonomic: bool = True) -> None:
@@ -77,7 +78,7 @@ class Attached(abc.ABC):
         self.units = tuple(units.values())
         self.holonomic = (holonomic,) * len(units)
 
-    def steps(self, snapshot: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         """Return what writes the rows at the state that a snapshot has then.
 
         A constraint of one's own may leave this alone and override `write`; then no compiled loop
@@ -87,16 +88,16 @@ class Attached(abc.ABC):
 
     def write(self, snapshot: Snapshot, rows: Rows) -> None:
         """Write the rows at a state. ``A`` comes zeroed or as this method left it."""
-        Steps(self.steps(snapshot, rows))()
+        KernelSequence(self.steps(snapshot, rows))()
 
-    def slip(self) -> Slip | None:
+    def slip(self) -> SlidingVelocity | None:
         """Return the velocity at which it slides or turns, along the axes that it leaves free.
 
         None where it does neither.
         """
         return None
 
-    def trace(self) -> Trace | None:
+    def trace(self) -> FrameTrace | None:
         """Return where a named frame was and should have been at the last `write`, for plots.
 
         None where no frame is held; the arrays are those of this object.
@@ -108,36 +109,36 @@ class Attached(abc.ABC):
         return None
 
 
-class Touch(NamedTuple):
+class ContactArrays(NamedTuple):
     """A contact that only pushes: what it does now, and what is felt of it."""
 
-    state: Vector
+    mode: Vector
     """Shape ``(5,)``; written by whoever decides over the mode."""
-    felt: Vector
+    kinematics: Vector
     """Shape ``(10,)``; written with the rows."""
-    rub: Vector
+    slip_jacobian: Vector
     """Slip per velocity along its direction, shape ``(nv,)``; zeros where it does not slide."""
-    turn: Matrix
+    rotation: Matrix
     """Orientation of the frame that touches."""
     axes: Matrix
     """Tangents and normal of the plane, as its rows."""
     mu: float
-    half: Vector
+    sole_half_size: Vector
     """Half length and width of the sole, zeros of a point, shape ``(2,)`` [m]."""
-    planned: bool
+    has_planned_lifts: bool
     """Whether the controller counts on its being open now and then."""
 
 
-class Slip(NamedTuple):
+class SlidingVelocity(NamedTuple):
     """The velocity ``J v`` at which a constraint slides or turns."""
 
     J: Matrix
     """Shape ``(k, nv)``."""
-    steps: tuple[Step, ...]
+    steps: tuple[KernelStep, ...]
     """What writes it, after the rows have been written."""
 
 
-class Trace(NamedTuple):
+class FrameTrace(NamedTuple):
     """A frame's place on its path, in arrays that the constraint overwrites."""
 
     frame: str
@@ -150,9 +151,9 @@ class Trace(NamedTuple):
     @property
     def reference(self) -> Vector:
         """Where it should be, shape ``(3,)``; NaN along the axes that are left free."""
-        place = np.full(3, np.nan)
-        place[self.axes] = self.path[: len(self.axes)]
-        return place
+        position = np.full(3, np.nan)
+        position[self.axes] = self.path[: len(self.axes)]
+        return position
 
 
 @spec
@@ -173,7 +174,7 @@ class Constraint(abc.ABC):
         return None
 
     @abc.abstractmethod
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         """Resolve names on a robot.
 
         Raises:
@@ -221,21 +222,24 @@ class Stack:
         self.constraints = constraints
         attached = []
         for number, constraint in enumerate(constraints):
-            with blaming(f"{key}[{number}]"):
+            with error_context(f"{key}[{number}]"):
                 attached.append(constraint.attach(robot))
         self.attached = _uniquely_named(attached)
-        names = [name for part in self.attached for name in part.names]
+        names = [name for block in self.attached for name in block.names]
         self.names = tuple(names)
-        self.units = tuple(unit for part in self.attached for unit in part.units)
-        self.blocks = tuple(part.block for part in self.attached for _ in part.names)
-        self.holonomic = np.array([h for part in self.attached for h in part.holonomic], dtype=bool)
+        self.units = tuple(unit for block in self.attached for unit in block.units)
+        self.blocks = tuple(block.block for block in self.attached for _ in block.names)
+        self.holonomic = np.array(
+            [h for block in self.attached for h in block.holonomic], dtype=bool
+        )
+        # one table, of which each constraint writes its own lines in place
         self.rows = Rows.zeros(len(names), robot.nv)
-        self._parts: list[tuple[Attached, Rows]] = []
-        self._steps: Kept[Snapshot, Steps] = Kept(self._of_parts)
+        self._parts: list[tuple[BoundConstraint, Rows]] = []
+        self._steps: IdentityCache[Snapshot, KernelSequence] = IdentityCache(self._of_parts)
         start = 0
-        for part in self.attached:
-            stop = start + len(part.names)
-            self._parts.append((part, self.rows.part(slice(start, stop))))
+        for block in self.attached:
+            stop = start + len(block.names)
+            self._parts.append((block, self.rows.part(slice(start, stop))))
             start = stop
 
     def __len__(self) -> int:
@@ -246,35 +250,38 @@ class Stack:
         self.steps(snapshot)()
         return self.rows
 
-    def steps(self, snapshot: Snapshot) -> Steps:
+    def steps(self, snapshot: Snapshot) -> KernelSequence:
         """Return what writes all rows at the state that a snapshot has then."""
         return self._steps(snapshot)
 
-    def _of_parts(self, snapshot: Snapshot) -> Steps:
-        return Steps(step for part, rows in self._parts for step in part.steps(snapshot, rows))
+    def _of_parts(self, snapshot: Snapshot) -> KernelSequence:
+        return KernelSequence(
+            step for block, rows in self._parts for step in block.steps(snapshot, rows)
+        )
 
-    def traces(self) -> list[Trace]:
+    def traces(self) -> list[FrameTrace]:
         """Return the traces of all constraints that hold a frame, as of the last `write`."""
-        traces = [part.trace() for part in self.attached]
+        traces = [block.trace() for block in self.attached]
         return [trace for trace in traces if trace is not None]
 
 
-def _uniquely_named(parts: list[Attached]) -> list[Attached]:
+def _uniquely_named(blocks: list[BoundConstraint]) -> list[BoundConstraint]:
     """Number blocks that came with the same name, and their rows with them."""
-    taken: dict[str, int] = {}
-    for part in parts:
-        taken[part.block] = taken.get(part.block, 0) + 1
-        if taken[part.block] == 1:
+    counts: dict[str, int] = {}
+    for block in blocks:
+        # a number is added to the second of a name, as users refer to the first
+        counts[block.block] = counts.get(block.block, 0) + 1
+        if counts[block.block] == 1:
             continue
-        old, part.block = part.block, f"{part.block}_{taken[part.block]}"
-        if part.block in taken:
-            raise InputError(f"two constraints are named '{part.block}'; give each its own name.")
-        part.names = tuple(name.replace(old, part.block, 1) for name in part.names)
-    return parts
+        old, block.block = block.block, f"{block.block}_{counts[block.block]}"
+        if block.block in counts:
+            raise InputError(f"two constraints are named '{block.block}'; give each its own name.")
+        block.names = tuple(name.replace(old, block.block, 1) for name in block.names)
+    return blocks
 
 
 @final
-class Followed:
+class SampledPath:
     """Where a path is, written into an array that kernels read.
 
     Attributes:
@@ -283,24 +290,25 @@ class Followed:
 
     def __init__(self, path: Callable[[float], Sequence[float]], count: int) -> None:
         self._path = path
-        self.now: Vector = np.zeros(count)
+        self.values: Vector = np.zeros(count)
 
-    def step(self, clock: Vector) -> Step:
+    def step(self, clock: Vector) -> KernelStep:
         """Return what writes it, at the time that the clock shows then."""
-        if isinstance(self._path, Formula):
-            return self._path.step((clock,), self.now)
+        # a compiled path stays in the table; any other is called back
+        if isinstance(self._path, CompiledFormula):
+            return self._path.as_step((clock,), self.values)
         return lambda: self.move(float(clock[0]))
 
     def move(self, t: float) -> None:
         """Write where it is at a time."""
-        self.now[:] = self._path(t)
+        self.values[:] = self._path(t)
 
 
-def path_of_size(path: Reference, size: int, what: str) -> Followed:
+def sample_path(path: Reference, size: int, label: str) -> SampledPath:
     """Return the compiled path, or say that it has the wrong number of components."""
     if path.size != size:
-        raise InputError(f"{what} must have {size} components; got {path.size}.")
-    return Followed(path.compiled, 3 * size)
+        raise InputError(f"{label} must have {size} components; got {path.size}.")
+    return SampledPath(path.compiled, 3 * size)
 
 
 class FrameProbe:
@@ -315,6 +323,7 @@ class FrameProbe:
     def __init__(self, robot: Robot, frame: str, offset: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
         site = robot.site(frame)
         self.frame = frame
+        # once: a point of a body is a frame of it
         shifted = site.translation + site.rotation @ np.array(offset)
         self._place = site.place._replace(translation=shifted)
         self.R, self.p = np.zeros((3, 3)), np.zeros(3)
@@ -322,9 +331,9 @@ class FrameProbe:
         self.velocity, self.drift = np.zeros(6), np.zeros(6)
         self.motion = FrameMotion(self.p, self.R, self.J, self.velocity, self.drift)
 
-    def step(self, s: Snapshot) -> Call:
+    def step(self, s: Snapshot) -> BoundKernel:
         """Return what evaluates at the state that the snapshot has then."""
-        return Call(frame_motion, s.joints, *self._place, self.motion)
+        return BoundKernel(frame_motion, s.joints, *self._place, self.motion)
 
     def move(self, s: Snapshot) -> None:
         """Evaluate at the snapshot; the arrays are reused."""

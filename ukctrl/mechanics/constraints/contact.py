@@ -12,36 +12,48 @@ from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Length, Listed, Ratio, Seconds, Time, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.fields import Length, ListSize, Ratio, Seconds, Time, spec
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import (
-    Attached,
+    BoundConstraint,
     Constraint,
+    ContactArrays,
     FrameProbe,
     Rows,
-    Slip,
-    Touch,
+    SlidingVelocity,
 )
-from ukctrl.mechanics.constraints.ground import Ground, tangents, unit
-from ukctrl.mechanics.constraints.kinematics import cross, relative_motion, seen_along
+from ukctrl.mechanics.constraints.ground import Ground, plane_tangents, unit_vector
+from ukctrl.mechanics.constraints.kinematics import (
+    relative_jacobian_rows,
+    relative_motion,
+    write_cross,
+)
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
-OPEN, SLIDES, CREEPS, STICKS = 0.0, 1.0, 2.0, 3.0
+OPEN, SLIDING, CREEPING, STICKING = 0.0, 1.0, 2.0, 3.0
 """Modes of a contact that only pushes; one that creeps slides so slowly that the direction of its
 friction stays what it was."""
-MODE, ALONG, FLOOR, HEEDS = 0, 1, 3, 4
-"""Places in `Touch.state`: the mode, two components of the direction of creep along the tangents,
-the height at which an open contact touches down [m], and whether planned lifts count."""
-HEIGHT, RATE, SLIP, TOWARDS, IN_FORCE, FACING, UP = 0, 1, 2, 4, 6, 7, 9
-"""Places in `Touch.felt`: height over the plane and its rate, two components of the slip and of its
-direction, the mode in force, two components of the frame's x axis along the tangents, and that of
-its z axis along the normal."""
+MODE, CREEP_DIRECTION, TOUCHDOWN_HEIGHT, USES_PLAN = 0, 1, 3, 4
+"""Places in `ContactArrays.mode`: the mode, two components of the direction of creep along the
+tangents, the height at which an open contact touches down [m], and whether planned lifts count."""
+HEIGHT, HEIGHT_RATE, SLIP_VELOCITY, SLIP_DIRECTION, ACTIVE_MODE, HEADING, UPRIGHTNESS = (
+    0,
+    1,
+    2,
+    4,
+    6,
+    7,
+    9,
+)
+"""Places in `ContactArrays.kinematics`: height over the plane and its rate, two components of the
+slip and of its direction, the mode in force, two components of the frame's x axis along the
+tangents, and that of its z axis along the normal."""
 
 
-SURELY = 1e-9
+SWITCH_DELAY = 1e-9
 """So long after a planned change it is in force, whatever rounding does to the times [s]."""
 
 
@@ -59,20 +71,20 @@ def contact_rows(
     gap = np.empty(3)
     for k in range(3):
         gap[k] = p[k] - point[k]
-    _along(axes[2], frame, 0, rows, 0)
+    _velocity_row(axes[2], frame, 0, rows, 0)
     phi[0] = dot(axes[2], gap)
     at = 1
     if flat:
         z, z_dot, z_drift, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
         for k in range(3):
             z[k] = R[k, 2]
-        cross(velocity[3:], z, z_dot)
-        cross(drift[3:], z, z_drift)
-        cross(velocity[3:], z_dot, lever)
+        write_cross(velocity[3:], z, z_dot)
+        write_cross(drift[3:], z, z_drift)
+        write_cross(velocity[3:], z_dot, lever)
         for k in range(3):
             z_drift[k] += lever[k]
         for i in range(2):
-            cross(z, axes[i], lever)
+            write_cross(z, axes[i], lever)
             for c in range(n):
                 A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
             phi[at], beta[at] = dot(axes[i], z), dot(axes[i], z_dot)
@@ -80,16 +92,17 @@ def contact_rows(
             at += 1
     if sticks:
         for i in range(2):
-            _along(axes[i], frame, 0, rows, at)
+            _velocity_row(axes[i], frame, 0, rows, at)
+            # a slip has no position to return to: NaN keeps it out of stabilisation and projection
             phi[at] = np.nan
             at += 1
         if flat:
-            _along(axes[2], frame, 3, rows, at)
+            _velocity_row(axes[2], frame, 3, rows, at)
             phi[at] = np.nan
 
 
 @compiled
-def _along(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: int) -> None:
+def _velocity_row(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: int) -> None:
     """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
     J, row = frame.J, rows.A[at]
     for c in range(J.shape[1]):
@@ -99,13 +112,14 @@ def _along(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: int) ->
 
 
 @allocating
-def contact_rows_on(
-    on: FrameMotion, frame: FrameMotion, seen: tuple[Vector, Vector, Vector, Matrix], rows: Rows
+def point_on_frame_rows(
+    on: FrameMotion, frame: FrameMotion, buffers: tuple[Vector, Vector, Vector, Matrix], rows: Rows
 ) -> None:
     """Write the rows of a point on the xy plane of a frame that moves: height and slip."""
-    x, x_dot, drift, J = seen
+    x, x_dot, drift, J = buffers
     relative_motion(on, frame, x, x_dot, drift, J)
     for row in range(len(rows.b)):
+        # the height comes first: z, x, y
         i = (row + 2) % 3
         for c in range(J.shape[1]):
             rows.A[row, c] = J[i, c]
@@ -114,7 +128,7 @@ def contact_rows_on(
 
 
 @compiled
-def is_lifted(lifts: Matrix, period: float, t: float) -> bool:
+def is_in_interval(lifts: Matrix, period: float, t: float) -> bool:
     """Return whether a time is within one of the intervals, which recur after a period if any."""
     lifted, at = False, t % period if period > 0.0 else t
     for k in range(len(lifts)):
@@ -123,32 +137,46 @@ def is_lifted(lifts: Matrix, period: float, t: float) -> bool:
 
 
 @compiled
-def let_go(
-    clock: Vector, lifts: Matrix, period: float, slips: int, touch: Touch, rows: Rows
+def release_rows(
+    clock: Vector, lifts: Matrix, period: float, slips: int, touch: ContactArrays, rows: Rows
 ) -> None:
     """Note what is felt of a contact, and clear the rows that do not hold in its mode.
 
     ``slips`` is the number of its first row along the tangents.
     """
-    state, felt, rub, R, axes = touch.state, touch.felt, touch.rub, touch.turn, touch.axes
+    state, felt, rub, R, axes = (
+        touch.mode,
+        touch.kinematics,
+        touch.slip_jacobian,
+        touch.rotation,
+        touch.axes,
+    )
     mode = state[MODE]
-    if state[HEEDS] != 0.0 and is_lifted(lifts, period, clock[0]):
+    if state[USES_PLAN] != 0.0 and is_in_interval(lifts, period, clock[0]):
         mode = OPEN
-    felt[HEIGHT], felt[RATE], felt[IN_FORCE] = rows.phi[0], rows.beta[0], mode
-    felt[FACING] = felt[FACING + 1] = felt[UP] = 0.0
+    felt[HEIGHT], felt[HEIGHT_RATE], felt[ACTIVE_MODE] = rows.phi[0], rows.beta[0], mode
+    felt[HEADING] = felt[HEADING + 1] = felt[UPRIGHTNESS] = 0.0
     for i in range(3):
-        felt[FACING] += R[i, 0] * axes[0, i]
-        felt[FACING + 1] += R[i, 0] * axes[1, i]
-        felt[UP] += R[i, 2] * axes[2, i]
-    slow = mode != SLIDES
+        felt[HEADING] += R[i, 0] * axes[0, i]
+        felt[HEADING + 1] += R[i, 0] * axes[1, i]
+        felt[UPRIGHTNESS] += R[i, 2] * axes[2, i]
+    slow = mode != SLIDING
     speed = np.sqrt(rows.beta[slips] ** 2 + rows.beta[slips + 1] ** 2)
     for i in range(2):
-        felt[SLIP + i] = rows.beta[slips + i]
-        felt[TOWARDS + i] = state[ALONG + i] if slow or speed == 0.0 else felt[SLIP + i] / speed
-    slides = mode in (SLIDES, CREEPS)
+        felt[SLIP_VELOCITY + i] = rows.beta[slips + i]
+        # too slow a slip has no direction of its own: the one kept at the last event serves
+        felt[SLIP_DIRECTION + i] = (
+            state[CREEP_DIRECTION + i] if slow or speed == 0.0 else felt[SLIP_VELOCITY + i] / speed
+        )
+    slides = mode in (SLIDING, CREEPING)
     for c in range(len(rub)):
-        along = felt[TOWARDS] * rows.A[slips, c] + felt[TOWARDS + 1] * rows.A[slips + 1, c]
+        along = (
+            felt[SLIP_DIRECTION] * rows.A[slips, c]
+            + felt[SLIP_DIRECTION + 1] * rows.A[slips + 1, c]
+        )
+        # friction pushes against the slip, along its own row
         rub[c] = along if slides else 0.0
+    # rows are cleared, not removed: the tables of kernels have fixed shapes
     first = 0 if mode == OPEN else slips if slides else len(rows.b)
     for row in range(first, len(rows.b)):
         rows.b[row] = rows.beta[row] = 0.0
@@ -158,8 +186,8 @@ def let_go(
             rows.A[row, c] = 0.0
 
 
-Sides = Annotated[tuple[Length, Length], Listed(2, 2)]
-Interval = Annotated[tuple[Time, Time], Listed(2, 2)]
+SoleSize = Annotated[tuple[Length, Length], ListSize(2, 2)]
+TimeInterval = Annotated[tuple[Time, Time], ListSize(2, 2)]
 
 
 @spec
@@ -194,14 +222,14 @@ class Contact(Constraint):
     """Whether it does not slide (nor, flat, turn) on the ground; left out with ``mu``."""
     mu: Ratio | None = None
     r"""Coefficient of friction of a ground that only pushes; absent: it holds both ways."""
-    sole: Sides | None = None
+    sole: SoleSize | None = None
     """Length and width of a flat contact along the frame's x and y axes, about its origin [m];
     with ``mu`` the centre of pressure can be kept inside, and a run ends where it leaves."""
     on: str | None = None
     """A frame whose xy plane is touched, by a point; absent: the ground."""
     ground: Ground = Ground()
     """The plane."""
-    lifts: Annotated[tuple[Interval, ...], Listed()] = ()
+    lifts: Annotated[tuple[TimeInterval, ...], ListSize()] = ()
     """Intervals in which the controller counts on a contact with ``mu`` being open [s]; whether it
     is, forces tell."""
     period: Seconds | None = None
@@ -233,63 +261,82 @@ class Contact(Constraint):
     def changes(self, start: float, stop: float) -> Sequence[float]:
         """Return when the controller begins to count on its being open, and when it ends [s].
 
-        Each is later by `SURELY`, so that no rounding leaves the moment to the interval before.
+        Each is later by `SWITCH_DELAY`, so that no rounding leaves the moment to the interval
+        before.
         """
+        # without a period the lifts happen once
         again = [0.0]
         if self.period is not None:
             again = (
                 np.arange(start // self.period, stop // self.period + 1) * self.period
             ).tolist()
-        every = [begun + at + SURELY for begun in again for lift in self.lifts for at in lift]
-        return [t for t in every if start < t < stop]
+        # just behind a change, so that a step never ends on the side before it
+        times = [
+            cycle_start + at + SWITCH_DELAY
+            for cycle_start in again
+            for lift in self.lifts
+            for at in lift
+        ]
+        return [t for t in times if start < t < stop]
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Contact(self, robot)
 
 
-class _Contact(Attached):
+class _Contact(BoundConstraint):
     def __init__(self, spec: Contact, robot: Robot) -> None:
         flat, sticks = spec.type == "flat", spec.sticks or spec.mu is not None
-        held = {"height": "m"} | ({"tilt_x": "rad", "tilt_y": "rad"} if flat else {})
+        normal_rows = {"height": "m"} | ({"tilt_x": "rad", "tilt_y": "rad"} if flat else {})
         slips = {"slip_x": "m", "slip_y": "m"} | ({"spin": "rad"} if flat else {})
-        self.name_rows(spec.name or f"{spec.frame}_contact", held | (slips if sticks else {}))
-        self.holonomic = tuple(place < len(held) for place in range(len(self.names)))
-        self._flat, self._sticks, self._slips = flat, sticks, len(held)
+        self.name_rows(
+            spec.name or f"{spec.frame}_contact", normal_rows | (slips if sticks else {})
+        )
+        self.holonomic = tuple(index < len(normal_rows) for index in range(len(self.names)))
+        self._flat, self._sticks, self._slips = flat, sticks, len(normal_rows)
         self._probe = FrameProbe(robot, spec.frame)
         self._on = None if spec.on is None else FrameProbe(robot, spec.on)
-        self._point, normal = np.array(spec.ground.point), unit(spec.ground.normal)
-        self._axes = np.vstack([tangents(normal), normal])
+        self._point, normal = np.array(spec.ground.point), unit_vector(spec.ground.normal)
+        self._axes = np.vstack([plane_tangents(normal), normal])
         self._lifts = np.array(spec.lifts, dtype=np.float64).reshape(-1, 2)
         self._period = float(spec.period or 0.0)
         self.touch = None
         if spec.mu is not None:
-            still = np.array([STICKS, 0.0, 0.0, 0.0, 1.0]), np.zeros(10), np.zeros(robot.nv)
-            self.touch = Touch(
+            still = np.array([STICKING, 0.0, 0.0, 0.0, 1.0]), np.zeros(10), np.zeros(robot.nv)
+            self.touch = ContactArrays(
                 *still,
-                turn=self._probe.R,
+                rotation=self._probe.R,
                 axes=self._axes,
                 mu=float(spec.mu),
-                half=0.5 * np.array(spec.sole or (0.0, 0.0)),
-                planned=bool(spec.lifts),
+                sole_half_size=0.5 * np.array(spec.sole or (0.0, 0.0)),
+                has_planned_lifts=bool(spec.lifts),
             )
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)
-        steps = [probe.step(s), Call(contact_rows, probe.motion, *how, rows)]
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
+        probe, geometry = self._probe, (self._point, self._axes, self._flat, self._sticks)
+        steps = [probe.step(s), BoundKernel(contact_rows, probe.motion, *geometry, rows)]
         if self._on is not None:
-            seen = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, rows.A.shape[1]))
+            buffers = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, rows.A.shape[1]))
             on = self._on
-            steps[1:] = on.step(s), Call(contact_rows_on, on.motion, probe.motion, seen, rows)
+            # instead of the rows of the ground
+            steps[1:] = (
+                on.step(s),
+                BoundKernel(point_on_frame_rows, on.motion, probe.motion, buffers, rows),
+            )
         if self.touch is not None:
             windows = s.clock, self._lifts, self._period
-            steps.append(Call(let_go, *windows, self._slips, self.touch, rows))
+            steps.append(BoundKernel(release_rows, *windows, self._slips, self.touch, rows))
         return steps
 
-    def slip(self) -> Slip | None:
+    def slip(self) -> SlidingVelocity | None:
         if self._sticks or self._on is not None:
             return None
         moving = self._probe.J[:3]
         J, tangents = np.zeros((2, moving.shape[1])), np.ascontiguousarray(self._axes.T)
-        return Slip(
-            J, (Call(seen_along, tangents, np.zeros_like(moving), moving, np.arange(2), J),)
+        return SlidingVelocity(
+            J,
+            (
+                BoundKernel(
+                    relative_jacobian_rows, tangents, np.zeros_like(moving), moving, np.arange(2), J
+                ),
+            ),
         )

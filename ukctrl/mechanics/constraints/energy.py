@@ -13,17 +13,17 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Number, Text, spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, path_of_size
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, Rows, sample_path
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.reference import AnyReference, Constant
-from ukctrl.robot.push_kernels import POWER
+from ukctrl.robot.applied_force_kernels import POWER
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
-PROBE = 1.2345
+TEST_TIME = 1.2345
 """A time at which a robot whose formulas contain the time is another than at 0 [s]."""
 
 
@@ -63,44 +63,51 @@ class EnergyFollows(Constraint):
             raise InputError(f"give exactly one of at and path; got {came}.")
         return self
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Energy(self, robot)
 
 
-class _Energy(Attached):
+class _Energy(BoundConstraint):
     def __init__(self, spec: EnergyFollows, robot: Robot) -> None:
         self.block = spec.name or "energy"
         self.names, self.units, self.holonomic = (self.block,), ("J s",), (False,)
         _require_energy(robot)
         path = spec.path
         if path is None:
-            with blaming("at"):
+            with error_context("at"):
                 q = robot.configuration(spec.at or {})
             path = Constant(value=(robot.snapshot(q).potential_energy(),))
-        self._path = path_of_size(path, 1, f"path of '{self.block}'")
+        self._path = sample_path(path, 1, f"path of '{self.block}'")
         self._own = np.ones(robot.nv)
         if spec.joints:
             self._own[:] = 0.0
             self._own[[dof_index(robot, joint) for joint in spec.joints]] = 1.0
         self._partial = not self._own.all()
         self._potential = np.zeros(1)
+        # the bias is quadratic in v: three evaluations tell the share of some joints' velocities
         shares = (self._own, 1.0 - self._own, np.zeros(robot.nv)) if self._partial else ()
         self._apart = [(share, robot.snapshot(robot.neutral)) for share in shares]
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         path, steps = self._path, [*s.potential_steps(self._potential)]
         state = s.q, s.v, s.clock
         for share, apart in self._apart:
-            steps.append(Call(moved_alone, *state, share, apart.q, apart.v, apart.clock))
+            steps.append(
+                BoundKernel(write_partial_state, *state, share, apart.q, apart.v, apart.clock)
+            )
             steps += apart.terms()
         forces = [apart.nle for _, apart in self._apart] or [s.nle] * 3
-        given = self._own, self._partial, s.v, s.M, s.nle, *forces, s.stored, self._potential
+        args = self._own, self._partial, s.v, s.M, s.nle, *forces, s.stored, self._potential
         momentum = np.zeros(len(s.v))
-        return *steps, path.step(s.clock), Call(energy_row, *given, path.now, momentum, rows)
+        return (
+            *steps,
+            path.step(s.clock),
+            BoundKernel(energy_row, *args, path.values, momentum, rows),
+        )
 
 
 @compiled
-def moved_alone(
+def write_partial_state(
     q: Vector, v: Vector, clock: Vector, share: Vector, to_q: Vector, to_v: Vector, to_clock: Vector
 ) -> None:
     """Write a state with a share of each velocity."""
@@ -113,7 +120,7 @@ def moved_alone(
 
 @compiled
 def energy_row(
-    own: Vector,
+    mask: Vector,
     partial: bool,
     v: Vector,
     M: Matrix,
@@ -127,7 +134,7 @@ def energy_row(
     momentum: Vector,
     rows: Rows,
 ) -> None:
-    r"""Write the row of an energy; ``own`` is 1 where a velocity counts, and else 0.
+    r"""Write the row of an energy; ``mask`` is 1 where a velocity counts, and else 0.
 
     With $c$ the Coriolis force, a quadratic form of the velocity, and $g$ gravity, the mass
     matrix changes by $\tfrac12 w^\top \dot M w = \tfrac12 w^\top (c(w + o) + c(w) - c(o))$
@@ -139,15 +146,16 @@ def energy_row(
     for i in range(len(v)):
         momentum[i] = 0.0
         for k in range(len(v)):
-            momentum[i] += M[i, k] * (own[k] * v[k])
-        w = own[i] * v[i]
+            momentum[i] += M[i, k] * (mask[k] * v[k])
+        w = mask[i] * v[i]
         kinetic += 0.5 * w * momentum[i]
         if partial:
+            # the bilinear part of Coriolis forces, by polarisation
             rate += w * 0.5 * (nle[i] + gravity[i] + nle_own[i] - nle_others[i])
             rate += (v[i] - w) * gravity[i]
         else:
             rate += w * nle[i]
-        A[0, i] = own[i] * momentum[i]
+        A[0, i] = mask[i] * momentum[i]
     phi[0] = np.nan
     beta[0] = kinetic + potential[0] - path[0]
     b[0] = path[1] - rate
@@ -156,12 +164,13 @@ def energy_row(
 def _require_energy(robot: Robot) -> None:
     """Refuse a robot whose energy is not known, or changes by itself as time goes on."""
     v = np.ones(robot.nv)
-    q = robot.integrate(robot.neutral, PROBE * v)
-    early, late = (sum(robot.snapshot(q, v, t).energy()) for t in (0.0, PROBE))
+    q = robot.integrate(robot.neutral, TEST_TIME * v)
+    # with the time in it the energy is no function of the state
+    early, late = (sum(robot.snapshot(q, v, t).energy()) for t in (0.0, TEST_TIME))
     if math.isnan(early):
-        why = "its potential energy is not known; give its plant a potential"
+        reason = "its potential energy is not known; give its plant a potential"
     elif early != late:
-        why = "its formulas contain the time t"
+        reason = "its formulas contain the time t"
     else:
         return
-    raise InputError(f"robot '{robot.name}' must have an energy of its state alone; {why}.")
+    raise InputError(f"robot '{robot.name}' must have an energy of its state alone; {reason}.")

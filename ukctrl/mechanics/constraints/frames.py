@@ -14,21 +14,21 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Vec3, spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import (
-    Attached,
+    BoundConstraint,
     Constraint,
-    Followed,
     FrameProbe,
+    FrameTrace,
     Rows,
-    Trace,
-    path_of_size,
+    SampledPath,
+    sample_path,
 )
 from ukctrl.mechanics.constraints.kinematics import (
-    cross,
     orientation_rows,
     point_rows,
     relative_motion,
+    write_cross,
 )
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 from ukctrl.robot.snapshot import FrameMotion
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @compiled
-def place_rows(
+def path_error_rows(
     x: Vector, x_dot: Vector, x_drift: Vector, path: Vector, b: Vector, beta: Vector, phi: Vector
 ) -> None:
     """Write the errors of a place from where a path has it."""
@@ -48,7 +48,9 @@ def place_rows(
 
 
 @allocating
-def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, rows: Rows) -> None:
+def relative_orientation_rows(
+    a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, rows: Rows
+) -> None:
     """Write the rows that turn frame b, seen from frame a, as a reference has it.
 
     ``J`` is room for the difference of their Jacobians.
@@ -57,6 +59,7 @@ def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, r
     turn, spin = np.empty(3), np.empty(3)
     for i in range(3):
         turn[i] = 0.0
+        # only what is free of accelerations: theirs is in the difference of the Jacobians
         alpha_d[i] = a.drift[3 + i]
         for k in range(3):
             turn[i] += a.rotation[i, k] * desired[9 + k]
@@ -65,13 +68,14 @@ def seen_turn_rows(a: FrameMotion, b: FrameMotion, desired: Vector, J: Matrix, r
             for j in range(3):
                 R_d[i, k] += a.rotation[i, j] * desired[3 * j + k]
         omega_d[i] = a.velocity[3 + i] + turn[i]
-    cross(a.velocity[3:], turn, spin)
+    write_cross(a.velocity[3:], turn, spin)
     for i in range(3):
+        # the reference's axes turn themselves
         alpha_d[i] += spin[i]
         for c in range(J.shape[1]):
             J[3 + i, c] = b.J[3 + i, c] - a.J[3 + i, c]
-    moving, wanted = (b.rotation, J, b.velocity[3:], b.drift[3:]), (R_d, omega_d, alpha_d)
-    orientation_rows(moving, wanted, rows)
+    moving, target = (b.rotation, J, b.velocity[3:], b.drift[3:]), (R_d, omega_d, alpha_d)
+    orientation_rows(moving, target, rows)
 
 
 def _check_axes(axes: str) -> str:
@@ -81,8 +85,8 @@ def _check_axes(axes: str) -> str:
 
 
 Axes = Annotated[str, AfterValidator(_check_axes)]
-PLACES = MappingProxyType(dict.fromkeys(("x", "y", "z"), "m"))
-TURNS = MappingProxyType(dict.fromkeys(("rx", "ry", "rz"), "rad"))
+POSITION_UNITS = MappingProxyType(dict.fromkeys(("x", "y", "z"), "m"))
+ROTATION_UNITS = MappingProxyType(dict.fromkeys(("rx", "ry", "rz"), "rad"))
 """Rows of a whole pose, and their units."""
 
 
@@ -100,11 +104,11 @@ class PointFollows(Constraint):
     offset: Vec3 = (0.0, 0.0, 0.0)
     """The point, in the frame [m]."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Point(self, robot)
 
 
-class _Point(Attached):
+class _Point(BoundConstraint):
     def __init__(self, spec: PointFollows, robot: Robot) -> None:
         site = robot.site(spec.frame)
         self.name_rows(spec.name or spec.frame, dict.fromkeys(spec.axes, "m"))
@@ -112,19 +116,19 @@ class _Point(Attached):
         local = site.rotation @ np.array(spec.offset) + site.translation
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._place = (site.joint, local, site.columns, self._axes)
-        self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
+        self._path = sample_path(spec.path, len(self.names), f"path of '{self.block}'")
         self._position = np.zeros(3)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        given = *self._place, self._path.now, self._position, rows
-        point = Call(point_rows, s.joints, *given)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
+        args = *self._place, self._path.values, self._position, rows
+        point = BoundKernel(point_rows, s.joints, *args)
         return self._path.step(s.clock), point
 
-    def trace(self) -> Trace:
-        return Trace(self._frame, self._position, self._path.now, self._axes)
+    def trace(self) -> FrameTrace:
+        return FrameTrace(self._frame, self._position, self._path.values, self._axes)
 
 
-def turned_as(probe: FrameProbe, reference: Vector, rows: Rows) -> Step:
+def orientation_step(probe: FrameProbe, reference: Vector, rows: Rows) -> KernelStep:
     """Return what writes the rows that turn a frame as a reference has it.
 
     Args:
@@ -133,8 +137,8 @@ def turned_as(probe: FrameProbe, reference: Vector, rows: Rows) -> Step:
         rows: Three of them.
     """
     _, R, J, velocity, drift = probe.motion
-    wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
-    return Call(orientation_rows, (R, J, velocity[3:], drift[3:]), wanted, rows)
+    target = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
+    return BoundKernel(orientation_rows, (R, J, velocity[3:], drift[3:]), target, rows)
 
 
 @spec
@@ -152,19 +156,19 @@ class OrientationFollows(Constraint):
     path: AnyOrientation
     """Desired orientation of the frame in the world."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Orientation(self.name or self.frame, self.frame, self.path, robot)
 
 
-class _Orientation(Attached):
+class _Orientation(BoundConstraint):
     def __init__(self, block: str, frame: str, path: AnyOrientation, robot: Robot) -> None:
-        self.name_rows(block, TURNS)
+        self.name_rows(block, ROTATION_UNITS)
         self._probe = FrameProbe(robot, frame)
-        self._path = Followed(path.compiled, 15)
+        self._path = SampledPath(path.compiled, 15)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         path, probe = self._path, self._probe
-        return path.step(s.clock), probe.step(s), turned_as(probe, path.now, rows)
+        return path.step(s.clock), probe.step(s), orientation_step(probe, path.values, rows)
 
 
 @spec
@@ -179,31 +183,33 @@ class PoseFollows(Constraint):
     orientation: AnyOrientation
     """Orientation of the frame in the world."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Pose(self, robot)
 
 
-class _Pose(Attached):
+class _Pose(BoundConstraint):
     def __init__(self, spec: PoseFollows, robot: Robot) -> None:
-        self.name_rows(spec.name or spec.frame, PLACES | TURNS)
+        self.name_rows(spec.name or spec.frame, POSITION_UNITS | ROTATION_UNITS)
         self._probe = FrameProbe(robot, spec.frame)
-        self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
-        self._orientation = Followed(spec.orientation.compiled, 15)
+        self._path = sample_path(spec.path, 3, f"path of '{self.block}'")
+        self._orientation = SampledPath(spec.orientation.compiled, 15)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         path, turn, probe = self._path, self._orientation, self._probe
         top, (p, _, J, velocity, drift) = rows.part(slice(0, 3)), probe.motion
         return (
             path.step(s.clock),
             turn.step(s.clock),
             probe.step(s),
-            Call(copy_into, J[:3], top.A),
-            Call(place_rows, p, velocity[:3], drift[:3], path.now, top.b, top.beta, top.phi),
-            turned_as(probe, turn.now, rows.part(slice(3, 6))),
+            BoundKernel(copy_into, J[:3], top.A),
+            BoundKernel(
+                path_error_rows, p, velocity[:3], drift[:3], path.values, top.b, top.beta, top.phi
+            ),
+            orientation_step(probe, turn.values, rows.part(slice(3, 6))),
         )
 
-    def trace(self) -> Trace:
-        return Trace(self._probe.frame, self._probe.p, self._path.now, np.arange(3))
+    def trace(self) -> FrameTrace:
+        return FrameTrace(self._probe.frame, self._probe.p, self._path.values, np.arange(3))
 
 
 @spec
@@ -222,31 +228,40 @@ class RelativePoseFollows(Constraint):
     orientation: AnyOrientation | None = None
     """Orientation of the second frame in the first; absent: free."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Relative(self, robot)
 
 
-class _Relative(Attached):
+class _Relative(BoundConstraint):
     def __init__(self, spec: RelativePoseFollows, robot: Robot) -> None:
-        units = PLACES | TURNS if spec.orientation else PLACES
+        units = POSITION_UNITS | ROTATION_UNITS if spec.orientation else POSITION_UNITS
         self.name_rows(spec.name or f"{spec.frames[1]}_in_{spec.frames[0]}", units)
         self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
-        self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
+        self._path = sample_path(spec.path, 3, f"path of '{self.block}'")
         oriented = spec.orientation
-        self._orientation = Followed(oriented.compiled, 15) if oriented else None
+        self._orientation = SampledPath(oriented.compiled, 15) if oriented else None
         self._x = np.zeros(3), np.zeros(3), np.zeros(3)
         self._J = np.zeros((6, robot.nv))
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         a, b, path, turn = self._a, self._b, self._path, self._orientation
         top = rows.part(slice(0, 3))
         steps = [
             a.step(s), b.step(s), path.step(s.clock),
-            Call(relative_motion, a.motion, b.motion, *self._x, top.A),
-            Call(place_rows, *self._x, path.now, top.b, top.beta, top.phi),
+            BoundKernel(relative_motion, a.motion, b.motion, *self._x, top.A),
+            BoundKernel(path_error_rows, *self._x, path.values, top.b, top.beta, top.phi),
         ]  # fmt: skip
         if turn is not None:
-            rest = rows.part(slice(3, 6))
+            rotation_rows = rows.part(slice(3, 6))
             steps.append(turn.step(s.clock))
-            steps.append(Call(seen_turn_rows, a.motion, b.motion, turn.now, self._J, rest))
+            steps.append(
+                BoundKernel(
+                    relative_orientation_rows,
+                    a.motion,
+                    b.motion,
+                    turn.values,
+                    self._J,
+                    rotation_rows,
+                )
+            )
         return steps

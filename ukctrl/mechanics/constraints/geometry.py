@@ -10,19 +10,19 @@ import numpy as np
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.formula import DomainError
+from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.core.fields import spec
-from ukctrl.core.program import Call, Step
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import (
-    Attached,
+    BoundConstraint,
     Constraint,
     FrameProbe,
+    FrameTrace,
     Rows,
-    Trace,
-    path_of_size,
+    sample_path,
 )
 from ukctrl.mechanics.constraints.frames import Axes
-from ukctrl.mechanics.constraints.regions import Apart, write_length
+from ukctrl.mechanics.constraints.signed_distances import RelativePointMotion, write_norm_row
 from ukctrl.mechanics.reference import AnyReference
 from ukctrl.robot.snapshot import FrameMotion, PointMotion
 
@@ -40,11 +40,11 @@ class Distance(Constraint):
     path: AnyReference
     """Distance over time, one component [m]."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Distance(self, robot)
 
 
-class _Distance(Attached):
+class _Distance(BoundConstraint):
     def __init__(self, spec: Distance, robot: Robot) -> None:
         first, second = spec.frames
         if first == second:
@@ -52,12 +52,12 @@ class _Distance(Attached):
         self.block = spec.name or f"{first}_to_{second}"
         self.names, self.units, self.holonomic = (self.block,), ("m",), (True,)
         self._a, self._b = FrameProbe(robot, first), FrameProbe(robot, second)
-        self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
+        self._path = sample_path(spec.path, 1, f"path of '{self.block}'")
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         a, b, path = self._a, self._b, self._path
-        given = a.motion, b.motion, Apart.zeros(s.robot.nv), path.now
-        row = Call(distance_row, *given, rows, fault=self._nowhere)
+        args = a.motion, b.motion, RelativePointMotion.zeros(s.robot.nv), path.values
+        row = BoundKernel(distance_row, *args, rows, fault=self._nowhere)
         return a.step(s), b.step(s), path.step(s.clock), row
 
     def _nowhere(self, code: int) -> DomainError:
@@ -67,19 +67,22 @@ class _Distance(Attached):
 
 
 @compiled
-def distance_row(a: FrameMotion, b: FrameMotion, apart: Apart, path: Vector, rows: Rows) -> bool:
+def distance_row(
+    a: FrameMotion, b: FrameMotion, apart: RelativePointMotion, path: Vector, rows: Rows
+) -> bool:
     """Write the row of a distance; returns whether it has a direction."""
     square = 0.0
     for i in range(3):
-        apart.place[i] = b.position[i] - a.position[i]
+        apart.position[i] = b.position[i] - a.position[i]
         apart.velocity[i] = b.velocity[i] - a.velocity[i]
         apart.drift[i] = b.drift[i] - a.drift[i]
-        square += apart.place[i] * apart.place[i]
+        square += apart.position[i] * apart.position[i]
         for c in range(apart.J.shape[1]):
             apart.J[i, c] = b.J[i, c] - a.J[i, c]
-    write_length(apart, path[0], 0.0, rows, 0)
+    write_norm_row(apart, path[0], 0.0, rows, 0)
     rows.beta[0] -= path[1]
     rows.b[0] += path[2]
+    # at distance zero the row has no direction: a fault, whose message names it
     return square > 0.0
 
 
@@ -97,11 +100,11 @@ class OnSurface(Constraint):
     surface: str
     """``g`` as text over ``x``, ``y``, ``z`` [m] and ``t`` [s]; zero on the surface."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Surface(self, robot)
 
 
-class _Surface(Attached):
+class _Surface(BoundConstraint):
     def __init__(self, spec: OnSurface, robot: Robot) -> None:
         import sympy  # here, because it takes as long to import as all the rest
 
@@ -113,21 +116,21 @@ class _Surface(Attached):
         self._probe = FrameProbe(robot, spec.frame)
         names = ["x", "y", "z", "t"]
         g = parse(spec.surface, names)
-        known = {str(symbol): symbol for symbol in g.free_symbols}
-        x = [known.get(name, sympy.Symbol(name)) for name in names]
+        symbols = {str(symbol): symbol for symbol in g.free_symbols}
+        x = [symbols.get(name, sympy.Symbol(name)) for name in names]
         first = [sympy.diff(g, s) for s in x]
         second = [sympy.diff(f, s) for f in first for s in x]
         self._g = compile_function([g, *first, *second], [names[:3], "t"], label=spec.surface)
         self._values = np.zeros(21)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         probe, g = self._probe, self._values
-        formula = self._g.step((probe.p, s.clock), g)
+        formula = self._g.as_step((probe.p, s.clock), g)
         motion = probe.J, probe.velocity, probe.drift
-        return probe.step(s), formula, Call(surface_row, g, *motion, rows)
+        return probe.step(s), formula, BoundKernel(surface_row, g, *motion, rows)
 
-    def trace(self) -> Trace:
-        return Trace(self._frame, self._probe.p, np.zeros(0), np.zeros(0, dtype=np.intp))
+    def trace(self) -> FrameTrace:
+        return FrameTrace(self._frame, self._probe.p, np.zeros(0), np.zeros(0, dtype=np.intp))
 
 
 @compiled
@@ -162,21 +165,21 @@ class ComFollows(Constraint):
     axes: Axes = "xyz"
     """World axes that are held; the others stay free."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Com(self, robot)
 
 
-class _Com(Attached):
+class _Com(BoundConstraint):
     def __init__(self, spec: ComFollows, robot: Robot) -> None:
         self.name_rows(spec.name or "com", dict.fromkeys(spec.axes, "m"))
         self._com = PointMotion.zeros(robot.nv)
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
-        self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
+        self._path = sample_path(spec.path, len(self.names), f"path of '{self.block}'")
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         com, path = self._com, self._path
-        held = Call(com_rows, com, self._axes, path.now, rows)
-        return *s.com_steps(com), path.step(s.clock), held
+        row_step = BoundKernel(com_rows, com, self._axes, path.values, rows)
+        return *s.com_steps(com), path.step(s.clock), row_step
 
 
 @compiled

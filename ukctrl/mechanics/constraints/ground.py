@@ -9,11 +9,11 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating
-from ukctrl.core.expression.formula import DomainError
+from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
-from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
-from ukctrl.mechanics.constraints.kinematics import cross
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, FrameProbe, Rows
+from ukctrl.mechanics.constraints.kinematics import write_cross
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def rolling_rows(
     a = R @ axle
     omega = velocity[3:]
     a_dot, side, side_dot = np.empty(3), np.empty(3), np.empty(3)
-    cross(omega, a, a_dot)
-    cross(a, n, side)
-    cross(a_dot, n, side_dot)
+    write_cross(omega, a, a_dot)
+    write_cross(a, n, side)
+    write_cross(a_dot, n, side_dot)
+    # the sine of the axle's angle to the normal; zero: it lies flat
     s = np.sqrt(side @ side)
     if s == 0.0:
         return False
@@ -45,21 +46,22 @@ def rolling_rows(
     d = (n - lean * a) / s
     d_dot = (-lean_dot * a - lean * a_dot - s_dot * d) / s
     w_d, alpha_d, w_d_dot = np.empty(3), np.empty(3), np.empty(3)
-    cross(omega, d, w_d)
-    cross(drift[3:], d, alpha_d)
-    cross(omega, d_dot, w_d_dot)
+    write_cross(omega, d, w_d)
+    write_cross(drift[3:], d, alpha_d)
+    write_cross(omega, d_dot, w_d_dot)
     v_c = velocity[:3] - radius * w_d
+    # the touching point runs along the rim: d_dot is its lever's own rate
     v_c_drift = drift[:3] - radius * (alpha_d + w_d_dot)
     e, e_dot = np.empty((3, 3)), np.zeros((3, 3))
     for i in range(3):
         e[0, i] = side[i] / s
         e_dot[0, i] = (side_dot[i] - s_dot * e[0, i]) / s
         e[2, i] = n[i]
-    cross(n, e[0], e[1])
-    cross(n, e_dot[0], e_dot[1])
+    write_cross(n, e[0], e[1])
+    write_cross(n, e_dot[0], e_dot[1])
     lever = np.empty(3)
     for row in range(A.shape[0]):
-        cross(d, e[row], lever)
+        write_cross(d, e[row], lever)
         for c in range(A.shape[1]):
             total = 0.0
             for i in range(3):
@@ -67,6 +69,7 @@ def rolling_rows(
             A[row, c] = total
         beta[row] = e[row] @ v_c
         b[row] = -(e_dot[row] @ v_c + e[row] @ v_c_drift)
+        # rolling has no position level
         phi[row] = np.nan if row < 2 else n @ (p - ground) - radius * s
     return True
 
@@ -81,13 +84,13 @@ class Ground:
     """Its normal, away from the ground; its length does not matter."""
 
 
-def unit(direction: tuple[float, float, float]) -> Vector:
+def unit_vector(direction: tuple[float, float, float]) -> Vector:
     """Return a direction, of unit length."""
     vector: Vector = np.array(direction)
     return vector / np.linalg.norm(vector)
 
 
-def tangents(normal: Vector) -> Matrix:
+def plane_tangents(normal: Vector) -> Matrix:
     """Return two directions in the plane, shape ``(2, 3)``: x and y where the normal is z."""
     first = np.cross([0.0, 1.0, 0.0] if abs(normal[1]) < 0.9 else [0.0, 0.0, 1.0], normal)
     first /= np.linalg.norm(first)
@@ -126,22 +129,24 @@ class Rolling(Constraint):
     ground: Ground = Ground()
     """The plane."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Rolling(self, robot)
 
 
-class _Rolling(Attached):
+class _Rolling(BoundConstraint):
     def __init__(self, spec: Rolling, robot: Robot) -> None:
         names = ("along", "across", "height") if spec.height else ("along", "across")
         self.name_rows(spec.name or f"{spec.frame}_rolling", dict.fromkeys(names, "m"))
         self.holonomic = tuple(name == "height" for name in names)
         self._probe = FrameProbe(robot, spec.frame)
-        self._axle, self._radius = unit(spec.axle), float(spec.radius)
-        self._point, self._normal = np.array(spec.ground.point), unit(spec.ground.normal)
+        self._axle, self._radius = unit_vector(spec.axle), float(spec.radius)
+        self._point, self._normal = np.array(spec.ground.point), unit_vector(spec.ground.normal)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        probe, how = self._probe, (self._axle, self._radius, self._point, self._normal)
-        return probe.step(s), Call(rolling_rows, probe.motion, *how, rows, fault=self._flat)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
+        probe, geometry = self._probe, (self._axle, self._radius, self._point, self._normal)
+        return probe.step(s), BoundKernel(
+            rolling_rows, probe.motion, *geometry, rows, fault=self._flat
+        )
 
     def _flat(self, code: int) -> DomainError:
         return DomainError(

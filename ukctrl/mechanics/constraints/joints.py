@@ -13,13 +13,13 @@ from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Number, spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, path_of_size
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, Rows, sample_path
 from ukctrl.mechanics.reference import AnyReference
 
 if TYPE_CHECKING:
-    from ukctrl.core.expression.rows import DerivedRows, Form
+    from ukctrl.core.expression.constraint_rows import DerivedRows, Form
     from ukctrl.robot import Robot, Snapshot
 
 
@@ -45,11 +45,11 @@ class JointFollows(Constraint):
     def optimised(self) -> tuple[tuple[str, ...], Any] | None:
         return (self.joints, self.path) if self.path.is_optimised else None
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Joints(self, robot)
 
 
-class _Joints(Attached):
+class _Joints(BoundConstraint):
     def __init__(self, spec: JointFollows, robot: Robot) -> None:
         self.block = spec.name or "joints"
         self._dofs = np.array([dof_index(robot, joint) for joint in spec.joints])
@@ -57,11 +57,11 @@ class _Joints(Attached):
         self.names = tuple(f"{self.block}.{joint}" for joint in spec.joints)
         self.units = tuple(robot.dof_units[i].removesuffix("/s") for i in self._dofs)
         self.holonomic = (True,) * len(self.names)
-        self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
+        self._path = sample_path(spec.path, len(self.names), f"path of '{self.block}'")
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         path, at = self._path, (self._dofs, self._coordinates)
-        return path.step(s.clock), Call(joint_rows, s.q, s.v, *at, path.now, rows)
+        return path.step(s.clock), BoundKernel(joint_rows, s.q, s.v, *at, path.values, rows)
 
 
 @compiled
@@ -78,22 +78,23 @@ def joint_rows(
     m = len(dofs)
     for i in range(m):
         A[i, dofs[i]] = 1.0
-        phi[i] = measured(q, coordinates[i]) - path[i]
+        phi[i] = joint_coordinate(q, coordinates[i]) - path[i]
+        # a joint without end has its angle up to whole turns, and the path may wind
         if coordinates[i, 1]:
-            phi[i] = half_turn(phi[i])
+            phi[i] = wrap_angle(phi[i])
         beta[i] = v[dofs[i]] - path[m + i]
         b[i] = path[2 * m + i]
 
 
 @compiled
-def measured(q: Vector, coordinate: Indices) -> float:
+def joint_coordinate(q: Vector, coordinate: Indices) -> float:
     """Return the angle or the distance of a joint; see `_coordinates`."""
     at = coordinate[0]
     return math.atan2(q[at + 1], q[at]) if coordinate[1] else float(q[at])
 
 
 @compiled
-def half_turn(angle: float) -> float:
+def wrap_angle(angle: float) -> float:
     """Return an angle as one of at most half a turn."""
     return float(angle - math.tau * np.rint(angle / math.tau))
 
@@ -138,11 +139,11 @@ class Gear(Constraint):
     offset: Number = 0.0
     """Where the first is when the second is at zero [rad or m]."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Gear(self, robot)
 
 
-class _Gear(Attached):
+class _Gear(BoundConstraint):
     def __init__(self, spec: Gear, robot: Robot) -> None:
         first, second = spec.joints
         if first == second:
@@ -151,6 +152,7 @@ class _Gear(Attached):
             raise InputError("ratio must not be zero; got 0.")
         self._dofs = np.array([dof_index(robot, joint) for joint in spec.joints])
         self._coordinates = _coordinates(robot, spec.joints)
+        # half a turn of the second would be told from a turn and a half by counting alone
         if self._coordinates[1, 1] and not float(spec.ratio).is_integer():
             raise InputError(
                 f"ratio must be a whole number where '{second}' turns without limits, because its "
@@ -161,8 +163,8 @@ class _Gear(Attached):
         self.units = (robot.dof_units[self._dofs[0]].removesuffix("/s"),)
         self._given = float(spec.ratio), float(spec.offset)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        return (Call(gear_row, s.q, s.v, self._dofs, self._coordinates, *self._given, rows),)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
+        return (BoundKernel(gear_row, s.q, s.v, self._dofs, self._coordinates, *self._given, rows),)
 
 
 @compiled
@@ -178,10 +180,14 @@ def gear_row(
     """Write the row of a gear between two joints."""
     A, b, beta, phi = rows
     first, second = dofs[0], dofs[1]
+    # the other entries are zeros from the start, and nobody writes them
     A[0, first], A[0, second] = 1.0, -ratio
-    phi[0] = measured(q, coordinates[0]) - ratio * measured(q, coordinates[1]) - offset
+    phi[0] = (
+        joint_coordinate(q, coordinates[0]) - ratio * joint_coordinate(q, coordinates[1]) - offset
+    )
+    # the same of a gear, whose two angles come from (cos, sin)
     if coordinates[0, 1] or coordinates[1, 1]:
-        phi[0] = half_turn(phi[0])
+        phi[0] = wrap_angle(phi[0])
     beta[0] = v[first] - ratio * v[second]
     b[0] = 0.0
 
@@ -199,11 +205,11 @@ class LinearVelocity(Constraint):
     path: AnyReference
     """Desired value over time, one component; its derivative is used too."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Linear(self, robot)
 
 
-class _Linear(Attached):
+class _Linear(BoundConstraint):
     def __init__(self, spec: LinearVelocity, robot: Robot) -> None:
         self.block = spec.name or "velocity"
         self.names, self.holonomic = (self.block,), (False,)
@@ -213,11 +219,11 @@ class _Linear(Attached):
             self._k[dof_index(robot, name)] = value
             units.add(robot.dof_units[dof_index(robot, name)].removesuffix("/s"))
         self.units = (units.pop() if len(units) == 1 else "",)
-        self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
+        self._path = sample_path(spec.path, 1, f"path of '{self.block}'")
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         path = self._path
-        return path.step(s.clock), Call(velocity_row, s.v, self._k, path.now, rows)
+        return path.step(s.clock), BoundKernel(velocity_row, s.v, self._k, path.values, rows)
 
 
 @compiled
@@ -231,7 +237,7 @@ def velocity_row(v: Vector, k: Vector, path: Vector, rows: Rows) -> None:
     b[0], phi[0] = path[1], np.nan
 
 
-Text = str | tuple[str, ...]
+Formulas = str | tuple[str, ...]
 
 
 @spec
@@ -245,14 +251,14 @@ class Expression(Constraint):
     - ``pfaffian``: $\sum_i a_i(q, t)\, dq_i + a_0\, dt = 0$, with ``d.q1`` and ``d.t``.
     """
 
-    SAID_AS: ClassVar[str] = ""
+    TOML_KEY: ClassVar[str] = ""
     """Key under which a user writes the formulas; empty: their own."""
     kind: Literal["expression"] = "expression"
-    phi: Text | None = None
+    phi: Formulas | None = None
     """Holonomic constraint."""
-    psi: Text | None = None
+    psi: Formulas | None = None
     """Nonholonomic constraint."""
-    pfaffian: Text | None = None
+    pfaffian: Formulas | None = None
     """Constraint linear in differentials."""
     path: AnyReference | None = None
     r"""What the formulas follow instead of zero, one component a formula: $\phi(q, t) = r(t)$."""
@@ -261,19 +267,19 @@ class Expression(Constraint):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        given = [form for form in ("phi", "psi", "pfaffian") if getattr(self, form) is not None]
-        if len(given) != 1:
-            came = " and ".join(given) or "none of them"
+        forms = [form for form in ("phi", "psi", "pfaffian") if getattr(self, form) is not None]
+        if len(forms) != 1:
+            came = " and ".join(forms) or "none of them"
             raise InputError(f"give exactly one of phi, psi and pfaffian; got {came}.")
         if self.path is not None and self.pfaffian is not None:
             raise InputError("path must come with phi or psi; a Pfaffian form follows none.")
         return self
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Expression(self, robot)
 
 
-class _Expression(Attached):
+class _Expression(BoundConstraint):
     def __init__(self, spec: Expression, robot: Robot) -> None:
         derived = derived_rows(spec, robot)
         count = len(derived.texts)
@@ -283,26 +289,26 @@ class _Expression(Attached):
         )
         self.units = (spec.unit,) * count
         self.holonomic = (derived.form == "holonomic",) * count
-        path, what = spec.path, f"path of '{self.block}'"
-        self._path = None if path is None else path_of_size(path, count, what)
+        path, label = spec.path, f"path of '{self.block}'"
+        self._path = None if path is None else sample_path(path, count, label)
         self._derived = derived
         self._values, self._none = np.zeros(count * (robot.nv + 3)), np.zeros(0)
 
     def formulas(self) -> DerivedRows | None:
         return self._derived if self._path is None else None
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        steps = [self._derived.evaluate.step((s.q, s.v, s.clock), self._values)]
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
+        steps = [self._derived.evaluate.as_step((s.q, s.v, s.clock), self._values)]
         followed = self._none
         if self._path is not None:
             steps.append(self._path.step(s.clock))
-            followed = self._path.now
-        steps.append(Call(written_rows, self._values, followed, self.holonomic[0], rows))
+            followed = self._path.values
+        steps.append(BoundKernel(formula_rows, self._values, followed, self.holonomic[0], rows))
         return steps
 
 
 @compiled
-def written_rows(
+def formula_rows(
     values: Vector,
     path: Vector,
     holonomic: bool,
@@ -320,6 +326,7 @@ def written_rows(
             phi[i] -= path[i]
             beta[i] -= path[m + i]
             b[i] += path[2 * m + i]
+        # of a row on velocities the path is a rate
         elif len(path):
             beta[i] -= path[i]
             b[i] += path[m + i]
@@ -331,15 +338,15 @@ def derived_rows(spec: Expression, robot: Robot) -> DerivedRows:
     Raises:
         ExpressionError: One is not acceptable; the message names its key.
     """
-    from ukctrl.core.expression.rows import derive_rows
+    from ukctrl.core.expression.constraint_rows import derive_rows
 
-    given: dict[str, tuple[Form, Text | None]] = {
+    candidates: dict[str, tuple[Form, Formulas | None]] = {
         "phi": ("holonomic", spec.phi),
         "psi": ("nonholonomic", spec.psi),
         "pfaffian": ("pfaffian", spec.pfaffian),
     }
-    key, form, text = next((k, f, text) for k, (f, text) in given.items() if text is not None)
-    with blaming(spec.SAID_AS or key):
+    key, form, text = next((k, f, text) for k, (f, text) in candidates.items() if text is not None)
+    with error_context(spec.TOML_KEY or key):
         return derive_rows(
             (text,) if isinstance(text, str) else text,
             form=form,

@@ -12,26 +12,27 @@ import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
-from ukctrl.robot.snapshot import FrameMotion, JointMotion
+from ukctrl.robot.frame_site import JointKinematics
+from ukctrl.robot.snapshot import FrameMotion
 from ukctrl.robot.spatial_kernels import (
-    Turn,
+    Rotation,
     composed,
     dot,
-    motion_at,
-    rotated,
-    rotated_back,
-    six,
-    three,
+    rotate,
+    rotate_back,
+    rotation_at,
+    rotation_of,
+    row3,
+    row6,
+    shift_motion,
     transposed,
-    turn_at,
-    turn_in,
 )
-from ukctrl.robot.twist_kernels import Three, Twist, plus, twist_sum
+from ukctrl.robot.twist_kernels import Triple, Twist, add_scaled, add_scaled_twist
 from ukctrl.robot.twist_kernels import cross as cross_of
 
 
 @compiled
-def cross(a: Vector, b: Vector, out: Vector) -> None:
+def write_cross(a: Vector, b: Vector, out: Vector) -> None:
     """Write ``a x b``."""
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
@@ -39,14 +40,14 @@ def cross(a: Vector, b: Vector, out: Vector) -> None:
 
 
 @inlined
-def point_at(joints: JointMotion, joint: int, local: Vector) -> Three:
+def point_position(joints: JointKinematics, joint: int, local: Vector) -> Triple:
     """Return where a point that is fixed on a joint is in the world."""
-    arm = rotated(turn_at(joints.rotations, joint), (local[0], local[1], local[2]))
-    return plus(three(joints.translations, joint), 1.0, arm)
+    arm = rotate(rotation_at(joints.rotations, joint), (local[0], local[1], local[2]))
+    return add_scaled(row3(joints.translations, joint), 1.0, arm)
 
 
 @inlined
-def motion_of(joints: JointMotion, columns: Indices, p: Three) -> tuple[Twist, Twist]:
+def frame_twist(joints: JointKinematics, columns: Indices, p: Triple) -> tuple[Twist, Twist]:
     r"""Return the motion of a frame about its origin ``p``, and its classical drift.
 
     Of twists at the world's origin: $\dot p = v_O + \omega \times p$, and at $a = 0$
@@ -54,15 +55,15 @@ def motion_of(joints: JointMotion, columns: Indices, p: Three) -> tuple[Twist, T
     """
     velocity = drift = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     for c in columns:
-        velocity = twist_sum(velocity, joints.v[c], six(joints.Jt, c))
-        drift = twist_sum(drift, joints.v[c], six(joints.dJt, c))
-    velocity, drift = motion_at(velocity, p), motion_at(drift, p)
-    return velocity, (plus(drift[0], 1.0, cross_of(velocity[1], velocity[0])), drift[1])
+        velocity = add_scaled_twist(velocity, joints.v[c], row6(joints.Jt, c))
+        drift = add_scaled_twist(drift, joints.v[c], row6(joints.dJt, c))
+    velocity, drift = shift_motion(velocity, p), shift_motion(drift, p)
+    return velocity, (add_scaled(drift[0], 1.0, cross_of(velocity[1], velocity[0])), drift[1])
 
 
 @compiled
 def point_rows(
-    joints: JointMotion,
+    joints: JointKinematics,
     joint: int,
     local: Vector,
     columns: Indices,
@@ -73,23 +74,23 @@ def point_rows(
 ) -> None:
     """Write the rows ``p(q) - r(t) = 0`` of a point on a body, for the chosen world axes, and p."""
     A, b, beta, phi = rows
-    place, count = point_at(joints, joint, local), len(axes)
-    velocity, drift = motion_of(joints, columns, place)
+    position, count = point_position(joints, joint, local), len(axes)
+    velocity, drift = frame_twist(joints, columns, position)
     for c in columns:
-        column = motion_at(six(joints.Jt, c), place)[0]
+        column = shift_motion(row6(joints.Jt, c), position)[0]
         for row in range(count):
             A[row, c] = column[axes[row]]
     for row in range(count):
         i = axes[row]
-        phi[row] = place[i] - reference[row]
+        phi[row] = position[i] - reference[row]
         beta[row] = velocity[0][i] - reference[count + row]
         b[row] = reference[2 * count + row] - drift[0][i]
-    p[0], p[1], p[2] = place[0], place[1], place[2]
+    p[0], p[1], p[2] = position[0], position[1], position[2]
 
 
 @compiled
 def frame_motion(
-    joints: JointMotion,
+    joints: JointKinematics,
     joint: int,
     local_rotation: Matrix,
     local: Vector,
@@ -101,15 +102,15 @@ def frame_motion(
     Columns of ``J`` that belong to joints that do not move it are left alone.
     """
     p, R, J, velocity, drift = frame
-    place = point_at(joints, joint, local)
-    turn = composed(turn_at(joints.rotations, joint), turn_in(local_rotation))
-    speed, change = motion_of(joints, columns, place)
+    position = point_position(joints, joint, local)
+    turn = composed(rotation_at(joints.rotations, joint), rotation_of(local_rotation))
+    speed, change = frame_twist(joints, columns, position)
     for c in columns:
-        column = motion_at(six(joints.Jt, c), place)
+        column = shift_motion(row6(joints.Jt, c), position)
         for i in range(3):
             J[i, c], J[3 + i, c] = column[0][i], column[1][i]
     for i in range(3):
-        p[i], R[i, 0], R[i, 1], R[i, 2] = place[i], turn[i][0], turn[i][1], turn[i][2]
+        p[i], R[i, 0], R[i, 1], R[i, 2] = position[i], turn[i][0], turn[i][1], turn[i][2]
         velocity[i], velocity[3 + i] = speed[0][i], speed[1][i]
         drift[i], drift[3 + i] = change[0][i], change[1][i]
 
@@ -117,12 +118,12 @@ def frame_motion(
 @compiled
 def orientation_rows(
     moving: tuple[Matrix, Matrix, Vector, Vector],
-    wanted: tuple[Matrix, Vector, Vector],
+    target: tuple[Matrix, Vector, Vector],
     rows: tuple[Matrix, Vector, Vector, Vector],
 ) -> None:
     r"""Write the rows that turn a frame into the orientation ``R_d(t)``.
 
-    ``moving`` are its rotation, Jacobian, angular velocity and drift, ``wanted`` the orientation,
+    ``moving`` are its rotation, Jacobian, angular velocity and drift, ``target`` the orientation,
     angular velocity and acceleration.
 
     The error is four times the modified Rodrigues vector of ``E = R_d' R``, made of its unit
@@ -139,44 +140,45 @@ def orientation_rows(
     References:
         Shuster, "A survey of attitude representations", J. Astronaut. Sci. 41(4), 1993, sec. IV.
     """
-    (R, J, omega, alpha), (R_d, omega_d, alpha_d), (A, b, beta, phi) = moving, wanted, rows
-    turn, zero = turn_in(R), (0.0, 0.0, 0.0)
+    (R, J, omega, alpha), (R_d, omega_d, alpha_d), (A, b, beta, phi) = moving, target, rows
+    turn, zero = rotation_of(R), (0.0, 0.0, 0.0)
     spin = (omega[0], omega[1], omega[2])
-    faster = plus(spin, -1.0, (omega_d[0], omega_d[1], omega_d[2]))
+    faster = add_scaled(spin, -1.0, (omega_d[0], omega_d[1], omega_d[2]))
     change = (alpha[0] - alpha_d[0], alpha[1] - alpha_d[1], alpha[2] - alpha_d[2])
-    w, body = rotated_back(turn, faster), rotated_back(turn, spin)
-    rate = plus(rotated_back(turn, change), -1.0, cross_of(body, w))
-    eta, epsilon = quaternion(composed(transposed(turn_in(R_d)), turn))
-    sigma = plus(zero, 1.0 / (1.0 + eta), epsilon)
+    w, body = rotate_back(turn, faster), rotate_back(turn, spin)
+    # w is in turning axes: w' = R' (alpha - alpha_d) - body x w
+    rate = add_scaled(rotate_back(turn, change), -1.0, cross_of(body, w))
+    eta, epsilon = quaternion(composed(transposed(rotation_of(R_d)), turn))
+    sigma = add_scaled(zero, 1.0 / (1.0 + eta), epsilon)
     T = rodrigues_rate(sigma)
-    moved = rotated(T, w)
-    sigma_dot = plus(zero, 0.25, moved)
+    moved = rotate(T, w)
+    sigma_dot = add_scaled(zero, 0.25, moved)
     # T_dot w + T rate
-    drift = plus(cross_of(sigma_dot, w), -dot(sigma, sigma_dot), w)
-    drift = plus(plus(drift, dot(sigma, w), sigma_dot), dot(sigma_dot, w), sigma)
-    drift = plus(rotated(T, rate), 2.0, drift)
+    drift = add_scaled(cross_of(sigma_dot, w), -dot(sigma, sigma_dot), w)
+    drift = add_scaled(add_scaled(drift, dot(sigma, w), sigma_dot), dot(sigma_dot, w), sigma)
+    drift = add_scaled(rotate(T, rate), 2.0, drift)
     for i in range(3):
         phi[i], beta[i], b[i] = 4.0 * sigma[i], moved[i], -drift[i]
     across = composed(T, transposed(turn))
     for c in range(A.shape[1]):
-        column = rotated(across, (J[3, c], J[4, c], J[5, c]))
+        column = rotate(across, (J[3, c], J[4, c], J[5, c]))
         A[0, c], A[1, c], A[2, c] = column[0], column[1], column[2]
 
 
 @inlined
-def rodrigues_rate(sigma: Three) -> Turn:
+def rodrigues_rate(sigma: Triple) -> Rotation:
     """Return the matrix of ``4 sigma_dot = T w``, with the angular velocity in the turned axes."""
     x, y, z = sigma[0], sigma[1], sigma[2]
-    left = 1.0 - dot(sigma, sigma)
+    diagonal = 1.0 - dot(sigma, sigma)
     return (
-        (left + 2.0 * x * x, 2.0 * (x * y - z), 2.0 * (x * z + y)),
-        (2.0 * (y * x + z), left + 2.0 * y * y, 2.0 * (y * z - x)),
-        (2.0 * (z * x - y), 2.0 * (z * y + x), left + 2.0 * z * z),
+        (diagonal + 2.0 * x * x, 2.0 * (x * y - z), 2.0 * (x * z + y)),
+        (2.0 * (y * x + z), diagonal + 2.0 * y * y, 2.0 * (y * z - x)),
+        (2.0 * (z * x - y), 2.0 * (z * y + x), diagonal + 2.0 * z * z),
     )
 
 
 @inlined
-def quaternion(E: Turn) -> tuple[float, Three]:
+def quaternion(E: Rotation) -> tuple[float, Triple]:
     """Return the unit quaternion of a rotation, real part first and not negative.
 
     The largest of the four squared components is computed first (Shepperd 1978), so no
@@ -187,7 +189,7 @@ def quaternion(E: Turn) -> tuple[float, Three]:
     even = (E[2][1] + E[1][2], E[0][2] + E[2][0], E[1][0] + E[0][1])
     if x + y + z >= max(x, y, z):
         eta = 0.5 * np.sqrt(max(0.0, 1.0 + x + y + z))
-        return eta, plus((0.0, 0.0, 0.0), 0.25 / eta, odd)
+        return eta, add_scaled((0.0, 0.0, 0.0), 0.25 / eta, odd)
     # The largest takes the sign that leaves the real part not negative.
     if x >= y and x >= z:
         e = np.copysign(0.5 * np.sqrt(max(0.0, 1.0 + x - y - z)), odd[0])
@@ -214,10 +216,10 @@ def relative_motion(
     y_dot = v_b[:3] - v_a[:3]
     omega = v_a[3:]
     t1, t2, t3, t4 = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    cross(omega, y, t1)
-    cross(drift_a[3:], y, t2)
-    cross(omega, y_dot, t3)
-    cross(omega, t1, t4)
+    write_cross(omega, y, t1)
+    write_cross(drift_a[3:], y, t2)
+    write_cross(omega, y_dot, t3)
+    write_cross(omega, t1, t4)
     for i in range(3):
         x[i] = 0.0
         x_dot[i] = 0.0
@@ -229,6 +231,7 @@ def relative_motion(
         for c in range(A.shape[1]):
             total = 0.0
             for k in range(3):
+                # omega x y column by column, without arrays for it
                 m, n = (k + 1) % 3, (k + 2) % 3
                 turning = J_a[3 + m, c] * y[n] - J_a[3 + n, c] * y[m]
                 total += R_a[k, i] * (J_b[k, c] - J_a[k, c] - turning)
@@ -236,7 +239,9 @@ def relative_motion(
 
 
 @compiled
-def seen_along(R: Matrix, J_a: Matrix, J_b: Matrix, along: Indices, out: Matrix) -> None:
+def relative_jacobian_rows(
+    R: Matrix, J_a: Matrix, J_b: Matrix, along: Indices, out: Matrix
+) -> None:
     """Write some components of ``J_b - J_a`` in the axes that are the columns of ``R``."""
     for row in range(len(along)):
         i = along[row]

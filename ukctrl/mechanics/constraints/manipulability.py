@@ -28,22 +28,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky, multiplied, solve_lower, solve_upper
+from ukctrl.core.algebra.factorisation import cholesky, matvec, solve_lower, solve_upper
 from ukctrl.core.algebra.factorisation import dot as inner
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import NonNegative, spec
-from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, FrameProbe, Rows
 from ukctrl.robot.snapshot import FrameMotion
-from ukctrl.robot.spatial_kernels import dot, three, write_three
-from ukctrl.robot.twist_kernels import cross, plus
+from ukctrl.robot.spatial_kernels import dot, row3, write_row3
+from ukctrl.robot.twist_kernels import add_scaled, cross
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
-NOWHERE = 0.0, 0.0, 0.0
+ZERO3 = 0.0, 0.0, 0.0
 
 
 @spec
@@ -56,14 +56,14 @@ class Manipulability(Constraint):
     """Rows of its Jacobian, in world axes: 0 to 2 move it, 3 to 5 turn it."""
     bound: NonNegative
     """Where it is zero."""
-    least: bool = False
+    smallest_singular_value: bool = False
     """Whether the smallest singular value is measured, and not the product."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Manipulability(self, robot)
 
 
-class Columns(NamedTuple):
+class JacobianColumns(NamedTuple):
     """Columns of a Jacobian and their derivatives along the motion, joint by joint."""
 
     v: Matrix
@@ -78,7 +78,7 @@ class Columns(NamedTuple):
     """Of every column ``Q X_i``, at the places of the rows, shape ``(k, 6)``."""
 
 
-class Square(NamedTuple):
+class GramMatrices(NamedTuple):
     """``S = X X'``, its derivatives, its factor, its inverse, ``(T S_dot)'`` and ``Q``, each of
     shape ``(m, m)``.
     """
@@ -92,12 +92,13 @@ class Square(NamedTuple):
     Q: Matrix
 
 
-class _Manipulability(Attached):
+class _Manipulability(BoundConstraint):
     def __init__(self, spec: Manipulability, robot: Robot) -> None:
         self.name_rows(spec.name or spec.frame, {"manipulability": ""})
         self._probe, self._columns = FrameProbe(robot, spec.frame), robot.site(spec.frame).columns
         for c in self._columns:
             dof = robot.dofs[c]
+            # derivatives of columns below are those of joints with one freedom
             if dof not in robot.coordinates and f"{dof}_cos" not in robot.coordinates:
                 raise InputError(
                     f"joints that move '{spec.frame}' must have one freedom each for its "
@@ -110,52 +111,55 @@ class _Manipulability(Attached):
                 "the manipulability is always zero."
             )
         self._axes, self._bound = np.array(spec.axes, dtype=np.int64), float(spec.bound)
-        self._least = spec.least
+        self._least = spec.smallest_singular_value
         a, b, c, d, e, f = np.zeros((6, k, 3))
-        self._each = Columns(a, b, c, d, e, f, np.zeros((k, 6)))
-        self._square = Square(*np.zeros((7, m, m)))
+        self._each = JacobianColumns(a, b, c, d, e, f, np.zeros((k, 6)))
+        self._square = GramMatrices(*np.zeros((7, m, m)))
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        given = self._columns, self._axes, s.v, self._bound, self._least
-        room = self._each, self._square
-        row = Call(manipulability_row, self._probe.motion, *given, *room, rows)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
+        args = self._columns, self._axes, s.v, self._bound, self._least
+        buffers = self._each, self._square
+        row = BoundKernel(manipulability_row, self._probe.motion, *args, *buffers, rows)
         return self._probe.step(s), row
 
 
 @compiled
-def move_columns(rate: Vector, columns: Indices, now: tuple[Matrix, ...], k: int) -> None:
+def differentiate_columns(
+    rate: Vector, columns: Indices, derivatives: tuple[Matrix, ...], k: int
+) -> None:
     r"""Write the derivative of every column from those of one order less, as products have it.
 
     Args:
         rate: Velocities of the robot.
         columns: Which of them move the frame.
-        now: $v, \omega$ and their derivatives one by one.
+        derivatives: $v, \omega$ and their derivatives one by one.
         k: Order of the derivative, 1 or 2.
     """
-    v, w, v_dot, w_dot, v_ddot, w_ddot = now
-    turn = turn_dot = NOWHERE
+    v, w, v_dot, w_dot, v_ddot, w_ddot = derivatives
+    turn = turn_dot = ZERO3
     for i in range(len(columns)):
         q = rate[columns[i]]
-        turn, turn_dot = plus(turn, q, three(w, i)), plus(turn_dot, q, three(w_dot, i))
-        move = move_dot = NOWHERE
+        turn, turn_dot = add_scaled(turn, q, row3(w, i)), add_scaled(turn_dot, q, row3(w_dot, i))
+        move = move_dot = ZERO3
+        # a joint moves the columns of those before it in the chain by its own motion
         for j in range(i + 1, len(columns)):
-            move = plus(move, rate[columns[j]], three(v, j))
-            move_dot = plus(move_dot, rate[columns[j]], three(v_dot, j))
-        own_v, own_w = three(v, i), three(w, i)
+            move = add_scaled(move, rate[columns[j]], row3(v, j))
+            move_dot = add_scaled(move_dot, rate[columns[j]], row3(v_dot, j))
+        own_v, own_w = row3(v, i), row3(w, i)
         if k == 1:
-            write_three(cross(turn, own_w), w_dot, i)
-            first = plus(cross(turn, own_v), 1.0, cross(own_w, move))
-            write_three(first, v_dot, i)
+            write_row3(cross(turn, own_w), w_dot, i)
+            first = add_scaled(cross(turn, own_v), 1.0, cross(own_w, move))
+            write_row3(first, v_dot, i)
             continue
-        then_v, then_w = three(v_dot, i), three(w_dot, i)
-        write_three(plus(cross(turn_dot, own_w), 1.0, cross(turn, then_w)), w_ddot, i)
-        second = plus(cross(turn_dot, own_v), 1.0, cross(turn, then_v))
-        second = plus(second, 1.0, cross(then_w, move))
-        write_three(plus(second, 1.0, cross(own_w, move_dot)), v_ddot, i)
+        then_v, then_w = row3(v_dot, i), row3(w_dot, i)
+        write_row3(add_scaled(cross(turn_dot, own_w), 1.0, cross(turn, then_w)), w_ddot, i)
+        second = add_scaled(cross(turn_dot, own_v), 1.0, cross(turn, then_v))
+        second = add_scaled(second, 1.0, cross(then_w, move))
+        write_row3(add_scaled(second, 1.0, cross(own_w, move_dot)), v_ddot, i)
 
 
 @compiled
-def entry(v: Matrix, w: Matrix, i: int, axis: int) -> float:
+def column_entry(v: Matrix, w: Matrix, i: int, axis: int) -> float:
     """Return an entry of a column."""
     return float(v[i, axis] if axis < 3 else w[i, axis - 3])
 
@@ -167,35 +171,40 @@ def manipulability_row(
     axes: Indices,
     rate: Vector,
     bound: float,
-    least: bool,
-    each: Columns,
-    square: Square,
+    is_singular_value: bool,
+    jacobian: JacobianColumns,
+    square: GramMatrices,
     rows: Rows,
 ) -> None:
     """Write the row; of a singular frame it has no direction."""
     k, m = len(columns), len(axes)
-    v, w, v_dot, w_dot, v_ddot, w_ddot, y = each
+    v, w, v_dot, w_dot, v_ddot, w_ddot, y = jacobian
     S, S_dot, S_ddot, L, T, W, Q = square
     for i in range(k):
         for r in range(3):
             v[i, r], w[i, r] = frame.J[r, columns[i]], frame.J[3 + r, columns[i]]
-    now = v, w, v_dot, w_dot, v_ddot, w_ddot
-    move_columns(rate, columns, now, 1)
-    move_columns(rate, columns, now, 2)
+    derivatives = v, w, v_dot, w_dot, v_ddot, w_ddot
+    # the second derivative needs the first one of all columns
+    differentiate_columns(rate, columns, derivatives, 1)
+    differentiate_columns(rate, columns, derivatives, 2)
     for r in range(m):
         for c in range(m):
             S[r, c] = S_dot[r, c] = S_ddot[r, c] = 0.0
             for i in range(k):
-                x, z = entry(v, w, i, axes[r]), entry(v, w, i, axes[c])
-                x_dot, z_dot = entry(v_dot, w_dot, i, axes[r]), entry(v_dot, w_dot, i, axes[c])
-                x_ddot = entry(v_ddot, w_ddot, i, axes[r])
+                x, z = column_entry(v, w, i, axes[r]), column_entry(v, w, i, axes[c])
+                x_dot, z_dot = (
+                    column_entry(v_dot, w_dot, i, axes[r]),
+                    column_entry(v_dot, w_dot, i, axes[c]),
+                )
+                x_ddot = column_entry(v_ddot, w_ddot, i, axes[r])
                 S[r, c] += x * z
                 S_dot[r, c] += x_dot * z + x * z_dot
                 S_ddot[r, c] += x_ddot * z + x_dot * z_dot
-                S_ddot[r, c] += x * entry(v_ddot, w_ddot, i, axes[c]) + x_dot * z_dot
+                S_ddot[r, c] += x * column_entry(v_ddot, w_ddot, i, axes[c]) + x_dot * z_dot
     rows.phi[0], rows.beta[0], rows.b[0] = -bound, 0.0, 0.0
     for c in range(rows.A.shape[1]):
         rows.A[0, c] = 0.0
+    # ln w has no gradient at a singularity: no direction is asked for, and the bound is missed
     if cholesky(S, L) != 0:
         return
     level, trace = 1.0, 0.0
@@ -203,26 +212,29 @@ def manipulability_row(
         level *= L[r, r]
         for c in range(m):
             T[r, c] = 1.0 if r == c else 0.0
+        # the inverse of the Gram matrix is needed whole: its trace is the singular value's bound
+        # from below (decision 0152)
         solve_lower(L, T[r])
         solve_upper(L, T[r])
         trace += T[r, r]
-    if least:
+    if is_singular_value:
         level = 1.0 / np.sqrt(trace)
     slope = bend = lost = 0.0
     for r in range(m):
-        multiplied(T, S_dot[r], W[r])
-        multiplied(T, T[r], Q[r])
+        matvec(T, S_dot[r], W[r])
+        matvec(T, T[r], Q[r])
         for c in range(m):
-            Q[r, c] = Q[r, c] / trace if least else T[r, c]
+            Q[r, c] = Q[r, c] / trace if is_singular_value else T[r, c]
             slope += 0.5 * Q[r, c] * S_dot[c, r]
             bend += 0.5 * Q[r, c] * S_ddot[c, r]
     for r in range(m):
         for c in range(m):
-            if least:
+            if is_singular_value:
                 lost += inner(Q[r], S_dot[c]) * W[r, c]
             else:
                 lost += 0.5 * W[r, c] * W[c, r]
-    bend += 2.0 * slope * slope - lost if least else -lost
+    # second derivatives of ln of the level, by that of the inverse or of the determinant
+    bend += 2.0 * slope * slope - lost if is_singular_value else -lost
     rows.phi[0], rows.beta[0] = level - bound, level * slope
     rows.b[0] = -level * (bend + slope * slope)
     for i in range(k):
@@ -230,22 +242,24 @@ def manipulability_row(
             y[i, r] = 0.0
         for r in range(m):
             for c in range(m):
-                y[i, axes[r]] += Q[r, c] * entry(v, w, i, axes[c])
-    write_slopes(level, columns, each, rows)
+                y[i, axes[r]] += Q[r, c] * column_entry(v, w, i, axes[c])
+    manipulability_gradient(level, columns, jacobian, rows)
 
 
 @compiled
-def write_slopes(level: float, columns: Indices, each: Columns, rows: Rows) -> None:
+def manipulability_gradient(
+    level: float, columns: Indices, jacobian: JacobianColumns, rows: Rows
+) -> None:
     """Write how what is measured changes with every joint."""
-    v, w, _, _, _, _, y = each
+    v, w, _, _, _, _, y = jacobian
     for j in range(len(columns)):
-        turned = moved = NOWHERE
+        turned = moved = ZERO3
         for i in range(len(columns)):
             of_v, of_w = (y[i, 0], y[i, 1], y[i, 2]), (y[i, 3], y[i, 4], y[i, 5])
             if i >= j:
-                turned = plus(turned, 1.0, cross(three(v, i), of_v))
-                turned = plus(turned, 1.0, cross(three(w, i), of_w))
+                turned = add_scaled(turned, 1.0, cross(row3(v, i), of_v))
+                turned = add_scaled(turned, 1.0, cross(row3(w, i), of_w))
             else:
-                moved = plus(moved, 1.0, cross(of_v, three(w, i)))
-        slope = dot(three(w, j), turned) + dot(three(v, j), moved)
+                moved = add_scaled(moved, 1.0, cross(of_v, row3(w, i)))
+        slope = dot(row3(w, j), turned) + dot(row3(v, j), moved)
         rows.A[0, columns[j]] = level * slope

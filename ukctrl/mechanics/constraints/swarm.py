@@ -11,10 +11,10 @@ import numpy as np
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.formula import DomainError
+from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.core.fields import NonNegative, spec
-from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, Rows
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -44,30 +44,30 @@ class Aggregation(Constraint):
     axes: Literal["xy", "xyz"] = "xy"
     """The coordinates of a particle: those named ``x1 y1 x2 y2 ...``, or with ``z``."""
 
-    def attach(self, robot: Robot) -> Attached:
+    def attach(self, robot: Robot) -> BoundConstraint:
         return _Aggregation(self, robot)
 
 
-class _Aggregation(Attached):
+class _Aggregation(BoundConstraint):
     def __init__(self, spec: Aggregation, robot: Robot) -> None:
-        places = {name: at for at, name in enumerate(robot.dofs)}
+        indices = {name: at for at, name in enumerate(robot.dofs)}
         if robot.rates != tuple(f"v.{name}" for name in robot.coordinates):
             raise InputError(f"robot '{robot.name}' must consist of particles.")
         numbers: list[int] = []
-        while all(f"{axis}{len(numbers) + 1}" in places for axis in spec.axes):
+        while all(f"{axis}{len(numbers) + 1}" in indices for axis in spec.axes):
             numbers.append(len(numbers) + 1)
         if len(numbers) < 2:
-            wanted = ", ".join(f"{axis}{number}" for number in (1, 2) for axis in spec.axes)
+            names = ", ".join(f"{axis}{number}" for number in (1, 2) for axis in spec.axes)
             raise InputError(
-                f"robot '{robot.name}' must have at least two particles, with coordinates {wanted}."
+                f"robot '{robot.name}' must have at least two particles, with coordinates {names}."
             )
         dofs = [[f"{axis}{number}" for axis in spec.axes] for number in numbers]
-        units = {name: "m" for each in dofs for name in each}
+        units = {name: "m" for particle in dofs for name in particle}
         self.name_rows(spec.name or "aggregation", units, holonomic=False)
-        self._at = np.array([[places[name] for name in each] for each in dofs])
+        self._at = np.array([[indices[name] for name in particle] for particle in dofs])
         self._gains = float(spec.attraction), float(spec.repulsion)
 
-    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         rows.A[np.arange(self._at.size), self._at.reshape(-1)] = 1.0  # once and for all
         rows.phi[:] = math.nan
 
@@ -78,8 +78,8 @@ class _Aggregation(Attached):
                 "direction in which they repel each other is not defined there."
             )
 
-        given = s.q, s.v, self._at, *self._gains, rows.b, rows.beta
-        return (Call(aggregation_rows, *given, fault=met),)
+        args = s.q, s.v, self._at, *self._gains, rows.b, rows.beta
+        return (BoundKernel(aggregation_rows, *args, fault=met),)
 
 
 @allocating
@@ -91,7 +91,7 @@ def aggregation_rows(
     Returns 0, or ``-1 - (i * count + j)`` for two particles i, j that are at the same place.
     """
     count, axes = at.shape
-    met = 0
+    collision = 0
     for i in range(count):
         for k in range(axes):
             b[i * axes + k] = 0.0
@@ -107,10 +107,12 @@ def aggregation_rows(
                 rate[k] = v[at[i, k]] - v[at[j, k]]
                 square += away[k] * away[k]
                 along += away[k] * rate[k]
+            # the caller raises then, whatever is written
             if not square > 0.0:
-                met = -1 - (i * count + j)
+                collision = -1 - (i * count + j)
             distance = np.sqrt(square)
             gain = k_a - k_r / distance
+            # the rate of -k_r/|x| is k_r (x . x')/|x|^3
             turn = k_r * along / (square * distance)
             for k in range(axes):
                 push = gain * away[k]
@@ -119,4 +121,4 @@ def aggregation_rows(
                 beta[j * axes + k] -= push
                 b[i * axes + k] -= change
                 b[j * axes + k] += change
-    return met
+    return collision

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.program import Step
+from ukctrl.core.program import KernelStep
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot, Snapshot
 
@@ -79,7 +79,7 @@ class Jets(abc.ABC):
 
     def with_inputs_steps(
         self, s: Snapshot, degrees: Sequence[int], push: Vector, drift: Matrix, E: Matrix
-    ) -> Iterable[Step]:
+    ) -> Iterable[KernelStep]:
         """Return what writes both of `with_inputs` at the state that a snapshot has then."""
 
         def write() -> None:

@@ -8,7 +8,8 @@ $\omega \wedge d\omega = 0$, and for three coordinates the condition that textbo
 The decision is taken at states drawn at random. Rows in text are evaluated there with 160 digits:
 what is not zero is then proved not to be, and what is zero to 25 digits at random states is zero
 but for an accident of measure zero. Rows that are not text are evaluated in floating point; the
-answer says so. Where there is time, `ukctrl.mechanics.integrability.integrals` integrates the rows.
+answer says so. Where there is time, `ukctrl.mechanics.integrability.first_integrals` integrates the
+rows.
 """
 
 from __future__ import annotations
@@ -21,18 +22,27 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.errors import InputError
-from ukctrl.mechanics.constraints.constraint import Attached
-from ukctrl.mechanics.integrability.brackets import (
-    Contradiction,
-    Growth,
-    NoState,
-    Scheme,
-    Space,
-    growth,
+from ukctrl.mechanics.constraints.constraint import BoundConstraint
+from ukctrl.mechanics.integrability.first_integrals import FirstIntegrals, first_integrals
+from ukctrl.mechanics.integrability.lie_brackets import (
+    ContradictoryRow,
+    DifferenceScheme,
+    GrowthVector,
+    NoAdmissibleState,
+    PfaffianRows,
+    growth_vector,
 )
-from ukctrl.mechanics.integrability.integrals import ClosedForm, closed_forms
-from ukctrl.mechanics.integrability.sampled_rows import FLOATING, Sampled, curved, settling
-from ukctrl.mechanics.integrability.spaces import Texts, many_digits, read_rows
+from ukctrl.mechanics.integrability.multiprecision_rows import (
+    MultiprecisionRows,
+    multiprecision_scheme,
+    read_rows,
+)
+from ukctrl.mechanics.integrability.numeric_rows import (
+    DOUBLE_PRECISION,
+    NumericRows,
+    closed_configurations,
+    gradient_turns,
+)
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot
@@ -42,7 +52,7 @@ Evidence = Literal["digits", "floating point", "none"]
 
 SECONDS = 4.0
 """Time allowed for a classification, and as much again for closed forms."""
-MOST_ALONE = 40
+MAX_STANDALONE_FREEDOMS = 40
 """With more freedoms than this, rows are classified together only."""
 
 
@@ -155,22 +165,27 @@ def classify(
         )
     rates = tuple(f"v.{name}" for name in names)
     derived = read_rows(texts, names, names, rates)
-    space = Texts(derived, names, names, rates)
+    space = MultiprecisionRows(derived, names, names, rates)
     labels = [" ".join(text.split()) for text in texts]
     verdict = _classified(space, labels, seconds)
+    # brackets are of linear rows; others are looked at one by one
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
-        turns = curved(derived[index], 0, (len(names), len(names)), None)
-        verdict = _with_nonlinear(verdict, index, turns)
-    return _integrated(verdict, texts, names, seconds) if closed_form else verdict
+        turns = gradient_turns(derived[index], 0, (len(names), len(names)), None)
+        verdict = _add_nonlinear_row(verdict, index, turns)
+    return _add_first_integrals(verdict, texts, names, seconds) if closed_form else verdict
 
 
 def classify_parts(
-    parts: Sequence[Attached], robot: Robot, *, seconds: float = SECONDS, closed_form: bool = False
+    blocks: Sequence[BoundConstraint],
+    robot: Robot,
+    *,
+    seconds: float = SECONDS,
+    closed_form: bool = False,
 ) -> Integrability | None:
     """Classify the rows of attached constraints together; None without a row on velocities.
 
     Args:
-        parts: The constraints; those on positions may make rows on velocities integrable.
+        blocks: The constraints; those on positions may make rows on velocities integrable.
         robot: The robot they are attached to.
         seconds: Processor time allowed.
         closed_form: Whether to look for integrals too.
@@ -178,55 +193,63 @@ def classify_parts(
     Raises:
         InputError: No velocity meets all the rows, or no state makes sense of them.
     """
-    if all(holonomic for part in parts for holonomic in part.holonomic):
+    if all(holonomic for block in blocks for holonomic in block.holonomic):
         return None
-    labels = [name for part in parts for name in part.names]
-    formulas = [part.formulas() for part in parts]
-    texts = [each for each in formulas if each is not None]
-    if len(texts) < len(parts):
-        return _classified(Sampled(parts, robot), labels, seconds)
-    draw = settling(parts, robot)
-    space = Texts(texts, robot.coordinates, robot.dofs, robot.rates, draw)
+    labels = [name for block in blocks for name in block.names]
+    formulas = [block.formulas() for block in blocks]
+    # brackets mix all rows: with one that has no formula none is of use
+    texts = [rows for rows in formulas if rows is not None]
+    if len(texts) < len(blocks):
+        return _classified(NumericRows(blocks, robot), labels, seconds)
+    draw = closed_configurations(blocks, robot)
+    space = MultiprecisionRows(texts, robot.coordinates, robot.dofs, robot.rates, draw)
     verdict = _classified(space, labels, seconds)
-    each = [(derived, row) for derived in texts for row in range(derived.m)]
+    rows = [(derived, row) for derived in texts for row in range(derived.m)]
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
-        turns = curved(*each[index], (robot.nq, robot.nv), draw)
-        verdict = _with_nonlinear(verdict, index, turns)
+        turns = gradient_turns(*rows[index], (robot.nq, robot.nv), draw)
+        verdict = _add_nonlinear_row(verdict, index, turns)
     if closed_form and robot.rates == tuple(f"v.{name}" for name in robot.coordinates):
         # as derived, not as written: names of parameters are numbers there
-        sources = [str((derived.phi or derived.beta)[row]) for derived, row in each]
-        return _integrated(verdict, sources, robot.coordinates, seconds)
+        sources = [str((derived.phi or derived.beta)[row]) for derived, row in rows]
+        return _add_first_integrals(verdict, sources, robot.coordinates, seconds)
     return verdict
 
 
-def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -> Integrability:
+def _classified(
+    space: MultiprecisionRows | NumericRows, labels: Sequence[str], seconds: float
+) -> Integrability:
+    # of processor time: on a busy machine no more stays open
     deadline = time.thread_time() + seconds
-    evidence: Evidence = "digits" if isinstance(space, Texts) else "floating point"
+    evidence: Evidence = "digits" if isinstance(space, MultiprecisionRows) else "floating point"
     chosen = [i for i, usable in enumerate(space.linear) if usable]
     with space.arithmetic():
-        scheme = many_digits(space) if isinstance(space, Texts) else FLOATING
+        scheme = (
+            multiprecision_scheme(space)
+            if isinstance(space, MultiprecisionRows)
+            else DOUBLE_PRECISION
+        )
         try:
-            best = _best(space.part(chosen), scheme, deadline)
-        except Contradiction as error:
+            best = _generic_growth(space.subset(chosen), scheme, deadline)
+        except ContradictoryRow as error:
             raise InputError(
                 f"no velocity meets all constraints: '{labels[chosen[error.row]]}' contradicts "
                 "the others."
             ) from None
-        except NoState as error:
+        except NoAdmissibleState as error:
             raise InputError(str(error)) from None
-        together = _rows_of(best, scheme, chosen, len(labels))
+        together = _row_kinds(best, scheme, chosen, len(labels))
         alone: list[Kind] = ["undecided"] * len(labels)
         for i in chosen:
             if len(labels) == 1:
                 alone[i] = together[i]
-            elif space.size - 1 <= MOST_ALONE and time.thread_time() < deadline:
-                alone[i] = _alone(space.part([i]), scheme, deadline)
+            elif space.size - 1 <= MAX_STANDALONE_FREEDOMS and time.thread_time() < deadline:
+                alone[i] = _standalone_kind(space.subset([i]), scheme, deadline)
     ceiling = space.size
-    integrable = ceiling - best.dims[-1]
+    integrable = ceiling - best.dimensions[-1]
     broken = best.rank - integrable
     witness = ""
-    if best.first is not None:
-        i, j, at, value = best.first
+    if best.witness is not None:
+        i, j, at, value = best.witness
         names = space.names
         witness = (
             f"[{names[i]}, {names[j]}]: the bracket of the directions with these two free breaks "
@@ -238,7 +261,7 @@ def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -
         kind = "undecided"
         reason = (
             f"at least {broken} of {best.rank} rows are nonholonomic; brackets of more than "
-            f"{len(best.dims)} directions were not tried"
+            f"{len(best.dimensions)} directions were not tried"
             if broken
             else "the time allowed ran out"
         )
@@ -247,7 +270,7 @@ def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -
         rank=best.rank,
         integrable=integrable,
         nonholonomic=broken,
-        growth=tuple(size - 1 for size in best.dims),  # time always goes on
+        growth=tuple(size - 1 for size in best.dimensions),  # time always goes on
         rows=tuple(
             RowIntegrability(name=name, kind=together[i], alone=alone[i])
             for i, name in enumerate(labels)
@@ -258,7 +281,7 @@ def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -
     )
 
 
-def _best(space: Space, scheme: Scheme, deadline: float) -> Growth:
+def _generic_growth(space: PfaffianRows, scheme: DifferenceScheme, deadline: float) -> GrowthVector:
     """Return the growth where most is reached: a state drawn by bad luck reaches less.
 
     Raises:
@@ -268,20 +291,23 @@ def _best(space: Space, scheme: Scheme, deadline: float) -> Growth:
     growths, refused = [], None
     for _ in range(space.states):
         try:
-            growths.append(growth(space, space.draw(rng), scheme, deadline))
-        except Contradiction as error:
+            growths.append(growth_vector(space, space.draw(rng), scheme, deadline))
+        except ContradictoryRow as error:
             refused = error
             continue
-        if growths[-1].dims[-1] == space.size:
+        # no state reaches more than everything
+        if growths[-1].dimensions[-1] == space.size:
             break
     if not growths and refused is not None:
         raise refused
-    return max(growths, key=lambda each: (each.rank, each.dims[-1], each.closed))
+    return max(growths, key=lambda each: (each.rank, each.dimensions[-1], each.closed))
 
 
-def _rows_of(best: Growth, scheme: Scheme, chosen: Sequence[int], count: int) -> list[Kind]:
+def _row_kinds(
+    best: GrowthVector, scheme: DifferenceScheme, chosen: Sequence[int], count: int
+) -> list[Kind]:
     kinds: list[Kind] = ["undecided"] * count
-    for index, broken in zip(chosen, best.broken(max(scheme.zero, 1e-12)), strict=True):
+    for index, broken in zip(chosen, best.violated_rows(max(scheme.zero, 1e-12)), strict=True):
         if broken:
             kinds[index] = "nonholonomic"
         elif best.closed:
@@ -289,52 +315,53 @@ def _rows_of(best: Growth, scheme: Scheme, chosen: Sequence[int], count: int) ->
     return kinds
 
 
-def _alone(space: Space, scheme: Scheme, deadline: float) -> Kind:
+def _standalone_kind(space: PfaffianRows, scheme: DifferenceScheme, deadline: float) -> Kind:
     try:
-        reached = _best(space, scheme._replace(depth=2), deadline)
-    except (Contradiction, NoState):
+        # by Frobenius one bracket settles a single row
+        reached = _generic_growth(space, scheme._replace(depth=2), deadline)
+    except (ContradictoryRow, NoAdmissibleState):
         return "undecided"
-    if len(reached.dims) > 1:
+    if len(reached.dimensions) > 1:
         return "nonholonomic"
     return "holonomic" if reached.closed else "undecided"
 
 
-def _with_nonlinear(found: Integrability, index: int, turns: bool | None) -> Integrability:
+def _add_nonlinear_row(verdict: Integrability, index: int, turns: bool | None) -> Integrability:
     """Count a row that is not linear in the velocities.
 
     One that integrates is linear in them where it holds: its gradient does not turn.
     """
-    row = found.rows[index]
+    row = verdict.rows[index]
     kind: Kind = "nonholonomic" if turns else "undecided"
-    rows = list(found.rows)
+    rows = list(verdict.rows)
     rows[index] = dc.replace(row, kind=kind, alone=kind)
     if not turns:
-        why = f"'{row.name}' is not linear in the velocities, and no state shows what it allows"
-        return dc.replace(found, kind="undecided", rows=tuple(rows), reason=why)
-    whole: Kind = found.kind
-    if found.kind != "undecided":
-        whole = "partly" if found.integrable else "nonholonomic"
+        reason = f"'{row.name}' is not linear in the velocities, and no state shows what it allows"
+        return dc.replace(verdict, kind="undecided", rows=tuple(rows), reason=reason)
+    whole: Kind = verdict.kind
+    if verdict.kind != "undecided":
+        whole = "partly" if verdict.integrable else "nonholonomic"
     return dc.replace(
-        found,
+        verdict,
         kind=whole,
-        rank=found.rank + 1,
-        nonholonomic=found.nonholonomic + 1,
+        rank=verdict.rank + 1,
+        nonholonomic=verdict.nonholonomic + 1,
         rows=tuple(rows),
-        witness=found.witness or f"'{row.name}' is curved in the velocities",
+        witness=verdict.witness or f"'{row.name}' is curved in the velocities",
     )
 
 
-def _integrated(
-    found: Integrability, texts: Sequence[str], coordinates: Sequence[str], seconds: float
+def _add_first_integrals(
+    verdict: Integrability, texts: Sequence[str], coordinates: Sequence[str], seconds: float
 ) -> Integrability:
     """Add integrals, factors and the textbook form of the witness, where they are found in time."""
-    answer: ClosedForm | None = closed_forms(
-        texts, coordinates, [row.alone == "holonomic" for row in found.rows], seconds
+    answer: FirstIntegrals | None = first_integrals(
+        texts, coordinates, [row.alone == "holonomic" for row in verdict.rows], seconds
     )
     if answer is None:
-        return found
+        return verdict
     rows = tuple(
         dc.replace(row, factor=factor, integral=integral)
-        for row, (factor, integral) in zip(found.rows, answer.integrals, strict=True)
+        for row, (factor, integral) in zip(verdict.rows, answer.integrals, strict=True)
     )
-    return dc.replace(found, rows=rows, witness=answer.witness or found.witness)
+    return dc.replace(verdict, rows=rows, witness=answer.witness or verdict.witness)

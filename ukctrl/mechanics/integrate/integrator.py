@@ -10,10 +10,10 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.program import Steps
-from ukctrl.mechanics.integrate.fixed_kernels import bounded
-from ukctrl.mechanics.integrate.held_kernels import Stepping
-from ukctrl.mechanics.integrate.system import State, System
+from ukctrl.core.program import KernelSequence
+from ukctrl.mechanics.integrate.fixed_step_kernels import is_bounded
+from ukctrl.mechanics.integrate.interval_kernels import StepMethod
+from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
 
 GUARD_RTOL = 1e-13
 """A crossing is found to this fraction of the step in which it lies, or to rounding."""
@@ -25,7 +25,7 @@ class IntegrationFailed(UkctrlError, ArithmeticError):
 
 Correction = Callable[[float, Vector, Vector], tuple[Vector, Vector]]
 """Maps time, q and v to the q and v from which to go on: a projection onto constraints."""
-Guard = Callable[[float, State], float]
+Guard = Callable[[float, IntegratorState], float]
 """Positive until something happens that ends the integration, such as a switch of the law."""
 
 
@@ -37,10 +37,10 @@ class Integrator(abc.ABC):
         correction: Applied to the state after every step, and to every state that is reported.
     """
 
-    def __init__(self, system: System, correction: Correction | None = None) -> None:
+    def __init__(self, system: OdeSystem, correction: Correction | None = None) -> None:
         self.system = system
         self.correction = correction
-        self.after = Steps(())
+        self.correction_steps = KernelSequence(())
         """What corrects a state in the port of the system, where a step is all compiled."""
 
     @property
@@ -49,16 +49,16 @@ class Integrator(abc.ABC):
         return None
 
     @property
-    def halved(self) -> tuple[float, float]:
+    def step_doubling_error(self) -> tuple[float, float]:
         """What halved steps change otherwise, and all that steps change, summed as `StepHalving`
         does; nothing where a tolerance says how long steps are.
         """
         return 0.0, 0.0
 
     @property
-    def stepping(self) -> Stepping | None:
-        """What `ukctrl.mechanics.integrate.held_kernels.hold` takes of the method; None where a
-        step is not all compiled.
+    def step_method(self) -> StepMethod | None:
+        """What `ukctrl.mechanics.integrate.interval_kernels.run_intervals` takes of the method;
+        None where a step is not all compiled.
         """
         return None
 
@@ -66,11 +66,11 @@ class Integrator(abc.ABC):
     def advance(
         self,
         t: float,
-        state: State,
+        state: IntegratorState,
         stop: float,
         outputs: Sequence[float],
         guard: Guard | None = None,
-    ) -> Iterator[tuple[float, State]]:
+    ) -> Iterator[tuple[float, IntegratorState]]:
         """Yield the state at each of ``outputs``, increasing times in ``(t, stop]``.
 
         The last of them must be ``stop``, so that the caller can go on from there. Where the
@@ -81,34 +81,36 @@ class Integrator(abc.ABC):
         """
 
     @final
-    def corrected(self, t: float, state: State) -> State:
+    def corrected(self, t: float, state: IntegratorState) -> IntegratorState:
         """Return the state from which to go on."""
         if self.correction is None:
             return state
         q, v = self.correction(t, state.q, state.v)
-        return State(q, v, state.memory)
+        return IntegratorState(q, v, state.memory)
 
 
-def check_bounded(t: float, state: State) -> None:
+def check_bounded(t: float, state: IntegratorState) -> None:
     """Raise `IntegrationFailed` when the state is no longer finite and bounded."""
-    if bounded(*state):
+    if is_bounded(*state):
         return
     speed = np.abs(state.v).max(initial=0.0)
     raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")
 
 
-def crossing(guard: Guard, state: Callable[[float], State], before: float, after: float) -> float:
+def locate_event(
+    guard: Guard, state: Callable[[float], IntegratorState], lower: float, upper: float
+) -> float:
     """Return the first time found at which the guard is not positive, by bisection.
 
-    It is positive ``before`` and not ``after``; the time returned is on the far side.
+    It is positive ``lower`` and not ``upper``; the time returned is on the far side.
     """
-    near = GUARD_RTOL * (after - before)
-    while after - before > near:
-        middle = 0.5 * (before + after)
-        if not before < middle < after:
+    near = GUARD_RTOL * (upper - lower)
+    while upper - lower > near:
+        middle = 0.5 * (lower + upper)
+        if not lower < middle < upper:
             break
         if guard(middle, state(middle)) > 0.0:
-            before = middle
+            lower = middle
         else:
-            after = middle
-    return after
+            upper = middle
+    return upper

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import first_largest
-from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.core.tie_breaking import first_largest
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.robot import Robot
 
-BALANCED = 1e-9
+ACCELERATION_RTOL = 1e-9
 """An acceleration that is smaller than this fraction of what it adds up from counts as none."""
-USUAL = 1.0
+ACCELERATION_SCALE = 1.0
 """A usual acceleration, for configurations at which every force vanishes [rad/s^2 or m/s^2]."""
 
 
@@ -26,14 +26,14 @@ def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
         InputError: No input does; the velocity that would change most is named.
     """
     q = robot.checked_q(q)
-    dynamics = Dynamics(robot, RUN_RANK, Gains(0.0, 0.0))
+    dynamics = Dynamics(robot, RUN_RANK, StabilisationGains(0.0, 0.0))
     dynamics.move(t, q, np.zeros(robot.nv))
     a_free, G, s = dynamics.a_free, dynamics.G, dynamics.snapshot
     u = dynamics.least_input(np.zeros(robot.nv))
     a = dynamics.acceleration(u)
     size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
     size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))
-    if np.abs(a).max(initial=0.0) > BALANCED * max(size, USUAL):
+    if np.abs(a).max(initial=0.0) > ACCELERATION_RTOL * max(size, ACCELERATION_SCALE):
         worst = first_largest(np.abs(a))
         force = float((s.M @ a)[worst])
         unit = robot.dof_units[worst]

@@ -27,22 +27,22 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.core.algebra import separate
-from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra import block_diagonal
+from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.program import Call
+from ukctrl.core.program import BoundKernel
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.constraints.contact import HEEDS
-from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.mechanics.integrability.sampled_rows import positional_rows
-from ukctrl.mechanics.linearise.along import Along
+from ukctrl.mechanics.constraints.contact import USES_PLAN
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
+from ukctrl.mechanics.integrability.numeric_rows import positional_rows
+from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
+from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
-from ukctrl.mechanics.linearise.free_directions import FreeDirections
-from ukctrl.mechanics.linearise.plant_slopes import derivatives, parted
-from ukctrl.robot import Robot, push_kernels
-from ukctrl.robot.snapshot import checked
+from ukctrl.mechanics.linearise.plant_jacobians import force_jacobians, split_smooth_forces
+from ukctrl.robot import Robot, applied_force_kernels
+from ukctrl.robot.snapshot import state_vector
 
 
 @final
@@ -110,7 +110,7 @@ class Linearizer:
         free: What all passive rows leave free at the state that was looked at last.
     """
 
-    free: FreeDirections
+    null_space: ConstraintNullSpace
 
     def __init__(
         self,
@@ -122,16 +122,18 @@ class Linearizer:
     ) -> None:
         self.robot = robot
         # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
-        self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
-        own = self._dynamics.contacts
-        if own is not None:
-            own.follow(contacts)
-            own.state[[name in contacts for name in own.names], HEEDS] = 0.0
-        self.positional = np.flatnonzero(
+        self._dynamics = Dynamics(robot, rank, StabilisationGains(0.0, 0.0))
+        unilateral = self._dynamics.contacts
+        if unilateral is not None:
+            unilateral.copy_modes(contacts)
+            # modes that are given are not overruled by a plan
+            unilateral.mode[[name in contacts for name in unilateral.names], USES_PLAN] = 0.0
+        self.position_rows = np.flatnonzero(
             positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
         )
-        self._exact, self._others = parted(robot.forces)
+        self._exact, self._others = split_smooth_forces(robot.forces)
         varies = bool(self._others) or robot.actuation.varies
+        # what has no closed form is differenced: other forces, a B that varies, passive rows
         self._moves = varies or bool(len(self._dynamics.passive))
         d, s, self._a_there = self._dynamics, self._dynamics.snapshot, np.zeros(robot.nv)
         self._u, self._a, self._lam = (
@@ -139,16 +141,27 @@ class Linearizer:
             np.zeros(robot.nv),
             np.zeros(len(d.passive)),
         )
-        rest, f, rows = np.zeros(robot.nv + len(d.passive)), np.zeros(robot.nv), d.passive.rows
-        others = (step for term in self._others for step in term.steps(s, f))
-        given = f, s.B, self._u, d.nonideal, rows.A, rows.b, self._lam, self._a, rest
-        steps = *d.look_steps, Call(push_kernels.clear, f), *others, Call(left_over, *given)
-        self._rest = Along(s, steps, rest, rough=rough)
-        self._slip = Along(s, d.look_steps, rows.beta, rough=rough)
-        self._rubbing: Along | None = None
-        if own is not None:  # friction that follows the load: all of the answer by differences
-            answer = Call(separate.acceleration, d.ties, d.a_free, d.G, self._u, self._a_there)
-            self._rubbing = Along(s, (*d.steps.every, answer), self._a_there, rough=rough)
+        residual, f, rows = np.zeros(robot.nv + len(d.passive)), np.zeros(robot.nv), d.passive.rows
+        force_steps = (step for term in self._others for step in term.steps(s, f))
+        args = f, s.B, self._u, d.nonideal, rows.A, rows.b, self._lam, self._a, residual
+        steps = (
+            *d.look_steps,
+            BoundKernel(applied_force_kernels.set_zero, f),
+            *force_steps,
+            BoundKernel(equation_residual, *args),
+        )
+        self._rest = DirectionalDifferences(s, steps, residual, rough=rough)
+        self._slip = DirectionalDifferences(s, d.look_steps, rows.beta, rough=rough)
+        self._rubbing: DirectionalDifferences | None = None
+        if (
+            unilateral is not None
+        ):  # friction that follows the load: all of the answer by differences
+            answer = BoundKernel(
+                block_diagonal.apply_input_blockwise, d.ties, d.a_free, d.G, self._u, self._a_there
+            )
+            self._rubbing = DirectionalDifferences(
+                s, (*d.steps.items, answer), self._a_there, rough=rough
+            )
 
     def at(
         self, t: float, q: Vector, v: Vector, u: Vector, like: Linearization | None = None
@@ -167,25 +180,28 @@ class Linearizer:
         n = robot.nv
         dynamics.move(t, q, v)
         a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
-        every, positions = self._free(A_p)
+        null_space, positions = self._free(A_p)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
-        f_q, f_v = derivatives(self._exact, dynamics.snapshot)
+        f_q, f_v = force_jacobians(self._exact, dynamics.snapshot)
+        # inverse dynamics has the bias with its sign, so forces come off
         by_q, by_v = by_q - f_q, by_v - f_v
-        i = positions.chosen if like is None else like.positions
-        j = every.chosen if like is None else like.velocities
+        i = positions.independent_velocities if like is None else like.positions
+        j = null_space.independent_velocities if like is None else like.velocities
         if len(A_p):
             self._lam[:] = dynamics.reactions(dynamics.passive_force(a, u))
-        full = self._full((every, positions), i, j)
+        full = self._full((null_space, positions), i, j)
         more = np.zeros((n + len(A_p), full.shape[1]))
         if self._moves:
             self._u[:], self._a[:] = u, a
             more = self._rest(full)
+        # sliding friction ties forces to reactions: all of it by differences
         if self._rubbing is not None and self._slides():
             self._u[:] = u
             gained = self._rubbing(full)
         else:
             pushed = by_q @ full[:n] + by_v @ full[n:] + more[:n]
-            gained = -every.answer(pushed, more[n:])
+            gained = -null_space.constrained_acceleration(pushed, more[n:])
+        # tangent coordinates of two neighbouring motions turn with the first
         rates = np.vstack([full[n:] - robot.bracket(v) @ full[:n], gained])
         chosen = np.concatenate([i, n + j])
         B = np.vstack([np.zeros((n, robot.nu)), G])
@@ -204,10 +220,10 @@ class Linearizer:
 
     def _slides(self) -> bool:
         """Return whether some contact slides against a friction that follows its load."""
-        own = self._dynamics.contacts
-        return own is not None and bool(own.rub.any() and own.mu.any())
+        contacts = self._dynamics.contacts
+        return contacts is not None and bool(contacts.slip_jacobians.any() and contacts.mu.any())
 
-    def full_at(self, t: float, q: Vector, v: Vector, like: Linearization) -> Matrix:
+    def deviation_map_at(self, t: float, q: Vector, v: Vector, like: Linearization) -> Matrix:
         """Return ``full`` of a linear system with the coordinates of another, and no more of it.
 
         Args:
@@ -220,28 +236,33 @@ class Linearizer:
         free = self._free(self._dynamics.passive.rows.A.copy())
         return self._full(free, like.positions, like.velocities)
 
-    def _free(self, A_p: Matrix) -> tuple[FreeDirections, FreeDirections]:
+    def _free(self, A_p: Matrix) -> tuple[ConstraintNullSpace, ConstraintNullSpace]:
         """Return what all passive rows leave free at the state, and those that hold positions."""
         L, rtol = self._dynamics.L, self._dynamics.rank.passive
-        self.free = every = FreeDirections(L, A_p, rtol)
-        if len(self.positional) == len(A_p):
-            return every, every
-        return every, FreeDirections(L, A_p[self.positional], rtol)
+        self.null_space = null_space = ConstraintNullSpace(L, A_p, rtol)
+        # every row holds a position: one null space serves velocities and positions
+        if len(self.position_rows) == len(A_p):
+            return null_space, null_space
+        return null_space, ConstraintNullSpace(L, A_p[self.position_rows], rtol)
 
-    def _full(self, free: tuple[FreeDirections, FreeDirections], i: Indices, j: Indices) -> Matrix:
-        n, (every, positions) = self.robot.nv, free
+    def _full(
+        self, free: tuple[ConstraintNullSpace, ConstraintNullSpace], i: Indices, j: Indices
+    ) -> Matrix:
+        n, (null_space, positions) = self.robot.nv, free
         N_q = positions.tangent(i)
-        N_v = N_q if positions is every and np.array_equal(i, j) else every.tangent(j)
+        # one basis where it can be: it costs a factorisation
+        N_v = N_q if positions is null_space and np.array_equal(i, j) else null_space.tangent(j)
         full: Matrix = np.zeros((2 * n, len(i) + len(j)))
         full[:n, : len(i)], full[n:, len(i) :] = N_q, N_v
+        # off the tangent in position, velocity must bend to stay within the rows
         if len(self._dynamics.passive):
-            S = -every.least(self._slip(full[:, : len(i)]))
+            S = -null_space.least_norm_solution(self._slip(full[:, : len(i)]))
             full[n:, : len(i)] = S - N_v @ S[j]
         return full
 
 
 @compiled
-def left_over(
+def equation_residual(
     f: Vector,
     B: Matrix,
     u: Vector,
@@ -250,20 +271,20 @@ def left_over(
     b: Vector,
     lam: Vector,
     a: Vector,
-    rest: Vector,
+    residual: Vector,
 ) -> None:
     """Write ``[-f - nonideal - B u - A' lam; A a - b]``."""
     n = len(f)
     for i in range(n):
-        rest[i] = -f[i] - nonideal[i]
+        residual[i] = -f[i] - nonideal[i]
         for k in range(len(u)):
-            rest[i] -= B[i, k] * u[k]
+            residual[i] -= B[i, k] * u[k]
         for r in range(len(lam)):
-            rest[i] -= A[r, i] * lam[r]
+            residual[i] -= A[r, i] * lam[r]
     for r in range(len(b)):
-        rest[n + r] = -b[r]
+        residual[n + r] = -b[r]
         for i in range(n):
-            rest[n + r] += A[r, i] * a[i]
+            residual[n + r] += A[r, i] * a[i]
 
 
 def linearize(
@@ -288,7 +309,7 @@ def linearize(
     """
     q = robot.checked_q(q)
     v = robot.checked_v(np.zeros(robot.nv) if v is None else v)
-    u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.actuators)
+    u = equilibrium(robot, q, t) if u is None else state_vector("u", u, robot.actuators)
     return Linearizer(robot).at(t, q, v, u)
 
 
@@ -309,7 +330,7 @@ def output_matrix(stack: Stack, linear: Linearization, t: float) -> Matrix:
     return jacobian(error, 2 * n)
 
 
-def held(A: Matrix, B: Matrix, time: float) -> tuple[Matrix, Matrix]:
+def zero_order_hold(A: Matrix, B: Matrix, time: float) -> tuple[Matrix, Matrix]:
     """Return the system a time later with its input held: the matrices of state and input."""
     from scipy.linalg import expm
 

@@ -4,23 +4,29 @@ Every kind reads from a table such as ``{ kind = "circle", center = [0.3, 0.0, 0
 period = 2.0 }`` and is also an ordinary class: ``Circle(center=(0.3, 0.0, 0.2), radius=0.1,
 period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast function for loops.
 
-In order: ``taylor``, ``rotations``, ``pieces`` and ``csv_columns``;
-``reference`` (what a path is); ``compiled_paths`` and ``formula``; ``closed_form``, ``planar`` and
-``waypoints``; ``timing_wish``, ``optimised``, ``combined`` and ``orientation``.
+In order: ``taylor``, ``rotations``, ``rest_to_rest`` and ``csv_columns``; ``reference`` (what a
+path is); ``piecewise_polynomial`` and ``formula_path``; ``closed_form``, ``planar`` and
+``waypoints``; ``timing_options``, ``optimised_path``, ``composite_paths`` and ``orientation``.
 """
 
 from ukctrl.mechanics.reference.closed_form import Constant, Harmonic, HarmonicSum, Line, Polynomial
-from ukctrl.mechanics.reference.combined import AnyReference, Repeated, Retimed, Stacked, TimeScaled
-from ukctrl.mechanics.reference.formula import Expression
-from ukctrl.mechanics.reference.optimised import Optimised
+from ukctrl.mechanics.reference.composite_paths import (
+    AnyReference,
+    Repeated,
+    Retimed,
+    Stacked,
+    TimeScaled,
+)
+from ukctrl.mechanics.reference.formula_path import Expression
+from ukctrl.mechanics.reference.optimised_path import Optimised
 from ukctrl.mechanics.reference.orientation import (
     AboutAxis,
     AnyOrientation,
-    Between,
     ConstantOrientation,
     OrientationPath,
     OrientationReference,
     OrientationSample,
+    OrientationWaypoints,
     RetimedOrientation,
     RollPitchYaw,
     TimeScaledOrientation,
@@ -33,7 +39,6 @@ __all__ = [
     "AboutAxis",
     "AnyOrientation",
     "AnyReference",
-    "Between",
     "Circle",
     "Constant",
     "ConstantOrientation",
@@ -48,6 +53,7 @@ __all__ = [
     "OrientationPath",
     "OrientationReference",
     "OrientationSample",
+    "OrientationWaypoints",
     "Path",
     "Polynomial",
     "Reference",

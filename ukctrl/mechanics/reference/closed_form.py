@@ -12,18 +12,18 @@ from pydantic import model_validator
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Components, Hertz, Listed, Numbers, Radians, Seconds, spec
-from ukctrl.mechanics.reference.compiled_paths import (
-    Pieces,
+from ukctrl.core.fields import Components, Hertz, ListSize, Numbers, Radians, Seconds, spec
+from ukctrl.mechanics.reference.piecewise_polynomial import (
+    PiecewisePolynomial,
     PiecewiseReference,
-    combination,
-    endless,
-    finite_rows,
-    padded,
-    unchanging,
+    compile_combination,
+    compile_constant,
+    require_finite,
+    single_piece,
+    unbounded_polynomial,
 )
-from ukctrl.mechanics.reference.pieces import LEAST_JERK, rest_to_rest_coefficients
-from ukctrl.mechanics.reference.reference import Path, Smooth
+from ukctrl.mechanics.reference.reference import Path, SmoothReference
+from ukctrl.mechanics.reference.rest_to_rest import MIN_JERK_ORDER, rest_to_rest_coefficients
 from ukctrl.mechanics.reference.taylor import Series, sinusoid
 
 MAX_POWERS = 20
@@ -31,7 +31,7 @@ MAX_POWERS = 20
 
 
 @spec
-class Constant(Smooth):
+class Constant(SmoothReference):
     """A value that does not change."""
 
     kind: Literal["constant"] = "constant"
@@ -43,7 +43,7 @@ class Constant(Smooth):
         return len(self.value)
 
     def compile(self) -> Path:
-        return unchanging((*self.value, *([0.0] * 2 * self.size)))
+        return compile_constant((*self.value, *([0.0] * 2 * self.size)))
 
     def series(self, t: float, order: int) -> Series:
         return np.array([self.value, *([[0.0] * self.size] * order)])
@@ -71,8 +71,8 @@ class Line(PiecewiseReference):
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         finite = self.end is not None and self.duration is not None
-        other = self.end is not None or self.duration is not None
-        if (self.velocity is None and not finite) or (self.velocity is not None and other):
+        any_finite = self.end is not None or self.duration is not None
+        if (self.velocity is None and not finite) or (self.velocity is not None and any_finite):
             raise InputError("must have either end and duration, or velocity.")
         for name in ("end", "velocity"):
             came = getattr(self, name)
@@ -87,18 +87,20 @@ class Line(PiecewiseReference):
         return len(self.start)
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PiecewisePolynomial:
         if self.end is None or self.duration is None:
-            return endless(list(zip(self.start, self.velocity or (), strict=True)))
+            return unbounded_polynomial(list(zip(self.start, self.velocity or (), strict=True)))
         times, points = np.array([0.0, self.duration]), np.array([self.start, self.end])
         if self.profile == "min_jerk":
-            return Pieces(times, rest_to_rest_coefficients(times, points, LEAST_JERK))
+            return PiecewisePolynomial(
+                times, rest_to_rest_coefficients(times, points, MIN_JERK_ORDER)
+            )
         with np.errstate(over="ignore"):  # compiling says it in words
             velocity = (points[1] - points[0]) / self.duration
-        return Pieces(times, np.array([[points[0], velocity]]))
+        return PiecewisePolynomial(times, np.array([[points[0], velocity]]))
 
 
-class Waves(NamedTuple):
+class SinusoidSum(NamedTuple):
     r"""A sum of waves on a line, $c + \dot c\, t + \sum_k (a_k \cos\theta_k + b_k \sin\theta_k)$
     with $\theta_k = \omega_k t + \varphi_k$.
     """
@@ -119,12 +121,14 @@ class Waves(NamedTuple):
         none, lines, basis = np.zeros(len(self.offset)), list[str](), ["1", "t"]
         columns = [(self.offset, self.rate, none), (self.rate, none, none)]
         for k, (omega, phase, c, s) in enumerate(self.terms):
-            lines += angle(omega, phase, k)
+            lines += sine_cosine_lines(omega, phase, k)
             basis += [f"c{k}", f"s{k}"]
             with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
                 square = np.float64(omega) * omega
                 columns += [(c, omega * s, -square * c), (s, -omega * c, -square * s)]
-        return combination(lines, basis, finite_rows(np.reshape(columns, (len(basis), -1)).T))
+        return compile_combination(
+            lines, basis, require_finite(np.reshape(columns, (len(basis), -1)).T)
+        )
 
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
@@ -137,18 +141,18 @@ class Waves(NamedTuple):
         return coefficients
 
 
-def angle(omega: float, phase: float, number: int | str = "") -> list[str]:
+def sine_cosine_lines(omega: float, phase: float, number: int | str = "") -> list[str]:
     """Return lines that make the cosine and the sine of an angle, ``c`` and ``s`` and a number."""
     shift = f" + ({phase!r})" if phase != 0.0 else ""
     return [f"a = {omega!r}*t{shift}", f"c{number} = cos(a)", f"s{number} = sin(a)"]
 
 
-class Waving(Smooth):
+class SinusoidReference(SmoothReference):
     """A path that waves make."""
 
     @property
     @abc.abstractmethod
-    def waves(self) -> Waves:
+    def waves(self) -> SinusoidSum:
         """The waves."""
 
     def compile(self) -> Path:
@@ -171,13 +175,13 @@ class Harmonic:
 
 
 @spec
-class HarmonicSum(Waving):
+class HarmonicSum(SinusoidReference):
     r"""A sum of sines, $r = r_0 + \sum_k A_k \sin(2\pi f_k t + \varphi_k)$."""
 
     kind: Literal["harmonic"] = "harmonic"
     offset: Components
     """Mean value [m or rad]; its length is the number of components."""
-    terms: Annotated[tuple[Harmonic, ...], Listed()]
+    terms: Annotated[tuple[Harmonic, ...], ListSize()]
     """The sines."""
 
     @model_validator(mode="after")
@@ -195,13 +199,13 @@ class HarmonicSum(Waving):
         return len(self.offset)
 
     @property
-    def waves(self) -> Waves:
+    def waves(self) -> SinusoidSum:
         still = np.zeros(self.size)
         terms = (
             (2.0 * math.pi * term.frequency, term.phase, still, np.array(term.amplitude))
             for term in self.terms
         )
-        return Waves(np.array(self.offset), still, tuple(terms))
+        return SinusoidSum(np.array(self.offset), still, tuple(terms))
 
 
 @spec
@@ -209,7 +213,7 @@ class Polynomial(PiecewiseReference):
     r"""A polynomial in time for each component, $r_i = \sum_k c_{ik} t^k$."""
 
     kind: Literal["polynomial"] = "polynomial"
-    coefficients: Annotated[tuple[Numbers, ...], Listed()]
+    coefficients: Annotated[tuple[Numbers, ...], ListSize()]
     """For each component its coefficients, constant first [m/s^k or rad/s^k]."""
     duration: Seconds | None = None
     """End [s]; held before 0 and after it. Without one the polynomial goes on for all time."""
@@ -228,7 +232,7 @@ class Polynomial(PiecewiseReference):
         return len(self.coefficients)
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PiecewisePolynomial:
         if self.duration is None:
-            return endless(self.coefficients)
-        return Pieces(np.array([0.0, self.duration]), padded(self.coefficients))
+            return unbounded_polynomial(self.coefficients)
+        return PiecewisePolynomial(np.array([0.0, self.duration]), single_piece(self.coefficients))

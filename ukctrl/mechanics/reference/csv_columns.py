@@ -12,7 +12,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.fields import written
+from ukctrl.core.message_text import literal_text
 
 MAX_BYTES = 100_000_000
 """Largest file that is read."""
@@ -35,24 +35,27 @@ def read_columns(path: Path, time: str, columns: Sequence[str] | None) -> tuple[
         raise InputError(f"{path.name} must have a header and at least two rows of numbers.")
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
-        raise InputError(f"{path.name}: column {written(repeated[0])} appears twice in the header.")
+        raise InputError(
+            f"{path.name}: column {literal_text(repeated[0])} appears twice in the header."
+        )
     chosen = [name for name in header if name != time] if columns is None else list(columns)
     if not chosen:
-        raise InputError(f"{path.name} must have a column beside {written(time)}.")
+        raise InputError(f"{path.name} must have a column beside {literal_text(time)}.")
     for name in (time, *chosen):
         if name not in header:
             raise InputError(f"{path.name}: {unknown_name('column', name, header)}")
-    places = [header.index(name) for name in (time, *chosen)]
+    indices = [header.index(name) for name in (time, *chosen)]
     numbers = array("d")  # eight bytes each: a list of texts takes a hundred
     for line, row in rows:
-        new = _numbers(path, line, row, header, places)
-        if numbers and new[0] <= numbers[-len(places)]:
+        new = _numbers(path, line, row, header, indices)
+        if numbers and new[0] <= numbers[-len(indices)]:
             raise InputError(
-                f"{path.name}, line {line}: {written(time)} must increase; got {new[0]:g} after "
-                f"{numbers[-len(places)]:g}."
+                f"{path.name}, line {line}: {literal_text(time)} must increase; got {new[0]:g} "
+                "after "
+                f"{numbers[-len(indices)]:g}."
             )
         numbers.extend(new)
-    values: Array = np.frombuffer(numbers).reshape(-1, len(places))
+    values: Array = np.frombuffer(numbers).reshape(-1, len(indices))
     if len(values) < 2:
         raise InputError(f"{path.name} must have a header and at least two rows of numbers.")
     return values[:, 0].copy(), values[:, 1:].copy()
@@ -86,7 +89,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _numbers(
-    path: Path, line: int, row: list[str], header: list[str], places: list[int]
+    path: Path, line: int, row: list[str], header: list[str], indices: list[int]
 ) -> list[float]:
     if len(row) != len(header):
         raise InputError(
@@ -94,15 +97,15 @@ def _numbers(
             f"got {len(row)}."
         )
     values = []
-    for place in places:
+    for index in indices:
         try:
-            value = float(row[place])
+            value = float(row[index])
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
             raise InputError(
-                f"{path.name}, line {line}, column {written(header[place])}: must be a finite "
-                f"number; got {written(row[place])}."
+                f"{path.name}, line {line}, column {literal_text(header[index])}: must be a finite "
+                f"number; got {literal_text(row[index])}."
             )
         values.append(value)
     return values

@@ -20,25 +20,25 @@ from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.formula import Formula
-from ukctrl.core.fields import Angles3, Direction, Listed, Quaternion, Seconds, spec
-from ukctrl.core.kinds import passing
-from ukctrl.mechanics.reference.combined import AnyReference
-from ukctrl.mechanics.reference.compiled_paths import combination, unchanging
-from ukctrl.mechanics.reference.reference import Compiled, Reference
+from ukctrl.core.expression.compiled_formula import CompiledFormula
+from ukctrl.core.fields import Angles3, Direction, ListSize, Quaternion, Seconds, spec
+from ukctrl.core.kind_registry import accept_instances
+from ukctrl.mechanics.reference.composite_paths import AnyReference
+from ukctrl.mechanics.reference.piecewise_polynomial import compile_combination, compile_constant
+from ukctrl.mechanics.reference.reference import Reference, TimeFunction
 from ukctrl.mechanics.reference.rotations import (
     from_quaternion,
     from_rpy,
     hat,
     to_axis_angle,
 )
-from ukctrl.mechanics.reference.timing_wish import UNTIMED, TimingWish
+from ukctrl.mechanics.reference.timing_options import RETIMED_PLACE_ERROR, TimingOptions
 from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
 
 OrientationPath = Callable[[float], tuple[float, ...]]
 """Compiled orientation: time in; R row by row (9), omega (3), omega_dot (3) out."""
 
-HALF_TURN = math.pi - 1e-6
+MAX_SLERP_ANGLE = math.pi - 1e-6
 """From this angle on, the shorter way between two orientations is not defined [rad]."""
 
 
@@ -53,7 +53,7 @@ class OrientationSample(NamedTuple):
     """Angular acceleration in world axes, (3,) [rad/s^2]."""
 
 
-class OrientationReference(Compiled):
+class OrientationReference(TimeFunction):
     """An orientation R(t) with exact angular velocity and acceleration."""
 
     @abc.abstractmethod
@@ -102,14 +102,14 @@ class ConstantOrientation(OrientationReference):
 
     def compile(self) -> OrientationPath:
         R = _rotation(self.rpy, self.quaternion)
-        return unchanging((*R.ravel().tolist(), *([0.0] * 6)))
+        return compile_constant((*R.ravel().tolist(), *([0.0] * 6)))
 
 
 @spec
 class AboutAxis(OrientationReference):
     r"""A turn about a fixed axis of the world, $R = \exp(\hat n\,\theta(t))\, R_0$."""
 
-    hands_time_on: ClassVar[bool] = True
+    shares_time: ClassVar[bool] = True
     kind: Literal["about_axis"] = "about_axis"
     axis: Direction
     """Axis n in the world."""
@@ -135,8 +135,8 @@ class AboutAxis(OrientationReference):
         rows[9:12, 3] = n
         rows[12:, 4] = n
         lines = ["a, a1, a2 = angle(t)", "s = sin(a)", "c = cos(a)"]
-        known = {"angle": self.angle.compile()}
-        return combination(lines, ["1", "s", "c", "a1", "a2"], rows, known)
+        namespace = {"angle": self.angle.compile()}
+        return compile_combination(lines, ["1", "s", "c", "a1", "a2"], rows, namespace)
 
 
 def _turn(n: NDArray[np.float64], R: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -171,7 +171,7 @@ _RPY_LINES = (
 class RollPitchYaw(OrientationReference):
     """Roll, pitch and yaw as functions of time, R = Rz(yaw) Ry(pitch) Rx(roll)."""
 
-    hands_time_on: ClassVar[bool] = True
+    shares_time: ClassVar[bool] = True
     kind: Literal["rpy"] = "rpy"
     angles: AnyReference
     """Reference of three components, roll, pitch and yaw [rad]; ``stacked`` joins three scalars."""
@@ -187,7 +187,7 @@ class RollPitchYaw(OrientationReference):
         return self
 
     def compile(self) -> OrientationPath:
-        return Formula(["t"], _RPY_LINES, time=0, known={"angles": self.angles.compile()})
+        return CompiledFormula(["t"], _RPY_LINES, time=0, known={"angles": self.angles.compile()})
 
 
 _PROFILES = {
@@ -201,7 +201,7 @@ _PROFILES = {
 
 
 @spec
-class Between(OrientationReference):
+class OrientationWaypoints(OrientationReference):
     r"""Through given orientations, coming to rest at each.
 
     From one to the next it turns about a fixed axis by the shorter way (slerp), with the
@@ -209,9 +209,9 @@ class Between(OrientationReference):
     """
 
     kind: Literal["between"] = "between"
-    rpy: Annotated[tuple[Angles3, ...], Listed(2)] | None = None
+    rpy: Annotated[tuple[Angles3, ...], ListSize(2)] | None = None
     """Orientations as roll, pitch and yaw [rad]; or give ``quaternions``."""
-    quaternions: Annotated[tuple[Quaternion, ...], Listed(2)] | None = None
+    quaternions: Annotated[tuple[Quaternion, ...], ListSize(2)] | None = None
     """Orientations as unit quaternions [x, y, z, w]; q and -q are the same."""
     times: Instants | None = None
     """Instant of each orientation [s]; or give ``duration``."""
@@ -230,8 +230,8 @@ class Between(OrientationReference):
         _one_form(self.rpy, self.quaternions, "rpy or quaternions")
         rotations = self._rotations()
         check_times(self.times, self.duration, len(rotations))
-        for index, (one, other) in enumerate(itertools.pairwise(rotations)):
-            if to_axis_angle(other @ one.T)[1] > HALF_TURN:
+        for index, (one, successor) in enumerate(itertools.pairwise(rotations)):
+            if to_axis_angle(successor @ one.T)[1] > MAX_SLERP_ANGLE:
                 raise InputError(
                     f"orientations {index + 1} and {index + 2} are half a turn apart, so the way "
                     "round is not defined; put one in between."
@@ -252,7 +252,7 @@ class Between(OrientationReference):
             constants = np.stack(_turn(n, R)).ravel().tolist()
             span = times[index + 1] - times[index]
             pieces.append((times[index], span, angle, *n.tolist(), *constants))
-        rest = [0.0] * 6
+        zeros = [0.0] * 6
         names = [f"{letter}{i}" for letter in "ksc" for i in range(9)]
         entries = ", ".join(f"k{i} + sa*s{i} + ca*c{i}" for i in range(9))
         lines = [
@@ -268,14 +268,15 @@ class Between(OrientationReference):
             "ca = cos(a)",
             f"return ({entries}, a1*nx, a1*ny, a1*nz, a2*nx, a2*ny, a2*nz)",
         ]
-        known = {
+        namespace = {
             "pieces": pieces,
+            # inner instants alone: the search gives a piece at both ends too
             "breaks": times[1:-1],
             "bisect_right": bisect.bisect_right,
-            "before": (*rotations[0].ravel().tolist(), *rest),
-            "after": (*rotations[-1].ravel().tolist(), *rest),
+            "before": (*rotations[0].ravel().tolist(), *zeros),
+            "after": (*rotations[-1].ravel().tolist(), *zeros),
         }
-        return Formula(["t"], lines, time=0, known=known)
+        return CompiledFormula(["t"], lines, time=0, known=namespace)
 
 
 @spec
@@ -297,18 +298,19 @@ class TimeScaledOrientation(OrientationReference):
     def compile(self) -> OrientationPath:
         names = [f"x{i}" for i in range(15)]
         values = names[:9] + [f"s1*{name}" for name in names[9:12]]
+        # chain rule, as of a path: the angular velocity is linear in the clock's rate
         values += [f"s1*s1*{names[i + 3]} + s2*{names[i]}" for i in (9, 10, 11)]
         lines = [
             "s, s1, s2 = clock(t)",
             f"({', '.join(names)},) = orientation(s)",
             f"return ({', '.join(values)},)",
         ]
-        known = {"clock": self.clock.compile(), "orientation": self.orientation.compile()}
-        return Formula(["t"], lines, time=0, known=known)
+        namespace = {"clock": self.clock.compile(), "orientation": self.orientation.compile()}
+        return CompiledFormula(["t"], lines, time=0, known=namespace)
 
 
 @spec
-class RetimedOrientation(TimingWish, OrientationReference):
+class RetimedOrientation(TimingOptions, OrientationReference):
     """An orientation on the fastest clock that the robot's limits allow, that of retimed paths."""
 
     kind: Literal["retimed"] = "retimed"
@@ -320,7 +322,7 @@ class RetimedOrientation(TimingWish, OrientationReference):
         return TimeScaledOrientation(orientation=self.of, clock=clock)
 
     def compile(self) -> OrientationPath:
-        raise InputError(UNTIMED)
+        raise InputError(RETIMED_PLACE_ERROR)
 
 
 if TYPE_CHECKING:
@@ -330,11 +332,11 @@ else:
         ConstantOrientation
         | AboutAxis
         | RollPitchYaw
-        | Between
+        | OrientationWaypoints
         | TimeScaledOrientation
         | RetimedOrientation,
         Field(discriminator="kind"),
-        passing(OrientationReference),
+        accept_instances(OrientationReference),
     ]
 """Any orientation reference, told apart by ``kind``."""
 

@@ -12,9 +12,9 @@ from pydantic import model_validator
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Direction, Length, Meters, Position, Radians, Seconds, Speed, spec
-from ukctrl.mechanics.reference.closed_form import Waves, Waving, angle
-from ukctrl.mechanics.reference.compiled_paths import combination, finite_rows
-from ukctrl.mechanics.reference.reference import Path, Smooth
+from ukctrl.mechanics.reference.closed_form import SinusoidReference, SinusoidSum, sine_cosine_lines
+from ukctrl.mechanics.reference.piecewise_polynomial import compile_combination, require_finite
+from ukctrl.mechanics.reference.reference import Path, SmoothReference
 from ukctrl.mechanics.reference.taylor import Series, product, quotient, sinusoid
 
 Triple = tuple[float, float, float]
@@ -39,6 +39,7 @@ def plane_axes(normal: Triple, first_axis: Triple | None) -> NDArray[np.float64]
     """
     n = np.array(normal) / np.linalg.norm(normal)
     if first_axis is None:
+        # the axis after the normal's largest part is never along it
         follower = (int(np.argmax(np.abs(n))) + 1) % 3
         toward = np.eye(3)[follower]
     else:
@@ -51,7 +52,7 @@ def plane_axes(normal: Triple, first_axis: Triple | None) -> NDArray[np.float64]
     return np.array([e1, np.cross(n, e1), n]) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
-class _Curve(Smooth):
+class _SpaceCurve(SmoothReference):
     """A curve in space."""
 
     @property
@@ -60,7 +61,7 @@ class _Curve(Smooth):
 
 
 @spec
-class _InPlane(_Curve):
+class _PlanarCurve(_SpaceCurve):
     """A curve about a point in a plane, over and over."""
 
     kind: str
@@ -82,17 +83,17 @@ class _InPlane(_Curve):
         return self
 
 
-def turning(
+def helix_waves(
     center: Triple, axes: Matrix, radius: float, period: float, phase: float, rise: float = 0.0
-) -> Waves:
+) -> SinusoidSum:
     """Return a helix about the last of the axes [m/s]; with no rise, a circle."""
     e1, e2, n = axes
     wave = 2.0 * math.pi / period, phase, radius * e1, radius * e2
-    return Waves(np.array(center), rise * n, (wave,))
+    return SinusoidSum(np.array(center), rise * n, (wave,))
 
 
 @spec
-class Circle(Waving, _InPlane):
+class Circle(SinusoidReference, _PlanarCurve):
     r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
 
     Seen against the normal (from its tip) it turns counter-clockwise.
@@ -103,13 +104,13 @@ class Circle(Waving, _InPlane):
     """Radius R [m]."""
 
     @property
-    def waves(self) -> Waves:
+    def waves(self) -> SinusoidSum:
         axes = plane_axes(self.normal, self.first_axis)
-        return turning(self.center, axes, self.radius, self.period, self.phase)
+        return helix_waves(self.center, axes, self.radius, self.period, self.phase)
 
 
 @spec
-class Helix(Waving, _Curve):
+class Helix(SinusoidReference, _SpaceCurve):
     r"""A helix: a circle whose centre moves along its axis, $c + h\, n\, t$."""
 
     kind: Literal["helix"] = "helix"
@@ -138,14 +139,14 @@ class Helix(Waving, _Curve):
         return self
 
     @property
-    def waves(self) -> Waves:
+    def waves(self) -> SinusoidSum:
         rise = (self.rise if self.pitch is None else self.pitch / self.period) or 0.0
         axes = plane_axes(self.axis, self.first_axis)
-        return turning(self.center, axes, self.radius, self.period, self.phase, rise)
+        return helix_waves(self.center, axes, self.radius, self.period, self.phase, rise)
 
 
 @spec
-class Lemniscate(_InPlane):
+class Lemniscate(_PlanarCurve):
     r"""A figure of eight in a plane, $r = c + X e_1 + Y e_2$ with $\theta = 2\pi t/T + \theta_0$.
 
     Bernoulli's has $X = a\cos\theta/(1+\sin^2\theta)$, $Y = X\sin\theta$; Gerono's has
@@ -160,7 +161,7 @@ class Lemniscate(_InPlane):
 
     def compile(self) -> Path:
         omega, a = 2.0 * math.pi / self.period, self.half_width
-        lines = angle(omega, self.phase)
+        lines = sine_cosine_lines(omega, self.phase)
         if self.shape == "gerono":
             lines += ["x0 = c", "x1 = -s", "x2 = -c", "y0 = s*c", "y1 = c*c - s*s", "y2 = -4.0*y0"]
         else:  # quotient rule with the denominator g = 1 + s^2: X g = c, Y g = s c
@@ -182,7 +183,9 @@ class Lemniscate(_InPlane):
             for order, scale in enumerate((a, a * omega, a * omega * omega)):
                 rows[3 * order : 3 * order + 3, 1 + order] = scale * e1
                 rows[3 * order : 3 * order + 3, 4 + order] = scale * e2
-        return combination(lines, ["1", "x0", "x1", "x2", "y0", "y1", "y2"], finite_rows(rows))
+        return compile_combination(
+            lines, ["1", "x0", "x1", "x2", "y0", "y1", "y2"], require_finite(rows)
+        )
 
     def series(self, t: float, order: int) -> Series:
         omega = 2.0 * math.pi / self.period

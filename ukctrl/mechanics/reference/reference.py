@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.program import Step
+from ukctrl.core.program import KernelStep
 from ukctrl.mechanics.reference.taylor import Series, factorials
 
 Path = Callable[[float], tuple[float, ...]]
@@ -31,10 +31,10 @@ class Sample(NamedTuple):
     """Second derivative [1/s^2 of the value's unit]."""
 
 
-class Compiled(abc.ABC):
+class TimeFunction(abc.ABC):
     """Something that is compiled to a function of time when it is first asked for."""
 
-    hands_time_on: ClassVar[bool] = False
+    shares_time: ClassVar[bool] = False
     """Whether paths that it holds get its own time."""
 
     @abc.abstractmethod
@@ -51,7 +51,7 @@ class Compiled(abc.ABC):
         return {key: value for key, value in self.__dict__.items() if key != "compiled"}
 
 
-class Reference(Compiled):
+class Reference(TimeFunction):
     """A path r(t) of ``size`` components with exact derivatives.
 
     Before the start and after the end of a finite path the reference holds the end point, with
@@ -127,7 +127,7 @@ class Reference(Compiled):
         """
         return self.series(t, order) * factorials(order)[:, None]
 
-    def derivative_step(self, order: int, clock: Vector, out: Matrix) -> Step:
+    def derivative_step(self, order: int, clock: Vector, out: Matrix) -> KernelStep:
         """Return what writes `derivatives` at the time that the clock shows then."""
 
         def write() -> None:
@@ -136,7 +136,7 @@ class Reference(Compiled):
         return write
 
 
-class Smooth(Reference):
+class SmoothReference(Reference):
     """A path without corners in any derivative."""
 
     @property

@@ -40,7 +40,7 @@ def quotient(a: Series, b: Series) -> Series:
     return quotients
 
 
-def composed(outer: Series, inner: Series) -> Series:
+def compose(outer: Series, inner: Series) -> Series:
     """Return the series of ``p(s(t))``.
 
     Args:

@@ -12,15 +12,19 @@ from pydantic import AfterValidator, model_validator
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Components, InputFile, Listed, Seconds, Text, Time, spec
-from ukctrl.mechanics.reference.compiled_paths import Pieces, PiecewiseReference
+from ukctrl.core.fields import Components, InputFile, ListSize, Seconds, Text, Time, spec
 from ukctrl.mechanics.reference.csv_columns import read_columns
-from ukctrl.mechanics.reference.pieces import LEAST_JERK, increasing, rest_to_rest_coefficients
+from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial, PiecewiseReference
+from ukctrl.mechanics.reference.rest_to_rest import (
+    MIN_JERK_ORDER,
+    check_increasing,
+    rest_to_rest_coefficients,
+)
 
 Ends = Literal["rest", "natural", "free", "periodic"]
 Degree = Literal["cubic", "quintic"]
 
-MOST_STILL = 12
+MAX_STILL = 12
 """Higher polynomials than of degree 25 lose too many digits to their alternating signs."""
 
 
@@ -34,9 +38,9 @@ def _same_length(points: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ..
     return points
 
 
-Points = Annotated[tuple[Components, ...], Listed(2), AfterValidator(_same_length)]
+Points = Annotated[tuple[Components, ...], ListSize(2), AfterValidator(_same_length)]
 """At least two points, each a list of components or, for a scalar path, a number."""
-Instants = Annotated[tuple[Time, ...], Listed(2)]
+Instants = Annotated[tuple[Time, ...], ListSize(2)]
 """At least two instants [s]."""
 
 
@@ -51,7 +55,7 @@ def check_times(times: Sequence[float] | None, duration: float | None, count: in
     if times is not None:
         if len(times) != count:
             raise InputError(f"times must be as many as the waypoints, {count}; got {len(times)}.")
-        increasing(times)
+        check_increasing(times)
 
 
 def instants(times: Sequence[float] | None, duration: float | None, count: int) -> Array:
@@ -98,10 +102,12 @@ class MinJerk(_Waypoints):
     """Come to rest at each waypoint, or pass the inner ones with least jerk in all."""
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PiecewisePolynomial:
         times, points = self._instants, np.array(self.points)
         if self.via == "stop":
-            return Pieces(times, rest_to_rest_coefficients(times, points, LEAST_JERK))
+            return PiecewisePolynomial(
+                times, rest_to_rest_coefficients(times, points, MIN_JERK_ORDER)
+            )
         return _spline(times, points, "quintic", "rest")
 
 
@@ -120,14 +126,14 @@ class RestToRest(_Waypoints):
 
     @model_validator(mode="after")
     def _few(self) -> Self:
-        if not 1 <= self.still <= MOST_STILL:
-            raise InputError(f"still must be 1 to {MOST_STILL} derivatives; got {self.still}.")
+        if not 1 <= self.still <= MAX_STILL:
+            raise InputError(f"still must be 1 to {MAX_STILL} derivatives; got {self.still}.")
         return self
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PiecewisePolynomial:
         times, points = self._instants, np.array(self.points)
-        return Pieces(times, rest_to_rest_coefficients(times, points, self.still))
+        return PiecewisePolynomial(times, rest_to_rest_coefficients(times, points, self.still))
 
 
 @spec
@@ -149,7 +155,7 @@ class Spline(_Waypoints):
         return self
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PiecewisePolynomial:
         return _spline(self._instants, np.array(self.points), self.degree, self.ends)
 
 
@@ -162,7 +168,7 @@ class Table(PiecewiseReference):
     """The CSV file: comma-separated, one header line, ``#`` starts a comment line."""
     time: Text = "t"
     """Name of the column of instants [s]."""
-    columns: Annotated[tuple[Text, ...], Listed()] | None = None
+    columns: Annotated[tuple[Text, ...], ListSize()] | None = None
     """Names of the columns of components, in order; by default all but the time."""
     degree: Degree = "cubic"
     """Degree of the pieces."""
@@ -184,7 +190,7 @@ class Table(PiecewiseReference):
         return int(self._rows[1].shape[1])
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PiecewisePolynomial:
         times, points = self._rows
         return _spline(times, points, self.degree, self.ends)
 
@@ -192,10 +198,10 @@ class Table(PiecewiseReference):
 def _check_ends(
     first: Sequence[float], last: Sequence[float], count: int, degree: Degree, ends: Ends
 ) -> None:
-    least = {"free": {"cubic": 4, "quintic": 6}, "periodic": {"cubic": 3, "quintic": 6}}
-    if ends in least and count < least[ends][degree]:
+    min_points = {"free": {"cubic": 4, "quintic": 6}, "periodic": {"cubic": 3, "quintic": 6}}
+    if ends in min_points and count < min_points[ends][degree]:
         raise InputError(
-            f"a {ends} {degree} spline must have at least {least[ends][degree]} points; "
+            f"a {ends} {degree} spline must have at least {min_points[ends][degree]} points; "
             f"got {count}."
         )
     if ends != "periodic":
@@ -205,11 +211,12 @@ def _check_ends(
         raise InputError('ends = "periodic" needs a last point that repeats the first.')
 
 
-def _spline(times: Array, points: Array, degree: Degree, ends: Ends) -> Pieces:
+def _spline(times: Array, points: Array, degree: Degree, ends: Ends) -> PiecewisePolynomial:
     """Return the interpolating spline as polynomial pieces on the waypoints."""
     from scipy.interpolate import CubicSpline, make_interp_spline
 
     if ends == "periodic":
+        # to the last bit, which scipy asks for
         points = np.concatenate([points[:-1], points[:1]])
     if degree == "cubic":
         kind = {"rest": "clamped", "free": "not-a-knot"}.get(ends, ends)
@@ -220,7 +227,8 @@ def _spline(times: Array, points: Array, degree: Degree, ends: Ends) -> Pieces:
         side = [(order, zeros) for order in orders]
         conditions = {"periodic": "periodic", "free": None}.get(ends, (side, side))
         spline = make_interp_spline(times, points, k=5, bc_type=conditions)
+        # B-splines become powers of the time since each waypoint
         taylor = [spline(times[:-1], nu=power) for power in range(6)]
         factorials = np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0])
         coefficients = np.stack(taylor, axis=1) / factorials[None, :, None]
-    return Pieces(times, coefficients, repeat=ends == "periodic")
+    return PiecewisePolynomial(times, coefficients, repeat=ends == "periodic")

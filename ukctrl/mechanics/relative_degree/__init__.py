@@ -1,19 +1,28 @@
 """How often servo rows must be differentiated until the inputs appear: each, and all together.
 
-In order: ``advice``, ``array`` (rows and their derivatives in one array),
-``decoupling`` (channels made independent) and ``trial``; ``all_rows``; ``degree``.
+In order: ``advice``, ``derivative_array`` (rows and their derivatives in one array), ``decoupling``
+(channels made independent) and ``step_response``; ``vector_degree``;
+``row_relative_degree``.
 """
 
-from ukctrl.mechanics.relative_degree.advice import ELASTIC_KINDS, HIGHEST_OF_DAE, solved_by
-from ukctrl.mechanics.relative_degree.all_rows import Together, together
-from ukctrl.mechanics.relative_degree.array import DerivativeArray
-from ukctrl.mechanics.relative_degree.decoupling import Decoupling, at_once, decoupled, decoupling
-from ukctrl.mechanics.relative_degree.degree import (
+from ukctrl.mechanics.relative_degree.advice import ELASTIC_KINDS, HIGHEST_OF_DAE, recommend_law
+from ukctrl.mechanics.relative_degree.decoupling import (
+    Decoupling,
+    decoupling,
+    decoupling_rank,
+    direct_decoupling,
+)
+from ukctrl.mechanics.relative_degree.derivative_array import DerivativeArray
+from ukctrl.mechanics.relative_degree.row_relative_degree import (
     RelativeDegree,
     advice,
-    explain,
+    explain_unreachable_rows,
     relative_degrees,
-    whole_degree,
+    shared_channel_degree,
+)
+from ukctrl.mechanics.relative_degree.vector_degree import (
+    VectorRelativeDegree,
+    vector_relative_degree,
 )
 
 __all__ = [
@@ -22,14 +31,14 @@ __all__ = [
     "Decoupling",
     "DerivativeArray",
     "RelativeDegree",
-    "Together",
+    "VectorRelativeDegree",
     "advice",
-    "at_once",
-    "decoupled",
     "decoupling",
-    "explain",
+    "decoupling_rank",
+    "direct_decoupling",
+    "explain_unreachable_rows",
+    "recommend_law",
     "relative_degrees",
-    "solved_by",
-    "together",
-    "whole_degree",
+    "shared_channel_degree",
+    "vector_relative_degree",
 ]

@@ -17,14 +17,14 @@ PLANNED = 'kind = "feedforward" or "tvlqr" with along.kind ='
 """The controllers that follow a motion worked out before the run."""
 
 
-def through_springs(robot: Robot) -> str:
+def elastic_advice(robot: Robot) -> str:
     """Return what moves links through elastic joints; empty where there are none."""
     if robot.elastic is None:
         return ""
     return f"Motors reach it through the springs of elastic joints: use {ELASTIC_KINDS}."
 
 
-def solved_by(
+def recommend_law(
     internal: int | None, extended: bool, highest: int | None, rows: int, inputs: int
 ) -> str:
     """Return what follows rows of a high relative degree.
@@ -36,9 +36,9 @@ def solved_by(
         rows: How many rows there are.
         inputs: How many inputs.
     """
-    ways = []
+    methods = []
     if not extended:
-        ways.append(
+        methods.append(
             LINEARISE if internal == 0 else f"{LINEARISE}, if the internal dynamics are stable"
         )
     plans = ['"flat"'] if internal == 0 else []
@@ -47,9 +47,9 @@ def solved_by(
         if internal != 0:
             plans.append('"stable_inversion"')
     if plans and rows == inputs:
-        ways.append(f"a motion worked out before the run, {PLANNED} {' or '.join(plans)}")
-    if ways:
-        return f"Use {'; or '.join(ways)}."
+        methods.append(f"a motion worked out before the run, {PLANNED} {' or '.join(plans)}")
+    if methods:
+        return f"Use {'; or '.join(methods)}."
     if rows < inputs:
         return (
             f"Hold what the inputs leave free by further rows, {inputs} in all: then a motion can "

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ukctrl.core.algebra.answer_checks import unit_rank
+from ukctrl.core.algebra.solution_checks import unit_rank
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import Jets
 from ukctrl.mechanics.dynamics import Dynamics
 
-DECOUPLED = 1e-6
+DECOUPLING_RTOL = 1e-6
 """Singular values of a decoupling matrix of unit rows below this count as zero."""
 
 
@@ -33,7 +33,7 @@ class Decoupling:
     @property
     def rank(self) -> int:
         """How many rows inputs of a usual size reach independently."""
-        return decoupled(self.E * self.push)
+        return decoupling_rank(self.E * self.push)
 
 
 def decoupling(
@@ -50,27 +50,27 @@ def decoupling(
         degrees: Relative degree of each row.
     """
     dynamics.move(t, q, v)
-    push = _push(dynamics)
+    push = _input_scale(dynamics)
     drift, E = jets.with_inputs(t, q, v, degrees, push)
     last = drift[list(degrees), np.arange(len(degrees))]
     return Decoupling(drift, last, E, push)
 
 
-def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
+def direct_decoupling(servo: Stack, dynamics: Dynamics) -> Decoupling:
     """Return the same, at the robot's state, of rows that the inputs accelerate at once."""
     rows = servo.write(dynamics.snapshot)
     last = rows.A @ dynamics.a_free - rows.b
     by_position = np.array([rows.phi, rows.beta, last])
     drift = np.where(servo.holonomic, by_position, [rows.beta, last, np.zeros_like(last)])
-    return Decoupling(drift, last, rows.A @ dynamics.G, _push(dynamics))
+    return Decoupling(drift, last, rows.A @ dynamics.G, _input_scale(dynamics))
 
 
-def decoupled(E: Matrix) -> int:
+def decoupling_rank(E: Matrix) -> int:
     """Return how many rows inputs reach independently; its columns are for usual inputs."""
-    return unit_rank(E, DECOUPLED)
+    return unit_rank(E, DECOUPLING_RTOL)
 
 
-def _push(dynamics: Dynamics) -> Vector:
+def _input_scale(dynamics: Dynamics) -> Vector:
     usual = max(1.0, float(np.abs(dynamics.a_free).max(initial=0.0)))
     pushed = np.abs(dynamics.G).max(axis=0, initial=0.0)
     return usual / np.where(pushed > 0.0, pushed, 1.0)

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.reference.compiled_paths import Pieces
-from ukctrl.mechanics.timing.reachable import times
+from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial
+from ukctrl.mechanics.timing.reachability import passage_times
 
-SHORTEST = 1e-9
+MIN_PIECE_RATIO = 1e-9
 """Pieces shorter than this part of the whole are left out."""
 
 
-def clock_of(s: Vector, x: Vector, begin: float = 0.0) -> Pieces:
+def clock_from_profile(s: Vector, x: Vector, begin: float = 0.0) -> PiecewisePolynomial:
     """Return the clock of a profile.
 
     Args:
@@ -27,13 +27,13 @@ def clock_of(s: Vector, x: Vector, begin: float = 0.0) -> Pieces:
         x: The square of the speed there, shape ``(n,)``.
         begin: When it starts [s].
     """
-    t, speed = times(s, x), np.sqrt(x)
+    t, speed = passage_times(s, x), np.sqrt(x)
     half = (x[1:] - x[:-1]) / (4.0 * np.diff(s))
     coefficients = np.stack([s[:-1], speed[:-1], half], axis=1)[:, :, None]
-    return Pieces(t + begin, coefficients)
+    return PiecewisePolynomial(t + begin, coefficients)
 
 
-def rounded(clock: Pieces, width: float) -> Pieces:
+def smooth_clock(clock: PiecewisePolynomial, width: float) -> PiecewisePolynomial:
     """Return the mean of a clock over a window that ends now, as a clock from rest to rest.
 
     Args:
@@ -44,20 +44,23 @@ def rounded(clock: Pieces, width: float) -> Pieces:
         return clock
     t = clock.times
     edges = np.unique(np.concatenate([t, t + width]))
-    keep = np.append(np.diff(edges) > SHORTEST * (edges[-1] - edges[0]), True)
+    # edges equal but for rounding would make pieces without a length
+    keep = np.append(np.diff(edges) > MIN_PIECE_RATIO * (edges[-1] - edges[0]), True)
     edges = edges[keep]
     starts, middles = edges[:-1], 0.5 * (edges[:-1] + edges[1:])
-    now = states(clock, starts, middles)
-    before = states(clock, starts - width, middles - width)
+    states = clock_states(clock, starts, middles)
+    past_states = clock_states(clock, starts - width, middles - width)
     cubic: Matrix = np.zeros((len(edges) - 1, 4))
-    cubic[:, 1:] = (now - before) / (width * np.array([1.0, 2.0, 6.0]))
+    # the mean over a window has the difference at its ends as its derivative
+    cubic[:, 1:] = (states - past_states) / (width * np.array([1.0, 2.0, 6.0]))
     cubic[0, 0] = clock.coefficients[0, 0, 0]
+    # integrated piece by piece, so that the clock is continuous to the last bit
     for i, h in enumerate(np.diff(edges)[:-1].tolist()):
         cubic[i + 1, 0] = polynomial.polyval(h, cubic[i])
-    return Pieces(edges, cubic[:, :, None])
+    return PiecewisePolynomial(edges, cubic[:, :, None])
 
 
-def states(clock: Pieces, at: Vector, within: Vector | None = None) -> Matrix:
+def clock_states(clock: PiecewisePolynomial, at: Vector, within: Vector | None = None) -> Matrix:
     """Return a clock, its rate and its acceleration right after some times, shape ``(n, 3)``.
 
     Args:
@@ -70,8 +73,9 @@ def states(clock: Pieces, at: Vector, within: Vector | None = None) -> Matrix:
     piece = np.clip(np.searchsorted(clock.times, within, side="right") - 1, 0, len(clock.times) - 2)
     h = np.clip(at, first, last) - clock.times[piece]
     c = clock.coefficients[piece, :, 0].T
-    found: Matrix = np.empty((len(at), 3))
+    states: Matrix = np.empty((len(at), 3))
     for order in range(3):
-        found[:, order] = polynomial.polyval(h, polynomial.polyder(c, order), tensor=False)
-    found[(within < first) | (within >= last), 1:] = 0.0
-    return found
+        states[:, order] = polynomial.polyval(h, polynomial.polyder(c, order), tensor=False)
+    # the clock rests outside
+    states[(within < first) | (within >= last), 1:] = 0.0
+    return states

@@ -17,25 +17,25 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
-from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.timing.motor_room import Room, room
-from ukctrl.mechanics.timing.reachable import Limits
-from ukctrl.robot.by_name import spread
+from ukctrl.mechanics.timing.input_zonotope import InputZonotope, input_zonotope
+from ukctrl.mechanics.timing.reachability import LinearPathLimits
+from ukctrl.robot.values_by_name import values_by_name
 
-BESIDE = 1e-3
+DIFFERENCE_RATIO = 1e-3
 """Part of the square of a speed by which it is changed for the slope of what depends on it."""
-SLOWEST = 1e-8
+MIN_SQUARE_SPEED = 1e-8
 """Square of the slowest speed at which friction is asked for, beside the fastest on the path."""
-DRIVEN = 1e-5
+UNDRIVEN_RTOL = 1e-5
 """Part of an acceleration that may be beyond the motors, in the measure of mass."""
-ONE_SIDED = 1e8
+FAR_LIMIT_FACTOR = 1e8
 """A motor with one limit has its other so many times further away."""
-STILL = 1e-9
+STILL_RTOL = 1e-9
 """A joint that moves less, beside the others, has no speed that would be limited."""
 
 
-class JointPath(NamedTuple):
+class GeometricPath(NamedTuple):
     """A path of all joints over a parameter."""
 
     s: Vector
@@ -49,7 +49,7 @@ class JointPath(NamedTuple):
 
 
 @dc.dataclass(frozen=True, kw_only=True)
-class Kept:
+class TimingLimits:
     """Which limits a timing keeps, and how nearly it may come to them."""
 
     motors: bool = True
@@ -62,13 +62,13 @@ class Kept:
     """Largest reaction of every passive row, or of some by name [N or N m]."""
 
 
-class _Drive(NamedTuple):
+class _ActuationMap(NamedTuple):
     """What motors do at a point of the path, as far as it does not depend on the speed."""
 
-    onto: Matrix
+    force_map: Matrix
     """From accelerations onto the directions that motors reach, shape ``(d, nv)``."""
-    room: Room
-    ahead: Vector
+    zonotope: InputZonotope
+    unit_acceleration: Vector
     r"""What $\ddot s = 1$ takes along each normal, shape ``(k,)``."""
 
 
@@ -90,42 +90,45 @@ class PathLimits:
 
     def __init__(
         self,
-        path: JointPath,
+        path: GeometricPath,
         dynamics: Callable[[float], Dynamics],
-        kept: Kept,
+        limits: TimingLimits,
         when: Vector | None = None,
         bounds: Callable[[Vector], tuple[Vector, Vector]] | None = None,
     ) -> None:
-        self.path, self._dynamics, self.kept = path, dynamics, kept
+        self.path, self._dynamics, self.kept = path, dynamics, limits
         self._when: Vector = np.zeros(len(path.s)) if when is None else when
         first = dynamics(float(self._when[0]))
         self.robot = first.robot
-        if self.robot.elastic is not None and kept.motors:
+        if self.robot.elastic is not None and limits.motors:
             raise InputError(
                 f"robot '{self.robot.name}' must have rigid joints for a timing by its motors: "
                 "through springs inputs depend on the path's fourth derivative. Use limits = "
                 "'speed', or the robot without its springs."
             )
         self._bounds = bounds or self.robot.input_bounds
-        most = kept.share * spread(kept.acceleration, self.robot.dofs, "joint", np.inf)
-        self._limited = np.flatnonzero(np.isfinite(most))
-        self._acceleration = most[self._limited]
-        most = kept.share * spread(kept.reaction, first.passive.names, "passive row", np.inf)
-        self._bearing = np.flatnonzero(np.isfinite(most))
-        self._reaction = most[self._bearing]
-        speed = kept.share * self.robot.velocity_limit
+        upper = limits.share * values_by_name(limits.acceleration, self.robot.dofs, "joint", np.inf)
+        self._limited = np.flatnonzero(np.isfinite(upper))
+        self._acceleration = upper[self._limited]
+        upper = limits.share * values_by_name(
+            limits.reaction, first.passive.names, "passive row", np.inf
+        )
+        self._bearing = np.flatnonzero(np.isfinite(upper))
+        self._reaction = upper[self._bearing]
+        speed = limits.share * self.robot.velocity_limit
         moves = np.abs(path.dq)
-        moves[moves <= STILL * moves.max()] = 0.0
+        # a joint at rest limits no speed; divided by, its rounding would
+        moves[moves <= STILL_RTOL * moves.max()] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             by_joint = np.where(moves > 0.0, speed / moves, np.inf)
         self._fastest_joint = np.argmin(by_joint, axis=1)
-        self.most: Vector = np.min(by_joint, axis=1) ** 2
-        self._drives = [self._drive(k) for k in range(len(path.s))] if kept.motors else []
-        self._count = max((len(drive.ahead) for drive in self._drives), default=0)
+        self.max_square_speed: Vector = np.min(by_joint, axis=1) ** 2
+        self._drives = [self._drive(k) for k in range(len(path.s))] if limits.motors else []
+        self._count = max((len(drive.unit_acceleration) for drive in self._drives), default=0)
         if self._bearing.size:
             self._require_determined()
 
-    def at(self, x: Vector) -> Limits:
+    def tangents(self, x: Vector) -> LinearPathLimits:
         """Return the limits, as exact tangents at a profile; each row in parts of its limit.
 
         Args:
@@ -138,19 +141,23 @@ class PathLimits:
         signs = np.array([[1.0], [-1.0]])
         a[:, :, :free] = signs * (self.path.dq[:, self._limited] / self._acceleration)[:, None]
         b[:, :, :free] = signs * (self.path.ddq[:, self._limited] / self._acceleration)[:, None]
-        x = np.maximum(x, SLOWEST * max(float(x.max()), SLOWEST))
+        # at rest the differences in x would go to negative speeds
+        x = np.maximum(x, MIN_SQUARE_SPEED * max(float(x.max()), MIN_SQUARE_SPEED))
         for k in range(n) if bearing else ():
-            own = slice(free, free + bearing)
-            ahead, rest, slope = self._borne(k, float(x[k])) / self._reaction
-            a[k, :, own], b[k, :, own] = signs * ahead, signs * slope
-            c[k, :, own] = 1.0 - signs * rest
+            columns = slice(free, free + bearing)
+            gain, offset, slope = self._reaction_rows(k, float(x[k])) / self._reaction
+            a[k, :, columns], b[k, :, columns] = signs * gain, signs * slope
+            c[k, :, columns] = 1.0 - signs * offset
         for k, drive in enumerate(self._drives):
-            own = slice(free + bearing, free + bearing + len(drive.ahead))
-            rest, slope, half = self._taken(k, drive, float(x[k]))
-            a[k, :, own] = signs * drive.ahead / half
-            b[k, :, own], c[k, :, own] = slope / half, 1.0 - rest / half
+            columns = slice(free + bearing, free + bearing + len(drive.unit_acceleration))
+            offset, slope, half = self._speed_demand(k, drive, float(x[k]))
+            a[k, :, columns] = signs * drive.unit_acceleration / half
+            b[k, :, columns], c[k, :, columns] = slope / half, 1.0 - offset / half
+        # each row twice, with either sign: limits are two-sided
         shape = n, 2 * count
-        return Limits(a.reshape(shape), b.reshape(shape), c.reshape(shape), self.most)
+        return LinearPathLimits(
+            a.reshape(shape), b.reshape(shape), c.reshape(shape), self.max_square_speed
+        )
 
     def binding(self, k: int, row: int) -> tuple[str, ...]:
         """Return what a row of the limits at a point is of, such as ``("motor 'elbow'",)``."""
@@ -161,7 +168,7 @@ class PathLimits:
         if row < free + bearing:
             passive = self._dynamics(float(self._when[k])).passive
             return (f"reaction of '{passive.names[self._bearing[row - free]]}'",)
-        motors = self._drives[k].room.at_limit(row - free - bearing)
+        motors = self._drives[k].zonotope.binding_motors(row - free - bearing)
         return tuple(f"motor '{self.robot.actuators[i]}'" for i in motors)
 
     def fastest_joint(self, k: int) -> str:
@@ -174,42 +181,46 @@ class PathLimits:
         dynamics.move(t, self.path.q[k], self.path.dq[k] * np.sqrt(x))
         return dynamics
 
-    def _drive(self, k: int) -> _Drive:
+    def _drive(self, k: int) -> _ActuationMap:
         dynamics = self._moved(k, 1.0)
+        # in mass-weighted coordinates, where what motors reach is an orthogonal projection
         basis, L, dq = dynamics.reached(), dynamics.L, self.path.dq[k]
-        ahead, turning = L.T @ dq, L.T @ (self.path.ddq[k] - dynamics.a_free)
-        for push in (ahead, turning):
+        tangent, turning = L.T @ dq, L.T @ (self.path.ddq[k] - dynamics.a_free)
+        for push in (tangent, turning):
             missed = push - basis @ (basis.T @ push)
-            whole = np.linalg.norm(push) + np.linalg.norm(ahead) + 1e-6
-            if np.linalg.norm(missed) > DRIVEN * whole:
+            # the 1e-6 keeps 0/0 out where neither tangent nor bend asks for a force
+            whole = np.linalg.norm(push) + np.linalg.norm(tangent) + 1e-6
+            if np.linalg.norm(missed) > UNDRIVEN_RTOL * whole:
                 name = self.robot.dofs[first_largest(np.abs(missed))]
                 raise InputError(
                     f"robot '{self.robot.name}' must have motors for the path at every timing; at "
                     f"s = {self.path.s[k]:.4g} none of them moves '{name}' as it asks."
                 )
         onto = basis.T @ L.T
-        low, high = self._both(np.zeros(self.robot.nu))
-        around = room(onto @ dynamics.G, np.isfinite(low) & np.isfinite(high))
-        return _Drive(onto, around, around.normals @ (onto @ dq))
+        low, high = self._two_sided_bounds(np.zeros(self.robot.nu))
+        around = input_zonotope(onto @ dynamics.G, np.isfinite(low) & np.isfinite(high))
+        return _ActuationMap(onto, around, around.normals @ (onto @ dq))
 
     def _require_determined(self) -> None:
         """Refuse to limit reactions that the motion leaves open."""
         dynamics = self._moved(0, 1.0)
+        # inputs that move nothing press the closures at will: their reactions are no function of
+        # the timing
         spare = self.robot.nu - dynamics.reached().shape[1]
         open_ones = [dynamics.passive.names[i] for i in self._bearing]
         shared = [name for name in open_ones if name in dynamics.sharing()]
         if spare or shared:
-            why = (
+            reason = (
                 f"{spare} motors more than freedoms leave reactions open"
                 if spare
                 else f"{quoted(shared)} share their load in a way that no motion tells"
             )
             raise InputError(
-                f"reaction must be of rows whose reactions the motion determines; {why}."
+                f"reaction must be of rows whose reactions the motion determines; {reason}."
             )
 
-    def _borne(self, k: int, x: float) -> Matrix:
-        r"""Return the limited reactions near x, ``ahead u + rest + slope x``, shape ``(3, r)``."""
+    def _reaction_rows(self, k: int, x: float) -> Matrix:
+        r"""Return the limited reactions near x, ``gain u + mean + slope x``, shape ``(3, r)``."""
         dq, ddq = self.path.dq[k], self.path.ddq[k]
         unit = 1.0 / max_abs(dq)  # of a size that changes the acceleration by about one
 
@@ -218,33 +229,43 @@ class PathLimits:
             force = dynamics.passive_force(a, dynamics.least_input(a))
             return dynamics.reactions(force)[self._bearing]
 
-        below, above = reactions(0.0, x * (1.0 - BESIDE)), reactions(0.0, x * (1.0 + BESIDE))
-        here, slope = 0.5 * (below + above), (above - below) / (2.0 * BESIDE * x)
-        ahead = (reactions(unit, x) - reactions(0.0, x)) / unit
-        return np.array([ahead, here - slope * x, slope])
+        below, above = (
+            reactions(0.0, x * (1.0 - DIFFERENCE_RATIO)),
+            reactions(0.0, x * (1.0 + DIFFERENCE_RATIO)),
+        )
+        mean, slope = 0.5 * (below + above), (above - below) / (2.0 * DIFFERENCE_RATIO * x)
+        # linear in the acceleration, so that one difference is exact
+        gain = (reactions(unit, x) - reactions(0.0, x)) / unit
+        return np.array([gain, mean - slope * x, slope])
 
-    def _both(self, rate: Vector) -> tuple[Vector, Vector]:
+    def _two_sided_bounds(self, rate: Vector) -> tuple[Vector, Vector]:
         """Return the limits of the motors at their rates; of one-sided ones, another far away."""
         low, high = (np.array(bound, dtype=np.float64) for bound in self._bounds(rate))
+        # the solver needs both ends: far enough away never to bind
         one = np.isfinite(low) ^ np.isfinite(high)
-        far = ONE_SIDED * (1.0 + np.abs(np.where(np.isfinite(low), low, high)))
+        far = FAR_LIMIT_FACTOR * (1.0 + np.abs(np.where(np.isfinite(low), low, high)))
         low[one & ~np.isfinite(low)] = -far[one & ~np.isfinite(low)]
         high[one & ~np.isfinite(high)] = far[one & ~np.isfinite(high)]
         return low, high
 
-    def _taken(self, k: int, drive: _Drive, x: float) -> tuple[Matrix, Matrix, Vector]:
+    def _speed_demand(
+        self, k: int, drive: _ActuationMap, x: float
+    ) -> tuple[Matrix, Matrix, Vector]:
         r"""Return what the speed takes along each normal, and backwards along it.
 
-        Beside the half width at x: ``rest + slope x`` near x, shapes ``(2, k)`` and ``(k,)``.
+        Beside the half width at x: ``mean + slope x`` near x, shapes ``(2, k)`` and ``(k,)``.
         """
-        taken, widths = [], []
-        for at in (x * (1.0 - BESIDE), x * (1.0 + BESIDE)):
+        demands, widths = [], []
+        for at in (x * (1.0 - DIFFERENCE_RATIO), x * (1.0 + DIFFERENCE_RATIO)):
             dynamics = self._moved(k, at)
             rate = dynamics.snapshot.v @ dynamics.snapshot.B
-            middle, half = drive.room.bounds(*self._both(rate))
-            push = drive.room.normals @ (drive.onto @ (self.path.ddq[k] * at - dynamics.a_free))
+            middle, half = drive.zonotope.bounds(*self._two_sided_bounds(rate))
+            push = drive.zonotope.normals @ (
+                drive.force_map @ (self.path.ddq[k] * at - dynamics.a_free)
+            )
             widths.append(self.kept.share * np.maximum(half, np.finfo(float).tiny))
-            taken.append(np.array([push - middle, middle - push]) - widths[-1])
+            demands.append(np.array([push - middle, middle - push]) - widths[-1])
+        # limits and friction depend on speed: tangents at this x, renewed pass after pass
         half = 0.5 * (widths[0] + widths[1])
-        slope = (taken[1] - taken[0]) / (2.0 * BESIDE * x)
-        return 0.5 * (taken[0] + taken[1]) + half - slope * x, slope, half
+        slope = (demands[1] - demands[0]) / (2.0 * DIFFERENCE_RATIO * x)
+        return 0.5 * (demands[0] + demands[1]) + half - slope * x, slope, half

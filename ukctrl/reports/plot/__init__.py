@@ -1,13 +1,12 @@
 """Figures of a result: where it went, how it moved, what it cost, how well it kept to the task.
 
-`plot.errors(result)` and its neighbours return a `matplotlib.figure.Figure`, and
-`plot.available` says which of them have something to show.
+`plot.errors(result)` and its neighbours return a `matplotlib.figure.Figure`, and `plot.available`
+says which of them have something to show.
 
-In order: ``once`` (one drawing for two files), ``style`` (one look), ``narrow`` (the column of a
-paper), ``files`` (PNG, PDF, SVG); ``naming`` (every line by its name), ``panels`` (grids of curves)
-and ``marks`` (on them); ``series`` (all that is over time), ``limits_kept`` (what is left of
-limits), ``spatial`` (paths) and ``overlay`` (several results). The figures of a run are `FIGURES`,
-here.
+In order: ``style`` (one look), ``column_layout`` (the column of a paper), ``figure_files`` (PNG,
+PDF, SVG); ``line_labels`` (every line by its name), ``panels`` (grids of curves) and ``marks`` (on
+them); ``series`` (all that is over time), ``limit_margins`` (what is left of limits),
+``path_views`` (paths) and ``overlay`` (several results). The figures of a run are `FIGURES`, here.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.core.errors import unknown_name
-from ukctrl.reports.plot import files, overlay, panels, style
-from ukctrl.reports.plot.limits_kept import kept
+from ukctrl.reports.plot import figure_files, overlay, panels, style
+from ukctrl.reports.plot.limit_margins import inequality_margins
+from ukctrl.reports.plot.path_views import path
 from ukctrl.reports.plot.series import (
     energy,
     errors,
@@ -33,24 +33,24 @@ from ukctrl.reports.plot.series import (
     passive,
     signals,
 )
-from ukctrl.reports.plot.spatial import path
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
     "FIGURES",
-    "Recipe",
+    "FigureSpec",
     "available",
     "draw",
     "energy",
     "errors",
     "estimated",
-    "files",
+    "figure_files",
     "grip",
+    "inequality_margins",
     "inputs",
-    "kept",
     "measured",
     "motion",
     "overlay",
@@ -61,13 +61,11 @@ __all__ = [
     "style",
 ]
 
-_REACHED = 1e-6
-"""Row accelerations out of reach by less than this are rounding."""
 _NEARLY_SINGULAR = 1e-3
 """A smallest singular value that falls to this fraction of its largest is worth a figure."""
 
 
-class Recipe(NamedTuple):
+class FigureSpec(NamedTuple):
     """How to draw one figure, and what it is of."""
 
     title: str
@@ -85,23 +83,23 @@ def _noteworthy_grip(result: Result) -> bool:
     count = len(result.labels.rows)
     if _known(result, "rank") and np.nanmin(result["rank"]) < count:
         return True
-    if _known(result, "reach") and np.nanmax(result["reach"]) > _REACHED:
+    if _known(result, "reach") and np.nanmax(result["reach"]) > NEGLIGIBLE:
         return True
     if not _known(result, "sigma_min"):
         return False
     return bool(np.nanmin(result["sigma_min"]) < _NEARLY_SINGULAR * np.nanmax(result["sigma_min"]))
 
 
-FIGURES: Mapping[str, Recipe] = MappingProxyType(
+FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
     {
-        "path": Recipe(
+        "path": FigureSpec(
             "Path",
             "The thin line is where the frame went; a wide pale band is where the task wants it. "
             "A ring marks the start, a dot the end; the axes are equal.",
             path,
             lambda result: _known(result, "frame_position"),
         ),
-        "errors": Recipe(
+        "errors": FigureSpec(
             "Errors",
             "Above: the norm of each servo block's error on a log scale. Below: each row on a "
             "linear scale; mind the unit on the axis. Grey is what the integrator does not "
@@ -109,14 +107,14 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             errors,
             lambda result: _known(result, "phi") or _known(result, "beta"),
         ),
-        "kept": Recipe(
+        "kept": FigureSpec(
             "Limits kept",
             "What is left of the limits that the law keeps: at the black line nothing, dashed the "
             "margins. A red shade marks the time in which one of them changed the input.",
-            kept,
+            inequality_margins,
             lambda result: _known(result, "keep"),
         ),
-        "inputs": Recipe(
+        "inputs": FigureSpec(
             "Inputs",
             "What the actuators do. Dashed lines are limits that the inputs come near, in the "
             "colour of their input; a red shade marks the time spent at one, and what is beyond "
@@ -126,7 +124,7 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             inputs,
             lambda result: _known(result, "u") and bool(result["u"].any()),
         ),
-        "motion": Recipe(
+        "motion": FigureSpec(
             "Motion",
             "Configuration on the left, velocity on the right; each unit has panels of its own. "
             "Dashed lines are limits that a joint comes near; what is beyond is bold, and its time "
@@ -134,14 +132,14 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             motion,
             lambda result: _known(result, "q"),
         ),
-        "measured": Recipe(
+        "measured": FigureSpec(
             "Measurement",
             "By how much the law's last measurement is off the true state. Between two ticks the "
             "robot moves on while the measurement stays.",
             measured,
             lambda result: _known(result, "q_measured"),
         ),
-        "estimated": Recipe(
+        "estimated": FigureSpec(
             "Estimation",
             "By how much the true state is off the observer's estimate at its last tick, and what "
             "force it takes for unexplained. Squares of errors over the covariance that the "
@@ -149,27 +147,27 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             estimated,
             lambda result: _known(result, "q_estimate_error"),
         ),
-        "signals": Recipe(
+        "signals": FigureSpec(
             "Signals",
             "What was recorded beside the standard quantities.",
             signals,
             lambda result: any(_known(result, name) for name in result.samples.signals),
         ),
-        "passive": Recipe(
+        "passive": FigureSpec(
             "Passive constraints",
             "Physics holds the errors at zero; what is seen of them is the drift of the "
             "integration. Beside them, what each constraint transmits.",
             passive,
             lambda result: _known(result, "passive_phi") or _known(result, "passive_beta"),
         ),
-        "energy": Recipe(
+        "energy": FigureSpec(
             "Energy",
             "Total energy against what inputs and outside forces fed in. What remains "
             "unaccounted for measures the integration, not the controller.",
             energy,
             lambda result: _known(result, "energy"),
         ),
-        "grip": Recipe(
+        "grip": FigureSpec(
             "Grip",
             "What the actuators can do about the servo rows at each moment.",
             grip,
@@ -202,5 +200,5 @@ def draw(result: Result, name: str, width: str | None = None) -> Figure:
     """
     if name not in FIGURES:
         raise unknown_name("figure", name, FIGURES)
-    with style.drawn_for(width) if width else contextlib.nullcontext():
+    with style.figure_width(width) if width else contextlib.nullcontext():
         return FIGURES[name].figure(result)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number
-from ukctrl.reports.plot import naming, panels, style
-from ukctrl.simulation.result import measures
+from ukctrl.reports.plot import line_labels, panels, style
+from ukctrl.simulation.result import sample_measures
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.verdicts.scales import Promise
+from ukctrl.simulation.result.verdicts.error_floor import ErrorFloor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,24 +24,22 @@ NEAR_SIZE, NEAR_END = 1.6, 0.15
 range between both limits is left."""
 DASH = 4.0
 """Length of the dashes of a limit, in line widths."""
-LIMIT_SLACK = 1e-9
-"""What is beyond a limit by less, relatively, is at it."""
-SEEN = 0.02
+MIN_VISIBLE_SHARE = 0.02
 """A smaller part of a linear axis cannot be seen."""
 MOST_SWITCHES = 12
 """More switches of the law than this would hide the curves."""
-SUNK = 3
+MAX_HIDDEN_NAMES = 3
 """So many lines that are not seen are named."""
 
 
-def switches(axes: Axes, result: Result) -> None:
+def draw_switches(axes: Axes, result: Result) -> None:
     """Draw a thin line at every time at which the law switched, while they can be told apart."""
     moments = result.switches
     for moment in moments if len(moments) <= MOST_SWITCHES else ():
         axes.axvline(moment, color=style.MUTED, linewidth=0.8, linestyle="--", zorder=0.5)
 
 
-def limits(
+def mark_limits(
     axes: Axes, values: Array, ends: Sequence[tuple[float, float]], names: Sequence[str]
 ) -> None:
     """Draw the limits that lines come near or pass, each in its line's colour and with its name.
@@ -58,19 +56,19 @@ def limits(
     for k, pair in enumerate(ends):
         for end in _near(values[:, k], *pair):
             lines.setdefault(end, []).append(k)
-    if not lines or len(names) > naming.FULL_LEGEND:
+    if not lines or len(names) > line_labels.FULL_LEGEND:
         return
     low, high = panels.extent(values)
-    room = 0.07 * (max(high, *lines) - min(low, *lines))  # for the names, outside of the limits
-    panels.fit(axes, values, [end + room * np.sign(end) for end in lines])
+    margin = 0.07 * (max(high, *lines) - min(low, *lines))  # for the names, outside of the limits
+    panels.fit_y_axis(axes, values, [end + margin * np.sign(end) for end in lines])
     height = abs(axes.get_ylim()[1] - axes.get_ylim()[0])
     last, start = -np.inf, 0.01
     for end in sorted(lines):
         of = lines[end]
-        for place, k in enumerate(of):
-            dashes = (DASH * 1.5 * place, (DASH, DASH * (1.5 * len(of) - 1.0)))
+        for index, k in enumerate(of):
+            dashes = (DASH * 1.5 * index, (DASH, DASH * (1.5 * len(of) - 1.0)))
             axes.axhline(end, color=style.PALETTE[k], linestyle=dashes, linewidth=1.1)
-        text = ", ".join(panels.short(names[k], 16) for k in of)
+        text = ", ".join(panels.shorten(names[k], 16) for k in of)
         text = f"limit of {text if len(of) < len(names) or len(of) <= 3 else 'each'}"
         start = start if abs(end - last) < 0.08 * height else 0.01
         axes.annotate(
@@ -102,7 +100,7 @@ def _near(values: Array, low: float, high: float) -> Iterator[float]:
         yield high
 
 
-def beyond(
+def mark_exceeded(
     axes: Axes, time: Array, values: Array, ends: Sequence[tuple[float, float]], when: bool = True
 ) -> None:
     """Draw in bold what of a line is beyond its limits, and shade when that is.
@@ -116,16 +114,18 @@ def beyond(
     """
     outside = np.zeros(len(time), dtype=np.bool_)
     for k, (low, high) in enumerate(ends):
-        slack = LIMIT_SLACK * max(1.0, *(abs(end) for end in (low, high) if np.isfinite(end)), 0.0)
-        own = (values[:, k] < low - slack) | (values[:, k] > high + slack)
-        if own.any():
-            x, y = panels.thin(time, panels.drawable(values[:, k]))
+        slack = sample_measures.LIMIT_RTOL * max(
+            1.0, *(abs(end) for end in (low, high) if np.isfinite(end)), 0.0
+        )
+        violations = (values[:, k] < low - slack) | (values[:, k] > high + slack)
+        if violations.any():
+            x, y = panels.thin(time, panels.finite_on_paper(values[:, k]))
             for end in (low, high):
-                x, y = _crossed(x, y, end)
+                x, y = _with_crossings(x, y, end)
             y = np.where((y <= low) | (y >= high), y, np.nan)
             color = style.PALETTE[k % len(style.PALETTE)]
             axes.plot(x, y, color=color, linewidth=3.4, solid_capstyle="round", zorder=2.5)
-            outside |= own
+            outside |= violations
     if when:
         shade(axes, time, outside)
 
@@ -143,8 +143,8 @@ def input_limits(result: Result, columns: Sequence[int]) -> list[tuple[float, fl
     low, high = (result[name][:, columns] for name in ("u_lower", "u_upper"))
     stay = ((low == low[0]) & (high == high[0])).all(axis=0)
     return [
-        (max(float(low[0, k]), least), min(float(high[0, k]), most)) if stay[k] else (least, most)
-        for k, (least, most) in enumerate(ends)
+        (max(float(low[0, k]), lower), min(float(high[0, k]), upper)) if stay[k] else (lower, upper)
+        for k, (lower, upper) in enumerate(ends)
     ]
 
 
@@ -158,8 +158,8 @@ def joint_limits(result: Result, name: str, columns: Sequence[int]) -> list[tupl
         name: ``q`` or ``v``.
         columns: Which.
     """
-    told = result.provenance.get("joint_limits")
-    table = told.get(name) if isinstance(told, Mapping) else None
+    limits = result.provenance.get("joint_limits")
+    table = limits.get(name) if isinstance(limits, Mapping) else None
     names = result.labels.coordinates if name == "q" else result.labels.dofs
     ends = [table.get(names[k]) if isinstance(table, Mapping) else None for k in columns]
     return [_ends(pair) for pair in ends]
@@ -175,17 +175,21 @@ def _ends(pair: object) -> tuple[float, float]:
     return -np.inf if low is None else low, np.inf if high is None else high
 
 
-def commands(axes: Axes, result: Result, columns: Sequence[int]) -> None:
+def draw_commands(axes: Axes, result: Result, columns: Sequence[int]) -> None:
     """Show what the law commanded, where something else was applied."""
-    if "u_commanded" in result.samples and len(columns) <= naming.FULL_LEGEND:
+    if "u_commanded" in result.samples and len(columns) <= line_labels.FULL_LEGEND:
         for k in columns:
-            x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
+            x, y = panels.thin(result.time, panels.finite_on_paper(result["u_commanded"][:, k]))
             axes.plot(x, y, color=style.FAINT, linewidth=0.7)
 
 
-def saturation(axes: Axes, result: Result, columns: Sequence[int]) -> None:
+def shade_saturation(axes: Axes, result: Result, columns: Sequence[int]) -> None:
     """Shade the times at which an input is at a limit."""
-    shade(axes, result.time, np.any(measures.at_limit(result.samples)[:, columns], axis=1))
+    shade(
+        axes,
+        result.time,
+        np.any(sample_measures.inputs_at_limit(result.samples)[:, columns], axis=1),
+    )
 
 
 def shade(axes: Axes, time: Array, where: NDArray[np.bool_]) -> None:
@@ -208,7 +212,7 @@ def shade(axes: Axes, time: Array, where: NDArray[np.bool_]) -> None:
     )
 
 
-def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
+def grey_floor(axes: Axes, promise: ErrorFloor, scale: float = 1.0) -> None:
     """Grey what of the lines is smaller than the integrator promises, and say so.
 
     Args:
@@ -218,23 +222,23 @@ def rounding(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
     """
     size, log = scale * promise.size, axes.get_yscale() == "log"
     low, high = axes.get_ylim()
-    if size <= (low if log else SEEN * high):
+    if size <= (low if log else MIN_VISIBLE_SHARE * high):
         return
     small = False
     for line in list(axes.lines):
         along, up = (np.asarray(side, dtype=np.float64) for side in line.get_data())
-        x, y = _crossed(along, up, size, log=log)
-        x, y = (x, y) if log else _crossed(x, y, -size)
+        x, y = _with_crossings(along, up, size, log=log)
+        x, y = (x, y) if log else _with_crossings(x, y, -size)
         inside = np.abs(y) <= size
         small = small or bool(inside.any())
         line.set_data(x, np.ma.masked_where(np.abs(y) < size, y))  # its name stands at its true end
         look: dict[str, Any] = {"linewidth": 0.9, "zorder": 1.9, "marker": line.get_marker()}
         axes.plot(x, np.where(inside, y, np.nan), color=style.FAINT, **look)
     if small:
-        below(axes, promise, scale)
+        shade_floor(axes, promise, scale)
 
 
-def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
+def shade_floor(axes: Axes, promise: ErrorFloor, scale: float = 1.0) -> None:
     """Shade what is smaller than the integrator promises, and say so."""
     size, (low, high) = scale * promise.size, axes.get_ylim()
     log = axes.get_yscale() == "log"
@@ -253,12 +257,12 @@ def below(axes: Axes, promise: Promise, scale: float = 1.0) -> None:
     )
 
 
-def sunk(axes: Axes, names: Sequence[str], promise: Promise) -> None:
+def name_hidden_lines(axes: Axes, names: Sequence[str], promise: ErrorFloor) -> None:
     """Name the lines that are not seen, as all of them is below what the integrator promises."""
-    told = [panels.short(name) for name in names[:SUNK]]
-    more = f" and {len(names) - SUNK} more" if len(names) > SUNK else ""
+    labels = [panels.shorten(name) for name in names[:MAX_HIDDEN_NAMES]]
+    more = f" and {len(names) - MAX_HIDDEN_NAMES} more" if len(names) > MAX_HIDDEN_NAMES else ""
     axes.annotate(
-        f"below: {', '.join(told)}{more}",
+        f"below: {', '.join(labels)}{more}",
         (1.0, max(promise.size, axes.get_ylim()[0])),
         (-4, 3),
         xycoords=axes.get_yaxis_transform(),
@@ -271,7 +275,7 @@ def sunk(axes: Axes, names: Sequence[str], promise: Promise) -> None:
     )
 
 
-def _crossed(x: Array, y: Array, end: float, *, log: bool = False) -> tuple[Array, Array]:
+def _with_crossings(x: Array, y: Array, end: float, *, log: bool = False) -> tuple[Array, Array]:
     """Return a line with points where it crosses a value, straight on its linear or log axis."""
     with np.errstate(divide="ignore", invalid="ignore"):
         level = np.log(y / end) if log else y - end

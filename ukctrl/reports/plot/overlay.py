@@ -11,9 +11,9 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import marks, panels, style
-from ukctrl.simulation.result import measures, metrics
+from ukctrl.simulation.result import metrics, sample_measures
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.verdicts.scales import Promise, promise
+from ukctrl.simulation.result.verdicts.error_floor import ErrorFloor, error_floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ MOST_BLOCKS = 4
 """With more servo blocks than this, only the norm of all rows is drawn."""
 
 
-class Band(NamedTuple):
+class QuantileBand(NamedTuple):
     """One quantity over time, over the repeats of a controller."""
 
     time: Array
@@ -38,17 +38,17 @@ class Band(NamedTuple):
     high: Array
 
 
-Bands = Mapping[str, Mapping[str, Band]]
+Bands = Mapping[str, Mapping[str, QuantileBand]]
 """By controller, and by the name of the error: ``phi``, ``beta.tool``."""
 
 
-def keys_of(names: Iterable[str]) -> list[panels.Key]:
+def keys_of(names: Iterable[str]) -> list[panels.LegendEntry]:
     """Return what a legend says of controllers in their order."""
     # Overlapping curves stay visible through the gaps of the later ones.
     colors, dashes = style.PALETTE, style.DASHES
     return [
-        panels.Key(name, colors[place % len(colors)], dashes[place % len(dashes)])
-        for place, name in enumerate(names)
+        panels.LegendEntry(name, colors[index % len(colors)], dashes[index % len(dashes)])
+        for index, name in enumerate(names)
     ]
 
 
@@ -69,21 +69,25 @@ def errors(results: Mapping[str, Result], bands: Bands = MappingProxyType({})) -
     for block in blocks:
         for name, symbol in (("phi", "φ"), ("beta", "β")):
             curves = {
-                key: (result.time, measures.error_norm(result.samples, name, block))
+                key: (result.time, sample_measures.error_norm(result.samples, name, block))
                 for key, result in results.items()
                 if block is None or block in result.labels.blocks
             }
             if any(np.isfinite(norm).any() for _, norm in curves.values()):
                 chosen = name if block is None else f"{name}.{block}"
-                spans = {key: every[chosen] for key, every in bands.items() if chosen in every}
+                spans = {
+                    key: block_bands[chosen]
+                    for key, block_bands in bands.items()
+                    if chosen in block_bands
+                }
                 curves |= {key: (band.time, band.middle) for key, band in spans.items()}
                 full = f"rms_{name}" if block is None else f"rms_{name}.{block}"
                 unit = unit_text(metrics.unit_in(full, first.labels)) or "1"
                 title = (
-                    f"|{symbol}| of {panels.short(block)}" if block else f"|{symbol}| of all rows"
+                    f"|{symbol}| of {panels.shorten(block)}" if block else f"|{symbol}| of all rows"
                 )
                 label = f"error [{unit}]"
-                promised = min(promise(result, name) for result in results.values())
+                promised = min(error_floor(result, name) for result in results.values())
                 drawn.append(_curves(title, label, curves, keys, promised=promised, spans=spans))
     return panels.grid(drawn, keys=keys_of(results))
 
@@ -103,57 +107,59 @@ def inputs(results: Mapping[str, Result]) -> Figure:
                 if name in result.labels.actuators
             }
             unit = labels.actuator_units[k]
-            alike = [i for i, other in enumerate(labels.actuator_units) if other == unit]
-            least = ROUNDING_SHARE * max(
+            alike = [i for i, candidate in enumerate(labels.actuator_units) if candidate == unit]
+            min_span = ROUNDING_SHARE * max(
                 (marks.largest(run["u"][:, alike]) for run in results.values()), default=0.0
             )
             label = f"u [{unit_text(unit) or '1'}]"
-            panel = _curves(panels.short(name), label, curves, keys, fit_to=fair, least=least)
+            panel = _curves(panels.shorten(name), label, curves, keys, fit_to=fair, least=min_span)
             drawn.append(panel)
     else:
         curves = {
-            key: (result.time, np.linalg.norm(panels.drawable(result["u"]), axis=1))
+            key: (result.time, np.linalg.norm(panels.finite_on_paper(result["u"]), axis=1))
             for key, result in results.items()
         }
         drawn.append(_curves("|u|, all actuators", "|u|", curves, keys, fit_to=fair))
-    return panels.grid(panels.alone_wide(drawn), height=1.7, keys=keys_of(results))
+    return panels.grid(panels.widen_single(drawn), height=1.7, keys=keys_of(results))
 
 
 def _curves(
     title: str,
     label: str,
     curves: Mapping[str, tuple[Array, Array]],
-    keys: Mapping[str, panels.Key],
+    keys: Mapping[str, panels.LegendEntry],
     *,
-    promised: Promise | None = None,
+    promised: ErrorFloor | None = None,
     fit_to: Sequence[str] = (),
     least: float = 0.0,
-    spans: Mapping[str, Band] = MappingProxyType({}),
+    spans: Mapping[str, QuantileBand] = MappingProxyType({}),
 ) -> panels.Panel:
-    def draw(axes: Axes, room: float) -> None:
+    def draw(axes: Axes, legend_width: float) -> None:
         for key, span in spans.items():
-            low, high = (panels.drawable(edge) for edge in (span.low, span.high))
+            low, high = (panels.finite_on_paper(edge) for edge in (span.low, span.high))
             axes.fill_between(
                 span.time, low, high, color=keys[key].color, alpha=BAND_ALPHA, linewidth=0.0
             )
-        shown = {key: panels.drawable(values) for key, (_, values) in curves.items()}
+        shown = {key: panels.finite_on_paper(values) for key, (_, values) in curves.items()}
         if promised:
-            every = np.concatenate([np.ravel(y) for y in shown.values()])
-            panels.log_scale(axes, every, floor=promised.size)
+            all_values = np.concatenate([np.ravel(y) for y in shown.values()])
+            panels.log_scale(axes, all_values, floor=promised.size)
         for key, (time, _) in curves.items():
             values = np.where(shown[key] <= 0.0, 1e-300, shown[key]) if promised else shown[key]
             x, y = panels.thin(time, values)
             axes.plot(x, y, keys[key].dash, color=keys[key].color)
         if promised:
-            marks.rounding(axes, promised)
+            marks.grey_floor(axes, promised)
             tops = {key: float(np.nanmax(y, initial=0.0)) for key, y in shown.items()}
             hidden = [key for key, top in tops.items() if top < promised.size]
             if hidden and max(tops.values()) > promised.size:
-                marks.sunk(axes, hidden, promised)
+                marks.name_hidden_lines(axes, hidden, promised)
         else:
             chosen = [shown[key] for key in fit_to if key in shown] or list(shown.values())
             values = np.concatenate([np.ravel(y) for y in chosen])
-            panels.fit(axes, values, [-least, least] if marks.largest(values) < least else [])
+            panels.fit_y_axis(
+                axes, values, [-least, least] if marks.largest(values) < least else []
+            )
         axes.set_ylabel(label)
 
     return panels.Panel(title, draw)

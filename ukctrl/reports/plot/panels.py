@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.extremes import places
 from ukctrl.core.number_text import number
-from ukctrl.reports.plot import naming, style
+from ukctrl.core.tie_breaking import tie_ranks
+from ukctrl.reports.plot import line_labels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ class Panel(NamedTuple):
     """How many of the two columns it takes."""
 
 
-class Key(NamedTuple):
+class LegendEntry(NamedTuple):
     """One entry of a legend that holds for all panels of a figure."""
 
     name: str
@@ -63,7 +63,7 @@ def grid(
     panels: Sequence[Panel],
     height: float = 1.95,
     x_label: str = TIME,
-    keys: Sequence[Key] = (),
+    keys: Sequence[LegendEntry] = (),
 ) -> Figure:
     """Lay panels out in two columns, row by row, and draw them.
 
@@ -76,13 +76,13 @@ def grid(
     from matplotlib.figure import Figure
 
     wide = style.width()
-    most = 1 if wide < style.NARROW else 2
+    max_columns = 1 if wide < style.NARROW else 2
     cells, row, column = [], 0, 0
     for panel in panels:
-        if column + min(panel.columns, most) > most:
+        if column + min(panel.columns, max_columns) > max_columns:
             row, column = row + 1, 0
         cells.append((row, column))
-        column += min(panel.columns, most)
+        column += min(panel.columns, max_columns)
     left, right, bottom, gap_x, gap_y = 0.72, 0.12, 0.46, 0.78, 0.76
     columns, above = legend_size(keys)
     top = 0.42 + above
@@ -92,7 +92,7 @@ def grid(
     if keys:
         common_legend(figure, keys, columns, left / wide)
     whole = wide - left - right
-    single = whole if most == 1 else (whole - gap_x) / 2
+    single = whole if max_columns == 1 else (whole - gap_x) / 2
     for panel, (i, j) in zip(panels, cells, strict=True):
         width = single if panel.columns == 1 else whole
         x, y = left + j * (single + gap_x), bottom + (rows - 1 - i) * (height + gap_y)
@@ -103,28 +103,33 @@ def grid(
         panel.draw(axes, width - 0.085 * len(panel.title) - 0.1)
         if x_label == TIME:
             start, end = axes.get_xlim()
-            place = x / style.WIDTH, 1.0 - (y + height) / total, width / style.WIDTH, height / total
-            axes.set_gid(style.time_mark(place, start, end))
-        naming.at_ends(axes, width, height)
+            bounds = (
+                x / style.WIDTH,
+                1.0 - (y + height) / total,
+                width / style.WIDTH,
+                height / total,
+            )
+            axes.set_gid(style.time_mark(bounds, start, end))
+        line_labels.label_line_ends(axes, width, height)
         power = axes.yaxis.get_offset_text()  # beside the axis: above it stands the heading
         power.set(x=-0.1 / width, horizontalalignment="right")
     return figure
 
 
-def alone_wide(panels: Iterable[Panel]) -> list[Panel]:
+def widen_single(panels: Iterable[Panel]) -> list[Panel]:
     """Return panels of which one that is alone takes both columns."""
     drawn = list(panels)
     return [drawn[0]._replace(columns=2)] if len(drawn) == 1 else drawn
 
 
-def legend_size(keys: Sequence[Key]) -> tuple[int, float]:
+def legend_size(keys: Sequence[LegendEntry]) -> tuple[int, float]:
     """Return the columns of a legend above all panels, and its height [in]."""
     letters = max((len(_label(key)) for key in keys), default=1)
     columns = max(1, int((style.width() - 1.1) // (0.55 + 0.07 * letters)))
     return columns, 0.2 * -(-len(keys) // columns)
 
 
-def common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float) -> None:
+def common_legend(figure: Figure, keys: Sequence[LegendEntry], columns: int, left: float) -> None:
     """Name what holds for all panels above them, from that part of the width on."""
     from matplotlib.lines import Line2D
 
@@ -150,8 +155,8 @@ def common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float
     figure.legend(handles, [_label(key) for key in keys], **layout)
 
 
-def _label(key: Key) -> str:
-    return short(key.name, LEGEND_NAME)
+def _label(key: LegendEntry) -> str:
+    return shorten(key.name, LEGEND_NAME)
 
 
 def heading(axes: Axes, title: str) -> None:
@@ -178,34 +183,34 @@ def lines(
     """
     count = values.shape[1]
     chosen = list(range(count))
-    if count > naming.FULL_LEGEND:
-        lively = places(high - low for low, high in map(extent, values.T))
+    if count > line_labels.FULL_LEGEND:
+        lively = tie_ranks(high - low for low, high in map(extent, values.T))
         chosen = sorted(sorted(chosen, key=lambda k: -lively[k])[:HIGHLIGHTED])
     marker = "o" if len(time) == 1 else None
-    most = min(MOST_POINTS, max(400, PANEL_POINTS // max(count, 1)))
+    max_points = min(MOST_POINTS, max(400, PANEL_POINTS // max(count, 1)))
     for k in range(count):
         if k not in chosen:
-            x, y = thin(time, scale * drawable(values[:, k]), most)
+            x, y = thin(time, scale * finite_on_paper(values[:, k]), max_points)
             axes.plot(x, y, color=style.FAINT, alpha=0.6, linewidth=0.7, marker=marker, zorder=1)
-    for place, k in enumerate(chosen):
-        x, y = thin(time, scale * drawable(values[:, k]), most)
-        dash = style.DASHES[place // len(style.PALETTE) % len(style.DASHES)]
-        color = style.PALETTE[place % len(style.PALETTE)]
-        axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]))
-    naming.legend(axes, room, hidden=count - len(chosen))
+    for index, k in enumerate(chosen):
+        x, y = thin(time, scale * finite_on_paper(values[:, k]), max_points)
+        dash = style.DASHES[index // len(style.PALETTE) % len(style.DASHES)]
+        color = style.PALETTE[index % len(style.PALETTE)]
+        axes.plot(x, y, dash, color=color, marker=marker, label=shorten(names[k]))
+    line_labels.legend(axes, room, hidden=count - len(chosen))
 
 
-def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 1.0) -> None:
+def fit_y_axis(axes: Axes, values: Array, extra: Sequence[float] = (), scale: float = 1.0) -> None:
     """Set the y axis so that all finite values show and a constant looks constant.
 
     Args:
         axes: Where.
         values: One or more columns.
-        beside: Other values that must show.
+        extra: Other values that must show.
         scale: By what the values are multiplied.
     """
     extremes = [scale * end for end in extent(values)]
-    low, high = min((*extremes, *beside)), max((*extremes, *beside))
+    low, high = min((*extremes, *extra)), max((*extremes, *extra))
     middle = 0.5 * (low + high)
     span = max(high - low, 2e-3 * abs(middle), 1e-12)
     if low == high == 0.0:
@@ -242,8 +247,8 @@ def log_scale(
     (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
     high = float(positive.max())
     some = positive[:: 1 + positive.size // QUANTILE_POINTS]
-    least = np.min(beside, initial=float(np.quantile(some, 0.01)))
-    low = max(float(least), high * 1e-15)
+    lower = np.min(beside, initial=float(np.quantile(some, 0.01)))
+    low = max(float(lower), high * 1e-15)
     if high > floor > 0.0:
         low = max(low, 0.2 * floor)
     elif floor:
@@ -255,7 +260,7 @@ def log_scale(
     side.set_minor_locator(NullLocator())
 
 
-def far_apart(values: Array, factor: float = MANY_DECADES) -> bool:
+def spans_decades(values: Array, factor: float = MANY_DECADES) -> bool:
     """Tell whether finite values are better seen on a log scale: positive, and that far apart."""
     low, high = values.min(initial=np.inf), values.max(initial=0.0)
     return bool(low > 0.0 and high / low > factor)
@@ -276,7 +281,7 @@ def extent(values: Array) -> tuple[float, float]:
     return min(ends, default=0.0), max(ends, default=0.0)
 
 
-def corners(points: Iterable[Array], most: float = LARGEST) -> tuple[Array, Array] | None:
+def bounding_box(points: Iterable[Array], most: float = LARGEST) -> tuple[Array, Array] | None:
     """Return the corners of the box around all points with three such coordinates, if any has.
 
     Args:
@@ -286,23 +291,23 @@ def corners(points: Iterable[Array], most: float = LARGEST) -> tuple[Array, Arra
     ends = []
     for array in points:
         for start in range(0, len(array), MOST_POINTS):  # there may be more than memory holds
-            part = array[start : start + MOST_POINTS]
-            drawn = part[(np.abs(part) < most).all(axis=2)]
+            chunk = array[start : start + MOST_POINTS]
+            drawn = chunk[(np.abs(chunk) < most).all(axis=2)]
             ends += [drawn.min(axis=0), drawn.max(axis=0)] if len(drawn) else []
     return (np.min(ends, axis=0), np.max(ends, axis=0)) if ends else None
 
 
-def drawable(values: Array) -> Array:
+def finite_on_paper(values: Array) -> Array:
     """Return the values with NaN for what cannot be placed on paper."""
     return np.where(np.abs(values) < LARGEST, values, np.nan)
 
 
-def thin(time: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+def thin(time: Array, values: Array, max_points: int = MOST_POINTS) -> tuple[Array, Array]:
     """Return about that many points of a series at most, keeping every peak."""
     n = len(time)
-    if n <= most:
+    if n <= max_points:
         return time, values
-    bins = most // 2
+    bins = max_points // 2
     length = -(-n // bins)
     index = np.minimum(np.arange(bins * length), n - 1).reshape(bins, length)
     blocks = values[index]
@@ -312,7 +317,7 @@ def thin(time: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Ar
     return time[picked], values[picked]
 
 
-def short(name: str, limit: int = 22) -> str:
+def shorten(name: str, limit: int = 22) -> str:
     """Return a name on one line that fits into a legend, with no underscore in front to hide it."""
     text = " ".join(name.split())
     text = text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.number_text import prefixed, unit_text
-from ukctrl.reports.plot import marks, naming, panels, style
-from ukctrl.simulation.result import measures
+from ukctrl.core.number_text import si_prefix, unit_text
+from ukctrl.reports.plot import line_labels, marks, panels, style
+from ukctrl.simulation.result import sample_measures
 from ukctrl.simulation.result.quantities import FIELDS, common_unit, per_second
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, Promise, promise
+from ukctrl.simulation.result.result_files import netcdf_variables
+from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE, ErrorFloor, error_floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def motion(result: Result) -> Figure:
     """Draw the configuration on the left and the velocity on the right, a row for each unit."""
     labels = result.labels
-    left, right = _groups(labels.coordinate_units), _groups(labels.dof_units)
+    left, right = _columns_by_unit(labels.coordinate_units), _columns_by_unit(labels.dof_units)
     pairs: list[tuple[str | None, str | None]] = [
         (unit, per_second(unit)) for unit in left if per_second(unit) in right
     ]
@@ -34,8 +35,8 @@ def motion(result: Result) -> Figure:
     pairs.extend(itertools.zip_longest(alone[0], alone[1]))  # quaternions, cosines and sines
     drawn = []
     for at_position, at_velocity in pairs:
-        of_position = _group(result, "q", at_position, left, labels.coordinates)
-        of_velocity = _group(result, "v", at_velocity, right, labels.dofs)
+        of_position = _unit_panels(result, "q", at_position, left, labels.coordinates)
+        of_velocity = _unit_panels(result, "v", at_velocity, right, labels.dofs)
         for row in itertools.zip_longest(of_position, of_velocity):
             shown = [panel for panel in row if panel is not None]
             drawn += [panel._replace(columns=3 - len(shown)) for panel in shown]
@@ -47,25 +48,27 @@ def inputs(result: Result) -> Figure:
     """Draw the inputs, a panel for each unit, with finite limits and the times at a limit."""
     labels = result.labels
     groups = [
-        (unit, part)
-        for unit, columns in _groups(labels.actuator_units).items()
-        for part in naming.parted(columns)
+        (unit, chunk)
+        for unit, columns in _columns_by_unit(labels.actuator_units).items()
+        for chunk in line_labels.split_columns(columns)
     ]
     wide = len(groups) % 2  # an odd number of panels: the first takes both columns
     drawn = []
     for k, (unit, columns) in enumerate(groups):
 
-        def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
+        def draw(
+            axes: Axes, legend_width: float, unit: str = unit, columns: list[int] = columns
+        ) -> None:
             values, names = _columns(result, "u", columns), [labels.actuators[i] for i in columns]
             ends = marks.input_limits(result, columns)
-            marks.saturation(axes, result, columns)
-            marks.commands(axes, result, columns)
-            panels.lines(axes, result.time, values, names, room)
+            marks.shade_saturation(axes, result, columns)
+            marks.draw_commands(axes, result, columns)
+            panels.lines(axes, result.time, values, names, legend_width)
             axes.set_ylabel(f"u [{unit_text(unit)}]")
-            panels.fit(axes, values)
-            marks.limits(axes, values, ends, names)
-            marks.beyond(axes, result.time, values, ends, when=False)
-            marks.switches(axes, result)
+            panels.fit_y_axis(axes, values)
+            marks.mark_limits(axes, values, ends, names)
+            marks.mark_exceeded(axes, result.time, values, ends, when=False)
+            marks.draw_switches(axes, result)
 
         title = {"N m": "torques", "N": "forces"}.get(unit, "inputs")
         drawn.append(panels.Panel(title, draw, columns=2 if wide and k == 0 else 1))
@@ -78,24 +81,27 @@ def errors(result: Result) -> Figure:
     labels = result.labels
     drawn = []
     for name, symbol, meaning in (("phi", "φ", "position level"), ("beta", "β", "velocity level")):
-        norms = {block: measures.error_norm(result.samples, name, block) for block in labels.blocks}
+        norms = {
+            block: sample_measures.error_norm(result.samples, name, block)
+            for block in labels.blocks
+        }
         norms = {block: norm for block, norm in norms.items() if np.isfinite(norm).any()}
         if norms:
             drawn.append(_norms(result, norms, name, f"|{symbol}| at {meaning}"))
-    drawn = panels.alone_wide(drawn)
-    with_phi = measures.holonomic(result.samples)
+    drawn = panels.widen_single(drawn)
+    with_phi = sample_measures.holonomic_rows(result.samples)
     shown = [("phi", "φ", i) for i in with_phi] or [
         ("beta", "β", i) for i in range(len(labels.rows))
     ]
-    rows = _groups([labels.row_units[i] for _, _, i in shown])
+    rows = _columns_by_unit([labels.row_units[i] for _, _, i in shown])
     for k, (unit, columns) in enumerate(rows.items()):
         picked = [shown[c] for c in columns]
         name, symbol = picked[0][:2]
         wide = len(rows) % 2 and k == len(rows) - 1
-        parts = naming.parted([int(i) for _, _, i in picked])
-        for part in parts:
-            panel = _scaled_rows(result, name, symbol, unit, part)
-            drawn.append(panel._replace(columns=2 if wide and len(parts) == 1 else 1))
+        chunks = line_labels.split_columns([int(i) for _, _, i in picked])
+        for chunk in chunks:
+            panel = _scaled_rows(result, name, symbol, unit, chunk)
+            drawn.append(panel._replace(columns=2 if wide and len(chunks) == 1 else 1))
     return panels.grid(drawn)
 
 
@@ -103,27 +109,27 @@ def errors(result: Result) -> Figure:
 def energy(result: Result) -> Figure:
     """Draw the total energy beside what was fed in, and what remains unaccounted for."""
     total = result["energy"]
-    imbalance = measures.energy_imbalance(result.samples)
+    imbalance = sample_measures.energy_imbalance(result.samples)
 
-    def balance(axes: Axes, room: float) -> None:
+    def balance(axes: Axes, legend_width: float) -> None:
         curves = {"E(t)": total, "E(0) + energy fed in": total - imbalance}
-        known = {name: y for name, y in curves.items() if np.isfinite(y).any()}
-        values = np.stack(list(known.values()), axis=1)
-        for k, (name, y) in enumerate(known.items()):
-            x, shown = panels.thin(result.time, panels.drawable(y))
+        finite_curves = {name: y for name, y in curves.items() if np.isfinite(y).any()}
+        values = np.stack(list(finite_curves.values()), axis=1)
+        for k, (name, y) in enumerate(finite_curves.items()):
+            x, shown = panels.thin(result.time, panels.finite_on_paper(y))
             width, dash = ((4.0, "-"), (1.2, "--"))[k]
             color = (style.PALETTE[5], style.INK)[k]
             axes.plot(x, shown, dash, color=color, linewidth=width, label=name)
         axes.set_ylabel("energy [J]")
-        panels.fit(axes, panels.drawable(values))
-        naming.legend(axes, room)
+        panels.fit_y_axis(axes, panels.finite_on_paper(values))
+        line_labels.legend(axes, legend_width)
 
     drawn = [panels.Panel("energy", balance)]
     if np.isfinite(imbalance).any():
-        factor, unit = prefixed(marks.largest(imbalance), "J")
+        factor, unit = si_prefix(marks.largest(imbalance), "J")
         values, label = factor * imbalance[:, None], f"imbalance [{unit}]"
         drawn.append(_lines("unaccounted energy", label, result.time, values, [""]))
-    return panels.grid(panels.alone_wide(drawn))
+    return panels.grid(panels.widen_single(drawn))
 
 
 @style.styled
@@ -135,7 +141,7 @@ def passive(result: Result) -> Figure:
         ("passive_phi", "φ", "position level"),
         ("passive_beta", "β", "velocity level"),
     ):
-        norm = measures.error_norm(result.samples, name)
+        norm = sample_measures.error_norm(result.samples, name)
         if np.isfinite(norm).any():
             unit = common_unit(units if name == "passive_phi" else map(per_second, units))
 
@@ -143,13 +149,13 @@ def passive(result: Result) -> Figure:
 
             def draw(
                 axes: Axes,
-                room: float,
+                legend_width: float,
                 norm: Array = norm,
                 text: str = text,
                 level: str = name.removeprefix("passive_"),
             ) -> None:
-                promised = promise(result, level)
-                _log_lines(axes, result.time, norm[:, None], [""], room, promised)
+                promised = error_floor(result, level)
+                _log_lines(axes, result.time, norm[:, None], [""], legend_width, promised)
                 axes.set_ylabel(text)
 
             drawn.append(panels.Panel(f"passive drift at {level}", draw))
@@ -157,10 +163,10 @@ def passive(result: Result) -> Figure:
         return panels.grid([*drawn, *_reactions(result)])
     names = result.labels.dofs
     force = result["passive_force"]
-    groups = _groups(FIELDS["passive_force"].units(result.labels))
+    groups = _columns_by_unit(FIELDS["passive_force"].units(result.labels))
     for unit, columns in groups.items():
         if np.nan_to_num(force[:, columns]).any():
-            for panel in _group(result, "passive_force", unit, groups, names):
+            for panel in _unit_panels(result, "passive_force", unit, groups, names):
                 drawn.append(panel._replace(title="force of the passive rows"))
     return panels.grid(drawn)
 
@@ -176,11 +182,11 @@ def grip(result: Result) -> Figure:
     ):
         if name in result.samples and np.isfinite(result[name]).any():
 
-            def draw(axes: Axes, room: float, name: str = name, log: bool = log) -> None:
-                values = panels.drawable(result[name])[:, None]
+            def draw(axes: Axes, legend_width: float, name: str = name, log: bool = log) -> None:
+                values = panels.finite_on_paper(result[name])[:, None]
                 if log:
-                    known = Promise(NEGLIGIBLE, "rounding") if name == "reach" else None
-                    _log_lines(axes, result.time, values, [""], room, known)
+                    floor = ErrorFloor(NEGLIGIBLE, "rounding") if name == "reach" else None
+                    _log_lines(axes, result.time, values, [""], legend_width, floor)
                 else:
                     x, y = panels.thin(result.time, values[:, 0])
                     axes.step(x, y, where="post", color=style.PALETTE[0])
@@ -209,11 +215,32 @@ def signals(result: Result) -> Figure:
         if bounds.get(name) in shown:
             values = np.column_stack([values, result[bounds[name]]])
             names = ["error", "bound"]
-        title = panels.short(signal.long_name or name, panels.LEGEND_NAME)
+        title = panels.shorten(signal.long_name or name, panels.LEGEND_NAME)
         unit = unit_text(signal.units)
-        label = panels.short(name) + (f" [{unit}]" if unit else "")
+        label = panels.shorten(name) + (f" [{unit}]" if unit else "")
         drawn.append(_lines(title, label, result.time, values, names, result))
     return panels.grid(drawn)
+
+
+@style.styled
+def quantity(result: Result, name: str) -> Figure:
+    """Draw one recorded quantity over time, a panel for each unit."""
+    variables, values = netcdf_variables(result.samples), np.asarray(result[name], dtype=float)
+    names = [""]
+    for dim, size in zip(variables[name].dims[1:], values.shape[1:], strict=True):
+        entries = [str(entry) for entry in variables[dim].values] if dim in variables else []
+        entries = entries or [str(k) for k in range(size)]
+        names = [f"{prefix} {entry}".strip() for prefix in names for entry in entries]
+    signal = result.samples.signals.get(name)
+    units = [signal.units] if signal is not None else FIELDS[name].units(result.labels) or [""]
+    groups = _columns_by_unit([unit for unit in units for _ in range(len(names) // len(units))])
+    flat, title = values.reshape(len(values), -1), variables[name].attributes["long_name"]
+    drawn = []
+    for unit, columns in groups.items():
+        label = f"{name} [{unit_text(unit)}]" if unit_text(unit) else name
+        shown = [names[k] or name for k in columns]
+        drawn.append(_lines(title, label, result.time, flat[:, columns], shown))
+    return panels.grid(panels.widen_single(drawn))
 
 
 @style.styled
@@ -228,7 +255,7 @@ def measured(result: Result) -> Figure:
     drawn = [
         panel
         for name, names in named.items()
-        for panel in _off(
+        for panel in _error_panels(
             result,
             (result[f"{name}_measured"] - result[name]),
             FIELDS[name].units(labels),
@@ -245,55 +272,55 @@ def estimated(result: Result) -> Figure:
     for name in ("q", "v"):
         field = f"{name}_estimate_error"
         words = "estimation error", f"{name} true - estimated", labels.dofs
-        drawn += _off(result, result[field], FIELDS[field].units(labels), words)
-    for field, said in (("estimated", "estimated"), ("error", "true - estimated")):
+        drawn += _error_panels(result, result[field], FIELDS[field].units(labels), words)
+    for field, quantity in (("estimated", "estimated"), ("error", "true - estimated")):
         if (field := f"disturbance_{field}") in result.samples:
-            words = "force that is not explained", said, labels.dofs
-            drawn += _off(result, result[field], FIELDS[field].units(labels), words)
+            words = "force that is not explained", quantity, labels.dofs
+            drawn += _error_panels(result, result[field], FIELDS[field].units(labels), words)
     if "nees" in result.samples:
         both = np.column_stack([result["nees"], result["nis"]])
         words = "consistency", "squared error / covariance", ("state, NEES", "reading, NIS")
-        drawn += _off(result, both, ("1", "1"), words)
+        drawn += _error_panels(result, both, ("1", "1"), words)
     return panels.grid(drawn)
 
 
-def _off(
+def _error_panels(
     result: Result, off: Array, units: Sequence[str], words: tuple[str, str, Sequence[str]]
 ) -> Iterator[panels.Panel]:
     """Yield a panel for each unit of errors at ticks: of all samples but the last.
 
     ``words`` are title, label and names of the columns.
     """
-    title, said, names = words
+    title, quantity, names = words
     upto = max(len(result.time) - 1, 1)
-    off = panels.drawable(off[:upto])
-    for unit, at in _groups(units).items():
-        factor, text = prefixed(float(np.nanmax(np.abs(off[:, at]), initial=0.0)), unit)
-        label, chosen = f"{said} [{text or '1'}]", [names[i] for i in at]
+    off = panels.finite_on_paper(off[:upto])
+    for unit, at in _columns_by_unit(units).items():
+        factor, text = si_prefix(float(np.nanmax(np.abs(off[:, at]), initial=0.0)), unit)
+        label, chosen = f"{quantity} [{text or '1'}]", [names[i] for i in at]
         yield _lines(title, label, result.time[:upto], factor * off[:, at], chosen)
 
 
 def _reactions(result: Result) -> Iterator[panels.Panel]:
     """Yield a panel for each unit: the length of every constraint's reaction in that unit."""
-    sizes = measures.reaction_sizes(result.samples)
+    sizes = sample_measures.reaction_norms(result.samples)
     for unit in dict.fromkeys(unit for _, unit in sizes):
         named = {block: size for (block, of), size in sizes.items() if of == unit}
         values, label = np.column_stack(list(named.values())), f"|λ| [{unit_text(unit)}]"
         yield _lines("reactions", label, result.time, values, list(named))._replace(columns=2)
 
 
-def _groups(units: Sequence[str]) -> dict[str, list[int]]:
+def _columns_by_unit(units: Sequence[str]) -> dict[str, list[int]]:
     """Return each unit with the columns that have it, in order of appearance."""
-    places: dict[str, list[int]] = {}
+    columns: dict[str, list[int]] = {}
     for i, unit in enumerate(units):
-        places.setdefault(unit, []).append(i)
-    return places
+        columns.setdefault(unit, []).append(i)
+    return columns
 
 
 _TITLES = {"rad": "angles", "m": "positions", "1": "orientation", "rad/s": "angular velocities"}
 
 
-def _group(
+def _unit_panels(
     result: Result,
     name: str,
     unit: str | None,
@@ -308,25 +335,27 @@ def _group(
     label = f"{symbol}[{unit_text(unit) or '1'}]"
     columns, shared = groups[unit], result.labels.coordinates
     with_position = [k for k in columns if names[k] in shared]  # so that a row has the same joints
-    others = [k for k in columns if names[k] not in shared]
-    together = [columns] if len(columns) <= naming.FULL_LEGEND else [with_position, others]
-    for columns in itertools.chain(*map(naming.parted, together)):
+    without_position = [k for k in columns if names[k] not in shared]
+    together = (
+        [columns] if len(columns) <= line_labels.FULL_LEGEND else [with_position, without_position]
+    )
+    for columns in itertools.chain(*map(line_labels.split_columns, together)):
         values, chosen = _columns(result, name, columns), [names[i] for i in columns]
         panel = _lines(title, label, result.time, values, chosen, result)
-        yield _limited(panel, result, name, columns, chosen) if symbol else panel
+        yield _with_limits(panel, result, name, columns, chosen) if symbol else panel
 
 
-def _limited(
+def _with_limits(
     panel: panels.Panel, result: Result, name: str, columns: list[int], names: Sequence[str]
 ) -> panels.Panel:
     """Return a panel with the limits of its joints, and with what is beyond them."""
     ends = marks.joint_limits(result, name, columns)
 
-    def draw(axes: Axes, room: float) -> None:
-        panel.draw(axes, room)
+    def draw(axes: Axes, legend_width: float) -> None:
+        panel.draw(axes, legend_width)
         values = _columns(result, name, columns)
-        marks.limits(axes, values, ends, names)
-        marks.beyond(axes, result.time, values, ends)
+        marks.mark_limits(axes, values, ends, names)
+        marks.mark_exceeded(axes, result.time, values, ends)
 
     return panel._replace(draw=draw)
 
@@ -349,20 +378,20 @@ def _lines(
 ) -> panels.Panel:
     """Return a panel of columns over time, with the switches of a result where it is given."""
 
-    def draw(axes: Axes, room: float) -> None:
-        panels.lines(axes, time, values, names, room, scale)
+    def draw(axes: Axes, legend_width: float) -> None:
+        panels.lines(axes, time, values, names, legend_width, scale)
         axes.set_ylabel(label)
-        panels.fit(axes, values, scale=scale)
+        panels.fit_y_axis(axes, values, scale=scale)
         if switched is not None:
-            marks.switches(axes, switched)
+            marks.draw_switches(axes, switched)
 
     return panels.Panel(title, draw)
 
 
 def _norms(result: Result, norms: dict[str, Array], name: str, title: str) -> panels.Panel:
-    def draw(axes: Axes, room: float) -> None:
-        values, promised = np.stack(list(norms.values()), axis=1), promise(result, name)
-        _log_lines(axes, result.time, values, list(norms), room, promised)
+    def draw(axes: Axes, legend_width: float) -> None:
+        values, promised = np.stack(list(norms.values()), axis=1), error_floor(result, name)
+        _log_lines(axes, result.time, values, list(norms), legend_width, promised)
         units = [
             result.labels.row_units[i] for block in norms for i in result.labels.block_rows(block)
         ]
@@ -377,30 +406,30 @@ def _log_lines(
     time: Array,
     values: Array,
     names: Sequence[str],
-    room: float,
-    promised: Promise | None = None,
+    legend_width: float,
+    promised: ErrorFloor | None = None,
 ) -> None:
     panels.log_scale(axes, values, floor=promised.size if promised else 0.0)
-    panels.lines(axes, time, np.where(values > 0.0, values, 1e-300), names, room)
+    panels.lines(axes, time, np.where(values > 0.0, values, 1e-300), names, legend_width)
     if promised:
-        marks.rounding(axes, promised)
+        marks.grey_floor(axes, promised)
 
 
 def _scaled_rows(
     result: Result, name: str, symbol: str, unit: str, rows: list[int]
 ) -> panels.Panel:
-    values, promised = _columns(result, name, rows), promise(result, name)
+    values, promised = _columns(result, name, rows), error_floor(result, name)
     largest = marks.largest(values)
-    beside = [promised.size, -promised.size] if largest < promised.size else []
+    floor_band = [promised.size, -promised.size] if largest < promised.size else []
     unit = unit if name == "phi" else per_second(unit)
-    factor, text = prefixed(max([largest, *beside]), unit)
+    factor, text = si_prefix(max([largest, *floor_band]), unit)
     label, names = f"{symbol} [{text or '1'}]", [result.labels.rows[i] for i in rows]
     panel = _lines("error of each row", label, result.time, values, names, scale=factor)
 
-    def draw(axes: Axes, room: float) -> None:
-        panel.draw(axes, room)
-        if beside:
-            panels.fit(axes, values, [factor * end for end in beside], scale=factor)
-            marks.rounding(axes, promised, scale=factor)
+    def draw(axes: Axes, legend_width: float) -> None:
+        panel.draw(axes, legend_width)
+        if floor_band:
+            panels.fit_y_axis(axes, values, [factor * end for end in floor_band], scale=factor)
+            marks.grey_floor(axes, promised, scale=factor)
 
     return panel._replace(draw=draw)

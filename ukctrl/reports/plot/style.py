@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ukctrl.core.errors import unknown_name
-from ukctrl.core.own_processes import is_command
+from ukctrl.core.subprocess_safety import is_command
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,9 +77,9 @@ def _settings() -> Any:
 
 
 @contextlib.contextmanager
-def look() -> Iterator[None]:
+def report_style() -> Iterator[None]:
     """Draw in the style of the reports; afterwards the caller's own settings are back."""
-    if _Look.is_on:
+    if _StyleState.is_on:
         yield
         return
     import matplotlib
@@ -90,14 +90,14 @@ def look() -> Iterator[None]:
 
     with matplotlib.rc_context(_settings()), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is what it shows
-        _Look.is_on = True
+        _StyleState.is_on = True
         try:
             yield
         finally:
-            _Look.is_on = False
+            _StyleState.is_on = False
 
 
-class _Look:
+class _StyleState:
     is_on = False
     """Whether the settings are those of the reports; to set them takes 10 ms."""
     width = WIDTH
@@ -105,11 +105,11 @@ class _Look:
 
 def width() -> float:
     """Return how wide figures are drawn at present [in]."""
-    return _Look.width
+    return _StyleState.width
 
 
 @contextlib.contextmanager
-def drawn_for(name: str | None) -> Iterator[None]:
+def figure_width(name: str | None) -> Iterator[None]:
     """Draw figures as wide as a paper's column or page, with texts of the same size.
 
     Args:
@@ -120,11 +120,11 @@ def drawn_for(name: str | None) -> Iterator[None]:
     """
     if name is not None and name not in WIDTHS:
         raise unknown_name("width of a figure", name, WIDTHS)
-    before, _Look.width = _Look.width, WIDTH if name is None else WIDTHS[name]
+    old_width, _StyleState.width = _StyleState.width, WIDTH if name is None else WIDTHS[name]
     try:
         yield
     finally:
-        _Look.width = before
+        _StyleState.width = old_width
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
@@ -132,13 +132,13 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> T:
-        with look():
+        with report_style():
             return draw(*args, **kwargs)
 
     return in_style
 
 
-QUICK: Mapping[str, Any] = {
+PNG_OPTIONS: Mapping[str, Any] = {
     "metadata": {"Software": None},
     "pil_kwargs": {"compress_level": 3},
     "format": "png",
@@ -149,50 +149,31 @@ QUICK: Mapping[str, Any] = {
 def png(figure: Figure) -> bytes:
     """Return the figure as a PNG file."""
     stream = io.BytesIO()
-    with look():
-        figure.savefig(stream, **QUICK)
+    with report_style():
+        figure.savefig(stream, **PNG_OPTIONS)
     return stream.getvalue()
 
 
 def svg(figure: Figure) -> str:
     """Return the figure as an `<svg>` element whose colours and fonts follow the page around it."""
     stream = io.StringIO()
-    with look():
+    with report_style():
         figure.savefig(stream, format="svg", facecolor="none")
-    return _in_a_page(stream.getvalue())
+    return _page_svg(stream.getvalue())
 
 
-def both(figure: Figure) -> tuple[str, bytes]:
-    """Return what `svg` and `png` do, of one drawing where that can be.
-
-    Texts then stand where the SVG has them: some pixels from where `png` alone puts them.
-    """
-    from matplotlib.image import imsave
-
-    from ukctrl.reports.plot import once
-
-    stream = io.BytesIO()
-    try:
-        with look():
-            text, pixels = once.draw(figure, DPI)
-            imsave(stream, pixels, origin="upper", dpi=DPI, **QUICK)
-    except once.Unlike:
-        return svg(figure), png(figure)
-    return _in_a_page(text), stream.getvalue()
-
-
-def time_mark(place: tuple[float, float, float, float], start: float, end: float) -> str:
+def time_mark(bounds: tuple[float, float, float, float], start: float, end: float) -> str:
     """Return what marks a panel over time for the script of a page.
 
     Args:
-        place: Left, top, width and height of the panel, as fractions of the figure.
+        bounds: Left, top, width and height of the panel, as fractions of the figure.
         start: Time at its left edge [s].
         end: At its right edge.
     """
-    return ":".join(["time", *(f"{share:.5f}" for share in place), f"{start:.9g}", f"{end:.9g}"])
+    return ":".join(["time", *(f"{share:.5f}" for share in bounds), f"{start:.9g}", f"{end:.9g}"])
 
 
-def _in_a_page(text: str) -> str:
+def _page_svg(text: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style type=.*?</style>", "", text, count=1, flags=re.DOTALL)  # in page.css
@@ -205,10 +186,10 @@ def _in_a_page(text: str) -> str:
     text = re.sub(r' d="[^"]*"', lambda curve: re.sub(r"(\.\d\d)\d+", r"\1", curve[0]), text)
     opening = r'<svg viewBox="\1" role="img">'
     text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', opening, text, count=1)
-    for place, color in enumerate(PALETTE):
+    for index, color in enumerate(PALETTE):
         # Letters in a line's colour: darker on white, as thin strokes must be to be read.
-        text = re.sub(rf'(<text style="[^"]*fill: ){color}', rf"\1var(--words-{place})", text)
-        text = text.replace(color, f"var(--series-{place})")
+        text = re.sub(rf'(<text style="[^"]*fill: ){color}', rf"\1var(--words-{index})", text)
+        text = text.replace(color, f"var(--series-{index})")
     roles = {"ink": INK, "muted": MUTED, "grid": GRID, "faint": FAINT, "alert": ALERT}
     for role, color in roles.items():
         text = text.replace(color, f"var(--{role})")

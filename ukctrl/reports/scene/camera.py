@@ -9,13 +9,13 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
-from ukctrl.core.files.toml import one_line
+from ukctrl.core.message_text import one_line
 from ukctrl.reports.scene import extent
-from ukctrl.reports.scene.stage import Scene
+from ukctrl.reports.scene.scene import Scene
 
 FIELD = 28.0
 """How wide a camera sees, the page's too [deg]."""
-ROOM, TITLE = 1.08, 0.07
+FRAMING, TITLE = 1.08, 0.07
 """A camera stands so much further away than where it just sees everything below a title, which has
 this much of the picture's height."""
 NAMES = {"front": (0.0, 0.0), "side": (90.0, 0.0), "top": (0.0, 90.0), "iso": (45.0, 35.26)}
@@ -65,7 +65,7 @@ class Camera:
             azimuth, elevation = NAMES[text.strip()]
             return cls(azimuth=azimuth, elevation=elevation)
         try:
-            azimuth, elevation, *zoom = (float(part) for part in text.split(","))
+            azimuth, elevation, *zoom = (float(field) for field in text.split(","))
             (factor,) = zoom or (1.0,)
         except ValueError:
             raise InputError(
@@ -75,7 +75,7 @@ class Camera:
         return cls(azimuth=azimuth, elevation=elevation, zoom=factor)
 
 
-class View(NamedTuple):
+class CameraPose(NamedTuple):
     """What a picture shows, in numbers."""
 
     axes: Matrix
@@ -88,9 +88,9 @@ class View(NamedTuple):
     """What is closer to the eye than this is not seen [m]."""
 
 
-def view_of(
-    scene: Scene, camera: Camera | None, width: int, height: int, beside: Array | None = None
-) -> View:
+def camera_pose(
+    scene: Scene, camera: Camera | None, width: int, height: int, extra_points: Array | None = None
+) -> CameraPose:
     """Return what a picture of a scene shows.
 
     Args:
@@ -98,18 +98,18 @@ def view_of(
         camera: Absent: as the page does, over a corner, or in front of what is flat.
         width: Of the picture, in its points.
         height: Of the picture.
-        beside: What else it must show, shape ``(k, 3)`` [m].
+        extra_points: What else it must show, shape ``(k, 3)`` [m].
     """
     size = float(np.linalg.norm(scene.high - scene.low))
     if camera is None:
-        right, above, toward = extent.view(scene.low, scene.high, scene.up)
+        right, above, toward = extent.view_axes(scene.low, scene.high, scene.up)
         zoom, target = 1.0, None
     else:
-        right, above, toward = _turned(camera, np.array(scene.up))
+        right, above, toward = _camera_axes(camera, np.array(scene.up))
         zoom, target = camera.zoom, camera.target
     middle = 0.5 * (scene.low + scene.high)
-    points = extent.points(scene)
-    points = points if beside is None else np.concatenate([points, beside])
+    points = extent.camera_points(scene)
+    points = points if extra_points is None else np.concatenate([points, extra_points])
     at = np.array([right, above, toward]) @ (points - middle).T
     # The picture's shorter side sees the field.
     tangent = (
@@ -117,17 +117,19 @@ def view_of(
         * np.array([width, (1.0 - TITLE) * height])
         / min(width, height)
     )
-    ahead, behind = ((tangent[:, None] * at[2] + sign * at[:2]).max(axis=1) for sign in (1.0, -1.0))
+    extent_plus, behind = (
+        (tangent[:, None] * at[2] + sign * at[:2]).max(axis=1) for sign in (1.0, -1.0)
+    )
     if target is None:
-        aside = 0.5 * (ahead - behind)
-        far = float((0.5 * (ahead + behind) / tangent).max())
+        aside = 0.5 * (extent_plus - behind)
+        far = float((0.5 * (extent_plus + behind) / tangent).max())
     else:
-        wanted = np.array([right, above, toward]) @ (np.array(target) - middle)
-        aside, deep = wanted[:2], float(wanted[2])
-        far = float((np.maximum(ahead - aside, behind + aside) / tangent).max())
+        offset = np.array([right, above, toward]) @ (np.array(target) - middle)
+        aside, deep = offset[:2], float(offset[2])
+        far = float((np.maximum(extent_plus - aside, behind + aside) / tangent).max())
         middle, far = middle + deep * toward, far - deep
-    eye = middle + aside[0] * right + aside[1] * above + (ROOM * far) * toward
-    return View(
+    eye = middle + aside[0] * right + aside[1] * above + (FRAMING * far) * toward
+    return CameraPose(
         np.stack([eye, right, above, toward]),
         0.5 * min(width, height) / np.tan(np.radians(0.5 * FIELD)) * zoom,
         np.array([0.5 * width, 0.5 * (1.0 + TITLE) * height]),
@@ -135,7 +137,7 @@ def view_of(
     )
 
 
-def _turned(camera: Camera, up: Vector) -> tuple[Vector, Vector, Vector]:
+def _camera_axes(camera: Camera, up: Vector) -> tuple[Vector, Vector, Vector]:
     """Return the axes of a picture: to the right, upwards, and towards the eye."""
     vertical = int(np.abs(up).argmax())
     front = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])[vertical]

@@ -12,13 +12,13 @@ import numpy as np
 
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import arrow_shapes
-from ukctrl.reports.scene.moments import between, poses_at
-from ukctrl.reports.scene.stage import Scene
+from ukctrl.reports.scene.pose_interpolation import bracket, interpolate_poses
+from ukctrl.reports.scene.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
-    from ukctrl.reports.scene.picture import Painter, Picture
+    from ukctrl.reports.scene.scene_renderer import Picture, SceneRenderer
 
 SMALL = 11
 """Letters are never smaller than this, in points."""
@@ -27,7 +27,7 @@ NO_TITLE = 360
 MOST_NAMES = 8
 
 
-class Word(NamedTuple):
+class Caption(NamedTuple):
     """A text at a place."""
 
     text: str
@@ -40,7 +40,7 @@ class Word(NamedTuple):
     """As Pillow has it: ``l``, ``m``, ``r`` and then ``a`` (top), ``m``, ``s`` (base line)."""
 
 
-def words(painter: Painter, time: float, clock: str) -> list[Word]:
+def captions(painter: SceneRenderer, time: float, clock: str) -> list[Caption]:
     """Return what is written on the picture of a moment.
 
     Args:
@@ -51,32 +51,32 @@ def words(painter: Painter, time: float, clock: str) -> list[Word]:
     scene, width, height = painter.scene, painter.width, painter.height
     size = max(float(SMALL), min(width, height) / 32.0)
     edge = 0.9 * size
-    found = _written(painter, time, 0.9 * size)
+    labels = _part_captions(painter, time, 0.9 * size)
     if clock:
-        found.append(Word(clock, edge, height - edge, size, style.MUTED, "ls"))
+        labels.append(Caption(clock, edge, height - edge, size, style.MUTED, "ls"))
     if width < NO_TITLE:
-        return found
-    title = _fitting(scene.title, size, width - 2.0 * edge)
-    found.append(Word(title, edge, edge, size, style.INK, "la"))
+        return labels
+    title = _fit_text(scene.title, size, width - 2.0 * edge)
+    labels.append(Caption(title, edge, edge, size, style.INK, "la"))
     named = {actor.name: actor.color for actor in scene.actors if actor.color}
-    named |= {group: arrow_shapes.COLORS[group] for group in painter.show}
-    pushing = [arrow for arrow in scene.arrows if arrow.group in painter.show]
+    named |= {group: arrow_shapes.COLORS[group] for group in painter.arrow_groups}
+    pushing = [arrow for arrow in scene.arrows if arrow.group in painter.arrow_groups]
     up = 0.0
     for group, is_said in (("inputs", "at its limit"), ("reactions", "slides")):
-        own = [arrow for arrow in pushing if arrow.group == group]
-        bound = [arrow.name for arrow in own if arrow.is_limited(time, scene.time)]
+        arrows = [arrow for arrow in pushing if arrow.group == group]
+        bound = [arrow.name for arrow in arrows if arrow.is_limited(time, scene.time)]
         if bound:
-            text = _fitting(f"{is_said}: {', '.join(bound)}", size, 0.6 * width)
-            found.append(Word(text, width - edge, height - edge - up, size, style.ALERT, "rs"))
+            text = _fit_text(f"{is_said}: {', '.join(bound)}", size, 0.6 * width)
+            labels.append(Caption(text, width - edge, height - edge - up, size, style.ALERT, "rs"))
             up += 1.35 * size
     for row, (name, color) in enumerate(list(named.items())[:MOST_NAMES]):
         at = edge + (row + 1.6) * 1.35 * size
-        text = _fitting(f"● {name}", 0.9 * size, 0.5 * width)
-        found.append(Word(text, edge, at, 0.9 * size, color, "la"))
-    return found
+        text = _fit_text(f"● {name}", 0.9 * size, 0.5 * width)
+        labels.append(Caption(text, edge, at, 0.9 * size, color, "la"))
+    return labels
 
 
-def written(picture: Picture, texts: list[Word]) -> Picture:
+def draw_captions(picture: Picture, texts: list[Caption]) -> Picture:
     """Return a picture with words on it."""
     from PIL import Image, ImageDraw
 
@@ -112,29 +112,29 @@ def font(size: int) -> FreeTypeFont:
     return ImageFont.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf", size)
 
 
-def _fitting(text: str, size: float, room: float) -> str:
+def _fit_text(text: str, size: float, width: float) -> str:
     """Return text on one line that is no wider than there is room."""
     text = " ".join("".join(c if c.isprintable() else " " for c in text[:400]).split())
     letters = font(round(size))
-    if letters.getlength(text) <= room:
+    if letters.getlength(text) <= width:
         return text
-    while text and letters.getlength(text + "…") > room:
+    while text and letters.getlength(text + "…") > width:
         text = text[:-1]
     return text.rstrip() + "…"
 
 
-def _written(painter: Painter, time: float, size: float) -> list[Word]:
+def _part_captions(painter: SceneRenderer, time: float, size: float) -> list[Caption]:
     """Return what parts have written on them, where they are."""
-    before, share = between(painter.scene.time, np.array([time]))
-    found = []
+    lower, share = bracket(painter.scene.time, np.array([time]))
+    labels = []
     for actor in painter.scene.actors:
-        labelled = [part for part in actor.look.parts if part.text]
+        labelled = [visual for visual in actor.visuals.parts if visual.text]
         if not labelled:
             continue
-        places = poses_at(actor.poses, before, share).position[0]
-        at = painter.points(places[[part.carrier for part in labelled]])
-        for part, (right, down, inverse) in zip(labelled, at.tolist(), strict=True):
+        positions = interpolate_poses(actor.poses, lower, share).position[0]
+        at = painter.points(positions[[visual.frame for visual in labelled]])
+        for visual, (right, down, inverse) in zip(labelled, at.tolist(), strict=True):
             if inverse > 0.0 and abs(right) < 1e5 and abs(down) < 1e5:
-                text = _fitting(part.text, size, painter.width)
-                found.append(Word(text, right, down, size, style.INK, "mm"))
-    return found
+                text = _fit_text(visual.text, size, painter.width)
+                labels.append(Caption(text, right, down, size, style.INK, "mm"))
+    return labels

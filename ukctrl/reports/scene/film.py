@@ -23,14 +23,14 @@ import numpy as np
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
-from ukctrl.core.files.toml import one_line
+from ukctrl.core.message_text import one_line
 from ukctrl.reports.scene.camera import Camera
-from ukctrl.reports.scene.captions import clock_text, words, written
-from ukctrl.reports.scene.from_results import of_result
-from ukctrl.reports.scene.picture import MOST_POINTS, Painter, Picture, checked_size
-from ukctrl.reports.scene.stage import Scene
-from ukctrl.reports.scene.strokes import Canvas
-from ukctrl.simulation.result.plain_files import folder_for, replacing
+from ukctrl.reports.scene.captions import captions, clock_text, draw_captions
+from ukctrl.reports.scene.run_scene import run_scene
+from ukctrl.reports.scene.scene import Scene
+from ukctrl.reports.scene.scene_renderer import MOST_POINTS, Picture, SceneRenderer, checked_size
+from ukctrl.reports.scene.strokes import RenderBuffers
+from ukctrl.simulation.result.atomic_files import atomic_replace, output_folder
 from ukctrl.simulation.result.result import Result
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def record(
             f"a film or picture ends in {quoted((*FILMS, *PICTURES))}; got "
             f"'{one_line(path.name, 60)}'."
         )
-    scene = of_result(shown) if isinstance(shown, Result) else shown
+    scene = run_scene(shown) if isinstance(shown, Result) else shown
     if scene is None:
         raise InputError("this run ended as it began: there is nothing to see.")
     size = checked_size(size)
@@ -102,11 +102,11 @@ def record(
         )
     if ending in PICTURES:
         times = _spread(scene, strip) if strip else scene.time[-1:]
-        return _picture(path, times, Painter(scene, size, camera, show=show), progress)
+        return _picture(path, times, SceneRenderer(scene, size, camera, show=show), progress)
     times = film_times(scene, fps, speed)
     points = float(size[0] * size[1]) * len(times)
-    most = MOST_IN_ALL if ending == ".mp4" else 0.05 * MOST_IN_ALL
-    if len(times) > MOST_FRAMES or points > most:
+    point_limit = MOST_IN_ALL if ending == ".mp4" else 0.05 * MOST_IN_ALL
+    if len(times) > MOST_FRAMES or points > point_limit:
         raise InputError(
             f"a film of {len(times)} pictures of {size[0]} x {size[1]} points is too long for "
             f"'{ending}'; ask for fewer pictures a second, a higher speed or a smaller size."
@@ -115,34 +115,15 @@ def record(
         raise InputError(f"a GIF has at most {FASTEST_GIF:g} pictures a second; got {fps:g}.")
     if ending == ".mp4":
         size = (size[0] + size[0] % 2, size[1] + size[1] % 2)  # it takes whole blocks of two
-    painter = Painter(scene, size, camera, show=show)
+    painter = SceneRenderer(scene, size, camera, show=show)
     frames = _frames(painter, times, speed, progress)
-    with folder_for("the film", path.parent), replacing(path) as unfinished:
+    with output_folder("the film", path.parent), atomic_replace(path) as unfinished:
         if ending == ".mp4":
             _mp4(unfinished, frames, fps)
         else:
             early = [painter.draw([time]) for time in _spread(scene, SAMPLES)]
             _moving(unfinished, ending, frames, fps, early)
     return path
-
-
-def strip(
-    scene: Scene,
-    times: Sequence[float] | int,
-    *,
-    size: tuple[int, int] = (1280, 720),
-    camera: Camera | None = None,
-) -> Picture:
-    """Return a picture of several moments of a scene; the earlier, the paler.
-
-    Args:
-        scene: The scene.
-        times: The moments, ascending [s], or how many, evenly over the scene.
-        size: Width and height, in points.
-        camera: From where; absent: as the page does.
-    """
-    chosen = _spread(scene, times) if isinstance(times, int) else np.asarray(times, dtype=float)
-    return Painter(scene, size, camera).draw(chosen.tolist())
 
 
 def film_times(scene: Scene, fps: float, speed: float) -> Vector:
@@ -174,11 +155,11 @@ def _spread(scene: Scene, count: int) -> Vector:
 
 
 def _frames(
-    painter: Painter, times: Vector, speed: float, progress: Callable[[float], None]
+    painter: SceneRenderer, times: Vector, speed: float, progress: Callable[[float], None]
 ) -> Iterator[Picture]:
     """Yield the pictures of a film in order, drawn by as many threads as there are processors."""
     scene = painter.scene
-    free: SimpleQueue[Canvas] = SimpleQueue()
+    free: SimpleQueue[RenderBuffers] = SimpleQueue()
 
     def frame(time: float) -> Picture:
         canvas = free.get()
@@ -186,10 +167,10 @@ def _frames(
             bare = painter.draw([time], canvas)
         finally:
             free.put(canvas)
-        return written(bare, words(painter, time, clock_text(scene, time, speed)))
+        return draw_captions(bare, captions(painter, time, clock_text(scene, time, speed)))
 
-    room = MOST_POINTS // (painter.width * painter.height)
-    threads = min(os.cpu_count() or 1, 4, room, len(times))
+    capacity = MOST_POINTS // (painter.width * painter.height)
+    threads = min(os.cpu_count() or 1, 4, capacity, len(times))
     for _ in range(threads):
         free.put(painter.canvas())
     yield frame(float(times[0]))  # machine code is made once, by one thread
@@ -239,16 +220,16 @@ def _moving(
     if ending == ".gif":
         palette, plain = _palette(np.concatenate(samples)), PIL.Image.Dither.NONE
         more: dict[str, Any] = {"optimize": False, "disposal": 1}
-        kept = [
-            PIL.Image.fromarray(each).quantize(palette=palette, dither=plain) for each in frames
+        images = [
+            PIL.Image.fromarray(frame).quantize(palette=palette, dither=plain) for frame in frames
         ]
     else:
         more = {"method": 4, "quality": 75}
-        kept = [PIL.Image.fromarray(each) for each in frames]
+        images = [PIL.Image.fromarray(frame) for frame in frames]
     # A GIF counts hundredths of a second: rounded, so that the whole is as long as it should be.
-    ends = np.round(np.arange(len(kept) + 1) * 100.0 / fps) * 10.0
-    kept[0].save(
-        path, format=ending[1:].upper(), save_all=True, append_images=kept[1:], loop=0,
+    ends = np.round(np.arange(len(images) + 1) * 100.0 / fps) * 10.0
+    images[0].save(
+        path, format=ending[1:].upper(), save_all=True, append_images=images[1:], loop=0,
         duration=np.diff(ends).astype(int).tolist(), **more,
     )  # fmt: skip
 
@@ -257,16 +238,16 @@ def _palette(picture: Picture) -> Image:
     """Return an image with the colours of a picture; white stays white."""
     import PIL.Image
 
-    way, plain = PIL.Image.Quantize.MEDIANCUT, PIL.Image.Dither.NONE
-    found = PIL.Image.fromarray(picture).quantize(COLORS, method=way, dither=plain)
-    colors = np.array(found.getpalette()).reshape(-1, 3)
+    method, plain = PIL.Image.Quantize.MEDIANCUT, PIL.Image.Dither.NONE
+    image = PIL.Image.fromarray(picture).quantize(COLORS, method=method, dither=plain)
+    colors = np.array(image.getpalette()).reshape(-1, 3)
     colors[colors.sum(axis=1).argmax()] = 255
-    found.putpalette(colors.reshape(-1).tolist())
-    return found
+    image.putpalette(colors.reshape(-1).tolist())
+    return image
 
 
 def _picture(
-    path: Path, times: Vector, painter: Painter, progress: Callable[[float], None]
+    path: Path, times: Vector, painter: SceneRenderer, progress: Callable[[float], None]
 ) -> Path:
     scene = painter.scene
     bare = painter.draw(times.tolist())
@@ -274,12 +255,14 @@ def _picture(
     clock = clock_text(scene, end, 1.0)
     if len(times) > 1:
         clock = f"{len(times)} moments from {clock_text(scene, float(times[0]), 1.0)} to {clock}"
-    texts = words(painter, end, clock)
-    with folder_for("the picture", path.parent), replacing(path) as unfinished:
+    texts = captions(painter, end, clock)
+    with output_folder("the picture", path.parent), atomic_replace(path) as unfinished:
         if path.suffix.lower() == ".png":
             from PIL import Image
 
-            Image.fromarray(written(bare, texts)).save(unfinished, format="PNG", optimize=True)
+            Image.fromarray(draw_captions(bare, texts)).save(
+                unfinished, format="PNG", optimize=True
+            )
         else:
             _page(bare, texts, unfinished, path.suffix.lower()[1:])
     progress(1.0)

@@ -14,7 +14,7 @@ from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled, inlined
 from ukctrl.reports.scene.raster_kernels import Depths, Numbers
 
-Three = tuple[float, float, float]
+Rgb = tuple[float, float, float]
 Light = NDArray[np.float32]
 SUN, SKY, EARTH, FILL, GLOSS = 0.66, 0.40, 0.17, 0.10, 0.16
 """Light of the sun, from above, from below, from the eye; and how much a surface shines."""
@@ -22,7 +22,7 @@ DARK = 0.30
 """Of the floor's light the sun's shadow takes this."""
 
 
-class Bodies(NamedTuple):
+class ShadedTriangles(NamedTuple):
     """What there is, at one moment."""
 
     world: Matrix
@@ -43,14 +43,14 @@ class Bodies(NamedTuple):
     """Light that a colour gives back, shape ``(p, 3)``."""
 
 
-class Lamp(NamedTuple):
+class SunLight(NamedTuple):
     """The sun."""
 
     axes: Matrix
     """What it looks at, right, above, and towards the sun, shape ``(4, 3)``."""
     scale: float
     """Points of its picture a metre."""
-    nearest: Depths
+    shadow_depth: Depths
     """What is nearest to it, shape ``(n, n)``."""
     edges: Vector
     """Left, right, bottom and top of what it may fall on first, in points, shape ``(4,)``."""
@@ -60,7 +60,7 @@ class Lamp(NamedTuple):
     """Unit vector upwards, shape ``(3,)``."""
 
 
-class Lens(NamedTuple):
+class Pinhole(NamedTuple):
     """The eye."""
 
     axes: Matrix
@@ -71,10 +71,10 @@ class Lens(NamedTuple):
     """Of the picture, shape ``(2,)``."""
 
 
-class Floor(NamedTuple):
+class FloorGrid(NamedTuple):
     """The ground."""
 
-    there: bool
+    exists: bool
     height: float
     cell: float
     """Edge of a square [m]."""
@@ -87,9 +87,9 @@ class Floor(NamedTuple):
 
 
 @inlined
-def sunlight(x: float, y: float, z: float, lamp: Lamp, wide: float) -> float:
+def sunlight(x: float, y: float, z: float, lamp: SunLight, wide: float) -> float:
     """Return how much of the sun is seen from a place, from 0 to 1, over nine places around it."""
-    axes, nearest = lamp.axes, lamp.nearest
+    axes, nearest = lamp.axes, lamp.shadow_depth
     x, y, z = x - axes[0, 0], y - axes[0, 1], z - axes[0, 2]
     half = 0.5 * nearest.shape[0]
     u = half + lamp.scale * (x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2])
@@ -99,13 +99,13 @@ def sunlight(x: float, y: float, z: float, lamp: Lamp, wide: float) -> float:
     if e[0] - border < u < e[1] + border and e[2] - border < v < e[3] + border:
         mine = x * axes[3, 0] + y * axes[3, 1] + z * axes[3, 2] + lamp.bias
         dark = 0.0
-        most = nearest.shape[0] - 2.0
+        upper = nearest.shape[0] - 2.0
         for j in range(-1, 2):
-            b = min(max(v + j * wide - 0.5, 0.0), most)
+            b = min(max(v + j * wide - 0.5, 0.0), upper)
             row = int(b)
             fb = b - row
             for i in range(-1, 2):
-                a = min(max(u + i * wide - 0.5, 0.0), most)
+                a = min(max(u + i * wide - 0.5, 0.0), upper)
                 column = int(a)
                 fa = a - column
                 dark += (1.0 - fb) * (
@@ -120,7 +120,7 @@ def sunlight(x: float, y: float, z: float, lamp: Lamp, wide: float) -> float:
 
 
 @inlined
-def ray(x: float, y: float, lens: Lens) -> Three:
+def ray(x: float, y: float, lens: Pinhole) -> Rgb:
     """Return the way from the eye through a point of the picture, 1 along the eye's axis."""
     a, b = (x - lens.middle[0]) / lens.focal, (lens.middle[1] - y) / lens.focal
     axes = lens.axes
@@ -133,8 +133,14 @@ def ray(x: float, y: float, lens: Lens) -> Three:
 
 @inlined
 def surface(
-    x: float, y: float, inverse: float, number: int, bodies: Bodies, lens: Lens, lamp: Lamp
-) -> Three:
+    x: float,
+    y: float,
+    inverse: float,
+    number: int,
+    bodies: ShadedTriangles,
+    lens: Pinhole,
+    lamp: SunLight,
+) -> Rgb:
     """Return the light of a triangle in a point of the picture."""
     dx, dy, dz = ray(x, y, lens)
     far = 1.0 / inverse
@@ -196,7 +202,7 @@ def surface(
 
 
 @compiled
-def write_backdrop(lens: Lens, floor: Floor, high: Vector, low: Vector, out: Light) -> None:
+def write_backdrop(lens: Pinhole, floor: FloorGrid, high: Vector, low: Vector, out: Light) -> None:
     """Write what is behind everything: light from above to below, and the lines of the floor.
 
     Args:
@@ -213,7 +219,7 @@ def write_backdrop(lens: Lens, floor: Floor, high: Vector, low: Vector, out: Lig
         for x in range(width):
             ink = 0.0
             dx, dy, dz = ray(x + 0.5, y + 0.5, lens)
-            far = (floor.height - eye[0, 2]) / dz if floor.there and dz != 0.0 else -1.0
+            far = (floor.height - eye[0, 2]) / dz if floor.exists and dz != 0.0 else -1.0
             if far > 0.0:
                 px, py = eye[0, 0] + far * dx, eye[0, 1] + far * dy
                 ox, oy = px - floor.middle[0], py - floor.middle[1]
@@ -241,14 +247,15 @@ def write_backdrop(lens: Lens, floor: Floor, high: Vector, low: Vector, out: Lig
 
 @compiled
 def write_light(
-    depth: Depths, seen: Numbers, finer: int, bodies: Bodies, lens: Lens, lamp: Lamp,
-    floor: Floor, backdrop: Light, out: Light,
+    depth: Depths, ids: Numbers, finer: int, bodies: ShadedTriangles, lens: Pinhole,
+    lamp: SunLight,
+    floor: FloorGrid, backdrop: Light, out: Light,
 ) -> None:  # fmt: skip
     """Write the light of everything that is not transparent.
 
     Args:
         depth: Inverse distances, shape ``(finer height, finer width)``.
-        seen: Numbers of triangles, -1 for none.
+        ids: Numbers of triangles, -1 for none.
         finer: So many points of these stand for one of the picture, along each axis.
         bodies: What there is.
         lens: The eye, in the points of ``depth``.
@@ -261,10 +268,10 @@ def write_light(
     eye, share = lens.axes, 1.0 / (finer * finer)
     for y in range(height):
         for x in range(width):
-            first, same = seen[y * finer, x * finer], True
+            first, same = ids[y * finer, x * finer], True
             for v in range(finer):
                 for u in range(finer):
-                    same &= seen[y * finer + v, x * finer + u] == first
+                    same &= ids[y * finer + v, x * finer + u] == first
             red, green, blue, bare = 0.0, 0.0, 0.0, 0
             if same and first >= 0:
                 a, b = (x + 0.5) * finer, (y + 0.5) * finer
@@ -279,7 +286,7 @@ def write_light(
                 for v in range(finer):
                     for u in range(finer):
                         row, column = y * finer + v, x * finer + u
-                        number = seen[row, column]
+                        number = ids[row, column]
                         if number < 0:
                             bare += 1
                             continue
@@ -291,7 +298,7 @@ def write_light(
             if bare > 0:
                 lit = 1.0
                 dx, dy, dz = ray((x + 0.5) * finer, (y + 0.5) * finer, lens)
-                far = (floor.height - eye[0, 2]) / dz if floor.there and dz != 0.0 else -1.0
+                far = (floor.height - eye[0, 2]) / dz if floor.exists and dz != 0.0 else -1.0
                 if far > 0.0:
                     px, py = eye[0, 0] + far * dx, eye[0, 1] + far * dy
                     lit = 1.0 - DARK * (1.0 - sunlight(px, py, floor.height, lamp, 2.5))
@@ -304,8 +311,9 @@ def write_light(
 
 @compiled
 def blend_bodies(
-    depth: Depths, seen: Numbers, finer: int, opacity: float, bodies: Bodies, lens: Lens,
-    lamp: Lamp, out: Light,
+    depth: Depths, ids: Numbers, finer: int, opacity: float, bodies: ShadedTriangles,
+    lens: Pinhole,
+    lamp: SunLight, out: Light,
 ) -> None:  # fmt: skip
     """Mix the light of what is transparent into a picture; its arrays are those of `write_light`.
 
@@ -315,44 +323,44 @@ def blend_bodies(
     share = opacity / (finer * finer)
     for y in range(height):
         for x in range(width):
-            red, green, blue, part = 0.0, 0.0, 0.0, 0.0
+            red, green, blue, coverage = 0.0, 0.0, 0.0, 0.0
             for v in range(finer):
                 for u in range(finer):
                     row, column = y * finer + v, x * finer + u
-                    number = seen[row, column]
+                    number = ids[row, column]
                     if number >= 0:
                         one = surface(
                             column + 0.5, row + 0.5, depth[row, column], number, bodies, lens, lamp
                         )
                         red, green, blue = red + one[0], green + one[1], blue + one[2]
-                        part += share
-                        seen[row, column] = -1
-            if part > 0.0:
-                out[y, x, 0] = out[y, x, 0] * (1.0 - part) + red * share
-                out[y, x, 1] = out[y, x, 1] * (1.0 - part) + green * share
-                out[y, x, 2] = out[y, x, 2] * (1.0 - part) + blue * share
+                        coverage += share
+                        ids[row, column] = -1
+            if coverage > 0.0:
+                out[y, x, 0] = out[y, x, 0] * (1.0 - coverage) + red * share
+                out[y, x, 1] = out[y, x, 1] * (1.0 - coverage) + green * share
+                out[y, x, 2] = out[y, x, 2] * (1.0 - coverage) + blue * share
 
 
 @compiled
-def blend_line(part: Depths, opacity: float, color: Vector, out: Light) -> None:
+def blend_line(coverage: Depths, opacity: float, color: Vector, out: Light) -> None:
     """Mix a colour into a picture where a line covers it (`raster_kernels.cover`); undo that."""
-    height, width = part.shape
+    height, width = coverage.shape
     for y in range(height):
         for x in range(width):
-            if part[y, x] > 0.0:
-                share = part[y, x] * opacity
+            if coverage[y, x] > 0.0:
+                share = coverage[y, x] * opacity
                 for k in range(3):
                     out[y, x, k] = out[y, x, k] * (1.0 - share) + color[k] * share
-                part[y, x] = 0.0
+                coverage[y, x] = 0.0
 
 
 @compiled
 def write_screen(light: Light, levels: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
     """Write the numbers of a screen, from a table of them for light from 0 to 1."""
     height, width = light.shape[0], light.shape[1]
-    most = len(levels) - 1
+    max_level = len(levels) - 1
     for y in range(height):
         for x in range(width):
             for k in range(3):
                 share = min(max(light[y, x, k], 0.0), 1.0)
-                out[y, x, k] = levels[int(share * most + 0.5)]
+                out[y, x, k] = levels[int(share * max_level + 0.5)]

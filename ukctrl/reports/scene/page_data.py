@@ -1,14 +1,13 @@
 """A scene as data for a page: whole numbers of 16 bits, equal meshes once, packed and compressed.
 
 The page's script reads it back. One text tells what there is; all numbers lie in one block, which
-is compressed and written in base64. `decoded` does what the script does.
+is compressed and written in base64.
 """
 
 from __future__ import annotations
 
 import base64
 import dataclasses as dc
-import re
 import zlib
 from typing import Any, NamedTuple
 
@@ -18,9 +17,10 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Array
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
-from ukctrl.reports.scene.stage import Actor, Scene
-from ukctrl.robot.look.meshes import Mesh, box
-from ukctrl.robot.look.parts import Part, Poses
+from ukctrl.reports.scene.scene import Actor, Scene
+from ukctrl.robot.visual.pose_kernels import make_continuous
+from ukctrl.robot.visual.primitive_meshes import Mesh, box
+from ukctrl.robot.visual.visual_model import HEX_COLOR, Poses, VisualPart
 
 MOTION_BYTES = 600_000
 """So many bytes of poses, curves and arrows a page takes before they are compressed."""
@@ -30,7 +30,6 @@ FEWEST = 40
 """A motion is never told by fewer moments."""
 LEVELS = 65_534
 """A column of numbers has so many steps between its smallest and its largest; one more is NaN."""
-_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class PageData(NamedTuple):
@@ -40,13 +39,15 @@ class PageData(NamedTuple):
     """Names, colours, and where in the block which numbers are."""
     block: str
     """Base64 of the compressed numbers."""
+    still: str = ""
+    """An ``<svg>`` of its end."""
 
 
 def page_data(scene: Scene) -> PageData:
     """Return a scene as data, with fewer moments where it would be too large for a page."""
-    scene, notes = _thinned(scene)
-    pool = _Pool()
-    boxed = _too_large(scene)
+    scene, notes = _thin_moments(scene)
+    pool = _NumberBlock()
+    boxed = _meshes_to_box(scene)
     if boxed:
         count = len(boxed)
         notes.append(
@@ -57,7 +58,7 @@ def page_data(scene: Scene) -> PageData:
         "title": scene.title,
         "time": pool.columns(scene.time[:, None]),
         "span": [float(scene.time[0]), float(scene.time[-1])],
-        "view": extent.view(scene.low, scene.high, scene.up)[2].tolist(),
+        "view": extent.view_axes(scene.low, scene.high, scene.up)[2].tolist(),
         "low": scene.low.tolist(),
         "high": scene.high.tolist(),
         "ground": scene.ground,
@@ -65,36 +66,23 @@ def page_data(scene: Scene) -> PageData:
         "notes": [*scene.notes, *notes],
         "actors": [_actor(actor, pool, boxed) for actor in scene.actors],
         "curves": [
-            {"name": each.name, "kind": each.kind, "color": color_of(each.color),
-             "group": each.group, "points": pool.columns(each.points)}
-            for each in scene.curves
+            {"name": item.name, "kind": item.kind, "color": color_of(item.color),
+             "group": item.group, "points": pool.columns(item.points)}
+            for item in scene.curves
         ],
         "arrows": [
-            {"name": each.name, "unit": each.unit, "group": each.group,
-             "tail": pool.columns(each.tail), "vector": pool.columns(each.vector)}
-            for each in scene.arrows
+            {"name": item.name, "unit": item.unit, "group": item.group,
+             "tail": pool.columns(item.tail), "vector": pool.columns(item.vector)}
+            for item in scene.arrows
         ],
+        "joints": [joint._asdict() for joint in scene.joints],
     }  # fmt: skip
     head["meshes"] = pool.meshes
     head["size"] = pool.size
     return PageData(head, pool.block())
 
 
-def decoded(data: PageData, entry: list[int]) -> Array:
-    """Return the numbers of an entry such as ``head["time"]``, shape ``(n, k)``."""
-    block = zlib.decompress(base64.b64decode(data.block))
-    count, columns, start = entry
-    ends = np.frombuffer(block, np.float32, 2 * columns, start).astype(float)
-    low, step = ends[:columns], ends[columns:]
-    values = np.repeat(low[None], count, axis=0)
-    moving = np.flatnonzero(step)
-    deltas = np.frombuffer(block, np.uint16, len(moving) * count, start + 8 * columns)
-    levels = np.cumsum(deltas.reshape(len(moving), count), axis=1, dtype=np.uint16)
-    values[:, moving] += np.where(levels > LEVELS, np.nan, levels).T * step[moving]
-    return values
-
-
-class _Pool:
+class _NumberBlock:
     """The block of numbers, and the meshes that are in it."""
 
     def __init__(self) -> None:
@@ -108,14 +96,14 @@ class _Pool:
 
         Each is told by its smallest value and a step; one that does not move by its value alone.
         """
-        known = np.isfinite(values)
-        least = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
-        most = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
-        somewhere = known.any(axis=0)
-        moving = np.flatnonzero(somewhere & ((most > least) | ~known.all(axis=0)))
-        low = np.where(somewhere, least, np.nan).astype(np.float32)
+        finite = np.isfinite(values)
+        lower = np.where(finite, values, np.inf).min(axis=0, initial=np.inf)
+        upper = np.where(finite, values, -np.inf).max(axis=0, initial=-np.inf)
+        somewhere = finite.any(axis=0)
+        moving = np.flatnonzero(somewhere & ((upper > lower) | ~finite.all(axis=0)))
+        low = np.where(somewhere, lower, np.nan).astype(np.float32)
         step = np.zeros_like(low)
-        across = np.maximum(most[moving] - low[moving].astype(float), 0.0)
+        across = np.maximum(upper[moving] - low[moving].astype(float), 0.0)
         # Rounded up: counted from the rounded low, the largest value is still within the steps.
         step[moving] = np.nextafter((across / LEVELS).astype(np.float32), np.float32(np.inf))
         chosen = values[:, moving]
@@ -167,32 +155,33 @@ def _packed(mesh: Mesh) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     return entry, [mesh.faces.astype("<u4" if wide else "<u2"), levels]
 
 
-def _actor(actor: Actor, pool: _Pool, boxed: set[int]) -> dict[str, Any]:
-    poses = actor.poses
+def _actor(actor: Actor, pool: _NumberBlock, boxed: dict[int, Mesh]) -> dict[str, Any]:
+    poses, quaternion = actor.poses, actor.poses.quaternion.copy()
+    make_continuous(quaternion)
     n, c = poses.stretch.shape
-    parts, texts = [], []
-    for part in actor.look.parts:
-        if part.text:
-            texts.append([part.text, part.carrier])
-        if usable(part):
-            mesh = _box_of(part.mesh) if id(part.mesh) in boxed else part.mesh
-            color = color_of(actor.color) or color_of(part.color)
-            parts.append([pool.mesh(mesh), part.carrier, color, part.opacity * actor.opacity])
+    visuals, texts = [], []
+    for visual in actor.visuals.parts:
+        if visual.text:
+            texts.append([visual.text, visual.frame])
+        if is_drawable(visual):
+            mesh = boxed.get(id(visual.mesh), visual.mesh)
+            color = color_of(actor.color) or color_of(visual.color)
+            visuals.append([pool.mesh(mesh), visual.frame, color, visual.opacity * actor.opacity])
     return {
         "name": actor.name,
         "group": actor.group,
-        "carriers": list(actor.look.carriers),
-        "parts": parts,
+        "carriers": list(actor.visuals.frame_names),
+        "parts": visuals,
         "texts": texts,
         "position": pool.columns(poses.position.reshape(n, 3 * c)),
-        "quaternion": pool.columns(_continuous(poses.quaternion).reshape(n, 4 * c)),
+        "quaternion": pool.columns(quaternion.reshape(n, 4 * c)),
         "stretch": pool.columns(poses.stretch),
     }
 
 
-def usable(part: Part) -> bool:
+def is_drawable(visual: VisualPart) -> bool:
     """Whether a part has a mesh that can be drawn."""
-    mesh = part.mesh
+    mesh = visual.mesh
     return len(mesh.faces) > 0 and bool(np.isfinite(mesh.vertices).all())
 
 
@@ -202,16 +191,7 @@ def color_of(text: str) -> str:
         return f"--series-{style.PALETTE.index(text)}"
     if text == style.MUTED:
         return "--muted"
-    return text if _COLOR.fullmatch(text) else ""
-
-
-def _continuous(quaternion: Array) -> Array:
-    """Return quaternions that never jump to their negatives."""
-    turns = (quaternion[1:] * quaternion[:-1]).sum(axis=-1) < 0.0
-    signs = np.where(np.cumsum(turns, axis=0) % 2 == 1, -1.0, 1.0)
-    smooth = quaternion.copy()
-    smooth[1:] *= signs[..., None]
-    return smooth
+    return text if HEX_COLOR.fullmatch(text) else ""
 
 
 def _box_of(mesh: Mesh) -> Mesh:
@@ -223,45 +203,45 @@ def _size(mesh: Mesh) -> int:
     return 6 * len(mesh.vertices) + (12 if len(mesh.vertices) > LEVELS else 6) * len(mesh.faces)
 
 
-def _too_large(scene: Scene) -> set[int]:
-    """Return which meshes, the largest first, must give way for a page to stay small."""
-    every = {id(p.mesh): p.mesh for a in scene.actors for p in a.look.parts if usable(p)}
-    sizes = sorted((_size(mesh), key) for key, mesh in every.items())
-    total, boxed = sum(size for size, _ in sizes), set()
+def _meshes_to_box(scene: Scene) -> dict[int, Mesh]:
+    """Return boxes, by `id` of the meshes that they replace, for a page to stay small."""
+    meshes = {id(p.mesh): p.mesh for a in scene.actors for p in a.visuals.parts if is_drawable(p)}
+    sizes = sorted((_size(mesh), key) for key, mesh in meshes.items())
+    total, boxed = sum(size for size, _ in sizes), {}
     while total > MESH_BYTES:
         size, key = sizes.pop()
         total -= size
-        boxed.add(key)
+        boxed[key] = _box_of(meshes[key])
     return boxed
 
 
-def _thinned(scene: Scene) -> tuple[Scene, list[str]]:
+def _thin_moments(scene: Scene) -> tuple[Scene, list[str]]:
     """Return a scene with as many moments as a page has room for, and what is to be said of it."""
-    every = [array for actor in scene.actors for array in actor.poses]
-    every += [curve.points for curve in scene.curves]
-    every += [array for arrow in scene.arrows for array in (arrow.tail, arrow.vector)]
-    moving = sum(int((array != array[:1]).any(axis=0).sum()) for array in every)
+    arrays = [array for actor in scene.actors for array in actor.poses]
+    arrays += [curve.points for curve in scene.curves]
+    arrays += [array for arrow in scene.arrows for array in (arrow.tail, arrow.vector)]
+    moving = sum(int((array != array[:1]).any(axis=0).sum()) for array in arrays)
     count = len(scene.time)
-    most = max(FEWEST, MOTION_BYTES // (2 * moving + 2))
-    if count <= most:
+    capacity = max(FEWEST, MOTION_BYTES // (2 * moving + 2))
+    if count <= capacity:
         return scene, []
-    kept = np.unique(np.linspace(0, count - 1, most).round().astype(int))
+    indices = np.unique(np.linspace(0, count - 1, capacity).round().astype(int))
     thin = dc.replace(
         scene,
-        time=scene.time[kept],
+        time=scene.time[indices],
         actors=tuple(
-            dc.replace(each, poses=Poses(*(array[kept] for array in each.poses)))
-            for each in scene.actors
+            dc.replace(item, poses=Poses(*(array[indices] for array in item.poses)))
+            for item in scene.actors
         ),
-        curves=tuple(dc.replace(each, points=each.points[kept]) for each in scene.curves),
+        curves=tuple(dc.replace(item, points=item.points[indices]) for item in scene.curves),
         arrows=tuple(
             dc.replace(
-                each,
-                tail=each.tail[kept],
-                vector=each.vector[kept],
-                limited=each.limited[np.minimum(kept, len(each.limited) - 1)],
+                item,
+                tail=item.tail[indices],
+                vector=item.vector[indices],
+                limited=item.limited[np.minimum(indices, len(item.limited) - 1)],
             )
-            for each in scene.arrows
+            for item in scene.arrows
         ),
     )
-    return thin, [f"Of {count} moments the picture holds {len(kept)}; figures hold them all."]
+    return thin, [f"Of {count} moments the picture holds {len(indices)}; figures hold them all."]

@@ -12,14 +12,14 @@ import numpy as np
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.toml import read_spec
-from ukctrl.reports.scene.stage import Actor
+from ukctrl.reports.scene.scene import Actor
 from ukctrl.robot import Robot
-from ukctrl.robot.look import meshes
-from ukctrl.robot.look.carriers import RobotLook
-from ukctrl.robot.look.parts import Part
-from ukctrl.robot.look.proportions import DENSITY, edges
-from ukctrl.robot.rigid_arrays import RigidStructure
-from ukctrl.simulation.effects.push import CarriedPayload
+from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.visual import primitive_meshes
+from ukctrl.robot.visual.body_proportions import DENSITY, edges
+from ukctrl.robot.visual.visual_frames import RobotVisualModel
+from ukctrl.robot.visual.visual_model import VisualPart
+from ukctrl.simulation.effects.external_force import CarriedPayload
 from ukctrl.simulation.result.result import Result
 
 COLOR = "#009e73"
@@ -47,28 +47,30 @@ def _actor(
     payload: CarriedPayload, robot: Robot, time: Vector, configurations: Callable[[Vector], Array]
 ) -> Actor:
     site, bodies = robot.site(payload.frame), cast("RigidStructure", robot.structure)
-    body = meshes.box(*_edges(payload)).moved(np.eye(3), np.array(payload.com, dtype=np.float64))
-    look = RobotLook(
+    body = primitive_meshes.box(*_edges(payload)).moved(
+        np.eye(3), np.array(payload.com, dtype=np.float64)
+    )
+    look = RobotVisualModel(
         parts=(
-            Part(
+            VisualPart(
                 name="payload",
                 mesh=body.moved(site.rotation, site.translation),
-                carrier=1 if site.joint else 0,
+                frame=1 if site.joint else 0,
                 color=COLOR,
             ),
         ),
-        carriers=("world", payload.frame) if site.joint else ("world",),
+        frame_names=("world", payload.frame) if site.joint else ("world",),
         nq=robot.nq,
         tree=bodies.tree,
         joints=np.array([0, site.joint] if site.joint else [0], dtype=np.int64),
     )
     start, stop = (
-        edge if given is None else given
-        for given, edge in ((payload.start, -math.inf), (payload.stop, math.inf))
+        edge if bound is None else bound
+        for bound, edge in ((payload.start, -math.inf), (payload.stop, math.inf))
     )
     carried = np.clip(time, start, stop)
     poses = look.poses(configurations(carried), carried)
-    return Actor(name="payload", look=look, poses=poses)
+    return Actor(name="payload", visuals=look, poses=poses)
 
 
 def _edges(payload: CarriedPayload) -> tuple[float, float, float]:

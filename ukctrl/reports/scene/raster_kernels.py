@@ -33,25 +33,25 @@ def write_normals(
     """
     for v in range(len(starts) - 1):
         for i in range(starts[v], starts[v + 1]):
-            own, corner = corners[i] // 3, corners[i] % 3
-            ax, ay, az = sides[own, 0], sides[own, 1], sides[own, 2]
+            face, corner = corners[i] // 3, corners[i] % 3
+            ax, ay, az = sides[face, 0], sides[face, 1], sides[face, 2]
             length = np.sqrt(ax * ax + ay * ay + az * az)
             x, y, z = ax, ay, az
             for j in range(starts[v], min(starts[v + 1], starts[v] + MOST_AROUND)):
-                other = corners[j] // 3
-                bx, by, bz = sides[other, 0], sides[other, 1], sides[other, 2]
+                neighbour = corners[j] // 3
+                bx, by, bz = sides[neighbour, 0], sides[neighbour, 1], sides[neighbour, 2]
                 size = np.sqrt(bx * bx + by * by + bz * bz)
-                if other != own and ax * bx + ay * by + az * bz > crease * length * size:
+                if neighbour != face and ax * bx + ay * by + az * bz > crease * length * size:
                     x, y, z = x + bx, y + by, z + bz
             norm = np.sqrt(x * x + y * y + z * z)
             scale = 1.0 / norm if norm > 0.0 else 0.0
-            out[own, corner, 0] = x * scale
-            out[own, corner, 1] = y * scale
-            out[own, corner, 2] = z * scale
+            out[face, corner, 0] = x * scale
+            out[face, corner, 1] = y * scale
+            out[face, corner, 2] = z * scale
 
 
 @compiled
-def place(
+def vertices_to_world(
     local: Matrix, owners: Indices, turns: NDArray[np.float64], position: Matrix,
     stretch: Vector, world: Matrix,
 ) -> None:  # fmt: skip
@@ -104,7 +104,7 @@ def project(
 
 
 @compiled
-def project_level(world: Matrix, axes: Matrix, scale: float, middle: float, out: Matrix) -> None:
+def project_parallel(world: Matrix, axes: Matrix, scale: float, middle: float, out: Matrix) -> None:
     """Write where points are in a picture without perspective, and how near they are.
 
     Args:
@@ -127,7 +127,7 @@ def project_level(world: Matrix, axes: Matrix, scale: float, middle: float, out:
 @compiled
 def fill(
     x0: float, y0: float, z0: float, x1: float, y1: float, z1: float,
-    x2: float, y2: float, z2: float, number: int, depth: Depths, seen: Numbers,
+    x2: float, y2: float, z2: float, number: int, depth: Depths, ids: Numbers,
 ) -> None:  # fmt: skip
     """Write a triangle into the points of a picture where it is the nearest."""
     height, width = depth.shape
@@ -150,71 +150,71 @@ def fill(
                 z = np.float32(w0 * z0 + w1 * z1 + w2 * z2)
                 if z > depth[y, x]:
                     depth[y, x] = z
-                    seen[y, x] = number
+                    ids[y, x] = number
             w0 += step0
             w1 += step1
 
 
 @compiled
 def fill_all(
-    places: Matrix, faces: Indices, first: int, last: int, depth: Depths, seen: Numbers
+    points: Matrix, faces: Indices, first: int, last: int, depth: Depths, ids: Numbers
 ) -> None:
     """Write all triangles of a range that lie in front of the eye.
 
     Args:
-        places: Of the vertices in the picture, shape ``(k, 3)``; see `project`.
+        points: Of the vertices in the picture, shape ``(k, 3)``; see `project`.
         faces: Shape ``(m, 3)``.
         first: The first triangle of the range.
         last: The one behind it.
         depth: The nearest so far, shape ``(height, width)``.
-        seen: The number of its triangle, of the same shape.
+        ids: The number of its triangle, of the same shape.
     """
     for i in range(first, last):
         a, b, c = faces[i, 0], faces[i, 1], faces[i, 2]
         fill(
-            places[a, 0], places[a, 1], places[a, 2], places[b, 0], places[b, 1], places[b, 2],
-            places[c, 0], places[c, 1], places[c, 2], i, depth, seen,
+            points[a, 0], points[a, 1], points[a, 2], points[b, 0], points[b, 1], points[b, 2],
+            points[c, 0], points[c, 1], points[c, 2], i, depth, ids,
         )  # fmt: skip
 
 
 @compiled
-def fill_seen(
-    places: Matrix, world: Matrix, faces: Indices, first: int, last: int, axes: Matrix,
-    focal: float, middle: Vector, near: float, depth: Depths, seen: Numbers,
+def fill_clipped(
+    points: Matrix, world: Matrix, faces: Indices, first: int, last: int, axes: Matrix,
+    focal: float, middle: Vector, near: float, depth: Depths, ids: Numbers,
 ) -> None:  # fmt: skip
     """Do what `fill_all` does, and cut triangles that reach behind the eye at the near plane."""
     for i in range(first, last):
         behind = 0
         for k in range(3):
-            behind += places[faces[i, k], 2] < 0.0
+            behind += points[faces[i, k], 2] < 0.0
         if behind == 0:
-            fill_all(places, faces, i, i + 1, depth, seen)
+            fill_all(points, faces, i, i + 1, depth, ids)
         if behind == 0 or behind == 3:
             continue
         turn = 0  # so that the corner which is alone on its side comes first
         for k in range(3):
-            alone = places[faces[i, k], 2] < 0.0
+            alone = points[faces[i, k], 2] < 0.0
             if (behind == 1) == alone:
                 turn = k
         a, b, c = faces[i, turn], faces[i, (turn + 1) % 3], faces[i, (turn + 2) % 3]
-        xb, yb, zb = cut(world, a, b, axes, focal, middle, near)
-        xc, yc, zc = cut(world, a, c, axes, focal, middle, near)
+        xb, yb, zb = clip_edge(world, a, b, axes, focal, middle, near)
+        xc, yc, zc = clip_edge(world, a, c, axes, focal, middle, near)
         if behind == 2:
             fill(
-                places[a, 0], places[a, 1], places[a, 2], xb, yb, zb, xc, yc, zc, i, depth, seen
+                points[a, 0], points[a, 1], points[a, 2], xb, yb, zb, xc, yc, zc, i, depth, ids
             )  # fmt: skip
         else:
             fill(
-                xb, yb, zb, places[b, 0], places[b, 1], places[b, 2],
-                places[c, 0], places[c, 1], places[c, 2], i, depth, seen,
+                xb, yb, zb, points[b, 0], points[b, 1], points[b, 2],
+                points[c, 0], points[c, 1], points[c, 2], i, depth, ids,
             )  # fmt: skip
             fill(
-                xb, yb, zb, places[c, 0], places[c, 1], places[c, 2], xc, yc, zc, i, depth, seen
+                xb, yb, zb, points[c, 0], points[c, 1], points[c, 2], xc, yc, zc, i, depth, ids
             )  # fmt: skip
 
 
 @compiled
-def cut(
+def clip_edge(
     world: Matrix, a: int, b: int, axes: Matrix, focal: float, middle: Vector, near: float
 ) -> tuple[float, float, float]:
     """Return where the edge between two vertices crosses the near plane, in the picture."""
@@ -229,30 +229,30 @@ def cut(
 
 
 @compiled
-def cover(
-    places: Matrix, radius: float, least: float, finer: int, depth: Depths, out: Depths
+def line_coverage(
+    points: Matrix, radius: float, min_radius: float, finer: int, depth: Depths, out: Depths
 ) -> None:
     """Write how much of each point of a picture a line with round ends covers, from 0 to 1.
 
     Where it is behind something it does not. Gaps are places that are not in front of the eye.
 
     Args:
-        places: Of the line's points in the picture, shape ``(n, 3)``; one point gives a dot.
+        points: Of the line's points in the picture, shape ``(n, 3)``; one point gives a dot.
         radius: Half its width, times focal length [m].
-        least: Half its width is never less than this, in points.
+        min_radius: Half its width is never less than this, in points.
         finer: So many points of ``depth`` stand for one of ``out``, along each axis.
         depth: Inverse distances of what is there, shape ``(finer height, finer width)``.
         out: Shape ``(height, width)``.
     """
     height, width = out.shape
-    for i in range(max(len(places) - 1, 1)):
-        j = min(i + 1, len(places) - 1)
+    for i in range(max(len(points) - 1, 1)):
+        j = min(i + 1, len(points) - 1)
         ax, ay, az, bx, by, bz = (
-            places[i, 0], places[i, 1], places[i, 2], places[j, 0], places[j, 1], places[j, 2],
+            points[i, 0], points[i, 1], points[i, 2], points[j, 0], points[j, 1], points[j, 2],
         )  # fmt: skip
         if not (az > 0.0 and bz > 0.0):
             continue
-        thick = max(radius * max(az, bz), least)
+        thick = max(radius * max(az, bz), min_radius)
         dx, dy = bx - ax, by - ay
         square = dx * dx + dy * dy
         if not square < 1e12:

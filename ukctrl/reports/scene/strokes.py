@@ -11,42 +11,42 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Matrix
 from ukctrl.reports.scene import arrow_shapes, light_kernels, raster_kernels
-from ukctrl.reports.scene.light_kernels import Lens
-from ukctrl.reports.scene.moments import between, mixed
+from ukctrl.reports.scene.light_kernels import Pinhole
+from ukctrl.reports.scene.pose_interpolation import bracket, interpolate
 from ukctrl.reports.scene.raster_kernels import Depths
-from ukctrl.reports.scene.stage import Arrow, Curve, Scene
-from ukctrl.reports.scene.triangles import light_of
+from ukctrl.reports.scene.scene import Arrow, Scene, SceneCurve
+from ukctrl.reports.scene.triangle_set import linear_rgb
 
 WIDTHS = {"reference": (0.0085, 0.0125, 0.3), "trail": (0.0032, 0.009, 1.0)}
 """Half the width of a curve and of its dot, as fractions of the scene, and its opacity."""
-NEARER = 1e3
+DOT_DEPTH_BIAS = 1e3
 """Dots of trails are drawn as if they were so many times nearer."""
 CONE = 12
 """Pieces of an arrow's head."""
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Canvas:
+class RenderBuffers:
     """Room for drawing one picture at a time."""
 
     depth: NDArray[np.float32]
     layer: NDArray[np.float32]
-    seen: NDArray[np.int32]
+    triangle: NDArray[np.int32]
     light: NDArray[np.float32]
-    part: NDArray[np.float32]
-    nearest: NDArray[np.float32]
-    unseen: NDArray[np.int32]
+    coverage: NDArray[np.float32]
+    shadow_depth: NDArray[np.float32]
+    shadow_triangle: NDArray[np.int32]
     world: Matrix
-    places: Matrix
+    screen_points: Matrix
 
 
-class Sheet(Protocol):
+class RenderTarget(Protocol):
     """What is drawn on: what an eye sees, and how large that is."""
 
     scene: Scene
-    plain: Lens
+    plain: Pinhole
     height: int
-    reach: float
+    extent: float
     """The longest side of the scene's box [m]."""
     finer: int
     """So many points of the canvas along each axis are one of the picture."""
@@ -56,45 +56,50 @@ class Sheet(Protocol):
         ...
 
 
-class Line:
+class CurveStroke:
     """A curve."""
 
-    def __init__(self, curve: Curve, sheet: Sheet) -> None:
+    def __init__(self, curve: SceneCurve, sheet: RenderTarget) -> None:
         self.curve = curve
         width, dot, self.opacity = WIDTHS[curve.kind]
-        reach = sheet.reach * sheet.plain.focal
+        reach = sheet.extent * sheet.plain.focal
         self.width, self.dot = width * reach, dot * reach
-        self.color = light_of(curve.color)
+        self.color = linear_rgb(curve.color)
         self.places = sheet.points(curve.points)
 
-    def draw(self, time: float, canvas: Canvas, sheet: Sheet) -> None:
+    def draw(self, time: float, canvas: RenderBuffers, sheet: RenderTarget) -> None:
         """Draw it as it is at a time [s]."""
-        before, share = between(sheet.scene.time, np.array([time]))
-        now = sheet.points(mixed(self.curve.points, before, share))
+        lower, share = bracket(sheet.scene.time, np.array([time]))
+        tip = sheet.points(interpolate(self.curve.points, lower, share))
         trail = self.curve.kind == "trail"
-        line = np.concatenate([self.places[: before[0] + 1], now]) if trail else self.places
-        nearer = NEARER if trail else 1.0  # a dot is seen through the gripper that holds it
-        dot = now * [1.0, 1.0, nearer], self.dot / nearer, 2.2
-        for places, radius, least in ((line, self.width, 0.9), dot):
-            _cover(places, radius, least, canvas.depth, canvas, sheet)
-        light_kernels.blend_line(canvas.part, self.opacity, self.color, canvas.light)
+        line = np.concatenate([self.places[: lower[0] + 1], tip]) if trail else self.places
+        nearer = DOT_DEPTH_BIAS if trail else 1.0  # a dot is seen through the gripper that holds it
+        dot = tip * [1.0, 1.0, nearer], self.dot / nearer, 2.2
+        for points, radius, min_radius in ((line, self.width, 0.9), dot):
+            _cover(points, radius, min_radius, canvas.depth, canvas, sheet)
+        light_kernels.blend_line(canvas.coverage, self.opacity, self.color, canvas.light)
 
 
-class Push:
+class ArrowStroke:
     """An arrow, which is seen through bodies; red where its input is at its limit."""
 
     def __init__(
-        self, arrow: Arrow, sheet: Sheet, largest: Mapping[tuple[str, str], float]
+        self, arrow: Arrow, sheet: RenderTarget, largest: Mapping[tuple[str, str], float]
     ) -> None:
         self.arrow, self.most = arrow, largest[arrow.group, arrow.unit]
-        self.colors = light_of(arrow_shapes.COLORS[arrow.group]), light_of(arrow_shapes.AT_LIMIT)
+        self.colors = (
+            linear_rgb(arrow_shapes.COLORS[arrow.group]),
+            linear_rgb(arrow_shapes.AT_LIMIT),
+        )
 
-    def draw(self, time: float, canvas: Canvas, sheet: Sheet) -> None:
+    def draw(self, time: float, canvas: RenderBuffers, sheet: RenderTarget) -> None:
         """Draw it as it is at a time [s]."""
-        arrow, size = self.arrow, sheet.reach
-        before, part = between(sheet.scene.time, np.array([time]))
-        tail, vector = (mixed(each, before, part)[0] for each in (arrow.tail, arrow.vector))
-        shape = arrow_shapes.shape(tail, vector, arrow.unit, self.most, size)
+        arrow, size = self.arrow, sheet.extent
+        lower, share = bracket(sheet.scene.time, np.array([time]))
+        tail, vector = (
+            interpolate(values, lower, share)[0] for values in (arrow.tail, arrow.vector)
+        )
+        shape = arrow_shapes.arrow_shape(tail, vector, arrow.unit, self.most, size)
         if shape is None:
             return
         canvas.layer[:] = 0.0  # nothing is in front of it
@@ -105,15 +110,22 @@ class Push:
         for k in range(CONE):
             self._stroke(ends[k : k + 2], 2.6 * thick * head * (1.0 - along[k]), canvas, sheet)
         color = self.colors[arrow.is_limited(time, sheet.scene.time)]
-        light_kernels.blend_line(canvas.part, 1.0, color, canvas.light)
+        light_kernels.blend_line(canvas.coverage, 1.0, color, canvas.light)
 
-    def _stroke(self, points: Array, radius: float, canvas: Canvas, sheet: Sheet) -> None:
-        places = sheet.points(points)
-        _cover(places, radius * sheet.plain.focal, 0.5, canvas.layer, canvas, sheet)
+    def _stroke(
+        self, points: Array, radius: float, canvas: RenderBuffers, sheet: RenderTarget
+    ) -> None:
+        screen_points = sheet.points(points)
+        _cover(screen_points, radius * sheet.plain.focal, 0.5, canvas.layer, canvas, sheet)
 
 
 def _cover(
-    places: Array, radius: float, least: float, depth: Depths, canvas: Canvas, sheet: Sheet
+    points: Array,
+    radius: float,
+    min_radius: float,
+    depth: Depths,
+    canvas: RenderBuffers,
+    sheet: RenderTarget,
 ) -> None:
-    least *= sheet.height / 900.0
-    raster_kernels.cover(places, radius, least, sheet.finer, depth, canvas.part)
+    min_radius *= sheet.height / 900.0
+    raster_kernels.line_coverage(points, radius, min_radius, sheet.finer, depth, canvas.coverage)

@@ -129,6 +129,26 @@
   started.push(offer("names", "names", "", false));
   if (groups.size > 1) started.push(offer("side by side", "", "", false, (checked) => view.spread(checked)));
 
+  // Sliders of a robot at rest
+
+  const panel = find(".joints");
+  const joints = head.joints.map(({ name, unit, low, high, home }) => {
+    const label = document.createElement("label"), value = document.createElement("output"), input = document.createElement("input");
+    Object.assign(input, { type: "range", min: low, max: high, step: "any", value: home });
+    label.append(`${name} [${unit}]`, input, value);
+    panel.append(label);
+    return { input, value, home };
+  });
+  const bend = () => {
+    joints.forEach(({ input, value }) => { value.textContent = Number(input.value).toFixed(3); });
+    if (view && joints.length) view.bend(joints.map(({ input }) => Number(input.value)));
+  };
+  panel.addEventListener("input", bend);
+  find(".home").addEventListener("click", () => { for (const { input, home } of joints) input.value = home; bend(); });
+  panel.hidden = !joints.length;
+  started.push(bend);
+  bend();
+
   find(".controls").hidden = span <= 0;  // a robot at rest has nothing to play
   told();
   go(end);
@@ -149,7 +169,7 @@
       view = await openScene(stage, head, document.getElementById("scene-block").textContent);
     } catch (error) {
       find(".without").hidden = false;
-      switches.hidden = find(".reset").hidden = true;
+      switches.hidden = panel.hidden = find(".reset").hidden = true;
       return;
     }
     started.forEach((each) => each());

@@ -133,6 +133,9 @@ const openScene = (() => {
         const s = k * this.count + c, stretch = f > 0 ? this.stretch[s] * (1 - f) + this.stretch[s + this.count] * f : this.stretch[s];
         this.matrices[c].compose(position, from, scale.set(1, 1, stretch));
       }
+      this.upload();
+    }
+    upload() {
       for (const { batch, carriers } of this.batches) {
         carriers.forEach((carrier, i) => batch.setMatrixAt(i, this.matrices[carrier]));
         batch.instanceMatrix.needsUpdate = true;
@@ -321,6 +324,21 @@ const openScene = (() => {
       last = { k, f };
       ask();
     };
+    // Joints away from home: each displaces what it carries, after it was displaced by its parents.
+    const bend = (values) => {
+      const robot = actors[0], displaced = [];
+      robot.place(0, 0);
+      head.joints.forEach(({ parent, carriers, point: origin, turn, slide, home }, j) => {
+        const change = values[j] - home, axis = new Vector3(...turn), fixed = new Vector3(...origin);
+        const rotation = new Quaternion().setFromAxisAngle(axis, change * axis.length());
+        const shift = fixed.clone().sub(fixed.applyQuaternion(rotation)).addScaledVector(new Vector3(...slide), change);
+        displaced[j] = new Matrix4().compose(shift, rotation, new Vector3(1, 1, 1));
+        if (parent >= 0) displaced[j].premultiply(displaced[parent]);
+        for (const carrier of carriers) robot.matrices[carrier].premultiply(displaced[j]);
+      });
+      robot.upload();
+      ask();
+    };
     // Compared robots, which may stand in the same place, beside each other: how far a group moves.
     const groups = [...new Set(actors.map((each) => each.entry.group))].filter((group) => !["believed", "limits"].includes(group));
     let apart = false;
@@ -385,6 +403,6 @@ const openScene = (() => {
       if (on !== resting) renderer[on ? "forceContextLoss" : "forceContextRestore"]();
       resting = on;
     };
-    return { draw, show, spread, reset: fit, rest, cell };
+    return { draw, show, bend, spread, reset: fit, rest, cell };
   };
 })();

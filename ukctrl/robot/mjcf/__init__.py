@@ -1,8 +1,9 @@
 """MJCF: compiled by MuJoCo itself, its arrays read into a robot, and what is not read told.
 
-The parts, in order: ``guard`` (what a file may make MuJoCo open and build), ``compile``, ``table``
-(all that a compiled model has: read, or told), ``tree`` (joints, bodies and frames), ``switches``
-(what the file turns off), ``tendons``, ``forces``, ``equalities``, ``actuators``, ``contacts``,
-``visuals`` (its geoms),
-``beside`` (the comparison with MuJoCo's own numbers) and ``read`` (all of it together).
+The parts, in order: ``file_guard`` (what a file may make MuJoCo open and build), ``compile_mjcf``,
+``supported_fields`` (all that a compiled model has: read, or told), ``pinocchio_model`` (joints,
+bodies and frames), ``disable_flags`` (what the file turns off), ``tendons``, ``forces``,
+``equalities``, ``actuators``, ``unsupported_contacts``, ``geom_shapes`` (its geoms),
+``compare_mujoco`` (the comparison with MuJoCo's own numbers) and ``read_mjcf`` (all of it
+together).
 """

@@ -14,13 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.audit import note
-from ukctrl.robot.mjcf.forces import PLAIN
-from ukctrl.robot.mjcf.switches import Switches
-from ukctrl.robot.mjcf.table import Told, lacks, listed, plural, remarks
-from ukctrl.robot.mjcf.tendons import pulls
-from ukctrl.robot.mjcf.tree import HINGE, Names
-from ukctrl.robot.schema.push_tables import (
+from ukctrl.robot.mjcf.disable_flags import EnabledForces
+from ukctrl.robot.mjcf.forces import SCALAR_JOINTS
+from ukctrl.robot.mjcf.pinocchio_model import HINGE, MjcfNames
+from ukctrl.robot.mjcf.supported_fields import (
+    UnsupportedElements,
+    UnsupportedFeature,
+    listed_names,
+    remark,
+    report,
+    unsupported,
+)
+from ukctrl.robot.mjcf.tendons import tendon_ratios
+from ukctrl.robot.model_audit import note
+from ukctrl.robot.schema.force_tables import (
     AnyActuator,
     FormulaInput,
     JointDamper,
@@ -42,27 +49,43 @@ TRANSMISSIONS = {
 FIXED, AFFINE = 0, 1
 """MuJoCo's gains and biases that a servo has."""
 NO_DYNAMICS = 0
+SERVO_MESSAGE = (
+    "the law (position, velocity, filter or muscle) of {names} is not in the plant: the input is "
+    "the force of the motor behind it, and a controller takes the law's place. At rest without one "
+    'nothing holds these joints; servos = "commands" in robot.toml keeps servos at joints.'
+)
+SERVO_LIMIT_MESSAGE = (
+    "the largest force of {names}, whose input is a command, is not in the robot, which follows "
+    'with any force. Keep the command close, or take servos = "motors".'
+)
+ACTUATOR_MESSAGE = (
+    "not in the robot, for it {}: actuator {}; write [[actuator]] tables in robot.toml."
+)
+ROTOR_MESSAGE = (
+    "rotor inertia and damping of {names}, which do not act on one joint, are not in the robot: it "
+    "moves more easily."
+)
 Limit = tuple[float, float]
 WIDE: Limit = (-np.inf, np.inf)
 
 
-class Driven(NamedTuple):
+class ImportedActuators(NamedTuple):
     """What the actuators of a model became."""
 
     motors: tuple[AnyActuator, ...] | None
     """None: the file has none, and joints get theirs as in any model."""
     columns: tuple[tuple[int, float], ...]
     """Of every motor MuJoCo's number, and its force per unit of input."""
-    told: tuple[Told, ...]
+    unsupported: tuple[UnsupportedFeature, ...]
     laws: tuple[JointSpring | JointDamper, ...] = ()
     """What servos do beside their command."""
     servos: tuple[int, ...] = ()
     """MuJoCo's numbers of those."""
 
 
-def drive(
-    m: Any, names: Names, structure: Structure, on: Switches, commands: bool = False
-) -> Driven:
+def import_actuators(
+    m: Any, names: MjcfNames, structure: Structure, on: EnabledForces, commands: bool = False
+) -> ImportedActuators:
     """Return the motors of a model.
 
     Args:
@@ -73,27 +96,33 @@ def drive(
         commands: Whether servos at joints keep their law.
     """
     if not m.nactuator:
-        return Driven(None, (), ())
+        return ImportedActuators(None, (), ())
     if not on.actuation:
         off = note(
             "actuation_off", "actuator", "the file switches its actuators off; none is read."
         )
-        return Driven((), (), (Told(off),))
-    reader = _Reader(m, names, structure, on, commands)
+        return ImportedActuators((), (), (UnsupportedFeature(off),))
+    reader = _ActuatorReader(m, names, structure, on, commands)
     motors = [(i, *one) for i in range(m.nactuator) if (one := reader.motor(i)) is not None]
     columns = tuple((i, scale) for i, _, scale in motors)
-    made = tuple(motor for _, motor, _ in motors)
-    return Driven(made, columns, tuple(reader.told()), tuple(reader.laws), tuple(reader.kept))
+    actuators = tuple(motor for _, motor, _ in motors)
+    return ImportedActuators(
+        actuators,
+        columns,
+        tuple(reader.unsupported()),
+        tuple(reader.laws),
+        tuple(reader.servo_numbers),
+    )
 
 
-class _Reader:
+class _ActuatorReader:
     def __init__(
-        self, m: Any, names: Names, structure: Structure, on: Switches, commands: bool
+        self, m: Any, names: MjcfNames, structure: Structure, on: EnabledForces, commands: bool
     ) -> None:
         self._m, self._names, self._structure, self._on = m, names, structure, on
         self._commands = commands
         self.laws: list[JointSpring | JointDamper] = []
-        self.kept: list[int] = []
+        self.servo_numbers: list[int] = []
         self._strong: list[str] = []
         self._taken: set[str] = set()
         self._servos: list[str] = []
@@ -107,7 +136,7 @@ class _Reader:
     def _plain(self, i: int) -> bool:
         m = self._m
         to_joint = m.actuator_trntype[i] in (TO_JOINT, IN_PARENT)
-        return to_joint and m.jnt_type[m.actuator_trnid[i, 0]] in PLAIN
+        return to_joint and m.jnt_type[m.actuator_trnid[i, 0]] in SCALAR_JOINTS
 
     def motor(self, i: int) -> tuple[AnyActuator, float] | None:
         """Return a motor and its force per unit of input; None where it is told."""
@@ -125,13 +154,13 @@ class _Reader:
             self._idle.append(name)
             return None
         if m.actuator_ctrlnum[i] != 1 or m.actuator_outnum[i] != 1 or m.actuator_plugin[i] >= 0:
-            self._lose(name, "is of a kind that is not read")
+            self._report(name, "is of a kind that is not read")
             return None
-        if self._commands and (kept := self._servo(i, name, target)) is not None:
-            return kept
+        if self._commands and (servo_motor := self._servo(i, name, target)) is not None:
+            return servo_motor
         scale, servo = self._scale(i)
         if scale == 0.0:
-            self._lose(name, "damps, or does nothing, rather than drives")
+            self._report(name, "damps, or does nothing, rather than drives")
             return None
         motor = self._transmitted(i, name, target, scale, self._limit(i, scale, servo))
         if motor is None:
@@ -143,6 +172,7 @@ class _Reader:
     def _servo(self, i: int, name: str, joint: int) -> tuple[AnyActuator, float] | None:
         """Return a servo at a joint as what its command pushes; None: it is none, or cannot be."""
         m, gain, (constant, stiff, damp) = self._m, *self._law(i)
+        # a servo holds something: a bias that pushes away, or pulls to no place, is another law
         pulls_back = stiff <= 0.0 and damp <= 0.0 and (stiff or damp)
         if not (self._plain(i) and gain and pulls_back and (stiff or not constant)):
             return None
@@ -163,7 +193,7 @@ class _Reader:
             if stiff
             else JointDamper(joint=dof, damping=damping)
         )  # fmt: skip
-        self.kept.append(i)
+        self.servo_numbers.append(i)
         if m.actuator_forcelimited[i] or m.jnt_actfrclimited[joint]:
             self._strong.append(name)
         return motor, gain
@@ -174,7 +204,7 @@ class _Reader:
         kinds = int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])
         if kinds != (FIXED, AFFINE) or m.actuator_dyntype[i] != NO_DYNAMICS:
             return 0.0, (0.0, 0.0, 0.0)
-        constant, stiff, damp = (float(each) for each in m.actuator_biasprm[i, :3])
+        constant, stiff, damp = (float(value) for value in m.actuator_biasprm[i, :3])
         return float(m.actuator_gainprm[i, 0]), (constant, stiff, damp)
 
     def _scale(self, i: int) -> tuple[float, bool]:
@@ -195,10 +225,10 @@ class _Reader:
         m, bounds = self._m, [WIDE]
         control = m.actuator_ctrladr[i]
         if m.actuator_ctrllimited[control] and self._on.clamp and not servo:
-            bounds.append(_over(m.actuator_ctrlrange[control], 1.0))
+            bounds.append(_scaled_limit(m.actuator_ctrlrange[control], 1.0))
         if m.actuator_forcelimited[i] and force:
-            bounds.append(_over(m.actuator_forcerange[i], scale))
-        return _both(bounds)
+            bounds.append(_scaled_limit(m.actuator_forcerange[i], scale))
+        return _intersect_limits(bounds)
 
     def _transmitted(
         self, i: int, name: str, target: int, scale: float, limit: Limit | None
@@ -206,7 +236,7 @@ class _Reader:
         m = self._m
         gear, kind = scale * np.array(m.actuator_gear[i]), int(m.actuator_trntype[i])
         if not gear.any():
-            self._lose(name, "pushes nothing")
+            self._report(name, "pushes nothing")
             return None
         if self._plain(i):
             return self._at_joint(name, target, float(gear[0]), limit)
@@ -215,19 +245,21 @@ class _Reader:
         if kind == TO_SITE and m.actuator_trnid[i, 1] < 0:
             frame = self._names.sites[target]
             if not self._structure.site(frame).support.any():
-                self._lose(name, "pushes nothing that moves")
+                self._report(name, "pushes nothing that moves")
                 return None
             a, b, c, d, e, f = map(float, gear)
             return Wrench(name=name, frame=frame, force=(a, b, c), torque=(d, e, f), limit=limit)
-        if kind == TO_TENDON and (pulled := pulls(m, target)) is not None:
+        if kind == TO_TENDON and (pulled := tendon_ratios(m, target)) is not None:
             blocks, ratio = self._structure.blocks, float(gear[0])
-            ratios = {blocks[j].dofs[0]: ratio * each for j, each in pulled.items()}
+            ratios = {blocks[j].dofs[0]: ratio * coefficient for j, coefficient in pulled.items()}
             if not ratios or not ratio:
-                self._lose(name, "pushes nothing")
+                self._report(name, "pushes nothing")
                 return None
             return Transmission(name=name, ratios=ratios, limit=limit)
-        what = "a path of a tendon" if kind == TO_TENDON else TRANSMISSIONS.get(kind, "nothing")
-        self._lose(name, f"pushes by way of {what}, which is not read")
+        transmission = (
+            "a path of a tendon" if kind == TO_TENDON else TRANSMISSIONS.get(kind, "nothing")
+        )
+        self._report(name, f"pushes by way of {transmission}, which is not read")
         return None
 
     def _at_joint(
@@ -235,12 +267,14 @@ class _Reader:
     ) -> AnyActuator | None:
         m = self._m
         if gear == 0.0:
-            self._lose(name, "pushes nothing")
+            self._report(name, "pushes nothing")
             return None
         if m.jnt_actfrclimited[joint]:
             if joint in self._shared:
                 self._shared_limits.add(joint)
-            limit = _both([limit or WIDE, _over(m.jnt_actfrcrange[joint], gear)])
+            limit = _intersect_limits(
+                [limit or WIDE, _scaled_limit(m.jnt_actfrcrange[joint], gear)]
+            )
         dof = self._structure.dofs[m.jnt_dofadr[joint]]
         return JointMotor(joint=dof, name=name, gear=gear, limit=limit)
 
@@ -260,96 +294,60 @@ class _Reader:
             [f"(2*({xy} - {zw}))", f"(1 - 2*({xx} + {zz}))", f"(2*({yz} + {xw}))"],
             [f"(2*({xz} + {yw}))", f"(2*({yz} - {xw}))", f"(1 - 2*({xx} + {yy}))"],
         ]
-        parts = (gear[:3], gear[3:]) if block.shape == "free" else (gear[:3],)
+        vectors = (gear[:3], gear[3:]) if block.shape == "free" else (gear[:3],)
         column: dict[str, str] = {}
-        for number, part in enumerate(parts):
-            turned = in_parent or number < len(parts) - 1
+        for number, vector in enumerate(vectors):
+            turned = in_parent or number < len(vectors) - 1
             for k, dof in enumerate(block.dofs[3 * number : 3 * number + 3]):
-                if turned and part.any():
+                if turned and vector.any():
                     column[dof] = " + ".join(
-                        f"({float(g)!r})*{entry}" for g, entry in zip(part, rows[k], strict=True)
+                        f"({float(g)!r})*{entry}" for g, entry in zip(vector, rows[k], strict=True)
                     )
-                elif not turned and part[k]:
-                    column[dof] = repr(float(part[k]))
+                elif not turned and vector[k]:
+                    column[dof] = repr(float(vector[k]))
         return FormulaInput(name=name, column=column, limit=limit)
 
-    def _lose(self, name: str, why: str) -> None:
-        self._lost.setdefault(why, []).append(name)
+    def _report(self, name: str, reason: str) -> None:
+        self._lost.setdefault(reason, []).append(name)
 
-    def told(self) -> Iterator[Told]:
+    def unsupported(self) -> Iterator[UnsupportedFeature]:
         """Name what of the actuators is not in the robot."""
-        if self._servos:
-            which = self._servos
-            yield lacks(
-                "servo_told",
-                which[0],
-                f"the {plural(which, 'actuator', 'actuators')} {listed(which)} "
-                f"{plural(which, 'has a law of its', 'have laws of their')} own (position, "
-                "velocity, filter or muscle), which the plant lacks: "
-                f"{plural(which, 'it is', 'they are')} read as the "
-                f"{plural(which, 'motor', 'motors')} behind "
-                f"{plural(which, 'it, whose input is its', 'them, whose inputs are their')} "
-                "force, and a controller takes the law's place. At rest without one nothing "
-                'holds these joints; servos = "commands" in robot.toml keeps servos at joints.',
-            )
-        if self._strong:
-            which = self._strong
-            yield lacks(
-                "servo_limit_told",
-                which[0],
-                f"the largest force of {listed(which)}, whose input is a command, is not in the "
-                f"robot: {plural(which, 'it follows', 'they follow')} with any force. Keep the "
-                'command close, or take servos = "motors".',
-            )
-        for why, which in self._lost.items():
-            yield lacks(
-                "actuator_told",
-                which[0],
-                f"{plural(which, 'actuator', 'actuators')} {listed(which)} "
-                f"{plural(which, 'is', 'are')} not in the robot, because "
-                f"{plural(which, 'it', 'each')} {why}; write [[actuator]] tables in "
-                "robot.toml.",
-            )
+        yield from report(
+            UnsupportedElements("servo_told", self._servos, SERVO_MESSAGE),
+            UnsupportedElements("servo_limit_told", self._strong, SERVO_LIMIT_MESSAGE),
+            *(
+                UnsupportedElements(
+                    "actuator_told", names, ACTUATOR_MESSAGE.format(reason, "{names}")
+                )
+                for reason, names in self._lost.items()
+            ),
+        )
         if self._idle:
-            which = self._idle
-            yield remarks(
-                "actuation_off",
-                which[0],
-                f"the file switches {listed(which)} off; "
-                f"{plural(which, 'it is', 'they are')} not read.",
-            )
-        if self._passive:
-            yield self._passive_told(self._passive)
+            listed = listed_names(self._idle)
+            yield remark("actuation_off", self._idle[0], f"the file switches {listed} off.")
+        called = [self._m.actuator(i).name or f"actuator{i}" for i in self._passive]
+        losses = UnsupportedElements("rotor_told", called, ROTOR_MESSAGE, self._remove_losses)
+        yield from report(losses)
         for joint in sorted(self._shared_limits):
             low, high = self._m.jnt_actfrcrange[joint]
-            yield lacks(
+            yield unsupported(
                 "joint_effort_told",
                 self._names.joints[joint],
                 f"the motors at joint '{self._names.joints[joint]}' may together give "
                 f"{low:g} to {high:g}; read as the limit of each alone, which allows more.",
             )
 
-    def _passive_told(self, which: Sequence[int]) -> Told:
-        def remove(model: Any) -> None:
-            for name in ("armature", "damping", "dampingpoly"):
-                getattr(model, f"actuator_{name}")[list(which)] = 0.0
-
-        called = [self._m.actuator(i).name or f"actuator{i}" for i in which]
-        return lacks(
-            "rotor_told",
-            called[0],
-            f"rotor inertia and damping of {listed(called)}, which do not act on one joint, "
-            "are not in the robot: it moves more easily.",
-            remove,
-        )
+    def _remove_losses(self, model: Any) -> None:
+        for name in ("armature", "damping", "dampingpoly"):
+            getattr(model, f"actuator_{name}")[self._passive] = 0.0
 
 
-def _over(bounds: Any, scale: float) -> Limit:
+def _scaled_limit(bounds: Any, scale: float) -> Limit:
     low, high = sorted((float(bounds[0]) / scale, float(bounds[1]) / scale))
     return low, high
 
 
-def _both(bounds: Sequence[Any]) -> Limit | None:
+def _intersect_limits(bounds: Sequence[Any]) -> Limit | None:
     """Return what all bounds allow; None without any, or where they leave nothing."""
     low, high = max(float(b[0]) for b in bounds), min(float(b[1]) for b in bounds)
     if not low < high or not np.isfinite((low, high)).any():

@@ -1,7 +1,7 @@
 """URDF: what is read of a file, what it says beyond that, and what its mimic tags hold.
 
 Pinocchio's parser takes a file with any tag and attribute and passes over those that it does not
-know. `READ` lists what is read; whatever else a file says is told.
+know. `SUPPORTED_TAGS` lists what is read; whatever else a file says is told.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.errors import ModelError
-from ukctrl.robot.audit import Finding, body_findings, error, note, warning
-from ukctrl.robot.layout import Block, identifier
-from ukctrl.robot.models.source import Source, numbers
+from ukctrl.robot.joint_layout import JointBlock, identifier
+from ukctrl.robot.model_audit import ModelDiagnostic, body_diagnostics, error, note, warning
+from ukctrl.robot.models.model_source import ModelSource, numbers
 from ukctrl.robot.structure import Structure
 
 MAX_JOINTS = 1000
@@ -28,7 +28,7 @@ SHAPES = ("visual", "collision", "material")
 """What does not enter the dynamics: the parser refuses a robot where it cannot read one."""
 NO_AXIS = ("fixed", "floating")
 """Types of joints whose axis means nothing."""
-RANGED = ("revolute", "prismatic")
+LIMITED_JOINTS = ("revolute", "prismatic")
 """Types of joints whose range is read."""
 NO_LIMIT = "1e308"
 """What stands for no limit where the parser asks for a number: it reads no infinity."""
@@ -46,7 +46,7 @@ _SHAPE = {
     "/material/color": "rgba",
     "/material/texture": "filename",
 }
-READ: dict[str, frozenset[str]] = {
+SUPPORTED_TAGS: dict[str, frozenset[str]] = {
     path: frozenset(attributes.split())
     for path, attributes in {
         "robot": "name version",
@@ -72,11 +72,11 @@ READ: dict[str, frozenset[str]] = {
     }.items()
 }
 """Every tag that is read, by its path, with the attributes that are."""
-SEVERAL = frozenset({"link", "joint", "material", "visual", "collision"})
+REPEATABLE_TAGS = frozenset({"link", "joint", "material", "visual", "collision"})
 """Tags that may stand more than once below another; of all others the first is read."""
 
 
-class _Told(NamedTuple):
+class _TagRule(NamedTuple):
     """How a tag or attribute is told that is not read."""
 
     where: str
@@ -89,48 +89,53 @@ class _Told(NamedTuple):
 _SHOWN = "It bears on pictures and contacts alone, not on the motion."
 _FORCE = "Its force is missing: write it as [[force]] of robot.toml."
 _TOLD = (
-    _Told("*xacro:*", "error", "It stands for links and joints that the robot would lack: expand "
+    _TagRule("*xacro:*", "error",
+    "It stands for links and joints that the robot would lack: expand "
           "the file, as 'xacro FILE > robot.urdf' does, or name the .xacro file itself."),
-    _Told("*quat*", "error", "The parser would take no rotation for it: write it as rpy."),
-    _Told("*/a second <*", "warning", "The first alone is in the model: write one."),
-    _Told("robot/drake:joint*", "error", "The robot would lack the joint: write it as joints of "
+    _TagRule("*quat*", "error", "The parser would take no rotation for it: write it as rpy."),
+    _TagRule("*/a second <*", "warning", "The first alone is in the model: write one."),
+    _TagRule("robot/drake:joint*", "error", "The robot would lack the joint: write it as joints of "
           "the types of URDF, such as two revolute ones for a universal joint."),
-    _Told("robot/drake:*constraint*", "warning", "Nothing holds the bodies together: write it as "
+    _TagRule("robot/drake:*constraint*", "warning",
+    "Nothing holds the bodies together: write it as "
           "[[passive]] of robot.toml, with kind = 'closure' for two points that coincide."),
-    _Told("robot/drake:*spring*", "warning", _FORCE),
-    _Told("robot/drake:*bushing*", "warning", _FORCE),
-    _Told("robot/drake:*collision*", "note", _SHOWN),
-    _Told("*drake:proximity*", "note", _SHOWN),
-    _Told("robot/loop_joint*", "warning", "Nothing closes the loop: write it as [[passive]] of "
+    _TagRule("robot/drake:*spring*", "warning", _FORCE),
+    _TagRule("robot/drake:*bushing*", "warning", _FORCE),
+    _TagRule("robot/drake:*collision*", "note", _SHOWN),
+    _TagRule("*drake:proximity*", "note", _SHOWN),
+    _TagRule("robot/loop_joint*", "warning", "Nothing closes the loop: write it as [[passive]] of "
           "robot.toml, with kind = 'closure'."),
-    _Told("robot/transmission*", "note", "Every joint with one freedom has a motor of unit gear; "
+    _TagRule("robot/transmission*", "note",
+    "Every joint with one freedom has a motor of unit gear; "
           "list the motors as [[actuator]] of robot.toml where these are others."),
-    _Told("robot/ros2_control*", "note", "Every joint with one freedom has a motor; list the "
+    _TagRule("robot/ros2_control*", "note", "Every joint with one freedom has a motor; list the "
           "motors as [[actuator]] of robot.toml where these are others."),
-    _Told("robot/gazebo", "note", "What it sets for a simulator is not in the model: springs, "
+    _TagRule("robot/gazebo", "note", "What it sets for a simulator is not in the model: springs, "
           "damping or joints in it belong in robot.toml."),
-    _Told("robot/mujoco*", "note", "What it sets for MuJoCo's compiler is not in the model: "
+    _TagRule("robot/mujoco*", "note", "What it sets for MuJoCo's compiler is not in the model: "
           "masses that it bounds or balances, and gravity, belong in the file's own tags or in "
           "robot.toml."),
-    _Told("*/limit@*celeration", "note", "Nothing limits accelerations by itself: write [[keep]] "
+    _TagRule("*/limit@*celeration", "note",
+    "Nothing limits accelerations by itself: write [[keep]] "
           "of the scenario, with kind = 'joint_limits', where they matter."),
-    _Told("*/limit@jerk", "note", "Nothing limits jerk: plan a motion that is smooth enough."),
-    _Told("robot/joint/calibration*", "note", "It bears on finding a joint's zero, not on the "
+    _TagRule("*/limit@jerk", "note", "Nothing limits jerk: plan a motion that is smooth enough."),
+    _TagRule("robot/joint/calibration*", "note", "It bears on finding a joint's zero, not on the "
           "motion."),
-    _Told("robot/joint/safety_controller*", "note", "Soft limits are part of no plant: write "
+    _TagRule("robot/joint/safety_controller*", "note", "Soft limits are part of no plant: write "
           "[[keep]] of the scenario where they matter."),
-    _Told("robot/joint/dynamics@*", "warning", _FORCE),
-    _Told("robot/link/visual*", "note", _SHOWN),
-    _Told("robot/link/collision*", "note", _SHOWN),
-    _Told("robot/material*", "note", _SHOWN),
-    _Told("robot/link/contact*", "note", _SHOWN),
-    _Told("*", "warning", "URDF knows nothing of the name, and so nothing of it is in the model: "
+    _TagRule("robot/joint/dynamics@*", "warning", _FORCE),
+    _TagRule("robot/link/visual*", "note", _SHOWN),
+    _TagRule("robot/link/collision*", "note", _SHOWN),
+    _TagRule("robot/material*", "note", _SHOWN),
+    _TagRule("robot/link/contact*", "note", _SHOWN),
+    _TagRule("*", "warning",
+    "URDF knows nothing of the name, and so nothing of it is in the model: "
           "write in robot.toml what of it bears on the motion."),
 )  # fmt: skip
 """The first that fits holds. What stands below a tag that is told is told with it."""
 
 
-def for_parser(source: Source) -> str:
+def parser_text(source: ModelSource) -> str:
     """Return the text that Pinocchio's parser is given: without what does not enter the dynamics,
     which it may refuse, and with the name and the limits that it asks for.
     """
@@ -141,7 +146,7 @@ def for_parser(source: Source) -> str:
             parent.remove(child)
     for joint in root.findall("joint"):
         limit = joint.find("limit")
-        if limit is None and joint.get("type") in RANGED:
+        if limit is None and joint.get("type") in LIMITED_JOINTS:
             limit = ET.SubElement(joint, "limit", lower=f"-{NO_LIMIT}", upper=NO_LIMIT)
         if limit is not None:
             for name in ("effort", "velocity"):
@@ -149,7 +154,7 @@ def for_parser(source: Source) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def refuse_what_parsers_take(source: Source) -> None:
+def refuse_misparsed(source: ModelSource) -> None:
     """Refuse what Pinocchio's parser takes, but turns into a different robot.
 
     Raises:
@@ -179,7 +184,7 @@ def refuse_what_parsers_take(source: Source) -> None:
             raise ModelError(f"{source.label}: the axis of joint '{name}' must not be zero.")
 
 
-def findings(source: Source, structure: Structure) -> Iterator[Finding]:
+def urdf_diagnostics(source: ModelSource, structure: Structure) -> Iterator[ModelDiagnostic]:
     """Yield what the file says that is not in the model, or that is odd."""
     yield from _bodies(source)
     yield from _joints(source)
@@ -188,48 +193,48 @@ def findings(source: Source, structure: Structure) -> Iterator[Finding]:
         if name and name not in structure.frames:
             message = f"link '{name}' is not in the model that was built."
             yield error("link_dropped", name, message)
-    yield from unread(source.root)
+    yield from unsupported_tags(source.root)
 
 
-def unread(root: ET.Element) -> Iterator[Finding]:
+def unsupported_tags(root: ET.Element) -> Iterator[ModelDiagnostic]:
     """Yield one finding for every kind of tag and attribute that is not read, the worst first."""
-    places: dict[tuple[_Told, str], list[str]] = {}
+    occurrences: dict[tuple[_TagRule, str], list[str]] = {}
 
     def add(path: str, name: str, owner: str) -> None:
-        told = next(told for told in _TOLD if fnmatchcase(path, told.where))
-        places.setdefault((told, name), []).append(owner)
+        rule = next(rule for rule in _TOLD if fnmatchcase(path, rule.where))
+        occurrences.setdefault((rule, name), []).append(owner)
 
     def walk(element: ET.Element, path: str, owner: str) -> None:
         if element.get("name"):
             owner = f"{element.tag} '{element.get('name')}'"
         for name in element.attrib:
-            if name not in READ[path] and name.partition(":")[0] != "xmlns":
+            if name not in SUPPORTED_TAGS[path] and name.partition(":")[0] != "xmlns":
                 add(f"{path}@{name}", name, owner)
-        seen = set()
+        tags = set()
         for child in element:
             inner = f"{path}/{child.tag}"
-            if inner not in READ:
+            if inner not in SUPPORTED_TAGS:
                 add(inner, f"<{child.tag}>", owner)
                 continue
-            if child.tag in seen and child.tag not in SEVERAL:
+            if child.tag in tags and child.tag not in REPEATABLE_TAGS:
                 add(f"{path}/a second <{child.tag}>", f"a second <{child.tag}>", owner)
                 continue
-            seen.add(child.tag)
+            tags.add(child.tag)
             walk(child, inner, owner)
 
     walk(root, "robot", "")
-    for (told, name), owners in sorted(
-        places.items(), key=lambda item: ("error", "warning", "note").index(item[0][0].level)
+    for (rule, name), owners in sorted(
+        occurrences.items(), key=lambda item: ("error", "warning", "note").index(item[0][0].level)
     ):
         first = owners[0]
         where = f" of {first}" if first and not first.startswith("robot ") else ""
         often = f", and {len(owners) - 1} more" if len(owners) > 1 else ""
-        message = f"not read: {name}{where}{often}. {told.message}"
+        message = f"not read: {name}{where}{often}. {rule.message}"
         subject = re.sub("[<>]", "", name)
-        yield Finding(told.level, "not_read", subject, message)  # type: ignore[arg-type]
+        yield ModelDiagnostic(rule.level, "not_read", subject, message)  # type: ignore[arg-type]
 
 
-def _bodies(source: Source) -> Iterator[Finding]:
+def _bodies(source: ModelSource) -> Iterator[ModelDiagnostic]:
     for link in source.root.findall("link"):
         name, inertial = link.get("name", ""), link.find("inertial")
         if inertial is None:
@@ -246,10 +251,10 @@ def _bodies(source: Source) -> Iterator[Finding]:
             ]
         )
         kilograms = 0.0 if mass is None else numbers(mass.get("value", "0"), 1)[0]
-        yield from body_findings(name, kilograms, matrix)
+        yield from body_diagnostics(name, kilograms, matrix)
 
 
-def _joints(source: Source) -> Iterator[Finding]:
+def _joints(source: ModelSource) -> Iterator[ModelDiagnostic]:
     links = {link.get("name") for link in source.root.findall("link")}
     for joint in source.root.findall("joint"):
         name, kind, axis = joint.get("name", ""), joint.get("type"), joint.find("axis")
@@ -270,20 +275,20 @@ def _joints(source: Source) -> Iterator[Finding]:
         yield from _limits(name, kind, joint.find("limit"))
 
 
-def _limits(name: str, kind: str | None, limit: ET.Element | None) -> Iterator[Finding]:
+def _limits(name: str, kind: str | None, limit: ET.Element | None) -> Iterator[ModelDiagnostic]:
     """Ask about limits that are missing, not read, or of another unit."""
     if kind == "fixed":
         return
-    given = {} if limit is None else limit.attrib
-    ends = [end for end in ("lower", "upper") if end in given]
-    if kind not in RANGED:
-        if any(any(numbers(given[end], 1)) for end in ends):
+    attrib = {} if limit is None else limit.attrib
+    ends = [end for end in ("lower", "upper") if end in attrib]
+    if kind not in LIMITED_JOINTS:
+        if any(any(numbers(attrib[end], 1)) for end in ends):
             message = f"the range of {kind} joint '{name}' is not read, as URDF has it."
             if kind == "continuous":
                 message += ' Drake and urchin hold it; where the joint has one, write "revolute".'
             yield warning("range_not_read", name, message)
         return
-    missing = [one for one in ("effort", "velocity") if one not in given]
+    missing = [one for one in ("effort", "velocity") if one not in attrib]
     for one in missing:
         yield warning(
             f"no_{one}_limit",
@@ -292,16 +297,16 @@ def _limits(name: str, kind: str | None, limit: ET.Element | None) -> Iterator[F
             "the true one.",
         )
     if len(ends) == 1:
-        other = "upper" if ends == ["lower"] else "lower"
+        bound = "upper" if ends == ["lower"] else "lower"
         yield warning(
             "half_a_range",
             name,
-            f"the <limit> of joint '{name}' has {ends[0]} alone: {other} is 0, as URDF has it; "
+            f"the <limit> of joint '{name}' has {ends[0]} alone: {bound} is 0, as URDF has it; "
             "MuJoCo, Drake and urchin take it as unlimited. Write both.",
         )
 
 
-def rotor_inertias(source: Source) -> dict[str, float]:
+def rotor_inertias(source: ModelSource) -> dict[str, float]:
     """Return what motors add to the inertia of their joints, ``gear_ratio**2 * rotor_inertia``.
 
     Drake's tags in a transmission say so; no tag of URDF does.
@@ -309,7 +314,7 @@ def rotor_inertias(source: Source) -> dict[str, float]:
     Raises:
         ModelError: One is no number, or negative.
     """
-    found: dict[str, float] = {}
+    inertias: dict[str, float] = {}
     for transmission in source.root.findall("transmission"):
         joint = transmission.find("joint")
         for actuator in transmission.findall("actuator"):
@@ -322,13 +327,13 @@ def rotor_inertias(source: Source) -> dict[str, float]:
             name = joint.get("name", "")
             if not 0.0 <= ratio**2 * inertia < math.inf:
                 raise ModelError(f"{source.label}: the rotor inertia of '{name}' is no inertia.")
-            found[name] = found.get(name, 0.0) + ratio**2 * inertia
-    return found
+            inertias[name] = inertias.get(name, 0.0) + ratio**2 * inertia
+    return inertias
 
 
-def mimics(
-    source: Source, structure: Structure
-) -> Iterator[tuple[str, dict[str, str] | None, Finding]]:
+def mimic_constraints(
+    source: ModelSource, structure: Structure
+) -> Iterator[tuple[str, dict[str, str] | None, ModelDiagnostic]]:
     r"""Turn mimic tags into passive constraints, $q_j - (m\, q_i + c) = 0$.
 
     Where an angle is known by its cosine and sine, $2 \tan(\theta / 2) = 0$ says the same of the
@@ -357,44 +362,48 @@ def mimics(
         offset = numbers(mimic.get("offset", "0"), 1)[0]
         if not (math.isfinite(ratio) and math.isfinite(offset)):
             raise ModelError(f"the mimic of joint '{name}' must be finite.")
-        own, other = blocks[name], blocks[leader]
-        if own.nv != 1 or other.nv != 1:
+        follower, driver = blocks[name], blocks[leader]
+        if follower.nv != 1 or driver.nv != 1:
             message = f"joint '{name}' has several freedoms; its mimic tag is dropped."
             yield name, None, warning("mimic_joint", name, message)
             continue
-        form, formula = _relation(own, other, ratio, offset)
+        form, formula = _mimic_formula(follower, driver, ratio, offset)
         yield (
             name,
             {
                 "kind": "expression",
                 "name": f"mimic_{identifier(name)}",
                 form: formula,
-                "unit": own.dof_units[0].removesuffix("/s"),
+                "unit": follower.dof_units[0].removesuffix("/s"),
             },
-            _told_of_mimic(name, leader, form, formula, offset),
+            _mimic_diagnostic(name, leader, form, formula, offset),
         )
 
 
-def _relation(own: Block, other: Block, ratio: float, offset: float) -> tuple[str, str]:
+def _mimic_formula(
+    follower: JointBlock, driver: JointBlock, ratio: float, offset: float
+) -> tuple[str, str]:
     """Return the form and the formula of a mimic of two joints with one freedom each."""
-    follows, leads = (_angle(block) for block in (own, other))
-    shapes = (own.shape, other.shape)
+    follows, leads = (_angle(block) for block in (follower, driver))
+    shapes = (follower.shape, driver.shape)
     if shapes == ("line", "line"):
         return "phi", f"{follows} - ({ratio!r}*{leads} + {offset!r})"
-    if own.shape == "circle" and (other.shape == "line" or ratio.is_integer()):
+    if follower.shape == "circle" and (driver.shape == "line" or ratio.is_integer()):
         return "phi", f"2*tan(({follows} - ({ratio!r}*{leads} + {offset!r}))/2)"
     if shapes == ("line", "circle") and ratio and (1.0 / ratio).is_integer():
         return "phi", f"{2.0 * ratio!r}*tan((({follows} - {offset!r})/{ratio!r} - {leads})/2)"
-    return "psi", f"v.{own.dofs[0]} - {ratio!r}*v.{other.dofs[0]}"
+    return "psi", f"v.{follower.dofs[0]} - {ratio!r}*v.{driver.dofs[0]}"
 
 
-def _angle(block: Block) -> str:
+def _angle(block: JointBlock) -> str:
     if block.shape == "circle":
         return f"atan2({block.coordinates[1]}, {block.coordinates[0]})"
     return block.coordinates[0]
 
 
-def _told_of_mimic(name: str, leader: str, form: str, formula: str, offset: float) -> Finding:
+def _mimic_diagnostic(
+    name: str, leader: str, form: str, formula: str, offset: float
+) -> ModelDiagnostic:
     message = (
         f"joint '{name}' mimics '{leader}'; it is kept as a joint without a motor, and the "
         f"passive constraint {formula} = 0 holds it."

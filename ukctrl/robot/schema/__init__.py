@@ -1,6 +1,6 @@
 """Schema of ``robots/<name>/robot.toml``: the model, actuators, applied forces and looks.
 
-In order: ``linkage_tables``; ``plant_tables`` (formulas, functions, particles); ``push_tables``
+In order: ``linkage_tables``; ``plant_tables`` (formulas, functions, particles); ``force_tables``
 (actuators and forces); ``picture_fields`` and ``picture_tables`` (looks); ``robot_file`` (the
 whole).
 """

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Index, NonNegative, Number, Positive, Text, spec
-from ukctrl.core.files.toml import blaming, read_spec
-from ukctrl.robot.motor import MotorLimits
+from ukctrl.core.files.toml import error_context, read_spec
+from ukctrl.robot.motor_limits import MotorLimits
 
 GROUND = "ground"
 """What joints call the body that does not move."""
@@ -27,7 +27,7 @@ Point = tuple[Number, Number]
 
 
 @spec
-class Body:
+class LinkageBody:
     """One rigid body. Its coordinates are ``<name>_x``, ``<name>_y`` and ``<name>_angle``."""
 
     name: Text
@@ -72,7 +72,7 @@ AnyJoint = Annotated[Revolute | Prismatic, Field(discriminator="kind")]
 
 
 @spec
-class Motor(MotorLimits):
+class LinkageMotor(MotorLimits):
     """A motor that turns the second body against the first."""
 
     name: Text
@@ -84,7 +84,7 @@ class Motor(MotorLimits):
 
 
 @spec
-class Repeat:
+class RepeatedModule:
     """Parts that come several times. ``{i}`` in any text stands for 0, 1, ... ``count - 1``.
 
     ``{i+1}`` and ``{i-1}`` stand for the next number and the one before.
@@ -110,13 +110,13 @@ class Linkage:
     """Plane of motion in the world; in ``xz`` gravity acts along the linkage's y axis."""
     ground: dict[str, Point] = Field(default_factory=dict)
     """Points of the ground [m]."""
-    body: tuple[Body, ...] = ()
+    body: tuple[LinkageBody, ...] = ()
     """The bodies."""
     joint: tuple[AnyJoint, ...] = ()
     """The joints."""
-    motor: tuple[Motor, ...] = ()
+    motor: tuple[LinkageMotor, ...] = ()
     """The motors; without any, the linkage moves by itself."""
-    repeat: dict[str, Repeat] = Field(default_factory=dict)
+    repeat: dict[str, RepeatedModule] = Field(default_factory=dict)
     """Modules that come several times, by name."""
 
     def expanded(self) -> Linkage:
@@ -126,7 +126,7 @@ class Linkage:
             InputError: A part has the name of another, or a joint or motor leads nowhere.
         """
         ground: dict[str, Any] = dict(self.ground)
-        parts = {kind: list(getattr(self, kind)) for kind in ("body", "joint", "motor")}
+        members = {kind: list(getattr(self, kind)) for kind in ("body", "joint", "motor")}
         for name, module in self.repeat.items():
             if module.count * max(1, len(module.body)) > MAX_PARTS:
                 raise InputError(
@@ -134,18 +134,18 @@ class Linkage:
                     f"got {module.count} times {max(1, len(module.body))}."
                 )
             for i in range(module.count):
-                tables = {key: getattr(module, key) for key in ("ground", *parts)}
+                tables = {key: getattr(module, key) for key in ("ground", *members)}
                 copy = read_spec(Linkage, _numbered(tables, i), f"repeat.{name}, i = {i}")
                 _refuse_twice("ground point", [*ground, *copy.ground])
                 ground.update(copy.ground)
-                for kind, entries in parts.items():
+                for kind, entries in members.items():
                     entries.extend(getattr(copy, kind))
         whole = Linkage(
             plane=self.plane,
             ground=ground,
-            body=tuple(parts["body"]),
-            joint=tuple(parts["joint"]),
-            motor=tuple(parts["motor"]),
+            body=tuple(members["body"]),
+            joint=tuple(members["joint"]),
+            motor=tuple(members["motor"]),
         )
         _check(whole)
         return whole
@@ -155,9 +155,9 @@ def _numbered(value: Any, i: int) -> Any:
     """Return a table with ``{i}``, ``{i+1}``, ... in its texts and names replaced."""
     if isinstance(value, str):
 
-        def number(found: re.Match[str]) -> str:
-            shift = int(found[2] or 0)
-            return str(i - shift if found[1] == "-" else i + shift)
+        def number(match: re.Match[str]) -> str:
+            shift = int(match[2] or 0)
+            return str(i - shift if match[1] == "-" else i + shift)
 
         return _NUMBERED.sub(number, value)
     if isinstance(value, Mapping):
@@ -203,7 +203,7 @@ def _check(linkage: Linkage) -> None:
                 f"{where}: must be letters from a to z, digits and underscores; got '{name}'."
             )
     for number, joint in enumerate(linkage.joint):
-        with blaming(f"joint[{number}]"):
+        with error_context(f"joint[{number}]"):
             first, second = (place(linkage, point)[0] for point in joint.points)
             if first == second:
                 raise InputError(
@@ -211,7 +211,7 @@ def _check(linkage: Linkage) -> None:
                     f"points of '{first}'."
                 )
     for number, motor in enumerate(linkage.motor):
-        with blaming(f"motor[{number}]"):
+        with error_context(f"motor[{number}]"):
             for body in motor.bodies:
                 if body not in (GROUND, *names):
                     raise unknown_name("body", body, (GROUND, *names))
@@ -231,9 +231,9 @@ def _points(linkage: Linkage) -> Iterator[tuple[str, str]]:
             yield f"body[{number}].points", name
 
 
-def _refuse_twice(what: str, names: list[str]) -> None:
-    seen: set[str] = set()
+def _refuse_twice(noun: str, names: list[str]) -> None:
+    used_names: set[str] = set()
     for name in names:
-        if name in seen:
-            raise InputError(f"every {what} must have a name of its own; '{name}' comes twice.")
-        seen.add(name)
+        if name in used_names:
+            raise InputError(f"every {noun} must have a name of its own; '{name}' comes twice.")
+        used_names.add(name)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Tag, WithJsonSchema
 
-from ukctrl.core.errors import InputError, near_miss
-from ukctrl.core.fields import Formula, Listed, Quantity, Text, Whole, written
+from ukctrl.core.errors import InputError, did_you_mean
+from ukctrl.core.fields import Formula, ListSize, Quantity, Text, Whole
+from ukctrl.core.message_text import literal_text
 
 COLORS = {
     "light": "#d3dae2", "gray": "#8e99a6", "dark": "#3c4654", "black": "#15191e",
@@ -25,9 +26,9 @@ def _color(value: str) -> str:
     if value in COLORS:
         return COLORS[value]
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", value, re.ASCII):
-        close = near_miss(value, COLORS)
+        close = did_you_mean(value, COLORS)
         raise InputError(
-            f"must be such as '#3d7ebf', or a name; got {written(value)}{close} "
+            f"must be such as '#3d7ebf', or a name; got {literal_text(value)}{close} "
             f"Known: {', '.join(COLORS)}."
         )
     return value.lower()
@@ -57,12 +58,12 @@ Extent = Annotated[float, Quantity("m", minimum=0.0, maximum=1e4, open_minimum=T
 """Length of a picture [m]."""
 Point = Annotated[
     tuple[Formula, Formula, Formula],
-    Listed(3, 3),
+    ListSize(3, 3),
     BeforeValidator(_point),
     WithJsonSchema(_FORMULAS),
 ]
 """Formulas of x, y and z [m]; two are x and z, in the upright plane."""
-Angles = Annotated[tuple[Formula, Formula, Formula], Listed(3, 3)]
+Angles = Annotated[tuple[Formula, Formula, Formula], ListSize(3, 3)]
 """Formulas of roll, pitch and yaw [rad]."""
 End = Annotated[
     Annotated[Point, Tag("point")] | Annotated[Text, Tag("frame")],

@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.expression.symbolic import Vocabulary, check
-from ukctrl.core.fields import Formula, Fraction, Listed, Text, spec
-from ukctrl.core.files.toml import blaming
+from ukctrl.core.expression.symbolic import Vocabulary, check_names
+from ukctrl.core.fields import Formula, Fraction, ListSize, Text, spec
+from ukctrl.core.files.toml import error_context
 from ukctrl.robot.schema.picture_fields import Angles, Color, End, Extent, Point, Turns
 
 MAX_PICTURES = 1000
@@ -79,7 +79,7 @@ class PlacedPicture(PictureTable):
 class StretchedPicture(PictureTable):
     """A picture through points."""
 
-    points: Annotated[tuple[End, ...], Listed(2, 100)]
+    points: Annotated[tuple[End, ...], ListSize(2, 100)]
     """Each two or three formulas, or the name of a frame."""
 
     def formulas(self) -> Formulas:
@@ -88,7 +88,7 @@ class StretchedPicture(PictureTable):
 
 
 @spec
-class Rod(StretchedPicture):
+class LinePicture(StretchedPicture):
     """A round rod through points; with more than two, it bends at them."""
 
     kind: Literal["line"] = "line"
@@ -97,7 +97,7 @@ class Rod(StretchedPicture):
 
 
 @spec
-class Rope(StretchedPicture):
+class RopePicture(StretchedPicture):
     """A thin line through points."""
 
     kind: Literal["rope"] = "rope"
@@ -107,11 +107,11 @@ class Rope(StretchedPicture):
 
 
 @spec
-class Coil(StretchedPicture):
+class SpringPicture(StretchedPicture):
     """A spring from one point to another."""
 
     kind: Literal["spring"] = "spring"
-    points: Annotated[tuple[End, End], Listed(2, 2)]
+    points: Annotated[tuple[End, End], ListSize(2, 2)]
     """Each two or three formulas, or the name of a frame."""
     radius: Extent = 0.05
     """[m]."""
@@ -120,18 +120,18 @@ class Coil(StretchedPicture):
 
 
 @spec
-class Pointer(StretchedPicture):
+class ArrowPicture(StretchedPicture):
     """An arrow from one point to another."""
 
     kind: Literal["arrow"] = "arrow"
-    points: Annotated[tuple[End, End], Listed(2, 2)]
+    points: Annotated[tuple[End, End], ListSize(2, 2)]
     """Each two or three formulas, or the name of a frame; it points at the second."""
     radius: Extent = 0.015
     """[m]."""
 
 
 @spec
-class Push(PictureBase):
+class ForcePicture(PictureBase):
     """Where an input or a reaction acts; it is shown among the arrows of forces."""
 
     is_body = False
@@ -147,7 +147,7 @@ class Push(PictureBase):
     """Formulas of its direction where its value is positive: of a torque, its axis."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Push:
+    def _one_source(self) -> ForcePicture:
         if (self.input is None) == (self.reaction is None):
             raise InputError("takes an input or a reaction, one of them.")
         return self
@@ -168,16 +168,16 @@ class Push(PictureBase):
 
 
 @spec
-class Box(PlacedPicture):
+class BoxPicture(PlacedPicture):
     """A box."""
 
     kind: Literal["box"] = "box"
-    size: Annotated[tuple[Extent, Extent, Extent], Listed(3, 3)]
+    size: Annotated[tuple[Extent, Extent, Extent], ListSize(3, 3)]
     """Its edges [m]."""
 
 
 @spec
-class Sphere(PlacedPicture):
+class SpherePicture(PlacedPicture):
     """A sphere."""
 
     kind: Literal["sphere"] = "sphere"
@@ -186,7 +186,7 @@ class Sphere(PlacedPicture):
 
 
 @spec
-class Disc(PlacedPicture):
+class CirclePicture(PlacedPicture):
     """A disc or a ring in the upright plane, such as a wheel, with a mark that shows its turn."""
 
     kind: Literal["circle"] = "circle"
@@ -199,7 +199,7 @@ class Disc(PlacedPicture):
 
 
 @spec
-class Hinge(PlacedPicture):
+class JointPicture(PlacedPicture):
     """A joint of the upright plane, as joints of bodies are drawn."""
 
     kind: Literal["joint"] = "joint"
@@ -210,7 +210,7 @@ class Hinge(PlacedPicture):
 
 
 @spec
-class Cylinder(PlacedPicture):
+class CylinderPicture(PlacedPicture):
     """A cylinder along its own z axis."""
 
     kind: Literal["cylinder"] = "cylinder"
@@ -221,7 +221,7 @@ class Cylinder(PlacedPicture):
 
 
 @spec
-class Label(PlacedPicture):
+class TextPicture(PlacedPicture):
     """A text."""
 
     kind: Literal["text"] = "text"
@@ -229,9 +229,20 @@ class Label(PlacedPicture):
     """What stands there."""
 
 
-SeenPicture = Rod | Rope | Coil | Pointer | Box | Sphere | Disc | Hinge | Cylinder | Label
+SeenPicture = (
+    LinePicture
+    | RopePicture
+    | SpringPicture
+    | ArrowPicture
+    | BoxPicture
+    | SpherePicture
+    | CirclePicture
+    | JointPicture
+    | CylinderPicture
+    | TextPicture
+)
 """What is always there."""
-AnyPicture = Annotated[SeenPicture | Push, Field(discriminator="kind")]
+AnyPicture = Annotated[SeenPicture | ForcePicture, Field(discriminator="kind")]
 
 
 def refuse_unknown_names(
@@ -254,16 +265,16 @@ def refuse_unknown_names(
         InputError: There is one.
     """
     for number, picture in enumerate(pictures):
-        with blaming(f"picture[{number}]"):
+        with error_context(f"picture[{number}]"):
             if picture.frame not in frames:
                 raise unknown_name("frame", picture.frame, frames)
             picture.refuse_unknown_source(inputs, passive)
             ends = picture.points if isinstance(picture, StretchedPicture) else ()
             for end in ends:
                 if isinstance(end, str) and end not in frames:
-                    with blaming("points"):
+                    with error_context("points"):
                         raise unknown_name("frame", end, frames)
             for key, texts in picture.formulas():
-                with blaming(key):
+                with error_context(key):
                     for text in texts:
-                        check(text, words)
+                        check_names(text, words)

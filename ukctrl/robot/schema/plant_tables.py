@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression.syntax import FUNCTIONS
-from ukctrl.core.fields import Count, Formula, Listed, Number, Positive, Text, spec, written
-from ukctrl.robot.layout import identifier
+from ukctrl.core.fields import Count, Formula, ListSize, Number, Positive, Text, spec
+from ukctrl.core.message_text import literal_text
+from ukctrl.robot.joint_layout import identifier
 
 Unit = Literal["rad", "m"]
 
@@ -19,7 +20,7 @@ def _units(value: object) -> object:
     """Read a list of names as angles."""
     if isinstance(value, list | tuple):
         if len(set(map(str, value))) < len(value):
-            raise InputError(f"must name every coordinate once; got {written(value)}.")
+            raise InputError(f"must name every coordinate once; got {literal_text(value)}.")
         return dict.fromkeys(value, "rad")
     return value
 
@@ -48,7 +49,7 @@ Formulas = Annotated[
     WithJsonSchema({"anyOf": [*_TEXT["anyOf"], {"type": "array", "items": _TEXT}]}),
 ]
 """One formula, or a list of them that are added."""
-Pair = Annotated[tuple[Number, Number], Listed(2, 2)]
+Pair = Annotated[tuple[Number, Number], ListSize(2, 2)]
 """A lower and an upper limit."""
 
 
@@ -91,7 +92,7 @@ class PlantTable:
         return self
 
 
-MEANINGS = {
+RESERVED_MEANINGS = {
     "t": "is the time",
     "pi": "is a number",
     "deg": "is a degree",
@@ -105,10 +106,10 @@ def check_name(key: str, name: str) -> None:
     """Refuse a name that formulas cannot use."""
     usable = identifier(name)
     if usable != name:
-        taken = MEANINGS.get(name) or ("is a function" if name in FUNCTIONS else "")
-        why = f"; in formulas '{name}' {taken}" if taken else ""
+        meaning = RESERVED_MEANINGS.get(name) or ("is a function" if name in FUNCTIONS else "")
+        reason = f"; in formulas '{name}' {meaning}" if meaning else ""
         raise InputError(
-            f"{key}: '{name}' must be a name that formulas can use, such as '{usable}'{why}."
+            f"{key}: '{name}' must be a name that formulas can use, such as '{usable}'{reason}."
         )
 
 

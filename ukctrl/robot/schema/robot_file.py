@@ -14,7 +14,7 @@ from ukctrl.core.fields import (
     InputFolder,
     JointPosition,
     JointSpeed,
-    Listed,
+    ListSize,
     Number,
     NumberByName,
     Position,
@@ -25,10 +25,10 @@ from ukctrl.core.fields import (
 )
 from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.files.toml import read_toml
+from ukctrl.robot.schema.force_tables import AnyActuator, AnyForce, Dampings, Factors
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import MAX_PICTURES, AnyPicture
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable, Particles
-from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce, Dampings, Factors
 
 
 @spec
@@ -54,7 +54,7 @@ class Elastic:
     so that its inertia there is ``gear^2 motor_inertia``; inputs are efforts after the gear."""
 
 
-Between = Annotated[tuple[JointPosition, JointPosition], Listed(2, 2)]
+PositionRange = Annotated[tuple[JointPosition, JointPosition], ListSize(2, 2)]
 """A lower and a higher position [rad or m]."""
 
 
@@ -67,7 +67,7 @@ class JointLimit:
 
     joint: Text
     """Joint; or one velocity, such as ``root_vx``, of a joint with several freedoms."""
-    position: Between | None = None
+    position: PositionRange | None = None
     """Lowest and highest position [rad or m]; absent: the model's."""
     velocity: JointSpeed | None = None
     """Largest speed [rad/s or m/s]; absent: the model's."""
@@ -85,7 +85,7 @@ class JointLimit:
 
 
 def _model_file(value: object) -> object:
-    return catalog.collected(str(value)) if catalog.is_collected(value) else value
+    return catalog.collection_model(str(value)) if catalog.is_collection_name(value) else value
 
 
 ModelFile = Annotated[InputFile, BeforeValidator(_model_file)]
@@ -94,7 +94,7 @@ or ``description:NAME``, one of robot_descriptions."""
 
 
 @spec
-class Part:
+class RobotPart:
     """A model file that is part of a robot."""
 
     model: ModelFile
@@ -137,7 +137,7 @@ class Extras:
     """Joints that their motors drive through springs."""
     limit: tuple[JointLimit, ...] = ()
     """How far and how fast joints may go, in place of what the model says."""
-    picture: Annotated[tuple[AnyPicture, ...], Listed(0, MAX_PICTURES)] = ()
+    picture: Annotated[tuple[AnyPicture, ...], ListSize(0, MAX_PICTURES)] = ()
     """What it looks like, beside or instead of what its model shows."""
 
 
@@ -187,7 +187,7 @@ class RobotFile(Options):
     model: ModelFile | None = None
     """URDF, .xacro, MJCF or SDF file, relative to this one; or ``zoo:NAME`` or
     ``description:NAME``."""
-    part: Annotated[tuple[Part, ...], Listed(1)] | None = None
+    part: Annotated[tuple[RobotPart, ...], ListSize(1)] | None = None
     """Several model files that make up one robot, instead of one."""
     lagrangian: LagrangianTable | None = None
     """A plant written as a Lagrangian, instead of a model file."""
@@ -200,10 +200,10 @@ class RobotFile(Options):
 
     @model_validator(mode="after")
     def _one_plant(self) -> RobotFile:
-        given = [name for name in catalog.PLANTS if getattr(self, name) is not None]
-        if len(given) != 1:
-            came = " and ".join(given) or "none of them"
-            raise InputError(f"needs exactly one of {', '.join(catalog.PLANTS)}; got {came}.")
+        keys = [name for name in catalog.PLANT_KEYS if getattr(self, name) is not None]
+        if len(keys) != 1:
+            came = " and ".join(keys) or "none of them"
+            raise InputError(f"needs exactly one of {', '.join(catalog.PLANT_KEYS)}; got {came}.")
         if self.linkage is not None and self.elastic is not None:
             raise InputError(
                 "elastic: the joints of a [linkage] are constraints and cannot be elastic; write "
@@ -218,15 +218,15 @@ class RobotFile(Options):
         return self
 
 
-def runs_code(reference: AnyPath, beside: AnyPath | None = None) -> bool:
+def runs_code(reference: AnyPath, referrer: AnyPath | None = None) -> bool:
     """Return whether loading a robot would run Python code that its file names or holds."""
-    path = catalog.find("robots", reference, beside)
+    path = catalog.find("robots", reference, referrer)
     if path.suffix != ".toml":
         return path.suffix == catalog.MACRO_ENDING
     table = read_toml(path)
-    parts = table.get("part")
-    models = [table, *(parts if isinstance(parts, list) else ())]
-    names = (each.get("model") for each in models if isinstance(each, dict))
+    components = table.get("part")
+    models = [table, *(components if isinstance(components, list) else ())]
+    names = (entry.get("model") for entry in models if isinstance(entry, dict))
     return "functions" in table or any(str(name).endswith(catalog.MACRO_ENDING) for name in names)
 
 

@@ -12,27 +12,30 @@ from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
 from ukctrl.robot.forces import Forces
 from ukctrl.simulation.effects import sensor_kernels as kernels
-from ukctrl.simulation.effects.compiled_parts import CompiledSensor, Reading
-from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
-from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
+from ukctrl.simulation.effects.effect import PlantEffect, RunContext, Sensor, SensorEffect
+from ukctrl.simulation.effects.encoder_settings import (
+    EncoderSteps,
+    encoder_settings,
+)
+from ukctrl.simulation.effects.kernel_effects import KernelSensor, SensorOutput
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class SpringsWithPlay:
+class BacklashSprings:
     """The springs of elastic joints, with a gap in which they are loose."""
 
     springs: ElasticJoints
     half: Vector
     """Half the gap of each joint, shape ``(k,)``."""
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        return self.springs.with_play(self.half, snapshot, f)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
+        return self.springs.steps_with_backlash(self.half, snapshot, f)
 
 
 @final
@@ -49,7 +52,7 @@ class Backlash(PlantEffect):
 
     kind: Literal["backlash"] = "backlash"
     alone: ClassVar[bool] = True
-    gap: Steps
+    gap: EncoderSteps
     """Free play from flank to flank, of all elastic joints or by joint [rad or m]."""
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
@@ -57,14 +60,14 @@ class Backlash(PlantEffect):
         terms = tuple(play if term is robot.elastic else term for term in robot.forces.terms)
         return dc.replace(robot, forces=Forces(terms), path=None)
 
-    def _play(self, robot: Robot) -> SpringsWithPlay:
+    def _play(self, robot: Robot) -> BacklashSprings:
         springs = robot.elastic
         if springs is None:
             raise InputError(_rigid(f"every joint of robot '{robot.name}' is rigid"))
         if not isinstance(self.gap, dict):
-            return SpringsWithPlay(springs, np.full(len(springs.joints), 0.5 * self.gap))
+            return BacklashSprings(springs, np.full(len(springs.joints), 0.5 * self.gap))
         half = np.zeros(len(springs.joints))
-        with blaming("gap"):
+        with error_context("gap"):
             for name, gap in self.gap.items():
                 if name in springs.joints:
                     half[springs.joints.index(name)] = 0.5 * gap
@@ -72,7 +75,7 @@ class Backlash(PlantEffect):
                     raise InputError(_rigid(f"joint '{name}' is rigid"))
                 else:
                     raise unknown_name("elastic joint", name, springs.joints)
-        return SpringsWithPlay(springs, half)
+        return BacklashSprings(springs, half)
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         springs = snapshot.robot.elastic
@@ -84,9 +87,9 @@ class Backlash(PlantEffect):
         return {"lead": Signal(stretch, ", ".join(sorted(units)), text, springs.joints)}
 
 
-def _rigid(what: str) -> str:
+def _rigid(subject: str) -> str:
     return (
-        f"{what}: its motor moves with it, and a gap has no room. Give the robot an [elastic] "
+        f"{subject}: its motor moves with it, and a gap has no room. Give the robot an [elastic] "
         'table, or use kind = "encoder_play" for play between a joint and its encoder.'
     )
 
@@ -103,22 +106,18 @@ class EncoderPlay(SensorEffect):
     kind: Literal["encoder_play"] = "encoder_play"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
-    gap: Steps
+    gap: EncoderSteps
     """Free play, of all joints with one freedom or by joint [rad or m]."""
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        return _LooseEncoder(bench.robot, encoders(bench.robot, "gap", self.gap))
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+        robot, joints = bench.robot, encoder_settings(bench.robot, "gap", self.gap)
+        blocks, gaps = robot.structure.manifold_table, (joints.freedoms, joints.values)
+        ticks, last = np.zeros(1, dtype=np.int64), np.zeros(robot.nq)
+        memory = ticks, last, np.zeros(len(joints.values))
 
+        def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
+            read, step = (np.zeros(len(q)), np.zeros(len(v))), np.zeros(len(v))
+            args = blocks, *gaps, q, v, *memory, step, *read
+            return *read, (BoundKernel(kernels.apply_play, *args),)
 
-class _LooseEncoder(CompiledSensor):
-    def __init__(self, robot: Robot, joints: Encoders) -> None:
-        self._blocks, self._joints = robot.structure.configurations, joints
-        self._ticks, self._last = np.zeros(1, dtype=np.int64), np.zeros(robot.nq)
-        self._behind = np.zeros(len(joints.values))
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        joints, step = self._joints, np.zeros(len(v))
-        memory = self._ticks, self._last, self._behind
-        read = np.zeros(len(q)), np.zeros(len(v))
-        given = self._blocks, joints.freedoms, joints.values, q, v, *memory, step
-        return Reading(*read, (Call(kernels.loose, *given, *read),))
+        return KernelSensor(steps)

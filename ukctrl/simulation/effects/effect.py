@@ -12,7 +12,7 @@ An `Effect` is a frozen description, readable from a file. It acts in one of fou
 A `Sensor` or `Drive` holds the state of one run, such as the samples that a delay keeps back. Those
 that act at the ticks of a sampled loop are called once a tick, in order; only `sampled = False`
 ones, which have no state, also serve continuous control. The loop calls them from machine code;
-those of the catalogue are kernels (`ukctrl.simulation.effects.compiled_parts`), which is faster.
+those of the catalogue are kernels (`ukctrl.simulation.effects.kernel_effects`), which is faster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ukctrl.core.fields import Count, Seconds, spec
 from ukctrl.robot import Robot, Snapshot
 
 
-class Bench(NamedTuple):
+class RunContext(NamedTuple):
     """The run that an effect is attached to."""
 
     robot: Robot
@@ -111,12 +111,12 @@ class Sensor(abc.ABC):
         """
 
 
-class LinearReading(NamedTuple):
+class LinearSensorModel(NamedTuple):
     """What is linear about a sensor, for the analysis of a loop near a state."""
 
-    steady: bool = False
+    is_constant_offset: bool = False
     """Whether it is off by a constant, which moves the point but adds no dynamics."""
-    late: float = 0.0
+    delay: float = 0.0
     """How late readings are [s]."""
     differentiates: bool = False
     """Whether it works velocities out from the configurations of two ticks."""
@@ -128,16 +128,16 @@ class LinearReading(NamedTuple):
 class SensorEffect(Effect, abc.ABC):
     """Changes what the law measures."""
 
-    def linear(self, bench: Bench) -> LinearReading | None:
+    def linear(self, bench: RunContext) -> LinearSensorModel | None:
         """Return its linear part; None where it has none: a linear analysis leaves it out."""
         return None
 
-    def deviations(self, bench: Bench) -> Matrix:
+    def deviations(self, bench: RunContext) -> Matrix:
         """Return the standard deviations of its noise, of positions and speeds: ``(2, nv)``."""
         return np.zeros((2, bench.robot.nv))
 
     @abc.abstractmethod
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
         """Bind to a run.
 
         Raises:
@@ -181,7 +181,7 @@ class InputEffect(Effect, abc.ABC):
     """Whether an input is applied as it is, and late: that is linear."""
 
     @abc.abstractmethod
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
         """Bind to a run.
 
         Raises:
@@ -197,7 +197,7 @@ class ClockEffect(Effect, abc.ABC):
     moves_ticks: ClassVar[bool] = True
 
     @abc.abstractmethod
-    def ticks(self, times: Vector, bench: Bench, rng: np.random.Generator) -> Vector:
+    def ticks(self, times: Vector, bench: RunContext, rng: np.random.Generator) -> Vector:
         """Return the times of the ticks [s], increasing; the first one must stay.
 
         Args:
@@ -216,7 +216,7 @@ def kind_of(effect: Effect) -> str:
     return kind if isinstance(kind, str) else type(effect).__name__
 
 
-def labels(effects: Sequence[Effect]) -> tuple[str, ...]:
+def effect_labels(effects: Sequence[Effect]) -> tuple[str, ...]:
     """Return one label an effect: its name, or its kind, numbered from the second on.
 
     >>> from ukctrl.simulation.effects import Bias, Noise
@@ -234,7 +234,7 @@ def labels(effects: Sequence[Effect]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def generator(seed: int, label: str) -> np.random.Generator:
+def effect_rng(seed: int, label: str) -> np.random.Generator:
     """Return the random numbers of one effect.
 
     They depend on the scenario's seed and on the effect's label and on nothing else: every
@@ -246,7 +246,7 @@ def generator(seed: int, label: str) -> np.random.Generator:
 
 
 @spec
-class Late(Effect):
+class DelayLength(Effect):
     """What the delays share."""
 
     time: Seconds | None = None
@@ -255,14 +255,14 @@ class Late(Effect):
     """How late, in control periods."""
 
     @model_validator(mode="after")
-    def _one_length(self) -> Late:
+    def _one_length(self) -> DelayLength:
         if (self.time is None) == (self.ticks is None):
             came = "neither" if self.time is None else "both"
             raise InputError(f"needs either time [s] or ticks; got {came}.")
         return self
 
 
-def late(delay: Late, bench: Bench) -> float:
+def delay_seconds(delay: DelayLength, bench: RunContext) -> float:
     """Return the length of a delay [s].
 
     Raises:

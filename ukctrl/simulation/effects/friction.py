@@ -14,20 +14,20 @@ from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointSpeed, spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step, Steps
-from ukctrl.robot import Robot, Snapshot, push_kernels
-from ukctrl.robot.by_name import by_joint
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
+from ukctrl.robot import Robot, Snapshot, applied_force_kernels
 from ukctrl.robot.forces import Forces
-from ukctrl.robot.interface import RobotInterface
-from ukctrl.robot.schema.push_tables import Dampings, Efforts
+from ukctrl.robot.robot_base import RobotBase
+from ukctrl.robot.schema.force_tables import Dampings, Efforts
+from ukctrl.robot.values_by_name import joint_values
 from ukctrl.simulation.effects.effect import PlantEffect
-from ukctrl.simulation.effects.encoders import refuse_zeros
+from ukctrl.simulation.effects.encoder_settings import refuse_zeros
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Rubbing:
+class StribeckFriction:
     """The friction of some freedoms, each array of shape ``(k,)``."""
 
     dofs: NDArray[np.intp]
@@ -38,11 +38,11 @@ class Rubbing:
     stribeck_velocity: float
     velocity_scale: float
 
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
         scale = np.full(len(self.dofs), float(self.velocity_scale))
         falling = self.excess, float(self.stribeck_velocity), self.viscous
-        given = self.dofs, self.coulomb, scale, *falling, snapshot.v, f
-        return (Call(push_kernels.rub, *given),)
+        args = self.dofs, self.coulomb, scale, *falling, snapshot.v, f
+        return (BoundKernel(applied_force_kernels.add_friction, *args),)
 
 
 @final
@@ -92,14 +92,14 @@ class JointFriction(PlantEffect):
             robot, forces=Forces((*robot.forces.terms, self._rubbing(robot))), path=None
         )
 
-    def _rubbing(self, robot: RobotInterface) -> Rubbing:
-        with blaming("coulomb"):
-            coulomb = static = by_joint(robot.structure, self.coulomb)
-        with blaming("viscous"):
-            viscous = by_joint(robot.structure, self.viscous)
+    def _rubbing(self, robot: RobotBase) -> StribeckFriction:
+        with error_context("coulomb"):
+            coulomb = static = joint_values(robot.structure, self.coulomb)
+        with error_context("viscous"):
+            viscous = joint_values(robot.structure, self.viscous)
         if self.static is not None:
-            with blaming("static"):
-                static = by_joint(robot.structure, self.static)
+            with error_context("static"):
+                static = joint_values(robot.structure, self.static)
             if isinstance(self.static, dict):  # a joint that it does not name has none of its own
                 static = np.where(static > 0.0, static, coulomb)
         low = np.flatnonzero(static < coulomb)
@@ -116,7 +116,7 @@ class JointFriction(PlantEffect):
                 f"Name single freedoms, such as coulomb = {{ {robot.dofs[-1]} = 1.0 }}, or remove "
                 "the effect."
             )
-        return Rubbing(
+        return StribeckFriction(
             dofs=dofs,
             coulomb=coulomb[dofs],
             excess=(static - coulomb)[dofs],
@@ -130,7 +130,7 @@ class JointFriction(PlantEffect):
         rubbing = self._rubbing(robot)
         names = tuple(robot.dofs[i] for i in rubbing.dofs)
         whole = np.zeros(robot.nv)
-        Steps(rubbing.steps(snapshot, whole))()
+        KernelSequence(rubbing.steps(snapshot, whole))()
         force = whole[rubbing.dofs]
         units = {"N" if robot.dof_units[i] == "m/s" else "N m" for i in rubbing.dofs}
         loss = -float(force @ snapshot.v[rubbing.dofs])

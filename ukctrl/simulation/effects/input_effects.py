@@ -10,19 +10,19 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, NumberByName, Quantity, spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel
 from ukctrl.robot import Robot
-from ukctrl.robot.by_name import spread
-from ukctrl.simulation.effects.compiled_parts import CompiledDrive, Driven
+from ukctrl.robot.values_by_name import values_by_name
 from ukctrl.simulation.effects.effect import (
-    Bench,
     Bounds,
+    DelayLength,
     Drive,
     InputEffect,
-    Late,
-    late,
+    RunContext,
+    delay_seconds,
 )
+from ukctrl.simulation.effects.kernel_effects import DriveOutput, KernelDrive
 
 Efforts = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0, open_minimum=True).read)]
 """Inputs, above zero [N m or N]."""
@@ -32,13 +32,13 @@ Slopes = Annotated[
 """Rates of inputs, above zero [N m/s or N/s]."""
 
 
-def _by_actuator(robot: Robot, key: str, given: NumberByName, default: float) -> Vector:
-    with blaming(key):
-        return spread(given, robot.actuators, "actuator", default)
+def _by_actuator(robot: Robot, key: str, setting: NumberByName, default: float) -> Vector:
+    with error_context(key):
+        return values_by_name(setting, robot.actuators, "actuator", default)
 
 
 @compiled
-def between(x: float, low: float, high: float) -> float:
+def clip(x: float, low: float, high: float) -> float:
     """Return the nearest number between two, of which the upper goes first; NaN of NaN."""
     if x < low:
         x = low
@@ -46,21 +46,21 @@ def between(x: float, low: float, high: float) -> float:
 
 
 @compiled
-def clamp(u: Vector, low: Vector, high: Vector, most: Vector, out: Vector) -> None:
+def clip_input(u: Vector, low: Vector, high: Vector, limit: Vector, out: Vector) -> None:
     """Write an input between two bounds and below a size."""
     for i in range(len(u)):
-        out[i] = between(u[i], max(low[i], -most[i]), min(high[i], most[i]))
+        out[i] = clip(u[i], max(low[i], -limit[i]), min(high[i], limit[i]))
 
 
 @compiled
-def die(u: Vector, width: Vector, out: Vector) -> None:
+def dead_zone(u: Vector, width: Vector, out: Vector) -> None:
     """Write an input without what lies in a dead zone."""
     for i in range(len(u)):
-        out[i] = u[i] - between(u[i], -width[i], width[i])
+        out[i] = u[i] - clip(u[i], -width[i], width[i])
 
 
 @compiled
-def follow(
+def limit_rate(
     clock: Vector, u: Vector, fastest: Vector, since: Vector, last: Vector, out: Vector
 ) -> None:
     """Write an input as near as it comes at a rate.
@@ -76,8 +76,8 @@ def follow(
     passed = clock[0] - since[0]
     since[0] = clock[0]
     for i in range(len(u)):
-        most = fastest[i] * passed
-        out[i] = u[i] if np.isnan(passed) else between(u[i], last[i] - most, last[i] + most)
+        step = fastest[i] * passed
+        out[i] = u[i] if np.isnan(passed) else clip(u[i], last[i] - step, last[i] + step)
         last[i] = out[i]
 
 
@@ -95,31 +95,28 @@ class Saturation(InputEffect):
     limit: Efforts | None = None
     """Largest absolute input beside the robot's own bounds, for all or by actuator [N m or N]."""
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
         robot = bench.robot
-        own = np.full(robot.nu, np.inf)
+        limit = np.full(robot.nu, np.inf)
         if self.limit is not None:
-            own = _by_actuator(robot, "limit", self.limit, np.inf)
+            limit = _by_actuator(robot, "limit", self.limit, np.inf)
         elif not np.isfinite(robot.input_bounds(np.zeros(robot.nu))).any():
             raise InputError(
                 f"no actuator of robot '{robot.name}' has a limit; give one here, such as "
                 "limit = 10.0, or one for each actuator in the robot's file."
             )
-        return _Saturated(robot, own)
+        motors = robot.actuation.bounds
 
+        def steps(clock: Vector, u: Vector, rate: Vector) -> DriveOutput:
+            low, high, out = np.zeros((3, len(u)))
+            clipped = BoundKernel(clip_input, u, low, high, limit, out)
+            return out, (motors.step(rate, low, high), clipped)
 
-class _Saturated(CompiledDrive):
-    def __init__(self, robot: Robot, own: Vector) -> None:
-        self._motors, self._own = robot.actuation.bounds, own
+        def bounds(rate: Vector) -> Bounds:
+            low, high = motors.at(rate)
+            return Bounds(np.maximum(low, -limit), np.minimum(high, limit))
 
-    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
-        low, high, out = np.zeros(len(u)), np.zeros(len(u)), np.zeros(len(u))
-        motors = self._motors.step(rate, low, high)
-        return Driven(out, (motors, Call(clamp, u, low, high, self._own, out)))
-
-    def bounds(self, rate: Vector) -> Bounds:
-        low, high = self._motors.at(rate)
-        return Bounds(np.maximum(low, -self._own), np.minimum(high, self._own))
+        return KernelDrive(steps, bounds=bounds)
 
 
 @final
@@ -132,17 +129,14 @@ class DeadZone(InputEffect):
     width: Efforts
     """Largest command without an effect, $w$, for all or by actuator [N m or N]."""
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
-        return _Dead(_by_actuator(bench.robot, "width", self.width, 0.0))
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
+        width = _by_actuator(bench.robot, "width", self.width, 0.0)
 
+        def steps(clock: Vector, u: Vector, rate: Vector) -> DriveOutput:
+            out = np.zeros(len(u))
+            return out, (BoundKernel(dead_zone, u, width, out),)
 
-class _Dead(CompiledDrive):
-    def __init__(self, width: Vector) -> None:
-        self._width = width
-
-    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
-        out = np.zeros(len(u))
-        return Driven(out, (Call(die, u, self._width, out),))
+        return KernelDrive(steps)
 
 
 @final
@@ -159,31 +153,28 @@ class RateLimit(InputEffect):
     rate: Slopes | None = None
     """Fastest change $r$, for all or by actuator [N m/s or N/s]; absent: the robot's own limits."""
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
         robot = bench.robot
+        fastest = robot.input_rate_limit
         if self.rate is not None:
-            return _Slow(_by_actuator(robot, "rate", self.rate, np.inf))
-        if not np.isfinite(robot.input_rate_limit).any():
+            fastest = _by_actuator(robot, "rate", self.rate, np.inf)
+        elif not np.isfinite(fastest).any():
             raise InputError(
                 f"no actuator of robot '{robot.name}' has a rate_limit; give one here, such as "
                 "rate = 100.0, or one for each actuator in the robot's file."
             )
-        return _Slow(robot.input_rate_limit)
+        memory = np.full(1, np.nan), np.zeros(len(fastest))
 
+        def steps(clock: Vector, u: Vector, rate: Vector) -> DriveOutput:
+            out = np.zeros(len(u))
+            return out, (BoundKernel(limit_rate, clock, u, fastest, *memory, out),)
 
-class _Slow(CompiledDrive):
-    def __init__(self, fastest: Vector) -> None:
-        self._fastest = fastest
-        self._memory = np.full(1, np.nan), np.zeros(len(fastest))
-
-    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
-        out = np.zeros(len(u))
-        return Driven(out, (Call(follow, clock, u, self._fastest, *self._memory, out),))
+        return KernelDrive(steps)
 
 
 @final
 @spec
-class InputDelay(InputEffect, Late):
+class InputDelay(InputEffect, DelayLength):
     """Inputs that arrive late; until the first one arrives the input is zero.
 
     The delay may be any length. One that is no whole number of control periods changes the input
@@ -195,13 +186,5 @@ class InputDelay(InputEffect, Late):
     alone: ClassVar[bool] = True
     only_delays: ClassVar[bool] = True
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
-        return _Late(late(self, bench))
-
-
-class _Late(CompiledDrive):
-    def __init__(self, delay: float) -> None:
-        self.delay = delay
-
-    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
-        return Driven(u, ())
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
+        return KernelDrive(lambda clock, u, rate: (u, ()), delay=delay_seconds(self, bench))

@@ -12,7 +12,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointEffort, Quantity, spec
 from ukctrl.robot import Perturbation, Robot
 from ukctrl.simulation.effects.effect import PlantEffect
-from ukctrl.simulation.effects.encoders import refuse_zeros
+from ukctrl.simulation.effects.encoder_settings import refuse_zeros
 
 Share = Annotated[float, Quantity("1", minimum=0.0, maximum=0.99)]
 """Largest relative deviation, below 1."""

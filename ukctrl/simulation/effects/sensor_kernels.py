@@ -11,11 +11,11 @@ import numpy as np
 
 from ukctrl.core.arrays import Array, Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.robot.configuration_kernels import difference, integrate
+from ukctrl.robot.manifold_kernels import difference, integrate
 
 
 @compiled
-def offset(
+def add_error(
     blocks: Indices, q: Vector, v: Vector, dq: Vector, dv: Vector, q_read: Vector, v_read: Vector
 ) -> None:
     """Write a state that is off by a tangent step and by a velocity."""
@@ -25,7 +25,7 @@ def offset(
 
 
 @compiled
-def draw(deviation: Matrix, numbers: Array, used: Indices, out: Matrix) -> int:
+def scale_noise(deviation: Matrix, numbers: Array, used: Indices, out: Matrix) -> int:
     """Write the next of each row of random numbers, times its deviation.
 
     Args:
@@ -45,8 +45,8 @@ def draw(deviation: Matrix, numbers: Array, used: Indices, out: Matrix) -> int:
 
 
 @compiled
-def rounded(coordinates: Indices, turns: Flags, step: Vector, q: Vector, q_read: Vector) -> None:
-    """Write a configuration with the nearest step of some coordinates; see `Encoders`."""
+def quantise(coordinates: Indices, turns: Flags, step: Vector, q: Vector, q_read: Vector) -> None:
+    """Write a configuration with the nearest step of some coordinates; see `EncoderSettings`."""
     for i in range(len(q)):
         q_read[i] = q[i]
     for k in range(len(step)):
@@ -59,7 +59,7 @@ def rounded(coordinates: Indices, turns: Flags, step: Vector, q: Vector, q_read:
 
 
 @compiled
-def differentiated(
+def differentiate(
     blocks: Indices,
     rate: float,
     clock: Vector,
@@ -101,7 +101,7 @@ def differentiated(
 
 
 @compiled
-def delayed(
+def delay_state(
     q: Vector,
     v: Vector,
     kept_q: Matrix,
@@ -134,7 +134,7 @@ def delayed(
 
 
 @compiled
-def loose(
+def apply_play(
     blocks: Indices,
     freedoms: Indices,
     gap: Vector,

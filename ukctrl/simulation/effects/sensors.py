@@ -11,29 +11,33 @@ from pydantic import model_validator
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, Hertz, NumberByName, Quantity, spec
-from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel
 from ukctrl.robot import Robot
-from ukctrl.robot.by_name import by_freedom
+from ukctrl.robot.values_by_name import freedom_values
 from ukctrl.simulation.effects import sensor_kernels as kernels
-from ukctrl.simulation.effects.compiled_parts import CompiledSensor, Reading
 from ukctrl.simulation.effects.effect import (
-    Bench,
-    Late,
-    LinearReading,
+    DelayLength,
+    LinearSensorModel,
+    RunContext,
     Sensor,
     SensorEffect,
-    late,
+    delay_seconds,
 )
-from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders, refuse_zeros
+from ukctrl.simulation.effects.encoder_settings import (
+    EncoderSteps,
+    encoder_settings,
+    refuse_zeros,
+)
+from ukctrl.simulation.effects.kernel_effects import KernelSensor, SensorOutput
 
-DRAWN = 256
+NOISE_BLOCK = 256
 """Ticks for which noise is drawn ahead."""
 
 
-def _by_freedom(robot: Robot, key: str, given: NumberByName) -> Vector:
-    with blaming(key):
-        return by_freedom(robot.structure, given)
+def _by_freedom(robot: Robot, key: str, setting: NumberByName) -> Vector:
+    with error_context(key):
+        return freedom_values(robot.structure, setting)
 
 
 @final
@@ -57,34 +61,29 @@ class Noise(SensorEffect):
         refuse_zeros(self, "std", "v_std")
         return self
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        return _Noisy(bench.robot, self.deviations(bench), rng)
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+        blocks, deviation = bench.robot.structure.manifold_table, self.deviations(bench)
+        # Streams of their own: one deviation says nothing about the other's numbers.
+        streams = rng.spawn(2)
+        numbers, used = np.zeros((2, NOISE_BLOCK, bench.robot.nv)), np.zeros(1, dtype=np.int64)
 
-    def deviations(self, bench: Bench) -> Matrix:
+        def draw(code: int) -> None:
+            """Draw the numbers of the next ticks."""
+            for stream, block in zip(streams, numbers, strict=True):
+                stream.standard_normal(out=block)
+            used[0] = 0
+
+        def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
+            read, off = (np.zeros(len(q)), np.zeros(len(v))), np.zeros((2, len(v)))
+            scale = BoundKernel(kernels.scale_noise, deviation, numbers, used, off, fault=draw)
+            return *read, (scale, BoundKernel(kernels.add_error, blocks, q, v, *off, *read))
+
+        draw(0)
+        return KernelSensor(steps)
+
+    def deviations(self, bench: RunContext) -> Matrix:
         names = ("std", "v_std")
         return np.array([_by_freedom(bench.robot, name, getattr(self, name)) for name in names])
-
-
-class _Noisy(CompiledSensor):
-    def __init__(self, robot: Robot, deviation: Matrix, rng: np.random.Generator) -> None:
-        self._blocks, self._deviation = robot.structure.configurations, deviation
-        # Streams of their own: one deviation says nothing about the other's numbers.
-        self._streams = rng.spawn(2)
-        self._numbers = np.zeros((2, DRAWN, robot.nv))
-        self._used = np.zeros(1, dtype=np.int64)
-        self._draw(0)
-
-    def _draw(self, code: int) -> None:
-        """Draw the numbers of the next ticks."""
-        for stream, numbers in zip(self._streams, self._numbers, strict=True):
-            stream.standard_normal(out=numbers)
-        self._used[0] = 0
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        read, off = (np.zeros(len(q)), np.zeros(len(v))), np.zeros((2, len(v)))
-        given = self._deviation, self._numbers, self._used, off
-        draw = Call(kernels.draw, *given, fault=self._draw)
-        return Reading(*read, (draw, Call(kernels.offset, self._blocks, q, v, *off, *read)))
 
 
 @final
@@ -103,23 +102,19 @@ class Bias(SensorEffect):
         refuse_zeros(self, "offset", "v_offset")
         return self
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        robot = bench.robot
-        offset = _by_freedom(robot, "offset", self.offset)
-        return _Biased(robot, offset, _by_freedom(robot, "v_offset", self.v_offset))
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+        robot, names = bench.robot, ("offset", "v_offset")
+        offsets = [_by_freedom(robot, name, getattr(self, name)) for name in names]
+        blocks = robot.structure.manifold_table
 
-    def linear(self, bench: Bench) -> LinearReading:
-        return LinearReading(steady=True)
+        def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
+            read = np.zeros(len(q)), np.zeros(len(v))
+            return *read, (BoundKernel(kernels.add_error, blocks, q, v, *offsets, *read),)
 
+        return KernelSensor(steps)
 
-class _Biased(CompiledSensor):
-    def __init__(self, robot: Robot, offset: Vector, v_offset: Vector) -> None:
-        self._blocks, self._offsets = robot.structure.configurations, (offset, v_offset)
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        read = np.zeros(len(q)), np.zeros(len(v))
-        off = Call(kernels.offset, self._blocks, q, v, *self._offsets, *read)
-        return Reading(*read, (off,))
+    def linear(self, bench: RunContext) -> LinearSensorModel:
+        return LinearSensorModel(is_constant_offset=True)
 
 
 @final
@@ -135,25 +130,26 @@ class Quantisation(SensorEffect):
     kind: Literal["quantisation"] = "quantisation"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
-    step: Steps
+    step: EncoderSteps
     """Resolution, for all or by joint, such as ``"2*pi/4096"`` [rad or m]."""
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        return _Rounded(encoders(bench.robot, "step", self.step))
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+        joints = encoder_settings(bench.robot, "step", self.step)
+        encoders = joints.coordinates, joints.is_continuous, joints.values
 
-    def deviations(self, bench: Bench) -> Matrix:
-        joints, deviations = encoders(bench.robot, "step", self.step), np.zeros((2, bench.robot.nv))
+        def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
+            q_read = np.zeros(len(q))
+            return q_read, v, (BoundKernel(kernels.quantise, *encoders, q, q_read),)
+
+        return KernelSensor(steps)
+
+    def deviations(self, bench: RunContext) -> Matrix:
+        joints, deviations = (
+            encoder_settings(bench.robot, "step", self.step),
+            np.zeros((2, bench.robot.nv)),
+        )
         deviations[0, joints.freedoms] = joints.values / math.sqrt(12.0)  # even over a step
         return deviations
-
-
-class _Rounded(CompiledSensor):
-    def __init__(self, joints: Encoders) -> None:
-        self._joints = joints.coordinates, joints.round, joints.values
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        q_read = np.zeros(len(q))
-        return Reading(q_read, v, (Call(kernels.rounded, *self._joints, q, q_read),))
 
 
 @final
@@ -173,54 +169,49 @@ class Differentiation(SensorEffect):
     cutoff: Hertz | None = None
     """Corner frequency of the low-pass [Hz]; absent: none."""
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        return _Differentiated(bench.robot, self.cutoff)
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+        robot = bench.robot
+        rate = math.inf if self.cutoff is None else math.tau * self.cutoff
+        memory = np.full(1, np.nan), np.zeros(robot.nq), np.zeros(robot.nv)
 
-    def linear(self, bench: Bench) -> LinearReading:
-        return LinearReading(differentiates=True, cutoff=self.cutoff)
+        def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
+            v_read = np.zeros(len(v))
+            args = robot.structure.manifold_table, rate, clock, q, v, *memory, v_read
+            return q, v_read, (BoundKernel(kernels.differentiate, *args),)
 
+        return KernelSensor(steps)
 
-class _Differentiated(CompiledSensor):
-    def __init__(self, robot: Robot, cutoff: float | None) -> None:
-        rate = math.inf if cutoff is None else math.tau * cutoff
-        self._given = robot.structure.configurations, rate
-        self._memory = np.full(1, np.nan), np.zeros(robot.nq), np.zeros(robot.nv)
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        v_read = np.zeros(len(v))
-        given = *self._given, clock, q, v, *self._memory
-        return Reading(q, v_read, (Call(kernels.differentiated, *given, v_read),))
+    def linear(self, bench: RunContext) -> LinearSensorModel:
+        return LinearSensorModel(differentiates=True, cutoff=self.cutoff)
 
 
 @final
 @spec
-class MeasurementDelay(SensorEffect, Late):
+class MeasurementDelay(SensorEffect, DelayLength):
     """The law sees the robot as it was some ticks ago; before that time, as it was at the start."""
 
     kind: Literal["measurement_delay"] = "measurement_delay"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
 
-    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        delay, period = late(self, bench), bench.period or 1.0
+    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+        delay, period = delay_seconds(self, bench), bench.period or 1.0
         ticks = round(delay / period)
         if abs(delay - ticks * period) > 1e-9 * period:
             raise InputError(
                 f"time must be a whole number of control periods, {period:g} s, for a measurement; "
                 f"got {delay:g} s. An input_delay may be of any length."
             )
-        return _Delayed(bench.robot, ticks)
+        rows, robot = ticks + 1, bench.robot
+        memory = (
+            np.zeros((rows, robot.nq)), np.zeros((rows, robot.nv)), np.zeros(1, dtype=np.int64)
+        )  # fmt: skip
 
-    def linear(self, bench: Bench) -> LinearReading:
-        return LinearReading(late=late(self, bench))
+        def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
+            read = np.zeros(len(q)), np.zeros(len(v))
+            return *read, (BoundKernel(kernels.delay_state, q, v, *memory, *read),)
 
+        return KernelSensor(steps)
 
-class _Delayed(CompiledSensor):
-    def __init__(self, robot: Robot, ticks: int) -> None:
-        rows = ticks + 1
-        kept = np.zeros((rows, robot.nq)), np.zeros((rows, robot.nv))
-        self._memory = *kept, np.zeros(1, dtype=np.int64)
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        read = np.zeros(len(q)), np.zeros(len(v))
-        return Reading(*read, (Call(kernels.delayed, q, v, *self._memory, *read),))
+    def linear(self, bench: RunContext) -> LinearSensorModel:
+        return LinearSensorModel(delay=delay_seconds(self, bench))

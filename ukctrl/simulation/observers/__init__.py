@@ -1,61 +1,76 @@
 r"""What does a sampled law know of a state that its sensors do not show whole?
 
-An observer knows the believed robot, the input that acted since the last tick, and what is
-measured at this one. From these it estimates configuration and velocity, and the law gets the
-estimate in place of the readings.
+An observer knows the believed robot, the input that acted since the last tick, and what is measured
+at this one. From these it estimates configuration and velocity, and the law gets the estimate in
+place of the readings.
 
 In order:
 
-1. ``sensing``: which quantities are measured. ``measurements``: each as a function of a moment.
-2. ``believed_motion``: from a tick to the next. ``inertial``: what it feels.
-   ``filters``: an estimate, predicted and corrected.
-3. ``observer``: what a table says of any. ``differences``: no model. ``kalman``, ``luenberger``:
-   one gain. ``extended``, ``unscented``: a covariance that goes along.
-4. ``instruments``: sensors at frames in a run. ``unexplained``: the force that no model explains.
-   ``estimator``: an observer in a run, with readings that arrive late, and what is recorded of it.
+1. ``sensing_tables``: which quantities are measured. ``measurements``: each as a function of a
+   moment.
+2. ``motion_model``: from a tick to the next. ``imu_measurement``: what it feels. ``filters``: an
+   estimate, predicted and corrected.
+3. ``observer``: what a table says of any. ``difference_filter``: no model. ``kalman``,
+   ``luenberger``: one gain. ``extended_kalman``, ``unscented_kalman``: a covariance that goes
+   along.
+4. ``frame_sensors``: sensors at frames in a run. ``disturbance_state``: the force that no model
+   explains. ``estimator``: an observer in a run, with readings that arrive late, and what is
+   recorded of it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ukctrl.core.kinds import any_of, kinds
-from ukctrl.simulation.observers.believed_motion import BelievedMotion
-from ukctrl.simulation.observers.differences import Differences
-from ukctrl.simulation.observers.extended import Ekf
-from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, Near
+from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
+from ukctrl.simulation.observers.difference_filter import Differences
+from ukctrl.simulation.observers.extended_kalman import Ekf
+from ukctrl.simulation.observers.filters import (
+    Filter,
+    LinearObserver,
+    MeasurementUpdate,
+    StateEstimate,
+)
 from ukctrl.simulation.observers.kalman import Kalman
 from ukctrl.simulation.observers.luenberger import Luenberger
-from ukctrl.simulation.observers.measurements import Joints, Measurement, Moment
-from ukctrl.simulation.observers.observer import Observer, Stochastic
-from ukctrl.simulation.observers.sensing import Camera, Imu, Sensing, Triad
-from ukctrl.simulation.observers.unscented import Ukf
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.motion_model import MotionModel
+from ukctrl.simulation.observers.observer import Observer, StochasticObserver
+from ukctrl.simulation.observers.sensing_tables import (
+    CameraSensor,
+    ImuSensor,
+    Sensing,
+    TriaxialSensor,
+)
+from ukctrl.simulation.observers.unscented_kalman import Ukf
 
 if TYPE_CHECKING:
     AnyObserver = Observer
 else:
-    AnyObserver = any_of(kinds(__name__, Observer, without=("estimator", "unexplained")))
+    AnyObserver = union_of_kinds(
+        classes_by_kind(__name__, Observer, without=("estimator", "unexplained"))
+    )
 """Any observer of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
     "AnyObserver",
-    "BelievedMotion",
-    "Camera",
-    "Corrected",
+    "CameraSensor",
     "Differences",
     "Ekf",
-    "Estimate",
     "Filter",
-    "Imu",
-    "Joints",
+    "ImuSensor",
+    "JointMeasurement",
     "Kalman",
+    "LinearObserver",
     "Luenberger",
     "Measurement",
-    "Moment",
-    "Near",
+    "MeasurementUpdate",
+    "MotionModel",
     "Observer",
     "Sensing",
-    "Stochastic",
-    "Triad",
+    "StateEstimate",
+    "StochasticObserver",
+    "TimedState",
+    "TriaxialSensor",
     "Ukf",
 ]

@@ -11,21 +11,37 @@ from ukctrl.control.task import Signal
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
-from ukctrl.core.files.toml import blaming
-from ukctrl.mechanics.integrate.system import State
+from ukctrl.core.files.toml import error_context
+from ukctrl.mechanics.integrate.ode_system import IntegratorState
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects.compiled_parts import Reading
-from ukctrl.simulation.effects.effect import Bench, Effect, generator
-from ukctrl.simulation.observers.believed_motion import BelievedMotion
-from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, normalised
-from ukctrl.simulation.observers.instruments import Inertial, Instrument, Pictures, TrueMotion
-from ukctrl.simulation.observers.measurements import Measurement, Moment, Part, Together, joints
+from ukctrl.simulation.effects.effect import Effect, RunContext, effect_rng
+from ukctrl.simulation.effects.kernel_effects import SensorOutput
+from ukctrl.simulation.observers.disturbance_state import attach_disturbance_estimate
+from ukctrl.simulation.observers.filters import (
+    Filter,
+    MeasurementUpdate,
+    StateEstimate,
+    normalised_square,
+)
+from ukctrl.simulation.observers.frame_sensors import (
+    CameraModel,
+    FrameSensorModel,
+    ImuModel,
+    TrueMotion,
+)
+from ukctrl.simulation.observers.measurements import (
+    Measurement,
+    MeasurementSelection,
+    StackedMeasurement,
+    TimedState,
+    joint_measurement,
+)
+from ukctrl.simulation.observers.motion_model import MotionModel
 from ukctrl.simulation.observers.observer import Observer
-from ukctrl.simulation.observers.sensing import Sensing
-from ukctrl.simulation.observers.unexplained import unexplained
+from ukctrl.simulation.observers.sensing_tables import Sensing
 
 
-class Given(NamedTuple):
+class ObserverSetup(NamedTuple):
     """What a scenario says about an observer."""
 
     observer: Observer
@@ -35,7 +51,7 @@ class Given(NamedTuple):
     rank: RankPolicy
 
 
-class Tick(NamedTuple):
+class ObserverTick(NamedTuple):
     """What an observer knows of a tick."""
 
     t: float
@@ -43,7 +59,7 @@ class Tick(NamedTuple):
     """The input held since the tick before."""
     readings: dict[int, tuple[Measurement, Any]]
     """What was measured at it, whenever that arrived, by the number of the sensor."""
-    estimate: Estimate | None
+    estimate: StateEstimate | None
     """What has been made of it; None at first."""
 
 
@@ -70,64 +86,78 @@ class Estimator:
     """
 
     def __init__(
-        self, given: Given, believed: Robot, bench: Bench, at: tuple[float, Vector, Vector]
+        self,
+        setup: ObserverSetup,
+        believed: Robot,
+        bench: RunContext,
+        at: tuple[float, Vector, Vector],
     ) -> None:
-        observer, sensing, period = given.observer, given.sensing, bench.period
+        observer, sensing, period = setup.observer, setup.sensing, bench.period
         assert period is not None  # the scenario has refused an observer without ticks
         self._robot, nu = believed, believed.nu
-        with blaming("observer"):
-            motion = BelievedMotion(believed, given.rank, period / observer.steps, at)
-        self._instruments = tuple(self._at_frames(given, bench, motion))
-        motion.walk = np.concatenate([np.zeros(0), *(each.walk for each in self._instruments)])
-        motion.feels = any(imu.accelerometer is not None for imu in sensing.imu)
-        with blaming("observer"):
+        with error_context("observer"):
+            motion = MotionModel(believed, setup.rank, period / observer.steps, at)
+        self._instruments = tuple(self._at_frames(setup, bench, motion))
+        motion.bias_walk = np.concatenate(
+            [np.zeros(0), *(instrument.walk for instrument in self._instruments)]
+        )
+        motion.measures_acceleration = any(imu.accelerometer is not None for imu in sensing.imu)
+        with error_context("observer"):
             chart = motion.chart
             n, nv = len(chart.A), believed.nv
             chosen = np.concatenate([chart.positions, nv + chart.velocities])
             start = observer.start(believed)[chosen]
-            own = observer.measured_std(believed)
-            self.joints = joints(sensing, given.effects, bench, own)
-            known = np.concatenate([start, *(each.start for each in self._instruments)])
-            self.filter: Filter = observer.attach(motion, self.joints, known, period)
-            self._unexplained = unexplained(observer, believed, given.rank, at, bench)
-        self.feels = motion.feels or self._unexplained is not None
-        self._most = 1 + max((each.late for each in self._instruments), default=0)
-        draw = start * generator(given.seed, "observer").standard_normal(n)
+            std = observer.measured_std(believed)
+            self.joints = joint_measurement(sensing, setup.effects, bench, std)
+            start_std = np.concatenate(
+                [start, *(instrument.start for instrument in self._instruments)]
+            )
+            self.filter: Filter = observer.attach(motion, self.joints, start_std, period)
+            self._unexplained = attach_disturbance_estimate(
+                observer, believed, setup.rank, at, bench
+            )
+        self.measures_acceleration = motion.measures_acceleration or self._unexplained is not None
+        self._history_length = 1 + max(
+            (instrument.delay_ticks for instrument in self._instruments), default=0
+        )
+        draw = start * effect_rng(setup.seed, "observer").standard_normal(n)
         q, v = np.array(at[1]), np.array(at[2])
-        bare = State(q, v, np.zeros(0))
+        bare = IntegratorState(q, v, np.zeros(0))
         if draw.any():
-            q, v, _ = motion.moved(at[0], bare, chart.full @ draw)
-        state = State(q, v, np.zeros(motion.biases + len(motion.pushes)))
-        self._first = self.filter.first(Moment(at[0], state, np.zeros(nu)))
-        self._ticks: list[Tick] = []
+            q, v, _ = motion.retract(at[0], bare, chart.full @ draw)
+        state = IntegratorState(q, v, np.zeros(motion.biases + len(motion.process_noise_indices)))
+        self._first = self.filter.first(TimedState(at[0], state, np.zeros(nu)))
+        self._ticks: list[ObserverTick] = []
         self._count = 0
         self.measured = np.zeros(believed.nq), np.zeros(nv)
         self._innovation = np.zeros(len(self.joints.names))
         self._bias = np.zeros((2, motion.biases))
-        self.kept: dict[str, Vector] = {
+        self.recorded_values: dict[str, Vector] = {
             "q_estimated": np.zeros(believed.nq),
             "v_estimated": np.zeros(nv),
             "q_estimate_error": np.zeros(nv),
             "v_estimate_error": np.zeros(nv),
         }
         if len(self._first.P):
-            self.kept |= {"nees": np.zeros(()), "nis": np.zeros(())}
+            self.recorded_values |= {"nees": np.zeros(()), "nis": np.zeros(())}
         if self._unexplained is not None:
-            self.kept |= self._unexplained.kept
+            self.recorded_values |= self._unexplained.recorded_values
 
-    def _at_frames(self, given: Given, bench: Bench, motion: BelievedMotion) -> list[Instrument]:
-        instruments: list[Instrument] = []
+    def _at_frames(
+        self, setup: ObserverSetup, bench: RunContext, motion: MotionModel
+    ) -> list[FrameSensorModel]:
+        instruments: list[FrameSensorModel] = []
         biases = 0
-        kinds: dict[str, Any] = {"camera": Pictures, "imu": Inertial}
+        kinds: dict[str, Any] = {"camera": CameraModel, "imu": ImuModel}
         for key, kind in kinds.items():
-            for number, sensor in enumerate(getattr(given.sensing, key)):
-                with blaming(f"sensing: {key}[{number}]"):
-                    if not given.observer.late:
+            for number, sensor in enumerate(getattr(setup.sensing, key)):
+                with error_context(f"sensing: {key}[{number}]"):
+                    if not setup.observer.late:
                         raise InputError(
                             f"a sensor at a frame, as this {key}, needs an observer that takes "
                             "readings of other moments; use kind = 'ekf' or 'ukf'."
                         )
-                    rng = generator(given.seed, f"{key}.{sensor.frame}")
+                    rng = effect_rng(setup.seed, f"{key}.{sensor.frame}")
                     instruments.append(kind(sensor, bench, motion, biases, rng))
                     biases += len(instruments[-1].bias)
         return instruments
@@ -135,28 +165,38 @@ class Estimator:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """All that is ever measured: joints, then sensors at frames."""
-        heard = [each.measurement for each in self._instruments if not each.silent]
+        heard = [
+            instrument.measurement
+            for instrument in self._instruments
+            if not instrument.never_arrives
+        ]
         return (self.joints, *heard)
 
-    def facts(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return what a result says of it: how many states it estimates, from what."""
-        names = [name for each in self.measurements for name in each.names]
-        return {"states": self.filter.motion.known, "measured": names}
+        names = [name for measurement in self.measurements for name in measurement.names]
+        return {"states": self.filter.motion.state_count, "measured": names}
 
     @property
-    def steady(self) -> Measurement:
+    def linear_measurement(self) -> Measurement:
         """All that is measured of the state, as a linear analysis takes it: at every tick."""
-        heard = [each.part() for each in self._instruments if not each.silent]
+        heard = [
+            instrument.selection()
+            for instrument in self._instruments
+            if not instrument.never_arrives
+        ]
         if not heard:
             return self.joints
         motion, all_joints = self.filter.motion, np.arange(len(self.joints.names))
-        hidden = motion.biases + len(motion.pushes)
-        return Together((Part(self.joints, all_joints, 1.0), *heard), hidden)
+        hidden = motion.biases + len(motion.process_noise_indices)
+        return StackedMeasurement(
+            (MeasurementSelection(self.joints, all_joints, 1.0), *heard), hidden
+        )
 
     def notes(self) -> list[str]:
         """Return how a linear analysis takes it."""
-        own = [self.filter.note] if self.filter.note else []
-        return [*own, *sorted({each.note for each in self._instruments})]
+        filter_notes = [self.filter.note] if self.filter.note else []
+        return [*filter_notes, *sorted({instrument.note for instrument in self._instruments})]
 
     @property
     def _bias_units(self) -> list[str]:
@@ -165,12 +205,12 @@ class Estimator:
 
     def bias_names(self) -> tuple[str, ...]:
         """Return the names of the biases that are estimated."""
-        each = [(one.measurement.names, one.biased) for one in self._instruments]
-        return tuple(names[i] for names, biased in each for i in biased)
+        pairs = [(one.measurement.names, one.biased) for one in self._instruments]
+        return tuple(names[i] for names, biased in pairs for i in biased)
 
     def reading(
         self, clock: Vector, true: tuple[Vector, Vector, Vector], q: Vector, v: Vector, u: Vector
-    ) -> Reading:
+    ) -> SensorOutput:
         """Return the estimate as a sensor's reading.
 
         Args:
@@ -180,26 +220,26 @@ class Estimator:
             v: Velocity, likewise.
             u: The input that the drives hold.
         """
-        out = self.kept["q_estimated"], self.kept["v_estimated"]
+        out = self.recorded_values["q_estimated"], self.recorded_values["v_estimated"]
 
         def estimate() -> None:
             self.measured[0][:], self.measured[1][:] = q, v
             self._tick(TrueMotion(float(clock[0]), *true), u)
 
-        return Reading(*out, (estimate,))
+        return *out, (estimate,)
 
     def _tick(self, true: TrueMotion, u: Vector) -> None:
         t, ticks = true.t, self._ticks
-        q, v = (part.copy() for part in self.measured)
-        ticks.append(Tick(t, u.copy(), {0: (self.joints, (q, v))}, None))
+        q, v = (vector.copy() for vector in self.measured)
+        ticks.append(ObserverTick(t, u.copy(), {0: (self.joints, (q, v))}, None))
         first = len(ticks) - 1
-        bias = np.concatenate([np.zeros(0), *(each.bias for each in self._instruments)])
-        for number, each in enumerate(self._instruments, 1):
-            y = each.arrived(self._count, true)
+        bias = np.concatenate([np.zeros(0), *(instrument.bias for instrument in self._instruments)])
+        for number, instrument in enumerate(self._instruments, 1):
+            y = instrument.take_arrival(self._count, true)
             if y is not None:
-                taken = len(ticks) - 1 - each.late
-                ticks[taken].readings[number] = each.heard(y)
-                first = min(first, taken)
+                index = len(ticks) - 1 - instrument.delay_ticks
+                ticks[index].readings[number] = instrument.in_range(y)
+                first = min(first, index)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
                 for k in range(first, len(ticks)):
@@ -209,44 +249,50 @@ class Estimator:
             np.linalg.LinAlgError,
             InputError,
         ) as error:  # of a step that is no number
-            said = str(error).rstrip(".")
-            raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {said}.") from None
+            reason = str(error).rstrip(".")
+            raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {reason}.") from None
         self._count += 1
-        del ticks[: -self._most - 1]
-        self._keep(joints, estimate, true, bias)
+        del ticks[: -self._history_length - 1]
+        self._record(joints, estimate, true, bias)
 
-    def _estimated_at(self, k: int) -> tuple[Estimate, Corrected]:
+    def _estimated_at(self, k: int) -> tuple[StateEstimate, MeasurementUpdate]:
         """Return the estimate at a tick made anew, and what the joints' readings made of it."""
-        tick, before = self._ticks[k], self._ticks[k - 1].estimate if k else None
-        if before is not None:
-            estimate = self.filter.predicted(before, tick.t, tick.u)
+        tick, last_estimate = self._ticks[k], self._ticks[k - 1].estimate if k else None
+        if last_estimate is not None:
+            estimate = self.filter.predicted(last_estimate, tick.t, tick.u)
         else:  # older ones are dropped only where nothing goes back so far
             estimate = self._first._replace(at=self._first.at._replace(t=tick.t))
-        joints: Corrected | None = None
+        joints: MeasurementUpdate | None = None
         for _, (measurement, y) in sorted(tick.readings.items()):
             corrected = self.filter.corrected(estimate, measurement, y)
             joints, estimate = joints or corrected, corrected.estimate
         assert joints is not None  # those of the joints are always there, and first
-        if not all(np.isfinite(part).all() for part in estimate.at.state):
+        if not all(np.isfinite(vector).all() for vector in estimate.at.state):
             raise NotFinite(
                 f"the observer's estimate must be finite; it is not at t = {tick.t:.6g} "
                 "s. Its noise may be too large by far, or its model run away."
             )
         return estimate, joints
 
-    def _keep(self, joints: Corrected, estimate: Estimate, true: TrueMotion, bias: Vector) -> None:
-        kept, motion, (state, P) = self.kept, self.filter.motion, (estimate.at.state, estimate.P)
-        kept["q_estimated"][:], kept["v_estimated"][:] = state.q, state.v
-        kept["q_estimate_error"][:] = self._robot.difference(state.q, true.q)
-        kept["v_estimate_error"][:] = true.v - state.v
+    def _record(
+        self, joints: MeasurementUpdate, estimate: StateEstimate, true: TrueMotion, bias: Vector
+    ) -> None:
+        records, motion, (state, P) = (
+            self.recorded_values,
+            self.filter.motion,
+            (estimate.at.state, estimate.P),
+        )
+        records["q_estimated"][:], records["v_estimated"][:] = state.q, state.v
+        records["q_estimate_error"][:] = self._robot.difference(state.q, true.q)
+        records["v_estimate_error"][:] = true.v - state.v
         self._innovation[:] = joints.innovation
-        known, estimated = motion.known, state.memory[: motion.biases]
+        size, estimated = motion.state_count, state.memory[: motion.biases]
         self._bias[:] = estimated, bias - estimated
-        if "nees" in kept:
+        if "nees" in records:
             bare = state._replace(memory=estimated)
-            error = motion.deviation(bare, State(true.q, true.v, bias))
-            kept["nees"][...] = normalised(error, P[:known, :known])
-            kept["nis"][...] = normalised(joints.innovation, joints.S)
+            error = motion.deviation(bare, IntegratorState(true.q, true.v, bias))
+            records["nees"][...] = normalised_square(error, P[:size, :size])
+            records["nis"][...] = normalised_square(joints.innovation, joints.S)
         if self._unexplained is not None:
             self._unexplained.tick(estimate.at, true)
 
@@ -256,11 +302,11 @@ class Estimator:
         mixed = len(self.joints.speeds) > 0
         words = "reading less its prediction"
         unit = units[False] + (f", {units[True]}" if mixed else "")
-        told = {"innovation": (self._innovation, unit, words, self.joints.names)}
+        records = {"innovation": (self._innovation, unit, words, self.joints.names)}
         if self._bias.size:
             for name, value, words in (
                 ("bias", self._bias[0], "bias that the observer estimates"),
                 ("bias_error", self._bias[1], "true bias less its estimate"),
             ):
-                told[name] = value, ", ".join(self._bias_units), words, self.bias_names()
-        return {f"observer.{name}": Signal(*each) for name, each in told.items()}
+                records[name] = value, ", ".join(self._bias_units), words, self.bias_names()
+        return {f"observer.{name}": Signal(*record) for name, record in records.items()}

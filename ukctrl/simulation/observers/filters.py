@@ -8,30 +8,30 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.linearise import held
-from ukctrl.simulation.observers.believed_motion import BelievedMotion
-from ukctrl.simulation.observers.measurements import Measurement, Moment
+from ukctrl.mechanics.linearise import zero_order_hold
+from ukctrl.simulation.observers.measurements import Measurement, TimedState
+from ukctrl.simulation.observers.motion_model import MotionModel
 
 
-class Estimate(NamedTuple):
+class StateEstimate(NamedTuple):
     """What is believed of a moment."""
 
-    at: Moment
+    at: TimedState
     P: Matrix
     """Covariance of all deviations, shape ``(n, n)``; without rows where the observer has none."""
 
 
-class Corrected(NamedTuple):
+class MeasurementUpdate(NamedTuple):
     """An estimate after a reading."""
 
-    estimate: Estimate
+    estimate: StateEstimate
     innovation: Vector
     """By how much the reading was off, shape ``(m,)``."""
     S: Matrix
     """The covariance that was expected of that, shape ``(m, m)``; or without rows."""
 
 
-class Near(NamedTuple):
+class LinearObserver(NamedTuple):
     """An observer near a state: ``x_k = A x_{k-1} + B u_{k-1} + K y_k`` of deviations."""
 
     A: Matrix
@@ -42,55 +42,57 @@ class Near(NamedTuple):
 class Filter(abc.ABC):
     """An observer in a run. All that it remembers is in its estimates, which it does not change."""
 
-    motion: BelievedMotion
+    motion: MotionModel
     note: ClassVar[str] = ""
     """What a linear analysis must say of its gain."""
 
     @abc.abstractmethod
-    def first(self, at: Moment) -> Estimate:
+    def first(self, at: TimedState) -> StateEstimate:
         """Return the estimate at the start, before any reading."""
 
     @abc.abstractmethod
-    def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
+    def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
         """Return the estimate at a later time, the input held since then."""
 
     @abc.abstractmethod
-    def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
+    def corrected(
+        self, predicted: StateEstimate, measurement: Measurement, y: Any
+    ) -> MeasurementUpdate:
         """Return the estimate after a reading."""
 
     @abc.abstractmethod
-    def gain_at(self, at: Moment, period: float, joints: Measurement) -> Matrix:
+    def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
         """Return the gain that it has, or would settle at, near a moment: shape ``(n, m)``."""
 
-    def near(self, at: Moment, period: float, joints: Measurement) -> Near:
+    def near(self, at: TimedState, period: float, joints: Measurement) -> LinearObserver:
         r"""Return it near a moment: $(I - K H) F$, $(I - K H) \Gamma$ and $K$.
 
         Raises:
             InputError: It has no steady gain there.
         """
         linear = self.motion.linear(at.t, at.state.q, at.state.v, at.u)
-        F, Gamma = held(linear.A, linear.B, period)
+        F, Gamma = zero_order_hold(linear.A, linear.B, period)
         K = self.gain_at(at, period, joints)
-        left = np.eye(len(F)) - K @ joints.slopes(at, linear.full)
-        return Near(left @ F, left @ Gamma, K)
+        error_map = np.eye(len(F)) - K @ joints.slopes(at, linear.full)
+        return LinearObserver(error_map @ F, error_map @ Gamma, K)
 
 
-NONE: Matrix = np.zeros((0, 0))
+NO_COVARIANCE: Matrix = np.zeros((0, 0))
 """No covariance."""
 
 
-def advanced(motion: BelievedMotion, before: Estimate, t: float, u: Vector) -> Moment:
+def predict_state(motion: MotionModel, estimate: StateEstimate, t: float, u: Vector) -> TimedState:
     """Return the moment that the believed robot has at a later time."""
-    return Moment(t, motion.advanced(before.at.t, before.at.state, u, t), u)
+    return TimedState(t, motion.predict(estimate.at.t, estimate.at.state, u, t), u)
 
 
-def symmetric(P: Matrix) -> Matrix:
+def symmetrise(P: Matrix) -> Matrix:
     """Return a matrix without what rounding has made of its symmetry."""
     even: Matrix = 0.5 * (P + P.T)
     return even
 
 
-def solved(S: Matrix, B: Matrix) -> Matrix:
+def solve_covariance(S: Matrix, B: Matrix) -> Matrix:
     """Return ``S^-1 B`` of a covariance.
 
     Raises:
@@ -106,11 +108,11 @@ def solved(S: Matrix, B: Matrix) -> Matrix:
     return np.asarray(X)
 
 
-def normalised(error: Vector, P: Matrix) -> float:
+def normalised_square(error: Vector, P: Matrix) -> float:
     """Return ``e' P^-1 e`` an entry; NaN where the covariance is singular or there is none."""
     if not len(P):
         return float("nan")
     try:
-        return float(error @ solved(P, error)) / len(error)
+        return float(error @ solve_covariance(P, error)) / len(error)
     except np.linalg.LinAlgError:
         return float("nan")

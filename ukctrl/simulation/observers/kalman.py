@@ -9,11 +9,16 @@ import numpy as np
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
-from ukctrl.mechanics.integrate.system import State
-from ukctrl.simulation.observers.believed_motion import BelievedMotion, Transition
-from ukctrl.simulation.observers.filters import Corrected, Estimate, Filter, advanced
-from ukctrl.simulation.observers.measurements import Joints, Measurement, Moment
-from ukctrl.simulation.observers.observer import Stochastic
+from ukctrl.mechanics.integrate.ode_system import IntegratorState
+from ukctrl.simulation.observers.filters import (
+    Filter,
+    MeasurementUpdate,
+    StateEstimate,
+    predict_state,
+)
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.motion_model import MotionModel, Transition
+from ukctrl.simulation.observers.observer import StochasticObserver
 
 
 class SteadyGain(NamedTuple):
@@ -50,23 +55,23 @@ def steady_gain(transition: Transition, H: Matrix, std: Vector) -> SteadyGain:
     return SteadyGain(K, P - K @ S @ K.T, S)
 
 
-def gain_near(
-    motion: BelievedMotion,
-    at: Moment,
+def local_gain(
+    motion: MotionModel,
+    at: TimedState,
     period: float,
     process: tuple[Vector, Vector],
     joints: Measurement,
 ) -> SteadyGain:
     """Return the steady gain of the linear system at a moment, without what sensors hide."""
     n, (t, state, u) = len(motion.chart.A), at
-    H = joints.slopes(at, motion.full(t, state))[:, :n]
+    H = joints.slopes(at, motion.tangent_basis(t, state))[:, :n]
     F, Q = motion.transition(t, state, u, period, process)
     return steady_gain(Transition(F[:n, :n], Q[:n, :n]), H, joints.std)
 
 
 @final
 @spec
-class Kalman(Stochastic):
+class Kalman(StochasticObserver):
     r"""Kalman filter with the gain that it settles at, of the robot at rest where the run starts.
 
     $K = P^- H^\top (H P^- H^\top + R)^{-1}$ with $P^-$ of the discrete Riccati equation; the
@@ -76,35 +81,37 @@ class Kalman(Stochastic):
     kind: Literal["kalman"] = "kalman"
 
     def attach(
-        self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
+        self, motion: MotionModel, joints: JointMeasurement, start: Vector, period: float
     ) -> Filter:
         robot, chart = motion.robot, motion.chart
         process = self.process(robot)
-        self.weighs(robot, joints, np.concatenate(process))
-        rest = State(chart.q, np.zeros(robot.nv), np.zeros(0))
-        u = motion.resting_input(0.0, rest.q, rest.v)
-        gain = gain_near(motion, Moment(0.0, rest, u), period, process, joints)
-        return ConstantGain(motion, gain)
+        self.require_noise(robot, joints, np.concatenate(process))
+        equilibrium = IntegratorState(chart.q, np.zeros(robot.nv), np.zeros(0))
+        u = motion.resting_input(0.0, equilibrium.q, equilibrium.v)
+        gain = local_gain(motion, TimedState(0.0, equilibrium, u), period, process, joints)
+        return ConstantGainFilter(motion, gain)
 
 
-class ConstantGain(Filter):
+class ConstantGainFilter(Filter):
     """A prediction by the believed robot, corrected by a gain that does not change."""
 
-    def __init__(self, motion: BelievedMotion, gain: SteadyGain) -> None:
+    def __init__(self, motion: MotionModel, gain: SteadyGain) -> None:
         self.motion, self.gain = motion, gain
 
-    def first(self, at: Moment) -> Estimate:
-        return Estimate(at, self.gain.P)
+    def first(self, at: TimedState) -> StateEstimate:
+        return StateEstimate(at, self.gain.P)
 
-    def predicted(self, before: Estimate, t: float, u: Vector) -> Estimate:
-        return Estimate(advanced(self.motion, before, t, u), self.gain.P)
+    def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
+        return StateEstimate(predict_state(self.motion, estimate, t, u), self.gain.P)
 
-    def corrected(self, predicted: Estimate, measurement: Measurement, y: Any) -> Corrected:
+    def corrected(
+        self, predicted: StateEstimate, measurement: Measurement, y: Any
+    ) -> MeasurementUpdate:
         at, P = predicted
         innovation = measurement.innovation(at, y)
-        step = self.motion.full(at.t, at.state) @ (self.gain.K @ innovation)
-        moved = at._replace(state=self.motion.moved(at.t, at.state, step))
-        return Corrected(Estimate(moved, P), innovation, self.gain.S)
+        step = self.motion.tangent_basis(at.t, at.state) @ (self.gain.K @ innovation)
+        moved = at._replace(state=self.motion.retract(at.t, at.state, step))
+        return MeasurementUpdate(StateEstimate(moved, P), innovation, self.gain.S)
 
-    def gain_at(self, at: Moment, period: float, joints: Measurement) -> Matrix:
+    def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
         return self.gain.K

@@ -8,11 +8,11 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Positive, Quantity, spec
-from ukctrl.simulation.observers.believed_motion import BelievedMotion
-from ukctrl.simulation.observers.filters import NONE, Filter
-from ukctrl.simulation.observers.kalman import ConstantGain, SteadyGain
-from ukctrl.simulation.observers.measurements import Joints
-from ukctrl.simulation.observers.observer import Observer, needs_positions_alone
+from ukctrl.simulation.observers.filters import NO_COVARIANCE, Filter
+from ukctrl.simulation.observers.kalman import ConstantGainFilter, SteadyGain
+from ukctrl.simulation.observers.measurements import JointMeasurement
+from ukctrl.simulation.observers.motion_model import MotionModel
+from ukctrl.simulation.observers.observer import Observer, require_all_positions
 
 Bandwidth = Annotated[float, Quantity("rad/s", minimum=0.0, open_minimum=True)]
 
@@ -38,18 +38,18 @@ class Luenberger(Observer):
     r"""$\zeta$."""
 
     def attach(
-        self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
+        self, motion: MotionModel, joints: JointMeasurement, start: Vector, period: float
     ) -> Filter:
-        needs_positions_alone("luenberger", motion.robot, joints)
+        require_all_positions("luenberger", motion.robot, joints)
         root = self.bandwidth * np.emath.sqrt(self.damping**2 - 1.0)
         poles = np.exp(period * (-self.bandwidth * self.damping + root * np.array([1.0, -1.0])))
         product, total = float(np.prod(poles).real), float(np.sum(poles).real)
         n, chart = motion.robot.nv, motion.chart
-        every: Matrix = np.eye(n)
+        identity: Matrix = np.eye(n)
         K = np.concatenate(
             [
-                (1.0 - product) * every[chart.positions],
-                (1.0 + product - total) / period * every[chart.velocities],
+                (1.0 - product) * identity[chart.positions],
+                (1.0 + product - total) / period * identity[chart.velocities],
             ]
         )
-        return ConstantGain(motion, SteadyGain(K, NONE, NONE))
+        return ConstantGainFilter(motion, SteadyGain(K, NO_COVARIANCE, NO_COVARIANCE))

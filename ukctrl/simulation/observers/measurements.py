@@ -10,19 +10,19 @@ import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.files.toml import blaming
-from ukctrl.mechanics.integrate.system import State
+from ukctrl.core.files.toml import error_context
+from ukctrl.mechanics.integrate.ode_system import IntegratorState
 from ukctrl.robot import Robot
-from ukctrl.robot.by_name import by_freedom
-from ukctrl.simulation.effects.effect import Bench, Effect, SensorEffect
-from ukctrl.simulation.observers.sensing import Camera, Sensing
+from ukctrl.robot.values_by_name import freedom_values
+from ukctrl.simulation.effects.effect import Effect, RunContext, SensorEffect
+from ukctrl.simulation.observers.sensing_tables import CameraSensor, Sensing
 
 
-class Moment(NamedTuple):
+class TimedState(NamedTuple):
     """All that a reading depends on."""
 
     t: float
-    state: State
+    state: IntegratorState
     """Configuration, velocity, and what else is estimated: biases, pushes."""
     u: Vector
     """The input that was held until then."""
@@ -40,21 +40,21 @@ class Measurement(abc.ABC):
     names: tuple[str, ...]
 
     @abc.abstractmethod
-    def innovation(self, at: Moment, y: Any) -> Vector:
+    def innovation(self, at: TimedState, y: Any) -> Vector:
         """Return by how much a reading is off what a moment predicts, shape ``(m,)``."""
 
     @abc.abstractmethod
-    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+    def slopes(self, at: TimedState, full: Matrix) -> Matrix:
         """Return how what is measured changes along directions, shape ``(m, k)``.
 
         Args:
             at: The moment.
-            full: Directions ``(dq, dv, ...)``, one a column, as `BelievedMotion.full`.
+            full: Directions ``(dq, dv, ...)``, one a column, as `MotionModel.tangent_basis`.
         """
 
 
 @final
-class Joints(Measurement):
+class JointMeasurement(Measurement):
     r"""Positions and speeds of joints: $q_m \ominus q$ and $v_m - v$, those that are measured.
 
     Args:
@@ -72,21 +72,21 @@ class Joints(Measurement):
         names = robot.dofs
         self.names = (*(names[i] for i in positions), *(f"v.{names[j]}" for j in speeds))
 
-    def innovation(self, at: Moment, y: tuple[Vector, Vector]) -> Vector:
+    def innovation(self, at: TimedState, y: tuple[Vector, Vector]) -> Vector:
         q, v, _ = at.state
         dq, dv = self._robot.difference(q, y[0]), y[1] - v
         return np.concatenate([dq[self.positions], dv[self.speeds]])
 
-    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+    def slopes(self, at: TimedState, full: Matrix) -> Matrix:
         rows: Matrix = full[np.concatenate([self.positions, self._robot.nv + self.speeds])]
         return rows
 
 
 @final
-class Seen(Measurement):
+class CameraMeasurement(Measurement):
     """Where a camera sees a frame."""
 
-    def __init__(self, camera: Camera, robot: Robot) -> None:
+    def __init__(self, camera: CameraSensor, robot: Robot) -> None:
         robot.site(camera.frame)  # raises where there is none
         self._frame, self._snapshot = camera.frame, robot.snapshot(robot.neutral)
         self._still: Vector = np.zeros(robot.nv)
@@ -98,17 +98,17 @@ class Seen(Measurement):
         self._snapshot.move(q, self._still)
         return self._snapshot.frame(self._frame).position.copy()
 
-    def innovation(self, at: Moment, y: Vector) -> Vector:
+    def innovation(self, at: TimedState, y: Vector) -> Vector:
         off: Vector = y - self.position(at.state.q)
         return off
 
-    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+    def slopes(self, at: TimedState, full: Matrix) -> Matrix:
         self._snapshot.move(at.state.q, self._still)
         moved: Matrix = self._snapshot.frame(self._frame).J[:3] @ full[: len(self._still)]
         return moved
 
 
-class Part(NamedTuple):
+class MeasurementSelection(NamedTuple):
     """What of a measurement an analysis takes, as if it came at every tick."""
 
     measurement: Measurement
@@ -119,7 +119,7 @@ class Part(NamedTuple):
 
 
 @final
-class Together(Measurement):
+class StackedMeasurement(Measurement):
     r"""Several measurements as one of every tick, each as sure as its rate makes it.
 
     A reading that comes at a share $r$ of the ticks counts as one of each of them with
@@ -130,50 +130,57 @@ class Together(Measurement):
         hidden: How many deviations there are beside those of the state, which are left out.
     """
 
-    def __init__(self, parts: Sequence[Part], hidden: int) -> None:
-        self._parts, self._hidden = parts, hidden
-        each = [part.measurement.std[part.chosen] / np.sqrt(part.share) for part in parts]
-        self.std = np.concatenate(each)
-        self.names = tuple(part.measurement.names[i] for part in parts for i in part.chosen)
+    def __init__(self, selections: Sequence[MeasurementSelection], hidden: int) -> None:
+        self._parts, self._hidden = selections, hidden
+        deviations = [
+            selection.measurement.std[selection.chosen] / np.sqrt(selection.share)
+            for selection in selections
+        ]
+        self.std = np.concatenate(deviations)
+        self.names = tuple(
+            selection.measurement.names[i] for selection in selections for i in selection.chosen
+        )
 
-    def innovation(self, at: Moment, y: Sequence[Any]) -> Vector:
-        each = zip(self._parts, y, strict=True)
-        return np.concatenate([m.innovation(at, own)[chosen] for (m, chosen, _), own in each])
+    def innovation(self, at: TimedState, y: Sequence[Any]) -> Vector:
+        pairs = zip(self._parts, y, strict=True)
+        return np.concatenate(
+            [m.innovation(at, reading)[chosen] for (m, chosen, _), reading in pairs]
+        )
 
-    def slopes(self, at: Moment, full: Matrix) -> Matrix:
+    def slopes(self, at: TimedState, full: Matrix) -> Matrix:
         whole = np.vstack([full, np.zeros((self._hidden, full.shape[1]))])
         return np.concatenate([m.slopes(at, whole)[chosen] for m, chosen, _ in self._parts])
 
 
-def _freedoms(robot: Robot, key: str, given: bool | Sequence[str] | None) -> Indices:
+def _dof_indices(robot: Robot, key: str, setting: bool | Sequence[str] | None) -> Indices:
     """Return the freedoms that names stand for: joints, or single freedoms of them."""
-    if given is None or given is True:
+    if setting is None or setting is True:
         return np.arange(robot.nv)
-    with blaming(f"sensing: {key}"):
-        chosen = by_freedom(robot.structure, dict.fromkeys(given or (), 1.0))
+    with error_context(f"sensing: {key}"):
+        chosen = freedom_values(robot.structure, dict.fromkeys(setting or (), 1.0))
     return np.flatnonzero(chosen)
 
 
-def joints(
+def joint_measurement(
     sensing: Sensing,
     effects: Sequence[Effect],
-    bench: Bench,
-    given: tuple[Vector | None, Vector | None],
-) -> Joints:
+    bench: RunContext,
+    observer_std: tuple[Vector | None, Vector | None],
+) -> JointMeasurement:
     """Return what is measured of the joints, with the noise that an observer counts on.
 
     Args:
         sensing: What is measured.
         effects: Those on the readings, by whose noise it goes where none is given.
         bench: The run.
-        given: Standard deviations of positions and of speeds, shape ``(nv,)`` each.
+        observer_std: Standard deviations of positions and of speeds, shape ``(nv,)`` each.
 
     Raises:
         InputError: There is no such joint; or speeds are measured, and worked out from positions.
     """
     robot = bench.robot
-    positions = _freedoms(robot, "joints", sensing.joints)
-    speeds = _freedoms(robot, "speeds", sensing.speeds)
+    positions = _dof_indices(robot, "joints", sensing.joints)
+    speeds = _dof_indices(robot, "speeds", sensing.speeds)
     square = np.zeros((2, robot.nv))
     for effect in effects:
         if isinstance(effect, SensorEffect):
@@ -184,5 +191,8 @@ def joints(
                     "out from the positions, which the observer has already. Remove it, or speeds."
                 )
             square += np.square(effect.deviations(bench))
-    std = [np.sqrt(own) if one is None else one for one, own in zip(given, square, strict=True)]
-    return Joints(robot, positions, speeds, (std[0], std[1]))
+    std = [
+        np.sqrt(variance) if one is None else one
+        for one, variance in zip(observer_std, square, strict=True)
+    ]
+    return JointMeasurement(robot, positions, speeds, (std[0], std[1]))

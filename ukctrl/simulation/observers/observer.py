@@ -8,16 +8,16 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from ukctrl.control.disturbance import AnyDisturbanceObserver
-from ukctrl.control.disturbance.observer import DisturbanceObserver
+from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, Count, Instance, NumberByName, Quantity, spec
-from ukctrl.core.files.toml import blaming
+from ukctrl.core.files.toml import error_context
 from ukctrl.robot import Robot
-from ukctrl.robot.by_name import by_freedom, spread
-from ukctrl.simulation.observers.believed_motion import BelievedMotion
+from ukctrl.robot.values_by_name import freedom_values, values_by_name
 from ukctrl.simulation.observers.filters import Filter
-from ukctrl.simulation.observers.measurements import Joints
+from ukctrl.simulation.observers.measurements import JointMeasurement
+from ukctrl.simulation.observers.motion_model import MotionModel
 
 PositionStd = Annotated[NumberByName, ByName(Quantity("rad or m", minimum=0.0).read)]
 SpeedStd = Annotated[NumberByName, ByName(Quantity("rad/s or m/s", minimum=0.0).read)]
@@ -45,7 +45,7 @@ class Observer(abc.ABC):
 
     @abc.abstractmethod
     def attach(
-        self, motion: BelievedMotion, joints: Joints, start: Vector, period: float
+        self, motion: MotionModel, joints: JointMeasurement, start: Vector, period: float
     ) -> Filter:
         """Bind to a run.
 
@@ -71,7 +71,7 @@ class Observer(abc.ABC):
 
 
 @spec
-class Stochastic(Observer, abc.ABC):
+class StochasticObserver(Observer, abc.ABC):
     """What the filters share: how far model and readings are to be believed."""
 
     acceleration_std: AccelerationStd = 0.0
@@ -86,19 +86,19 @@ class Stochastic(Observer, abc.ABC):
     """And of measured speeds [rad/s or m/s]."""
 
     def measured_std(self, robot: Robot) -> tuple[Vector | None, Vector | None]:
-        given = [
+        stds = [
             None if value is None else by_dof(robot, name, value)
             for name, value in (("std", self.std), ("v_std", self.v_std))
         ]
-        return given[0], given[1]
+        return stds[0], stds[1]
 
     def process(self, robot: Robot) -> tuple[Vector, Vector]:
         """Return what the model does not explain: accelerations ``(nv,)``, inputs ``(nu,)``."""
-        with blaming("input_std"):
-            inputs = spread(self.input_std, robot.actuators, "actuator", 0.0)
+        with error_context("input_std"):
+            inputs = values_by_name(self.input_std, robot.actuators, "actuator", 0.0)
         return by_dof(robot, "acceleration_std", self.acceleration_std), inputs
 
-    def weighs(self, robot: Robot, joints: Joints, start: Vector) -> None:
+    def require_noise(self, robot: Robot, joints: JointMeasurement, start: Vector) -> None:
         """Refuse noise that makes a filter divide by zero, or deaf.
 
         Raises:
@@ -111,20 +111,20 @@ class Stochastic(Observer, abc.ABC):
                     f"{key} of '{name}' must be positive, because readings are weighed by their "
                     f"noise; it has none. Give {key}, or an effect with noise."
                 )
-        if not any(np.any(part) for part in (*self.process(robot), start)):
+        if not any(np.any(deviations) for deviations in (*self.process(robot), start)):
             raise InputError(
                 "acceleration_std, input_std, start_std or start_v_std must be positive: a filter "
                 "that trusts its model and its start wholly never looks at what is measured."
             )
 
 
-def by_dof(robot: Robot, key: str, given: NumberByName) -> Vector:
+def by_dof(robot: Robot, key: str, setting: NumberByName) -> Vector:
     """Return one value a freedom of a setting, shape ``(nv,)``."""
-    with blaming(key):
-        return by_freedom(robot.structure, given)
+    with error_context(key):
+        return freedom_values(robot.structure, setting)
 
 
-def needs_positions_alone(kind: str, robot: Robot, joints: Joints) -> None:
+def require_all_positions(kind: str, robot: Robot, joints: JointMeasurement) -> None:
     """Refuse what is measured unless it is the position of every joint.
 
     Raises:

@@ -19,7 +19,7 @@ from ukctrl.core.errors import ShapeError
 AXES = ("x", "y", "z")
 
 
-class AxisText(NamedTuple):
+class AxisLabels(NamedTuple):
     """One text for each entry along an axis of a result."""
 
     name: str
@@ -33,35 +33,35 @@ class AxisText(NamedTuple):
 
 
 AXIS_TEXTS = (
-    AxisText("coordinate", "coordinate", "coordinates", "name of the coordinate"),
-    AxisText("coordinate_units", "coordinate", "coordinate_units", "unit of the coordinate"),
-    AxisText("dof", "dof", "dofs", "name of the degree of freedom"),
-    AxisText("dof_units", "dof", "dof_units", "unit of the velocity"),
-    AxisText("actuator", "actuator", "actuators", "name of the actuator"),
-    AxisText("actuator_units", "actuator", "actuator_units", "unit of the input"),
-    AxisText("row", "row", "rows", "name of the servo row"),
-    AxisText("row_units", "row", "row_units", "unit of the row at position level"),
-    AxisText("row_block", "row", "row_blocks", "servo block of the row"),
-    AxisText("passive_row_block", "passive_row", "passive_row_blocks", "its constraint"),
-    AxisText("passive_row", "passive_row", "passive_rows", "name of the passive row"),
-    AxisText(
+    AxisLabels("coordinate", "coordinate", "coordinates", "name of the coordinate"),
+    AxisLabels("coordinate_units", "coordinate", "coordinate_units", "unit of the coordinate"),
+    AxisLabels("dof", "dof", "dofs", "name of the degree of freedom"),
+    AxisLabels("dof_units", "dof", "dof_units", "unit of the velocity"),
+    AxisLabels("actuator", "actuator", "actuators", "name of the actuator"),
+    AxisLabels("actuator_units", "actuator", "actuator_units", "unit of the input"),
+    AxisLabels("row", "row", "rows", "name of the servo row"),
+    AxisLabels("row_units", "row", "row_units", "unit of the row at position level"),
+    AxisLabels("row_block", "row", "row_blocks", "servo block of the row"),
+    AxisLabels("passive_row_block", "passive_row", "passive_row_blocks", "its constraint"),
+    AxisLabels("passive_row", "passive_row", "passive_rows", "name of the passive row"),
+    AxisLabels(
         "passive_row_units",
         "passive_row",
         "passive_row_units",
         "unit of the passive row at position level",
     ),
-    AxisText("keep_row", "keep_row", "keep_rows", "name of what is kept", False),
-    AxisText("keep_row_units", "keep_row", "keep_row_units", "its unit", False),
-    AxisText("keep_row_block", "keep_row", "keep_row_blocks", "the block it is of", False),
-    AxisText(
+    AxisLabels("keep_row", "keep_row", "keep_rows", "name of what is kept", False),
+    AxisLabels("keep_row_units", "keep_row", "keep_row_units", "its unit", False),
+    AxisLabels("keep_row_block", "keep_row", "keep_row_blocks", "the block it is of", False),
+    AxisLabels(
         "keep_row_missed_units",
         "keep_row",
         "keep_row_missed_units",
         "unit of its derivative that inputs change",
         False,
     ),
-    AxisText("frame", "frame", "frames", "name of the frame"),
-    AxisText("axis", "axis", "axes", "axis of the world frame"),
+    AxisLabels("frame", "frame", "frames", "name of the frame"),
+    AxisLabels("axis", "axis", "axes", "axis of the world frame"),
 )
 """Every text along an axis, in the order of the file."""
 
@@ -178,8 +178,8 @@ def common_unit(units: Iterable[str]) -> str:
 
 def power_conjugate(unit: str) -> str:
     """Return the unit that multiplies with this one to watts: `rad/s` to `N m` and back."""
-    known = {"rad/s": "N m", "m/s": "N", "N m": "rad/s", "N": "m/s", "1/s": "J"}
-    return known.get(unit, f"W/({unit})")
+    conjugates = {"rad/s": "N m", "m/s": "N", "N m": "rad/s", "N": "m/s", "1/s": "J"}
+    return conjugates.get(unit, f"W/({unit})")
 
 
 def reaction_unit(unit: str) -> str:
@@ -187,7 +187,7 @@ def reaction_unit(unit: str) -> str:
     return {"m": "N", "rad": "N m", "": "J", "1": "J"}.get(unit, f"J/({unit})")
 
 
-class Field(NamedTuple):
+class RecordedQuantity(NamedTuple):
     """One recorded quantity: its axes after time, its meaning and its units."""
 
     dims: tuple[str, ...]
@@ -198,9 +198,11 @@ class Field(NamedTuple):
     """Present in every result; the others only when the run recorded them."""
 
 
-def _along(axis: str, long_name: str, unit: Callable[[str], str] = str) -> Field:
+def _along(axis: str, long_name: str, unit: Callable[[str], str] = str) -> RecordedQuantity:
     """Return a quantity whose entries have units that follow from those of its axis."""
-    return Field((axis,), long_name, lambda x: tuple(map(unit, getattr(x, f"{axis}_units"))))
+    return RecordedQuantity(
+        (axis,), long_name, lambda x: tuple(map(unit, getattr(x, f"{axis}_units")))
+    )
 
 
 def _one(unit: str) -> Callable[[Labels], tuple[str, ...]]:
@@ -226,47 +228,51 @@ _ALWAYS = {
     "passive_phi": _along("passive_row", "passive constraint error at position level"),
     "passive_beta": _along("passive_row", "passive constraint error at velocity level", per_second),
     "passive_force": _along("dof", "generalised force of the passive constraints", power_conjugate),
-    "energy": Field((), "kinetic plus potential energy", _one("J")),
-    "frame_position": Field(("frame", "axis"), "position of a frame in the world", _one("m")),
+    "energy": RecordedQuantity((), "kinetic plus potential energy", _one("J")),
+    "frame_position": RecordedQuantity(
+        ("frame", "axis"), "position of a frame in the world", _one("m")
+    ),
 }
 _WHERE_RECORDED = {
-    "frame_reference": Field(
+    "frame_reference": RecordedQuantity(
         ("frame", "axis"), "where a servo constraint wants the frame", _one("m")
     ),
     "actuator_rate": _along("actuator", "rate on which an input does work, B' v", power_conjugate),
-    "kinetic_energy": Field((), "kinetic energy", _one("J")),
-    "power": Field((), "power fed to the robot", _one("W")),
-    "supplied_energy": Field((), "energy fed to the robot since the start", _one("J")),
-    "reach": Field((), "row acceleration out of reach, |(I - H H+) d|", _row_acceleration),
-    "rank": Field((), "rank of H = A G", _one("1")),
+    "kinetic_energy": RecordedQuantity((), "kinetic energy", _one("J")),
+    "power": RecordedQuantity((), "power fed to the robot", _one("W")),
+    "supplied_energy": RecordedQuantity((), "energy fed to the robot since the start", _one("J")),
+    "reach": RecordedQuantity(
+        (), "row acceleration out of reach, |(I - H H+) d|", _row_acceleration
+    ),
+    "rank": RecordedQuantity((), "rank of H = A G", _one("1")),
     "reaction": _along(
         "passive_row",
         "multiplier of the passive row: what it transmits; of a closure, force and torque "
         "on its first frame in the axes of its second",
         reaction_unit,
     ),
-    "reaction_residual": Field(
+    "reaction_residual": RecordedQuantity(
         (),
         "passive force that the rows cannot transmit, |F - A_p' lam|",
         lambda x: (common_unit(map(power_conjugate, x.dof_units)),),
     ),
-    "reaction_power": Field((), "power of the reactions on drift, lam' beta", _one("W")),
+    "reaction_power": RecordedQuantity((), "power of the reactions on drift, lam' beta", _one("W")),
     "nonideal_force": _along(
         "dof",
         "generalised force of passive constraints beside their reactions, such as friction",
         power_conjugate,
     ),
-    "passive_rank": Field((), "directions that the passive rows constrain", _one("1")),
-    "passive_sigma_min": Field(
+    "passive_rank": RecordedQuantity((), "directions that the passive rows constrain", _one("1")),
+    "passive_sigma_min": RecordedQuantity(
         (), "smallest singular value of the passive rows that counts", _one("1")
     ),
-    "passive_sigma_dropped": Field(
+    "passive_sigma_dropped": RecordedQuantity(
         (), "largest singular value of the passive rows that does not count", _one("1")
     ),
-    "passive_holds": Field(
+    "passive_holds": RecordedQuantity(
         ("passive_row",), "whether a row of a contact holds, or is let go", _one("1")
     ),
-    "sigma_min": Field((), "smallest singular value of H that was kept", _grip),
+    "sigma_min": RecordedQuantity((), "smallest singular value of H that was kept", _grip),
     "q_measured": _along("coordinate", "configuration that the law measured"),
     "v_measured": _along("dof", "velocity that the law measured"),
     "q_estimated": _along("coordinate", "configuration that an observer estimated"),
@@ -283,21 +289,21 @@ _WHERE_RECORDED = {
     "disturbance_error": _along(
         "dof", "unexplained generalised force less its estimate at the last tick", power_conjugate
     ),
-    "nees": Field(
+    "nees": RecordedQuantity(
         (),
         "square of the estimation error over its covariance, a state: 1 on average if right",
         _one("1"),
     ),
-    "nis": Field(
+    "nis": RecordedQuantity(
         (),
         "square of the innovation over its covariance, a reading: 1 on average if right",
         _one("1"),
     ),
     "keep": _along("keep_row", "what is left of what is kept"),
-    "keep_binding": Field(
+    "keep_binding": RecordedQuantity(
         ("keep_row",), "whether it changed the input at the last tick", _one("1")
     ),
-    "keep_missed": Field(
+    "keep_missed": RecordedQuantity(
         ("keep_row",),
         "by how much it gave way at the last tick",
         lambda labels: labels.keep_row_missed_units,
@@ -311,7 +317,7 @@ _WHERE_RECORDED = {
     "u_lower": _along("actuator", "least input that the drive gives"),
     "u_upper": _along("actuator", "largest input that the drive gives"),
 }
-FIELDS: Mapping[str, Field] = MappingProxyType(
+FIELDS: Mapping[str, RecordedQuantity] = MappingProxyType(
     _ALWAYS | {name: field._replace(always=False) for name, field in _WHERE_RECORDED.items()}
 )
 """Every quantity that a run records, by its name in the file."""

@@ -16,32 +16,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.files import AnyPath
-from ukctrl.core.shown import Shown
+from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.simulation.result import measures, storage
-from ukctrl.simulation.result.plain_files import finite_or_none, plain, writable
+from ukctrl.simulation.result import result_files, sample_measures
+from ukctrl.simulation.result.atomic_files import finite_or_none, to_plain_data, utf8_text
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.simulation.result.record import STATUSES, Record, Status
-from ukctrl.simulation.result.samples import Samples, Signal
-from ukctrl.simulation.result.verdicts import Belief, belief, judge
+from ukctrl.simulation.result.run_record import STATUSES, RunRecord, Status
+from ukctrl.simulation.result.samples import Samples, SignalSeries
+from ukctrl.simulation.result.verdicts import RunVerdict, judge, run_verdict
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-__all__ = ["STATUSES", "Labels", "Result", "Signal", "Status"]
+__all__ = ["STATUSES", "Labels", "Result", "SignalSeries", "Status"]
 
 
 @final
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Result(Record, Shown):
+class Result(RunRecord, NotebookRepr):
     """One finished, failed or interrupted run.
 
     Make one with [`Result.build`][ukctrl.Result.build] or read one back
     with [`Result.load`][ukctrl.Result.load]. In a notebook it shows itself.
     """
 
-    shown_by: ClassVar[str] = "reports.notebook"
+    repr_module: ClassVar[str] = "reports.notebook_card"
 
     @staticmethod
     def build(
@@ -51,7 +51,7 @@ class Result(Record, Shown):
         labels: Labels,
         status: Status,
         message: str = "",
-        signals: Mapping[str, Signal] | None = None,
+        signals: Mapping[str, SignalSeries] | None = None,
         scenario: Mapping[str, Any] | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> Result:
@@ -76,7 +76,7 @@ class Result(Record, Shown):
             UnknownName: The status or the name of an array is none of those that exist.
             InputError: A value of `scenario` or `provenance` cannot be written to a file.
         """
-        return Result.of(
+        return Result.from_samples(
             Samples.build(time, samples, labels, signals),
             status=status,
             message=message,
@@ -85,7 +85,7 @@ class Result(Record, Shown):
         )
 
     @staticmethod
-    def of(
+    def from_samples(
         samples: Samples,
         *,
         status: Status,
@@ -96,9 +96,9 @@ class Result(Record, Shown):
         """Return the result with these samples; the rest is as in `build`."""
         return Result(
             status=status,
-            message=writable(message),
-            scenario=plain(scenario, "scenario"),
-            provenance=plain(provenance, "provenance"),
+            message=utf8_text(message),
+            scenario=to_plain_data(scenario, "scenario"),
+            provenance=to_plain_data(provenance, "provenance"),
             samples=samples,
         )
 
@@ -114,7 +114,7 @@ class Result(Record, Shown):
         Raises:
             InputError: xarray is not installed.
         """
-        return storage.dataset(self)
+        return result_files.dataset(self)
 
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -122,9 +122,9 @@ class Result(Record, Shown):
         return judge(self)
 
     @functools.cached_property
-    def belief(self) -> Belief:
+    def belief(self) -> RunVerdict:
         """The verdict on the whole, with its reasons: whether the run is to be believed."""
-        return belief(self, self.verdicts)
+        return run_verdict(self, self.verdicts)
 
     @property
     def status_level(self) -> Level:
@@ -150,7 +150,7 @@ class Result(Record, Shown):
 
     def _reactions(self) -> dict[str, Any]:
         """Return the largest reaction of every passive constraint, where there are any."""
-        peaks = measures.reaction_peaks(self.samples)
+        peaks = sample_measures.reaction_peaks(self.samples)
         entries = [peak._asdict() | {"value": finite_or_none(peak.value)} for peak in peaks]
         return {"reactions": entries} if entries else {}
 
@@ -160,19 +160,19 @@ class Result(Record, Shown):
         Raises:
             UnknownName: There is nothing of this name; the message says what there is.
         """
-        figure: Figure = self.shower().figure_of(self, name)
+        figure: Figure = self.load_repr_module().figure_of(self, name)
         return figure
 
     def show(self) -> Any:
         """Show the robot move: in a notebook below the cell, else as a page in the browser."""
-        return self.shower().show(self)
+        return self.load_repr_module().show(self)
 
-    def identical(self, other: Result) -> bool:
+    def identical(self, reference: Result) -> bool:
         """Whether both runs hold the same bits in every array, under the same names."""
-        ours, theirs = _every_array(self.samples), _every_array(other.samples)
+        ours, theirs = _every_array(self.samples), _every_array(reference.samples)
         return (
-            self.status == other.status
-            and self.labels == other.labels
+            self.status == reference.status
+            and self.labels == reference.labels
             and ours.keys() == theirs.keys()
             and all(
                 array.shape == theirs[name].shape and array.tobytes() == theirs[name].tobytes()
@@ -186,7 +186,7 @@ class Result(Record, Shown):
         Returns:
             The directory, which is made when it does not exist.
         """
-        return storage.save(self, self.summary(), Path(directory))
+        return result_files.save(self, self.summary(), Path(directory))
 
     @staticmethod
     def load(path: AnyPath) -> Result:
@@ -195,7 +195,7 @@ class Result(Record, Shown):
         Raises:
             InputError: There is no result, or it cannot be read.
         """
-        return Result(**storage.load(Path(path)))
+        return Result(**result_files.load(Path(path)))
 
 
 def _every_array(samples: Samples) -> dict[str, NDArray[np.float64]]:

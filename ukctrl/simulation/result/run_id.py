@@ -21,7 +21,7 @@ _SAID = re.compile(rb"run_id\W{1,4}([0-9a-f]{32})")
 _SAID_IN_JSON = re.compile(rb'"run_id": "([0-9a-f]{32})"')  # which no text within JSON can hold
 _HEAD = 512
 """Bytes at the beginning of a file among which its id stands, but for JSON."""
-_MOST = 1 << 24
+_MAX_JSON_BYTES = 1 << 24
 """Bytes of a JSON file in which an id is looked for."""
 _PNG_HEADER = 33
 """Bytes of a PNG file before what may follow its size."""
@@ -32,7 +32,7 @@ def new_run_id() -> str:
     return uuid.uuid4().hex
 
 
-def run_id_of(texts: Iterable[str]) -> str:
+def run_id_of_texts(texts: Iterable[str]) -> str:
     """Return the id of what consists of these texts: the same ones give the same id."""
     digest = hashlib.sha256()
     for text in texts:
@@ -40,13 +40,13 @@ def run_id_of(texts: Iterable[str]) -> str:
     return digest.hexdigest()[:32]
 
 
-def run_id_in(provenance: Mapping[str, object]) -> str:
+def run_id_of_result(provenance: Mapping[str, object]) -> str:
     """Return the id that a result bears; an empty text where it bears none."""
-    said = str(provenance.get("run_id"))
-    return said if re.fullmatch("[0-9a-f]{32}", said) else ""
+    run_id = str(provenance.get("run_id"))
+    return run_id if re.fullmatch("[0-9a-f]{32}", run_id) else ""
 
 
-def marked(name: str, content: bytes, run_id: str) -> bytes:
+def with_run_id(name: str, content: bytes, run_id: str) -> bytes:
     """Return what a file of this name is to hold, its run's id said where its kind can say it."""
     if not run_id:
         return content
@@ -63,13 +63,13 @@ def marked(name: str, content: bytes, run_id: str) -> bytes:
     return content
 
 
-def borne_by(file: Path) -> str:
+def run_id_of_file(file: Path) -> str:
     """Return the id that a file bears; an empty text where it bears none, or is not there."""
     is_json = file.suffix == ".json"
     with contextlib.suppress(OSError), file.open("rb") as source:
-        head = source.read(_MOST if is_json else _HEAD)
-        said = (_SAID_IN_JSON if is_json else _SAID).search(head)
-        return said[1].decode() if said else ""
+        head = source.read(_MAX_JSON_BYTES if is_json else _HEAD)
+        match = (_SAID_IN_JSON if is_json else _SAID).search(head)
+        return match[1].decode() if match else ""
     return ""
 
 
@@ -80,11 +80,11 @@ def check_one_run(folder: Path, run_id: str, names: Iterable[str]) -> None:
         InputError: One of them is of another.
     """
     for name in names:
-        other = borne_by(folder / name)
-        if (folder / name).exists() and other != run_id:
+        owner = run_id_of_file(folder / name)
+        if (folder / name).exists() and owner != run_id:
             raise InputError(
                 f"'{folder}' must hold the files of one run; its result.nc is of run "
-                f"{run_id[:8] or 'none'}, its {name} of run {other[:8] or 'none'}: one was stopped "
+                f"{run_id[:8] or 'none'}, its {name} of run {owner[:8] or 'none'}: one was stopped "
                 "while it wrote, or two wrote at once. Run it again, or load result.nc by its name."
             )
 
@@ -92,5 +92,5 @@ def check_one_run(folder: Path, run_id: str, names: Iterable[str]) -> None:
 def remove_other_runs(folder: Path, run_id: str) -> None:
     """Remove the pages and figures of another run, of which this one has taken the place."""
     for file in (*folder.glob("*.html"), *folder.glob("*.png"), *folder.glob("*.svg")):
-        if borne_by(file) not in ("", run_id):
+        if run_id_of_file(file) not in ("", run_id):
             file.unlink(missing_ok=True)

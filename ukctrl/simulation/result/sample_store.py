@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, ShapeError
 
-IN_MEMORY = 2**25
+MAX_MEMORY_BYTES = 2**25
 """Runs with more than this lie in a file [bytes]."""
-PART = 2**22
+BLOCK_BYTES = 2**22
 """Such a run is written and read in parts of this size [bytes]."""
 DISK = "/var/tmp"
 """Where systems keep large temporary files, where many have `/tmp` in their memory."""
@@ -43,16 +43,16 @@ class SampleStore:
 
     def __init__(self, samples: int, width: int) -> None:
         size = 8 * samples * width
-        self.step = samples if size <= IN_MEMORY else max(1, PART // (8 * width))
+        self.step = samples if size <= MAX_MEMORY_BYTES else max(1, BLOCK_BYTES // (8 * width))
         """How many samples to write or read at a time, at most."""
         self._samples, self._end = samples, 0
         self._parts: dict[str, list[Array]] = {}
         self._places: dict[str, tuple[int, tuple[int, ...]]] = {}
         self._pages: mmap.mmap | None = None
-        self._file = _nameless_file(size) if size > IN_MEMORY else None
+        self._file = _nameless_file(size) if size > MAX_MEMORY_BYTES else None
 
     @property
-    def keeps(self) -> bool:
+    def in_memory(self) -> bool:
         """Whether the very arrays are kept that are written."""
         return self._file is None
 
@@ -73,16 +73,18 @@ class SampleStore:
             if name not in self._places and not first:
                 self._places[name] = self._end, shape
                 self._end += -(-8 * self._samples * math.prod(shape) // 64) * 64
-            at, known = self._places.get(name, (0, None))
-            if shape != known:
-                raise ShapeError(f"{name} must have one shape; got {known}, and then {shape}.")
+            at, stored_shape = self._places.get(name, (0, None))
+            if shape != stored_shape:
+                raise ShapeError(
+                    f"{name} must have one shape; got {stored_shape}, and then {shape}."
+                )
             if self._file is None:
                 self._parts.setdefault(name, []).append(array)
             elif array.size:
                 self._file.seek(at + first * array[0].nbytes)
-                rest = array.data.cast("B")
-                while rest:  # a disk that fills up takes a part, and fails at the next
-                    rest = rest[self._file.write(rest) :]
+                buffer = array.data.cast("B")
+                while buffer:  # a disk that fills up takes a part, and fails at the next
+                    buffer = buffer[self._file.write(buffer) :]
 
     def read(self, count: int) -> dict[str, Array]:
         """Return the arrays of so many samples, which cannot be written to; it ends the writing."""
@@ -95,8 +97,8 @@ class SampleStore:
             if self._pages is not None:
                 array: Array = np.ndarray((count, *shape), np.float64, self._pages, at)
             else:
-                parts = self._parts.pop(name)
-                array = (parts[0] if len(parts) == 1 else np.concatenate(parts))[:count]
+                chunks = self._parts.pop(name)
+                array = (chunks[0] if len(chunks) == 1 else np.concatenate(chunks))[:count]
                 array.flags.writeable = False
             arrays[name] = array
         return arrays
@@ -108,12 +110,12 @@ class SampleStore:
 
 
 def _nameless_file(size: int) -> BinaryIO:
-    given = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    folder = tempfile.gettempdir() if given or not os.access(DISK, os.W_OK) else DISK
+    has_override = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    folder = tempfile.gettempdir() if has_override or not os.access(DISK, os.W_OK) else DISK
     try:
-        room = shutil.disk_usage(folder).free
-        if size > room:
-            raise OSError(f"there are {room / 1e6:.0f} MB")
+        capacity = shutil.disk_usage(folder).free
+        if size > capacity:
+            raise OSError(f"there are {capacity / 1e6:.0f} MB")
         return tempfile.TemporaryFile(dir=folder, buffering=0)
     except OSError as error:
         raise InputError(

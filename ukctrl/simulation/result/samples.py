@@ -19,7 +19,7 @@ from ukctrl.simulation.result.sample_store import SampleStore
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Signal:
+class SignalSeries:
     """One quantity that a controller recorded about itself, such as an adapted gain."""
 
     values: ArrayLike
@@ -43,7 +43,7 @@ class Samples:
     time: Array
     """Sampling times, shape `(n,)` [s]."""
     arrays: Mapping[str, Array]
-    signals: Mapping[str, Signal]
+    signals: Mapping[str, SignalSeries]
     labels: Labels
     store: SampleStore | None = None
     """Where they lie, if that is no concern of somebody else."""
@@ -75,10 +75,10 @@ class Samples:
         step += count % step == 1  # a part of one sample might be summed in another order
         whole = np.empty(0)
         for first in range(0, count, step):
-            part = function(self._rows(slice(first, first + step)))
+            chunk = function(self._rows(slice(first, first + step)))
             if not first:
-                whole = np.empty((count, *part.shape[1:]), part.dtype)
-            whole[first : first + step] = part
+                whole = np.empty((count, *chunk.shape[1:]), chunk.dtype)
+            whole[first : first + step] = chunk
         return whole
 
     @functools.cached_property
@@ -93,7 +93,7 @@ class Samples:
             key: What it is known by.
             function: Its array is not to be changed.
         """
-        if self.store is not None and not self.store.keeps:
+        if self.store is not None and not self.store.in_memory:
             return function()
         if key not in self.worked_out:
             self.worked_out[key] = function()
@@ -122,7 +122,7 @@ class Samples:
         time: ArrayLike,
         samples: Mapping[str, ArrayLike],
         labels: Labels,
-        signals: Mapping[str, Signal] | None = None,
+        signals: Mapping[str, SignalSeries] | None = None,
         store: SampleStore | None = None,
     ) -> Samples:
         """Check, copy and freeze the arrays of one run.
@@ -159,14 +159,14 @@ class Samples:
             elif field.always:
                 absent = 0.0 if name == "passive_force" else np.nan
                 arrays[name] = _frozen(np.full(shape, absent))
-        own = {
-            name: checked(name, signal, n, store is None)
+        checked_signals = {
+            name: check_signal(name, signal, n, store is None)
             for name, signal in (signals or {}).items()
         }
         return Samples(
             time=instants,
             arrays=MappingProxyType(arrays),
-            signals=MappingProxyType(own),
+            signals=MappingProxyType(checked_signals),
             labels=labels,
             store=store,
         )
@@ -186,14 +186,20 @@ def _shaped(name: str, array: Array, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def checked(name: str, signal: Signal, n: int, copied: bool = True) -> Signal:
+def check_signal(name: str, signal: SignalSeries, n: int, copied: bool = True) -> SignalSeries:
     """Return a signal of so many samples, frozen and with a name for every component.
 
     Raises:
         InputError: Its name is none that a file can hold; ShapeError: its shape.
     """
-    taken = {"time", "effort_limit", "keep_margin", *FIELDS, *(text.name for text in AXIS_TEXTS)}
-    if name in taken or not re.fullmatch(r"[\w.]+", name):
+    reserved_names = {
+        "time",
+        "effort_limit",
+        "keep_margin",
+        *FIELDS,
+        *(text.name for text in AXIS_TEXTS),
+    }
+    if name in reserved_names or not re.fullmatch(r"[\w.]+", name):
         raise InputError(
             f"a signal's name must be a word that no other variable has; got '{name}'. "
             "Rename the signal in the controller."

@@ -7,7 +7,7 @@ subclass of `Constraint` or `Controller`.
 In order:
 
 1. ``scenario_tables``: start, timing, integrator, belief, monitor.
-2. ``cards``: from what a file says to one whole table.
+2. ``resolve_table``: from what a file says to one whole table.
 3. ``scenario``: the tables together, what they must not say together, and the way back to a table.
 4. ``part_kinds``: what a file may name.
 """
@@ -16,12 +16,20 @@ from __future__ import annotations
 
 from ukctrl.simulation.scenario.scenario import Scenario
 from ukctrl.simulation.scenario.scenario_tables import (
-    Believed,
-    Integrator,
+    BelievedRobot,
+    IntegratorOptions,
     Monitor,
     Stabilisation,
     StartState,
     Timing,
 )
 
-__all__ = ["Believed", "Integrator", "Monitor", "Scenario", "Stabilisation", "StartState", "Timing"]
+__all__ = [
+    "BelievedRobot",
+    "IntegratorOptions",
+    "Monitor",
+    "Scenario",
+    "Stabilisation",
+    "StartState",
+    "Timing",
+]

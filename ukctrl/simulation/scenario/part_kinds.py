@@ -10,7 +10,7 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.null_space import AnyNullSpace
 from ukctrl.control.disturbance import AnyDisturbanceObserver
 from ukctrl.control.feedback import AnyFeedback
-from ukctrl.control.keep import AnyKeep
+from ukctrl.control.safety import AnyKeep
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 from ukctrl.simulation.effects import AnyEffect
@@ -39,8 +39,8 @@ def part_kinds() -> dict[str, dict[str, str]]:
     """
     sorts = {
         sort: {
-            part.kind: " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())
-            for part in get_args(get_args(union)[0])
+            cls.kind: " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
+            for cls in get_args(get_args(union)[0])
         }
         for sort, union in UNIONS.items()
     }

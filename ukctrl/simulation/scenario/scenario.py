@@ -15,9 +15,9 @@ from pydantic import model_validator
 from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller, NoControl
-from ukctrl.control.disturbance.observer import DisturbanceObserver
+from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
-from ukctrl.control.keep import AnyKeep, Keep
+from ukctrl.control.safety import AnyKeep, Inequality
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
@@ -27,12 +27,12 @@ from ukctrl.core.files.toml import parse_toml, read_spec, read_toml
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import AnyEffect, Effect
-from ukctrl.simulation.effects.bound import refuse_contradictions
+from ukctrl.simulation.effects.attached_effects import refuse_contradictions
 from ukctrl.simulation.observers import AnyObserver, Observer, Sensing
-from ukctrl.simulation.scenario.cards import completed
+from ukctrl.simulation.scenario.resolve_table import resolve_table
 from ukctrl.simulation.scenario.scenario_tables import (
-    Believed,
-    Integrator,
+    BelievedRobot,
+    IntegratorOptions,
     Monitor,
     RobotChoice,
     Stabilisation,
@@ -40,7 +40,16 @@ from ukctrl.simulation.scenario.scenario_tables import (
     Timing,
 )
 
-PARTS = (Controller, Feedback, Allocation, DisturbanceObserver, Constraint, Keep, Effect, Observer)
+PARTS = (
+    Controller,
+    Feedback,
+    Allocation,
+    DisturbanceObserver,
+    Constraint,
+    Inequality,
+    Effect,
+    Observer,
+)
 """What a user's own Python file may define."""
 
 
@@ -73,7 +82,7 @@ def _plain(value: Any, objects: bool) -> Any:
 
 
 @final
-class TableOf(Mapping[str, Any]):
+class LazyTable(Mapping[str, Any]):
     """The table of a scenario, made when it is first looked at."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -93,13 +102,13 @@ class TableOf(Mapping[str, Any]):
         return len(self._table)
 
 
-def _code_of(part: Any) -> Table:
+def _code_of(component: Any) -> Table:
     """Return the table that names a user's own class and its fields."""
-    file = inspect.getsourcefile(type(part))
-    fields = dc.fields(part) if dc.is_dataclass(part) else ()
-    gains = {f.name: _plain(getattr(part, f.name), False) for f in fields}
+    file = inspect.getsourcefile(type(component))
+    fields = dc.fields(component) if dc.is_dataclass(component) else ()
+    gains = {f.name: _plain(getattr(component, f.name), False) for f in fields}
     gains = {key: item for key, item in gains.items() if item is not None}
-    return {**gains, "kind": f"{file}:{type(part).__name__}"}
+    return {**gains, "kind": f"{file}:{type(component).__name__}"}
 
 
 MAX_STEPS = 1e12
@@ -118,7 +127,7 @@ class Scenario:
     file's: ``{ use = "scara", gravity = [0, 0, 0] }``."""
     servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...] = ()
     """The constraints that the controller must enforce; none in a run without control."""
-    keep: tuple[AnyKeep | Annotated[Keep, Instance()], ...] = ()
+    keep: tuple[AnyKeep | Annotated[Inequality, Instance()], ...] = ()
     """What shall stay at or above zero, whatever the controller asks for."""
     controller: AnyController | Annotated[Controller, Instance()] = NoControl()
     """The controller; in a file ``use`` names a card, and other keys override it. Absent, where
@@ -131,9 +140,9 @@ class Scenario:
     """Where the experiment comes from."""
     start: StartState = StartState()
     """Where it starts."""
-    integrator: Integrator = Integrator()
+    integrator: IntegratorOptions = IntegratorOptions()
     """How the motion is integrated."""
-    believed: Believed | None = None
+    believed: BelievedRobot | None = None
     """What the controller believes; absent: the truth, before any effect."""
     effect: tuple[AnyEffect | Annotated[Effect, Instance()], ...] = ()
     """What stands between the ideal loop and the bench, in the order in which it acts."""
@@ -216,7 +225,7 @@ class Scenario:
             InputError: The file, or a file it names, is not acceptable.
         """
         path = catalog.find("scenarios", reference).resolve()
-        return _read(read_toml(path), changes or {}, path, str(reference), trust)
+        return _scenario_from(read_toml(path), changes or {}, path, str(reference), trust)
 
     @staticmethod
     def from_toml(text: str, *, base: AnyPath | None = None, trust: bool = False) -> Scenario:
@@ -225,7 +234,7 @@ class Scenario:
         ``trust`` is that of `load`.
         """
         label, path = "scenario", Path(base or Path.cwd()) / "scenario.toml"
-        return _read(parse_toml(text, label), {}, path, label, trust)
+        return _scenario_from(parse_toml(text, label), {}, path, label, trust)
 
     def replace(
         self, changes: Mapping[str, object], *, beside: AnyPath | None = None, trust: bool = False
@@ -242,16 +251,16 @@ class Scenario:
             InputError: The result is no scenario.
         """
         if set(changes) == {"seed"} and type(changes["seed"]) is int and changes["seed"] >= 0:
-            other = copy.copy(self)  # nothing else depends on it
-            object.__setattr__(other, "seed", changes["seed"])
-            return other
+            clone = copy.copy(self)  # nothing else depends on it
+            object.__setattr__(clone, "seed", changes["seed"])
+            return clone
         path = Path(beside or Path.cwd() / "scenario.toml")
         reached = {key.partition(".")[0] for key in changes}
         table = {field.name: getattr(self, field.name) for field in dc.fields(self)}
         for name, value in table.items():  # a part that no change reaches stays this very object
             table[name] = _plain(value, True) if name in reached else value
-        given = {name: value for name, value in table.items() if value is not None}
-        return _read(given, changes, path, "scenario", trust)
+        settings = {name: value for name, value in table.items() if value is not None}
+        return _scenario_from(settings, changes, path, "scenario", trust)
 
     def to_table(self) -> dict[str, Any]:
         """Return the scenario as the table that its TOML file would hold, fully resolved."""
@@ -264,8 +273,8 @@ class Scenario:
         return tomli_w.dumps(self.to_table())
 
 
-def _read(
+def _scenario_from(
     table: Table, changes: Mapping[str, object], path: Path, label: str, trust: bool
 ) -> Scenario:
-    whole = completed(table, changes, path, label, trust)
+    whole = resolve_table(table, changes, path, label, trust)
     return read_spec(Scenario, whole, path, label=label)

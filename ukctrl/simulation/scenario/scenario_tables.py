@@ -18,9 +18,9 @@ from ukctrl.core.fields import (
     Text,
     Time,
     spec,
-    written,
 )
-from ukctrl.core.files.toml import blaming
+from ukctrl.core.files.toml import error_context
+from ukctrl.core.message_text import literal_text
 from ukctrl.robot import Perturbation
 
 
@@ -29,11 +29,11 @@ def _state(value: object) -> object:
         return {str(name): _entry(str(name), item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return tuple(_entry(f"number {index}", item) for index, item in enumerate(value))
-    raise InputError(f"must be a list, or a table by coordinate; got {written(value)}.")
+    raise InputError(f"must be a list, or a table by coordinate; got {literal_text(value)}.")
 
 
 def _entry(name: str, value: object) -> float | str:
-    with blaming(name):
+    with error_context(name):
         number = Quantity().read(value)
     return value if isinstance(value, str) else number
 
@@ -56,7 +56,7 @@ def _robot_choice(value: object) -> str | dict[str, Any]:
         return {str(key): item for key, item in value.items()}
     raise InputError(
         "must be the name of a robot, or a table that names one, such as { use = 'scara' }; "
-        f"got {written(value)}."
+        f"got {literal_text(value)}."
     )
 
 
@@ -113,9 +113,9 @@ class StartState:
     @model_validator(mode="after")
     def _planned_says_all(self) -> Self:
         if self.planned and (self.solve or self.spread):
-            other = "solve = true" if self.solve else "spread"
+            conflict = "solve = true" if self.solve else "spread"
             raise InputError(
-                f"planned = true takes the state from the controller's motion; remove {other}."
+                f"planned = true takes the state from the controller's motion; remove {conflict}."
             )
         return self
 
@@ -152,7 +152,7 @@ FixedMethod = Literal["RK4", "semi_implicit_euler"]
 
 
 @spec
-class Integrator:
+class IntegratorOptions:
     """How the motion is integrated."""
 
     method: AdaptiveMethod | FixedMethod = "DOP853"
@@ -205,20 +205,20 @@ class Stabilisation:
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        given = [name for name in ("rate", "alpha", "beta") if getattr(self, name) is not None]
-        if self.kind != "baumgarte" and given:
+        keys = [name for name in ("rate", "alpha", "beta") if getattr(self, name) is not None]
+        if self.kind != "baumgarte" and keys:
             raise InputError(
-                f'kind = "{self.kind}" has no {given[0]}; remove it, or use kind = "baumgarte".'
+                f'kind = "{self.kind}" has no {keys[0]}; remove it, or use kind = "baumgarte".'
             )
-        if given not in ([], ["rate"], ["alpha", "beta"]):
+        if keys not in ([], ["rate"], ["alpha", "beta"]):
             raise InputError(
-                f"give either rate, or alpha and beta, or none of them; got {' and '.join(given)}."
+                f"give either rate, or alpha and beta, or none of them; got {' and '.join(keys)}."
             )
         return self
 
 
 @spec
-class Believed(Perturbation):
+class BelievedRobot(Perturbation):
     """The robot that the controller believes in, as it differs from the true one."""
 
     robot: RobotChoice | None = None

@@ -3,11 +3,11 @@
 In order:
 
 1. ``task``: what a task is, how tasks are treated, and what comes of one that is lost.
-2. ``run_outcome``: one run as a task, the seed that it has, and what is kept of it.
-3. ``same_numbers``, ``users_files``: whether another process computes the same numbers.
+2. ``run_summary``: one run as a task, the seed that it has, and what is kept of it.
+3. ``environment_fingerprint``: whether another process computes the same numbers.
 4. ``worker``: what happens where they are computed, and how their owner sees how far they are.
-5. ``places``: where that is: on this machine, or in somebody else's executor.
-6. ``crew``: computes them in this process, or hands them over, some at a time.
-7. ``suits_threads``: whether threads can compute some.
-8. ``cluster``: the executor of a Dask cluster.
+5. ``executors``: where that is: on this machine, or in somebody else's executor.
+6. ``task_runner``: computes them in this process, or hands them over, some at a time.
+7. ``thread_safety``: whether threads can compute some.
+8. ``dask_cluster``: the executor of a Dask cluster.
 """

@@ -11,47 +11,49 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
-Watch = Callable[[float], None]
+TaskCallback = Callable[[float], None]
 """Called by a task with the fraction of it that is done; raises where it is asked to stop."""
-Progress = Callable[[float, float], None]
+ProgressCallback = Callable[[float, float], None]
 """Called with how much is done and how much there is to do."""
 
 
-def part(progress: Progress | None, before: float, count: float, total: float) -> Progress:
+def scaled_progress(
+    progress: ProgressCallback | None, offset: float, count: float, total: float
+) -> ProgressCallback:
     """Return the progress of a part of the work.
 
     Args:
         progress: That of the whole; absent: nobody is told.
-        before: How much of the whole comes before the part.
+        offset: How much of the whole comes before the part.
         count: How much of it the part is.
         total: How much there is.
     """
 
-    def report(done: float, parts: float) -> None:
+    def report(done: float, subtotal: float) -> None:
         if progress is not None:
-            progress(before + count * done / max(parts, 1.0), total)
+            progress(offset + count * done / max(subtotal, 1.0), total)
 
     return report
 
 
-class Task(Protocol[T_co]):
+class BatchTask(Protocol[T_co]):
     """Something to compute; it must be picklable to be computed in another process.
 
     Its `str` is what a user knows it by, such as ``sample 3``.
     """
 
-    def __call__(self, watch: Watch) -> T_co:
+    def __call__(self, watch: TaskCallback) -> T_co:
         """Compute it, calling ``watch`` now and then; None: it was asked to stop, and did."""
 
 
-class Shared:
+class SharedTaskInput:
     """What many tasks refer to, a dataclass: a worker makes it once, however often it is sent.
 
     What it has worked out beside its fields stays behind: that is sooner done again than sent.
     """
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return _made_once, (self._sent,)
+        return _unpickle_cached, (self._sent,)
 
     @functools.cached_property
     def _sent(self) -> bytes:
@@ -59,63 +61,63 @@ class Shared:
         return pickle.dumps((type(self), {name: getattr(self, name) for name in names}))
 
 
-class _Latest(threading.local):
+class _PerThreadCache(threading.local):
     """What was made last; each thread has its own, as what it loads may not serve two at a time."""
 
     data = b""
     value: object = None
 
 
-_latest = _Latest()
+_latest = _PerThreadCache()
 
 
-def _made_once(data: bytes) -> object:
+def _unpickle_cached(data: bytes) -> object:
     if _latest.data != data:
         kind, fields = pickle.loads(data)
         _latest.data, _latest.value = data, kind(**fields)
     return _latest.value
 
 
-class Lost(NamedTuple):
+class TaskFailure(NamedTuple):
     """What came of a task instead of its value."""
 
     message: str
-    machine: bool = False
+    is_machine_failure: bool = False
     """Whether what computes it has failed, such as a process that was killed or found no memory;
     nothing says that it would again, and the crew tries it again."""
-    overdue: bool = False
+    timed_out: bool = False
     """Whether it took longer than it was granted."""
 
 
-class Delivery(NamedTuple):
+class TaskResults(NamedTuple):
     """What came of tasks that were handed over together; the last may not have begun."""
 
     values: Sequence[Any] = ()
     """The values of the first of them."""
     seconds: float = 0.0
     """How long these took together [s]."""
-    lost: Lost | None = None
+    failure: TaskFailure | None = None
     """What became of a task that was lost, where one was; the values before it went with it."""
-    which: int | None = None
+    failed_index: int | None = None
     """Its place among them; None: nobody knows."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
-class Care:
+class RetryPolicy:
     """How a crew treats tasks that are many and may go wrong, and what its user does then."""
 
-    isolated: bool = False
+    in_processes: bool = False
     """Whether to compute in other processes even one at a time, so that a task that takes its
     process along costs nothing else."""
-    compiled: bool = False
+    thread_safe: bool = False
     """Whether they are machine code for most of their time, with nothing of a user's own in it:
     then threads compute them, unless they are isolated."""
     timeout: float | None = None
     """How long a task may take before its process is ended, or its thread given up [s]; absent:
     for ever."""
-    batch: float = 0.0
+    chunk_seconds: float = 0.0
     """How much work to hand over at a time, where tasks are shorter than that [s]."""
-    go_on: str = "do the same again"
+    resume_advice: str = "do the same again"
     """What the user is to do after the machine has failed."""
 
 

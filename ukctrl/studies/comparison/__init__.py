@@ -2,15 +2,16 @@
 
 In order:
 
-1. ``entry``, ``entries``: one controller, its name and what it alone believes; all of them.
-2. ``fairness``, ``equal_terms``, ``claims``, ``ranking``: what was equal, how stiff the loops are;
-   how sure a page is of all that it claims, and who is best, also where the true robot is off.
-3. ``law_front``, ``fronts``, ``front_runs``: what each law can do whatever its gains, and at
-   which settings.
+1. ``entry``, ``build_entries``: one controller, its name and what it alone believes; all of them.
+2. ``fairness``, ``equal_bandwidth``, ``multiple_testing``, ``ranking``: what was equal, how stiff
+   the loops are; how sure a page is of all that it claims, and who is best, also where the true
+   robot is off.
+3. ``pareto_front``, ``front_settings``: what each law can do whatever its gains, and at which
+   settings.
 4. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
    better, and only runs that completed are ranked: one that ended early has spent less of
    everything.
-5. ``kept_runs``, ``compare``: all the runs: first of each, repeats, robots that are off, gains
+5. ``run_store``, ``compare``: all the runs: first of each, repeats, robots that are off, gains
    tuned before; none of them twice, even after a kill.
 6. ``comparison_figures``, ``front_figure``, ``loop_table``, ``comparison_tables``,
    ``comparison_page``, ``comparison_card``: its figures, page and tables, and what a notebook
@@ -21,23 +22,28 @@ from ukctrl.studies.comparison.compare import compare
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
-from ukctrl.studies.comparison.fairness import Conditions, Fact
-from ukctrl.studies.comparison.front_runs import Front
-from ukctrl.studies.comparison.fronts import Duel, Fronts
-from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
+from ukctrl.studies.comparison.fairness import FairnessCondition, RunConditions
+from ukctrl.studies.comparison.front_settings import Front
+from ukctrl.studies.comparison.pareto_front import FrontDifference, Fronts
+from ukctrl.studies.comparison.ranking import (
+    MetricRanking,
+    MismatchStatistics,
+    PairedComparison,
+    Robustness,
+)
 
 __all__ = [
-    "AtLevel",
     "Comparison",
-    "Conditions",
-    "Duel",
     "Entry",
-    "Fact",
+    "FairnessCondition",
     "Front",
+    "FrontDifference",
     "Fronts",
-    "Pair",
+    "MetricRanking",
+    "MismatchStatistics",
+    "PairedComparison",
     "Robustness",
-    "Row",
+    "RunConditions",
     "compare",
     "write_comparison",
 ]

@@ -10,37 +10,41 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
-from ukctrl.control.terms import Terms
+from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError, MachineFailure, unknown_name
 from ukctrl.core.files import AnyPath
 from ukctrl.core.verdict import Verdict
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.effects import Mismatch
-from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
-from ukctrl.studies.batch.suits_threads import suits_threads
-from ukctrl.studies.batch.task import Care, Progress, part
-from ukctrl.studies.batch.users_files import files_of
+from ukctrl.studies.batch.environment_fingerprint import input_file_digests
+from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed
+from ukctrl.studies.batch.task import ProgressCallback, RetryPolicy, scaled_progress
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.batch.thread_safety import are_thread_safe
+from ukctrl.studies.comparison.build_entries import (
+    default_controllers,
+    entry_scenarios,
+    ignored_settings,
+)
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.comparison_verdicts import about_dropped
-from ukctrl.studies.comparison.entries import dropped_settings, suited, variants_of
+from ukctrl.studies.comparison.comparison_verdicts import ignored_settings_verdicts
 from ukctrl.studies.comparison.entry import Entry
-from ukctrl.studies.comparison.equal_terms import Stands, made_equal, stands
-from ukctrl.studies.comparison.fairness import Conditions
-from ukctrl.studies.comparison.front_runs import Front, run_fronts
-from ukctrl.studies.comparison.fronts import Fronts
-from ukctrl.studies.comparison.kept_runs import KeptRuns, made
+from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries, design_equal, summarise_loops
+from ukctrl.studies.comparison.fairness import RunConditions
+from ukctrl.studies.comparison.front_settings import Front, run_fronts
+from ukctrl.studies.comparison.pareto_front import Fronts
+from ukctrl.studies.comparison.run_store import RunStore, run_missing
 from ukctrl.studies.sweep import Factor
-from ukctrl.studies.tuning import Budget, Journal, Objective, Plants, Tuning, tune_all
-from ukctrl.studies.tuning.evaluate import Bench
-from ukctrl.studies.tuning.plants import judged_values, mismatches, with_mismatch
+from ukctrl.studies.tuning import Budget, GainSearch, Objective, Plants, SimulationJournal, tune_all
+from ukctrl.studies.tuning.candidate_evaluator import CandidateEvaluator
+from ukctrl.studies.tuning.plants import mismatch_effects, validation_values, with_mismatch
 
-MANY = 10
+DEFAULT_REPEATS = 10
 """Repeats where robustness or a front is asked for and their number is not said."""
-MOST_REPEATS = 100_000
+MAX_REPEATS = 100_000
 """More repeats than this are a typing error."""
 
 
@@ -50,18 +54,18 @@ def compare(
     *,
     repeats: int | None = None,
     mismatch: Sequence[float] = (),
-    equal: Terms | None = None,
+    equal: ErrorSpec | None = None,
     tuning: Budget | None = None,
     front: Front | tuple[str, str] | None = None,
     vary: Sequence[Factor] = (),
-    journal: Journal | None = None,
+    journal: SimulationJournal | None = None,
     jobs: int | None = 1,
     executor: Executor | None = None,
     room: int | None = None,
     beside: AnyPath | None = None,
     trust: bool = False,
     warn: Callable[[Verdict], None] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Comparison:
     """Run several controllers on the same plant, start, timing, effects and seeds.
 
@@ -69,7 +73,7 @@ def compare(
         scenario: What all of them run.
         controllers: Names of cards, controllers, or entries with a name and a belief of their own,
             also as text: ``"light=servo-baumgarte{believed.mass_scale=0.8}"``; ``"own"`` is the
-            scenario's own. Absent: that, and the cards of `suited`.
+            scenario's own. Absent: that, and the cards of `default_controllers`.
         repeats: Runs of each; the first has the scenario's seed, the others seeds made of it, the
             same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
@@ -87,8 +91,8 @@ def compare(
             of the repeats, with what an earlier comparison has left there. That is not simulated
             again where it is of the same scenario, controller and version, and the controller's
             first run, made anew, comes out the same.
-        jobs: How many runs at a time; None: as many as there are processors, where that pays. The
-            results do not depend on it. Threads compute them where machine code runs from sample
+        jobs: How many runs at a time; None: as many as there are processors. The results do not
+            depend on it. Threads compute them where machine code runs from sample
             to sample; otherwise processes do, and a script that asks for several keeps its work
             under ``if __name__ == "__main__":``.
         executor: Where to run instead, such as a cluster's executor.
@@ -108,7 +112,7 @@ def compare(
             Afterwards `conditions` of the comparison tell, which is of the other runs.
     """
     if controllers is None:
-        controllers = suited(scenario, beside=beside, trust=trust)
+        controllers = default_controllers(scenario, beside=beside, trust=trust)
     if isinstance(front, tuple):
         front = Front(metrics=front)
     if front is not None and tuning is not None:
@@ -116,212 +120,239 @@ def compare(
     if tuning is not None:
         vary = vary or tuning.plants.vary
     many = bool(mismatch or vary) or front is not None
-    asked, levels = _asked(repeats, mismatch, many), sorted(set(mismatch) - {0.0})
-    variants = variants_of(scenario, controllers, beside=beside, trust=trust)
-    dropped = dropped_settings(scenario, variants)
+    count, levels = _repeat_count(repeats, mismatch, many), sorted(set(mismatch) - {0.0})
+    variants = entry_scenarios(scenario, controllers, beside=beside, trust=trust)
+    dropped = ignored_settings(scenario, variants)
     ready: dict[str, Loop] = {}
     if equal is not None:
-        variants, ready = made_equal(variants, equal)
-    plan = _Plan(asked, levels, dropped, equal, ready, tuning, front, tuple(vary), journal, warn)
-    care, files = Care(go_on="give the same command again"), files_of(variants.values())
-    with Crew(jobs, executor, room=room, care=care, files=files) as crew:
-        if crew.chooses and suits_threads(list(variants.values()), crew):
-            crew.care = dc.replace(crew.care, compiled=True)
-        return _compared(scenario, variants, plan, crew, progress)
+        variants, ready = design_equal(variants, equal)
+    plan = _ComparisonPlan(
+        count, levels, dropped, equal, ready, tuning, front, tuple(vary), journal, warn
+    )
+    care, files = (
+        RetryPolicy(resume_advice="give the same command again"),
+        input_file_digests(variants.values()),
+    )
+    with TaskRunner(jobs, executor, room=room, care=care, files=files) as crew:
+        if crew.may_use_threads and are_thread_safe(list(variants.values()), crew):
+            crew.policy = dc.replace(crew.policy, thread_safe=True)
+        return _run_comparison(scenario, variants, plan, crew, progress)
 
 
-class _Plan(NamedTuple):
+class _ComparisonPlan(NamedTuple):
     """What is to be run, beside the first of each."""
 
     repeats: int
-    levels: Sequence[float]
-    dropped: Mapping[str, tuple[str, ...]]
-    equal: Terms | None
-    ready: Mapping[str, Loop]
+    mismatch_levels: Sequence[float]
+    ignored_settings: Mapping[str, tuple[str, ...]]
+    design_spec: ErrorSpec | None
+    prepared_loops: Mapping[str, Loop]
     tuning: Budget | None
     front: Front | None
     vary: tuple[Factor, ...]
-    journal: Journal | None
+    journal: SimulationJournal | None
     warn: Callable[[Verdict], None] | None
 
 
-def _compared(
+def _run_comparison(
     scenario: Scenario,
     variants: dict[str, Scenario],
-    plan: _Plan,
-    crew: Crew,
-    progress: Progress | None,
+    plan: _ComparisonPlan,
+    crew: TaskRunner,
+    progress: ProgressCallback | None,
 ) -> Comparison:
     searches = plan.tuning.searches if plan.tuning else 1
     budget = plan.tuning.simulations * searches * len(variants) if plan.tuning else 0
     swept = plan.front.points * plan.repeats * len(variants) if plan.front else 0
     count = len(variants) * searches
-    total = budget + count * plan.repeats * (1 + len(plan.levels)) + swept
-    tunings: dict[str, Tuning] = {}
+    total = budget + count * plan.repeats * (1 + len(plan.mismatch_levels)) + swept
+    tunings: dict[str, GainSearch] = {}
     if plan.tuning is not None:
         tunings = tune_all(
             variants,
             plan.tuning,
             journal=plan.journal,
             crew=crew,
-            progress=part(progress, 0, budget, total),
+            progress=scaled_progress(progress, 0, budget, total),
         )
-        if not all(name in tunings and _whole(tunings[name], searches) for name in variants):
+        if not all(
+            name in tunings and _searches_finished(tunings[name], searches) for name in variants
+        ):
             raise KeyboardInterrupt
-    every = {name: [variant] for name, variant in variants.items()}
-    for name, found in tunings.items():
-        every[name] = [variants[name].replace(search.best.changes) for search in found.every]
-    variants = {name: found[0] for name, found in every.items()}
-    entries = [(name, k) for name, found in every.items() for k in range(len(found))]
-    others = list(_others(entries, plan.repeats, plan.levels))
-    given = plan.tuning is None
-    before = stands(variants, plan.equal if given else None, plan.ready if given else {})
+    scenarios = {name: [variant] for name, variant in variants.items()}
+    for name, group in tunings.items():
+        scenarios[name] = [variants[name].replace(search.best.changes) for search in group.every]
+    variants = {name: group[0] for name, group in scenarios.items()}
+    entries = [(name, k) for name, group in scenarios.items() for k in range(len(group))]
+    remaining = list(_remaining_runs(entries, plan.repeats, plan.mismatch_levels))
+    fixed_gains = plan.tuning is None
+    summaries = summarise_loops(
+        variants,
+        plan.design_spec if fixed_gains else None,
+        plan.prepared_loops if fixed_gains else {},
+    )
     if plan.warn is not None:
-        for verdict in (*before.warnings(), *about_dropped(plan.dropped)):
+        for verdict in (*summaries.warnings(), *ignored_settings_verdicts(plan.ignored_settings)):
             plan.warn(verdict)
-    values = judged_values(plan.vary, scenario.seed, plan.repeats)
-    place = functools.partial(_run, every, mismatches(scenario, plan.levels), values)
-    first = [place((name, 0), 0, None) for name in variants]
-    kept = KeptRuns(plan.journal)
-    report = part(progress, budget, len(first), total)
-    outcomes, stopped, failure = made(first, kept, crew, report)
-    kept.begin(first, outcomes)
-    known = dict.fromkeys(name for run in outcomes for name in run.metrics)
-    for name in plan.front.metrics if plan.front and known else ():
-        if name not in known:
-            raise unknown_name("metric (of the front)", name, known, limit=40)
-    random = any(run.random for run in outcomes) or bool(plan.vary)
+    values = validation_values(plan.vary, scenario.seed, plan.repeats)
+    make_task = functools.partial(
+        _simulation_task, scenarios, mismatch_effects(scenario, plan.mismatch_levels), values
+    )
+    first = [make_task(RunKey(name)) for name in variants]
+    store = RunStore(plan.journal)
+    report = scaled_progress(progress, budget, len(first), total)
+    outcomes, stopped, failure = run_missing(first, store, crew, report)
+    store.verify(first, outcomes)
+    metric_names = dict.fromkeys(name for run in outcomes for name in run.metrics)
+    for name in plan.front.metrics if plan.front and metric_names else ():
+        if name not in metric_names:
+            raise unknown_name("metric (of the front)", name, metric_names, limit=40)
+    random = any(run.is_random for run in outcomes) or bool(plan.vary)
     if not stopped:
-        begun = {run.entry for run in outcomes}
-        needed = [
-            other
-            for other in others
-            if other[0][0] in begun and (random or other[1] == 0 or other[2] is not None)
+        controllers = {run.controller for run in outcomes}
+        keys = [
+            key
+            for key in remaining
+            if key.controller in controllers
+            and (random or key.repeat == 0 or key.mismatch is not None)
         ]
-        report = part(progress, budget + len(first), total - budget - len(first) - swept, total)
-        more, stopped, later = made([place(*other) for other in needed], kept, crew, report)
+        report = scaled_progress(
+            progress, budget + len(first), total - budget - len(first) - swept, total
+        )
+        more, stopped, later = run_missing([make_task(key) for key in keys], store, crew, report)
         outcomes, failure = outcomes + more, failure or later
     fronts = None
     if plan.front is not None and not (stopped or failure):
-        report = part(progress, total - swept, swept, total)
-        level = plan.levels[-1] if plan.levels else None
+        report = scaled_progress(progress, total - swept, swept, total)
+        level = plan.mismatch_levels[-1] if plan.mismatch_levels else None
         count = plan.repeats if random or level is not None else 1
         plants = {
-            name: [place((name, 0), k, level).scenario for k in range(count)] for name in variants
+            name: [make_task(RunKey(name, 0, k, level)).scenario for k in range(count)]
+            for name in variants
         }
-        log = Journal() if plan.journal is None else plan.journal
-        bench = Bench(Objective.parse(plan.front.metrics[0]), Plants(), log, crew)
+        log = SimulationJournal() if plan.journal is None else plan.journal
+        bench = CandidateEvaluator(Objective.parse(plan.front.metrics[0]), Plants(), log, crew)
         labels = next((run.result.labels for run in outcomes if run.result), Labels())
         try:
-            fronts = run_fronts(plan.front, plants, before.slowest, bench, labels, report)
+            fronts = run_fronts(
+                plan.front, plants, summaries.lowest_bandwidths, bench, labels, report
+            )
             stopped = not fronts.whole
         except MachineFailure as error:
             failure = str(error)
-    conditions = Conditions(
+    conditions = RunConditions(
         random=random,
         asked=plan.repeats,
         stopped=stopped,
         failure=failure,
-        levels=tuple(plan.levels),
-        dropped=plan.dropped,
+        levels=tuple(plan.mismatch_levels),
+        dropped=plan.ignored_settings,
         varied=tuple(factor.path for factor in plan.vary),
     )
-    return _summed_up(variants, outcomes, tunings, conditions, before, fronts)
+    return _make_comparison(variants, outcomes, tunings, conditions, summaries, fronts)
 
 
-def _whole(tuning: Tuning, searches: int) -> bool:
+def _searches_finished(tuning: GainSearch, searches: int) -> bool:
     """Tell whether all searches of a controller have come to their end."""
-    wanted = searches if tuning.gains else 1
-    return len(tuning.every) == wanted and all(search.finished for search in tuning.every)
+    count = searches if tuning.gains else 1
+    return len(tuning.every) == count and all(search.finished for search in tuning.every)
 
 
-def _asked(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
+def _repeat_count(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
     """Return how many repeats are asked for, all arguments checked."""
-    if repeats is not None and not 1 <= repeats <= MOST_REPEATS:
-        raise InputError(f"repeats must be from 1 to {MOST_REPEATS}; got {repeats}.")
+    if repeats is not None and not 1 <= repeats <= MAX_REPEATS:
+        raise InputError(f"repeats must be from 1 to {MAX_REPEATS}; got {repeats}.")
     for level in mismatch:
         if not (math.isfinite(level) and 0.0 <= level < 1.0):
             raise InputError(
                 f"mismatch must be fractions from 0 to below 1, such as 0.1; got {level:g}."
             )
-    return repeats if repeats is not None else MANY if many else 1
+    return repeats if repeats is not None else DEFAULT_REPEATS if many else 1
 
 
-Place = tuple[str, int]
-"""A controller, and which of its searches."""
+class RunKey(NamedTuple):
+    """Run of a comparison: whose it is, and which."""
+
+    controller: str
+    search: int = 0
+    """Which of several searches its gains are from."""
+    repeat: int = 0
+    mismatch: float | None = None
+    """Level of the mismatch; None: the scenario as it is."""
 
 
-def _others(
-    entries: Sequence[Place], repeats: int, levels: Sequence[float]
-) -> Iterator[tuple[Place, int, float | None]]:
-    """Yield controller, repeat and level of the runs beside the first of each, in an order in which
-    what is done when somebody stops can be paired.
+def _remaining_runs(
+    entries: Sequence[tuple[str, int]], repeats: int, levels: Sequence[float]
+) -> Iterator[RunKey]:
+    """Yield the runs beside the first of each controller, in an order in which what is done when
+    somebody stops can be paired.
+
+    Args:
+        entries: Controllers, each with the number of a search.
+        repeats: Number of repeats.
+        levels: Of the mismatch.
     """
     for repeat in range(repeats):
-        yield from ((entry, repeat, None) for entry in entries if (entry[1], repeat) != (0, 0))
+        yield from (RunKey(*entry, repeat) for entry in entries if (entry[1], repeat) != (0, 0))
         for level in levels:
-            yield from ((entry, repeat, level) for entry in entries)
+            yield from (RunKey(*entry, repeat, level) for entry in entries)
 
 
-def _run(
+def _simulation_task(
     variants: Mapping[str, Sequence[Scenario]],
     mismatches: Mapping[float, Mismatch],
     values: Sequence[Mapping[str, object]],
-    entry: Place,
-    repeat: int,
-    level: float | None,
-) -> Run:
-    name, search = entry
-    scenario = variants[name][search]
-    changes = {**values[repeat], "seed": repeat_seed(scenario.seed, repeat)}
-    scenario = scenario.replace(changes)
-    if level is not None:
-        scenario = with_mismatch(scenario, mismatches[level])
-    first = repeat == search == 0 and level is None
-    return Run(
+    key: RunKey,
+) -> SimulationTask:
+    scenario = variants[key.controller][key.search]
+    seed = repeat_seed(scenario.seed, key.repeat)
+    scenario = scenario.replace({**values[key.repeat], "seed": seed})
+    if key.mismatch is not None:
+        scenario = with_mismatch(scenario, mismatches[key.mismatch])
+    first = key == RunKey(key.controller)
+    return SimulationTask(
+        **key._asdict(),
         scenario=scenario,
-        entry=name,
-        repeat=repeat,
-        search=search,
-        level=level,
-        curves=level is None,
-        keep=first,
+        with_curves=key.mismatch is None,
+        with_result=first,
         strict=first,
     )
 
 
-def _summed_up(
+def _make_comparison(
     variants: Mapping[str, Scenario],
-    outcomes: Sequence[Outcome],
-    tunings: Mapping[str, Tuning],
-    conditions: Conditions,
-    before: Stands,
+    outcomes: Sequence[RunSummary],
+    tunings: Mapping[str, GainSearch],
+    conditions: RunConditions,
+    summaries: LoopSummaries,
     fronts: Fronts | None,
 ) -> Comparison:
-    begun = [run for run in outcomes if run.repeat == run.search == 0 and run.level is None]
-    firsts = {run.entry: run for run in begun}
+    first_runs = [run for run in outcomes if run.repeat == run.search == 0 and run.mismatch is None]
+    firsts = {run.controller: run for run in first_runs}
     if not firsts:
         raise KeyboardInterrupt
     labels = next((run.result.labels for run in firsts.values() if run.result), Labels())
     results = {}
     for name, variant in variants.items():
         if name in firsts:
-            result = firsts[name].result or _nothing(firsts[name], variant, labels)
+            result = firsts[name].result or _empty_result(firsts[name], variant, labels)
             tuned = name in tunings and bool(tunings[name].gains)
-            how = "tuned" if tuned else "given" if before.asked is None else "designed"
-            origin = {**result.provenance, "gains": how}
+            gain_source = (
+                "tuned" if tuned else "given" if summaries.design_spec is None else "designed"
+            )
+            origin = {**result.provenance, "gains": gain_source}
             results[name] = dc.replace(result, provenance=origin)
     return Comparison(
         results=results,
         outcomes=tuple(dc.replace(run, result=None) for run in outcomes),
         tunings=tunings,
         conditions=conditions,
-        stands=before,
+        stands=summaries,
         fronts=fronts,
     )
 
 
-def _nothing(outcome: Outcome, variant: Scenario, labels: Labels) -> Result:
+def _empty_result(outcome: RunSummary, variant: Scenario, labels: Labels) -> Result:
     """Return the result of a run that has recorded nothing."""
     return Result.build(
         time=[],

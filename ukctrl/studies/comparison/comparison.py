@@ -10,48 +10,61 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.shown import Shown
+from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Verdict
-from ukctrl.reports.table import csv_text
+from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.atomic_files import finite_or_none
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.verdicts import SEVERITY, Belief
-from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.simulation.result.verdicts import SEVERITY, RunVerdict
+from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison import comparison_verdicts
-from ukctrl.studies.comparison.equal_terms import Stands
-from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
-from ukctrl.studies.comparison.fronts import Duel, Fronts
-from ukctrl.studies.comparison.ranking import (
-    Robustness,
-    Row,
-    completed_names,
-    decided,
-    rank,
-    ranked_names,
-    robustness,
+from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries
+from ukctrl.studies.comparison.fairness import (
+    CompletedRepeats,
+    FairnessCondition,
+    RunConditions,
+    fairness_conditions,
 )
-from ukctrl.studies.tuning import Tuning
+from ukctrl.studies.comparison.pareto_front import FrontDifference, Fronts
+from ukctrl.studies.comparison.ranking import (
+    MetricRanking,
+    Robustness,
+    completed_names,
+    correct_rankings,
+    mismatch_robustness,
+    rank_metric,
+    ranked_names,
+)
+from ukctrl.studies.tuning import GainSearch
+
+
+class TestedResults(NamedTuple):
+    """What is claimed of a comparison, corrected for all of it."""
+
+    rows: tuple[MetricRanking, ...]
+    robustness: Robustness | None
+    duels: tuple[FrontDifference, ...]
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison(Shown):
+class Comparison(NotebookRepr):
     """The results of several controllers on the same scenario, in order."""
 
-    shown_by: ClassVar[str] = "studies.comparison.comparison_card"
+    repr_module: ClassVar[str] = "studies.comparison.comparison_card"
 
     results: Mapping[str, Result]
     """Results of the first repeat by the names of their controllers; at least one."""
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[RunSummary, ...] = ()
     """What is kept of every run, the first repeats included."""
-    tunings: Mapping[str, Tuning] = dc.field(default_factory=dict)
+    tunings: Mapping[str, GainSearch] = dc.field(default_factory=dict)
     """How gains were found, by the names of the controllers; nothing where they were given."""
-    conditions: Conditions = dc.field(default_factory=Conditions)
+    conditions: RunConditions = dc.field(default_factory=RunConditions)
     """How the runs were made."""
-    stands: Stands | None = None
+    stands: LoopSummaries | None = None
     """How the loops stood before they ran; None: not known."""
     fronts: Fronts | None = None
     """What each law can do, whatever its gains; None: not asked for."""
@@ -59,7 +72,9 @@ class Comparison(Shown):
     @staticmethod
     def of(results: Mapping[str, Result]) -> Comparison:
         """Compare results by the names of their controllers."""
-        outcomes = tuple(Outcome.of(result, name, keep=False) for name, result in results.items())
+        outcomes = tuple(
+            RunSummary.of(result, name, keep=False) for name, result in results.items()
+        )
         return Comparison(results=results, outcomes=outcomes)
 
     def __post_init__(self) -> None:
@@ -71,8 +86,8 @@ class Comparison(Shown):
     @functools.cached_property
     def first(self) -> Result:
         """The result that gives the comparison its title and its labels."""
-        every = self.results.values()
-        return next((run for run in every if len(run.samples)), next(iter(every)))
+        results = self.results.values()
+        return next((run for run in results if len(run.samples)), next(iter(results)))
 
     @property
     def title(self) -> str:
@@ -80,26 +95,27 @@ class Comparison(Shown):
         return self.first.title
 
     @functools.cached_property
-    def runs(self) -> Mapping[str, tuple[Outcome, ...]]:
+    def runs(self) -> Mapping[str, tuple[RunSummary, ...]]:
         """The repeats of the scenario as it is, by controller and in their order."""
-        return self._at(None)
+        return self._runs_at(None)
 
-    def _at(self, level: float | None) -> dict[str, tuple[Outcome, ...]]:
+    def _runs_at(self, level: float | None) -> dict[str, tuple[RunSummary, ...]]:
         chosen = sorted(
-            (run for run in self.outcomes if run.level == level),
+            (run for run in self.outcomes if run.mismatch == level),
             key=lambda run: (run.repeat, run.search),
         )
-        named = {name: [run for run in chosen if run.entry == name] for name in self.results}
+        named = {name: [run for run in chosen if run.controller == name] for name in self.results}
         if not self.conditions.whole:  # some lack repeats: only those that all have are paired
-            there = [self._whole_repeats(name, every) for name, every in named.items() if every]
-            common = set[int]().union(*there).intersection(*there)
+            repeat_sets = [
+                self._complete_repeats(name, runs) for name, runs in named.items() if runs
+            ]
+            common = set[int]().union(*repeat_sets).intersection(*repeat_sets)
             named = {
-                name: [run for run in every if run.repeat in common]
-                for name, every in named.items()
+                name: [run for run in runs if run.repeat in common] for name, runs in named.items()
             }
-        return {name: tuple(every) for name, every in named.items()}
+        return {name: tuple(runs) for name, runs in named.items()}
 
-    def _whole_repeats(self, name: str, runs: Sequence[Outcome]) -> set[int]:
+    def _complete_repeats(self, name: str, runs: Sequence[RunSummary]) -> set[int]:
         """Return the repeats that all searches of a controller have done."""
         searches = len(self.tunings[name].every) if name in self.tunings else 1
         done = Counter(run.repeat for run in runs)
@@ -108,7 +124,7 @@ class Comparison(Shown):
     @property
     def repeats(self) -> int:
         """How many repeats of each controller are compared; each with the gains of every search."""
-        return max(len({run.repeat for run in every}) for every in self.runs.values())
+        return max(len({run.repeat for run in runs}) for runs in self.runs.values())
 
     @functools.cached_property
     def at_border(self) -> tuple[str, ...]:
@@ -125,10 +141,10 @@ class Comparison(Shown):
         longest = max(self.runs.values(), key=len)
         return tuple({run.repeat: run.seed for run in longest}.values())
 
-    def belief(self, name: str) -> Belief:
+    def belief(self, name: str) -> RunVerdict:
         """Return the worst that is said of a controller's runs."""
-        runs = self.runs[name] or (Outcome.of(self.results[name], name, keep=False),)
-        return max((run.belief for run in runs), key=lambda each: SEVERITY[each.verdict])
+        runs = self.runs[name] or (RunSummary.of(self.results[name], name, keep=False),)
+        return max((run.validity for run in runs), key=lambda each: SEVERITY[each.verdict])
 
     @property
     def completed(self) -> tuple[str, ...]:
@@ -141,71 +157,74 @@ class Comparison(Shown):
         return ranked_names(self.runs)
 
     @functools.cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[MetricRanking, ...]:
         """Every metric that some result has, with the best controllers marked."""
-        return self._claimed[0]
+        return self._tested.rows
 
     @property
     def error(self) -> str:
         """The metric that stands for the error: `rms_phi`, or `rms_beta` without any `phi`."""
-        every = (
+        values = (
             run.metrics.get("rms_phi", math.nan) for runs in self.runs.values() for run in runs
         )
-        return "rms_phi" if any(map(math.isfinite, every)) else "rms_beta"
+        return "rms_phi" if any(map(math.isfinite, values)) else "rms_beta"
 
     @property
     def robustness(self) -> Robustness | None:
         """Errors against the mismatch between the true robot and the file; None: not asked for."""
-        return self._claimed[1]
+        return self._tested.robustness
 
     @property
-    def duels(self) -> tuple[Duel, ...]:
+    def duels(self) -> tuple[FrontDifference, ...]:
         """Every two laws along their fronts, with what is claimed; nothing without fronts."""
-        return self._claimed[2]
+        return self._tested.duels
 
     @functools.cached_property
-    def _claimed(self) -> tuple[tuple[Row, ...], Robustness | None, tuple[Duel, ...]]:
+    def _tested(self) -> TestedResults:
         """Every row, those at other levels of mismatch, and fronts, with what is claimed of all."""
         names = dict.fromkeys(name for run in self.results.values() for name in run.metrics)
-        labels, found = self.first.labels, None
-        rows = [rank(name, metrics.unit_in(name, labels), self.runs) for name in names]
-        levels = {run.level for run in self.outcomes if run.level is not None}
+        labels, robustness = self.first.labels, None
+        rows = [rank_metric(name, metrics.unit_in(name, labels), self.runs) for name in names]
+        levels = {run.mismatch for run in self.outcomes if run.mismatch is not None}
         if levels:
-            runs = {0.0: self.runs} | {level: self._at(level) for level in levels}
-            found = robustness(runs, self.error, labels)
-            rows += found.rows[1:]
-        beside = [duel.p for duel in self.fronts.duels] if self.fronts else []
-        every, p = decided(rows, self.error, beside)
+            runs = {0.0: self.runs} | {level: self._runs_at(level) for level in levels}
+            robustness = mismatch_robustness(runs, self.error, labels)
+            rows += robustness.rows[1:]
+        front_p = [duel.p for duel in self.fronts.duels] if self.fronts else []
+        tested_rows, p = correct_rankings(rows, self.error, front_p)
         if self.at_border:
-            every = tuple(row._replace(withheld=True) for row in every)
-        own = every[: len(names)]
-        if found is not None:
-            first = next((row for row in own if row.metric == self.error), found.rows[0])
-            found = found._replace(rows=(first, *every[len(names) :]))
-        return own, found, self.fronts.decided(p) if self.fronts else ()
+            tested_rows = tuple(row._replace(withheld=True) for row in tested_rows)
+        nominal_rows = tested_rows[: len(names)]
+        if robustness is not None:
+            first = next(
+                (row for row in nominal_rows if row.metric == self.error), robustness.rows[0]
+            )
+            robustness = robustness._replace(rows=(first, *tested_rows[len(names) :]))
+        duels = self.fronts.decided(p) if self.fronts else ()
+        return TestedResults(nominal_rows, robustness, duels)
 
     @functools.cached_property
-    def facts(self) -> tuple[Fact, ...]:
+    def facts(self) -> tuple[FairnessCondition, ...]:
         """What was equal for all controllers and what was not, and where the gains come from."""
-        loops = () if self.stands is None else (self.stands.fact(),)
-        repeats = self.conditions.repeats(self._done)
-        return (*facts(self.results, self.tunings), *loops, repeats)
+        loops = () if self.stands is None else (self.stands.bandwidth_condition(),)
+        repeats = self.conditions.repeats(self._completed_repeats)
+        return (*fairness_conditions(self.results, self.tunings), *loops, repeats)
 
     @functools.cached_property
-    def _done(self) -> Done:
+    def _completed_repeats(self) -> CompletedRepeats:
         levels = {
             level: min(
-                (len({run.repeat for run in every}) for every in self._at(level).values()),
+                (len({run.repeat for run in runs}) for runs in self._runs_at(level).values()),
                 default=0,
             )
             for level in self.conditions.levels
         }
         seeds = {
-            tuple({run.repeat: run.seed for run in every}.values())
-            for every in self.runs.values()
-            if every
+            tuple({run.repeat: run.seed for run in runs}.values())
+            for runs in self.runs.values()
+            if runs
         }
-        return Done(self.repeats, levels, self.seeds, len(seeds) <= 1)
+        return CompletedRepeats(self.repeats, levels, self.seeds, len(seeds) <= 1)
 
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -213,17 +232,19 @@ class Comparison(Shown):
         words, beliefs = comparison_verdicts, {name: self.belief(name) for name in self.completed}
         error = next((row for row in self.rows if row.metric == self.error), None)
         return (
-            words.overall(self.rows, self.runs, beliefs),
+            words.overall_verdict(self.rows, self.runs, beliefs),
             *(self.fronts.verdicts(self.duels) if self.fronts else ()),
-            *words.failures(self.runs),
-            *words.disbeliefs(beliefs),
-            *words.cautions(self.conditions, self._done, self.facts, self.tunings),
-            *words.about_exactness(error, self.facts),
-            *words.about_dropped(self.conditions.dropped),
+            *words.failure_verdicts(self.runs),
+            *words.validity_verdicts(beliefs),
+            *words.caution_verdicts(
+                self.conditions, self._completed_repeats, self.facts, self.tunings
+            ),
+            *words.exact_model_verdicts(error, self.facts),
+            *words.ignored_settings_verdicts(self.conditions.dropped),
             *(self.stands.warnings() if self.stands else ()),
-            *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
+            *([words.mismatch_verdict(self.robustness)] if self.robustness is not None else []),
             *(
-                words.about(row, self.runs)
+                words.metric_verdict(row, self.runs)
                 for row in self.rows
                 if "." not in row.metric and row.known
             ),
@@ -231,8 +252,8 @@ class Comparison(Shown):
 
     def folders(self) -> dict[str, str]:
         """Return the name of each controller's folder, which is that of its card as well."""
-        taken: set[str] = set()
-        return {name: _folder_name(name, taken) for name in self.results}
+        used_names: set[str] = set()
+        return {name: _folder_name(name, used_names) for name in self.results}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole comparison as JSON-able data; numbers that are not finite are None."""
@@ -299,7 +320,11 @@ class Comparison(Shown):
         head = ["controller", "status", "verdict", *names]
         if several:
             statistics = ("ci_low", "ci_high", "median", "worst")
-            head += ["repeats", "completed", *(f"{n}:{what}" for n in names for what in statistics)]
+            head += [
+                "repeats",
+                "completed",
+                *(f"{n}:{statistic}" for n in names for statistic in statistics),
+            ]
         lines: list[list[object]] = []
         for name, run in self.results.items():
             verdict = self.belief(name).verdict
@@ -319,7 +344,14 @@ class Comparison(Shown):
         return csv_text(
             [*head, *(["search"] if several else [])],
             (
-                [run.entry, run.repeat, run.seed, run.level, run.status, run.belief.verdict]
+                [
+                    run.controller,
+                    run.repeat,
+                    run.seed,
+                    run.mismatch,
+                    run.status,
+                    run.validity.verdict,
+                ]
                 + [run.metrics.get(name, math.nan) for name in names]
                 + ([run.search] if several else [])
                 for run in self.outcomes
@@ -327,9 +359,9 @@ class Comparison(Shown):
         )
 
 
-def _folder_name(controller: str, taken: set[str]) -> str:
+def _folder_name(controller: str, used_names: set[str]) -> str:
     """Return the controller's name without what a path may not hold, and add it to the taken."""
-    wanted = re.sub(r"[^\w.+-]+", "_", controller).strip("._") or "controller"
-    name = next(n for n in (wanted, *(f"{wanted}-{k}" for k in range(2, 999))) if n not in taken)
-    taken.add(name)
+    stem = re.sub(r"[^\w.+-]+", "_", controller).strip("._") or "controller"
+    name = next(n for n in (stem, *(f"{stem}-{k}" for k in range(2, 999))) if n not in used_names)
+    used_names.add(name)
     return name

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ukctrl.reports.notebook import card
-from ukctrl.reports.plot import overlay
-from ukctrl.reports.scene.from_results import of_results
+from ukctrl.reports.notebook_card import card
+from ukctrl.reports.scene.run_scene import runs_scene
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_tables import metric_table
 
@@ -15,6 +14,5 @@ def html(comparison: Comparison) -> str:
         comparison.title,
         comparison.verdicts[0].text,
         table=metric_table(comparison, short=True),
-        figure=lambda: overlay.errors(comparison.results),
-        scene=lambda: of_results(comparison.results),
+        scene=runs_scene(comparison.results),
     )

@@ -10,13 +10,13 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import marks, panels, style
-from ukctrl.reports.plot.overlay import Band, keys_of
+from ukctrl.reports.plot.overlay import QuantileBand, keys_of
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.verdicts.scales import promise
-from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.simulation.result.verdicts.error_floor import error_floor
+from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.ranking import BAND, Robustness
-from ukctrl.studies.tuning import Tuning
+from ukctrl.studies.comparison.ranking import BAND_QUANTILES, Robustness
+from ukctrl.studies.tuning import GainSearch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-class Point(NamedTuple):
+class TradeoffPoint(NamedTuple):
     """One controller in the plane of effort and error."""
 
     effort: float
@@ -38,32 +38,34 @@ class Point(NamedTuple):
     """Why it is not ranked; empty where it is."""
 
 
-def bands(comparison: Comparison) -> dict[str, dict[str, Band]]:
+def error_bands(comparison: Comparison) -> dict[str, dict[str, QuantileBand]]:
     """Return the error curves of every controller over its repeats; nothing of a single one."""
     if comparison.repeats < 2:
         return {}
     return {name: _bands(runs) for name, runs in comparison.runs.items()}
 
 
-def _bands(runs: Sequence[Outcome]) -> dict[str, Band]:
-    known = [run.curves for run in runs if run.curves is not None]
+def _bands(runs: Sequence[RunSummary]) -> dict[str, QuantileBand]:
+    error_curves = [run.curves for run in runs if run.curves is not None]
     bands_by_key = {}
-    for key in known[0].norms if known else ():
-        values = np.array([curves.norms[key] for curves in known])
+    for key in error_curves[0].norms if error_curves else ():
+        values = np.array([curves.norms[key] for curves in error_curves])
         alive = np.isfinite(values).any(axis=0)
         edges = np.full((3, values.shape[1]), np.nan)
         if alive.any():
-            edges[:, alive] = np.nanquantile(values[:, alive], [BAND[0], 0.5, BAND[1]], axis=0)
-        bands_by_key[key] = Band(known[0].time, *edges)
+            edges[:, alive] = np.nanquantile(
+                values[:, alive], [BAND_QUANTILES[0], 0.5, BAND_QUANTILES[1]], axis=0
+            )
+        bands_by_key[key] = QuantileBand(error_curves[0].time, *edges)
     return bands_by_key
 
 
-def _points(comparison: Comparison) -> dict[str, Point]:
+def _points(comparison: Comparison) -> dict[str, TradeoffPoint]:
     """Return where every controller stands between effort and error."""
     table = {row.metric: row for row in comparison.rows}
     effort, error = table["effort"], table[comparison.error]
     return {
-        name: Point(
+        name: TradeoffPoint(
             effort.values[name],
             error.values[name],
             (effort.spreads[name].low, effort.spreads[name].high),
@@ -75,15 +77,15 @@ def _points(comparison: Comparison) -> dict[str, Point]:
 
 
 def _note(comparison: Comparison, name: str) -> str:
-    every = comparison.runs[name]
+    runs = comparison.runs[name]
     if name in comparison.completed:
         return "crossed a limit"
-    if len(every) < 2:
+    if len(runs) < 2:
         return comparison.results[name].status
-    return f"{sum(run.completed for run in every)} of {len(every)}"
+    return f"{sum(run.completed for run in runs)} of {len(runs)}"
 
 
-def pareto_front(points: Mapping[str, Point]) -> list[str]:
+def pareto_front(points: Mapping[str, TradeoffPoint]) -> list[str]:
     """Return who is ranked and beaten by nobody in both effort and error, by rising effort."""
     ranked = {name: p for name, p in points.items() if not p.note and np.isfinite(p[:2]).all()}
     front = [
@@ -97,31 +99,31 @@ def pareto_front(points: Mapping[str, Point]) -> list[str]:
 
 
 @style.styled
-def tradeoff(comparison: Comparison) -> Figure:
+def tradeoff_figure(comparison: Comparison) -> Figure:
     """Draw error against effort: the lower left corner is where one wants to be."""
     points, repeated = _points(comparison), comparison.repeats > 1
     runs, level = comparison.results.values(), comparison.error.removeprefix("rms_")
-    promised = min(promise(run, level) for run in runs if len(run.samples))
+    promised = min(error_floor(run, level) for run in runs if len(run.samples))
     error_unit, effort_unit = (
         metrics.unit_in(name, comparison.first.labels) for name in (comparison.error, "effort")
     )
     keys = [
         key._replace(
             dash="",
-            marker=MARKERS[place % len(MARKERS)],
+            marker=MARKERS[index % len(MARKERS)],
             hollow=bool(point.note),
-            name=f"{panels.short(key.name)} ({point.note})" if point.note else key.name,
+            name=f"{panels.shorten(key.name)} ({point.note})" if point.note else key.name,
         )
-        for place, (key, point) in enumerate(
+        for index, (key, point) in enumerate(
             zip(keys_of(map(comparison.shown, points)), points.values(), strict=True)
         )
     ]
 
-    def draw(axes: Axes, room: float) -> None:
+    def draw(axes: Axes, width: float) -> None:
         ranked = [p for p in points.values() if not p.note] or list(points.values())
         efforts = _finite([v for p in ranked for v in (p.effort, *p.effort_interval)])
         errors = _finite([v for p in ranked for v in (p.error, *p.error_interval)])
-        if panels.far_apart(efforts):
+        if panels.spans_decades(efforts):
             panels.log_scale(axes, efforts, beside=efforts, axis="x")
         else:
             low, high = (efforts.min(), efforts.max()) if efforts.size else (0.0, 1.0)
@@ -130,12 +132,12 @@ def tradeoff(comparison: Comparison) -> Figure:
             axes.set_xlim(0.5 * (low + high) - half, 0.5 * (low + high) + half)
         axes.set_ylabel(f"rms error [{unit_text(error_unit) or '1'}]")
         rounded = any(p.error < promised.size for p in ranked)
-        _decades(axes, np.append(errors, promised.size) if rounded else errors)
+        _set_decade_limits(axes, np.append(errors, promised.size) if rounded else errors)
         if rounded:
-            marks.below(axes, promised)
+            marks.shade_floor(axes, promised)
         # Whoever is below what the integrator promises is as good as anybody else there.
         equal = {n: p._replace(error=max(p.error, promised.size)) for n, p in points.items()}
-        front = [_place(axes, points[name]) for name in pareto_front(equal)]
+        front = [_clip_to_axes(axes, points[name]) for name in pareto_front(equal)]
         for x, y in front if repeated else ():  # no test stands behind single runs
             axes.plot([x], [y], "o", color=style.MUTED, fillstyle="none", markersize=14.0)
         if len(front) > 1:
@@ -151,32 +153,32 @@ def tradeoff(comparison: Comparison) -> Figure:
 
 
 @style.styled
-def mismatch(robustness: Robustness) -> Figure:
+def mismatch_figure(robustness: Robustness) -> Figure:
     """Draw the error, and the share of runs that completed, against the mismatch."""
     x = 100.0 * np.array(robustness.levels)
     keys = [
-        key._replace(marker=MARKERS[place % len(MARKERS)])
-        for place, key in enumerate(keys_of(robustness.entries))
+        key._replace(marker=MARKERS[index % len(MARKERS)])
+        for index, key in enumerate(keys_of(robustness.entries))
     ]
     # Runs, completed, median, low and high of every controller, level by level.
-    courses = [np.array(every, dtype=np.float64).T for every in robustness.entries.values()]
+    courses = [np.array(entries, dtype=np.float64).T for entries in robustness.entries.values()]
 
-    def errors(axes: Axes, room: float) -> None:
-        every = _finite(np.concatenate([course[2:].ravel() for course in courses]).tolist())
-        panels.log_scale(axes, every, beside=every[every > 0.0])
+    def errors(axes: Axes, width: float) -> None:
+        values = _finite(np.concatenate([course[2:].ravel() for course in courses]).tolist())
+        panels.log_scale(axes, values, beside=values[values > 0.0])
         for key, (_, _, median, low, high) in zip(keys, courses, strict=True):
             axes.fill_between(x, low, high, color=key.color, alpha=0.14, linewidth=0.0)
             axes.plot(x, median, key.dash, color=key.color, marker=key.marker, markersize=4.0)
         axes.set_ylabel(f"{robustness.metric} [{unit_text(robustness.unit) or '1'}]")
-        _room(axes, x)
+        _pad_x_axis(axes, x)
 
-    def shares(axes: Axes, room: float) -> None:
+    def shares(axes: Axes, width: float) -> None:
         for key, (runs, completed, *_) in zip(keys, courses, strict=True):
             share = 100.0 * np.divide(completed, runs, out=np.full_like(x, np.nan), where=runs > 0)
             axes.plot(x, share, key.dash, color=key.color, marker=key.marker, markersize=4.0)
         axes.set_ylim(-5.0, 105.0)
         axes.set_ylabel("runs completed [%]")
-        _room(axes, x)
+        _pad_x_axis(axes, x)
 
     drawn = [panels.Panel("error", errors), panels.Panel("completed", shares)]
     x_label = "mismatch of the true robot [%]"
@@ -184,42 +186,44 @@ def mismatch(robustness: Robustness) -> Figure:
 
 
 @style.styled
-def tuning(tunings: Mapping[str, Tuning]) -> Figure:
+def tuning_figure(tunings: Mapping[str, GainSearch]) -> Figure:
     """Draw the lowest cost after each simulation of a search, by the names of the controllers."""
     histories = {name: [s.history() for s in tuning.every] for name, tuning in tunings.items()}
     named = (f"{name} (at a border)" if t.borders else name for name, t in tunings.items())
     keys, cost = keys_of(named), next(iter(tunings.values())).cost
 
-    def draw(axes: Axes, room: float) -> None:
+    def draw(axes: Axes, width: float) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        every = _finite(np.concatenate([h for each in histories.values() for h in each]).tolist())
-        if panels.far_apart(every):
-            panels.log_scale(axes, every, beside=every)
+        values = _finite(
+            np.concatenate([h for group in histories.values() for h in group]).tolist()
+        )
+        if panels.spans_decades(values):
+            panels.log_scale(axes, values, beside=values)
         else:
-            panels.fit(axes, every)
+            panels.fit_y_axis(axes, values)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         for key, searches in zip(keys, histories.values(), strict=True):
-            for place, history in enumerate(searches):
+            for index, history in enumerate(searches):
                 number = np.arange(1, len(history) + 1)
                 marker = "o" if len(history) == 1 else None
-                look: dict[str, Any] = {"color": key.color, "alpha": 0.4 if place else 1.0}
+                look: dict[str, Any] = {"color": key.color, "alpha": 0.4 if index else 1.0}
                 axes.step(number, history, key.dash, where="post", marker=marker, **look)
         axes.set_ylabel("lowest cost")
 
-    panel = panels.Panel(f"cost: {panels.short(cost, 60)}", draw, columns=2)
+    panel = panels.Panel(f"cost: {panels.shorten(cost, 60)}", draw, columns=2)
     return panels.grid([panel], height=2.2, x_label="simulation", keys=keys)
 
 
-def _place(axes: Axes, point: Point) -> tuple[float, float]:
+def _clip_to_axes(axes: Axes, point: TradeoffPoint) -> tuple[float, float]:
     """Return where a controller is drawn: what lies beyond an edge of the panel, on that edge."""
     x, y = np.clip(point.effort, *axes.get_xlim()), np.clip(point.error, *axes.get_ylim())
     return float(x), float(y)
 
 
-def _point(axes: Axes, point: Point, key: panels.Key) -> None:
+def _point(axes: Axes, point: TradeoffPoint, key: panels.LegendEntry) -> None:
     """Draw a marker with the cross of its intervals."""
-    x, y = _place(axes, point)
+    x, y = _clip_to_axes(axes, point)
     (left, right), (low, high) = point.effort_interval, point.error_interval
     if not point.note and np.isfinite([left, right, low, high]).all():
         axes.plot([left, right], [y, y], color=key.color, linewidth=1.1)
@@ -229,7 +233,7 @@ def _point(axes: Axes, point: Point, key: panels.Key) -> None:
     axes.plot([x], [y], key.marker, color=key.color, fillstyle=fill, **look)
 
 
-def _decades(axes: Axes, values: Array) -> None:
+def _set_decade_limits(axes: Axes, values: Array) -> None:
     """Give the y axis whole decades around the values, two of them at least."""
     panels.log_scale(axes, values, beside=values[values > 0.0])
     if axes.get_yscale() == "log":
@@ -237,7 +241,7 @@ def _decades(axes: Axes, values: Array) -> None:
         axes.set_ylim(low / (3.0 if high / low < 50.0 else 1.0), high)
 
 
-def _room(axes: Axes, x: Array) -> None:
+def _pad_x_axis(axes: Axes, x: Array) -> None:
     span = max(float(np.ptp(x)), 1.0)
     axes.set_xlim(float(x.min()) - 0.04 * span, float(x.max()) + 0.04 * span)
     axes.set_xticks(x)

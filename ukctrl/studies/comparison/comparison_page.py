@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, TypeVar
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number
 from ukctrl.core.verdict import Level
-from ukctrl.reports import web_page
+from ukctrl.reports import html_page
 from ukctrl.reports.plot import overlay
-from ukctrl.reports.scene.from_results import of_results
-from ukctrl.reports.table import Cell, Column, Table
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
+from ukctrl.reports.scene.page_data import PageData
+from ukctrl.reports.scene.run_scene import runs_scene
+from ukctrl.simulation.result.atomic_files import toml_text
 from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.verdicts import headline
 from ukctrl.studies.comparison import comparison_figures as figures
-from ukctrl.studies.comparison.claims import TEST
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_tables import (
-    columns_of,
-    luck_table,
+    controller_columns,
     metric_table,
     robustness_table,
+    search_spread_table,
     share_completed,
 )
-from ukctrl.studies.comparison.fairness import changed_belief
-from ukctrl.studies.comparison.front_figure import front, front_table
+from ukctrl.studies.comparison.fairness import believed_changes
+from ukctrl.studies.comparison.front_figure import draw_fronts, front_table
 from ukctrl.studies.comparison.loop_table import loop_table
+from ukctrl.studies.comparison.multiple_testing import TEST_DESCRIPTION
 from ukctrl.studies.tuning import tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-_FIGURES: Mapping[str, tuple[str, str]] = {
+_CAPTIONS: Mapping[str, tuple[str, str]] = {
     "compare_errors": (
         "Errors",
         "Norms of the task's error on a log scale, one colour and dash for each controller.",
@@ -66,7 +67,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
         "The lowest cost so far, simulation by simulation; the first is the card.",
     ),
 }
-_REPEATED: Mapping[str, str] = {
+_REPEAT_CAPTIONS: Mapping[str, str] = {
     "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
     "compare_tradeoff": "Those on the stairs are ringed. Crosses are 95 % confidence intervals of "
     "the means.",
@@ -90,31 +91,31 @@ def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
     for name, run in comparison.folders().items():
         comparison.results[name].save(home / run)
     images = pictures(comparison)
-    scene = web_page.stage(of_results(comparison.results))
+    scene = html_page.embed_scene(runs_scene(comparison.results))
     texts = {
         "compare.json": f"{comparison.to_json()}\n",
         "compare.csv": comparison.to_csv(),
         "runs.csv": comparison.runs_csv(),
         **({"fronts.csv": comparison.fronts.to_csv()} if comparison.fronts else {}),
-        **{f"tuned/{name}.toml": card for name, card in cards(comparison).items()},
+        **{f"tuned/{name}.toml": card for name, card in tuned_cards(comparison).items()},
         "report.html": html(comparison, images, scene),
     }
-    return web_page.write_page("the comparison", home, texts, images, _FIGURES)
+    return html_page.write_page("the comparison", home, texts, images, _CAPTIONS)
 
 
-def cards(comparison: Comparison) -> dict[str, str]:
+def tuned_cards(comparison: Comparison) -> dict[str, str]:
     """Return the tuned controllers as the texts of cards, by the names of their files."""
     texts = {}
     for name, folder in comparison.folders().items():
         tuning = comparison.tunings.get(name)
         if tuning is None or not tuning.gains:
             continue
-        controller = _card(comparison.results[name].scenario.get("controller"))
+        controller = _card_table(comparison.results[name].scenario.get("controller"))
         texts[folder] = tuned_card(controller, tuning, comparison.first.names["scenario"])
     return texts
 
 
-def pictures(comparison: Comparison) -> list[web_page.Picture]:
+def pictures(comparison: Comparison) -> list[html_page.PageFigure]:
     """Draw the overlaid figures."""
     shown = {name: run for name, run in comparison.results.items() if len(run.samples)}
     if not shown:
@@ -123,42 +124,45 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
     draw: dict[str, Callable[[], Figure]] = {}
     if labels.rows:
         draw["compare_errors"] = lambda: overlay.errors(
-            _named(comparison, shown), _named(comparison, figures.bands(comparison))
+            _by_display_name(comparison, shown),
+            _by_display_name(comparison, figures.error_bands(comparison)),
         )
     if labels.rows and labels.actuators:
-        draw["compare_tradeoff"] = lambda: figures.tradeoff(comparison)
+        draw["compare_tradeoff"] = lambda: figures.tradeoff_figure(comparison)
     fronts, robustness = comparison.fronts, comparison.robustness
     if fronts is not None:
-        draw["compare_front"] = lambda: front(fronts)
+        draw["compare_front"] = lambda: draw_fronts(fronts)
     if robustness is not None:
-        named = robustness._replace(entries=_named(comparison, robustness.entries))
-        draw["compare_mismatch"] = lambda: figures.mismatch(named)
+        named = robustness._replace(entries=_by_display_name(comparison, robustness.entries))
+        draw["compare_mismatch"] = lambda: figures.mismatch_figure(named)
     if labels.actuators:
-        draw["compare_inputs"] = lambda: overlay.inputs(_named(comparison, shown))
+        draw["compare_inputs"] = lambda: overlay.inputs(_by_display_name(comparison, shown))
     if comparison.tunings:
-        draw["compare_tuning"] = lambda: figures.tuning(comparison.tunings)
-    repeated = _REPEATED if comparison.repeats > 1 else {}
+        draw["compare_tuning"] = lambda: figures.tuning_figure(comparison.tunings)
+    repeated = _REPEAT_CAPTIONS if comparison.repeats > 1 else {}
     return [
-        web_page.picture(name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name])
-        for name, (title, caption) in _FIGURES.items()
+        html_page.page_figure(
+            name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name]
+        )
+        for name, (title, caption) in _CAPTIONS.items()
         if name in draw
     ]
 
 
-def _named(comparison: Comparison, every: Mapping[str, T]) -> dict[str, T]:
+def _by_display_name(comparison: Comparison, by_name: Mapping[str, T]) -> dict[str, T]:
     """Return what controllers have, by the names that figures give them."""
-    return {comparison.shown(name): one for name, one in every.items()}
+    return {comparison.shown(name): one for name, one in by_name.items()}
 
 
 def html(
     comparison: Comparison,
-    images: Sequence[web_page.Picture],
-    scene: web_page.Stage | None = None,
+    images: Sequence[html_page.PageFigure],
+    scene: PageData | None = None,
 ) -> str:
     """Return the page, with figures from `pictures` and the robots of all controllers in step."""
     first = comparison.first
-    overall, *rest = comparison.verdicts
-    general = [entry for entry in rest if entry.subject not in METRICS]
+    overall, *verdicts = comparison.verdicts
+    general = [entry for entry in verdicts if entry.subject not in METRICS]
     contents = [("table", "Table"), *((image.name, image.title) for image in images)]
     contents += [
         ("words", "In words"),
@@ -174,58 +178,60 @@ def html(
         "general": general,
         "figures": images,
         "controllers": [
-            _controller(comparison, name, place) for place, name in enumerate(comparison.results)
+            _controller(comparison, name, index) for index, name in enumerate(comparison.results)
         ],
         "table": metric_table(comparison),
-        "words": [entry for entry in rest if entry.subject in METRICS],
+        "words": [entry for entry in verdicts if entry.subject in METRICS],
         "equal": _facts(comparison, equal=True),
         "different": _facts(comparison, equal=False),
-        "loops": loop_table(comparison.stands, columns_of("", comparison)),
+        "loops": loop_table(comparison.stands, controller_columns("", comparison)),
         "repeats": comparison.repeats if comparison.repeats > 1 else 0,
-        "test": TEST,
+        "test": TEST_DESCRIPTION,
         "levels": robustness_table(comparison),
-        "luck": luck_table(comparison),
+        "luck": search_spread_table(comparison),
         "fronts": front_table(comparison.fronts, comparison.duels) if comparison.fronts else None,
         "front": comparison.fronts.metrics if comparison.fronts else (),
-        "provenance": web_page.provenance_entries(first.provenance, "timing"),
+        "provenance": html_page.provenance_entries(first.provenance, "timing"),
     }
-    return web_page.render("compare.html.j2", context, scene)
+    return html_page.render("compare.html.j2", context, scene)
 
 
-def _facts(comparison: Comparison, *, equal: bool) -> Table:
+def _facts(comparison: Comparison, *, equal: bool) -> ReportTable:
     """Return what was equal, or what was not."""
     rows = []
     for fact in (fact for fact in comparison.facts if fact.equal == equal):
         level: Level = "good" if fact.equal else "note" if fact.subject == "belief" else "warning"
-        mark = Cell("equal" if fact.equal else "differs", level)
-        rows.append([mark, Cell(fact.subject), Cell(fact.text)])
-    return Table([Column("", "text"), Column("", "text"), Column("", "meaning")], rows)
+        mark = TableCell("equal" if fact.equal else "differs", level)
+        rows.append([mark, TableCell(fact.subject), TableCell(fact.text)])
+    return ReportTable(
+        [TableColumn("", "text"), TableColumn("", "text"), TableColumn("", "meaning")], rows
+    )
 
 
-def _controller(comparison: Comparison, name: str, place: int) -> dict[str, object]:
+def _controller(comparison: Comparison, name: str, index: int) -> dict[str, object]:
     """Return what the page says of one controller."""
     run, tuning = comparison.results[name], comparison.tunings.get(name)
     share = share_completed(comparison, name)
-    believed = changed_belief(run.scenario.get("believed"))
+    believed = believed_changes(run.scenario.get("believed"))
     search = ""
     if tuning is not None and tuning.gains:
-        before = number(tuning.before) if math.isfinite(tuning.before) else "none: it failed"
+        old_cost = number(tuning.before) if math.isfinite(tuning.before) else "none: it failed"
         search = (
-            f"{len(tuning.trials)} simulations brought the cost, {tuning.cost}, from {before} to "
+            f"{len(tuning.trials)} simulations brought the cost, {tuning.cost}, from {old_cost} to "
             f"{number(tuning.after)} on the training seed."
         )
     elif tuning is not None:
         search = "It has no gains to tune."
     return {
         "name": name,
-        "series": place,
+        "series": index,
         "headline": headline(run) + (f" Of its repeats, {share} completed." if share else ""),
         "search": search,
         "gains": gain_table(tuning) if tuning is not None and tuning.gains else None,
-        "card": web_page.highlight_toml(toml_text(_card(run.scenario.get("controller")))),
-        "belief": web_page.highlight_toml(toml_text({"believed": believed})) if believed else "",
+        "card": html_page.highlight_toml(toml_text(_card_table(run.scenario.get("controller")))),
+        "belief": html_page.highlight_toml(toml_text({"believed": believed})) if believed else "",
     }
 
 
-def _card(controller: object) -> Mapping[str, object]:
+def _card_table(controller: object) -> Mapping[str, object]:
     return controller if isinstance(controller, Mapping) else {"use": str(controller or "")}

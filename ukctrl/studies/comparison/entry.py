@@ -8,14 +8,14 @@ import json
 from collections.abc import Container, Iterator, Mapping
 
 from ukctrl.control.controller import Controller, law_name
-from ukctrl.core.errors import InputError, near_miss
+from ukctrl.core.errors import InputError, did_you_mean
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.table_paths import parse_value, split_list
 from ukctrl.simulation.scenario import Scenario
 
-AS_WRITTEN = "own"
+SCENARIO_CONTROLLER = "own"
 """The entry that is the scenario's own controller."""
-OWN = ("controller", "believed")
+CONTROLLER_PARTS = ("controller", "believed")
 """Parts of a scenario that belong to a controller; the others are the same for all."""
 
 
@@ -46,11 +46,17 @@ class Entry:
 
     def __post_init__(self) -> None:
         for path in self.changes:
-            part = path.split(".")[0]
-            if part not in OWN or path == "controller":
-                own = self.controller
-                shown = self.name or (own if isinstance(own, str) else law_name(own))
-                advice = near_miss(part, OWN) if part not in OWN else "."
+            section = path.split(".")[0]
+            if section not in CONTROLLER_PARTS or path == "controller":
+                controller = self.controller
+                shown = self.name or (
+                    controller if isinstance(controller, str) else law_name(controller)
+                )
+                advice = (
+                    did_you_mean(section, CONTROLLER_PARTS)
+                    if section not in CONTROLLER_PARTS
+                    else "."
+                )
                 raise InputError(
                     f"entry '{shown}' may change what is below controller and believed; got "
                     f"'{path}'{advice} What is the same for all is changed with --set, or in the "
@@ -64,14 +70,14 @@ class Entry:
         Raises:
             InputError: It is not written as an entry is.
         """
-        head, brace, rest = text.partition("{")
-        name, equals, card = (part.strip() for part in head.rpartition("="))
+        head, brace, body = text.partition("{")
+        name, equals, card = (piece.strip() for piece in head.rpartition("="))
         changes: dict[str, object] = {}
         if brace:
-            if not rest.rstrip().endswith("}"):
+            if not body.rstrip().endswith("}"):
                 raise InputError(f"entry '{text}': the brace '{{' is not closed.")
-            for pair in split_list(rest.rstrip()[:-1], ",", f"entry '{text}'"):
-                key, sign, value = (part.strip() for part in pair.partition("="))
+            for pair in split_list(body.rstrip()[:-1], ",", f"entry '{text}'"):
+                key, sign, value = (piece.strip() for piece in pair.partition("="))
                 if not (key and sign and value):
                     raise InputError(
                         f"entry '{text}': must have KEY=VALUE in its braces; got '{pair.strip()}'."
@@ -80,8 +86,8 @@ class Entry:
                     raise InputError(f"entry '{text}': '{key}' is given twice.")
                 changes[key] = parse_value(value)
         if not card or (equals and not name):
-            what = "a name before '='" if card else "the name of a card"
-            raise InputError(f"entry '{text}': {what} is missing; write NAME=CARD{{KEY=VALUE}}.")
+            item = "a name before '='" if card else "the name of a card"
+            raise InputError(f"entry '{text}': {item} is missing; write NAME=CARD{{KEY=VALUE}}.")
         return Entry(
             controller=card, name=name or (text.strip() if changes else ""), changes=changes
         )
@@ -95,7 +101,7 @@ class Entry:
             InputError: There is no such card, or the changes do not fit.
         """
         use = self.controller
-        if use == AS_WRITTEN:
+        if use == SCENARIO_CONTROLLER:
             return scenario.replace(dict(self.changes), beside=beside, trust=trust)
         value = {"use": use} if isinstance(use, str) else use
         changed: dict[str, object] = {"controller": value, **self.changes}
@@ -104,50 +110,52 @@ class Entry:
     def called(self, variant: Scenario) -> str:
         """Return what it is called, given the scenario with it."""
         return self.name or (
-            AS_WRITTEN if self.controller == AS_WRITTEN else law_name(variant.controller)
+            SCENARIO_CONTROLLER
+            if self.controller == SCENARIO_CONTROLLER
+            else law_name(variant.controller)
         )
 
-    def renamed(self, name: str, taken: Container[str]) -> str:
+    def renamed(self, name: str, used_names: Container[str]) -> str:
         """Return how this entry, called ``name``, is written with one that is not taken."""
         stem = name.partition("{")[0]
-        free = next(new for k in itertools.count(2) if (new := f"{stem}-{k}") not in taken)
+        free = next(new for k in itertools.count(2) if (new := f"{stem}-{k}") not in used_names)
         if not isinstance(self.controller, str):
             return f"Entry(controller=..., name='{free}')"
         changes = ", ".join(f"{key}={_inline(value)}" for key, value in self.changes.items())
         return f"'{free}={self.controller}{f'{{{changes}}}' if changes else ''}'"
 
 
-LABELS = ("name", "title", "source")
+CARD_LABELS = ("name", "title", "source")
 """What a card says of itself."""
 
 
-def not_taken_over(own: object, other: object, path: str = "controller") -> Iterator[str]:
+def missing_settings(base: object, variant: object, path: str = "controller") -> Iterator[str]:
     """Yield the settings of one controller that another has not, or has otherwise.
 
     What a law of another kind needs besides is its own affair: told are settings that both have,
     and those that may be left out and are there, such as ``allocation.null_space``.
 
     Args:
-        own: The scenario's own controller, or a part of it.
-        other: What stands there in the other one; None where it has no such part.
+        base: The scenario's own controller, or a part of it.
+        variant: What stands there in the other one; None where it has no such part.
         path: Where that is.
     """
-    if not dc.is_dataclass(own):
+    if not dc.is_dataclass(base):
         return
-    alike = type(own) is type(other)
-    for field in dc.fields(own):
-        value, place = getattr(own, field.name), f"{path}.{field.name}"
-        there = getattr(other, field.name, None)
-        if field.name in ("kind", *LABELS) or value is None or value == there:
+    alike = type(base) is type(variant)
+    for field in dc.fields(base):
+        value, key_path = getattr(base, field.name), f"{path}.{field.name}"
+        counterpart = getattr(variant, field.name, None)
+        if field.name in ("kind", *CARD_LABELS) or value is None or value == counterpart:
             continue
         usual = None if field.default is dc.MISSING else field.default
-        if dc.is_dataclass(value) and (dc.is_dataclass(there) or field.default is not None):
-            yield from not_taken_over(value, there, place)
+        if dc.is_dataclass(value) and (dc.is_dataclass(counterpart) or field.default is not None):
+            yield from missing_settings(value, counterpart, key_path)
         elif alike or (field.default is not dc.MISSING and value != usual):
-            yield f"{place} = {_said(value)}"
+            yield f"{key_path} = {_setting_text(value)}"
 
 
-def _said(value: object) -> str:
+def _setting_text(value: object) -> str:
     """Return a setting as a file would write it, in short."""
     if not dc.is_dataclass(value):
         return _inline(value)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.scenario import Believed
-from ukctrl.studies.tuning import Tuning
+from ukctrl.simulation.scenario import BelievedRobot
+from ukctrl.studies.tuning import GainSearch
 
-_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_COMPARED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "robot": ("robot", "passive"),
         "belief": ("believed",),
@@ -28,21 +28,21 @@ _CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Parts of a scenario that a fair comparison keeps equal."""
-_FREE = ("controller", "name", "title", "source", "description")
+_CONTROLLER_KEYS = ("controller", "name", "title", "source", "description")
 """Parts of a scenario that may differ."""
 
 
-ABSENT: Mapping[str, str] = MappingProxyType(
+DEFAULT_TEXTS: Mapping[str, str] = MappingProxyType(
     {"belief": "the robot as its file has it", "effects": "none"}
 )
 """What holds where a scenario says nothing about a part that a reader looks for."""
 
 
-UNTUNED = "given, for every controller: none was tuned for this task"
+UNTUNED_TEXT = "given, for every controller: none was tuned for this task"
 """What is said of the gains of different laws as they are."""
 
 
-class Fact(NamedTuple):
+class FairnessCondition(NamedTuple):
     """One condition of the comparison, and whether it was equal for all."""
 
     subject: str
@@ -50,7 +50,7 @@ class Fact(NamedTuple):
     text: str
 
 
-class Done(NamedTuple):
+class CompletedRepeats(NamedTuple):
     """What all controllers have of the repeats that were asked for."""
 
     repeats: int
@@ -63,7 +63,7 @@ class Done(NamedTuple):
     """Whether they are the same for all."""
 
 
-class Conditions(NamedTuple):
+class RunConditions(NamedTuple):
     """How the runs were made, as far as it is not seen in them."""
 
     random: bool | None = None
@@ -86,67 +86,67 @@ class Conditions(NamedTuple):
         """Whether no run is missing."""
         return not (self.stopped or self.failure)
 
-    def repeats(self, done: Done) -> Fact:
+    def repeats(self, done: CompletedRepeats) -> FairnessCondition:
         """Return how many runs of each are compared, and whether their seeds are the same."""
-        wanted = f" ({self.asked} were asked for)"
+        request = f" ({self.asked} were asked for)"
         if self.random is False and self.levels:
             count = max(done.levels.values())
             text = (
                 "one run each of the scenario as it is, where nothing is random; with a mismatch "
-                f"{count} of each{wanted if count < self.asked else ''}"
+                f"{count} of each{request if count < self.asked else ''}"
             )
         elif self.random is False and self.asked > 1:
             text = "nothing in the scenario is random: repeats change nothing, and each ran once"
         elif self.random is False:
             text = "one run each; nothing in the scenario is random"
         elif done.repeats == 1:
-            text = f"one run each{wanted if self.asked > 1 else ''}"
+            text = f"one run each{request if self.asked > 1 else ''}"
         else:
             seeds = ", ".join(map(str, done.seeds[:4])) + (", ..." if done.repeats > 4 else "")
-            short = wanted if done.repeats < self.asked else ""
+            short = request if done.repeats < self.asked else ""
             text = f"{done.repeats} of each{short}, paired: the same seeds for all, {seeds}"
         if self.varied:
             text = f"{text}; with {', '.join(self.varied)} of each, drawn apart from tuning"
-        return Fact("repeats", done.same_seeds, text)
+        return FairnessCondition("repeats", done.same_seeds, text)
 
-    def progress(self, done: Done) -> str:
+    def progress(self, done: CompletedRepeats) -> str:
         """Return how many of the asked-for repeats all controllers have."""
-        parts = []
+        clauses = []
         if self.asked > 1 and self.random is not False:
-            parts.append(f"{done.repeats} of {self.asked} repeats")
+            clauses.append(f"{done.repeats} of {self.asked} repeats")
         if self.levels:
             counts = [f"{n} at {number(100.0 * level)} %" for level, n in done.levels.items()]
-            parts.append(f"of {self.asked} with a mismatch {', '.join(counts)}")
-        return f"; all controllers have {', and '.join(parts)}" if parts else ""
+            clauses.append(f"of {self.asked} with a mismatch {', '.join(counts)}")
+        return f"; all controllers have {', and '.join(clauses)}" if clauses else ""
 
 
-def facts(
-    results: Mapping[str, Result], tunings: Mapping[str, Tuning] = MappingProxyType({})
-) -> tuple[Fact, ...]:
+def fairness_conditions(
+    results: Mapping[str, Result], tunings: Mapping[str, GainSearch] = MappingProxyType({})
+) -> tuple[FairnessCondition, ...]:
     """Return every condition, whether it was equal for all, and where the gains come from."""
-    known = {key for keys in _CONDITIONS.values() for key in keys} | set(_FREE)
-    others = sorted({key for run in results.values() for key in run.scenario} - known)
+    covered_keys = {key for keys in _COMPARED_KEYS.values() for key in keys} | set(_CONTROLLER_KEYS)
+    extra_keys = sorted({key for run in results.values() for key in run.scenario} - covered_keys)
     differing = []
-    for subject, keys in {**_CONDITIONS, **{key: (key,) for key in others}}.items():
-        parts = {
+    for subject, keys in {**_COMPARED_KEYS, **{key: (key,) for key in extra_keys}}.items():
+        sections = {
             name: {key: run.scenario[key] for key in keys if key in run.scenario}
             for name, run in results.items()
         }
-        if any(parts.values()) or subject in ABSENT:
-            differing.append(_fact(subject, parts))
-    return (*differing, _limits(results), _same_start(results), _gains(results, tunings))
+        if any(sections.values()) or subject in DEFAULT_TEXTS:
+            differing.append(_condition(subject, sections))
+    return (*differing, _limits(results), _start_condition(results), _gains(results, tunings))
 
 
-def belief_alone_differs(facts: Sequence[Fact]) -> bool:
+def beliefs_differ(facts: Sequence[FairnessCondition]) -> bool:
     """Tell whether controllers have beliefs of their own, which is allowed and worth saying."""
     return any(fact.subject == "belief" and not fact.equal for fact in facts)
 
 
-def _limits(results: Mapping[str, Result]) -> Fact:
+def _limits(results: Mapping[str, Result]) -> FairnessCondition:
     """Check that all had the same motors, and say what these can give."""
-    known = {(run.labels.actuators, run.labels.effort_limit) for run in results.values()}
-    if len(known) > 1:
-        return Fact("limits", False, "the runs do not have the same motors")
+    motor_sets = {(run.labels.actuators, run.labels.effort_limit) for run in results.values()}
+    if len(motor_sets) > 1:
+        return FairnessCondition("limits", False, "the runs do not have the same motors")
     labels = next(iter(results.values())).labels
     entries = zip(labels.actuators, labels.effort_limit, labels.actuator_units, strict=True)
     limits = [
@@ -155,10 +155,10 @@ def _limits(results: Mapping[str, Result]) -> Fact:
         if 0.0 < limit < math.inf
     ]
     text = "none known" if not limits else _shortened(", ".join(limits))
-    return Fact("limits", True, text)
+    return FairnessCondition("limits", True, text)
 
 
-def _same_start(results: Mapping[str, Result]) -> Fact:
+def _start_condition(results: Mapping[str, Result]) -> FairnessCondition:
     """Check on the arrays themselves that all runs started in the same state."""
     starts = {
         (run["q"][:1].tobytes(), run["v"][:1].tobytes(), run.time[:1].tobytes())
@@ -167,20 +167,24 @@ def _same_start(results: Mapping[str, Result]) -> Fact:
     }
     same = len(starts) <= 1
     text = "bit for bit the same in all runs" if same else "not the same in all runs"
-    return Fact("first sample", same, text)
+    return FairnessCondition("first sample", same, text)
 
 
-def _gains(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact:
+def _gains(results: Mapping[str, Result], tunings: Mapping[str, GainSearch]) -> FairnessCondition:
     if tunings:
-        return _tuned(results, tunings)
+        return _tuning_condition(results, tunings)
     origin = {name: str(run.provenance.get("gains", "given")) for name, run in results.items()}
     if len(set(origin.values())) == 1:
-        how = next(iter(origin.values()))
+        source = next(iter(origin.values()))
         laws = {_law(run.scenario.get("controller")) for run in results.values()}
-        untuned = how == "given" and len(laws) > 1
-        return Fact("gains", True, UNTUNED if untuned else f"{how}, for every controller")
-    parts = ", ".join(f"{how} for '{name}'" for name, how in origin.items())
-    return Fact("gains", False, f"{parts}; tuned against given gains is no fair comparison")
+        untuned = source == "given" and len(laws) > 1
+        return FairnessCondition(
+            "gains", True, UNTUNED_TEXT if untuned else f"{source}, for every controller"
+        )
+    sources = ", ".join(f"{source} for '{name}'" for name, source in origin.items())
+    return FairnessCondition(
+        "gains", False, f"{sources}; tuned against given gains is no fair comparison"
+    )
 
 
 def _law(controller: object) -> tuple[str, str]:
@@ -191,51 +195,59 @@ def _law(controller: object) -> tuple[str, str]:
     return str(table.get("kind", "")), str(inner)
 
 
-def _tuned(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact:
-    searched = {name: found for name, found in tunings.items() if found.gains}
-    fixed = tuple(name for name, found in tunings.items() if not found.gains)
+def _tuning_condition(
+    results: Mapping[str, Result], tunings: Mapping[str, GainSearch]
+) -> FairnessCondition:
+    searched = {name: tuning for name, tuning in tunings.items() if tuning.gains}
+    fixed = tuple(name for name, tuning in tunings.items() if not tuning.gains)
     apart = f"; without gains: {quoted(fixed)}" if fixed else ""
-    spent = {len(found.trials) * found.plants for found in searched.values()}
+    spent = {len(tuning.trials) * tuning.plants for tuning in searched.values()}
     if set(tunings) == set(results) and len(spent) <= 1:
         any_one = next(iter(searched.values()), None)
         if any_one is None:
-            return Fact("gains", True, "there are none to tune")
+            return FairnessCondition("gains", True, "there are none to tune")
         count = len(any_one.every)
-        each = f"tuned with {spent.pop()} simulations each"
-        each += f" in each of {count} searches" if count > 1 else ""
+        budget = f"tuned with {spent.pop()} simulations each"
+        budget += f" in each of {count} searches" if count > 1 else ""
         where = "a seed" if any_one.plants * count == 1 else "plants"
-        text = f"{each}, for {any_one.cost}, on {where} that no repeat has"
-        alone = tuple(name for name, found in searched.items() if not found.in_terms)
+        text = f"{budget}, for {any_one.cost}, on {where} that no repeat has"
+        alone = tuple(name for name, tuning in searched.items() if not tuning.in_terms)
         if not alone:
             text = f"{text}; over bandwidth and damping"
         elif len(alone) < len(searched):
             text = f"{text}; over bandwidth and damping, of {quoted(alone)} over its own gains"
-        return Fact("gains", True, f"{text}{apart}")
-    parts = ", ".join(
-        f"{len(found.trials) * found.plants} for '{name}'" for name, found in searched.items()
+        return FairnessCondition("gains", True, f"{text}{apart}")
+    counts = ", ".join(
+        f"{len(tuning.trials) * tuning.plants} for '{name}'" for name, tuning in searched.items()
     )
-    return Fact("gains", False, f"tuned with unequal numbers of simulations: {parts}{apart}")
+    return FairnessCondition(
+        "gains", False, f"tuned with unequal numbers of simulations: {counts}{apart}"
+    )
 
 
-def _fact(subject: str, parts: Mapping[str, Mapping[str, Any]]) -> Fact:
-    keys = {name: json.dumps(part, sort_keys=True) for name, part in parts.items()}
+def _condition(subject: str, sections: Mapping[str, Mapping[str, Any]]) -> FairnessCondition:
+    keys = {name: json.dumps(section, sort_keys=True) for name, section in sections.items()}
     if len(set(keys.values())) == 1:
-        part = next(iter(parts.values()))
-        text = _DESCRIPTIONS.get(subject, _brief)(part) if part else ABSENT.get(subject, "none")
-        return Fact(subject, True, text)
+        section = next(iter(sections.values()))
+        text = (
+            _DESCRIPTIONS.get(subject, _one_line)(section)
+            if section
+            else DEFAULT_TEXTS.get(subject, "none")
+        )
+        return FairnessCondition(subject, True, text)
     groups: dict[str, list[str]] = {}
     for name, key in keys.items():
         groups.setdefault(key, []).append(name)
-    absent, describe = ABSENT.get(subject, "none"), _DESCRIPTIONS.get(subject, _brief)
+    absent, describe = DEFAULT_TEXTS.get(subject, "none"), _DESCRIPTIONS.get(subject, _one_line)
     texts = [
-        f"{describe(parts[names[0]]) or absent} for {quoted(names)}" for names in groups.values()
+        f"{describe(sections[names[0]]) or absent} for {quoted(names)}" for names in groups.values()
     ]
-    return Fact(subject, False, "; ".join(texts))
+    return FairnessCondition(subject, False, "; ".join(texts))
 
 
-def _brief(part: Mapping[str, Any]) -> str:
+def _one_line(section: Mapping[str, Any]) -> str:
     """Return a table of a scenario on one line, without the name of the only key."""
-    value = next(iter(part.values())) if len(part) == 1 else part
+    value = next(iter(section.values())) if len(section) == 1 else section
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = text.replace('"', "")
     text = text[1:-1] if isinstance(value, Mapping) else text
@@ -246,49 +258,51 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-_UNSET: tuple[object, ...] = ("", 0, None, [], {})
+_EMPTY_VALUES: tuple[object, ...] = ("", 0, None, [], {})
 """Settings of an effect that say nothing."""
 
 
-def _effects(part: Mapping[str, Any]) -> str:
+def _effects(section: Mapping[str, Any]) -> str:
     """Return each effect by its kind, with what it is set to."""
-    effects = [entry for value in part.values() for entry in value if isinstance(entry, Mapping)]
-    return ", ".join(map(_by_kind, effects)) or "none"
+    effects = [entry for value in section.values() for entry in value if isinstance(entry, Mapping)]
+    return ", ".join(map(_kind_text, effects)) or "none"
 
 
-def _by_kind(entry: Mapping[str, Any]) -> str:
+def _kind_text(entry: Mapping[str, Any]) -> str:
     """Return the kind of a part, with what it is set to."""
-    settings = {k: value for k, value in entry.items() if k != "kind" and value not in _UNSET}
-    said = f" ({_brief({'': settings})})" if settings else ""
-    return f"{entry.get('kind', '?')}{said}"
+    settings = {
+        k: value for k, value in entry.items() if k != "kind" and value not in _EMPTY_VALUES
+    }
+    suffix = f" ({_one_line({'': settings})})" if settings else ""
+    return f"{entry.get('kind', '?')}{suffix}"
 
 
-def _observer(part: Mapping[str, Any]) -> str:
+def _observer(section: Mapping[str, Any]) -> str:
     """Return an observer by its kind, with what it is set to."""
-    return _by_kind(part["observer"])
+    return _kind_text(section["observer"])
 
 
-def _belief(part: Mapping[str, Any]) -> str:
-    change = changed_belief(part.get("believed"))
-    return _brief({"": change}) if change else ABSENT["belief"]
+def _belief(section: Mapping[str, Any]) -> str:
+    change = believed_changes(section.get("believed"))
+    return _one_line({"": change}) if change else DEFAULT_TEXTS["belief"]
 
 
-def changed_belief(believed: object) -> dict[str, Any]:
+def believed_changes(believed: object) -> dict[str, Any]:
     """Return what a controller believes otherwise than the file says."""
-    known = believed if isinstance(believed, Mapping) else {}
-    plain = json.loads(json.dumps(dc.asdict(Believed())))
-    return {key: value for key, value in known.items() if key not in plain or value != plain[key]}
+    beliefs = believed if isinstance(believed, Mapping) else {}
+    plain = json.loads(json.dumps(dc.asdict(BelievedRobot())))
+    return {key: value for key, value in beliefs.items() if key not in plain or value != plain[key]}
 
 
-def _robot(part: Mapping[str, Any]) -> str:
-    robot = part.get("robot")
+def _robot(section: Mapping[str, Any]) -> str:
+    robot = section.get("robot")
     if isinstance(robot, Mapping):
         return str(robot.get("name") or robot.get("title") or robot.get("model") or "as given")
     return str(robot or "as given")
 
 
-def _task(part: Mapping[str, Any]) -> str:
-    blocks = part.get("servo") or []
+def _task(section: Mapping[str, Any]) -> str:
+    blocks = section.get("servo") or []
     kinds = [str(block.get("kind", "?")) for block in blocks if isinstance(block, Mapping)]
     return f"servo blocks: {', '.join(kinds) or 'none'}"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ukctrl.analysis.linear.loop_terms import LoopTerms
-from ukctrl.control.regulators.riccati import written_pole
+from ukctrl.analysis.linear.performance import LoopPerformance
+from ukctrl.control.regulators.riccati import pole_text
 from ukctrl.core.number_text import number, unit_text
-from ukctrl.reports.table import Cell, Column, Table
-from ukctrl.studies.comparison.equal_terms import Stands
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
+from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries
 
-_LOOP: Mapping[str, tuple[str, str, Callable[[LoopTerms], str]]] = {
+_QUANTITIES: Mapping[str, tuple[str, str, Callable[[LoopPerformance], str]]] = {
     "bandwidth": (
         "rad/s",
         "Of the servo rows, from the least to the largest: below it the loop takes away more than "
@@ -40,7 +40,7 @@ _LOOP: Mapping[str, tuple[str, str, Callable[[LoopTerms], str]]] = {
 """What is told of a loop: unit, meaning, and the number."""
 
 
-def loop_table(stands: Stands | None, columns: Sequence[Column]) -> Table | None:
+def loop_table(stands: LoopSummaries | None, columns: Sequence[TableColumn]) -> ReportTable | None:
     """Return what each loop is at the start; None where none is known.
 
     Args:
@@ -51,25 +51,27 @@ def loop_table(stands: Stands | None, columns: Sequence[Column]) -> Table | None
         return None
     rows = [
         [
-            Cell(head),
-            Cell(unit_text(unit)),
+            TableCell(head),
+            TableCell(unit_text(unit)),
             *(
-                Cell(tell(stands.loops[name])) if name in stands.loops else Cell("not known")
+                TableCell(tell(stands.loops[name]))
+                if name in stands.loops
+                else TableCell("not known")
                 for name in (column.head for column in columns[2:])
             ),
         ]
-        for head, (unit, _, tell) in _LOOP.items()
+        for head, (unit, _, tell) in _QUANTITIES.items()
     ]
-    return Table(columns, rows, [meaning for _, meaning, _ in _LOOP.values()])
+    return ReportTable(columns, rows, [meaning for _, meaning, _ in _QUANTITIES.values()])
 
 
 def _span(values: Sequence[float]) -> str:
-    known = [value for value in values if not math.isnan(value)]
-    if not known:
+    finite = [value for value in values if not math.isnan(value)]
+    if not finite:
         return "no row reached"
-    low, high = number(min(known)), number(max(known))
+    low, high = number(min(finite)), number(max(finite))
     return low if low == high else f"{low} to {high}"
 
 
-def _pole(poles: Sequence[complex], place: int) -> str:
-    return written_pole(poles[place]) if poles else "none"
+def _pole(poles: Sequence[complex], index: int) -> str:
+    return pole_text(poles[index]) if poles else "none"

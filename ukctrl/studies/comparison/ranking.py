@@ -17,25 +17,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import Difference, Spread, paired_difference, spread
+from ukctrl.core.tie_breaking import first_smallest
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.metrics.keep_metrics import CROSSED
-from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.atomic_files import finite_or_none
+from ukctrl.simulation.result.metrics.inequality_metrics import LENGTH_ROUNDING
 from ukctrl.simulation.result.quantities import Labels
-from ukctrl.studies.batch.run_outcome import Outcome
-from ukctrl.studies.comparison.claims import LEVEL, corrected
+from ukctrl.studies.batch.run_summary import RunSummary
+from ukctrl.studies.comparison.multiple_testing import FAMILY_ERROR_RATE, correct_p_values
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""
-TIE_ATOL: Mapping[str, float] = MappingProxyType(
-    {"phi": 1e-9, "beta": 1e-9, "passive_phi": 1e-9, "keep": CROSSED}
+TIE_ATOL_BY_UNIT: Mapping[str, float] = MappingProxyType(
+    {"phi": 1e-9, "beta": 1e-9, "passive_phi": 1e-9, "keep": LENGTH_ROUNDING}
 )
 """Errors below this [m, rad and per second] are rounding, and equal, and so are margins this much
 apart; by unit of the metric."""
 
 
-class Pair(NamedTuple):
+class PairedComparison(NamedTuple):
     """Two controllers under one metric, repeat by repeat."""
 
     lower: str
@@ -61,7 +61,7 @@ class Pair(NamedTuple):
         }
 
 
-class Row(NamedTuple):
+class MetricRanking(NamedTuple):
     """One metric of every controller."""
 
     metric: str
@@ -73,7 +73,7 @@ class Row(NamedTuple):
     be told apart from it; none when nothing sets them apart."""
     spreads: Mapping[str, Spread] = MappingProxyType({})
     """Over the completed repeats."""
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[PairedComparison, ...] = ()
     """Every two of those that are ranked; none for a single run."""
     ranked: int = 0
     """How many controllers are ranked, with a value of the metric or without."""
@@ -92,39 +92,43 @@ class Row(NamedTuple):
         """Whether some controller has it."""
         return any(map(math.isfinite, self.values.values()))
 
-    def pair(self, one: str, other: str) -> Pair | None:
+    def pair(self, one: str, peer: str) -> PairedComparison | None:
         """Return what the repeats say of two controllers, whichever is lower."""
-        return next((p for p in self.pairs if {p.lower, p.higher} == {one, other}), None)
+        return next((p for p in self.pairs if {p.lower, p.higher} == {one, peer}), None)
 
 
-def rounding(metric: str) -> float:
+def rounding_floor(metric: str) -> float:
     """Return below what a metric is nothing but rounding; minus infinity where any of it counts."""
-    known = metrics.describe(metric)
-    return -math.inf if known.more_is_better else TIE_ATOL.get(known.unit, -math.inf)
-
-
-def completed_names(runs: Mapping[str, Sequence[Outcome]]) -> tuple[str, ...]:
-    """Return the controllers whose every run completed."""
-    return tuple(
-        name for name, every in runs.items() if every and all(run.completed for run in every)
+    description = metrics.describe(metric)
+    return (
+        -math.inf
+        if description.more_is_better
+        else TIE_ATOL_BY_UNIT.get(description.unit, -math.inf)
     )
 
 
-def crossed(metrics_of_run: Mapping[str, float]) -> bool:
+def completed_names(runs: Mapping[str, Sequence[RunSummary]]) -> tuple[str, ...]:
+    """Return the controllers whose every run completed."""
+    return tuple(
+        name for name, group in runs.items() if group and all(run.completed for run in group)
+    )
+
+
+def violates_limit(metrics_of_run: Mapping[str, float]) -> bool:
     """Tell whether a run went beyond a limit that its law was to keep."""
     return metrics_of_run.get("limits_crossed", 0.0) > 0.0
 
 
-def ranked_names(runs: Mapping[str, Sequence[Outcome]]) -> tuple[str, ...]:
+def ranked_names(runs: Mapping[str, Sequence[RunSummary]]) -> tuple[str, ...]:
     """Return the controllers that are ranked: those that completed, without those that crossed a
     limit where some did not.
     """
     done = completed_names(runs)
-    kept = [name for name in done if not any(crossed(run.metrics) for run in runs[name])]
-    return tuple(kept) or done
+    feasible = [name for name in done if not any(violates_limit(run.metrics) for run in runs[name])]
+    return tuple(feasible) or done
 
 
-def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
+def rank_metric(name: str, unit: str, runs: Mapping[str, Sequence[RunSummary]]) -> MetricRanking:
     """Return the row of a metric.
 
     Args:
@@ -134,25 +138,25 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
             and a controller without gains to search for is the same in all.
     """
     count = max(map(len, runs.values()), default=0)
-    values = {key: _grid(name, every, single=count == 1) for key, every in runs.items()}
+    values = {key: _metric_grid(name, group, single=count == 1) for key, group in runs.items()}
     spreads = {key: _spread(array, name) for key, array in values.items()}
-    means = {key: found.mean for key, found in spreads.items()}
+    means = {key: estimate.mean for key, estimate in spreads.items()}
     ranked = ranked_names(runs)
     metric = metrics.describe(name)
     finite = [key for key in ranked if values[key].size and np.isfinite(values[key]).all()]
     if len(ranked) < 2 or not finite or not metric.about_controller:
-        return Row(name, unit, means, (), spreads)
+        return MetricRanking(name, unit, means, (), spreads)
     if count > 1:
         pairs = _pairs({key: values[key] for key in finite})
-        return Row(name, unit, means, tuple(finite), spreads, pairs, len(ranked))
+        return MetricRanking(name, unit, means, tuple(finite), spreads, pairs, len(ranked))
     sign = -1.0 if metric.more_is_better else 1.0
     lowest = min(sign * means[key] for key in finite)
-    near = lowest + _tie(lowest, metric.unit)
+    near = lowest + _tie_tolerance(lowest, metric.unit)
     best = tuple(key for key in finite if sign * means[key] <= near)
-    return Row(name, unit, means, best if len(best) < len(ranked) else (), spreads)
+    return MetricRanking(name, unit, means, best if len(best) < len(ranked) else (), spreads)
 
 
-def _grid(name: str, runs: Sequence[Outcome], *, single: bool) -> Array:
+def _metric_grid(name: str, runs: Sequence[RunSummary], *, single: bool) -> Array:
     """Return a metric, shape ``(searches, repeats)``; NaN where a run did not complete.
 
     Args:
@@ -165,8 +169,8 @@ def _grid(name: str, runs: Sequence[Outcome], *, single: bool) -> Array:
     grid = np.full((len(searches), len(repeats)), np.nan)
     for run in runs:
         if single or run.completed:
-            place = searches[run.search], repeats[run.repeat]
-            grid[place] = run.metrics.get(name, math.nan)
+            index = searches[run.search], repeats[run.repeat]
+            grid[index] = run.metrics.get(name, math.nan)
     return grid
 
 
@@ -177,49 +181,50 @@ def _spread(values: Array, name: str) -> Spread:
     return spread(values)._replace(worst=-mirrored.worst)
 
 
-def _pairs(values: Mapping[str, Array]) -> tuple[Pair, ...]:
+def _pairs(values: Mapping[str, Array]) -> tuple[PairedComparison, ...]:
     pairs = []
-    for one, other in itertools.combinations(values, 2):
-        lower, higher = sorted((one, other), key=lambda key: float(np.mean(values[key])))
-        found = paired_difference(values[higher], values[lower])
-        pairs.append(Pair(lower, higher, found, found.p, supported=False))
+    for one, peer in itertools.combinations(values, 2):
+        lower, higher = sorted((one, peer), key=lambda key: float(np.mean(values[key])))
+        difference = paired_difference(values[higher], values[lower])
+        pairs.append(PairedComparison(lower, higher, difference, difference.p, supported=False))
     return tuple(pairs)
 
 
-def decided(
-    rows: Sequence[Row], error: str, beside: Sequence[float] = ()
-) -> tuple[tuple[Row, ...], list[float]]:
+def correct_rankings(
+    rows: Sequence[MetricRanking], error: str, front_p: Sequence[float] = ()
+) -> tuple[tuple[MetricRanking, ...], list[float]]:
     """Return rows with what is claimed of them, corrected for all of them together.
 
     Args:
-        rows: Of `rank`, also those of an error at other levels.
+        rows: Of `rank_metric`, also those of an error at other levels.
         error: The metric that stands for the error.
-        beside: Probabilities of what else is claimed about the error, along fronts.
+        front_p: Probabilities of what else is claimed about the error, along fronts.
 
     Returns:
         The rows, and the corrected probabilities of what else is claimed.
     """
     about = [row.metric.partition(".")[0] == error for row in rows]
-    each = {True: list(beside), False: list[float]()}
-    for row, own in zip(rows, about, strict=True):
-        each[own] += [pair.p for pair in row.pairs]
-    mine, others = corrected(each[True], each[False])
-    left = {True: iter(mine[len(beside) :]), False: iter(others)}
-    every = tuple(
-        _decided(row, [next(left[own]) for _ in row.pairs]) if row.ranked else row
-        for row, own in zip(rows, about, strict=True)
+    p_values = {True: list(front_p), False: list[float]()}
+    for row, is_error in zip(rows, about, strict=True):
+        p_values[is_error] += [pair.p for pair in row.pairs]
+    mine, secondary = correct_p_values(p_values[True], p_values[False])
+    queues = {True: iter(mine[len(front_p) :]), False: iter(secondary)}
+    tested_rows = tuple(
+        _with_significance(row, [next(queues[is_error]) for _ in row.pairs]) if row.ranked else row
+        for row, is_error in zip(rows, about, strict=True)
     )
-    return every, mine[: len(beside)]
+    return tested_rows, mine[: len(front_p)]
 
 
-def _decided(row: Row, p: Sequence[float]) -> Row:
+def _with_significance(row: MetricRanking, p: Sequence[float]) -> MetricRanking:
     """Return a row with what is claimed, and who is best of those that can be."""
     metric = metrics.describe(row.metric)
     unit, sign = metric.unit, -1.0 if metric.more_is_better else 1.0
     pairs = tuple(
         pair._replace(
             p=sure,
-            supported=sure < LEVEL and pair.difference.mean > _tie(row.values[pair.lower], unit),
+            supported=sure < FAMILY_ERROR_RATE
+            and pair.difference.mean > _tie_tolerance(row.values[pair.lower], unit),
         )
         for pair, sure in zip(row.pairs, p, strict=True)
     )
@@ -231,15 +236,15 @@ def _decided(row: Row, p: Sequence[float]) -> Row:
     return row._replace(pairs=pairs, best=best if len(best) < row.ranked else ())
 
 
-def _tie(lowest: float, unit: str) -> float:
-    return max(TIE_RTOL * abs(lowest), TIE_ATOL.get(unit, 0.0))
+def _tie_tolerance(lowest: float, unit: str) -> float:
+    return max(TIE_RTOL * abs(lowest), TIE_ATOL_BY_UNIT.get(unit, 0.0))
 
 
-BAND = (0.1, 0.9)
+BAND_QUANTILES = (0.1, 0.9)
 """Quantiles between which a band reaches."""
 
 
-class AtLevel(NamedTuple):
+class MismatchStatistics(NamedTuple):
     """One controller at one level of mismatch."""
 
     runs: int
@@ -258,8 +263,8 @@ class Robustness(NamedTuple):
     unit: str
     levels: tuple[float, ...]
     """Largest relative change of a parameter of the true robot."""
-    entries: Mapping[str, tuple[AtLevel, ...]]
-    rows: tuple[Row, ...]
+    entries: Mapping[str, tuple[MismatchStatistics, ...]]
+    rows: tuple[MetricRanking, ...]
     """The ranking at each level."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -268,34 +273,34 @@ class Robustness(NamedTuple):
             "metric": self.metric,
             "unit": self.unit,
             "levels": list(self.levels),
-            "band": list(BAND),
+            "band": list(BAND_QUANTILES),
             "controllers": {
-                name: [finite_or_none(entry._asdict()) for entry in every]
-                for name, every in self.entries.items()
+                name: [finite_or_none(entry._asdict()) for entry in entries]
+                for name, entries in self.entries.items()
             },
             "best": [list(row.marked) for row in self.rows],
         }
 
 
-def robustness(
-    runs: Mapping[float, Mapping[str, Sequence[Outcome]]], metric: str, labels: Labels
+def mismatch_robustness(
+    runs: Mapping[float, Mapping[str, Sequence[RunSummary]]], metric: str, labels: Labels
 ) -> Robustness:
     """Return what the runs at each level amount to."""
     levels = tuple(sorted(runs))
     unit = metrics.unit_in(metric, labels)
     names = dict.fromkeys(name for level in levels for name in runs[level])
     entries = {
-        name: tuple(_at_level(runs[level].get(name, ()), metric) for level in levels)
+        name: tuple(_mismatch_statistics(runs[level].get(name, ()), metric) for level in levels)
         for name in names
     }
-    rows = tuple(rank(metric, unit, runs[level]) for level in levels)
+    rows = tuple(rank_metric(metric, unit, runs[level]) for level in levels)
     return Robustness(metric, unit, levels, entries, rows)
 
 
-def _at_level(runs: Sequence[Outcome], metric: str) -> AtLevel:
+def _mismatch_statistics(runs: Sequence[RunSummary], metric: str) -> MismatchStatistics:
     done = [run.metrics.get(metric, np.nan) for run in runs if run.completed]
     finite = np.array([value for value in done if np.isfinite(value)])
     if finite.size == 0:
-        return AtLevel(len(runs), len(done), np.nan, np.nan, np.nan)
-    low, middle, high = np.quantile(finite, [BAND[0], 0.5, BAND[1]])
-    return AtLevel(len(runs), len(done), float(middle), float(low), float(high))
+        return MismatchStatistics(len(runs), len(done), np.nan, np.nan, np.nan)
+    low, middle, high = np.quantile(finite, [BAND_QUANTILES[0], 0.5, BAND_QUANTILES[1]])
+    return MismatchStatistics(len(runs), len(done), float(middle), float(low), float(high))

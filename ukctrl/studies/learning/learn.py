@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +11,20 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
-from ukctrl.studies.batch.run_outcome import repeat_seed
-from ukctrl.studies.learning.practice import ENDS, Demand, Practice, Trial, write_correction
-from ukctrl.studies.learning.update import Learning, feedback, feedback_gains
-
-Progress = Callable[[float, float], None]
-"""Called with the trials done and asked for."""
+from ukctrl.studies.batch.run_summary import repeat_seed
+from ukctrl.studies.batch.task import ProgressCallback
+from ukctrl.studies.learning.ilc_update import Learning, feedback_acceleration, feedback_gains
+from ukctrl.studies.learning.learning_result import (
+    END_TRIALS,
+    DemandTerms,
+    LearningResult,
+    LearningTrial,
+    write_correction,
+)
 
 
 def learn(
@@ -29,8 +32,8 @@ def learn(
     learning: Learning | None = None,
     *,
     folder: AnyPath,
-    progress: Progress | None = None,
-) -> Practice:
+    progress: ProgressCallback | None = None,
+) -> LearningResult:
     """Repeat a task on its plant, and learn from each trial what to add to the rows' demand.
 
     The law is the scenario's servo law, whose ``learned`` part gets what is learnt. It knows of a
@@ -52,34 +55,37 @@ def learn(
         KeyboardInterrupt: The user has stopped it before the first trial was done.
     """
     learning = learning or Learning()
-    loop, base = _ready(scenario)
+    loop, base = _prepare_task(scenario)
     period, law = scenario.timing.control, loop.law
     assert period is not None  # or _ready had refused it
-    times = np.array(loop.due)
+    times = np.array(loop.tick_times)
     learning.checked(period, len(times))
     gains = feedback_gains(base.controller.error_polynomials(law.stack), law.stack.holonomic)
-    before = getattr(base.controller, "learned", None)
+    prior = getattr(base.controller, "learned", None)
     c, done = np.zeros((len(times), len(law.stack))), 0
-    if before is not None:
-        done, (at, known) = before.trials, before.attach(law.task, law.stack)
-        c = np.column_stack([np.interp(times, at, row) for row in known.T])
-    trials: list[Trial] = []
+    if prior is not None:
+        done, (at, corrections) = prior.trials, prior.attach(law.task, law.stack)
+        c = np.column_stack([np.interp(times, at, row) for row in corrections.T])
+    trials: list[LearningTrial] = []
     results: list[Result] = []
-    demands: list[Demand] = []
+    demands: list[DemandTerms] = []
     variant, learned, folder = base, base, Path(folder)
     stopped = False
     try:
         for number in range(learning.trials + 1):
             seeded = variant.replace({"seed": repeat_seed(scenario.seed, number)})
             result = simulate(seeded, robot=loop.robot)
-            if result.stopped or result.status == "interrupted":
+            if result.stopped_by_user or result.status == "interrupted":
                 raise KeyboardInterrupt
-            trials.append(Trial.of(done + number, result))
+            trials.append(LearningTrial.of(done + number, result))
             results, learned = [*results[:1], result], variant
             if result.status != "completed":
                 break
-            beta, phi = _measured(result, loop.belief.robot, law.stack, len(times))
-            demands = [*demands[:1], Demand(c, feedback(beta, phi, period, gains))]
+            beta, phi = _measured_errors(result, loop.believed_model.robot, law.stack, len(times))
+            demands = [
+                *demands[:1],
+                DemandTerms(c, feedback_acceleration(beta, phi, period, gains)),
+            ]
             if progress is not None:
                 progress(number, learning.trials)
             if number == learning.trials:
@@ -92,19 +98,19 @@ def learn(
         if not trials:
             raise
         stopped = True
-    return Practice(
+    return LearningResult(
         scenario=scenario,
         learning=learning,
         trials=tuple(trials),
         learned=learned,
         times=times,
-        results=dict(zip(ENDS, results, strict=False)),
-        demands=dict(zip(ENDS, demands, strict=False)),
+        results=dict(zip(END_TRIALS, results, strict=False)),
+        demands=dict(zip(END_TRIALS, demands, strict=False)),
         stopped=stopped,
     )
 
 
-def _ready(scenario: Scenario) -> tuple[Loop, Scenario]:
+def _prepare_task(scenario: Scenario) -> tuple[Loop, Scenario]:
     """Return the loop of a task that repeats itself, and the task with a sample at every tick."""
     if scenario.timing.control is None:
         raise InputError("learning goes tick by tick; give timing.control.")
@@ -117,9 +123,9 @@ def _ready(scenario: Scenario) -> tuple[Loop, Scenario]:
         )
     base = scenario.replace({"timing.sample": scenario.timing.control})
     loop = Loop(base)
-    others = Loop(base.replace({"seed": repeat_seed(scenario.seed, 1)}), loop.robot)
-    pairs = zip(loop.conditions.plants, others.conditions.plants, strict=True)
-    if any(_differ(one.robot, other.robot) for one, other in pairs):
+    second_loop = Loop(base.replace({"seed": repeat_seed(scenario.seed, 1)}), loop.robot)
+    pairs = zip(loop.effects.plants, second_loop.effects.plants, strict=True)
+    if any(_robots_differ(one.robot, peer.robot) for one, peer in pairs):
         raise InputError(
             "learning needs the same plant in every trial; an effect draws another one with each "
             "seed, as mismatch does. Say what is wrong with the model in [believed] instead."
@@ -131,10 +137,10 @@ def _fields(scenario: Scenario) -> set[str]:
     return set(getattr(type(scenario.controller), "__dataclass_fields__", ()))
 
 
-def _differ(one: Robot, other: Robot) -> bool:
+def _robots_differ(one: Robot, peer: Robot) -> bool:
     """Return whether two robots move differently from the same state."""
     q, v = one.neutral, np.ones(one.nv)
-    this, that = one.snapshot(q, v), other.snapshot(q, v)
+    this, that = one.snapshot(q, v), peer.snapshot(q, v)
     return not (
         np.array_equal(this.M, that.M)
         and np.array_equal(this.nle, that.nle)
@@ -142,16 +148,19 @@ def _differ(one: Robot, other: Robot) -> bool:
     )
 
 
-def _as_seen(name: str) -> tuple[str, ...]:
+def _measured_names(name: str) -> tuple[str, ...]:
     """Return what a law may have seen of a state, what it goes by first."""
     return f"{name}_estimated", f"{name}_measured", name
 
 
-def _measured(result: Result, robot: Robot, stack: Stack, ticks: int) -> tuple[Matrix, Matrix]:
+def _measured_errors(
+    result: Result, robot: Robot, stack: Stack, ticks: int
+) -> tuple[Matrix, Matrix]:
     """Return velocity and position errors of the rows at the ticks, as the law saw them."""
     samples = result.samples
     q, v = (
-        next(samples[each] for each in _as_seen(name) if each in samples) for name in ("q", "v")
+        next(samples[channel] for channel in _measured_names(name) if channel in samples)
+        for name in ("q", "v")
     )
     time: Vector = samples["time"]
     beta, phi = np.empty((2, ticks, len(stack)))

@@ -7,15 +7,23 @@ import re
 from collections.abc import Mapping
 from typing import Any, final
 
-from ukctrl.core.errors import InputError, near_miss
-from ukctrl.core.expression.units import constant
+from ukctrl.core.errors import InputError, did_you_mean
+from ukctrl.core.expression.units import constant_value
 from ukctrl.core.files.table_paths import parse_value, split_list
-from ukctrl.core.files.toml import blaming
-from ukctrl.studies.sweep.spread import Levels, Log, Normal, Spread, Uniform, Whole, spread_from
+from ukctrl.core.files.toml import error_context
+from ukctrl.studies.sweep.distributions import (
+    Distribution,
+    IntegerRange,
+    Levels,
+    Log,
+    Normal,
+    Uniform,
+    distribution_from,
+)
 
-RANGES = ("uniform", "log", "whole", "normal")
+DISTRIBUTION_NAMES = ("uniform", "log", "whole", "normal")
 """Words that a range may begin with."""
-ALSO_CALLED = {
+ALIASES = {
     "lin": "uniform",
     "linear": "uniform",
     "linspace": "uniform",
@@ -52,7 +60,7 @@ class Factor:
 
     path: str
     """Where the value stands, as in ``--set``."""
-    spread: Spread
+    spread: Distribution
     written: tuple[object, ...] = dc.field(default=(), compare=False, repr=False)
     """Values to try first, as they were written, so that their units are checked."""
 
@@ -67,20 +75,20 @@ class Factor:
         Raises:
             InputError: It is not written as a factor is.
         """
-        path, equals, rest = (part.strip() for part in text.partition("="))
-        if not (path and equals and rest):
+        path, equals, value_text = (piece.strip() for piece in text.partition("="))
+        if not (path and equals and value_text):
             raise InputError(
                 f"a factor must be PATH=VALUES, such as seed=1,2,3 or timing.control=1e-3:1e-2; "
                 f"got '{text}'."
             )
-        with blaming(path):
-            spread, written = _spread(rest)
+        with error_context(path):
+            spread, written = _parse_distribution(value_text)
         return Factor(path, spread, written)
 
     @property
     def trials(self) -> tuple[object, ...]:
         """Values that must fit the scenario, each by itself."""
-        return self.written or tuple(self.spread.ends())
+        return self.written or tuple(self.spread.test_values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the factor as JSON-able data."""
@@ -89,50 +97,50 @@ class Factor:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Factor:
         """Read a factor back from its data."""
-        return Factor(str(data["path"]), spread_from(data))
+        return Factor(str(data["path"]), distribution_from(data))
 
 
-def _spread(text: str) -> tuple[Spread, tuple[object, ...]]:
+def _parse_distribution(text: str) -> tuple[Distribution, tuple[object, ...]]:
     """Return the spread of a text, and its values as written where these say more."""
-    parts = [part.strip() for part in split_list(text, ":", "the values")]
-    if len(parts) > 1:
-        return _range(text, parts)
-    values = tuple(parse_value(part.strip()) for part in split_list(text, ",", "the values"))
+    pieces = [piece.strip() for piece in split_list(text, ":", "the values")]
+    if len(pieces) > 1:
+        return _parse_range(text, pieces)
+    values = tuple(parse_value(piece.strip()) for piece in split_list(text, ",", "the values"))
     numbers = [_number(value) for value in values]
     if any(isinstance(value, str) for value in values) and None not in numbers:
         return Levels(tuple(numbers)), values
     return Levels(values), ()
 
 
-def _range(text: str, parts: list[str]) -> tuple[Spread, tuple[object, ...]]:
-    for place, part in enumerate(parts):
-        word = ALSO_CALLED.get(part.lower(), part.lower())
-        if word in RANGES and (place or word != part):
-            others = ":".join(parts[:place] + parts[place + 1 :])
-            raise InputError(f"a range of this kind is written {word}:{others}; got '{text}'.")
-    kind = parts.pop(0) if not parts[0] or _number(parse_value(parts[0])) is None else "uniform"
-    if kind not in RANGES:
+def _parse_range(text: str, pieces: list[str]) -> tuple[Distribution, tuple[object, ...]]:
+    for index, piece in enumerate(pieces):
+        word = ALIASES.get(piece.lower(), piece.lower())
+        if word in DISTRIBUTION_NAMES and (index or word != piece):
+            remainder = ":".join(pieces[:index] + pieces[index + 1 :])
+            raise InputError(f"a range of this kind is written {word}:{remainder}; got '{text}'.")
+    kind = pieces.pop(0) if not pieces[0] or _number(parse_value(pieces[0])) is None else "uniform"
+    if kind not in DISTRIBUTION_NAMES:
         raise InputError(
-            f"a range must begin with a number, or with one of {', '.join(RANGES)}; "
-            f"got '{kind}'{_unit_hint(kind) or near_miss(kind, RANGES)}"
+            f"a range must begin with a number, or with one of {', '.join(DISTRIBUTION_NAMES)}; "
+            f"got '{kind}'{_unit_hint(kind) or did_you_mean(kind, DISTRIBUTION_NAMES)}"
         )
-    if len(parts) not in (2, 3):
+    if len(pieces) not in (2, 3):
         example = "normal:10:0.5" if kind == "normal" else "1:10 or 1:10:5"
         raise InputError(
             f"a range must have two numbers, and a third for how many values, as {example}; "
             f"got '{text}'."
         )
-    written = tuple(parse_value(part) for part in parts[:2])
+    written = tuple(parse_value(piece) for piece in pieces[:2])
     numbers = [_number(value) for value in written]
-    for part, number in zip(parts, numbers, strict=False):
+    for piece, number in zip(pieces, numbers, strict=False):
         if number is None:
-            hint = _unit_hint(part) or "."
-            raise InputError(f"a range must have numbers at its ends; got '{part}'{hint}")
-    count = _count(parts[2]) if len(parts) == 3 else None
+            hint = _unit_hint(piece) or "."
+            raise InputError(f"a range must have numbers at its ends; got '{piece}'{hint}")
+    count = _count(pieces[2]) if len(pieces) == 3 else None
     low, high = (number for number in numbers if number is not None)
     match kind:
         case "whole":
-            return Whole(_whole(low), _whole(high), count), ()
+            return IntegerRange(_integer(low), _integer(high), count), ()
         case "normal":
             return Normal(low, high, count), written[:1]
         case "log":
@@ -156,7 +164,7 @@ def _number(value: object) -> float | None:
     if not isinstance(value, str):
         return None
     try:
-        return constant(value, "")
+        return constant_value(value, "")
     except InputError:
         return None
 
@@ -168,7 +176,7 @@ def _count(text: str) -> int:
     return value
 
 
-def _whole(number: float) -> int:
+def _integer(number: float) -> int:
     if number != int(number):
         raise InputError(f"a range of whole numbers must have such ends; got {number:g}.")
     return int(number)

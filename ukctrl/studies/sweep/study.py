@@ -11,41 +11,46 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath, catalog
-from ukctrl.core.shown import Shown
-from ukctrl.simulation.loop.provenance import origin
-from ukctrl.simulation.result.columns import Columns, not_installed
-from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
+from ukctrl.core.notebook_repr import NotebookRepr
+from ukctrl.simulation.provenance import software_versions
+from ukctrl.simulation.result.atomic_files import (
+    output_folder,
+    to_plain_data,
+    toml_text,
+    write_atomically,
+)
+from ukctrl.simulation.result.column_files import Columns, missing_package_error
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.users_files import named_files, users_own
-from ukctrl.studies.journal_file import refuse_devices
+from ukctrl.studies.batch.environment_fingerprint import scenario_file_digests, without_catalogue
+from ukctrl.studies.journal import require_regular_file
 from ukctrl.studies.sweep.factor import Factor
-from ukctrl.studies.sweep.journal import Row, read_rows
-from ukctrl.studies.sweep.plan import Design, Plan
-from ukctrl.studies.sweep.point import Points
+from ukctrl.studies.sweep.point_scenarios import PointScenarios
+from ukctrl.studies.sweep.sample_record import SampleRecord, read_samples
+from ukctrl.studies.sweep.sampling_plan import Design, SamplingPlan
 from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 1
+FORMAT_VERSION = 1
 """Version of the folder's layout."""
-DESCRIPTION, JOURNAL = "study.json", "journal.jsonl"
-RESULTS = "results"
+DESCRIPTION_FILE, JOURNAL_FILE = "study.json", "journal.jsonl"
+RESULTS_FOLDER = "results"
 """Folder of the results that are kept whole, one below it for each sample."""
 
 
 @final
 @dc.dataclass(frozen=True, kw_only=True)
-class About:
+class StudyDescription:
     """What a study is of, before any of it has run."""
 
     scenario: Mapping[str, Any]
     """The base scenario as the table that its file would hold."""
-    plan: Plan
+    plan: SamplingPlan
     """Its samples."""
     versions: Mapping[str, str]
     """Versions of what computes it; other ones may give other last bits."""
-    beside: Path | None = None
+    base_file: Path | None = None
     """File that names among the values are relative to; None: there are none but of the catalogue.
     """
 
@@ -53,71 +58,74 @@ class About:
     """Files that the scenario names, each with a digest; None in a study of an earlier version."""
 
     @staticmethod
-    def of(scenario: Scenario, plan: Plan, beside: AnyPath | None = None) -> About:
+    def of(
+        scenario: Scenario, plan: SamplingPlan, base_file: AnyPath | None = None
+    ) -> StudyDescription:
         """Describe a study that this version computes."""
-        table = plain(scenario.to_table(), "scenario")
-        named = any(factor.spread.column() == "text" for factor in plan.factors)
-        own = Path(beside).resolve() if beside is not None and named else None
-        if own is not None and own.is_relative_to(catalog.root()):
-            own = None
-        return About(
+        table = to_plain_data(scenario.to_table(), "scenario")
+        named = any(factor.spread.column_type() == "text" for factor in plan.factors)
+        base_path = Path(base_file).resolve() if base_file is not None and named else None
+        if base_path is not None and base_path.is_relative_to(catalog.root()):
+            base_path = None
+        return StudyDescription(
             scenario=table,
             plan=plan,
-            versions=origin()["versions"],
-            beside=own,
-            files=named_files(table),
+            versions=software_versions()["versions"],
+            base_file=base_path,
+            files=scenario_file_digests(table),
         )
 
     @property
-    def users_files(self) -> dict[str, str]:
+    def input_file_digests(self) -> dict[str, str]:
         """The files with their digests, without those of the catalogue."""
-        return users_own(self.files or {})
+        return without_catalogue(self.files or {})
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
         return {
-            "format": FORMAT,
+            "format": FORMAT_VERSION,
             "scenario": self.scenario,
             **self.plan.to_dict(),
             "versions": dict(self.versions),
-            **({} if self.beside is None else {"beside": str(self.beside)}),
+            **({} if self.base_file is None else {"beside": str(self.base_file)}),
             **({} if self.files is None else {"files": dict(self.files)}),
         }
 
     def write(self, folder: Path) -> None:
         """Write `study.json`."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str)
-        write_atomically(folder / DESCRIPTION, f"{text}\n".encode())
+        write_atomically(folder / DESCRIPTION_FILE, f"{text}\n".encode())
 
     @staticmethod
-    def read(folder: Path) -> About:
+    def read(folder: Path) -> StudyDescription:
         """Read a `study.json` back.
 
         Raises:
             InputError: There is none, or it cannot be read.
         """
-        path = folder / DESCRIPTION
-        refuse_devices(path)
+        path = folder / DESCRIPTION_FILE
+        require_regular_file(path)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(
-                f"no study at '{folder}'; it must be a folder with a {DESCRIPTION}."
+                f"no study at '{folder}'; it must be a folder with a {DESCRIPTION_FILE}."
             ) from None
         except (OSError, ValueError) as error:
             raise InputError(f"'{path}' is no readable study: {error}.") from error
-        if data.get("format") != FORMAT:
+        if data.get("format") != FORMAT_VERSION:
             raise InputError(
-                f"'{path}' must have format {FORMAT}; got {data.get('format')}. Read it with the "
+                f"'{path}' must have format {FORMAT_VERSION}; got {data.get('format')}. Read it "
+                "with the "
                 "version of ukctrl that wrote it."
             )
         try:
-            plan, beside = Plan.from_dict(data), data.get("beside")
-            return About(
+            plan, base_file = SamplingPlan.from_dict(data), data.get("beside")
+            return StudyDescription(
                 scenario=data["scenario"],
                 plan=plan,
                 versions=data["versions"],
-                beside=None if beside is None else Path(str(beside)),
+                base_file=None if base_file is None else Path(str(base_file)),
                 files=data.get("files"),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -126,16 +134,16 @@ class About:
 
 @final
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study(Shown):
+class Study(NotebookRepr):
     """Many runs of one scenario, finished or not.
 
     Make one with [`sweep`][ukctrl.sweep] or read one back with
     [`Study.load`][ukctrl.Study.load].
     """
 
-    shown_by: ClassVar[str] = "studies.sweep.study_card"
+    repr_module: ClassVar[str] = "studies.sweep.study_card"
 
-    about: About
+    about: StudyDescription
     """What it is of."""
     columns: Columns
     """Arrays with an entry for each finished sample, in order of their numbers: `sample`; one a
@@ -158,7 +166,7 @@ class Study(Shown):
         try:
             import pandas as pd
         except ImportError:
-            raise not_installed("Study.table", "pandas") from None
+            raise missing_package_error("Study.table", "pandas") from None
         return pd.DataFrame(self.columns)
 
     @property
@@ -214,16 +222,16 @@ class Study(Shown):
         count = self.about.plan.count
         if not 0 <= sample < count:
             raise InputError(f"sample must be from 0 to {count - 1}; got {sample}.")
-        return self.points(trust=trust).scenario(self.about.plan.changes(sample))
+        return self.points(trust=trust).scenario(self.about.plan.scenario_changes(sample))
 
-    def points(self, *, trust: bool = False) -> Points:
+    def points(self, *, trust: bool = False) -> PointScenarios:
         """Return its scenarios, by the values of a sample.
 
         Args:
             trust: Whether Python code that the scenario names may run.
         """
         base = Scenario.from_toml(toml_text(self.scenario), trust=trust)
-        return Points(base, self.about.beside, trust)
+        return PointScenarios(base, self.about.base_file, trust)
 
     @staticmethod
     def load(folder: AnyPath) -> Study:
@@ -233,9 +241,9 @@ class Study(Shown):
             InputError: There is no study, or it cannot be read.
         """
         folder = Path(folder)
-        about = About.read(folder)
+        about = StudyDescription.read(folder)
         try:
-            rows = read_rows(folder / JOURNAL, about.plan.count)
+            rows = read_samples(folder / JOURNAL_FILE, about.plan.count)
         except OSError as error:
             raise InputError(f"cannot read the study in '{folder}': {error}.") from error
         columns = table_of(about.plan.factors, rows.values(), len(rows))
@@ -251,14 +259,14 @@ class Study(Shown):
             InputError: The folder cannot be written to.
         """
         folder = Path(folder)
-        with folder_for("the study", folder):
+        with output_folder("the study", folder):
             self.about.write(folder)
             lines = "".join(f"{row.to_line()}\n" for row in self._rows())
-            write_atomically(folder / JOURNAL, lines.encode())
+            write_atomically(folder / JOURNAL_FILE, lines.encode())
             write_tables(folder, self.columns)
         return folder
 
-    def _rows(self) -> list[Row]:
+    def _rows(self) -> list[SampleRecord]:
         plan = self.about.plan
         rows = rows_of(plan.factors, self.columns)
         return [row._replace(values=plan.values(row.sample)) for row in rows]

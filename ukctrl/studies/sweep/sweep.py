@@ -6,37 +6,45 @@ import contextlib
 import dataclasses as dc
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import written
 from ukctrl.core.files import AnyPath
-from ukctrl.simulation.result.plain_files import folder_for
+from ukctrl.core.files.table_paths import table_leaves
+from ukctrl.core.message_text import literal_text
+from ukctrl.simulation.result.atomic_files import output_folder
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.suits_threads import suits_threads
-from ukctrl.studies.batch.task import Care, Lost
+from ukctrl.studies.batch.task import RetryPolicy, TaskFailure
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.batch.thread_safety import are_thread_safe
+from ukctrl.studies.journal import Journal, write_errors
+from ukctrl.studies.sweep.dry_run import dry_run, representative_scenarios
 from ukctrl.studies.sweep.factor import Factor
-from ukctrl.studies.sweep.journal import Journal
-from ukctrl.studies.sweep.keep import Keep
-from ukctrl.studies.sweep.plan import Plan
-from ukctrl.studies.sweep.sample import Base, Finished, Samples
-from ukctrl.studies.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study
+from ukctrl.studies.sweep.retention import RetentionPolicy
+from ukctrl.studies.sweep.sample_record import SampleRecord
+from ukctrl.studies.sweep.sample_task import SampleOutput, SampleTasks, SweepInput
+from ukctrl.studies.sweep.sampling_plan import SamplingPlan
+from ukctrl.studies.sweep.study import (
+    DESCRIPTION_FILE,
+    JOURNAL_FILE,
+    RESULTS_FOLDER,
+    Study,
+    StudyDescription,
+)
 from ukctrl.studies.sweep.study_table import table_of, write_tables
-from ukctrl.studies.sweep.try_out import rehearse, representatives
 
-BATCH_SECONDS = 1.0
+CHUNK_SECONDS = 1.0
 """Short samples are handed over in batches that take about so long [s]."""
-LAST_SAVED = "scenario.toml"
+COMPLETE_MARKER = "scenario.toml"
 """A result whose folder has this file is there with all its files."""
-MOST_DIFFERENCES = 3
+MAX_DIFFERENCES = 3
 """Differences that a message lists."""
 
 
-class Tally(NamedTuple):
+class SweepProgress(NamedTuple):
     """How far a sweep is."""
 
     done: float
@@ -49,7 +57,7 @@ class Tally(NamedTuple):
     """Those of them, in this process, that did not complete."""
 
 
-Progress = Callable[[Tally], None]
+Progress = Callable[[SweepProgress], None]
 """Called now and then with how far it is."""
 
 
@@ -67,7 +75,7 @@ def sweep(
     isolated: bool | None = False,
     folder: AnyPath | None = None,
     resume: bool = False,
-    keep: Keep | str = "none",
+    keep: RetentionPolicy | str = "none",
     timeout: float | None = None,
     beside: AnyPath | None = None,
     trust: bool = False,
@@ -112,48 +120,52 @@ def sweep(
         MachineFailure: The machine failed at some samples, and again with nothing beside them. All
             others are recorded; ``resume`` tries these again.
     """
-    keeping = Keep.parse(keep) if isinstance(keep, str) else keep
+    keeping = RetentionPolicy.parse(keep) if isinstance(keep, str) else keep
     if timeout is not None and not 0.0 < timeout < math.inf:
         raise InputError(f"timeout must be positive; got {timeout:g} s.")
     if folder is None and keeping.what != "none":
         raise InputError("results can be kept in a folder only; give one, or keep none.")
-    plan = Plan.of(
-        [Factor.parse(each) if isinstance(each, str) else each for each in factors],
+    plan = SamplingPlan.of(
+        [Factor.parse(factor) if isinstance(factor, str) else factor for factor in factors],
         design=design,
         n=n,
         seed=scenario.seed if seed is None else seed,
         repeats=repeats,
     )
-    about = About.of(scenario, plan, beside)
-    base = Base(
+    about = StudyDescription.of(scenario, plan, beside)
+    base = SweepInput(
         scenario=scenario,
         plan=plan,
-        beside=None if beside is None else Path(beside),
+        base_file=None if beside is None else Path(beside),
         trust=trust,
         timeout=timeout,
-        keep_all=keeping.what == "all",
-        keep_failed=keeping.what == "failed",
+        save_all=keeping.what == "all",
+        save_failed=keeping.what == "failed",
     )
-    care = Care(timeout=timeout, batch=BATCH_SECONDS, go_on="go on by --resume (resume=True)")
-    crew = Crew(jobs, executor, room=room, care=care, files=about.users_files)
-    with crew, _home(folder) as home:
-        watch, some = _watching(progress, plan.count), []
+    care = RetryPolicy(
+        timeout=timeout,
+        chunk_seconds=CHUNK_SECONDS,
+        resume_advice="go on by --resume (resume=True)",
+    )
+    crew = TaskRunner(jobs, executor, room=room, care=care, files=about.input_file_digests)
+    with crew, _study_folder(folder) as home:
+        watch, some = _start_callback(progress, plan.count), []
         if executor is None and not isolated and (jobs != 1 or isolated is None):
-            some = representatives(base)
-        compiled = bool(some) and suits_threads(some, crew, watch)
+            some = representative_scenarios(base)
+        compiled = bool(some) and are_thread_safe(some, crew, watch)
         apart = not compiled and (isolated is not False or jobs != 1)
-        crew.care = dc.replace(care, compiled=compiled, isolated=apart)
-        if not (home / DESCRIPTION).exists():
-            rehearse(base, crew, watch)
-        open_folder(home, about, resume)
-        study = _swept(about, base, home, crew, progress)
+        crew.policy = dc.replace(care, thread_safe=compiled, in_processes=apart)
+        if not (home / DESCRIPTION_FILE).exists():
+            dry_run(base, crew, watch)
+        prepare_folder(home, about, resume)
+        study = _run_samples(about, base, home, crew, progress)
         if study.finished and keeping.what == "worst":
-            _keep_worst(study, base, keeping, crew)
+            _save_worst(study, base, keeping, crew)
     return study if folder is not None else dc.replace(study, folder=None)
 
 
 @contextlib.contextmanager
-def _home(folder: AnyPath | None) -> Iterator[Path]:
+def _study_folder(folder: AnyPath | None) -> Iterator[Path]:
     """Yield where the study is, which is nowhere for long where there is no folder."""
     if folder is not None:
         yield Path(folder)
@@ -162,77 +174,70 @@ def _home(folder: AnyPath | None) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def _watching(progress: Progress | None, count: int) -> Callable[[float, float], None]:
+def _start_callback(progress: Progress | None, count: int) -> Callable[[float, float], None]:
     """Return a callback for what comes before the first sample."""
 
     def watch(_: float, __: float) -> None:
         if progress is not None:
-            progress(Tally(0.0, count, 0, 0))
+            progress(SweepProgress(0.0, count, 0, 0))
 
     return watch
 
 
-def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progress | None) -> Study:
+def _run_samples(
+    about: StudyDescription,
+    base: SweepInput,
+    folder: Path,
+    crew: TaskRunner,
+    progress: Progress | None,
+) -> Study:
     plan = about.plan
-    with Journal(folder / JOURNAL, plan.count) as journal:
-        before, failed = journal.done, 0
-        tasks = Samples(base, journal.missing)
+    with Journal(folder / JOURNAL_FILE, SampleRecord, "sweep", range(plan.count)) as journal:
+        prior_count, failed = len(journal), 0
+        tasks = SampleTasks(base, journal.missing())
 
-        def take(k: int, value: Finished | Lost) -> None:
+        def take(k: int, value: SampleOutput | TaskFailure) -> None:
             nonlocal failed
-            if isinstance(value, Lost):
+            if isinstance(value, TaskFailure):
                 lost = tasks[k]
-                value = Finished(lost.overdue() if value.overdue else lost.failed(value.message))
+                value = SampleOutput(
+                    lost.timeout_row() if value.timed_out else lost.failure_row(value.message)
+                )
             if value.result is not None:  # before the line that says that the sample is done
-                value.result.save(folder / RESULTS / str(value.row.sample))
-            with _writing(folder):
-                journal.write(value.row)
+                value.result.save(folder / RESULTS_FOLDER / str(value.row.sample))
+            journal.append(value.row)
             failed += not value.row.completed
 
         def report(done: float, _: float) -> None:
             if progress is not None:
-                progress(Tally(before + done, plan.count, journal.done, failed))
+                progress(SweepProgress(prior_count + done, plan.count, len(journal), failed))
 
         try:
-            crew.gather(tasks, take, report)
+            crew.run(tasks, take, report)
         finally:  # also where the machine failed, for all the rest
-            columns = table_of(plan.factors, journal.rows(), journal.done)
-            with _writing(folder):
+            columns = table_of(plan.factors, journal.rows(), len(journal))
+            with write_errors(f"the study to '{folder}'"):
                 write_tables(folder, columns)
     return Study(about=about, columns=columns, folder=folder)
 
 
-@contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Say what is to be done where a file cannot be written.
-
-    Raises:
-        InputError: It cannot, such as on a full disk.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"cannot write the study to '{folder}': {error.strerror}. What is recorded there is "
-            "kept; see to it, and go on by --resume (resume=True)."
-        ) from error
-
-
-def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
+def _save_worst(study: Study, base: SweepInput, keep: RetentionPolicy, crew: TaskRunner) -> None:
     """Run the worst samples again, which gives the same numbers, and keep all of them."""
     assert study.folder is not None
-    results = study.folder / RESULTS
-    missing = [k for k in keep.worst(study.columns) if not (results / str(k) / LAST_SAVED).exists()]
-    again = dc.replace(base, keep_all=True, timeout=None)
+    results = study.folder / RESULTS_FOLDER
+    missing = [
+        k for k in keep.worst(study.columns) if not (results / str(k) / COMPLETE_MARKER).exists()
+    ]
+    again = dc.replace(base, save_all=True, timeout=None)
 
-    def take(k: int, value: Finished | Lost) -> None:
-        if isinstance(value, Finished) and value.result is not None:
+    def take(k: int, value: SampleOutput | TaskFailure) -> None:
+        if isinstance(value, SampleOutput) and value.result is not None:
             value.result.save(results / str(value.row.sample))
 
-    crew.gather(Samples(again, missing), take)
+    crew.run(SampleTasks(again, missing), take)
 
 
-def open_folder(folder: Path, about: About, resume: bool) -> None:
+def prepare_folder(folder: Path, about: StudyDescription, resume: bool) -> None:
     """Make the folder ready for a study, or make sure that the study there is this one.
 
     A study whose design allows it may have grown.
@@ -241,11 +246,12 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
         InputError: It holds a study and none is to be resumed, or another one, or it cannot be
             written to.
     """
-    with folder_for("the study", folder):
-        if not (folder / DESCRIPTION).exists():
-            if (folder / JOURNAL).exists():
+    with output_folder("the study", folder):
+        if not (folder / DESCRIPTION_FILE).exists():
+            if (folder / JOURNAL_FILE).exists():
                 raise InputError(
-                    f"'{folder}' holds a {JOURNAL} of other work, for there is no {DESCRIPTION} "
+                    f"'{folder}' holds a {JOURNAL_FILE} of other work, for there is no "
+                    f"{DESCRIPTION_FILE} "
                     "beside it; give another folder."
                 )
             about.write(folder)
@@ -255,23 +261,23 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
                 f"'{folder}' holds a study already. Go on with it by --resume (resume=True), "
                 "remove it, or give another folder."
             )
-        differences = list(_differences(About.read(folder), about))
+        differences = list(_differences(StudyDescription.read(folder), about))
         if differences:
-            left_out = len(differences) - MOST_DIFFERENCES
+            left_out = len(differences) - MAX_DIFFERENCES
             more = f" (and {left_out} more)" if left_out > 0 else ""
             raise InputError(
-                f"'{folder}' holds another study: {', '.join(differences[:MOST_DIFFERENCES])}"
+                f"'{folder}' holds another study: {', '.join(differences[:MAX_DIFFERENCES])}"
                 f"{more}. Repeat what it was begun with, or give another folder."
             )
         about.write(folder)
 
 
-def _differences(old: About, new: About) -> Iterator[str]:
+def _differences(old: StudyDescription, new: StudyDescription) -> Iterator[str]:
     """Yield in words what two studies differ in."""
-    before, after = old.to_dict(), new.to_dict()
-    if old.plan.grows_to(new.plan):
-        before |= new.plan.to_dict()
-    for table in (before, after):
+    old_table, new_table = old.to_dict(), new.to_dict()
+    if old.plan.is_extended_by(new.plan):
+        old_table |= new.plan.to_dict()
+    for table in (old_table, new_table):
         table["factors"] = {entry["path"]: {**entry} for entry in table["factors"]}
         table.pop("samples")
         table.pop("beside", None)  # where names are looked up is no part of what they mean
@@ -279,23 +285,14 @@ def _differences(old: About, new: About) -> Iterator[str]:
     for path, digest in (old.files or {}).items():
         if (new.files or {}).get(path, digest) != digest:
             yield f"the file '{path}' has changed"
-    ours, theirs = dict(_leaves("", before)), dict(_leaves("", after))
+    ours, theirs = (
+        {path.removeprefix("scenario."): value for path, value in table_leaves(table)}
+        for table in (old_table, new_table)
+    )
     for path in dict.fromkeys((*ours, *theirs)):
         if path not in theirs:
-            yield f"{path} was {written(ours[path])} and is not given"
+            yield f"{path} was {literal_text(ours[path])} and is not given"
         elif path not in ours:
-            yield f"{path} was not given and is {written(theirs[path])}"
+            yield f"{path} was not given and is {literal_text(theirs[path])}"
         elif ours[path] != theirs[path]:
-            yield f"{path} was {written(ours[path])} and is {written(theirs[path])}"
-
-
-def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yield every plain value below a table, with its path."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(f"{path}.{key}".removeprefix("."), item)
-    elif isinstance(value, list | tuple):
-        for number, item in enumerate(value):
-            yield from _leaves(f"{path}.{number}", item)
-    else:
-        yield path.removeprefix("scenario."), value
+            yield f"{path} was {literal_text(ours[path])} and is {literal_text(theirs[path])}"

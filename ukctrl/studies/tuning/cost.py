@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.table_paths import parse_value
 from ukctrl.core.number_text import number, percent
-from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.metrics.keep_metrics import CROSSED
+from ukctrl.simulation.result.metrics.inequality_metrics import LENGTH_ROUNDING
 from ukctrl.simulation.scenario import Scenario
 
 _TERM = re.compile(
@@ -45,20 +45,20 @@ class Cost(NamedTuple):
         while True:
             term = _TERM.match(text, position)
             if term is None:
-                raise _unreadable(text, of)
+                raise _parse_error(text, of)
             weight = float(term["weight"] or 1.0)
             name = term["metric"]
             metric = metrics.describe(name)
             if not metric.about_controller or metric.function is None:
-                why = "judges the integration" if metric.function else "is wall time"
-                why = f"metric '{name}' {why}, for which no gain is tuned"
-                raise InputError(f"{of} '{text}': {why}.")
+                reason = "judges the integration" if metric.function else "is wall time"
+                reason = f"metric '{name}' {reason}, for which no gain is tuned"
+                raise InputError(f"{of} '{text}': {reason}.")
             if metric.more_is_better is not more:
-                which, bound = ("less", f"{name} <= NUMBER")
+                direction, bound = ("less", f"{name} <= NUMBER")
                 if metric.more_is_better:
-                    which, bound = ("more", f"{name} >= 0")
+                    direction, bound = ("more", f"{name} >= 0")
                 raise InputError(
-                    f"{of} '{text}': {which} of '{name}' is better; bound it by a constraint, "
+                    f"{of} '{text}': {direction} of '{name}' is better; bound it by a constraint, "
                     f"'{bound}'."
                 )
             if not (math.isfinite(weight) and weight > 0.0):
@@ -68,7 +68,7 @@ class Cost(NamedTuple):
             if position == len(text):
                 return Cost(text.strip(), weights)
             if text[position] != "+":
-                raise _unreadable(text, of)
+                raise _parse_error(text, of)
             position += 1
 
     def of(self, values: Mapping[str, float]) -> float:
@@ -83,7 +83,7 @@ class Cost(NamedTuple):
         return math.fsum(weight * values[name] for name, weight in self.weights.items())
 
 
-def _unreadable(text: str, of: str) -> InputError:
+def _parse_error(text: str, of: str) -> InputError:
     return InputError(
         f"{of} must be a metric, or a weighted sum such as 'rms_phi + 0.01*effort'; got '{text}'."
     )
@@ -110,13 +110,13 @@ class Limit(NamedTuple):
             InputError: It is no such bound, or a metric in it is unknown or no merit of a
                 controller.
         """
-        what, *rest = re.split(r"(<=|>=|<|>)", text)
-        if len(rest) != 2:
+        lhs_text, *tail = re.split(r"(<=|>=|<|>)", text)
+        if len(tail) != 2:
             raise InputError(
                 "a constraint must be METRIC <= NUMBER, or METRIC >= NUMBER where more is better; "
                 f"got '{text}'."
             )
-        below, written = rest[0].startswith(">"), rest[1].strip()
+        below, written = tail[0].startswith(">"), tail[1].strip()
         bound = parse_value(written)
         if (
             isinstance(bound, bool)
@@ -127,37 +127,37 @@ class Limit(NamedTuple):
             raise InputError(
                 f"constraint '{text.strip()}': the bound must be {must}; got '{written}'."
             )
-        left = Cost.parse(what.strip(), "constraint", more=below)
-        return Limit(text.strip(), left, float(bound), below)
+        lhs = Cost.parse(lhs_text.strip(), "constraint", more=below)
+        return Limit(text.strip(), lhs, float(bound), below)
 
     def excess(self, values: Mapping[str, float]) -> float:
         """Return how far a run with these metrics is beyond the bound, as a fraction of it.
 
         Zero where it keeps to it. Of a bound that is zero it is the value itself. A run without
-        such a value, as one that never settles has no settling time, counts as `WITHOUT`.
-        A margin that is less than `CROSSED` beyond is rounding, as in the verdict on a run.
+        such a value, as one that never settles has no settling time, counts as `MAX_VIOLATION`.
+        A margin that is less than `LENGTH_ROUNDING` beyond is rounding, as in the verdict on a run.
 
         Raises:
             UnknownName: The task has no such servo block.
         """
         value = self.left.of(values)
         if not math.isfinite(value):
-            return WITHOUT
-        beyond = self.bound - value if self.below else value - self.bound
-        if beyond <= (CROSSED if self.below else 0.0):
+            return MAX_VIOLATION
+        excess = self.bound - value if self.below else value - self.bound
+        if excess <= (LENGTH_ROUNDING if self.below else 0.0):
             return 0.0
-        return min(beyond / abs(self.bound) if self.bound else beyond, WITHOUT)
+        return min(excess / abs(self.bound) if self.bound else excess, MAX_VIOLATION)
 
     def amount(self, excess: float) -> str:
         """Return an excess in words: in per cent of the bound; of a bound of zero as it is."""
         return percent(excess) if self.bound else number(excess, 3)
 
 
-WITHOUT = 1e6
+MAX_VIOLATION = 1e6
 """The most that a constraint is violated by: this many times its bound."""
 
 
-class Judged(NamedTuple):
+class RunScore(NamedTuple):
     """What one run is worth."""
 
     cost: float
@@ -165,9 +165,9 @@ class Judged(NamedTuple):
     violation: float
     """How far it is beyond its constraints, as fractions of their bounds added up; infinite where
     it did not complete."""
-    reached: float
+    fraction_reached: float
     """Fraction of the run that was reached."""
-    beyond: tuple[float, ...] = ()
+    violations: tuple[float, ...] = ()
     """The violation, constraint by constraint; nothing where it did not complete."""
 
 
@@ -190,9 +190,9 @@ class Objective(NamedTuple):
     def metrics(self) -> tuple[str, ...]:
         """The metrics in it."""
         sums = (self.cost, *(limit.left for limit in self.limits))
-        return tuple(dict.fromkeys(name for each in sums for name in each.weights))
+        return tuple(dict.fromkeys(name for weighted_sum in sums for name in weighted_sum.weights))
 
-    def judge(self, completed: bool, reached: float, values: Mapping[str, float]) -> Judged:
+    def judge(self, completed: bool, reached: float, values: Mapping[str, float]) -> RunScore:
         """Return what a run is worth.
 
         Args:
@@ -204,12 +204,12 @@ class Objective(NamedTuple):
             UnknownName: The task has no such servo block.
         """
         if not completed:
-            return Judged(math.inf, math.inf, reached)
+            return RunScore(math.inf, math.inf, reached)
         cost = self.cost.of(values)
-        beyond = tuple(limit.excess(values) for limit in self.limits)
+        violations = tuple(limit.excess(values) for limit in self.limits)
         if not math.isfinite(cost):
-            return Judged(math.inf, math.inf, reached)
-        return Judged(cost, math.fsum(beyond), reached, beyond)
+            return RunScore(math.inf, math.inf, reached)
+        return RunScore(cost, math.fsum(violations), reached, violations)
 
 
 def check_metrics(scenario: Scenario, names: Iterable[str]) -> None:
@@ -220,14 +220,14 @@ def check_metrics(scenario: Scenario, names: Iterable[str]) -> None:
         InputError: It keeps nothing, or does not fit its robot.
     """
     names = tuple(names)
-    kept = [name for name in names if metrics.describe(name).per_keep]
-    if kept and not scenario.keep:
+    keeps = [name for name in names if metrics.describe(name).per_keep]
+    if keeps and not scenario.keep:
         raise InputError(
-            f"'{kept[0]}' is of what a law keeps, and the scenario keeps nothing: add a [[keep]]."
+            f"'{keeps[0]}' is of what a law keeps, and the scenario keeps nothing: add a [[keep]]."
         )
     of_blocks = [name for name in names if "." in name]
     if of_blocks:
-        known = metrics.of_blocks(Loop(scenario).recorder.labels)
+        block_metrics = metrics.block_metric_names(Loop(scenario).recorder.labels)
         for name in of_blocks:
-            if name not in known:
-                raise unknown_name("metric", name, [*metrics.METRICS, *known], limit=40)
+            if name not in block_metrics:
+                raise unknown_name("metric", name, [*metrics.METRICS, *block_metrics], limit=40)

@@ -8,25 +8,25 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ukctrl.control.terms import TERMS
+from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Quantity
-from ukctrl.core.files.table_paths import parse_value
+from ukctrl.core.files.table_paths import parse_value, table_leaves
 from ukctrl.simulation.scenario import Scenario
 
 DECADE = 10.0
 """By this factor below and above the card's value a range reaches that nobody has given, and by it
 a range is widened."""
-MOST_WIDENED = 4
+MAX_WIDENINGS = 4
 """So often at most."""
-AT_BORDER = 0.02
+LIMIT_FRACTION = 0.02
 """A gain this close to an end of its range, as a fraction of it, may belong beyond."""
-DIGITS = 4
+GAIN_DIGITS = 4
 """Significant digits of a gain that is tried: what is on the page is what was simulated."""
 Scale = Literal["log", "uniform"]
 Range = tuple[float, float] | tuple[float, float, Scale]
 """Ends of a range, and how a search is even in it; absent: in the logarithm."""
-LAWS = ("feedback", "disturbance", "gains")
+GAIN_TABLES = ("feedback", "disturbance", "gains")
 """Tables of a controller in which gains stand, beside those at its top."""
 
 
@@ -46,22 +46,22 @@ class Gain(NamedTuple):
     widened: int = 0
     """How often it has."""
 
-    def at(self, place: float) -> float:
-        """Return the value at a place of the range, from 0 to 1, rounded to `DIGITS`."""
-        x = min(max(place, 0.0), 1.0)
+    def at(self, fraction: float) -> float:
+        """Return the value at a place of the range, from 0 to 1, rounded to `GAIN_DIGITS`."""
+        x = min(max(fraction, 0.0), 1.0)
         if self.scale == "log":
             value = self.low * (self.high / self.low) ** x
         else:
             value = self.low + x * (self.high - self.low)
-        return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
+        return min(max(float(f"{value:.{GAIN_DIGITS}g}"), self.low), self.high)
 
     def at_end(self, value: float) -> bool:
         """Tell whether a value lies within 2 % of an end of the range, in its scale."""
-        return not AT_BORDER < self.place(value) < 1.0 - AT_BORDER
+        return not LIMIT_FRACTION < self.place(value) < 1.0 - LIMIT_FRACTION
 
     def beyond(self, value: float) -> Gain:
         """Return the gain with a range that goes on by a decade where a value lies at its end."""
-        if self.room is None or self.widened == MOST_WIDENED or not self.at_end(value):
+        if self.room is None or self.widened == MAX_WIDENINGS or not self.at_end(value):
             return self
         low, high = self.low, self.high
         if self.place(value) < 0.5:
@@ -93,7 +93,7 @@ def gains_of(scenario: Scenario) -> tuple[Gain, ...]:
     """
     return tuple(
         Gain(f"controller.{path}", value, value / DECADE, value * DECADE, room=(0.0, math.inf))
-        for path, value in _numbers(scenario.controller, inner=False)
+        for path, value in _gain_values(scenario.controller, inner=False)
     )
 
 
@@ -120,29 +120,29 @@ def with_ranges(
         InputError: A range is empty, or not positive where its scale is logarithmic, or no
             controller has the path.
     """
-    known = {name: {gain.path: gain for gain in every} for name, every in gains.items()}
+    by_path = {name: {gain.path: gain for gain in group} for name, group in gains.items()}
     result: dict[str, dict[str, Gain]] = {
-        name: {} if only and over else dict(every) for name, every in known.items()
+        name: {} if only and over else dict(group) for name, group in by_path.items()
     }
-    terms = [path for path in over if path in TERMS]
+    terms = [path for path in over if path in ERROR_SPEC_FIELDS]
     if terms:
         result = {name: {} for name in gains}
-    for path, (low, high, *how) in over.items():
-        scale: Scale = how[0] if how else "log"
+    for path, (low, high, *scales) in over.items():
+        scale: Scale = scales[0] if scales else "log"
         if not (-math.inf < low < high < math.inf) or (scale == "log" and low <= 0.0):
             raise InputError(
                 f"over '{path}': the range must be positive and not empty, as 1:100, or as "
                 f"uniform:0:100 where it starts at zero or below; got {low:g}:{high:g}."
             )
-        if path in TERMS:
-            for every in result.values():
-                every[path] = Gain(path, math.nan, low, high, scale)
+        if path in ERROR_SPEC_FIELDS:
+            for group in result.values():
+                group[path] = Gain(path, math.nan, low, high, scale)
             continue
         holders, barred = 0, False
         for name, scenario in scenarios.items():
             value = _value_at(scenario.to_table(), path)
-            if value is None and path in known[name]:  # of a law that no file has
-                value = known[name][path].value
+            if value is None and path in by_path[name]:  # of a law that no file has
+                value = by_path[name][path].value
             if value is not None and (value > 0.0 or scale == "uniform"):
                 result[name][path] = Gain(path, value, low, high, scale)
                 holders += 1
@@ -153,8 +153,8 @@ def with_ranges(
                 f"uniform:{low:g}:{high:g}."
             )
         if not holders:
-            raise unknown_name("gain", path, {path for every in known.values() for path in every})
-    return {name: tuple(every.values()) for name, every in result.items()}
+            raise unknown_name("gain", path, {path for group in by_path.values() for path in group})
+    return {name: tuple(group.values()) for name, group in result.items()}
 
 
 def read_range(text: str) -> tuple[str, Range]:
@@ -164,7 +164,7 @@ def read_range(text: str) -> tuple[str, Range]:
         InputError: It is no such text.
     """
     path, equals, range_text = text.partition("=")
-    scale, *ends = (part.strip() for part in range_text.split(":"))
+    scale, *ends = (piece.strip() for piece in range_text.split(":"))
     if len(ends) == 1:
         scale, ends = "", [scale, *ends]
     values = [parse_value(end) for end in ends]
@@ -179,7 +179,7 @@ def read_range(text: str) -> tuple[str, Range]:
     return path.strip(), (low, high, "uniform") if scale == "uniform" else (low, high)
 
 
-def _numbers(owner: Any, *, inner: bool) -> Iterator[tuple[str, float]]:
+def _gain_values(owner: Any, *, inner: bool) -> Iterator[tuple[str, float]]:
     """Yield the path and the value of every positive number of a law that is no time."""
     if not dc.is_dataclass(owner):
         return
@@ -189,22 +189,13 @@ def _numbers(owner: Any, *, inner: bool) -> Iterator[tuple[str, float]]:
         if field.name in assumed or _is_time(hints.get(field.name)):
             continue
         value = getattr(owner, field.name)
-        if dc.is_dataclass(value) and (inner or field.name in LAWS):
-            for path, number in _numbers(value, inner=True):
+        if dc.is_dataclass(value) and (inner or field.name in GAIN_TABLES):
+            for path, number in _gain_values(value, inner=True):
                 yield f"{field.name}.{path}", number
         else:
-            yield from _leaves(field.name, value)
-
-
-def _leaves(path: str, value: object) -> Iterator[tuple[str, float]]:
-    if isinstance(value, float) and 0.0 < value < math.inf:
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(f"{path}.{key}", item)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _leaves(f"{path}.{index}", item)
+            for path, leaf in table_leaves(value, field.name):
+                if isinstance(leaf, float) and 0.0 < leaf < math.inf:
+                    yield path, leaf
 
 
 def _is_time(hint: Any) -> bool:
@@ -217,11 +208,11 @@ def _is_time(hint: Any) -> bool:
 
 def _value_at(table: Any, path: str) -> float | None:
     """Return the number at a path of a table, or None where there is none."""
-    for part in path.split("."):
-        if isinstance(table, Mapping) and part in table:
-            table = table[part]
-        elif isinstance(table, list) and part.isdecimal() and int(part) < len(table):
-            table = table[int(part)]
+    for key in path.split("."):
+        if isinstance(table, Mapping) and key in table:
+            table = table[key]
+        elif isinstance(table, list) and key.isdecimal() and int(key) < len(table):
+            table = table[int(key)]
         else:
             return None
     is_number = isinstance(table, int | float) and not isinstance(table, bool)

@@ -10,17 +10,18 @@ from typing import Literal, get_args
 import numpy as np
 
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.effects import Mismatch
-from ukctrl.simulation.loop.scenario_robots import true_robot
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.run_outcome import held_out_seed, training_seed
+from ukctrl.studies.batch.run_summary import held_out_seed, training_seed
 from ukctrl.studies.sweep import Factor
-from ukctrl.studies.tuning.cost import Judged
+from ukctrl.studies.sweep.sampling_plan import sobol_points
+from ukctrl.studies.tuning.cost import RunScore
 
-NAME = "robustness"
+EFFECT_NAME = "robustness"
 """The name of the effect, by which its random numbers go; a scenario's own effects keep theirs."""
 Aggregate = Literal["average", "worst"]
-MOST_PLANTS = 10_000
+MAX_PLANTS = 10_000
 """More plants than this are a typing error."""
 
 
@@ -45,9 +46,9 @@ class Plants:
     """How many plants the card and the tuned gains are judged on that were not tuned on."""
 
     def __post_init__(self) -> None:
-        for name, value, least in (("plants", self.count, 1), ("held-out", self.held_out, 0)):
-            if not least <= value <= MOST_PLANTS:
-                raise InputError(f"{name} must be from {least} to {MOST_PLANTS}; got {value}.")
+        for name, value, lower in (("plants", self.count, 1), ("held-out", self.held_out, 0)):
+            if not lower <= value <= MAX_PLANTS:
+                raise InputError(f"{name} must be from {lower} to {MAX_PLANTS}; got {value}.")
         if not (math.isfinite(self.mismatch) and 0.0 <= self.mismatch < 1.0):
             raise InputError(
                 f"mismatch must be a fraction from 0 to below 1, such as 0.1; "
@@ -66,7 +67,7 @@ class Plants:
         seeds = [training_seed(scenario.seed, first + k) for k in range(self.count)]
         if self.count == 1:  # the nominal plant: what is held out may differ from it
             return [scenario.replace({"seed": seeds[0]})]
-        return self._made(scenario, seeds, self.values(scenario.seed, search))
+        return self._make_plants(scenario, seeds, self.values(scenario.seed, search))
 
     def validation(self, scenario: Scenario) -> list[Scenario]:
         """Return the plants that were held out.
@@ -75,15 +76,17 @@ class Plants:
             InputError: As for `training`.
         """
         seeds = [held_out_seed(scenario.seed, k) for k in range(self.held_out)]
-        return self._made(scenario, seeds, judged_values(self.vary, scenario.seed, self.held_out))
+        return self._make_plants(
+            scenario, seeds, validation_values(self.vary, scenario.seed, self.held_out)
+        )
 
-    def _made(
+    def _make_plants(
         self, scenario: Scenario, seeds: Sequence[int], drawn: Sequence[Mapping[str, object]]
     ) -> list[Scenario]:
         if not seeds:
             return []
         level = self.mismatch
-        effect = mismatches(scenario, [level])[level] if level else None
+        effect = mismatch_effects(scenario, [level])[level] if level else None
         plants = []
         for seed, values in zip(seeds, drawn, strict=True):
             plant = scenario.replace({**values, "seed": seed})
@@ -92,21 +95,21 @@ class Plants:
 
     def values(self, seed: int, search: int) -> list[dict[str, object]]:
         """Return what each plant of a search has of the varied values."""
-        return _drawn(self.vary, self.count, [seed, 0, search] if search else [seed, 0])
+        return _sobol_values(self.vary, self.count, [seed, 0, search] if search else [seed, 0])
 
-    def aggregated(self, judged: Sequence[Judged]) -> Judged:
+    def aggregated(self, judged: Sequence[RunScore]) -> RunScore:
         """Return what a candidate is worth, of what it is worth on each plant.
 
         The violation is zero only where it is so on every plant, and a candidate that fails on one
         has failed.
         """
-        total, least = (max, min) if self.aggregate == "worst" else (_mean, _mean)
+        total, reduction = (max, min) if self.aggregate == "worst" else (_mean, _mean)
         whole = all(math.isfinite(one.cost) for one in judged)
-        return Judged(
+        return RunScore(
             cost=total([one.cost for one in judged]),
             violation=total([one.violation for one in judged]),
-            reached=least([one.reached for one in judged]),
-            beyond=tuple(map(total, zip(*(one.beyond for one in judged), strict=True)))
+            fraction_reached=reduction([one.fraction_reached for one in judged]),
+            violations=tuple(map(total, zip(*(one.violations for one in judged), strict=True)))
             if whole
             else (),
         )
@@ -122,22 +125,20 @@ class Plants:
         }
 
 
-def judged_values(vary: Sequence[Factor], seed: int, count: int) -> list[dict[str, object]]:
+def validation_values(vary: Sequence[Factor], seed: int, count: int) -> list[dict[str, object]]:
     """Return what each plant has of the varied values that gains are judged on, and none tuned."""
-    return _drawn(vary, count, [seed, 1])
+    return _sobol_values(vary, count, [seed, 1])
 
 
-def _drawn(vary: Sequence[Factor], count: int, stream: Sequence[int]) -> list[dict[str, object]]:
+def _sobol_values(
+    vary: Sequence[Factor], count: int, stream: Sequence[int]
+) -> list[dict[str, object]]:
     """Return values spread evenly by a Sobol sequence, of that stream of random numbers."""
     if not vary or not count:
         return [{}] * count
-    from scipy.stats import qmc
-
-    rng = np.random.default_rng(stream)
-    places = qmc.Sobol(len(vary), rng=rng).random_base2(max(1, (count - 1).bit_length()))
     return [
-        {one.path: one.spread.at(float(x)) for one, x in zip(vary, row, strict=True)}
-        for row in places[:count]
+        {one.path: one.spread.quantile(float(x)) for one, x in zip(vary, row, strict=True)}
+        for row in sobol_points(len(vary), count, stream)
     ]
 
 
@@ -145,7 +146,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def mismatches(scenario: Scenario, levels: Sequence[float]) -> dict[float, Mismatch]:
+def mismatch_effects(scenario: Scenario, levels: Sequence[float]) -> dict[float, Mismatch]:
     """Return the effect for each level: masses and inertias are off by up to that fraction.
 
     A robot of formulas has no bodies; its parameters are off instead.
@@ -157,9 +158,9 @@ def mismatches(scenario: Scenario, levels: Sequence[float]) -> dict[float, Misma
         return {}
     robot = true_robot(scenario.robot)
     effects = {
-        level: Mismatch(name=NAME, parameters=level)
+        level: Mismatch(name=EFFECT_NAME, parameters=level)
         if robot.parameters
-        else Mismatch(name=NAME, mass=level, inertia=level)
+        else Mismatch(name=EFFECT_NAME, mass=level, inertia=level)
         for level in levels
     }
     for effect in effects.values():

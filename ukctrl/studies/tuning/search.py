@@ -6,25 +6,25 @@ import dataclasses as dc
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from ukctrl.analysis.linear.design import Designer, NoDesign
-from ukctrl.control.terms import TERMS, Terms
+from ukctrl.analysis.linear.design import GainDesigner, GainDesignError
+from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS, ErrorSpec
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.task import Progress, part
+from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
 from ukctrl.studies.tuning.cost import Objective, check_metrics
-from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
+from ukctrl.studies.tuning.error_dynamics_ranges import error_dynamics_gains, loop_bandwidth
+from ukctrl.studies.tuning.gain_search import METHODS, GainSearch, SearchStage, TuningTrial
 from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
-from ukctrl.studies.tuning.methods import run_method
 from ukctrl.studies.tuning.plants import Plants
-from ukctrl.studies.tuning.search_space import Explored, Turned
-from ukctrl.studies.tuning.term_ranges import own_bandwidth, term_gains
-from ukctrl.studies.tuning.tuning_journal import Journal
-from ukctrl.studies.tuning.tuning_record import METHODS, Stage, Trial, Tuning
+from ukctrl.studies.tuning.search_methods import run_method
+from ukctrl.studies.tuning.search_space import AskTell, SearchSpace
+from ukctrl.studies.tuning.simulation_record import SimulationJournal
 
-MOST_SIMULATIONS = 1_000_000
+MAX_SIMULATIONS = 1_000_000
 """A larger budget is a typing error."""
-MOST_SEARCHES = 1000
+MAX_SEARCHES = 1000
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -57,18 +57,17 @@ class Budget:
     def __post_init__(self) -> None:
         if self.simulations < 1:
             raise InputError(f"the budget must be at least 1 simulation; got {self.simulations}.")
-        if self.simulations > MOST_SIMULATIONS:
+        if self.simulations > MAX_SIMULATIONS:
             raise InputError(
-                f"the budget must be at most {MOST_SIMULATIONS} simulations; "
-                f"got {self.simulations}."
+                f"the budget must be at most {MAX_SIMULATIONS} simulations; got {self.simulations}."
             )
         if self.simulations < self.plants.count:
             raise InputError(
                 f"the budget must suffice for one candidate, {self.plants.count} simulations on as "
                 f"many plants; got {self.simulations}."
             )
-        if not 1 <= self.searches <= MOST_SEARCHES:
-            raise InputError(f"searches must be from 1 to {MOST_SEARCHES}; got {self.searches}.")
+        if not 1 <= self.searches <= MAX_SEARCHES:
+            raise InputError(f"searches must be from 1 to {MAX_SEARCHES}; got {self.searches}.")
         if self.method not in METHODS:
             raise unknown_name("method", self.method, METHODS)
         self.objective()
@@ -82,10 +81,10 @@ def tune_all(
     scenarios: Mapping[str, Scenario],
     budget: Budget,
     *,
-    journal: Journal | None = None,
-    crew: Crew | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Tuning]:
+    journal: SimulationJournal | None = None,
+    crew: TaskRunner | None = None,
+    progress: ProgressCallback | None = None,
+) -> dict[str, GainSearch]:
     """Search for the gains of every controller, with the same number of simulations for each.
 
     Args:
@@ -104,7 +103,7 @@ def tune_all(
         InputError: A range is not acceptable, a scenario does not fit its robot or has not what a
             metric is of, the plants of an ensemble are all the same, or what is tuned is varied.
     """
-    chosen = _chosen(scenarios, budget)
+    chosen = _search_gains(scenarios, budget)
     if budget.method == "cma":
         for name, gains in chosen.items():
             if len(gains) == 1:
@@ -115,113 +114,118 @@ def tune_all(
     for scenario in scenarios.values():
         check_metrics(scenario, budget.objective().metrics)
     for name, gains in chosen.items():
-        _refuse_both(_moved(scenarios[name], gains), budget.plants)
-    journal = Journal() if journal is None else journal  # an empty one is false
-    bench = Bench(budget.objective(), budget.plants, journal, crew or Crew())
+        _refuse_tuned_and_varied(_changed_paths(scenarios[name], gains), budget.plants)
+    journal = SimulationJournal() if journal is None else journal  # an empty one is false
+    bench = CandidateEvaluator(budget.objective(), budget.plants, journal, crew or TaskRunner())
     searches = [
-        _Search(name, scenario, chosen[name], budget, number)
+        _ControllerSearch(name, scenario, chosen[name], budget, number)
         for name, scenario in scenarios.items()
         for number in range(budget.searches if chosen[name] else 1)
     ]
     try:
-        if bench.believe([search.card for search in searches]):
-            _explore(searches, bench, budget.plants, progress)
+        if bench.verify_journal([search.card for search in searches]):
+            _run_searches(searches, bench, budget.plants, progress)
     finally:
         for search in searches:
             search.end()
-    found: dict[str, list[Tuning]] = {}
+    tunings: dict[str, list[GainSearch]] = {}
     for search in searches:
         if search.trials:
-            found.setdefault(search.name, []).append(search.tuning())
-    return {name: _together(every) for name, every in found.items()}
+            tunings.setdefault(search.name, []).append(search.tuning())
+    return {name: _best_search(group) for name, group in tunings.items()}
 
 
-def _chosen(scenarios: Mapping[str, Scenario], budget: Budget) -> dict[str, tuple[Gain, ...]]:
+def _search_gains(scenarios: Mapping[str, Scenario], budget: Budget) -> dict[str, tuple[Gain, ...]]:
     """Return what is searched over for every controller.
 
     Raises:
         InputError: A range is not acceptable.
     """
-    every = {name: gains_of(scenario) for name, scenario in scenarios.items()}
-    chosen = with_ranges(every, budget.over, scenarios, only=budget.only)
+    card_gains = {name: gains_of(scenario) for name, scenario in scenarios.items()}
+    chosen = with_ranges(card_gains, budget.over, scenarios, only=budget.only)
     for name, scenario in scenarios.items():
-        if any(gain.path in TERMS for gain in chosen[name]):
-            own = own_bandwidth(scenario)
+        if any(gain.path in ERROR_SPEC_FIELDS for gain in chosen[name]):
+            bandwidth = loop_bandwidth(scenario)
             chosen[name] = tuple(
-                gain._replace(value=own) if gain.path == "bandwidth" else gain
+                gain._replace(value=bandwidth) if gain.path == "bandwidth" else gain
                 for gain in chosen[name]
             )
-        elif budget.in_terms and chosen[name] == every[name]:
-            chosen[name] = term_gains(scenario) or chosen[name]
+        elif budget.in_terms and chosen[name] == card_gains[name]:
+            chosen[name] = error_dynamics_gains(scenario) or chosen[name]
     return chosen
 
 
-def _moved(scenario: Scenario, gains: Sequence[Gain]) -> list[str]:
+def _changed_paths(scenario: Scenario, gains: Sequence[Gain]) -> list[str]:
     """Return the paths that a search changes, also those that follow from terms.
 
     Raises:
         NoDesign: A law's gains follow nowhere in the ranges of terms.
     """
-    terms = [gain for gain in gains if gain.path in TERMS]
-    moved = [gain.path for gain in gains if gain.path not in TERMS]
-    refused: list[NoDesign] = []
-    for place in (0.5, 1.0, 0.0) if terms else ():
+    terms = [gain for gain in gains if gain.path in ERROR_SPEC_FIELDS]
+    moved = [gain.path for gain in gains if gain.path not in ERROR_SPEC_FIELDS]
+    refused: list[GainDesignError] = []
+    for fraction in (0.5, 1.0, 0.0) if terms else ():
         try:
-            asked = Terms(**{gain.path: gain.at(place) for gain in terms})
-            return [*moved, *Designer(scenario).nearly(asked).gains]
-        except NoDesign as error:  # of a law on a surface, where there is little damping
+            spec = ErrorSpec(**{gain.path: gain.at(fraction) for gain in terms})
+            return [*moved, *GainDesigner(scenario).by_formula(spec).gains]
+        except GainDesignError as error:  # of a law on a surface, where there is little damping
             refused.append(error)
     if refused:
         raise refused[0]
     return moved
 
 
-def _together(searches: Sequence[Tuning]) -> Tuning:
+def _best_search(searches: Sequence[GainSearch]) -> GainSearch:
     """Return the best of the searches of one controller, with the others beside it."""
-    first, *rest = sorted(searches, key=lambda search: search.best.rank)
-    return dc.replace(first, others=tuple(rest))
+    first, *runners_up = sorted(searches, key=lambda search: search.best.rank)
+    return dc.replace(first, others=tuple(runners_up))
 
 
-def _explore(
-    searches: Sequence[_Search], bench: Bench, plants: Plants, progress: Progress | None
+def _run_searches(
+    searches: Sequence[_ControllerSearch],
+    bench: CandidateEvaluator,
+    plants: Plants,
+    progress: ProgressCallback | None,
 ) -> None:
     """Go round: all searches propose, what they propose is simulated together, and they go on."""
     total = float(sum(search.simulations for search in searches))
     done, waiting = 0.0, list(searches)
     while waiting:
-        asked = [(search, search.propose()) for search in waiting]
-        waiting = [search for search, proposed in asked if proposed]
-        orders = [order for _, proposed in asked for order in proposed]
+        proposals = [(search, search.ask()) for search in waiting]
+        waiting = [search for search, proposed in proposals if proposed]
+        orders = [order for _, proposed in proposals for order in proposed]
         if not orders:
             return
 
         count = float(sum(len(order.plants) for order in orders))
-        trials = bench.judge(orders, part(progress, done, min(count, total - done), total))
-        left = iter(trials)
-        for search, proposed in asked:
+        trials = bench.score(
+            orders, scaled_progress(progress, done, min(count, total - done), total)
+        )
+        queue = iter(trials)
+        for search, proposed in proposals:
             if proposed:
-                search.take([next(left) for _ in proposed])
+                search.tell([next(queue) for _ in proposed])
         if any(trial is None for trial in trials):  # stopped by the user
             return
-        if done == 0.0 and not (plants.vary or plants.mismatch or bench.random):
-            _refuse_copies(plants)
+        if done == 0.0 and not (plants.vary or plants.mismatch or bench.is_random):
+            _refuse_identical_plants(plants)
         done += count
 
 
-def _refuse_copies(plants: Plants) -> None:
+def _refuse_identical_plants(plants: Plants) -> None:
     """Refuse several plants where nothing differs between them."""
-    for count, what, instead in (
+    for count, label, instead in (
         (plants.count, "plants", "tune on one plant"),
         (plants.held_out, "held-out plants", "hold none out"),
     ):
-        if count > (what == "plants"):
+        if count > (label == "plants"):
             raise InputError(
-                f"the {count} {what} are all the same: nothing in the scenario is random. "
+                f"the {count} {label} are all the same: nothing in the scenario is random. "
                 f"Give a mismatch or something to vary, or {instead}."
             )
 
 
-def _refuse_both(moved: Sequence[str], plants: Plants) -> None:
+def _refuse_tuned_and_varied(moved: Sequence[str], plants: Plants) -> None:
     """Refuse to tune what differs from plant to plant."""
     for factor in plants.vary:
         for path in moved:
@@ -232,29 +236,35 @@ def _refuse_both(moved: Sequence[str], plants: Plants) -> None:
                 )
 
 
-def order_of(
+def make_candidate(
     name: str,
     gains: Mapping[str, float],
-    stage: Stage,
-    plants: Sequence[Plant],
-    designer: Designer,
-) -> Order:
+    stage: SearchStage,
+    plants: Sequence[KeyedPlant],
+    designer: GainDesigner,
+) -> Candidate:
     """Return a candidate to simulate, its gains worked out where they follow from terms."""
-    asked = {path: value for path, value in gains.items() if path in TERMS}
+    terms = {path: value for path, value in gains.items() if path in ERROR_SPEC_FIELDS}
     derived: dict[str, Any] | None = None
     refused = ""
-    if asked:
-        others = {path: value for path, value in gains.items() if path not in TERMS}
+    if terms:
+        plain_gains = {
+            path: value for path, value in gains.items() if path not in ERROR_SPEC_FIELDS
+        }
         try:
-            own = stage == "card"  # whose gains need not follow from any terms
-            derived = others if own else {**designer.nearly(Terms(**asked)).gains, **others}
+            is_card = stage == "card"  # whose gains need not follow from any terms
+            derived = (
+                plain_gains
+                if is_card
+                else {**designer.by_formula(ErrorSpec(**terms)).gains, **plain_gains}
+            )
         except (UkctrlError, ArithmeticError) as error:
             refused = str(error)
-    return Order(name, gains, stage, plants, derived, refused)
+    return Candidate(name, gains, stage, plants, derived, refused)
 
 
 @final
-class _Search:
+class _ControllerSearch:
     """The search for the gains of one controller."""
 
     def __init__(
@@ -267,54 +277,56 @@ class _Search:
     ) -> None:
         self.name = name
         self._gains, self._budget = gains, budget
-        self._designer = Designer(scenario)
-        self._plants = tuple(Plant.of(plant) for plant in budget.plants.training(scenario, number))
+        self._designer = GainDesigner(scenario)
+        self._plants = tuple(
+            KeyedPlant.of(plant) for plant in budget.plants.training(scenario, number)
+        )
         candidates = budget.simulations // len(self._plants) if gains else 1
         self.simulations = candidates * len(self._plants)
         self._seed = self._plants[0].scenario.seed
-        self._partial: list[Trial] = []
-        self._turned = Turned(self._run)
-        self._space = Explored(gains, candidates, self._seed, self._turned.ask)
-        self._turned.start()
+        self._partial: list[TuningTrial] = []
+        self._ask_tell = AskTell(self._run)
+        self._space = SearchSpace(gains, candidates, self._seed, self._ask_tell.evaluate)
+        self._ask_tell.start()
 
     def _run(self) -> None:
         run_method(self._space, self._budget.method)
 
     @property
-    def card(self) -> Order:
+    def card(self) -> Candidate:
         """The card's gains."""
         return self._order({gain.path: gain.value for gain in self._gains}, "card")
 
-    def _order(self, gains: Mapping[str, float], stage: Stage) -> Order:
-        return order_of(self.name, gains, stage, self._plants, self._designer)
+    def _order(self, gains: Mapping[str, float], stage: SearchStage) -> Candidate:
+        return make_candidate(self.name, gains, stage, self._plants, self._designer)
 
-    def propose(self) -> list[Order]:
+    def ask(self) -> list[Candidate]:
         """Return the next candidates; none where the budget is spent."""
-        asked = self._turned.question()
-        return [self._order(gains, asked.stage) for gains in asked.gains] if asked else []
+        proposal = self._ask_tell.next_candidates()
+        return [self._order(gains, proposal.stage) for gains in proposal.gains] if proposal else []
 
-    def take(self, trials: Sequence[Trial | None]) -> None:
+    def tell(self, trials: Sequence[TuningTrial | None]) -> None:
         """Take what came of the candidates, and go on where that is all of them."""
         whole = [trial for trial in trials if trial is not None]
         if len(whole) == len(trials):
-            self._turned.answer(whole)
+            self._ask_tell.send_trials(whole)
         else:
             self._partial = whole
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
+    def trials(self) -> tuple[TuningTrial, ...]:
         """What was tried, the card first; nothing where that was not."""
         trials = (*self._space.trials, *self._partial)
         return trials if trials and trials[0].stage == "card" else ()
 
     def end(self) -> None:
         """End it, wherever it is."""
-        self._turned.end()
+        self._ask_tell.end()
 
-    def tuning(self) -> Tuning:
+    def tuning(self) -> GainSearch:
         """Return the search, as far as it went."""
         plants = self._budget.plants
-        return Tuning(
+        return GainSearch(
             entry=self.name,
             gains=self._space.gains,
             cost=self._budget.cost.strip(),

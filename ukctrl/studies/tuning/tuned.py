@@ -11,15 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from ukctrl.core.verdict import Verdict
-from ukctrl.reports.table import csv_text
-from ukctrl.simulation.result.plain_files import card_text, finite_or_none
+from ukctrl.reports.report_table import csv_text
+from ukctrl.simulation.result.atomic_files import card_text, finite_or_none
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning import tuning_verdicts
+from ukctrl.studies.tuning.gain_search import GainSearch, HeldOut
 from ukctrl.studies.tuning.plants import Plants
-from ukctrl.studies.tuning.tuning_record import HeldOut, Tuning
 
-_TUNED, _GAINS = re.compile(r", tuned for .*$"), re.compile(r"; gains from \d+ simulations.*$")
+_TITLE_SUFFIX, _SOURCE_SUFFIX = (
+    re.compile(r", tuned for .*$"),
+    re.compile(r"; gains from \d+ simulations.*$"),
+)
 """What an earlier search has written."""
 
 
@@ -29,7 +32,7 @@ class Tuned:
 
     scenario: Scenario
     """What it was tuned on, with the card's gains."""
-    tuning: Tuning
+    tuning: GainSearch
     """The search."""
     plants: Plants
     """On what every candidate was simulated."""
@@ -103,17 +106,17 @@ class Tuned:
         `cost:0`, where there are several.
         """
         plants, paths = self.tuning.plants, [gain.path for gain in self.tuning.gains]
-        each = [f"cost:{k}" for k in range(plants)] if plants > 1 else []
-        beyond = [f"beyond:{limit}" for limit in self.tuning.limits]
+        plant_columns = [f"cost:{k}" for k in range(plants)] if plants > 1 else []
+        limit_columns = [f"beyond:{limit}" for limit in self.tuning.limits]
         head = ["candidate", "simulations", "stage", *paths, "cost", "violation", "reached"]
         history = zip(self.tuning.trials, self.tuning.history().tolist(), strict=True)
         return csv_text(
-            [*head, "status", "lowest", *beyond, *each],
+            [*head, "status", "lowest", *limit_columns, *plant_columns],
             (
                 [
                     *(k, (k + 1) * plants, trial.stage, *(trial.gains[path] for path in paths)),
                     *(trial.cost, trial.violation, trial.reached, trial.status, lowest),
-                    *(trial.beyond or [math.inf] * len(beyond)),
+                    *(trial.beyond or [math.inf] * len(limit_columns)),
                     *trial.each,
                 ]
                 for k, (trial, lowest) in enumerate(history)
@@ -121,10 +124,10 @@ class Tuned:
         )
 
 
-def tuned_card(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> str:
+def tuned_card(controller: Mapping[str, Any], tuning: GainSearch, scenario: str) -> str:
     """Return the text of a card with tuned gains."""
-    title = _TUNED.sub("", str(controller.get("title") or tuning.entry))
-    source = _GAINS.sub("", str(controller.get("source") or "ukctrl"))
+    title = _TITLE_SUFFIX.sub("", str(controller.get("title") or tuning.entry))
+    source = _SOURCE_SUFFIX.sub("", str(controller.get("source") or "ukctrl"))
     limits = f", subject to {', '.join(tuning.limits)}" if tuning.limits else ""
     plants = f" on {tuning.plants} plants ({tuning.aggregate})" if tuning.plants > 1 else ""
     spent = f"gains from {tuning.simulations} simulations of {scenario}{plants}, seed {tuning.seed}"

@@ -15,42 +15,45 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ukctrl.studies.tuning.gain_search import GainSearch
     from ukctrl.studies.tuning.gains import Gain
-    from ukctrl.studies.tuning.tuning_record import Tuning
 
 
-KEPT, BROKEN, FAILED = style.PALETTE[0], style.PALETTE[1], style.ALERT
-MOST_GAINS = 8
+FEASIBLE_COLOR, INFEASIBLE_COLOR, FAILED_COLOR = style.PALETTE[0], style.PALETTE[1], style.ALERT
+MAX_GAINS = 8
 """Gains of more than these are in the history alone."""
-WIDE = 200.0
+LOG_VIOLATION = 200.0
 """Violations beyond this need a log scale [%]."""
 
 
-class _Points:
+class _CandidatePlot:
     """The candidates of a search, as they are drawn."""
 
-    def __init__(self, tuning: Tuning) -> None:
+    def __init__(self, tuning: GainSearch) -> None:
         trials = tuning.trials
-        self.at = tuning.plants * np.arange(1.0, len(trials) + 1.0)
+        self.simulation_counts = tuning.plants * np.arange(1.0, len(trials) + 1.0)
         self.cost = np.array([trial.cost for trial in trials])
         self.violation = np.array([trial.violation for trial in trials])
-        self.kept = np.array([trial.feasible for trial in trials])
+        self.feasible = np.array([trial.feasible for trial in trials])
         self.failed = ~np.isfinite(self.cost)
-        self.broken = ~self.kept & ~self.failed
+        self.infeasible = ~self.feasible & ~self.failed
         self.best = trials.index(tuning.best)
 
-    def keys(self) -> list[panels.Key]:
+    def keys(self) -> list[panels.LegendEntry]:
         """Return what the legend says."""
         groups = [
-            (self.kept, panels.Key("candidate", KEPT, "", "o")),
-            (self.broken, panels.Key("beyond a constraint", BROKEN, "", "o", True)),
-            (self.failed, panels.Key("did not complete", FAILED, "", "x")),
+            (self.feasible, panels.LegendEntry("candidate", FEASIBLE_COLOR, "", "o")),
+            (
+                self.infeasible,
+                panels.LegendEntry("beyond a constraint", INFEASIBLE_COLOR, "", "o", True),
+            ),
+            (self.failed, panels.LegendEntry("did not complete", FAILED_COLOR, "", "x")),
         ]
         chosen = [key for group, key in groups if group.any()]
         return [
             *chosen,
-            panels.Key("card", style.INK, "", "D", True),
-            panels.Key("best" if self.kept.any() else "nearest", style.INK, "", "*"),
+            panels.LegendEntry("card", style.INK, "", "D", True),
+            panels.LegendEntry("best" if self.feasible.any() else "nearest", style.INK, "", "*"),
         ]
 
     def scale(self, axes: Axes) -> Array:
@@ -59,11 +62,11 @@ class _Points:
         if not finite.size:
             axes.set_ylim(0.0, 1.0)
             return np.ones(len(self.cost))
-        if panels.far_apart(finite):
+        if panels.spans_decades(finite):
             panels.log_scale(axes, finite)
             axes.set_ylim(0.6 * finite.min(), 1.4 * finite.max())
         else:
-            panels.fit(axes, finite)
+            panels.fit_y_axis(axes, finite)
         top = axes.get_ylim()[1]
         return np.where(self.failed, top, self.cost)
 
@@ -71,38 +74,42 @@ class _Points:
         """Draw every candidate, the card and the best marked."""
         ends: dict[str, Any] = {"color": style.INK, "clip_on": False}
         marks: list[tuple[Any, str, dict[str, Any]]] = [
-            (self.kept, "o", {"color": KEPT, "markersize": 3.5, "alpha": 0.7}),
-            (self.broken, "o", {"color": BROKEN, "markersize": 4.0, "fillstyle": "none"}),
-            (self.failed, "x", {"color": FAILED, "markersize": 4.5, "clip_on": False}),
+            (self.feasible, "o", {"color": FEASIBLE_COLOR, "markersize": 3.5, "alpha": 0.7}),
+            (
+                self.infeasible,
+                "o",
+                {"color": INFEASIBLE_COLOR, "markersize": 4.0, "fillstyle": "none"},
+            ),
+            (self.failed, "x", {"color": FAILED_COLOR, "markersize": 4.5, "clip_on": False}),
             ([0], "D", {"markersize": 7.0, "fillstyle": "none", **ends}),
             ([self.best], "*", {"markersize": 11.0, "zorder": 4, **ends}),
         ]
-        for places, symbol, look in marks:
-            axes.plot(x[places], y[places], symbol, **look)
+        for selection, symbol, look in marks:
+            axes.plot(x[selection], y[selection], symbol, **look)
 
 
 @style.styled
-def search(tuning: Tuning) -> Figure:
+def search_figure(tuning: GainSearch) -> Figure:
     """Draw the cost of every candidate, the lowest so far, and how far constraints were broken."""
-    points = _Points(tuning)
+    points = _CandidatePlot(tuning)
 
-    def costs(axes: Axes, room: float) -> None:
+    def costs(axes: Axes, width: float) -> None:
         y = points.scale(axes)
         history = tuning.history()
         shown = np.where(np.isfinite(history), history, np.nan)
-        axes.step(points.at, shown, where="post", color=style.INK, linewidth=1.1)
-        points.draw(axes, points.at, y)
-        _numbers(axes)
+        axes.step(points.simulation_counts, shown, where="post", color=style.INK, linewidth=1.1)
+        points.draw(axes, points.simulation_counts, y)
+        _integer_axis(axes)
         axes.set_ylabel("cost")
 
-    def violations(axes: Axes, room: float) -> None:
+    def violations(axes: Axes, width: float) -> None:
         from matplotlib.ticker import FuncFormatter
 
         # Of a bound that is zero there is no fraction: how far beyond it counts as it is.
         scale = 100.0 if all(Limit.parse(text).bound for text in tuning.limits) else 1.0
         shown = np.where(points.failed, np.nan, scale * points.violation)
         high = float(np.nanmax(shown, initial=0.0))
-        wide = high > WIDE and scale != 1.0
+        wide = high > LOG_VIOLATION and scale != 1.0
         if wide:
             axes.set_yscale("symlog", linthresh=1.0)
             axes.yaxis.set_major_formatter(
@@ -110,27 +117,27 @@ def search(tuning: Tuning) -> Figure:
             )
         axes.set_ylim(0.0, (2.0 if wide else 1.08) * high or 1.0)
         y = np.where(points.failed, axes.get_ylim()[1], shown)
-        points.draw(axes, points.at, y)
-        _numbers(axes)
+        points.draw(axes, points.simulation_counts, y)
+        _integer_axis(axes)
         axes.set_ylabel("beyond [% of the bounds]" if scale != 1.0 else "beyond, added up")
 
-    drawn = [panels.Panel(f"cost: {panels.short(tuning.cost, 70)}", costs, columns=2)]
+    drawn = [panels.Panel(f"cost: {panels.shorten(tuning.cost, 70)}", costs, columns=2)]
     if tuning.limits:
-        title = f"constraints: {panels.short(', '.join(tuning.limits), 70)}"
+        title = f"constraints: {panels.shorten(', '.join(tuning.limits), 70)}"
         drawn.append(panels.Panel(title, violations, columns=2))
     keys = points.keys()
-    if points.kept.any():
-        keys.append(panels.Key("lowest so far", style.INK, "-"))
+    if points.feasible.any():
+        keys.append(panels.LegendEntry("lowest so far", style.INK, "-"))
     return panels.grid(drawn, height=2.2, x_label="simulations", keys=keys)
 
 
 @style.styled
-def gains(tuning: Tuning) -> Figure:
+def gain_figure(tuning: GainSearch) -> Figure:
     """Draw the cost of every candidate against each of its gains."""
-    points = _Points(tuning)
+    points = _CandidatePlot(tuning)
 
     def panel(gain: Gain) -> panels.Panel:
-        def draw(axes: Axes, room: float) -> None:
+        def draw(axes: Axes, width: float) -> None:
             x = np.array([trial.gains[gain.path] for trial in tuning.trials])
             y = points.scale(axes)
             low, high = min(gain.low, np.nanmin(x)), max(gain.high, np.nanmax(x))
@@ -141,28 +148,28 @@ def gains(tuning: Tuning) -> Figure:
                 axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
             for end in (gain.low, gain.high):
                 axes.axvline(end, color=style.FAINT, linewidth=1.0, zorder=1)
-            _ticks(axes, gain)
+            _range_ticks(axes, gain)
             points.draw(axes, x, y)
             axes.set_ylabel("cost")
 
-        return panels.Panel(panels.short(gain.path.removeprefix("controller."), 40), draw)
+        return panels.Panel(panels.shorten(gain.path.removeprefix("controller."), 40), draw)
 
-    drawn = panels.alone_wide(map(panel, tuning.gains[:MOST_GAINS]))
+    drawn = panels.widen_single(map(panel, tuning.gains[:MAX_GAINS]))
     return panels.grid(
         drawn, height=1.9, x_label="value; grey: ends of the range", keys=points.keys()
     )
 
 
-def _ticks(axes: Axes, gain: Gain) -> None:
+def _range_ticks(axes: Axes, gain: Gain) -> None:
     """Label the ends of the range, and what lies evenly between them."""
     from matplotlib.ticker import NullLocator
 
-    places = [gain.at(x) for x in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    axes.set_xticks(places, [number(value) for value in places])
+    ticks = [gain.at(x) for x in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    axes.set_xticks(ticks, [number(value) for value in ticks])
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _numbers(axes: Axes) -> None:
+def _integer_axis(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

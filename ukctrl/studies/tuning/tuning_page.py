@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.catalog import file_name
 from ukctrl.core.number_text import number, unit_text
-from ukctrl.reports import web_page
+from ukctrl.reports import html_page
 from ukctrl.reports.plot import overlay
-from ukctrl.reports.table import Cell, Column, Table
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.simulation.result.metrics import METRICS, unit_in
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.tuning import tuning_figures
-from ukctrl.studies.tuning.cost import WITHOUT, Limit
+from ukctrl.studies.tuning.cost import MAX_VIOLATION, Limit
+from ukctrl.studies.tuning.gain_search import METHODS, GainSearch, TuningTrial
 from ukctrl.studies.tuning.tuned import Tuned
-from ukctrl.studies.tuning.tuning_record import METHODS, Trial, Tuning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-SEARCHED = {
+SEARCH_TEXTS = {
     True: "bandwidth and damping, from which the gains follow; those of the card are tried first",
     False: "the gains by themselves",
 }
 """What a search was over."""
 
-_FIGURES: Mapping[str, tuple[str, str]] = {
+_CAPTIONS: Mapping[str, tuple[str, str]] = {
     "tune_search": (
         "The search",
         "Cost of every candidate, simulation by simulation, and the lowest so far of those that "
@@ -72,18 +72,18 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     if math.isfinite(tuned.tuning.best.cost):
         texts[card] = tuned.card()
     texts["tune.html"] = html(tuned, images)
-    page = web_page.write_page("the search", Path(folder), texts, images, _FIGURES)
+    page = html_page.write_page("the search", Path(folder), texts, images, _CAPTIONS)
     if card not in texts:
         (page.parent / card).unlink(missing_ok=True)
     return page
 
 
-def pictures(tuned: Tuned) -> list[web_page.Picture]:
+def pictures(tuned: Tuned) -> list[html_page.PageFigure]:
     """Draw the figures."""
     tuning, shown = tuned.tuning, {k: run for k, run in tuned.results.items() if len(run.samples)}
     draw: dict[str, Callable[[], Figure]] = {
-        "tune_search": lambda: tuning_figures.search(tuning),
-        "tune_gains": lambda: tuning_figures.gains(tuning),
+        "tune_search": lambda: tuning_figures.search_figure(tuning),
+        "tune_gains": lambda: tuning_figures.gain_figure(tuning),
     }
     if len(shown) == 2:
         labels = next(iter(shown.values())).labels
@@ -91,13 +91,15 @@ def pictures(tuned: Tuned) -> list[web_page.Picture]:
             draw["tune_errors"] = lambda: overlay.errors(shown)
         if labels.actuators:
             draw["tune_inputs"] = lambda: overlay.inputs(shown)
-    return [web_page.picture(name, *_FIGURES[name], drawing) for name, drawing in draw.items()]
+    return [
+        html_page.page_figure(name, *_CAPTIONS[name], drawing) for name, drawing in draw.items()
+    ]
 
 
-def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
+def html(tuned: Tuned, images: Sequence[html_page.PageFigure]) -> str:
     """Return the page, with figures from `pictures`."""
     tuning = tuned.tuning
-    outcome, *rest = tuned.verdicts
+    outcome, *verdicts = tuned.verdicts
     contents = [("outcome", "Outcome"), *((image.name, image.title) for image in images)]
     if tuned.results:
         contents.append(("metrics", "Metrics before and after"))
@@ -111,35 +113,35 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
         "spent": f"{tuning.simulations} simulations",
         "outcome": outcome,
         "contents": contents,
-        "verdicts": rest,
+        "verdicts": verdicts,
         "tables": [("", gain_table(tuning)), (f"Cost: {tuning.cost}", cost_table(tuned))],
         "metrics": metric_table(tuned.results),
         "between": "The scenario as its file has it, with the card's gains and with the tuned ones",
         "figures": images,
         "card_file": f"{card_name(tuned)}.toml",
-        "card": web_page.highlight_toml(tuned.card()) if math.isfinite(tuning.best.cost) else "",
+        "card": html_page.highlight_toml(tuned.card()) if math.isfinite(tuning.best.cost) else "",
         "uses": [],
         "no_card": "no candidate completed",
         "how": "How it was searched",
-        "facts": conditions(tuned),
-        "provenance": web_page.provenance_entries(first.provenance, "timing", "gains")
+        "facts": search_conditions(tuned),
+        "provenance": html_page.provenance_entries(first.provenance, "timing", "gains")
         if first
         else [],
     }
-    return web_page.render("new_card.html.j2", context)
+    return html_page.render("new_card.html.j2", context)
 
 
-def conditions(tuned: Tuned) -> list[tuple[str, str]]:
+def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
     """Return how it was searched, as names and texts."""
     tuning, plants = tuned.tuning, tuned.plants
-    each = f"{plants.count} plants" if plants.count > 1 else "one plant"
+    plant_text = f"{plants.count} plants" if plants.count > 1 else "one plant"
     spent = f"{tuning.simulations} of {tuning.budget} simulations"
     facts = [
         ("method", METHODS[tuning.method]),
-        ("searched for", SEARCHED[tuning.in_terms]),
+        ("searched for", SEARCH_TEXTS[tuning.in_terms]),
         ("cost", tuning.cost),
         ("constraints", ", ".join(tuning.limits) or "none"),
-        ("budget", f"{spent}, {len(tuning.trials)} candidates on {each}"),
+        ("budget", f"{spent}, {len(tuning.trials)} candidates on {plant_text}"),
         ("seed", f"{tuning.seed}, which no repeat of a comparison has"),
     ]
     if plants.count > 1 or plants.held_out:
@@ -155,24 +157,29 @@ def conditions(tuned: Tuned) -> list[tuple[str, str]]:
     return facts
 
 
-def gain_table(tuning: Tuning) -> Table:
+def gain_table(tuning: GainSearch) -> ReportTable:
     """Return every gain with its range, those marked that came to an end of it."""
-    heads = [Column("gain", "name"), Column("card"), Column("tuned"), Column("range searched")]
-    return Table.of(
-        [*heads, Column("scale", "unit")],
+    heads = [
+        TableColumn("gain", "name"),
+        TableColumn("card"),
+        TableColumn("tuned"),
+        TableColumn("range searched"),
+    ]
+    return ReportTable.from_rows(
+        [*heads, TableColumn("scale", "unit")],
         (
             [
                 gain.path.removeprefix("controller."),
-                _known(gain.value),
-                Cell(
-                    _known(tuning.best.gains[gain.path]),
+                _number_or_dash(gain.value),
+                TableCell(
+                    _number_or_dash(tuning.best.gains[gain.path]),
                     "strong",
                     "at an end" if gain.path in tuning.at_border else "",
-                    aside_failed=True,
+                    note_failed=True,
                 ),
-                Cell(
+                TableCell(
                     f"{number(gain.low)} to {number(gain.high)}",
-                    aside="widened" if gain.widened else "",
+                    note="widened" if gain.widened else "",
                 ),
                 "logarithmic" if gain.scale == "log" else "linear",
             ]
@@ -181,42 +188,44 @@ def gain_table(tuning: Tuning) -> Table:
     )
 
 
-def _known(value: float) -> str:
+def _number_or_dash(value: float) -> str:
     return "–" if math.isnan(value) else number(value, 4)
 
 
-def cost_table(tuned: Tuned) -> Table:
+def cost_table(tuned: Tuned) -> ReportTable:
     """Return costs and kept constraints, where the gains were tuned and on held-out plants."""
-    return Table.of(_heads("cost", "plants", "card", "tuned"), _costs(tuned))
+    return ReportTable.from_rows(_columns("cost", "plants", "card", "tuned"), _cost_rows(tuned))
 
 
-def _costs(tuned: Tuned) -> Iterator[list[Cell | str]]:
+def _cost_rows(tuned: Tuned) -> Iterator[list[TableCell | str]]:
     tuning = tuned.tuning
     pairs = [("tuned on", tuning.card, tuning.best)]
     if tuned.held_out is not None:
         pairs.append(("held out", tuned.held_out.card, tuned.held_out.tuned))
     for where, card, best in pairs:
         several = max(len(card.each), len(best.each)) > 1
-        what = "average cost" if several else "cost"
-        yield _compared(what, where, card.average, best.average)
+        label = "average cost" if several else "cost"
+        yield _change_row(label, where, card.average, best.average)
         if several:
-            yield _compared("worst cost", where, card.worst, best.worst)
+            yield _change_row("worst cost", where, card.worst, best.worst)
         for k, text in enumerate(tuning.limits):
-            kept, strong = (_kept(trial, k, Limit.parse(text)) for trial in (card, best))
-            yield [text, where, kept, Cell(strong, "strong"), ""]
+            card_text, strong = (
+                _constraint_text(trial, k, Limit.parse(text)) for trial in (card, best)
+            )
+            yield [text, where, card_text, TableCell(strong, "strong"), ""]
 
 
-def _kept(trial: Trial, k: int, limit: Limit) -> str:
+def _constraint_text(trial: TuningTrial, k: int, limit: Limit) -> str:
     """Return in words whether gains keep to a constraint, number `k`."""
     if not trial.beyond:
         return "kept" if trial.feasible else "–"
     share = trial.beyond[k]
-    if share >= WITHOUT:
+    if share >= MAX_VIOLATION:
         return "has no value"
     return f"beyond by {limit.amount(share)}" if share else "kept"
 
 
-def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Table | None:
+def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> ReportTable | None:
     """Return the metrics of two runs of a scenario beside each other; None where there are none.
 
     Args:
@@ -227,30 +236,36 @@ def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Table
         return None
     runs = tuple(results.values())
     statuses = [run.status for run in runs]
-    rows: list[list[Cell | str]] = []
+    rows: list[list[TableCell | str]] = []
     if statuses != ["completed", "completed"]:
         rows.append(["status", "", *statuses, ""])
     for name in runs[0].metrics:
         metric = METRICS.get(name.partition(".")[0])
         if metric is None or metric.function is None or not metric.about_controller:
             continue
-        before, after = (
+        card_value, tuned_value = (
             run.metrics.get(name, math.nan) if run.status == "completed" else math.nan
             for run in runs
         )
-        if (math.isfinite(before) or math.isfinite(after)) and (blocks or "." not in name):
+        if (math.isfinite(card_value) or math.isfinite(tuned_value)) and (
+            blocks or "." not in name
+        ):
             unit = unit_text(unit_in(name, runs[0].labels))
-            rows.append(_compared(name, unit, before, after))
-    return Table.of(_heads("metric", "unit", *results), rows)
+            rows.append(_change_row(name, unit, card_value, tuned_value))
+    return ReportTable.from_rows(_columns("metric", "unit", *results), rows)
 
 
-def _heads(what: str, where: str, *runs: str) -> list[Column]:
-    return [Column(what, "name"), Column(where, "unit"), *map(Column, (*runs, "change"))]
+def _columns(label: str, where: str, *runs: str) -> list[TableColumn]:
+    return [
+        TableColumn(label, "name"),
+        TableColumn(where, "unit"),
+        *map(TableColumn, (*runs, "change")),
+    ]
 
 
-def _compared(what: str, where: str, card: float, tuned: float) -> list[Cell | str]:
+def _change_row(label: str, where: str, card: float, tuned: float) -> list[TableCell | str]:
     """Return two numbers and the relative change from one to the other."""
     change = tuned / card - 1.0 if card and math.isfinite(card) else math.nan
     shown = f"{100.0 * change:+.0f} %" if math.isfinite(change) and abs(change) < 100.0 else ""
-    before, after = (number(v, 4) if math.isfinite(v) else "–" for v in (card, tuned))
-    return [what, where, before, Cell(after, "strong"), shown.replace("-", "−")]
+    card_text, tuned_text = (number(v, 4) if math.isfinite(v) else "–" for v in (card, tuned))
+    return [label, where, card_text, TableCell(tuned_text, "strong"), shown.replace("-", "−")]

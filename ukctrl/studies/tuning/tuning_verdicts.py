@@ -7,17 +7,17 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from ukctrl.core.number_text import number, percent, span
+from ukctrl.core.number_text import number, percent, range_text
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE
-from ukctrl.studies.tuning.cost import WITHOUT, Limit
-from ukctrl.studies.tuning.tuning_record import HeldOut, Trial, Tuning
+from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
+from ukctrl.studies.tuning.cost import MAX_VIOLATION, Limit
+from ukctrl.studies.tuning.gain_search import GainSearch, HeldOut, TuningTrial
 
-OVERFITTED = 1.25
+OVERFIT_FACTOR = 1.25
 """Tuned gains that lose more than this on held-out plants, against the card, are overfitted."""
 
 
-def verdicts(tuning: Tuning, held_out: HeldOut | None, stopped: bool) -> Iterator[Verdict]:
+def verdicts(tuning: GainSearch, held_out: HeldOut | None, stopped: bool) -> Iterator[Verdict]:
     """Yield what was found, the outcome first.
 
     Args:
@@ -41,72 +41,77 @@ def verdicts(tuning: Tuning, held_out: HeldOut | None, stopped: bool) -> Iterato
         text = f"{failed} of {len(tuning.trials)} candidates did not complete ({share})."
         yield Verdict("note", "failures", text)
     if tuning.best.feasible and tuning.at_border:
-        yield _border(tuning)
+        yield _limit_verdict(tuning)
     if tuning.others:
-        yield _luck(tuning, held_out)
+        yield _search_spread(tuning, held_out)
     if held_out is not None and tuning.best.feasible:
-        yield from _held_out(held_out, tuning)
+        yield from _validation_verdicts(held_out, tuning)
 
 
-def _outcome(tuning: Tuning) -> Verdict:
+def _outcome(tuning: GainSearch) -> Verdict:
     best, card, count = tuning.best, tuning.card, len(tuning.trials)
     spent = f"with {tuning.simulations} simulations"
-    after = number(best.cost, 4)
+    cost = number(best.cost, 4)
     level: Level
     if not math.isfinite(best.cost):
         level, text = "bad", f"None of {count} candidates completed; the furthest got to "
-        why = f": {best.message or best.status}".rstrip(".")
-        text += f"{percent(best.reached)} of the run{why}."
+        reason = f": {best.message or best.status}".rstrip(".")
+        text += f"{percent(best.reached)} of the run{reason}."
     elif not best.feasible:
-        level, text = "bad", f"None of {count} candidates keeps to the constraints{_on(tuning)}; "
-        text += f"the nearest is beyond {broken(best, tuning)}."
+        level, text = (
+            "bad",
+            f"None of {count} candidates keeps to the constraints{_plants_text(tuning)}; ",
+        )
+        text += f"the nearest is beyond {violations_text(best, tuning)}."
     elif best.gains == card.gains:
         level, text = "note", f"None of {count} candidates is better than the card itself."
     elif not math.isfinite(card.cost):
-        level, text = "good", f"Cost {after} {spent}; the card's gains failed."
+        level, text = "good", f"Cost {cost} {spent}; the card's gains failed."
     elif not card.feasible:
         level = "good"
-        text = f"Cost {after} within the constraints, {spent}; the card's gains broke them."
+        text = f"Cost {cost} within the constraints, {spent}; the card's gains broke them."
     elif re.fullmatch(r"(rms|peak|final)_(phi|beta)(\..+)?", tuning.cost) and (
         card.cost < NEGLIGIBLE
     ):
         level = "note"
         text = (
-            f"The card's cost, {number(card.cost, 4)}, is rounding, and so is the lowest, {after}: "
+            f"The card's cost, {number(card.cost, 4)}, is rounding, and so is the lowest, {cost}: "
             f"the gains make no difference that {tuning.simulations} simulations could tell."
         )
     else:
         change = percent(1.0 - best.cost / card.cost)
         level = "good"
-        text = f"Cost {number(card.cost, 4)} became {after}, {change} less, {spent}."
+        text = f"Cost {number(card.cost, 4)} became {cost}, {change} less, {spent}."
     return Verdict(level, "outcome", text)
 
 
-def _limits(tuning: Tuning) -> Verdict:
+def _limits(tuning: GainSearch) -> Verdict:
     if not tuning.best.feasible:
         tips = "Allow more, widen the ranges (--over), spend more (--budget), or try another law."
         return Verdict("note", "constraints", tips)
     feasible = sum(trial.feasible for trial in tuning.trials)
-    kept = f"keep to {', '.join(tuning.limits)}{_on(tuning)}"
-    return Verdict("good", "constraints", f"{feasible} of {len(tuning.trials)} candidates {kept}.")
+    clause = f"keep to {', '.join(tuning.limits)}{_plants_text(tuning)}"
+    return Verdict(
+        "good", "constraints", f"{feasible} of {len(tuning.trials)} candidates {clause}."
+    )
 
 
-def _on(tuning: Tuning) -> str:
+def _plants_text(tuning: GainSearch) -> str:
     return f" on all {tuning.plants} plants" if tuning.plants > 1 else ""
 
 
-def broken(trial: Trial, tuning: Tuning) -> str:
+def violations_text(trial: TuningTrial, tuning: GainSearch) -> str:
     """Return which constraints are broken, and by how much."""
     return ", ".join(
         f"{limit} by {Limit.parse(limit).amount(share)}"
-        if share < WITHOUT
+        if share < MAX_VIOLATION
         else f"{limit}, which has no value"
         for limit, share in zip(tuning.limits, trial.beyond, strict=True)
         if share
     )
 
 
-def _border(tuning: Tuning) -> Verdict:
+def _limit_verdict(tuning: GainSearch) -> Verdict:
     names = ", ".join(path.removeprefix("controller.") for path in tuning.at_border)
     text = (
         f"At an end of its range: {names}. A better value may lie beyond, or the cost leaves out "
@@ -115,13 +120,13 @@ def _border(tuning: Tuning) -> Verdict:
     return Verdict("warning", "range", text)
 
 
-def _luck(tuning: Tuning, held: HeldOut | None) -> Verdict:
+def _search_spread(tuning: GainSearch, validation: HeldOut | None) -> Verdict:
     """Return how far the searches are apart, where they were tuned and elsewhere."""
     count = len(tuning.every)
     costs = [search.after for search in tuning.every]
     text = f"Luck of tuning: {count} searches, each on plants of its own, ended at {_span(costs)}"
-    if held is not None:
-        elsewhere = [trial.cost for trial in (held.tuned, *held.others)]
+    if validation is not None:
+        elsewhere = [trial.cost for trial in (validation.tuned, *validation.others)]
         text += f"; on plants that none was tuned on, at {_span(elsewhere)}"
     ends = sum(bool(search.at_border) for search in tuning.every)
     text += f"; {ends} of {count} at an end of a range" if ends else ""
@@ -129,24 +134,24 @@ def _luck(tuning: Tuning, held: HeldOut | None) -> Verdict:
 
 
 def _span(costs: Sequence[float]) -> str:
-    return span(costs, functools.partial(number, digits=4))
+    return range_text(costs, functools.partial(number, digits=4))
 
 
-def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
-    how = "of the worst" if tuning.aggregate == "worst" else "on average"
-    costs = f"Cost {how} on plants that it was not tuned on: tuned {_cost(held.tuned)}"
-    costs += f", card {_cost(held.card)}"
+def _validation_verdicts(validation: HeldOut, tuning: GainSearch) -> Iterator[Verdict]:
+    aggregate = "of the worst" if tuning.aggregate == "worst" else "on average"
+    costs = f"Cost {aggregate} on plants that it was not tuned on: tuned {_cost(validation.tuned)}"
+    costs += f", card {_cost(validation.card)}"
     if math.isfinite(tuning.after):
         costs += f"; tuning gave {number(tuning.after, 4)}"
-    overfitted = _lost(held, tuning) > OVERFITTED
-    level: Level = "warning" if held.tuned.violation or overfitted else "good"
-    level = "bad" if held.card.rank < held.tuned.rank else level
-    if not math.isfinite(held.tuned.cost):
+    overfitted = _overfit_factor(validation, tuning) > OVERFIT_FACTOR
+    level: Level = "warning" if validation.tuned.violation or overfitted else "good"
+    level = "bad" if validation.card.rank < validation.tuned.rank else level
+    if not math.isfinite(validation.tuned.cost):
         level, overfitted = "bad", False
-    elif tuning.limits and held.tuned.violation:
-        costs += f"; beyond {broken(held.tuned, tuning)}"
+    elif tuning.limits and validation.tuned.violation:
+        costs += f"; beyond {violations_text(validation.tuned, tuning)}"
     yield Verdict(level, "held out", f"{costs}.")
-    if math.isfinite(held.tuned.cost) and (level == "bad" or overfitted):
+    if math.isfinite(validation.tuned.cost) and (level == "bad" or overfitted):
         text = (
             "The gains fit the plants they were tuned on better than others: tune on more of "
             "them (--ensemble), or on ones as wrong as these (--mismatch)."
@@ -154,16 +159,16 @@ def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
         yield Verdict("warning", "overfitted", text)
 
 
-def _cost(trial: Trial) -> str:
+def _cost(trial: TuningTrial) -> str:
     """Return the cost of gains, or how many of their runs completed."""
     if math.isfinite(trial.cost):
         return number(trial.cost, 4)
     return f"completed {sum(map(math.isfinite, trial.costs))} of {len(trial.costs)}"
 
 
-def _lost(held: HeldOut, tuning: Tuning) -> float:
+def _overfit_factor(validation: HeldOut, tuning: GainSearch) -> float:
     """Return by which factor the tuned gains lose on held-out plants, beyond what the card does."""
-    before = held.card.cost / tuning.before if tuning.before else math.nan
-    after = held.tuned.cost / tuning.after if tuning.after else math.nan
-    lost = after / before if before else math.nan
-    return lost if math.isfinite(lost) else after if math.isfinite(after) else 1.0
+    card_ratio = validation.card.cost / tuning.before if tuning.before else math.nan
+    tuned_ratio = validation.tuned.cost / tuning.after if tuning.after else math.nan
+    lost = tuned_ratio / card_ratio if card_ratio else math.nan
+    return lost if math.isfinite(lost) else tuned_ratio if math.isfinite(tuned_ratio) else 1.0

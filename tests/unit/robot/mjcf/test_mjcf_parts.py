@@ -12,10 +12,9 @@ from ukctrl import Robot
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.robot import Options, Perturbation
-from ukctrl.robot.kept_robot import robot_of, robot_table
 from ukctrl.robot.mjcf import forces
-from ukctrl.robot.mjcf.table import TABLE, known, unknown_fields
-from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.robot.mjcf.supported_fields import TABLE, supported_fields, unknown_fields
+from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.scenario import StartState
 
 mujoco = pytest.importorskip("mujoco")
@@ -245,10 +244,10 @@ def test_the_table_knows_every_field_of_the_compiled_model():
     m = mujoco.MjModel.from_xml_string(arm(tail=TENDON + KEYS))
     assert list(unknown_fields(m)) == []
     for element, part in TABLE.items():
-        names = " ".join((part.read, part.told, part.idle)).split()
+        names = " ".join((part.read, part.unsupported, part.idle)).split()
         assert len(set(names)) == len(names)
         owner = m.opt if element == "opt" else m
-        assert [name for name in known(element) if not hasattr(owner, name)] == []
+        assert [name for name in supported_fields(element) if not hasattr(owner, name)] == []
 
 
 def test_a_field_of_a_later_mujoco_is_told():
@@ -259,8 +258,8 @@ def test_a_field_of_a_later_mujoco_is_told():
         jnt_range = np.ones((2, 2))
 
     (told,) = unknown_fields(Later())
-    assert told.finding.subject == "jnt_backlash"
-    assert "'jnt_backlash', 'opt.buoyancy' of the compiled model are fields" in told.finding.message
+    assert told.diagnostic.subject == "jnt_backlash"
+    assert "ukctrl: 'jnt_backlash', 'opt.buoyancy' of the compiled model" in told.diagnostic.message
 
 
 def test_a_robot_that_is_not_mujocos_is_refused_by_the_joint(monkeypatch):
@@ -281,7 +280,7 @@ EVERYTHING = arm(
 )
 
 
-def test_forces_of_a_file_go_with_elastic_joints_copies_and_kept_arrays():
+def test_forces_of_a_file_go_with_elastic_joints_and_copies():
     springs = {"stiffness": 100.0, "motor_inertia": 0.1}
     options = Options(actuator=[{"kind": "joint", "joint": "j"}], elastic=springs)
     rigid, elastic = Robot.build(EVERYTHING, Options(actuator=())), Robot.build(EVERYTHING, options)
@@ -291,18 +290,10 @@ def test_forces_of_a_file_go_with_elastic_joints_copies_and_kept_arrays():
     np.testing.assert_array_equal(elastic.neutral, [*rigid.neutral, 0.3])
     alone, sprung = rigid.snapshot(q, v), elastic.snapshot([*q, q[0]], [*v, v[0]])
     np.testing.assert_allclose(sprung.f[:-1], alone.f, rtol=1e-12)
-    for other in (pickle.loads(pickle.dumps(rigid)), robot_of(robot_table(rigid))):
-        np.testing.assert_array_equal(other.snapshot(q, v).f, alone.f)
-    drawn = pickle.loads(pickle.dumps(rigid)).look()
+    copied = pickle.loads(pickle.dumps(rigid))
+    np.testing.assert_array_equal(copied.snapshot(q, v).f, alone.f)
+    drawn = copied.look()
     assert {part.name for part in drawn.parts} == {"a", "b", "c", "f"}
-    for wrong in ({"dofs": [3, 9, 6]}, {"coordinates": [2, 7, 10]}):
-        table = robot_table(rigid)
-        terms = table["forces"]["terms"]
-        springs = next(term for term in terms if term["is"] == "BodySprings")
-        for name, numbers in wrong.items():
-            springs[name] = {"shape": [3], "whole": numbers}
-        with pytest.raises(ModelError, match="BodySprings must fit"):
-            robot_of(table)
     heavier = rigid.perturbed(Perturbation(mass_scale={"j": 2.0}))
     np.testing.assert_array_equal(heavier.neutral, rigid.neutral)
 

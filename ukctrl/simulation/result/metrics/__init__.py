@@ -1,13 +1,12 @@
 r"""Named scalars of a run, each with its formula and unit.
 
-A norm adds metres to radians, so judge mixed tasks by the metrics of their blocks,
-`rms_phi.tool`.
+A norm adds metres to radians, so judge mixed tasks by the metrics of their blocks, `rms_phi.tool`.
 
-Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
-a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
+Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for a run
+(no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
 
-In order: ``metric`` (what one is), ``keep_metrics`` (of what the law keeps) and ``metric_table``
-(all of them).
+In order: ``metric`` (what one is), ``inequality_metrics`` (of what the law keeps) and
+``metric_table`` (all of them).
 """
 
 from __future__ import annotations
@@ -20,7 +19,15 @@ from ukctrl.simulation.result.metrics.metric_table import METRICS
 from ukctrl.simulation.result.quantities import FIELDS, Labels, common_unit, per_second
 from ukctrl.simulation.result.samples import Samples
 
-__all__ = ["METRICS", "Metric", "compute", "describe", "less_is_better", "of_blocks", "unit_in"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "block_metric_names",
+    "compute",
+    "describe",
+    "less_is_better",
+    "unit_in",
+]
 
 
 def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dict[str, float]:
@@ -38,7 +45,7 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
         else:
             values[name] = metric.function(samples, None)
     blocks = samples.labels.blocks
-    for name in of_blocks(samples.labels):
+    for name in block_metric_names(samples.labels):
         base, _, block = name.partition(".")
         metric = METRICS[base]
         if metric.per_block and len(blocks) == 1:  # the block has all rows
@@ -48,12 +55,14 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
     return values
 
 
-def of_blocks(labels: Labels) -> list[str]:
+def block_metric_names(labels: Labels) -> list[str]:
     """Return the names of all metrics of single blocks: `rms_phi.tool`, `worst_margin.wall`."""
-    known = [(name, metric) for name, metric in METRICS.items() if metric.function is not None]
-    rows = [f"{name}.{block}" for block in labels.blocks for name, m in known if m.per_block]
-    kept = [f"{name}.{block}" for block in labels.keep_blocks for name, m in known if m.per_keep]
-    return [*rows, *kept]
+    entries = [(name, metric) for name, metric in METRICS.items() if metric.function is not None]
+    rows = [f"{name}.{block}" for block in labels.blocks for name, m in entries if m.per_block]
+    keep_names = [
+        f"{name}.{block}" for block in labels.keep_blocks for name, m in entries if m.per_keep
+    ]
+    return [*rows, *keep_names]
 
 
 def describe(name: str, labels: Labels | None = None) -> Metric:
@@ -88,8 +97,8 @@ def unit_in(name: str, labels: Labels) -> str:
             units = [labels.row_units[i] for i in rows]
             return common_unit(units if unit == "phi" else map(per_second, units))
         case "keep":
-            kept = labels.kept_rows(name.partition(".")[2] or None)
-            return common_unit(labels.keep_row_units[i] for i in kept)
+            indices = labels.kept_rows(name.partition(".")[2] or None)
+            return common_unit(labels.keep_row_units[i] for i in indices)
         case "passive_phi":
             return common_unit(labels.passive_row_units)
         case "force":

@@ -31,11 +31,11 @@ class Metric(NamedTuple):
     more_is_better: bool = False
 
 
-def metric_of(unit: str, formula: str, **how: bool) -> Callable[[Value], Metric]:
+def metric_of(unit: str, formula: str, **flags: bool) -> Callable[[Value], Metric]:
     """Return what makes a metric of a function, whose docstring says what it is."""
 
     def made(value: Value) -> Metric:
         text = " ".join((value.__doc__ or "").split()).removesuffix(".")
-        return Metric(unit, text[:1].lower() + text[1:], formula, value, **how)
+        return Metric(unit, text[:1].lower() + text[1:], formula, value, **flags)
 
     return made

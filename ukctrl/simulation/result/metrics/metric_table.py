@@ -8,21 +8,21 @@ from types import MappingProxyType
 import numpy as np
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.extremes import max_abs
-from ukctrl.core.kinds import modules_of
-from ukctrl.simulation.result.measures import (
+from ukctrl.core.kind_registry import package_modules
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.simulation.result.metrics.inequality_metrics import INEQUALITY_METRICS
+from ukctrl.simulation.result.metrics.metric import Metric, Value, metric_of
+from ukctrl.simulation.result.sample_measures import (
+    any_saturated,
     energy_imbalance,
     error_level,
     error_norm,
     ground_forces,
     integral,
+    pairwise_sum,
     running_integral,
-    saturated,
     time_mean,
-    total,
 )
-from ukctrl.simulation.result.metrics.keep_metrics import KEEP_METRICS
-from ukctrl.simulation.result.metrics.metric import Metric, Value, metric_of
 from ukctrl.simulation.result.samples import Samples
 
 SETTLED_FRACTION = 0.02
@@ -31,26 +31,26 @@ SETTLED_FLOOR = 1e-4
 """... or below this, whichever is larger [m, rad]: 0.1 mm, or 0.006 degrees."""
 
 
-def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
+def _error_metrics(name: str, symbol: str, quantity: str) -> dict[str, Metric]:
     norm = rf"\lVert {symbol} \rVert"
-    said = {
+    definitions = {
         "rms": (
             _rms,
-            f"root mean square over time of the {what}",
+            f"root mean square over time of the {quantity}",
             rf"\sqrt{{\frac{{1}}{{T}} \int_0^T {norm}^2 \, dt}}",
         ),
-        "peak": (_largest, f"largest {what}", rf"\max_t {norm}"),
-        "final": (_last, f"{what} at the last sample", rf"{norm}(T)"),
+        "peak": (_largest, f"largest {quantity}", rf"\max_t {norm}"),
+        "final": (_last, f"{quantity} at the last sample", rf"{norm}(T)"),
     }
     return {
-        f"{which}_{name}": Metric(
-            name, description, formula, _of_error(name, number), per_block=True, about_task=True
+        f"{statistic}_{name}": Metric(
+            name, description, formula, _norm_metric(name, number), per_block=True, about_task=True
         )
-        for which, (number, description, formula) in said.items()
+        for statistic, (number, description, formula) in definitions.items()
     }
 
 
-def _of_error(name: str, number: Callable[[Array, Array], float]) -> Value:
+def _norm_metric(name: str, number: Callable[[Array, Array], float]) -> Value:
     """Return a number of the norm of an error over time; NaN without samples."""
 
     def value(samples: Samples, block: str | None) -> float:
@@ -121,8 +121,8 @@ def work(samples: Samples, block: str | None) -> float:
     if "actuator_rate" not in samples or not samples.labels.actuators:
         return float("nan")
 
-    def power(part: Samples) -> Array:
-        return np.asarray(np.sum(np.abs(part["u"]) * np.abs(part["actuator_rate"]), axis=1))
+    def power(chunk: Samples) -> Array:
+        return np.asarray(np.sum(np.abs(chunk["u"]) * np.abs(chunk["actuator_rate"]), axis=1))
 
     return integral(samples.time, samples.over_time(power))
 
@@ -141,7 +141,7 @@ def input_travel(samples: Samples, block: str | None) -> float:
         return np.abs(flat[first + inputs : last + inputs] - flat[first:last])
 
     with np.errstate(over="ignore"):
-        return float(total(steps, 0, flat.size - inputs) / (time[-1] - time[0]))
+        return float(pairwise_sum(steps, 0, flat.size - inputs) / (time[-1] - time[0]))
 
 
 @metric_of("N", r"\max_{t,k} \max(0, -\lambda_{n,k})")
@@ -155,7 +155,7 @@ def ground_pull(samples: Samples, block: str | None) -> float:
 def needed_friction(samples: Samples, block: str | None) -> float:
     """Coefficient of friction that keeps every contact from slipping while it pushes."""
     ratios = [
-        float(np.max(force.across[pushed] / force.normal[pushed]))
+        float(np.max(force.tangential_force[pushed] / force.normal[pushed]))
         for force in ground_forces(samples)
         if (pushed := force.normal > 0.0).any()
     ]
@@ -166,7 +166,8 @@ def needed_friction(samples: Samples, block: str | None) -> float:
 def sliding_time(samples: Samples, block: str | None) -> float:
     """Time in which contacts slide on ground that has friction, all of them added up."""
     times = [
-        integral(samples.time, force.slides.astype(np.float64)) for force in ground_forces(samples)
+        integral(samples.time, force.is_sliding.astype(np.float64))
+        for force in ground_forces(samples)
     ]
     return sum(times) if times and "passive_holds" in samples else float("nan")
 
@@ -175,7 +176,7 @@ PEAK_PASSIVE_PHI = Metric(
     "passive_phi",
     "largest position-level error of the passive rows: how far a closed loop came open",
     r"\max_t \lVert \varphi_p \rVert",
-    _of_error("passive_phi", _largest),
+    _norm_metric("passive_phi", _largest),
     about_controller=False,
 )
 
@@ -201,8 +202,8 @@ def friction_loss(samples: Samples, block: str | None) -> float:
     """Energy that passive constraints take because they are not ideal."""
     if "nonideal_force" not in samples or not len(samples):
         return float("nan")
-    taken = -np.einsum("ki,ki->k", samples["nonideal_force"], samples["v"])
-    return float(running_integral(samples.time, taken)[-1])
+    power = -np.einsum("ki,ki->k", samples["nonideal_force"], samples["v"])
+    return float(running_integral(samples.time, power)[-1])
 
 
 @metric_of(
@@ -262,12 +263,12 @@ def saturated_fraction(samples: Samples, block: str | None) -> float:
     """
     if not samples.labels.actuators:
         return float("nan")
-    return time_mean(samples.time, saturated(samples).astype(np.float64))
+    return time_mean(samples.time, any_saturated(samples).astype(np.float64))
 
 
-def _added() -> dict[str, Metric]:
+def _plugin_metrics() -> dict[str, Metric]:
     """Return the `METRIC`, by the file's name, of every other module beside this one."""
-    modules = modules_of("ukctrl.simulation.result.metrics", without=("metric_table",))
+    modules = package_modules("ukctrl.simulation.result.metrics", without=("metric_table",))
     metrics = {module.__name__.rpartition(".")[2]: vars(module).get("METRIC") for module in modules}
     return {name: metric for name, metric in metrics.items() if metric is not None}
 
@@ -290,7 +291,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "friction_loss": friction_loss,
         "energy_drift": energy_drift,
         "saturated_fraction": saturated_fraction,
-        **KEEP_METRICS,
+        **INEQUALITY_METRICS,
         "rms_estimate": rms_estimate,
         "rms_estimate_v": rms_estimate_v,
         "rms_disturbance": rms_disturbance,
@@ -307,7 +308,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             r"\#\{k : \Delta t_{\mathrm{program},k} > h\}",
             None,
         ),
-        **_added(),
+        **_plugin_metrics(),
     }
 )
 """Every metric by name, in the order in which tables show them."""

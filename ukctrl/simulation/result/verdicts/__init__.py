@@ -1,13 +1,13 @@
 """A result judged in plain words: did it finish, keep to the task, and can it be believed?
 
-In order: ``scales``, what all share, ``weak_grip``, what that costs, and ``gave_way``, what limits
-cost the task; ``outcome_verdicts``: how the run ended, and how well the task was met (errors,
-settling); ``actuator_verdicts``: whether the actuators and the ground were up to it (grip, reach,
-limits, contacts); ``law_verdicts``: what the law gave up (motors at their limits, damping,
-priorities, a promised bound); ``keep_verdict``: whether everything was kept that the law keeps;
-``estimate_verdict``: whether an observer is as good as it says; ``simulation_verdicts``: whether
-the simulation can be trusted (joint limits, drift and reactions of passive constraints, energy,
-halved steps). `belief`: the worst of them all.
+In order: ``error_floor``, what all share, ``authority_cost``, what that costs, and
+``task_relaxation``, what limits cost the task; ``outcome_verdicts``: how the run ended, and how
+well the task was met (errors, settling); ``actuator_verdicts``: whether the actuators and the
+ground were up to it (grip, reach, limits, contacts); ``law_verdicts``: what the law gave up (motors
+at their limits, damping, priorities, a promised bound); ``inequality_verdict``: whether everything
+was kept that the law keeps; ``estimate_verdict``: whether an observer is as good as it says;
+``simulation_verdicts``: whether the simulation can be trusted (joint limits, drift and reactions of
+passive constraints, energy, halved steps). `run_verdict`: the worst of them all.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.run_record import RunRecord
 from ukctrl.simulation.result.verdicts import (
     actuator_verdicts,
     estimate_verdict,
-    keep_verdict,
+    inequality_verdict,
     outcome_verdicts,
     simulation_verdicts,
 )
-from ukctrl.simulation.result.verdicts.law_verdicts import concessions
+from ukctrl.simulation.result.verdicts.law_verdicts import relaxation_verdicts
 from ukctrl.simulation.result.verdicts.outcome_verdicts import headline
 
-__all__ = ["SEVERITY", "Belief", "Level", "Verdict", "belief", "headline", "judge"]
+__all__ = ["SEVERITY", "Level", "RunVerdict", "Verdict", "headline", "judge", "run_verdict"]
 
 
 SEVERITY = {"ok": 0, "warning": 1, "not to be believed": 2}
 """Verdicts on a whole run, from good to bad."""
 
 
-class Belief(NamedTuple):
+class RunVerdict(NamedTuple):
     """How far a run is to be believed, whatever its status: the worst of what is said of it."""
 
     verdict: Literal["ok", "warning", "not to be believed"]
@@ -48,21 +48,23 @@ class Belief(NamedTuple):
         return "good" if self.verdict == "ok" else self.reasons[0].level
 
 
-def belief(result: Record, verdicts: Sequence[Verdict]) -> Belief:
+def run_verdict(result: RunRecord, verdicts: Sequence[Verdict]) -> RunVerdict:
     """Return the verdict on a run; what ends a run for its task alone is a warning."""
-    warned = [each for each in verdicts if each.level == "warning"]
-    worst = [each for each in verdicts if each.level == "bad"]
+    warned = [verdict for verdict in verdicts if verdict.level == "warning"]
+    worst = [verdict for verdict in verdicts if verdict.level == "bad"]
     if outcome_verdicts.valid_so_far(result):
-        warned = [each._replace(level="warning") for each in worst[:1]] + warned
+        # what ended the run for its task alone comes first, as a warning: the numbers until then
+        # stand
+        warned = [verdict._replace(level="warning") for verdict in worst[:1]] + warned
         worst = worst[1:]
     if worst:
-        return Belief("not to be believed", (*worst, *warned))
-    return Belief("warning", tuple(warned)) if warned else Belief("ok", ())
+        return RunVerdict("not to be believed", (*worst, *warned))
+    return RunVerdict("warning", tuple(warned)) if warned else RunVerdict("ok", ())
 
 
-def judge(result: Record) -> tuple[Verdict, ...]:
+def judge(result: RunRecord) -> tuple[Verdict, ...]:
     """Return every verdict that the recorded data allow."""
-    ending = outcome_verdicts.ending(result)
+    ending = outcome_verdicts.outcome(result)
     if not len(result.samples):
         return (ending,)
     verdicts = (
@@ -70,13 +72,13 @@ def judge(result: Record) -> tuple[Verdict, ...]:
         outcome_verdicts.error(result),
         outcome_verdicts.velocity(result),
         outcome_verdicts.switches(result),
-        actuator_verdicts.grip(result),
+        actuator_verdicts.authority(result),
         actuator_verdicts.reach(result),
         actuator_verdicts.limits(result),
         actuator_verdicts.ground(result),
         outcome_verdicts.effects(result),
-        *concessions(result),
-        *keep_verdict.kept(result),
+        *relaxation_verdicts(result),
+        *inequality_verdict.inequality_verdicts(result),
         estimate_verdict.consistency(result),
         simulation_verdicts.joints(result),
         simulation_verdicts.drift(result),

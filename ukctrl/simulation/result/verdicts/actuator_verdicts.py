@@ -8,29 +8,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.grip import said
-from ukctrl.core.extremes import first_largest, first_smallest, max_abs
+from ukctrl.core.algebra.input_authority import authority_text
 from ukctrl.core.number_text import number, percent, quantity, sentence, si
+from ukctrl.core.tie_breaking import first_largest, first_smallest, max_abs
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.simulation.result import measures
+from ukctrl.simulation.result import sample_measures
 from ukctrl.simulation.result.quantities import FIELDS
-from ukctrl.simulation.result.record import Record
-from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, SLIPPERY, largest, smallest
-from ukctrl.simulation.result.verdicts.weak_grip import cost
+from ukctrl.simulation.result.run_record import RunRecord
+from ukctrl.simulation.result.verdicts.authority_cost import authority_cost
+from ukctrl.simulation.result.verdicts.error_floor import (
+    NEGLIGIBLE,
+    SLIPPERY,
+    maximum_and_time,
+    minimum_and_time,
+)
 
-FAR_BEYOND = 2.0
+UNREACHABLE_RATIO = 2.0
 """An input beyond this many times its limit is none that the motor could come near."""
 NEAR_SINGULAR = 1e-3
 """Fraction of its largest value at which a smallest singular value is called small."""
 
 
-def grip(result: Record) -> Verdict | None:
+def authority(result: RunRecord) -> Verdict | None:
     """Judge the rank of the servo rows, and how near it is to falling."""
     count = len(result.labels.rows)
     if count == 0 or "rank" not in result.samples or not np.isfinite(result["rank"]).any():
         return None
     high = int(np.nanmax(result["rank"]))
-    low, at = smallest(result, result["rank"])
+    low, at = minimum_and_time(result, result["rank"])
     level: Level = "warning"
     if low < high:
         text = f"The rank of the servo rows changes: {high} of {count} at best, {low:.0f} at {at}."
@@ -44,38 +49,41 @@ def grip(result: Record) -> Verdict | None:
         level = "good"
         text = f"All {count} servo rows are independent at every sample."
     if "sigma_min" in result.samples and np.isfinite(result["sigma_min"]).any():
-        most, (least, at) = np.nanmax(result["sigma_min"]), smallest(result, result["sigma_min"])
-        text += (
-            f" The smallest singular value of H = A G lies between {number(least)} (at {at}) and "
-            f"{number(float(most))}."
+        s_max, (s_min, at) = (
+            np.nanmax(result["sigma_min"]),
+            minimum_and_time(result, result["sigma_min"]),
         )
-        if least < NEAR_SINGULAR * most:
+        text += (
+            f" The smallest singular value of H = A G lies between {number(s_min)} (at {at}) and "
+            f"{number(float(s_max))}."
+        )
+        if s_min < NEAR_SINGULAR * s_max:
             level = "warning" if level == "good" else level
             text += " The motion passes close to a singularity."
     weak = result.provenance.get("weak_grip")
     if weak:
-        level, text = _weak(result, weak)
+        level, text = _weak_authority(result, weak)
     return Verdict(level, "grip", text)
 
 
-def _weak(result: Record, weak: Mapping[str, Any]) -> tuple[Level, str]:
+def _weak_authority(result: RunRecord, weak: Mapping[str, Any]) -> tuple[Level, str]:
     """Judge a grip that was weak, or lost, at its worst; a law that asks nothing of rows may."""
-    text = f"{said(weak['hold'], weak['row'], weak['weakest'])} (t = {weak['at']:.4g} s)"
+    text = f"{authority_text(weak['hold'], weak['row'], weak['weakest'])} (t = {weak['at']:.4g} s)"
     labels = result.labels
     limits = np.array(labels.effort_limit, dtype=np.float64)
     weights = np.array([weak["weights"][name] for name in labels.actuators])
-    price = cost(labels.actuators, labels.actuator_units, result["u"], limits, weights)
+    price = authority_cost(labels.actuators, labels.actuator_units, result["u"], limits, weights)
     if price and weak["hold"] == "weak":
         text = f"{text}: {price}"
-    asked = result.provenance.get("rows_demanded") is not False
-    return "warning" if asked else "note", sentence(text)
+    has_demand = result.provenance.get("rows_demanded") is not False
+    return "warning" if has_demand else "note", sentence(text)
 
 
-def reach(result: Record) -> Verdict | None:
+def reach(result: RunRecord) -> Verdict | None:
     """Judge what the task asked for and no input gives."""
     if "reach" not in result.samples or not np.isfinite(result["reach"]).any():
         return None
-    worst, at = largest(result, result["reach"])
+    worst, at = maximum_and_time(result, result["reach"])
     if worst <= NEGLIGIBLE and "weak_grip" in result.provenance:
         return None  # at what price is told of the grip
     if worst <= NEGLIGIBLE:
@@ -83,26 +91,26 @@ def reach(result: Record) -> Verdict | None:
             "good", "reach", "The actuators can give every acceleration that the task asks for."
         )
     short = np.nan_to_num(result["reach"] > NEGLIGIBLE).astype(np.float64)
-    most = quantity(worst, FIELDS["reach"].units(result.labels)[0])
+    shortfall = quantity(worst, FIELDS["reach"].units(result.labels)[0])
     text = (
-        f"The task asks for accelerations that no input gives: short by up to {most} ({at}), "
-        f"during {percent(measures.time_mean(result.time, short))} of the run."
+        f"The task asks for accelerations that no input gives: short by up to {shortfall} ({at}), "
+        f"during {percent(sample_measures.time_mean(result.time, short))} of the run."
     )
-    why = ""
+    reason = ""
     if result.provenance.get("rows_demanded") is False:
-        why = " This law does not ask for them: it comes to the task in its own way."
+        reason = " This law does not ask for them: it comes to the task in its own way."
     elif _first_level_kept(result):
-        why = " Only rows below the first in the order of priorities go short."
-    return Verdict("note" if why else "warning", "reach", f"{text}{why}")
+        reason = " Only rows below the first in the order of priorities go short."
+    return Verdict("note" if reason else "warning", "reach", f"{text}{reason}")
 
 
-def _first_level_kept(result: Record) -> bool:
+def _first_level_kept(result: RunRecord) -> bool:
     """Tell whether the law gives up rows by design, and only those."""
     missed = result.samples.signals.get("level_miss")
     return missed is not None and bool(np.all(result["level_miss"][:, 0] <= NEGLIGIBLE))
 
 
-def limits(result: Record) -> Verdict | None:
+def limits(result: RunRecord) -> Verdict | None:
     """Judge how near the inputs came to their limits."""
     labels, u = result.labels, result["u"]
     if not u.any():
@@ -113,7 +121,7 @@ def limits(result: Record) -> Verdict | None:
         limit = np.where(limit > 0.0, np.minimum(limit, size), size)
     limited = np.flatnonzero(np.isfinite(limit) & (limit > 0.0))
     share = result.metric("saturated_fraction")
-    if share > 0.0 and not measures.at_limit(result.samples).any():
+    if share > 0.0 and not sample_measures.inputs_at_limit(result.samples).any():
         return Verdict(
             "warning",
             "limits",
@@ -127,7 +135,7 @@ def limits(result: Record) -> Verdict | None:
         use = peaks / limit[limited]
     k = first_largest(use)
     nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
-    if use[k] > FAR_BEYOND:
+    if use[k] > UNREACHABLE_RATIO:
         name, times = labels.actuators[limited[k]], number(float(use[k]), 2)
         unit = labels.actuator_units[limited[k]]
         text = (
@@ -142,35 +150,35 @@ def limits(result: Record) -> Verdict | None:
     return Verdict("good", "limits", f"All inputs stay within their limits; {nearest} own.")
 
 
-PULLED = 1e-9
+PULL_RTOL = 1e-9
 """A pull smaller than this fraction of the largest force is rounding."""
 
 
-def ground(result: Record) -> Verdict | None:
+def ground(result: RunRecord) -> Verdict | None:
     """Say where a real ground would let go of a contact, and how much friction the others need."""
-    forces = measures.ground_forces(result.samples)
+    forces = sample_measures.ground_forces(result.samples)
     if not forces or not all(np.isfinite(force.normal).all() for force in forces):
         return None
     level: Level = "warning"
-    text = _pull(result, forces)
+    text = _pulling_contacts(result, forces)
     if not text:
         pressed = [np.where(force.closed, force.normal, np.inf) for force in forces]
         k = first_smallest([normal.min() for normal in pressed])
-        weakest, at = smallest(result, pressed[k])
-        level, slid = "good", any(force.slides.any() for force in forces)
+        weakest, at = minimum_and_time(result, pressed[k])
+        level, slid = "good", any(force.is_sliding.any() for force in forces)
         text = (
             f"Every contact pushes, '{forces[k].block}' least, by {quantity(weakest, 'N')} ({at})"
         )
         if not np.isfinite(weakest):
             text = "No contact touches at any sample"
         elif slid:
-            level, text = "warning", f"{text}; {_slid(result, forces)}"
-        elif any(force.across.any() for force in forces):
-            needed = result.metric("needed_friction")
-            text += f"; not to slip, friction must reach a coefficient of {number(needed)}"
-            if needed > SLIPPERY:
+            level, text = "warning", f"{text}; {_sliding_contacts(result, forces)}"
+        elif any(force.tangential_force.any() for force in forces):
+            friction = result.metric("needed_friction")
+            text += f"; not to slip, friction must reach a coefficient of {number(friction)}"
+            if friction > SLIPPERY:
                 level, text = "note", f"{text}, more than rubber has on dry concrete"
-    text += _let_go(result, forces)
+    text += _open_contacts(result, forces)
     passive = result.provenance.get("passive", {})
     sharing = passive.get("sharing", []) if isinstance(passive, dict) else []
     undetermined = sum(f"{force.block}.height" in sharing for force in forces)
@@ -182,14 +190,14 @@ def ground(result: Record) -> Verdict | None:
     return Verdict(level, "ground", f"{text}.")
 
 
-def _slid(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
+def _sliding_contacts(result: RunRecord, forces: tuple[sample_measures.GroundForce, ...]) -> str:
     """Return which contacts slid, and for how long."""
-    times = {force.block: _time_of(result, force.slides) for force in forces}
+    times = {force.block: _time_of(result, force.is_sliding) for force in forces}
     slid = [f"'{block}' slid for {quantity(t, 's')}" for block, t in times.items() if t > 0.0]
     return " and ".join(slid) or "some slid at one sample"
 
 
-def _let_go(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
+def _open_contacts(result: RunRecord, forces: tuple[sample_measures.GroundForce, ...]) -> str:
     """Return which contacts were open, and what impacts took; empty where there is nothing."""
     times = {force.block: _time_of(result, ~force.closed) for force in forces}
     opened = [f"'{block}' for {quantity(t, 's')}" for block, t in times.items() if t > 0.0]
@@ -199,24 +207,24 @@ def _let_go(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
     return f"{text}; impacts took {si(lost, 'J')}" if text and lost > NEGLIGIBLE else text
 
 
-def _time_of(result: Record, holds: NDArray[np.bool_]) -> float:
-    return measures.integral(result.time, holds.astype(np.float64))
+def _time_of(result: RunRecord, holds: NDArray[np.bool_]) -> float:
+    return sample_measures.integral(result.time, holds.astype(np.float64))
 
 
-def _pull(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
+def _pulling_contacts(result: RunRecord, forces: tuple[sample_measures.GroundForce, ...]) -> str:
     """Return which contacts would lift off and when; empty where all of them push."""
-    most = max(max_abs(force.normal) for force in forces)
-    pulled = {force.block: force.normal < -PULLED * most for force in forces}
+    peak = max(max_abs(force.normal) for force in forces)
+    pulled = {force.block: force.normal < -PULL_RTOL * peak for force in forces}
     lifts = {block: int(pulls.argmax()) for block, pulls in pulled.items() if pulls.any()}
     if not lifts:
         return ""
     first = min(lifts, key=lambda block: lifts[block])
-    others = f" (and {len(lifts) - 1} more then or later)" if len(lifts) > 1 else ""
+    suffix = f" (and {len(lifts) - 1} more then or later)" if len(lifts) > 1 else ""
     strongest = forces[first_smallest([force.normal.min() for force in forces])]
     during = np.any(list(pulled.values()), axis=0).astype(np.float64)
     return (
         f"Contact '{first}' would lift off at t = "
-        f"{quantity(float(result.time[lifts[first]]), 's')}{others}; the model holds it down, by "
+        f"{quantity(float(result.time[lifts[first]]), 's')}{suffix}; the model holds it down, by "
         f"up to {quantity(-float(strongest.normal.min()), 'N')} at '{strongest.block}', and "
-        f"pulls during {percent(measures.time_mean(result.time, during))} of the run"
+        f"pulls during {percent(sample_measures.time_mean(result.time, during))} of the run"
     )

@@ -6,24 +6,25 @@ import numpy as np
 
 from ukctrl.core.number_text import percent
 from ukctrl.core.verdict import Verdict
-from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.run_record import RunRecord
 
 BOUND = 0.95
 """Share of errors that should be within the bound that is looked at."""
-TOO_SURE = 0.8
+MIN_CONSISTENT_SHARE = 0.8
 """A single run in which fewer samples are within it has an observer that is too sure: its errors
 hang together over time, so that some runs of a right one fall below the bound's own share."""
-TOO_CAREFUL = 0.1
+MIN_MEAN_NEES = 0.1
 """Squared errors below this share of their covariance: noise is taken for far too large."""
 
 
-def consistency(result: Record) -> Verdict | None:
+def consistency(result: RunRecord) -> Verdict | None:
     """Judge the normalised estimation error squared against its chi-square bound."""
     facts = result.provenance.get("observer")
     if facts is None or "nees" not in result.samples:
         return None
     from scipy.stats import chi2
 
+    # the last sample is no tick: its estimate is a period old
     nees, states = result["nees"][:-1], int(facts["states"])
     nees = nees[np.isfinite(nees)]
     if not len(nees):
@@ -34,10 +35,10 @@ def consistency(result: Record) -> Verdict | None:
         f"Estimation errors are within the observer's own {percent(BOUND)} bound at "
         f"{percent(share)} of the samples; squared, they are {mean:.3g} times what it promises"
     )
-    if share < TOO_SURE:
+    if share < MIN_CONSISTENT_SHARE:
         more = ": it is too sure. Give it more acceleration_std or input_std, or a better model."
         return Verdict("warning", "estimate", text + more)
-    if mean < TOO_CAREFUL:
+    if mean < MIN_MEAN_NEES:
         more = ": it trusts its model too little. Less acceleration_std would make it quieter."
         return Verdict("note", "estimate", text + more)
     return Verdict("good", "estimate", text + ".")

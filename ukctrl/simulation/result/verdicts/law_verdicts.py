@@ -16,21 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import quoted
-from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import number, quantity, si
+from ukctrl.core.tie_breaking import first_largest
 from ukctrl.core.verdict import Verdict
-from ukctrl.simulation.result import measures, metrics
-from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result import metrics, sample_measures
+from ukctrl.simulation.result.run_record import RunRecord
+from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 
-MOST_SPELLS = 3
+MAX_NAMED_INTERVALS = 3
 """More intervals at a limit than this are counted, not named."""
-SERVED = 1e-6
-"""A row acceleration missed by less than this [m/s^2, rad/s^2] is served."""
 ROUNDING = 1e-6
-"""An error may exceed its bound by this fraction, and by this times `SERVED`."""
+"""An error may exceed its bound by this fraction, and by this times `NEGLIGIBLE`."""
 
 
-class Spell(NamedTuple):
+class LimitInterval(NamedTuple):
     """A motor at one of its limits, for a while."""
 
     actuator: str
@@ -46,61 +45,66 @@ class Spell(NamedTuple):
         return f"'{self.actuator}' at its {limit} limit, {self.start:.2f} s to {self.stop:.2f} s"
 
 
-def spells(result: Record) -> tuple[Spell, ...]:
+def limit_intervals(result: RunRecord) -> tuple[LimitInterval, ...]:
     """Return when which motor was at a limit that changed the input, in order of time."""
     if "binding" not in result.samples:
         return ()
     spells = []
     for name, side in zip(result.labels.actuators, result["binding"].T, strict=False):
         edges = np.flatnonzero(np.diff(side)) + 1
-        for part in np.split(np.arange(len(side)), edges):
-            if part.size and side[part[0]]:
-                start, stop = result.time[part[0]], result.time[part[-1]]
-                spells.append(Spell(name, int(side[part[0]]), float(start), float(stop)))
+        for interval in np.split(np.arange(len(side)), edges):
+            if interval.size and side[interval[0]]:
+                start, stop = result.time[interval[0]], result.time[interval[-1]]
+                spells.append(
+                    LimitInterval(name, int(side[interval[0]]), float(start), float(stop))
+                )
     return tuple(sorted(spells, key=lambda spell: spell.start))
 
 
-def concessions(result: Record) -> tuple[Verdict, ...]:
+def relaxation_verdicts(result: RunRecord) -> tuple[Verdict, ...]:
     """Return what the allocation gave up, and whether the feedback kept its promise.
 
     A warning where the task was missed for it, else a note.
     """
     if not len(result.samples):
         return ()
-    of_allocation = (_bound, _damped, _ordered) if "row_miss" in result.samples else ()
-    verdicts = (judge(result) for judge in (*of_allocation, _given_up, _late, _promised))
+    of_allocation = (_motor_limits, _damping, _priorities) if "row_miss" in result.samples else ()
+    verdicts = (
+        judge(result)
+        for judge in (*of_allocation, _predicted_excess, _late_qp_solves, _error_bound)
+    )
     return tuple(verdict for verdict in verdicts if verdict is not None)
 
 
-def _bound(result: Record) -> Verdict | None:
+def _motor_limits(result: RunRecord) -> Verdict | None:
     """Judge motors at their limits."""
-    every = spells(result)
-    if not every:
+    intervals = limit_intervals(result)
+    if not intervals:
         return None
-    longest = sorted(every, key=lambda spell: spell.start - spell.stop)[:MOST_SPELLS]
-    more = len(every) - len(longest)
+    longest = sorted(intervals, key=lambda spell: spell.start - spell.stop)[:MAX_NAMED_INTERVALS]
+    more = len(intervals) - len(longest)
     text = "; ".join(str(spell) for spell in sorted(longest, key=lambda spell: spell.start))
     text = f"{text}; and {more} more such. " if more else f"{text}. "
     during = (result["binding"] != 0.0).any(axis=1)
     missed = np.abs(result["row_miss"][during])
-    if not (np.linalg.norm(missed, axis=1) > SERVED).any():
+    if not (np.linalg.norm(missed, axis=1) > NEGLIGIBLE).any():
         return Verdict("note", "motors", f"{text}The task was served in full all the same.")
     if "task_scale" in result.samples:
-        least = float(result["task_scale"].min())
-        text += f"The task was scaled down to {number(least, 2)} of what was asked"
+        scale = float(result["task_scale"].min())
+        text += f"The task was scaled down to {number(scale, 2)} of what was asked"
     else:
         labels = result.labels
-        blocks = (b for b in labels.blocks if (missed[:, labels.block_rows(b)] > SERVED).any())
+        blocks = (b for b in labels.blocks if (missed[:, labels.block_rows(b)] > NEGLIGIBLE).any())
         text += f"The rows of {quoted(blocks)} gave way"
     return Verdict("warning", "motors", f"{text}; {_error(result, during)}.")
 
 
-def _damped(result: Record) -> Verdict | None:
+def _damping(result: RunRecord) -> Verdict | None:
     """Judge singular poses that damping was needed in."""
     if "miss_bound" not in result.samples:
         return None
     bound, miss = result["miss_bound"], np.linalg.norm(result["row_miss"], axis=1)
-    during = bound > SERVED
+    during = bound > NEGLIGIBLE
     if not during.any():
         return None
     at = result.time[during]
@@ -113,11 +117,11 @@ def _damped(result: Record) -> Verdict | None:
     return Verdict("warning", "damping", f"{text}; {_error(result, during)}.")
 
 
-def _ordered(result: Record) -> Verdict | None:
+def _priorities(result: RunRecord) -> Verdict | None:
     """Judge levels that higher ones left too little."""
     if "level_miss" not in result.samples:
         return None
-    missed = result["level_miss"] > SERVED
+    missed = result["level_miss"] > NEGLIGIBLE
     if not missed.any():
         return None
     names = result.samples.signals["level_miss"].components
@@ -128,9 +132,9 @@ def _ordered(result: Record) -> Verdict | None:
     return Verdict("warning", "priorities", f"{text}; {_error(result, during)}.")
 
 
-def _given_up(result: Record) -> Verdict | None:
+def _predicted_excess(result: RunRecord) -> Verdict | None:
     """Judge limits ahead that no inputs kept."""
-    told, during = [], np.zeros(len(result.samples), dtype=np.bool_)
+    reports, during = [], np.zeros(len(result.samples), dtype=np.bool_)
     for name in ("excess_ahead", "speed_excess_ahead"):
         signal = result.samples.signals.get(name)
         if signal is None:
@@ -138,18 +142,18 @@ def _given_up(result: Record) -> Verdict | None:
         for limit, excess in zip(signal.components, result[name].T, strict=True):
             during |= excess > 0.0
             if excess.any():
-                told.append(f"'{limit}' by up to {quantity(float(excess.max()), signal.units)}")
-    if not told:
+                reports.append(f"'{limit}' by up to {quantity(float(excess.max()), signal.units)}")
+    if not reports:
         return None
     share = 100.0 * float(during.mean())
     text = (
         f"No inputs within their limits kept all limits ahead in {share:.3g} % of the samples. "
-        f"Exceeded: {', '.join(told)}."
+        f"Exceeded: {', '.join(reports)}."
     )
     return Verdict("warning", "limits ahead", text)
 
 
-def _late(result: Record) -> Verdict | None:
+def _late_qp_solves(result: RunRecord) -> Verdict | None:
     """Warn of programs that took longer than the control period."""
     timing = result.provenance.get("timing")
     if not isinstance(timing, Mapping) or not timing.get("late_programs"):
@@ -163,7 +167,7 @@ def _late(result: Record) -> Verdict | None:
     return Verdict("warning", "pace", text)
 
 
-def _promised(result: Record) -> Verdict | None:
+def _error_bound(result: RunRecord) -> Verdict | None:
     """Judge whether errors stayed within the bounds that the feedback promises."""
     signals, verdict = result.samples.signals, None
     for level in ("surface", "position"):
@@ -171,13 +175,13 @@ def _promised(result: Record) -> Verdict | None:
             continue
         error, bound = result[f"{level}_error"].ravel(), result[f"{level}_bound"].ravel()
         unit = signals[f"{level}_bound"].units
-        beyond = np.flatnonzero(error > bound * (1.0 + ROUNDING) + ROUNDING * SERVED)
-        if beyond.size:
-            worst = int(beyond[first_largest(error[beyond] - bound[beyond])])
+        excess = np.flatnonzero(error > bound * (1.0 + ROUNDING) + ROUNDING * NEGLIGIBLE)
+        if excess.size:
+            worst = int(excess[first_largest(error[excess] - bound[excess])])
             return Verdict(
                 "warning",
                 "promise",
-                f"At {result.time[beyond[0]]:.2f} s the error of {level} left the bound that the "
+                f"At {result.time[excess[0]]:.2f} s the error of {level} left the bound that the "
                 f"law promises; it grew to {quantity(float(error[worst]), unit)} where the bound "
                 f"is {quantity(float(bound[worst]), unit)}. Something that the promise assumes "
                 "does not hold: the model is further off than the law was told, or the input is "
@@ -194,15 +198,15 @@ def _promised(result: Record) -> Verdict | None:
     return verdict
 
 
-def _error(result: Record, during: NDArray[np.bool_]) -> str:
+def _error(result: RunRecord, during: NDArray[np.bool_]) -> str:
     """Return the largest error of every block from the first concession on."""
     labels, sizes = result.labels, {}
     for block in labels.blocks:
-        name = measures.error_level(result.samples, block)
-        norm = measures.error_norm(result.samples, name, block)[int(during.argmax()) :]
+        name = sample_measures.error_level(result.samples, block)
+        norm = sample_measures.error_norm(result.samples, name, block)[int(during.argmax()) :]
         if norm.size and np.isfinite(norm).any():
             unit = metrics.unit_in(f"peak_{name}.{block}", labels)
             largest = float(np.nanmax(norm))
             sizes[f"{si(largest, unit)} in '{block}'"] = largest
-    grown = [text for text, size in sizes.items() if size > SERVED] or list(sizes)[:1]
+    grown = [text for text, size in sizes.items() if size > NEGLIGIBLE] or list(sizes)[:1]
     return f"the tracking error grew to {', '.join(grown)}" if grown else "no error is known"

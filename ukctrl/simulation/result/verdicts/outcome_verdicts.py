@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Flags, Vector
 from ukctrl.core.errors import quoted
-from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity, sentence, si
+from ukctrl.core.tie_breaking import first_largest
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.simulation.result import measures, metrics
+from ukctrl.simulation.result import metrics, sample_measures
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FLOOR, SETTLED_FRACTION
 from ukctrl.simulation.result.quantities import per_second
-from ukctrl.simulation.result.record import Record
-from ukctrl.simulation.result.verdicts.gave_way import gave_way
-from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, largest
+from ukctrl.simulation.result.run_record import RunRecord
+from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE, maximum_and_time
+from ukctrl.simulation.result.verdicts.task_relaxation import task_relaxation
 
-MOST_NAMED_BLOCKS = 3
+MAX_NAMED_BLOCKS = 3
 """With more servo blocks than this, the headline gives their common norm."""
-HOW = {
+EARLY_ENDINGS = {
     "diverged": "diverged after",
     "infeasible": "stopped as infeasible after",
     "drifted": "stopped after",
@@ -39,48 +39,48 @@ ENDINGS: dict[str, tuple[Level, str]] = {
 """What each ending means."""
 
 
-def headline(result: Record) -> str:
+def headline(result: RunRecord) -> str:
     """Return the run in one sentence."""
     if not len(result.samples):
         return sentence(f"{result.status}: no sample was recorded. {sentence(result.message)}")
     span = quantity(float(result.time[-1] - result.time[0]), "s", 4)
     if result.status != "completed":
-        return f"The run {HOW[result.status]} {span}. {sentence(result.message)}".strip()
+        return f"The run {EARLY_ENDINGS[result.status]} {span}. {sentence(result.message)}".strip()
     if not result.labels.rows and not result["u"].any():
         opened = result.metric("peak_passive_phi")
         size = si(opened, metrics.unit_in("peak_passive_phi", result.labels))
         loops = f"; its closures opened by at most {size}" if np.isfinite(opened) else ""
         return f"The run completed {span} of free motion{loops}."
-    name = measures.error_level(result.samples)
+    name = sample_measures.error_level(result.samples)
     if not np.isfinite(result.metric(f"peak_{name}")):
         return f"The run completed {span} of motion; there is no task error to measure."
-    what = "task error" if name == "phi" else "task error at velocity level"
-    gave = gave_way(result)
-    why = "" if gave is None else f": the task {gave.words}"
-    return f"The run completed {span} of motion; its largest {what} is {_peaks(result, name)}{why}."
+    err = "task error" if name == "phi" else "task error at velocity level"
+    gave = task_relaxation(result)
+    note = "" if gave is None else f": the task {gave.sentence}"
+    return f"The run completed {span} of motion; its largest {err} is {_peaks(result, name)}{note}."
 
 
-def _peaks(result: Record, name: str) -> str:
+def _peaks(result: RunRecord, name: str) -> str:
     """Return the largest error, block by block where that is short."""
     labels, whole = result.labels, f"peak_{name}"
-    parts = [block for block in labels.blocks if np.isfinite(result.metrics[f"{whole}.{block}"])]
-    if not 2 <= len(parts) <= MOST_NAMED_BLOCKS:
+    blocks = [block for block in labels.blocks if np.isfinite(result.metrics[f"{whole}.{block}"])]
+    if not 2 <= len(blocks) <= MAX_NAMED_BLOCKS:
         return si(result.metric(whole), metrics.unit_in(whole, labels))
     return ", ".join(
         f"{si(result.metric(name), metrics.unit_in(name, labels))} in '{block}'"
-        for block in parts
+        for block in blocks
         for name in (f"{whole}.{block}",)
     )
 
 
-def valid_so_far(result: Record) -> bool:
+def valid_so_far(result: RunRecord) -> bool:
     """Whether what ended the run early concerns its task alone, and no sample until then."""
     return result.status == "infeasible" or (
         result.status == "drifted" and not result.message.startswith("passive")
     )
 
 
-def ending(result: Record) -> Verdict:
+def outcome(result: RunRecord) -> Verdict:
     """Say how the run ended."""
     level, text = ENDINGS[result.status]
     if result.status == "drifted" and valid_so_far(result):
@@ -88,7 +88,7 @@ def ending(result: Record) -> Verdict:
     return Verdict(level, "outcome", f"{text} {sentence(result.message)}".strip())
 
 
-def switches(result: Record) -> Verdict | None:
+def switches(result: RunRecord) -> Verdict | None:
     """Say when the controller switched its mode."""
     times = [quantity(time, "s", 4) for time in result.switches]
     if not times:
@@ -102,7 +102,7 @@ def switches(result: Record) -> Verdict | None:
     return Verdict("note", "switching", text)
 
 
-def effects(result: Record) -> Verdict | None:
+def effects(result: RunRecord) -> Verdict | None:
     """Say what stood between the ideal loop and the bench, and what never did."""
     effects = result.provenance.get("effects")
     if not isinstance(effects, list | tuple) or not effects:
@@ -116,44 +116,44 @@ def effects(result: Record) -> Verdict | None:
 
 GROWTH = 2.0
 """An error grows when its maximum rises from quarter to quarter of the run, by this in all."""
-OWN = 0.1
+GROWTH_SHARE = 0.1
 """Growth while no limit changes the input counts from this fraction of the largest error on."""
 
 
-def error(result: Record) -> Verdict | None:
+def error(result: RunRecord) -> Verdict | None:
     """Judge the error of the rows, of position where there is one."""
-    name = measures.error_level(result.samples)
-    norm = measures.error_norm(result.samples, name)
+    name = sample_measures.error_level(result.samples)
+    norm = sample_measures.error_norm(result.samples, name)
     if not np.isfinite(norm).all():
         return None
     unit = metrics.unit_in(f"peak_{name}", result.labels)
-    peak, at = largest(result, norm)
+    peak, at = maximum_and_time(result, norm)
     if peak <= NEGLIGIBLE:
         return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at {at}).")
     first, last = (si(float(value), unit) for value in norm[[0, -1]])
-    gave = gave_way(result)
-    free = norm if gave is None else _elsewhere(norm, gave.during)
+    gave = task_relaxation(result)
+    free = norm if gave is None else _without_intervals(norm, gave.during)
     grown = float(free[-1] - free[0])
-    if _grows(free) and (gave is None or grown > OWN * peak):
-        own = "" if gave is None else f", by {si(grown, unit)} while no limit changes the input"
-        why = _why_it_grows(result)
-        text = f"The error keeps growing, from {first} to {last}{own}: {why}"
+    if _grows(free) and (gave is None or grown > GROWTH_SHARE * peak):
+        growth = "" if gave is None else f", by {si(grown, unit)} while no limit changes the input"
+        reason = _why_it_grows(result)
+        text = f"The error keeps growing, from {first} to {last}{growth}: {reason}"
         return Verdict("warning", "task", text)
     text = f"Error {first} at the start, {si(peak, unit)} at most ({at}), {last} at the end; "
-    text += "" if gave is None else f"the task {gave.words}; "
+    text += "" if gave is None else f"the task {gave.sentence}; "
     settled = result.metric("settling_time")
     if np.isfinite(settled):
         return Verdict("good", "task", f"{text}settled after {quantity(settled, 's')}.")
     return Verdict("note", "task", f"{text}it does not settle within the run.")
 
 
-def _elsewhere(norm: Vector, during: Flags) -> Vector:
+def _without_intervals(norm: Vector, during: Flags) -> Vector:
     """Return an error with what it changed by at some samples left out."""
     steps = np.diff(norm)[~(during[1:] | during[:-1])]
     return np.cumsum(np.concatenate([norm[:1], steps]))
 
 
-def _why_it_grows(result: Record) -> str:
+def _why_it_grows(result: RunRecord) -> str:
     controller = result.scenario.get("controller", {})
     feedback = controller.get("feedback", {}) if isinstance(controller, Mapping) else {}
     if isinstance(feedback, Mapping) and feedback.get("kind") == "exact":
@@ -166,17 +166,18 @@ def _why_it_grows(result: Record) -> str:
 
 
 def _grows(norm: NDArray[np.float64]) -> bool:
+    # too few for quarters of two samples each
     if len(norm) < 8:
         return False
-    peaks = [float(part.max()) for part in np.array_split(norm, 4)]
+    peaks = [float(quarter.max()) for quarter in np.array_split(norm, 4)]
     rising = all(one < next_ for one, next_ in itertools.pairwise(peaks))
     return rising and peaks[-1] > max(GROWTH * peaks[0], NEGLIGIBLE)
 
 
-def velocity(result: Record) -> Verdict | None:
+def velocity(result: RunRecord) -> Verdict | None:
     """Judge the rows without a position level where other rows have one."""
     samples, labels = result.samples, result.labels
-    with_phi = measures.holonomic(samples)
+    with_phi = sample_measures.holonomic_rows(samples)
     if len(with_phi) in (0, len(labels.rows)):
         return None
     rows = np.setdiff1d(np.arange(len(labels.rows)), with_phi)

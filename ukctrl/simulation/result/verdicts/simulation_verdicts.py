@@ -8,9 +8,9 @@ import numpy as np
 
 from ukctrl.core.number_text import percent, quantity, si
 from ukctrl.core.verdict import Verdict
-from ukctrl.simulation.result import measures, metrics
-from ukctrl.simulation.result.record import Record
-from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, graded
+from ukctrl.simulation.result import metrics, sample_measures
+from ukctrl.simulation.result.run_record import RunRecord
+from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE, grade
 
 LOOSE_PASSIVE = 1e-3
 """A passive constraint that opens by more than this [m, rad] is not closed."""
@@ -26,33 +26,33 @@ ENERGY_FLOOR = 1e-12
 """Less energy than this is none [J]."""
 
 
-def joints(result: Record) -> Verdict | None:
+def joints(result: RunRecord) -> Verdict | None:
     """Warn of joints that left their range, which nothing stops."""
-    beyond = result.provenance.get("beyond_limits")
-    if not isinstance(beyond, list | tuple) or not beyond:
+    violations = result.provenance.get("beyond_limits")
+    if not isinstance(violations, list | tuple) or not violations:
         return None
-    more = f" Other joints beyond theirs: {len(beyond) - 1}." if len(beyond) > 1 else ""
-    text = f"The joint limits are not stops of the simulation: {beyond[0]}{more}"
+    more = f" Other joints beyond theirs: {len(violations) - 1}." if len(violations) > 1 else ""
+    text = f"The joint limits are not stops of the simulation: {violations[0]}{more}"
     return Verdict("warning", "joints", text)
 
 
-def drift(result: Record) -> Verdict | None:
+def drift(result: RunRecord) -> Verdict | None:
     """Judge how far the passive constraints opened."""
     peak = result.metric("peak_passive_phi")
     if not np.isfinite(peak):
         return None
-    level = graded(peak, NEGLIGIBLE, LOOSE_PASSIVE, "bad")
+    level = grade(peak, NEGLIGIBLE, LOOSE_PASSIVE, "bad")
     meaning = {
         "good": ".",
         "note": "; a tighter integrator tolerance lowers that.",
         "bad": ": the mechanism that was simulated is not the one meant.",
     }[level]
     opened = si(peak, metrics.unit_in("peak_passive_phi", result.labels))
-    text = f"The passive constraints open by at most {opened}{_held_by(result)}{meaning}"
+    text = f"The passive constraints open by at most {opened}{_stabilisation_text(result)}{meaning}"
     return Verdict(level, "drift", text)
 
 
-def _held_by(result: Record) -> str:
+def _stabilisation_text(result: RunRecord) -> str:
     """Return what kept the passive constraints together, in words."""
     chosen = result.provenance.get("stabilisation")
     if not isinstance(chosen, Mapping):
@@ -63,7 +63,7 @@ def _held_by(result: Record) -> str:
     return f", held by gains of {alpha} and {beta}"
 
 
-def reactions(result: Record) -> Verdict | None:
+def reactions(result: RunRecord) -> Verdict | None:
     """Judge the virtual power of the reactions: none outside the rows, none on drift."""
     residual, work = result.metric("reaction_residual"), result.metric("reaction_work")
     if not np.isfinite(residual) or not np.isfinite(work):
@@ -73,7 +73,7 @@ def reactions(result: Record) -> Verdict | None:
     share = residual / force if force > FORCE_FLOOR else 0.0
     moved = float(np.ptp(result["energy"])) + _exchanged(result)
     fed = work / moved if moved > ENERGY_FLOOR else 0.0
-    level = graded(max(share, fed), ENERGY_RTOL, ENERGY_LOOSE)
+    level = grade(max(share, fed), ENERGY_RTOL, ENERGY_LOOSE)
     text = (
         f"Of the passive force, {percent(share)} at most is outside the rows; on their drift the "
         f"reactions exchange {si(work, 'J')}, {percent(fed)} of the energy that moved"
@@ -85,19 +85,20 @@ def reactions(result: Record) -> Verdict | None:
     return Verdict(level, "reactions", text)
 
 
-def balance(result: Record) -> Verdict | None:
+def balance(result: RunRecord) -> Verdict | None:
     """Judge the energy that neither inputs nor friction account for."""
     unaccounted = result.metric("energy_drift")
     if not np.isfinite(unaccounted):
         return None
-    energy, imbalance = result["energy"], measures.energy_imbalance(result.samples)
+    energy, imbalance = result["energy"], sample_measures.energy_imbalance(result.samples)
     supplied = energy - energy[0] - imbalance
     moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy)) + _exchanged(result)
     if moved <= ENERGY_FLOOR:
         return Verdict("good", "energy", "No energy moved.")
     share = unaccounted / moved
-    coarse = measures.power_sampling_error(result.samples) > unaccounted
-    level = graded(share, ENERGY_RTOL, ENERGY_LOOSE, "warning" if coarse else "bad")
+    # samples this coarse miss power by more than is missing: no fault of the integrator
+    coarse = sample_measures.power_sampling_error(result.samples) > unaccounted
+    level = grade(share, ENERGY_RTOL, ENERGY_LOOSE, "warning" if coarse else "bad")
     finer = "Shorten the step, or tighten the tolerance."
     unseen = "supplied_energy" not in result.samples
     meaning = {
@@ -116,14 +117,14 @@ def balance(result: Record) -> Verdict | None:
     return Verdict(level, "energy", text)
 
 
-def step_halving(result: Record) -> Verdict | None:
+def step_halving(result: RunRecord) -> Verdict | None:
     """Judge a fixed step by what halved steps make of the motion."""
-    found = result.provenance.get("step_halving")
-    if not isinstance(found, Mapping) or not isinstance(found.get("share"), int | float):
+    report = result.provenance.get("step_halving")
+    if not isinstance(report, Mapping) or not isinstance(report.get("share"), int | float):
         return None
-    share, method = float(found["share"]), str(found.get("method"))
+    share, method = float(report["share"]), str(report.get("method"))
     fine, noted, warned = STEP_SHARES.get(method, STEP_SHARES["RK4"])
-    level = graded(share, fine, noted, "warning" if share <= warned else "bad")
+    level = grade(share, fine, noted, "warning" if share <= warned else "bad")
     meaning = {
         "good": ".",
         "note": "; a shorter integrator.step lowers that.",
@@ -136,7 +137,7 @@ def step_halving(result: Record) -> Verdict | None:
     return Verdict(level, "step", text)
 
 
-def _exchanged(result: Record) -> float:
+def _exchanged(result: RunRecord) -> float:
     """Return the energy that went from height or springs to motion and back [J]."""
     if "kinetic_energy" not in result.samples:
         return 0.0

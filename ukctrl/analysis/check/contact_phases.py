@@ -1,0 +1,179 @@
+"""Which contacts a law plans to lift when, and which rows of the task the ground holds meanwhile.
+
+While a contact stands that the law lifts later, no input moves rows on what touches: they are the
+ground's, and none of the motors' shortcomings. So everything that is said of rows is said of those
+that are served at the time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.analysis.check.projected_rows import ZERO_ROW_RTOL, project_rows
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints.contact import ACTIVE_MODE, HEIGHT, OPEN
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.assemble import Loop
+
+TIME_TOLERANCE = 1e-6
+"""A time nearer to a change is not looked at, but the change itself [s]."""
+
+
+class LiftInterval(NamedTuple):
+    """An interval in which the law counts on a contact being open."""
+
+    contact: str
+    start: float
+    stop: float
+
+
+class ContactPhase(NamedTuple):
+    """A time in which the same contacts are lifted."""
+
+    start: float
+    stop: float
+    open_contacts: tuple[str, ...]
+    """The contacts that the law counts on being open."""
+    rows: Stack
+    """The rows of the task without the blocks that the ground holds."""
+    ground_blocks: tuple[str, ...]
+    """These blocks."""
+
+    @property
+    def middle(self) -> float:
+        """Half way [s]."""
+        return 0.5 * (self.start + self.stop)
+
+
+class Touchdown(NamedTuple):
+    """A contact that the law counts on again."""
+
+    contact: str
+    t: float
+    height: float
+    """Over the ground, along the task's motion [m]."""
+
+
+@final
+class ContactSchedule:
+    """The phases of a scenario, one after the other; a single one where no contact is lifted.
+
+    From then on the true robot of a loop has its contacts open where the law plans to lift them.
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        loop.plan_lifts()
+        times = {
+            t
+            for constraint in loop.plant.passive.constraints
+            for t in constraint.changes(loop.t0, loop.t1)
+        }
+        self.switch_times: tuple[float, ...] = tuple(sorted(times))
+        """When contacts are lifted, or counted on again [s]."""
+        ends, first_phases = (
+            (loop.t0, *self.switch_times, loop.t1),
+            dict[tuple[str, ...], ContactPhase](),
+        )
+        phases = []
+        for start, stop in itertools.pairwise(ends):
+            lifted = self._lifted(0.5 * (start + stop))
+            phase = first_phases.get(lifted) or self._phase(start, stop, lifted)
+            first_phases.setdefault(lifted, phase)
+            phases.append(phase._replace(start=start, stop=stop))
+        self.phases: tuple[ContactPhase, ...] = tuple(phases)
+        self.distinct_phases: tuple[ContactPhase, ...] = tuple(first_phases.values())
+        """The first phase of each kind."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is lifted."""
+        return bool(self.switch_times)
+
+    def lift_intervals(self) -> tuple[LiftInterval, ...]:
+        """Return every lift, contact by contact."""
+        intervals = list[LiftInterval]()
+        for name in dict.fromkeys(name for phase in self.phases for name in phase.open_contacts):
+            lifted_phases = [phase for phase in self.phases if name in phase.open_contacts]
+            for phase in lifted_phases:
+                if (
+                    intervals
+                    and intervals[-1].contact == name
+                    and intervals[-1].stop == phase.start
+                ):
+                    intervals[-1] = intervals[-1]._replace(stop=phase.stop)
+                else:
+                    intervals.append(LiftInterval(name, phase.start, phase.stop))
+        return tuple(intervals)
+
+    def phase_at(self, t: float) -> ContactPhase:
+        """Return the phase of a time."""
+        return next((phase for phase in self.phases if t < phase.stop), self.phases[-1])
+
+    def phase_indices(self, t: Vector) -> Indices:
+        """Return the number of the kind of phase at every time, shape ``(k,)``."""
+        order = [kind.open_contacts for kind in self.distinct_phases]
+        return np.array(
+            [order.index(self.phase_at(instant).open_contacts) for instant in t.tolist()],
+            dtype=np.intp,
+        )
+
+    def insert_switch_times(self, t: Vector) -> Vector:
+        """Return times with the changes among them, and none that nearly is one."""
+        apart = np.abs(t[:, None] - np.array(self.switch_times)[None]).min(axis=1, initial=np.inf)
+        return np.union1d(t[apart > TIME_TOLERANCE], self.switch_times)
+
+    def touchdowns(self, t: Vector, q: Matrix, v: Matrix) -> tuple[Touchdown, ...]:
+        """Return where contacts are when the law counts on them again, along a motion."""
+        landings = []
+        for phase, next_phase in itertools.pairwise(self.phases):
+            k = int(np.argmin(np.abs(t - next_phase.start)))
+            dynamics = self._loop.plant_at(next_phase.start)
+            dynamics.move(float(t[k]), q[k], v[k])
+            contacts = dynamics.contacts
+            for name in phase.open_contacts:
+                if name not in next_phase.open_contacts and contacts is not None:
+                    height = float(contacts.kinematics[contacts.names.index(name), HEIGHT])
+                    landings.append(Touchdown(name, next_phase.start, height))
+        return tuple(landings)
+
+    def _lifted(self, t: float) -> tuple[str, ...]:
+        contacts = self._dynamics_at(t).contacts
+        if contacts is None:
+            return ()
+        return tuple(
+            name
+            for name, mode in zip(contacts.names, contacts.kinematics[:, ACTIVE_MODE], strict=True)
+            if mode == OPEN
+        )
+
+    def _dynamics_at(self, t: float) -> Dynamics:
+        dynamics, (q, v, _) = self._loop.plant_at(t), self._loop.state
+        dynamics.move(t, q, v)
+        return dynamics
+
+    def _phase(self, start: float, stop: float, lifted: tuple[str, ...]) -> ContactPhase:
+        """Return a phase, with what the ground leaves of the task then."""
+        servo = self._loop.recorder.servo
+        if not self.switch_times:
+            return ContactPhase(start, stop, lifted, servo, ())
+        dynamics = self._dynamics_at(0.5 * (start + stop))
+        ground = set(servo.blocks)
+        ground -= {
+            block
+            for block, fixed in zip(servo.blocks, immovable_rows(dynamics, servo), strict=True)
+            if not fixed
+        }
+        pairs = zip(servo.attached, servo.constraints, strict=True)
+        served = [constraint for attached, constraint in pairs if attached.block not in ground]
+        ground_blocks = tuple(block for block in dict.fromkeys(servo.blocks) if block in ground)
+        return ContactPhase(start, stop, lifted, Stack(served, self._loop.robot), ground_blocks)
+
+
+def immovable_rows(dynamics: Dynamics, stack: Stack) -> Flags:
+    """Return which rows nothing changes that the passive constraints leave, shape ``(m,)``."""
+    free, lengths, _ = project_rows(dynamics, stack.write(dynamics.snapshot).A)
+    return np.asarray(np.linalg.norm(free, axis=1) <= ZERO_ROW_RTOL * np.maximum(lengths, 1e-300))

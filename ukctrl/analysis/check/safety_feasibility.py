@@ -1,0 +1,315 @@
+r"""How much of the exact task's motion is feasible with what the law keeps.
+
+At a moment of that motion the inputs that serve the rows are $u_0 + N z$, with the smallest input
+$u_0$ of inverse dynamics and $H N = 0$. It is feasible where one of them is within the motors'
+limits and obeys all rows to keep, as the law itself asks them of its input, $C u \ge l$, and
+nothing is beyond its limit already. Where none is, the least that the rows must give up is that of
+the input nearest to $H u = H u_0$ among those that obey; where no input at all obeys, the limits
+contradict each other, whatever the task asks.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Iterator
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.analysis.check.contact_phases import ContactSchedule
+from ukctrl.analysis.check.safety_rows import (
+    SafetyRowEvaluator,
+    SafetyRows,
+    feasible_input,
+    input_null_space,
+)
+from ukctrl.analysis.check.task_motion import TaskMotion
+from ukctrl.control.allocation.bounded_input import (
+    LinearBounds,
+    bounded_least_squares,
+    nearest_in_bounds,
+    stack_bounds,
+)
+from ukctrl.control.safety.relaxation import irreducible_infeasible_set, lower_bounds
+from ukctrl.control.safety.safety_filter import SafetyFilter
+from ukctrl.core.arrays import Flags, Matrix, Vector
+from ukctrl.core.tie_breaking import first_largest
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.assemble import Loop
+
+LIMIT_TOLERANCE = 1e-9
+"""A quantity above minus this [unit] is kept."""
+ROW_RTOL = 1e-7
+"""By so much of its terms a row may be missed: a motion is known no better."""
+MAX_NAMED = 3
+"""Of more limits in a conflict the first are named."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class InfeasibleInterval:
+    """A time in which no input serves the task and keeps everything."""
+
+    start: float
+    stop: float
+    """From the first moment of the motion that is not feasible to the last [s]."""
+    limits: tuple[str, ...]
+    """What is kept and leaves no input, at the first moment and at the worst."""
+    motors: tuple[str, ...]
+    """Motors whose limits are part of that."""
+    gives_up: float
+    """The most that the rows must give up, as a norm over them [m/s^2, rad/s^2]; NaN where no input
+    keeps everything."""
+    worst_at: float
+    """When [s]."""
+    conflict: bool
+    """Whether limits contradict each other somewhere in it, whatever the task asks."""
+    crossed: bool
+    """Whether the task is beyond one of these limits somewhere in it."""
+
+    @property
+    def binding_text(self) -> str:
+        """What binds, in brackets; empty where it is not known."""
+        named = [f"'{name}'" for name in self.limits[:MAX_NAMED]]
+        named += [f"motor '{name}'" for name in self.motors[: MAX_NAMED - len(named)]]
+        return f" ({', '.join(named)})" if named else ""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class SlackCurves:
+    """What the motion leaves of every quantity, for figures; arrays of ``k`` knots."""
+
+    slack: Matrix
+    """Shape ``(k, n)``; NaN where it is not known."""
+    feasible: Flags | None
+    """Shape ``(k,)``; None where it is not known."""
+    names: tuple[str, ...]
+    blocks: tuple[str, ...]
+    units: tuple[str, ...]
+    margins: tuple[float, ...]
+    force_offset: int
+    """From which place on they are forces of contacts, which the input decides: those of the input
+    that serves the task, or of the one that costs it least."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class SafetyFeasibility:
+    """How much of the motion is feasible with what the law keeps."""
+
+    share: float
+    """Of its time."""
+    stretches: tuple[InfeasibleInterval, ...]
+    """Where it is not, in time."""
+    contacts: tuple[str, ...]
+    """Contacts whose forces are kept."""
+
+    def summary(self) -> str:
+        """Return it in words."""
+        if not self.stretches:
+            return "all of the motion is feasible with what is kept"
+        longest = max(self.stretches, key=lambda each: each.stop - each.start)
+        more = len(self.stretches) - 1
+        repeats = f" and {more} more times" if more > 1 else " and once more" if more else ""
+        return (
+            f"{100.0 * self.share:.3g} % of the motion is feasible with what is kept; it is not "
+            f"from t = {longest.start:.4g} s to {longest.stop:.4g} s{longest.binding_text}{repeats}"
+        )
+
+
+class _SafetySample(NamedTuple):
+    """One knot of the motion."""
+
+    h: Vector
+    feasible: bool
+    crossed: bool
+    gives_up: float
+    """A norm over the rows; NaN where no input keeps all."""
+    conflict: bool
+
+
+@final
+class _SafetyProbe:
+    """The motion, moment by moment.
+
+    Args:
+        loop: The scenario, ready to run.
+        motion: The motion.
+        needed: The smallest inputs along it, shape ``(k, nu)``.
+        bounds: Limits of the inputs along it.
+        lifts: Which rows are served when.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        motion: TaskMotion,
+        task_inputs: Matrix,
+        bounds: tuple[Matrix, Matrix],
+        lifts: ContactSchedule,
+    ) -> None:
+        keeper = loop.law.keeper
+        assert keeper is not None
+        self._loop, self._motion, self._needed, self._lifts = loop, motion, task_inputs, lifts
+        self._low, self._high = bounds
+        self.rows = SafetyRowEvaluator(keeper, loop)
+
+    def sample(self, k: int) -> _SafetySample:
+        """Look at a knot."""
+        dynamics, u, H = self._state_at(k)
+        safety_rows, limits, lower = self._rows_at(k, dynamics, u)
+        crossed = bool((safety_rows.h < -LIMIT_TOLERANCE).any())
+        inside = bool((limits.low <= u).all() and (u <= limits.high).all())
+        if not (inside and (safety_rows.C @ u >= lower).all()):
+            x = None if crossed else feasible_input(H, u, limits, safety_rows.C, lower)
+            if x is None:
+                bounds = stack_bounds(limits, lower_bounds(safety_rows.C, lower))
+                x = bounded_least_squares(H, H @ u, bounds)
+                if x is None:
+                    conflict = not crossed and nearest_in_bounds(bounds, -u) is None
+                    return _SafetySample(safety_rows.slack(u), False, crossed, np.nan, conflict)
+                gives_up = float(np.linalg.norm(H @ (x - u)))
+                return _SafetySample(safety_rows.slack(x), False, crossed, gives_up, False)
+            u = x
+        return _SafetySample(safety_rows.slack(u), not crossed, crossed, 0.0, False)
+
+    def conflicting_limits(self, k: int) -> tuple[list[str], list[str]]:
+        """Return what is kept that leaves no input at a knot, and the motors that have a part."""
+        dynamics, u, H = self._state_at(k)
+        safety_rows, limits, lower = self._rows_at(k, dynamics, u)
+        keeper, robot = self.rows.safety_filter, self._loop.robot
+        crossed = [
+            name
+            for name, h in zip(keeper.names, safety_rows.h, strict=True)
+            if h < -LIMIT_TOLERANCE
+        ]
+        names = self.rows.names(dynamics)
+        N, C = input_null_space(H), safety_rows.C
+        if crossed:
+            return crossed, []
+        if nearest_in_bounds(stack_bounds(limits, lower_bounds(C, lower)), -u) is None:
+            N = np.eye(len(u))
+        if not N.shape[1]:
+            short = (limits.low > u) | (u > limits.high)
+            motors = [robot.actuators[i] for i in np.flatnonzero(short)]
+            return [names[i] for i in np.flatnonzero(C @ u < lower)], motors
+        bounds = LinearBounds(N, limits.low - u, limits.high - u)
+        at_limits, rows = irreducible_infeasible_set(bounds, C @ N, lower - C @ u)
+        return [names[i] for i in rows], [robot.actuators[i] for i in at_limits]
+
+    def _state_at(self, k: int) -> tuple[Dynamics, Vector, Matrix]:
+        """Return the robot at a knot, its smallest input, and the rows' answer to inputs."""
+        t, motion = float(self._motion.t[k]), self._motion
+        dynamics = self._loop.plant_at(t)
+        dynamics.move(t, motion.q[k], motion.v[k])
+        A = self._lifts.phase_at(t).rows.write(dynamics.snapshot).A
+        return dynamics, self._needed[k], dynamics.servo_matrix(A)
+
+    def _rows_at(
+        self, k: int, dynamics: Dynamics, u: Vector
+    ) -> tuple[SafetyRows, LinearBounds, Vector]:
+        """Return what is asked at a knot, with limits and bounds ``C u >= least``, a little wider
+        than they are.
+        """
+        low, high = self._low[k], self._high[k]
+        safety_rows = self.rows.at(dynamics, u, low, high)
+        size = (
+            np.abs(safety_rows.lower)
+            + np.abs(safety_rows.offset)
+            + np.abs(safety_rows.C) @ np.abs(u)
+        )
+        wide = ROW_RTOL * (1.0 + np.abs(u))
+        limits = LinearBounds(np.eye(len(u)), low - wide, high + wide)
+        return (
+            safety_rows,
+            limits,
+            safety_rows.lower - safety_rows.offset - ROW_RTOL * (size + ROW_RTOL),
+        )
+
+
+def safety_feasibility(
+    loop: Loop,
+    motion: TaskMotion,
+    task_inputs: Matrix,
+    bounds: tuple[Matrix, Matrix],
+    lifts: ContactSchedule,
+) -> tuple[SafetyFeasibility | None, SlackCurves | None]:
+    """Return how much of a motion is feasible with what the law keeps, and what that leaves.
+
+    Args:
+        loop: The scenario, ready to run.
+        motion: The motion that its task asks for.
+        task_inputs: The smallest inputs along it, shape ``(k, nu)``; NaN where they are not known.
+        bounds: Limits of the inputs along it, shape ``(k, nu)`` each.
+        lifts: Which rows are served when.
+    """
+    keeper = loop.law.keeper
+    if keeper is None or not len(motion.t):
+        return None, None
+    has_inputs = (
+        motion.has_dynamics and loop.robot.elastic is None and bool(np.isfinite(task_inputs).all())
+    )
+    if not has_inputs:
+        return None, _slack_curves(keeper, np.array(list(_slack(loop, keeper, motion))), None)
+    look = _SafetyProbe(loop, motion, task_inputs, bounds, lifts)
+    moments = [look.sample(k) for k in range(len(motion.t))]
+    feasible = np.array([moment.feasible for moment in moments])
+    weights = np.gradient(motion.t) if len(motion.t) > 1 else np.ones(1)
+    share = 1.0 - float(weights @ ~feasible / weights.sum())
+    stretches = tuple(_infeasible_intervals(look, motion.t, moments, feasible))
+    slack_curves = _slack_curves(keeper, np.array([moment.h for moment in moments]), feasible)
+    contacts = tuple(dict.fromkeys(name.rpartition(".")[0] for name in keeper.contact_rows.names))
+    return SafetyFeasibility(share=share, stretches=stretches, contacts=contacts), slack_curves
+
+
+def _slack_curves(keeper: SafetyFilter, h: Matrix, feasible: Flags | None) -> SlackCurves:
+    return SlackCurves(
+        slack=h,
+        feasible=feasible,
+        names=keeper.names,
+        blocks=keeper.blocks,
+        units=keeper.units,
+        margins=keeper.labels()["keep_row_margins"],
+        force_offset=len(keeper.barriers.row),
+    )
+
+
+MAX_EXPLAINED = 20
+"""Of more stretches the limits of the longest are named."""
+
+
+def _infeasible_intervals(
+    look: _SafetyProbe, t: Vector, moments: list[_SafetySample], feasible: Flags
+) -> Iterator[InfeasibleInterval]:
+    """Yield the parts of a motion that are not feasible."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], feasible, [True]]).astype(int)))
+    spans = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    longest = sorted(spans, key=lambda span: t[span[0]] - t[span[1] - 1])[:MAX_EXPLAINED]
+    for begin, end in spans:
+        samples = moments[begin:end]
+        gives = np.array([moment.gives_up for moment in samples])
+        conflicts = np.array([moment.conflict for moment in samples])
+        grave = np.where(conflicts, np.inf, np.nan_to_num(gives))
+        worst = begin + first_largest(grave)
+        limits, motors = dict[str, None](), dict[str, None]()
+        for k in dict.fromkeys((begin, worst) if (begin, end) in longest else ()):
+            of_limits, of_motors = look.conflicting_limits(k)
+            limits |= dict.fromkeys(of_limits)
+            motors |= dict.fromkeys(of_motors)
+        yield InfeasibleInterval(
+            start=float(t[begin]),
+            stop=float(t[end - 1]),
+            limits=tuple(limits),
+            motors=tuple(motors),
+            gives_up=float(gives[worst - begin]),
+            worst_at=float(t[worst]),
+            conflict=bool(conflicts.any()),
+            crossed=any(moment.crossed for moment in samples),
+        )
+
+
+def _slack(loop: Loop, keeper: SafetyFilter, motion: TaskMotion) -> Iterator[Vector]:
+    """Yield what is left of every quantity at the knots of a motion, without its inputs."""
+    stack, snapshot = keeper.stack_on(loop.robot), loop.plant.snapshot
+    for t, q, v, a in zip(motion.t.tolist(), motion.q, motion.v, motion.a, strict=True):
+        snapshot.move(q, v, t)
+        yield keeper.margins_at(stack.write(snapshot), a if motion.has_dynamics else None)[0]

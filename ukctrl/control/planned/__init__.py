@@ -1,6 +1,0 @@
-"""Motions worked out before the run, and the laws that hold to them.
-
-In order: ``joint_motion``, by inverse kinematics; ``nominal_kernels`` and ``nominal_motion``, with
-the input that makes it; ``inversion``, from the rows, whatever the relative degree;
-``planned_laws``, what follows it.
-"""

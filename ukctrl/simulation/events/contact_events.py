@@ -1,0 +1,339 @@
+r"""Contacts that open, slide, stick and strike: which modes hold from one moment on.
+
+A contact that touches down takes an inelastic impact: with the rows of all contacts that stay
+closed, $v^+ = v - M^{-1} C^\top (A M^{-1} C^\top)^+ A v$, where $C = A$ but for contacts that
+slide in it. Contacts that would have to pull let go, and one whose impulse leaves its cone slides.
+
+References:
+    Pfeiffer & Glocker, *Multibody Dynamics with Unilateral Contacts*, 1996.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import StartError, UkctrlError
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.mechanics.constraints.contact import (
+    ACTIVE_MODE,
+    CREEP_DIRECTION,
+    CREEPING,
+    HEIGHT,
+    HEIGHT_RATE,
+    MODE,
+    OPEN,
+    SLIDING,
+    SLIP_DIRECTION,
+    SLIP_VELOCITY,
+    STICKING,
+    TOUCHDOWN_HEIGHT,
+    UPRIGHTNESS,
+)
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate.ode_system import IntegratorState
+from ukctrl.mechanics.unilateral_contacts import CREEP_SPEED, UnilateralContacts, tipping_margin
+
+TOUCH_TOLERANCE = 1e-9
+"""A start this near to the ground touches it [m], or is at rest on it [m/s]."""
+PENETRATION_TOLERANCE = 1e-6
+"""A start further below the ground than this is none [m]."""
+REOPEN_DEPTH = 1e-11
+"""How far below where it opened a contact is down again [m]."""
+REST_SPEED = 1e-4
+"""A contact that an impact would make leave the ground, or slip, no faster than this sticks [m/s],
+and one no faster than this makes none do so: a body that rocks comes to rest."""
+FLAT_TOLERANCE = 1e-2
+"""A flat contact that comes down leaning by more does not come down on its plane [rad]."""
+CONE_RTOL = 1e-9
+"""Part of its cone by which an impulse may leave it and stick; part of reactions that is none."""
+ZENO_CHANGES, ZENO_SECONDS = 200, 1e-3
+"""So many changes within so short a time never end [s]."""
+MAX_RECORDED_CHANGES = 1000
+"""Changes that are recorded one by one."""
+AS_POINTS = "To go on from there, give its corners as four contacts of type 'point'."
+WORDS = {OPEN: "opens", SLIDING: "slides", CREEPING: "slides", STICKING: "sticks"}
+
+
+class NoConsistentMode(UkctrlError, ArithmeticError):
+    """No way for the contacts to hold, slide or open agrees with the forces."""
+
+
+class ContactChattering(UkctrlError, ArithmeticError):
+    """Contacts change their modes faster and faster, without end."""
+
+
+class ContactTipping(UkctrlError, ArithmeticError):
+    """A flat contact turns about an edge of its sole, which its rows do not let it."""
+
+
+class ModeChange(NamedTuple):
+    """One contact that changes its mode."""
+
+    t: float
+    contact: str
+    becomes: str
+    """Opens, slides, sticks, or strikes: touches down."""
+
+
+@final
+class ContactEvents:
+    """What becomes of the contacts of a true robot over a run.
+
+    Args:
+        others: Robots that the law believes in, whose contacts follow.
+    """
+
+    def __init__(self, beliefs: Sequence[UnilateralContacts]) -> None:
+        self._others = beliefs
+        self._times: deque[float] = deque(maxlen=ZENO_CHANGES)
+        self.initial_modes: dict[str, str] = {}
+        self.changes: list[ModeChange] = []
+        self.count = 0
+        self.impact_loss = 0.0
+        """Energy that impacts have taken [J]."""
+
+    def report(self) -> dict[str, Any]:
+        """Return what a result says of it."""
+        changes = [[*change] for change in self.changes]
+        counted = {"changes": self.count, "impact_loss": self.impact_loss, "first": changes}
+        return {"begin": self.initial_modes, **counted}
+
+    def set_initial_modes(self, dynamics: Dynamics, t: float, q: Vector, v: Vector) -> None:
+        """Find how contacts are at the start: open above the ground, else closed.
+
+        Raises:
+            StartError: One is below the ground.
+        """
+        contacts = _contacts(dynamics)
+        contacts.mode[:, MODE] = STICKING
+        dynamics.look(t, q, v)
+        for c, name in enumerate(contacts.names):
+            height, rate = contacts.kinematics[c, HEIGHT], contacts.kinematics[c, HEIGHT_RATE]
+            if height < -PENETRATION_TOLERANCE:
+                raise StartError(
+                    f"contact '{name}' must start on the ground or above; it is {-height:.2g} m "
+                    "below. Raise the start, or let start.solve = true put it there."
+                )
+            slips = np.linalg.norm(contacts.kinematics[c, SLIP_VELOCITY : SLIP_VELOCITY + 2])
+            if max(height, abs(rate)) > TOUCH_TOLERANCE:  # one that comes down strikes at once
+                contacts.mode[c, MODE] = OPEN
+                contacts.mode[c, TOUCHDOWN_HEIGHT] = (
+                    height + REOPEN_DEPTH if height <= TOUCH_TOLERANCE and rate < 0.0 else 0.0
+                )
+                contacts.mode[c, TOUCHDOWN_HEIGHT] -= (
+                    REOPEN_DEPTH if height > TOUCH_TOLERANCE or rate > 0.0 else 0.0
+                )
+            elif contacts.mu[c] == 0.0 or slips > TOUCH_TOLERANCE:
+                contacts.mode[c, MODE] = SLIDING
+        modes = zip(contacts.names, contacts.mode[:, MODE].tolist(), strict=True)
+        self.initial_modes = {name: WORDS[mode] for name, mode in modes}
+        self._copy_modes_to_beliefs(contacts)
+
+    def consistent_state(
+        self,
+        dynamics: Dynamics,
+        t: float,
+        state: IntegratorState,
+        evaluate: Callable[[float, IntegratorState], float],
+    ) -> IntegratorState:
+        """Return the state from which to go on, with modes that hold there.
+
+        Args:
+            dynamics: The true robot.
+            t: Time [s].
+            state: The state; where a contact strikes, its velocity changes, and the energy fed to
+                the robot, its last memory.
+            evaluate: Writes what contacts feel under the input of a state, and returns the least
+                of their margins.
+
+        Raises:
+            NoModeHolds: None is found.
+            Chatters: They change without end.
+            Tips: A sole stands on an edge.
+        """
+        contacts = _contacts(dynamics)
+        for _ in range(16 + 8 * len(contacts)):
+            if evaluate(t, state) > 0.0:
+                return state
+            state = self._change_modes(dynamics, contacts, t, state)
+            self._copy_modes_to_beliefs(contacts)
+        pairs = zip(contacts.names, contacts.mode[:, MODE].tolist(), strict=True)
+        modes = ", ".join(f"'{name}' {WORDS[mode]}" for name, mode in pairs)
+        raise NoConsistentMode(
+            f"no modes of the contacts agree with the forces at t = {t:.6g} s; tried last: "
+            f"{modes}. Friction may jam there (Painlevé), or the law answers each mode by forces "
+            "that end it."
+        )
+
+    def _copy_modes_to_beliefs(self, contacts: UnilateralContacts) -> None:
+        for belief in self._others:
+            belief.copy_modes(contacts.modes)
+
+    def _change_modes(
+        self, dynamics: Dynamics, contacts: UnilateralContacts, t: float, state: IntegratorState
+    ) -> IntegratorState:
+        """Change the modes that are over: all that touch down together, else the worst one."""
+        landing = np.flatnonzero((contacts.mode[:, MODE] == OPEN) & (contacts.margins <= 0.0))
+        if landing.size:
+            return self._impact(dynamics, contacts, t, state, landing.tolist())
+        c = int(np.argmin(contacts.margins))
+        at, felt = contacts.mode[c], contacts.kinematics[c]
+        pressed = contacts.reaction[contacts.height_rows[c]]
+        slip = felt[SLIP_VELOCITY : SLIP_VELOCITY + 2]
+        speed = float(np.linalg.norm(slip))
+        tangential = contacts.reaction[contacts.slip_rows[c] : contacts.slip_rows[c] + 2]
+        margin = tipping_margin(
+            contacts.reaction[contacts.height_rows[c] :], contacts.sole_half_sizes[c], felt
+        )
+        if pressed > 0.0 and margin <= 0.0:
+            raise ContactTipping(
+                f"contact '{contacts.names[c]}' tips over an edge of its sole at t = {t:.6g} s: "
+                "the "
+                f"centre of pressure has left it. {AS_POINTS} Or keep it inside: [[keep]] "
+                "kind = 'contact_forces'."
+            )
+        grips = max_abs(tangential) > CONE_RTOL * max_abs(contacts.reaction)
+        if not pressed > 0.0 and not (at[MODE] == STICKING and contacts.mu[c] > 0.0 and grips):
+            at[MODE], at[TOUCHDOWN_HEIGHT] = OPEN, min(0.0, felt[HEIGHT]) - REOPEN_DEPTH
+            self._note(t, contacts.names[c], "opens")
+        elif at[MODE] == STICKING:
+            at[MODE] = CREEPING  # what holds its slip may be what pulls: it opens if it still does
+            at[CREEP_DIRECTION : CREEP_DIRECTION + 2] = -tangential / max(
+                float(np.linalg.norm(tangential)), 1e-300
+            )
+            self._note(t, contacts.names[c], "slides")
+        elif at[MODE] == SLIDING:
+            at[CREEP_DIRECTION : CREEP_DIRECTION + 2] = felt[SLIP_DIRECTION : SLIP_DIRECTION + 2]
+            at[MODE] = CREEPING
+        # hysteresis between creeping and sliding, which begins at half of this
+        elif speed >= 2.0 * CREEP_SPEED:
+            at[MODE] = SLIDING
+        else:
+            at[MODE] = STICKING
+            self._note(t, contacts.names[c], "sticks")
+            return self._project_velocity(dynamics, contacts, t, state)[0]
+        return state
+
+    def _note(self, t: float, contact: str, becomes: str) -> None:
+        """Record a change.
+
+        Raises:
+            Chatters: There are too many.
+        """
+        self._times.append(t)
+        self.count += 1
+        if len(self.changes) < MAX_RECORDED_CHANGES:
+            self.changes.append(ModeChange(float(t), contact, becomes))
+        if len(self._times) == ZENO_CHANGES and t - self._times[0] < ZENO_SECONDS:
+            raise ContactChattering(
+                f"contact '{contact}' chatters at t = {t:.6g} s: {ZENO_CHANGES} changes of "
+                "contacts "
+                f"within {ZENO_SECONDS:g} s (Zeno). What comes after their limit is not found; "
+                "damp the "
+                "motion, hold the input (timing.control), or keep the contact forces inside."
+            )
+
+    def _project_velocity(
+        self, dynamics: Dynamics, contacts: UnilateralContacts, t: float, state: IntegratorState
+    ) -> tuple[IntegratorState, Vector]:
+        """Return the state that obeys the rows of the present modes, and the impulses for it."""
+        q, v, memory = state
+        A, _, beta, _ = dynamics.look(t, q, v)
+        C = A.copy()
+        for c, mode in enumerate(contacts.kinematics[:, ACTIVE_MODE]):
+            if mode in (SLIDING, CREEPING):
+                C[contacts.height_rows[c]] -= contacts.mu[c] * contacts.slip_jacobians[c]
+        M = dynamics.snapshot.M
+        response = np.linalg.solve(M, C.T)
+        impulse = -np.linalg.pinv(A @ response, rcond=dynamics.rank.passive) @ beta
+        v_plus = v + response @ impulse
+        lost = 0.5 * float(v @ M @ v - v_plus @ M @ v_plus)
+        self.impact_loss += lost
+        fed = memory.copy()
+        fed[-1:] -= lost
+        return IntegratorState(q, v_plus, fed), impulse
+
+    def _impact(
+        self,
+        dynamics: Dynamics,
+        contacts: UnilateralContacts,
+        t: float,
+        state: IntegratorState,
+        landing: list[int],
+    ) -> IntegratorState:
+        """Return the state after an impact, with the modes of the contacts that it leaves."""
+        touching = [*np.flatnonzero(contacts.mode[:, MODE] != OPEN).tolist(), *landing]
+        gentle = bool((contacts.kinematics[landing, HEIGHT_RATE] >= -REST_SPEED).all())
+        stays, lost = set(touching if gentle else ()), self.impact_loss
+        for c in landing:
+            tilt = float(np.arccos(min(1.0, abs(contacts.kinematics[c, UPRIGHTNESS]))))
+            if contacts.tilt_row_counts[c] and tilt > FLAT_TOLERANCE:
+                raise ContactTipping(
+                    f"contact '{contacts.names[c]}' comes down at t = {t:.6g} s leaning by "
+                    f"{tilt:.2g} "
+                    f"rad, on an edge and not on its plane. {AS_POINTS}"
+                )
+            contacts.mode[c, MODE] = STICKING if contacts.mu[c] > 0.0 else SLIDING
+            self._note(t, contacts.names[c], "strikes")
+        for _ in range(16 + 8 * len(contacts)):
+            self.impact_loss = lost
+            post_state, impulse = self._project_velocity(dynamics, contacts, t, state)
+            closed = contacts.mode[:, MODE] != OPEN
+            load = np.where(closed, impulse[contacts.height_rows], 0.0)
+            free = [c for c in np.flatnonzero(load < 0.0).tolist() if c not in stays]
+            if free:
+                contacts.mode[min(free, key=lambda c: load[c]), MODE] = OPEN
+                continue
+            firm = [c for c in np.flatnonzero(closed).tolist() if c not in stays]
+            slips = [c for c in firm if self._leaves_cone(contacts, c, impulse)]
+            if slips:
+                c = slips[0]
+                slip = contacts.kinematics[c, SLIP_VELOCITY : SLIP_VELOCITY + 2]
+                speed = float(np.linalg.norm(slip))
+                contacts.mode[c, MODE] = SLIDING if speed > CREEP_SPEED else CREEPING
+                tangential = -impulse[contacts.slip_rows[c] : contacts.slip_rows[c] + 2]
+                contacts.mode[c, CREEP_DIRECTION : CREEP_DIRECTION + 2] = (
+                    tangential / np.linalg.norm(tangential)
+                )
+                continue
+            dynamics.look(t, post_state.q, post_state.v)
+            slow = [c for c in touching if c not in stays and self._is_slow(contacts, c)]
+            if not slow:
+                break
+            stays.update(slow)
+            contacts.mode[slow, MODE] = np.where(contacts.mu[slow] > 0.0, STICKING, SLIDING)
+        for c in touching:
+            if contacts.mode[c, MODE] == OPEN:
+                contacts.mode[c, TOUCHDOWN_HEIGHT] = (
+                    min(0.0, contacts.kinematics[c, HEIGHT]) - REOPEN_DEPTH
+                )
+                self._note(t, contacts.names[c], "opens")
+        return post_state
+
+    @staticmethod
+    def _leaves_cone(contacts: UnilateralContacts, c: int, impulse: Vector) -> bool:
+        tangential = np.linalg.norm(impulse[contacts.slip_rows[c] : contacts.slip_rows[c] + 2])
+        cone_limit = contacts.mu[c] * impulse[contacts.height_rows[c]]
+        sticks = bool(contacts.mode[c, MODE] == STICKING)
+        return sticks and bool(tangential > cone_limit * (1.0 + CONE_RTOL) + 1e-300)
+
+    @staticmethod
+    def _is_slow(contacts: UnilateralContacts, c: int) -> bool:
+        """Return whether a contact that an impact lets go, or slip, hardly moves after it."""
+        mode, felt = contacts.mode[c, MODE], contacts.kinematics[c]
+        if mode == OPEN:
+            return bool(felt[HEIGHT_RATE] <= REST_SPEED)
+        slips = bool(mode != STICKING and contacts.mu[c] > 0.0)
+        return slips and bool(np.linalg.norm(felt[SLIP_VELOCITY : SLIP_VELOCITY + 2]) <= REST_SPEED)
+
+
+def _contacts(dynamics: Dynamics) -> UnilateralContacts:
+    contacts = dynamics.contacts
+    if contacts is None:
+        raise TypeError("the robot must have contacts that only push.")
+    return contacts

@@ -1,0 +1,5 @@
+"""From a designed controller to one's own control loop.
+
+In order: ``runtime`` (a class, and its self-check); ``ros_trajectory`` (a trajectory);
+``robot_files`` (copies of what robots are made of); ``export_controller`` (tables, a folder).
+"""

@@ -1,0 +1,81 @@
+"""Speeds from the differences of two ticks, through a low-pass: no model, and no covariance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.fields import Hertz, spec
+from ukctrl.simulation.effects.sensor_kernels import differentiate
+from ukctrl.simulation.observers.filters import (
+    NO_COVARIANCE,
+    Filter,
+    LinearObserver,
+    MeasurementUpdate,
+    StateEstimate,
+)
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.motion_model import MotionModel
+from ukctrl.simulation.observers.observer import Observer, require_all_positions
+
+
+@final
+@spec
+class Differences(Observer):
+    r"""Positions as they are measured, and speeds by their differences through a low-pass.
+
+    $$ \hat q_k = q_m, \qquad \hat v_k = \hat v_{k-1} + (1 - e^{-2\pi f_c T})
+       \Big(\frac{q_m \ominus \hat q_{k-1}}{T} - \hat v_{k-1}\Big), $$
+
+    which is what the effect ``differentiation`` does. It knows no model.
+    """
+
+    kind: Literal["differences"] = "differences"
+    cutoff: Hertz | None = None
+    """Corner frequency $f_c$ of the low-pass [Hz]; absent: none."""
+
+    def attach(
+        self, motion: MotionModel, joints: JointMeasurement, start: Vector, period: float
+    ) -> Filter:
+        require_all_positions("differences", motion.robot, joints)
+        return _Differences(motion, math.inf if self.cutoff is None else math.tau * self.cutoff)
+
+
+class _Differences(Filter):
+    def __init__(self, motion: MotionModel, rate: float) -> None:
+        self.motion, self._rate = motion, rate
+
+    def first(self, at: TimedState) -> StateEstimate:
+        never = at.state._replace(memory=np.full(1, np.nan))  # when the last reading was
+        return StateEstimate(at._replace(state=never), NO_COVARIANCE)
+
+    def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
+        return estimate._replace(at=TimedState(t, estimate.at.state, u))
+
+    def corrected(
+        self, predicted: StateEstimate, measurement: Measurement, y: Any
+    ) -> MeasurementUpdate:
+        at, since = predicted.at, predicted.at.state.memory.copy()
+        old, filtered, v = (vector.copy() for vector in (at.state.q, at.state.v, at.state.v))
+        blocks, q = self.motion.robot.structure.manifold_table, y[0].copy()
+        clock = np.full(1, at.t)
+        differentiate(blocks, self._rate, clock, q, filtered, since, old, filtered, v)
+        moved = at._replace(state=type(at.state)(q, v, since))
+        innovation = measurement.innovation(at, y)
+        return MeasurementUpdate(StateEstimate(moved, NO_COVARIANCE), innovation, NO_COVARIANCE)
+
+    def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
+        return self.near(at, period, joints).K
+
+    def near(self, at: TimedState, period: float, joints: Measurement) -> LinearObserver:
+        chart, share = self.motion.chart, -math.expm1(-self._rate * period)
+        i, j, n, nv = chart.positions, chart.velocities, len(chart.A), self.motion.robot.nv
+        full = self.motion.tangent_basis(at.t, at.state._replace(memory=np.zeros(0)))
+        K = np.vstack([np.eye(nv)[i], share / period * np.eye(nv)[j]])
+        A: Matrix = np.zeros((n, n))
+        A[len(i) :] = -share / period * full[j]
+        A[len(i) :, len(i) :] += (1.0 - share) * np.eye(len(j))
+        return LinearObserver(A, np.zeros((n, self.motion.robot.nu)), K)

@@ -1,0 +1,189 @@
+r"""From a tick to the next by the believed robot, and how deviations and their covariance go along.
+
+The state is predicted by RK4 on the manifold of configurations, the input held, and put back onto
+the passive constraints by the smallest change. Deviations $x$ are those of
+`ukctrl.mechanics.linearise`, in one chart for the whole run; with $A$, $B$ of the linear system at
+the estimate before, and the period $T$,
+
+$$ F = e^{AT}, \qquad Q = \Gamma\Gamma^\top, \qquad
+   \Gamma = \int_0^T e^{As}\,\mathrm ds\; [\,E\,\mathrm{diag}(\sigma_a),\; B\,
+   \mathrm{diag}(\sigma_u)\,], $$
+
+where $E$ takes accelerations of the free robot to those that its passive constraints let through.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.program import KernelSequence
+from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
+from ukctrl.mechanics.integrate.fixed_step_integrator import FixedStepIntegrator
+from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
+from ukctrl.mechanics.linearise import Linearization, zero_order_hold
+from ukctrl.mechanics.linearise.linearization import Linearizer
+from ukctrl.mechanics.linearise.plant_jacobians import (
+    acceleration_jacobians,
+    has_closed_form_jacobians,
+)
+from ukctrl.mechanics.projection import Projector
+from ukctrl.robot import Robot
+
+
+class Transition(NamedTuple):
+    """What becomes of deviations over a period."""
+
+    F: Matrix
+    """Shape ``(n, n)``."""
+    Q: Matrix
+    """Covariance that is added, shape ``(n, n)``."""
+
+
+@final
+class MotionModel:
+    """A believed robot that is moved from tick to tick.
+
+    Beside the state, ``state.memory`` has what else is estimated: biases of sensors, and then the
+    pushes since the last tick, that inertial sensors feel and the model did not explain.
+
+    Args:
+        robot: The robot.
+        rank: When passive rows count as dependent.
+        step: Longest step of RK4 [s].
+        at: Time, configuration and velocity of the start, where the chart of deviations begins.
+
+    Attributes:
+        chart: The linear system there, whose coordinates all deviations have.
+        walk: Densities of the random walks of the biases.
+        feels: Whether something measured depends on the acceleration, and so on the pushes.
+        pushes: Which entries of accelerations and inputs, one after the other, are estimated.
+    """
+
+    def __init__(
+        self, robot: Robot, rank: RankPolicy, step: float, at: tuple[float, Vector, Vector]
+    ) -> None:
+        self.robot, self.rank = robot, rank
+        self._dynamics = dynamics = Dynamics(robot, rank, StabilisationGains(0.0, 0.0))
+        s, self._u = dynamics.snapshot, np.zeros(robot.nu)
+        a, steps = dynamics.under(self._u)
+        memory = np.zeros(0)
+        system = OdeSystem(robot, (s.clock, s.q, s.v, memory), (a, memory), KernelSequence(steps))
+        self._onto = Projector(dynamics) if len(dynamics.passive) else None
+        self._steps = FixedStepIntegrator(system, "RK4", step, self._onto)
+        self._linearizer = Linearizer(robot, rank, rough=True)
+        self.bias_walk: Vector = np.zeros(0)
+        self.measures_acceleration = False
+        self.process_noise_indices: Indices = np.zeros(0, dtype=np.int64)
+        self.chart = self.linear(*at, self.resting_input(*at))
+
+    @property
+    def biases(self) -> int:
+        """How many biases are estimated."""
+        return len(self.bias_walk)
+
+    @property
+    def state_count(self) -> int:
+        """How many deviations are told apart from pushes: of the chart, and biases."""
+        return len(self.chart.A) + self.biases
+
+    def resting_input(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the input that accelerates the robot least at a state, shape ``(nu,)``."""
+        self._dynamics.move(t, q, v)
+        return self._dynamics.least_input(np.zeros(self.robot.nv))
+
+    def linear(self, t: float, q: Vector, v: Vector, u: Vector) -> Linearization:
+        """Return the linear system at a state, in the chart of the run once there is one."""
+        return self._linearizer.at(t, q, v, u, getattr(self, "chart", None))
+
+    def predict(self, t: float, state: IntegratorState, u: Vector, stop: float) -> IntegratorState:
+        """Return the state at a later time under a held input."""
+        self._u[:] = u
+        bare = state._replace(memory=np.zeros(0))
+        *_, (_, later) = self._steps.advance(t, bare, stop, [stop])
+        if not len(state.memory):
+            return later
+        memory = state.memory.copy()
+        memory[self.biases :] = 0.0  # those of another tick say nothing of the next
+        return later._replace(memory=memory)
+
+    def transition(
+        self, t: float, state: IntegratorState, u: Vector, time: float, std: tuple[Vector, Vector]
+    ) -> Transition:
+        """Return what becomes of deviations over a time.
+
+        Args:
+            t: When it begins [s].
+            state: The estimate then.
+            u: The input that is held.
+            time: How long [s].
+            std: What the model does not explain: of accelerations, of inputs.
+        """
+        A, B = self._slopes(t, state, u)
+        pushed = np.zeros((len(A), self.robot.nv))
+        chart = self.chart
+        through = (
+            self._linearizer.null_space.acceleration_projector()
+            if self._onto
+            else np.eye(self.robot.nv)
+        )
+        pushed[len(chart.positions) :] = through[chart.velocities] * std[0]
+        F, once = zero_order_hold(A, np.eye(len(A)), time)
+        Gamma = once @ np.hstack([pushed, B * std[1]])
+        if self.biases or len(self.process_noise_indices):
+            F, Gamma = self._with_memory(F, Gamma, time, np.concatenate(std))
+        return Transition(F, Gamma @ Gamma.T)
+
+    def _with_memory(
+        self, F: Matrix, Gamma: Matrix, time: float, std: Vector
+    ) -> tuple[Matrix, Matrix]:
+        """Return both with biases, which stay but for their walk, and pushes, which are new."""
+        n, p, m, k = *Gamma.shape, self.biases, len(self.process_noise_indices)
+        whole, noise = np.zeros((n + m + k, n + m + k)), np.zeros((n + m + k, p + m))
+        whole[:n, :n], whole[n : n + m, n : n + m] = F, np.eye(m)
+        noise[:n, :p], noise[n : n + m, p:] = Gamma, np.diag(np.sqrt(time) * self.bias_walk)
+        noise[n + m :, :p] = np.diag(std)[self.process_noise_indices]
+        return whole, noise
+
+    def _slopes(self, t: float, state: IntegratorState, u: Vector) -> tuple[Matrix, Matrix]:
+        """Return ``A`` and ``B`` of the linear system, by the shortest way that the robot has."""
+        dynamics, n = self._dynamics, self.robot.nv
+        # closed form: smooth forces, a constant B, no passive rows; else the linearizer
+        if not has_closed_form_jacobians(dynamics):
+            linear = self.linear(t, state.q, state.v, u)
+            return linear.A, linear.B
+        dynamics.move(t, state.q, state.v)
+        by_state = acceleration_jacobians(dynamics, dynamics.acceleration(u))
+        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, self.robot.nu))
+        A[:n, :n], A[:n, n:] = -self.robot.bracket(state.v), np.eye(n)
+        A[n:, :n], A[n:, n:], B[n:] = *by_state, dynamics.G
+        return A, B
+
+    def tangent_basis(self, t: float, state: IntegratorState) -> Matrix:
+        """Return ``(dq, dv)`` and the memory's deviations from all deviations."""
+        bare = self.chart.full
+        if self._onto is not None:
+            bare = self._linearizer.deviation_map_at(t, state.q, state.v, self.chart)
+        if not len(state.memory):
+            return bare
+        (rows, n), m = bare.shape, len(state.memory)
+        full = np.zeros((rows + m, n + m))
+        full[:rows, :n], full[rows:, n:] = bare, np.eye(m)
+        return full
+
+    def retract(self, t: float, state: IntegratorState, step: Vector) -> IntegratorState:
+        """Return the state a step ``(dq, dv, ...)`` away, on the passive constraints."""
+        n = self.robot.nv
+        q, v = self.robot.integrate(state.q, step[:n]), state.v + step[n : 2 * n]
+        if self._onto is not None:
+            q, v = self._onto(t, q, v)
+        return IntegratorState(q, v, state.memory + step[2 * n :])
+
+    def deviation(self, state: IntegratorState, target: IntegratorState) -> Vector:
+        """Return all deviations of another state, shape ``(n,)``."""
+        dq, dv = self.robot.difference(state.q, target.q), target.v - state.v
+        of_chart = dq[self.chart.positions], dv[self.chart.velocities]
+        return np.concatenate([*of_chart, target.memory - state.memory])

@@ -1,0 +1,68 @@
+"""Tables as NumPy arrays by name, and as the files that hold them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.result.atomic_files import atomic_replace
+
+Columns = Mapping[str, NDArray[Any]]
+"""Arrays of one length by the names of the columns; texts are objects."""
+ROWS_PER_WRITE = 1000
+"""Rows that are turned into text at a time."""
+
+
+def write_csv(columns: Columns, path: Path) -> None:
+    """Write a table as CSV: every number with all its digits, nothing where there is none (NaN)."""
+    count = max(map(len, columns.values()), default=0)
+    with (
+        atomic_replace(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as target,
+    ):
+        writer = csv.writer(target, lineterminator="\n")
+        writer.writerow(columns)
+        for first in range(0, count, ROWS_PER_WRITE):
+            rows = zip(
+                *(c[first : first + ROWS_PER_WRITE].tolist() for c in columns.values()), strict=True
+            )
+            writer.writerows([None if x != x else x for x in row] for row in rows)
+
+
+def write_parquet(columns: Columns, path: Path, units: Mapping[str, str] | None = None) -> bool:
+    """Write a table as Parquet; return whether PyArrow is installed, without which there is none.
+
+    Args:
+        columns: The table.
+        path: The file; an old one is removed where no new one takes its place.
+        units: The unit of each column, for its metadata.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        path.unlink(missing_ok=True)
+        return False
+    arrays, fields = [], []
+    for name, column in columns.items():
+        kind = pa.string() if column.dtype == object else None
+        arrays.append(pa.array(column, kind, from_pandas=True))
+        metadata = None if units is None else {"units": units.get(name, "")}
+        fields.append(pa.field(name, arrays[-1].type, metadata=metadata))
+    schema = pa.schema(fields, None if units is None else {"units": json.dumps(dict(units))})
+    with atomic_replace(path) as temporary:
+        pq.write_table(pa.table(arrays, schema=schema), temporary)
+    return True
+
+
+def missing_package_error(feature: str, package: str) -> InputError:
+    """Return the error that says which extra brings what makes a labelled table."""
+    return InputError(
+        f"{feature} needs {package}, which is not installed; pip install 'ukctrl[tables]'."
+    )

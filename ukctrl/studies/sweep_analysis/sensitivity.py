@@ -1,0 +1,286 @@
+r"""Which factors a metric depends on: shares of its variance.
+
+Three ways, never mixed; each result names its own.
+
+- `saltelli`: Sobol indices by SciPy, from a Saltelli design. Of first order they are
+  $S_i = \operatorname{Var} E[y \mid x_i] / \operatorname{Var} y$, the total ones
+  $S_{Ti} = E \operatorname{Var}[y \mid x_{\sim i}] / \operatorname{Var} y$.
+- `grid`: the same two, computed without any error over the points of a full grid, each as
+  likely as the others.
+- `binned`: an estimate of $S_i$ from any random samples: the variance between the means of ranges
+  of $x_i$. It cannot tell total indices; a factor that acts only together with others is missed.
+
+Failed samples have no metric. To leave them out would ask what matters where nothing fails, with
+factors that are no longer independent there. So where samples failed, `y` is the rank of the
+metric, and the failed ones share the highest: its indices exist, and use every sample.
+
+Where a point has repeats, `y` is their mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Array, Indices
+from ukctrl.core.statistics import CONFIDENCE, Estimate
+from ukctrl.studies.sweep_analysis.study_arrays import Axis, StudyArrays, bin_factor
+
+SensitivityMethod = Literal["saltelli", "grid", "binned"]
+OutputKind = Literal["value", "rank", "success"]
+
+MIN_POINTS = 20
+"""Of fewer points no share is estimated."""
+MIN_ROWS = 4
+"""Of fewer rows of a Saltelli design, no index."""
+RESAMPLES, MIN_RESAMPLES, MAX_DRAWS = 200, 40, 2_000_000
+"""Resamples of a bootstrap; of many samples fewer, which tell a deviation to a tenth."""
+MAX_BINS = 20
+_SEED = 0
+"""The bootstrap draws the same resamples every time, so that a report can be made again."""
+
+
+class Sensitivity(NamedTuple):
+    """How much of the variance of a quantity comes from each factor."""
+
+    metric: str
+    of: OutputKind
+    """The metric itself, its rank with failed samples last, or whether a sample succeeded."""
+    method: SensitivityMethod
+    first: Mapping[str, Estimate]
+    """First-order indices by factor: what it does alone."""
+    total: Mapping[str, Estimate]
+    """Total indices: what it does alone and together with others; empty by method `binned`."""
+    used: int
+    """How many samples it is made of."""
+
+    @property
+    def strength(self) -> dict[str, float]:
+        """The factors with their total index where it is known, else that of first order."""
+        chosen = self.total or self.first
+        return {path: share.value for path, share in chosen.items()}
+
+    def ordered(self) -> list[str]:
+        """Return the factors, the strongest first."""
+        strength = self.strength
+        return sorted(strength, key=lambda path: -np.nan_to_num(strength[path], nan=-1.0))
+
+
+def choose_method(runs: StudyArrays) -> SensitivityMethod | None:
+    """Return how the samples allow to tell shares; None where they are too few.
+
+    A Saltelli design or a grid that was stopped in its middle has gaps, and is then no more than
+    some samples.
+    """
+    if not runs.varied:
+        return None
+    points = _DesignPoints.of(runs)
+    if runs.design == "saltelli" and points.rows >= MIN_ROWS:
+        return "saltelli"
+    if runs.design == "grid" and points.is_full_grid:
+        return "grid"
+    return "binned" if len(points.first_sample) >= MIN_POINTS else None
+
+
+def sensitivities(
+    runs: StudyArrays, outputs: Mapping[str, Array], of: OutputKind, *, intervals: bool = True
+) -> dict[str, Sensitivity]:
+    """Return the shares of several quantities at once.
+
+    Args:
+        runs: Where the samples stood.
+        outputs: One finite value a sample, by the name of its metric.
+        of: What the values are.
+        intervals: Whether to bootstrap confidence intervals.
+    """
+    method = choose_method(runs)
+    if method is None or not outputs:
+        return {}
+    points = _DesignPoints.of(runs)
+    y = np.array([points.means(values) for values in outputs.values()])
+    match method:
+        case "saltelli":
+            shares, half = _sobol_indices(points, y, intervals)
+        case "grid":
+            shares = _grid_indices(points, y)
+            half = np.zeros_like(shares)
+        case _:
+            shares, half = _binned_indices(points, y, intervals)
+    results = {}
+    for k, name in enumerate(outputs):
+        first, *total = (
+            {
+                axis.path: Estimate(float(at), float(at - by), float(at + by))
+                for axis, at, by in zip(points.axes, middles, halves, strict=True)
+            }
+            for middles, halves in zip(shares[:, k], half[:, k], strict=True)
+        )
+        results[name] = Sensitivity(name, of, method, first, total[0] if total else {}, len(runs))
+    return results
+
+
+def scaled_ranks(merit: Array) -> Array:
+    """Return the ranks of values from 0 to 1; equal ones, such as all that failed, share theirs."""
+    rank: Array = (_average_ranks(merit) - 0.5) / len(merit)
+    return rank
+
+
+def _average_ranks(values: Array) -> Array:
+    """Return the ranks of values from 1 on; equal ones share the average of theirs."""
+    _, inverse, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Array = (np.cumsum(count) - 0.5 * (count - 1))[inverse]
+    return ranks
+
+
+def rank_correlation(axis: Axis, merit: Array) -> Estimate:
+    r"""Return Spearman's $\rho$ of a factor and a metric, failed samples being the worst of all.
+
+    Its sign says in which direction the metric grows. The interval is Bonett and Wright's,
+    $\tanh(\operatorname{artanh}\rho \pm z \sqrt{(1 + \rho^2/2)/(n - 3)})$. NaN for names, and of
+    fewer than five samples.
+    """
+    nothing = Estimate(*[float("nan")] * 3)
+    if axis.names or not axis.varies or len(merit) < 5 or np.all(merit == merit[0]):
+        return nothing
+    from scipy.special import ndtri
+
+    rho = float(np.corrcoef(_average_ranks(axis.values), _average_ranks(merit))[0, 1])
+    z = float(ndtri(0.5 + 0.5 * CONFIDENCE))
+    middle = np.arctanh(np.clip(rho, -1.0 + 1e-12, 1.0 - 1e-12))
+    half = z * np.sqrt((1.0 + 0.5 * rho**2) / (len(merit) - 3))
+    return Estimate(rho, float(np.tanh(middle - half)), float(np.tanh(middle + half)))
+
+
+@dc.dataclass(frozen=True, eq=False)
+class _DesignPoints:
+    """The points of a design, each once."""
+
+    axes: tuple[Axis, ...]
+    number: Indices
+    """Their numbers, rising."""
+    first_sample: Indices
+    """Place of each point's first sample."""
+    point_of_sample: Indices
+    """Place of each sample's point."""
+
+    @staticmethod
+    def of(runs: StudyArrays) -> _DesignPoints:
+        number, first, of_sample = np.unique(runs.point, return_index=True, return_inverse=True)
+        axes = tuple(dc.replace(axis, values=axis.values[first]) for axis in runs.axes)
+        return _DesignPoints(axes, number, first, of_sample)
+
+    def means(self, values: Array) -> Array:
+        """Return the mean of every point's samples."""
+        mean: Array = np.bincount(self.point_of_sample, values) / np.bincount(self.point_of_sample)
+        return mean
+
+    @property
+    def rows(self) -> int:
+        """How many rows the matrices of a Saltelli design have; 0 with gaps."""
+        rows, remainder = divmod(len(self.number), len(self.axes) + 2)
+        whole = not remainder and np.array_equal(self.number, np.arange(len(self.number)))
+        return rows if whole and rows & (rows - 1) == 0 else 0
+
+    @property
+    def shape(self) -> list[int]:
+        """How many levels each factor has."""
+        return [len(axis.levels) for axis in self.axes]
+
+    @property
+    def cells(self) -> Indices:
+        """Which combination of levels every point is."""
+        cell: Indices = np.ravel_multi_index([a.places() for a in self.axes], self.shape)
+        return cell
+
+    @property
+    def is_full_grid(self) -> bool:
+        """Whether every combination of levels is there, once."""
+        size = np.prod(np.array(self.shape, dtype=np.float64))
+        return bool(size == len(self.first_sample)) and len(np.unique(self.cells)) == len(
+            self.first_sample
+        )
+
+
+def _sobol_indices(points: _DesignPoints, y: Array, intervals: bool) -> tuple[Array, Array]:
+    """Return indices of first order and total ones, shape `(2, outputs, factors)`, and how far
+    their intervals reach to either side.
+    """
+    from scipy.stats import sobol_indices
+
+    d, n = len(points.axes), points.rows
+    # SciPy cannot take a single output of a single factor: a copy makes it two.
+    rows = y if len(y) > 1 else np.repeat(y, 2, axis=0)
+    blocks = rows.reshape(len(rows), d + 2, n)
+
+    def indices(chosen: Array) -> Array:
+        f_A, f_B, f_AB = chosen[:, 0], chosen[:, 1], chosen[:, 2:].swapaxes(0, 1)
+        indices = sobol_indices(func={"f_A": f_A, "f_B": f_B, "f_AB": f_AB}, n=n)
+        shape = (len(rows), d)
+        return np.array([indices.first_order.reshape(shape), indices.total_order.reshape(shape)])
+
+    middle = indices(blocks)
+    draws = _bootstrap_indices(n, intervals)
+    again = [indices(blocks[..., draw]) for draw in draws]
+    return middle, _interval_half_width(np.array(again)) if again else np.full_like(middle, np.nan)
+
+
+def _bootstrap_indices(n: int, intervals: bool) -> NDArray[np.int64]:
+    """Return the places of every bootstrap resample, shape `(resamples, n)`."""
+    count = int(np.clip(MAX_DRAWS // n, MIN_RESAMPLES, RESAMPLES)) if intervals else 0
+    return np.random.default_rng(_SEED).integers(0, n, (count, n))
+
+
+def _interval_half_width(resampled: Array) -> Array:
+    """Return the half-widths of the intervals: normal, with the bootstrap's deviation."""
+    from scipy.special import ndtri
+
+    half: Array = float(ndtri(0.5 + 0.5 * CONFIDENCE)) * np.std(resampled, axis=0, ddof=1)
+    return half
+
+
+def _grid_indices(points: _DesignPoints, y: Array) -> Array:
+    """Return shares of first order and total ones, shape `(2, outputs, factors)`."""
+    shape, order = points.shape, np.argsort(points.cells)
+    shares = np.zeros((2, len(y), len(shape)))
+    for k, row in enumerate(y):
+        box, variance = row[order].reshape(shape), float(np.var(row))
+        for i in range(len(shape)) if variance > 0.0 else ():
+            axes = tuple(k for k in range(len(shape)) if k != i)
+            alone, residual = np.var(box.mean(axis=axes)), np.mean(np.var(box, axis=i))
+            shares[:, k, i] = alone / variance, residual / variance
+    return shares
+
+
+def _binned_indices(points: _DesignPoints, y: Array, intervals: bool) -> tuple[Array, Array]:
+    r"""Return shares of first order, $1 - (1 - \eta^2)(n - 1)/(n - m)$ of $m$ ranges, likewise."""
+    n = len(points.first_sample)
+    max_bins = int(np.clip(round(n ** (1.0 / 3.0)), 2, MAX_BINS))
+    draws = _bootstrap_indices(n, intervals)
+    shares = np.zeros((1, len(y), len(points.axes)))
+    half = np.full_like(shares, np.nan)
+    for i, axis in enumerate(points.axes):
+        bins = bin_factor(axis, max_bins)
+        for k, row in enumerate(y):
+            shares[0, k, i] = _correlation_ratio(bins.bin_index, row, bins.size)
+            again = np.array(
+                [_correlation_ratio(bins.bin_index[d], row[d], bins.size) for d in draws]
+            )
+            if len(draws):
+                half[0, k, i] = _interval_half_width(again)
+    return shares, half
+
+
+def _correlation_ratio(bin_index: NDArray[np.intp], y: Array, bins: int) -> float:
+    count = np.bincount(bin_index, minlength=bins)
+    used = count > 0
+    n, m = len(y), int(used.sum())
+    total = float(np.var(y)) * n
+    if total <= 0.0 or n <= m:
+        return 0.0
+    sums = np.bincount(bin_index, y - y.mean(), bins)[used]
+    between = float(np.sum(sums**2 / count[used]))
+    return 1.0 - (1.0 - between / total) * (n - 1) / (n - m)

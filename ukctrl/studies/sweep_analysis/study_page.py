@@ -1,0 +1,231 @@
+"""The page of a study, and what else is written beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ukctrl.core.files import AnyPath
+from ukctrl.core.number_text import number, si_prefix
+from ukctrl.reports import html_page
+from ukctrl.reports.run_page import KeyNumber
+from ukctrl.simulation.result.atomic_files import output_folder, toml_text
+from ukctrl.simulation.result.result import STATUSES
+from ukctrl.studies.batch.task import ProgressCallback
+from ukctrl.studies.sweep import Study
+from ukctrl.studies.sweep_analysis import study_figures
+from ukctrl.studies.sweep_analysis import study_tables as tables
+from ukctrl.studies.sweep_analysis.sample_replay import (
+    SCENARIO_FILE,
+    Role,
+    SampleReplay,
+    replay_command,
+    replay_sample,
+)
+from ukctrl.studies.sweep_analysis.summary_json import to_dict
+from ukctrl.studies.sweep_analysis.sweep_analysis import SweepAnalysis, requirement_text
+from ukctrl.studies.sweep_analysis.sweep_verdicts import headline, sensitivity_words, verdicts
+
+
+class StudyReport(NamedTuple):
+    """What was written."""
+
+    page: Path
+    insight: SweepAnalysis
+    """What the study shows."""
+    replays: tuple[SampleReplay, ...]
+    """Samples that were run again."""
+
+
+def write_study_report(
+    study: Study,
+    folder: AnyPath,
+    *,
+    cost: str | None = None,
+    require: Mapping[str, float] = MappingProxyType({}),
+    maps: Sequence[tuple[str, str]] = (),
+    again: bool = True,
+    trust: bool = False,
+    progress: ProgressCallback | None = None,
+) -> StudyReport:
+    """Write `report.html`, its figures, `summary.json` and `scenario.toml` to a study's folder.
+
+    The worst sample that completed and the first that failed are run again, each into a folder
+    with a report of its own, and compared with the table.
+
+    Args:
+        study: Its samples, at least one of them finished.
+        folder: Where to write, as a rule the study's own folder.
+        cost: By what samples are better or worse, as for
+            [`SweepAnalysis.of`][ukctrl.SweepAnalysis.of].
+        require: The largest value of a metric with which a sample still succeeds, or the least
+            where more is better.
+        maps: Pairs of factors to draw maps over; absent: the two that matter most.
+        again: Whether to run samples again.
+        trust: Whether Python code that the scenario names may run.
+        progress: Called as samples are run again.
+
+    Raises:
+        InputError: There is no finished sample, a name is unknown, or the folder cannot be
+            written to.
+    """
+    home = Path(folder)
+    insight = SweepAnalysis.of(study, cost=cost, require=require, maps=maps, trust=trust)
+    images = study_figures.pictures(insight)
+    with output_folder("the report", home):
+        replays = _replay_samples(insight, home, trust, progress) if again else ()
+        stale_names = [old.stem for old in home.glob("study_*.png")]
+    summary = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
+    texts = {
+        SCENARIO_FILE: toml_text(study.scenario),
+        "summary.json": f"{summary}\n",
+        "report.html": html(insight, images, replays, home),
+    }
+    page = html_page.write_page("the report", home, texts, images, stale_names)
+    return StudyReport(page, insight, replays)
+
+
+def _replay_samples(
+    insight: SweepAnalysis, home: Path, trust: bool, progress: ProgressCallback | None
+) -> tuple[SampleReplay, ...]:
+    runs = insight.runs
+    chosen: list[tuple[Role, int]] = [("worst", row) for row in insight.worst[:1]]
+    # A sample that could not be run, or not to its end, teaches less than one that ran and failed.
+    failed = [row for row in range(len(runs)) if not runs.completed[row]]
+    ran = [row for row in failed if runs.status[row] in STATUSES]
+    chosen += [("failed", row) for row in (ran or failed)[:1]]
+    folder_names = {f"{role}-{int(runs.number[row])}" for role, row in chosen}
+    for role in ("worst", "failed"):
+        for old in home.glob(f"{role}-*"):
+            if old.is_dir() and old.name not in folder_names and (old / "result.nc").is_file():
+                shutil.rmtree(old)
+    replays = []
+    for count, (role, row) in enumerate(chosen):
+        if progress is not None:
+            progress(count, len(chosen))
+        replays.append(replay_sample(insight.study, runs, row, role, home, trust))
+    if progress is not None and chosen:
+        progress(len(chosen), len(chosen))
+    return tuple(replays)
+
+
+def html(
+    insight: SweepAnalysis,
+    images: Sequence[html_page.PageFigure],
+    replays: Sequence[SampleReplay],
+    folder: Path,
+) -> str:
+    """Return the page.
+
+    Args:
+        insight: What the study shows.
+        images: Its figures.
+        replays: Which samples were run again.
+        folder: Where the study is, as commands name it.
+    """
+    study, runs = insight.study, insight.runs
+    contents = [("verdicts", "What it shows")]
+    contents += [("metrics", "Metrics")] if insight.summaries else []
+    contents += [(image.name, _contents_label(image)) for image in images]
+    contents += [("factors", "Factors")] if runs.axes else []
+    contents += [("worst", "Worst samples")] if insight.worst else []
+    contents += [("failed", "Failed samples")] if insight.failed else []
+    contents += [("scenario", "Scenario"), ("provenance", "Provenance")]
+    context = {
+        "title": str(study.scenario.get("title") or study.scenario.get("name") or "A study"),
+        "names": {key: _name(study.scenario.get(key)) for key in ("robot", "controller")}
+        | {"scenario": str(study.scenario.get("name") or "")},
+        "design": runs.design,
+        "count": len(runs),
+        "headline": headline(insight),
+        "contents": contents,
+        "tiles": _tiles(insight),
+        "verdicts": verdicts(insight, replays),
+        "figures": images,
+        "words": [sensitivity_words(insight, one) for one in insight.sensitivities.values()],
+        "metrics": tables.metric_table(insight) if insight.summaries else None,
+        "intervals": runs.design != "grid" and len(runs) > 1,
+        "failures": int((~runs.completed).sum()),
+        "reasons": tables.reason_table(insight),
+        "factors": tables.factor_table(insight) if runs.axes else None,
+        "dependence": tables.dependence_table(insight),
+        "dependence_words": _dependence_words(insight),
+        "several": len(runs.varied) > 1,
+        "worst": tables.worst_table(insight),
+        "failed": tables.failed_table(insight),
+        "commands": {
+            kind: [replay_command(study, int(runs.number[row]), folder) for row in rows]
+            for kind, rows in (("worst", insight.worst), ("failed", insight.failed))
+        },
+        "replays": [entry for entry in replays if entry.folder],
+        "scenario": html_page.highlight_toml(toml_text(study.scenario)),
+        "provenance": html_page.provenance_entries(
+            {
+                "design": runs.design,
+                "samples": f"{len(runs)} of {study.about.plan.count}",
+                "repeats": study.repeats,
+                "seed": study.seed,
+                "versions": study.about.versions,
+            }
+        ),
+    }
+    return html_page.render("study.html.j2", context)
+
+
+def _contents_label(image: html_page.PageFigure) -> str:
+    """Return a short label for the row of contents."""
+    suffix = image.name.removeprefix(study_figures.FIGURE_NAMES[4])
+    return f"Map{suffix.replace('_', ' ')}" if suffix != image.name else image.title
+
+
+def _dependence_words(insight: SweepAnalysis) -> str:
+    method = next((one.method for one in insight.dependence.values()), "binned")
+    kind = "first-order" if method == "binned" else "total"
+    source = {
+        "saltelli": "Sobol indices",
+        "grid": "exact over the grid",
+        "binned": "estimated from ranges of the given samples",
+    }[method]
+    return (
+        "How much of the variance of each metric's rank a factor accounts for: "
+        f"{kind} shares, {source}."
+    )
+
+
+def _tiles(insight: SweepAnalysis) -> list[KeyNumber]:
+    share = insight.completed
+    aside = ""
+    if math.isfinite(share.low):
+        aside = f"95 % confidence: {number(100 * share.low)} to {number(100 * share.high)} %"
+    tiles = [KeyNumber("completed", number(100.0 * share.value), "%", aside)]
+    if insight.require:
+        value = number(100.0 * insight.succeeded.value)
+        limits = requirement_text(insight.require, lambda _, end: number(end))
+        tiles.append(KeyNumber("as required", value, "%", limits))
+    overall = insight.overall
+    if overall.known:
+        entries = [
+            ("median", overall.percentile(0.5).value),
+            ("95 % have at most", overall.percentile(0.95).value),
+            ("worst that completed", overall.worst),
+        ]
+        for name, at in entries if len(insight.runs) > 1 else entries[:1]:
+            factor, unit = si_prefix(abs(at), insight.unit)
+            text = "failed" if math.isinf(at) else number(factor * at)
+            aside = insight.cost.text if text != "failed" else "too many failed for a bound"
+            unit = unit if text != "failed" else ""
+            tiles.append(KeyNumber(name, text, unit, aside))
+    return tiles
+
+
+def _name(entry: object) -> str:
+    if isinstance(entry, Mapping):
+        named = (str(entry[key]) for key in ("name", "use", "title", "kind") if entry.get(key))
+        return next(named, "")
+    text = str(entry or "")
+    return Path(text).stem if text.endswith(".toml") else text
