@@ -542,7 +542,7 @@ def test_a_narrow_encoding_is_no_failure(tmp_path):
 
 SOON = (
     "from ukctrl.cli.terminal import progress_bars as bars; "
-    "bars.QUIET_SECONDS = bars.REFRESH_SECONDS = 0.0; "
+    "bars.DELAY_SECONDS = bars.REFRESH_SECONDS = 0.0; "
 )
 """Lets a short run show its progress as a long one would."""
 

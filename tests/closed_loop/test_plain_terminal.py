@@ -53,7 +53,7 @@ import sys
 from ukctrl.cli import main
 from ukctrl.cli.terminal import progress_bars as bars
 from ukctrl.reports import plot
-bars.QUIET_SECONDS = bars.REFRESH_SECONDS = 0.0
+bars.DELAY_SECONDS = bars.REFRESH_SECONDS = 0.0
 every = plot.available
 plot.available = lambda result: every(result)[:1]
 for arguments in eval(sys.argv[1]):

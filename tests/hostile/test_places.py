@@ -19,11 +19,11 @@ import sys
 from ukctrl.core.subprocess_safety import begin_command
 begin_command()
 from ukctrl.core import cache_folder
-from ukctrl.core.jit import machine_code
-machine_code.NOTICED_SECONDS = 0.0
+from ukctrl.core.jit import machine_code_store as machine_code
+machine_code.SECONDS_BEFORE_NOTICE = 0.0
 import numpy as np
 from ukctrl import uk
-print(uk.affine_answer(np.diag([4.0]), [8.0], np.eye(1)).a_free[0])
+print(uk.affine_acceleration(np.diag([4.0]), [8.0], np.eye(1)).a_free[0])
 print(cache_folder.writable_folder(str(machine_code.config.CACHE_DIR)))
 """
 READ_ONLY = "mount --bind {0} {0} && mount -o remount,ro,bind {0} && "

@@ -16,7 +16,7 @@ PAGES = ("log-spiral-particle", "pick-and-place", "pseudoinverses", "three-rrr")
 COMPILE = """
 import numpy as np
 from ukctrl import uk
-uk.affine_answer(np.diag([4.0]), [8.0], np.eye(1))
+uk.affine_acceleration(np.diag([4.0]), [8.0], np.eye(1))
 """
 
 

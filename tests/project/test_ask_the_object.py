@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 ROLES = {
-    "Allocation", "Allocator", "Attached", "BoundFeedback", "ClockEffect", "Constraint",
-    "Controller", "Drive", "Effect", "Feedback", "InputEffect", "Inversion", "Law", "NullSpace",
+    "Allocation", "Allocator", "BoundConstraint", "BoundFeedback", "ClockEffect", "Constraint",
+    "Controller", "Drive", "Effect", "Feedback", "InputEffect", "Inversion", "Law", "NullSpaceInput",
     "OddFunction", "OrientationReference", "PlantEffect", "Reference", "Sensor", "SensorEffect",
-    "CompiledDrive", "CompiledSensor", "ModelFeedback", "Structure",
+    "KernelDrive", "KernelSensor", "ModelFeedback", "Structure",
 }  # fmt: skip
 """What a user derives a part from. Asking for a role is asking which questions a part answers."""
 

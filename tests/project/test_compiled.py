@@ -28,16 +28,16 @@ ROOT = Path(__file__).parents[2]
 ASK = """
 import numpy as np
 from ukctrl import uk
-print(uk.affine_answer(np.diag([4.0]), [8.0], np.eye(1)).a_free[0])
+print(uk.affine_acceleration(np.diag([4.0]), [8.0], np.eye(1)).a_free[0])
 """
 DEFERRED = """
 import numpy as np
-from ukctrl.core.algebra import products
+from ukctrl.core.algebra import sparse_products as products
 from ukctrl.core.jit import kernel as jit
-from ukctrl.core.jit.machine_code_store import Compiling
-jit.WORTH = float("{worth}")
+from ukctrl.core.jit.machine_code_store import CompileNotice
+jit.SECONDS_BEFORE_COMPILING = float("{worth}")
 products.is_diagonal(np.eye(3))
-print(bool(products.is_diagonal.overloads), Compiling.functions > 0)
+print(bool(products.is_diagonal.overloads), CompileNotice.functions > 0)
 """
 
 
@@ -98,9 +98,9 @@ def asked(code, folder):
 
 
 MADE = f"""
-from ukctrl.core.jit.machine_code_store import Compiling
+from ukctrl.core.jit.machine_code_store import CompileNotice
 {ASK}
-print(Compiling.functions)
+print(CompileNotice.functions)
 """
 """Tells how many functions it has compiled."""
 
@@ -407,9 +407,9 @@ RUN = """
 import sys, numba
 numba.__version__ = {version!r}
 from ukctrl import Scenario, simulate
-from ukctrl.core.compiled import is_tried
+from ukctrl.core.compiled import is_tested_numba
 result = simulate(Scenario.load("scara-helix").replace({{"timing.duration": 0.05}}))
-print(is_tried, result.status, *(float(x).hex() for x in result["q"].ravel()))
+print(is_tested_numba, result.status, *(float(x).hex() for x in result["q"].ravel()))
 """
 
 

@@ -91,7 +91,7 @@ def outcome(task: Task, folder: Path) -> Outcome:
 
 
 NOTED: set[str] = set()
-DECORATORS = ("compiled", "inlined", "allocating", "for_python")
+DECORATORS = ("compiled", "inlined", "allocating", "python_entry_only")
 """By which kernels are known."""
 
 

@@ -179,13 +179,13 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from ukctrl import Scenario
-from ukctrl.studies.batch.task_runner import Crew
-from ukctrl.studies.tuning import Budget, Journal, Plants, tune_all
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.tuning import Budget, Plants, SimulationJournal, tune_all
 
 if __name__ == "__main__":
     scenario = Scenario.from_toml(Path(sys.argv[1]).read_text())
     budget = Budget(simulations=40, method=sys.argv[3], plants=Plants(count=2, mismatch=0.1))
-    with Journal(Path(sys.argv[2])) as journal, Crew(int(sys.argv[4])) as crew:
+    with SimulationJournal(Path(sys.argv[2])) as journal, TaskRunner(int(sys.argv[4])) as crew:
         tune_all({"law": scenario}, budget, journal=journal, crew=crew)
 """
 

@@ -119,7 +119,7 @@ def same() -> tuple[float, float]:
 
     Those of what it remembers, at zero, do not count.
     """
-    poles = linear.performance(_base().replace({"controller": {"use": AS_STIFF}})).poles
+    poles = linear.loop_performance(_base().replace({"controller": {"use": AS_STIFF}})).poles
     rates = np.sort([-pole.real for pole in poles if pole.real < -1.0])
     slow, fast = (float(half.mean()) for half in np.split(rates, 2))
     if (
