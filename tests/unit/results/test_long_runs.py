@@ -96,7 +96,7 @@ FULL = """
 import resource, sys
 from ukctrl.cli import main
 from ukctrl.simulation.result import sample_store
-sample_store.IN_MEMORY = sample_store.PART = 2**13
+sample_store.MAX_MEMORY_BYTES = sample_store.BLOCK_BYTES = 2**13
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))
 main(sys.argv[1:])
 """
