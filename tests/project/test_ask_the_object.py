@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 ROLES = {
     "Allocation", "Allocator", "BoundConstraint", "BoundFeedback", "ClockEffect", "Constraint",
-    "Controller", "Drive", "Effect", "Feedback", "InputEffect", "Inversion", "Law", "NullSpaceInput",
+    "Controller", "Drive", "Effect", "Feedback", "InputEffect", "Inversion", "Law",
+    "NullSpaceInput",
     "OddFunction", "OrientationReference", "PlantEffect", "Reference", "Sensor", "SensorEffect",
     "KernelDrive", "KernelSensor", "ModelFeedback", "Structure",
 }  # fmt: skip
