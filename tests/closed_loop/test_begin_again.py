@@ -7,7 +7,9 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.files import catalog
 from ukctrl.robot import Robot
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.scenario_robots import true_robot
+from ukctrl.simulation.record.recorder import Recorder
 from ukctrl.simulation.step.simulation_run import SimulationRun
 
 SHORT = 0.02
@@ -17,15 +19,17 @@ MISMATCH = {"kind": "mismatch", "name": "off", "mass": 0.1, "com": 0.01}
 
 
 def ready(scenario, robot):
-    loop = SimulationRun(scenario, robot)
-    loop.allocate()
-    return loop
+    loop = Loop(scenario, robot)
+    run = SimulationRun(loop, Recorder(loop))
+    run.allocate()
+    return run
 
 
 def run(loop):
     status = loop.run(lambda reached, duration: None)
     arrays = {name: array.tobytes() for name, array in loop.recorder.samples().items()}
-    return status, arrays, loop.ticks, loop.step_halving(), loop.recorder.weakest_authority()
+    halving = loop.loop.plants.step_halving()
+    return status, arrays, loop.ticks, halving, loop.recorder.weakest_authority()
 
 
 def shortened(name):

@@ -44,9 +44,9 @@ def both_of(scenario, step=1.0):
         loop.believed_model.move(loop.t0, q, v)
         loop.held_input[:] = loop.law.step(loop.believed_model, memory).u
         memory = np.zeros(1)
-    elif loop._integrates_energy:
+    elif loop.integrates_energy:
         memory = np.append(memory, 0.0)
-    method, y = loop._plants.integrator, np.concatenate([q, v, memory])
+    method, y = loop.plants.integrator, np.concatenate([q, v, memory])
     reference = (
         jacobian(lambda d: method.system.time_derivative(loop.t0, y + step * d), len(y)) / step
     )

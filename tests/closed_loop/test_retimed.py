@@ -104,7 +104,7 @@ def test_law_and_record_have_the_same_rows_timed_on_the_robot_of_the_caller():
     scenario = arm()
     heavy = Robot.load("two_link").perturbed(Perturbation(mass_scale=2.0))
     loop = Loop(scenario, heavy)
-    assert loop.recorder.servo is loop.law.stack
+    assert loop.servo is loop.law.stack
     [row], [timed], [light] = (
         loop.law.task.servo, servo_constraints(scenario, heavy), servo_constraints(scenario)
     )  # fmt: skip

@@ -37,6 +37,8 @@ from ukctrl.simulation.effects.attached_effects import AttachedEffects
 from ukctrl.simulation.effects.effect import effect_rng
 from ukctrl.simulation.effects.sensors import NOISE_BLOCK
 from ukctrl.simulation.events.input_delay import InputDelayLine
+from ukctrl.simulation.record.recorder import Recorder
+from ukctrl.simulation.step.stepper import Stepper
 
 TURN = {"rtol": 0.0, "atol": 1e-12}  # angles through cosine, sine and back; lengths of order one
 SUMS = {"rtol": 1e-13, "atol": 1e-13}  # products of few factors, in another order
@@ -414,9 +416,10 @@ COMPILED = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing
 def test_no_effect_of_the_catalogue_puts_python_into_a_loop(effects):
     changes = {"timing.control": PERIOD} if len(effects) > 3 else {}
     loop = Loop(Scenario.load("scara-helix", changes).replace({"effect": effects}))
-    assert loop._plants.integrator.system.steps.python_owners == ()
-    assert loop.tick_steps(loop.plant).python_owners == ()
-    assert isinstance(loop.arrival_step, BoundKernel)
+    assert loop.plants.integrator.system.steps.python_owners == ()
+    stepper = Stepper(loop, Recorder(loop))
+    assert stepper.tick_table().python_owners == ()
+    assert stepper.arrival.python_owners == ()
 
 
 @pytest.mark.slow

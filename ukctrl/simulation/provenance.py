@@ -21,19 +21,20 @@ from ukctrl.simulation.result.run_id import new_run_id
 from ukctrl.simulation.result.sample_measures import LIMIT_RTOL
 from ukctrl.simulation.result.samples import Samples
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.step.simulation_run import SimulationRun
 
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
-def provenance(loop: Loop, samples: Samples, timing: Mapping[str, float]) -> dict[str, Any]:
+def provenance(run: SimulationRun, samples: Samples, timing: Mapping[str, float]) -> dict[str, Any]:
     """Return what a result of a run records beside its numbers.
 
     Args:
-        loop: What was run.
+        run: What was run.
         samples: What was recorded.
         timing: How long it took, how often the law was asked, and how long that takes.
     """
-    scenario = loop.scenario
+    loop, scenario = run.loop, run.loop.scenario
     return {
         "scenario": scenario.name or scenario.title,
         "robot": loop.robot.name,
@@ -44,32 +45,33 @@ def provenance(loop: Loop, samples: Samples, timing: Mapping[str, float]) -> dic
         "gains": "given",
         "rank": dc.asdict(scenario.rank),
         "start_moved": dict(loop.start_shift),
-        **verdict_facts(loop, samples, drawn=True),
+        **verdict_facts(run, samples, drawn=True),
         "timing": dict(timing),
         "audit": [finding._asdict() for finding in loop.robot.audit],
     }
 
 
-def verdict_facts(loop: Loop, samples: Samples, *, drawn: bool) -> dict[str, Any]:
+def verdict_facts(run: SimulationRun, samples: Samples, *, drawn: bool) -> dict[str, Any]:
     """Return what verdicts on a run go by, beside its samples.
 
     Args:
-        loop: What was run.
+        run: What was run.
         samples: What was recorded.
         drawn: Whether to tell what was drawn for the effects.
     """
-    scenario, recorder, conditions = loop.scenario, loop.recorder, loop.effects
+    loop, recorder, stepper = run.loop, run.recorder, run.stepper
+    scenario, effects = loop.scenario, loop.effects
     grip = recorder.weakest_authority()
     matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
     facts = {
-        "random": conditions.random or scenario.start.spread > 0.0,
+        "random": effects.random or scenario.start.spread > 0.0,
         **_passive(scenario, loop.plant.gains, recorder.passive(samples.arrays)),
-        "switches": list(loop.switches) or None,
-        "contacts": loop.contacts and loop.contacts.report(),
+        "switches": list(stepper.switches) or None,
+        "contacts": stepper.contacts and stepper.contacts.report(),
         "observer": loop.estimator and loop.estimator.report(),
-        "effects": conditions.report(drawn=drawn) or None,
+        "effects": effects.report(drawn=drawn) or None,
         "weak_grip": grip if matters else None,
-        **loop.step_halving(),
+        **_step_halving(loop),
         "beyond_limits": exceeded_limits(loop.robot, samples),
         **joint_limits(loop.robot),
         "rows_demanded": recorder.rows_demanded(),
@@ -84,6 +86,14 @@ def software_versions() -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.machine()}",
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _step_halving(loop: Loop) -> dict[str, Any]:
+    """Return what halved steps say of a fixed one, where there is one."""
+    share = loop.plants.step_halving()
+    if share is None:
+        return {}
+    return {"step_halving": {"share": share, "method": loop.scenario.integrator.method}}
 
 
 def _passive(

@@ -15,6 +15,7 @@ from ukctrl.simulation.assemble.loop import Loop
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.provenance import provenance, verdict_facts
 from ukctrl.simulation.record.joint_error import joint_error
+from ukctrl.simulation.record.recorder import Recorder
 from ukctrl.simulation.result.atomic_files import utf8_text
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
@@ -47,17 +48,17 @@ def simulate(
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    with _reusable_loop(scenario, robot, planning, whole=True) as loop:
+    with _reusable_run(scenario, robot, planning, whole=True) as run:
         began = time.perf_counter()
-        status, message, samples = _run_and_collect(loop, progress or _silent)
+        status, message, samples = _run_and_collect(run, progress or _silent)
         wall = time.perf_counter() - began
-        timing = {"wall_seconds": wall, **loop.timing()}
+        timing = {"wall_seconds": wall, **run.timing()}
         return Result.from_samples(
             samples,
             status=status,
             message=message,
             scenario=scenario.to_table(),
-            provenance=provenance(loop, samples, timing) | {"loop": loop.compiled()},
+            provenance=provenance(run, samples, timing) | {"loop": run.compiled()},
         )
 
 
@@ -73,32 +74,32 @@ def simulate_for_metrics(
 
     Its provenance has what verdicts go by, and the law's time where that is asked (``timed``).
     """
-    with _reusable_loop(scenario, robot, None, whole=False) as loop:
-        status, message, samples = _run_and_collect(loop, progress or _silent)
-        timing = {"timing": loop.timing()} if timed else {}
+    with _reusable_run(scenario, robot, None, whole=False) as run:
+        status, message, samples = _run_and_collect(run, progress or _silent)
+        timing = {"timing": run.timing()} if timed else {}
         return Result(
             status=status,
             message=utf8_text(message),
             scenario=LazyTable(scenario),
-            provenance=verdict_facts(loop, samples, drawn=False) | timing,
+            provenance=verdict_facts(run, samples, drawn=False) | timing,
             samples=samples,
         )
 
 
-class _ReusableLoop(threading.local):
-    """The loop that ran last in each thread: it may be what the next scenario needs."""
+class _ReusableRun(threading.local):
+    """The run that came last in each thread: its loop may be what the next scenario needs."""
 
-    loop: SimulationRun | None = None
+    run: SimulationRun | None = None
 
 
-_LAST = _ReusableLoop()
+_LAST = _ReusableRun()
 
 
 @contextlib.contextmanager
-def _reusable_loop(
+def _reusable_run(
     scenario: Scenario, robot: Robot | None, planning: Progress | None, *, whole: bool
 ) -> Iterator[SimulationRun]:
-    """Yield a loop at its start, that of the run before where it can run this scenario too.
+    """Yield a run at its start, with the loop of the run before where that fits this scenario too.
 
     Args:
         scenario: What is run.
@@ -106,28 +107,28 @@ def _reusable_loop(
         planning: Called while a plan is made.
         whole: Whether all is recorded, also what no metric and no verdict asks for.
     """
-    loop, _LAST.loop = _LAST.loop, None  # a law may simulate, too
+    run, _LAST.run = _LAST.run, None  # a law may simulate, too
     robot = robot or true_robot(scenario.robot)
     again = (
-        loop is not None
+        run is not None
         and planning is None
-        and loop.recorder.effects.records_effect_signals is whole
+        and run.recorder.effects.records_effect_signals is whole
     )
-    if loop is None or not again or not loop.reuse_for(scenario, robot):
-        loop = SimulationRun(scenario, robot, planning)
-        loop.recorder.effects.records_effect_signals = whole
-        loop.allocate()
-    yield loop
-    if loop.is_reusable:
-        _LAST.loop = loop
+    if run is None or not again or not run.reuse_for(scenario, robot):
+        loop = Loop(scenario, robot, planning)
+        run = SimulationRun(loop, Recorder(loop, effect_signals=whole))
+        run.allocate()
+    yield run
+    if run.is_reusable:
+        _LAST.run = run
 
 
-def _run_and_collect(loop: SimulationRun, progress: Progress) -> tuple[Status, str, Samples]:
-    """Run a loop; return how it ended, why, and what was recorded."""
-    recorder = loop.recorder
-    status, message = loop.run(progress)
+def _run_and_collect(run: SimulationRun, progress: Progress) -> tuple[Status, str, Samples]:
+    """Run to the end; return how it ended, why, and what was recorded."""
+    recorder = run.recorder
+    status, message = run.run(progress)
     arrays = recorder.samples()
-    signals, complaint = _signals(loop, arrays)
+    signals, complaint = _signals(run.loop, recorder, arrays)
     message = (
         f"{message.rstrip('.')}. {complaint}" if message and complaint else message + complaint
     )
@@ -141,14 +142,16 @@ def _run_and_collect(loop: SimulationRun, progress: Progress) -> tuple[Status, s
     return status, message, samples
 
 
-def _signals(loop: Loop, arrays: Mapping[str, Array]) -> tuple[dict[str, SignalSeries], str]:
+def _signals(
+    loop: Loop, recorder: Recorder, arrays: Mapping[str, Array]
+) -> tuple[dict[str, SignalSeries], str]:
     """Return what to record beside the samples; a fault in it must not cost the run."""
     signals: dict[str, SignalSeries] = {}
-    recorder, time = loop.recorder, arrays["time"]
+    time = arrays["time"]
     try:
         signals.update(recorder.signals(arrays))
         if loop.scenario.monitor.joint_error:
-            signals.update(joint_error(recorder.servo, time, arrays["q"]))
+            signals.update(joint_error(loop.servo, time, arrays["q"]))
         signals = {name: check_signal(name, signal, len(time)) for name, signal in signals.items()}
     except (UkctrlError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         return {}, f"the controller's signals are left out: {error}"

@@ -90,7 +90,7 @@ def two_mass_claims() -> Iterator[Claim]:
 def _authority_over_x2() -> tuple[int, int | None]:
     """Return how many rows on x2 alone the force moves at once, and their relative degree."""
     loop = Loop(catalogue_runs.catalogue_scenario("two-mass-spring-far"))
-    truth, servo, (q, v, _) = loop.plant, loop.recorder.servo, loop.state
+    truth, servo, (q, v, _) = loop.plant, loop.servo, loop.state
     truth.move(loop.t0, q, v)
     authority = truth.servo_report(servo.write(truth.snapshot).A, servo.names).rank
     return authority, relative_degrees(truth, servo, loop.t0, q, v)[0].value

@@ -34,7 +34,7 @@ def refused() -> str:
     for name in SOLUTIONS:
         loop = Loop(Scenario.load(name).replace(PLAIN))
         q, v, _ = loop.state
-        servo = loop.recorder.servo
+        servo = loop.servo
         alone = relative_degree.relative_degrees(loop.plant, servo, loop.t0, q, v)
         whole = relative_degree.shared_channel_degree(loop.plant, servo, loop.t0, q, v, alone)
         if whole is None or whole.orders is None:

@@ -98,7 +98,7 @@ def check(scenario: Scenario) -> Check:
 
 def _check_start(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Diagnostic]]:
     """Return what the start alone tells, and what that means."""
-    scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.recorder.servo, loop.state
+    scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.servo, loop.state
     truth.move(loop.t0, q, v)
     passive_rank = truth.passive_report()
     mobility = loop.robot.nv - passive_rank.rank
@@ -194,7 +194,7 @@ def _start_ranks(loop: Loop, lifts: ContactSchedule) -> tuple[_StartRanks, list[
     """Return ranks and relative degrees of the servo rows, and what they mean: at the start, and
     with the contacts open that the law lifts later.
     """
-    scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.recorder.servo, loop.state
+    scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.servo, loop.state
     needs_grip, diagnostics = scenario.controller.needs_grip, list[Diagnostic]()
     if lifts and scenario.controller.row_allocation is not None:  # rows come and go by plan
         needs_grip = scenario.controller.row_allocation.behaviour(
@@ -315,7 +315,7 @@ def _internal(
     if lifts:
         text = "what the task leaves to itself changes with the contacts, and is not looked at."
         return None, [Diagnostic("note", "internal", text)]
-    if not len(loop.recorder.servo) or loop.robot.nv > MAX_DOFS:
+    if not len(loop.servo) or loop.robot.nv > MAX_DOFS:
         return None, []
     try:
         internal = internal_dynamics(loop.scenario)

@@ -67,7 +67,7 @@ class ContactSchedule:
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        loop.plan_lifts()
+        loop.plants.plan_lifts()
         times = {
             t
             for constraint in loop.plant.passive.constraints
@@ -157,7 +157,7 @@ class ContactSchedule:
 
     def _phase(self, start: float, stop: float, lifted: tuple[str, ...]) -> ContactPhase:
         """Return a phase, with what the ground leaves of the task then."""
-        servo = self._loop.recorder.servo
+        servo = self._loop.servo
         if not self.switch_times:
             return ContactPhase(start, stop, lifted, servo, ())
         dynamics = self._dynamics_at(0.5 * (start + stop))

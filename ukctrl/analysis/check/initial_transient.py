@@ -48,7 +48,7 @@ class InitialTransient:
 def starts_off_rows(loop: Loop, lifts: ContactSchedule | None = None) -> bool:
     """Return whether a scenario starts off its servo rows, those that are served there."""
     loop.plant.move(loop.t0, loop.state.q, loop.state.v)
-    served = lifts.phases[0].rows if lifts else loop.recorder.servo
+    served = lifts.phases[0].rows if lifts else loop.servo
     rows = served.write(loop.plant.snapshot)
     return bool((np.abs(np.nan_to_num([rows.phi, rows.beta])) > CONSISTENCY_TOLERANCE).any())
 

@@ -116,7 +116,7 @@ class _RankSamples:
 
     def __init__(self, loop: Loop, motion: TaskMotion) -> None:
         count = len(motion.t)
-        self.stack: Stack = loop.recorder.servo
+        self.stack: Stack = loop.servo
         n, m = loop.robot.nv, len(self.stack)
         self.A = np.zeros((count, m, n))
         self.Q = np.zeros((count, n, n))

@@ -224,7 +224,7 @@ def free_fall_note(loop: Loop, q: Vector) -> list[str]:
     allocation = loop.scenario.controller.row_allocation
     if allocation is None or not allocation.behaviour(loop.law.task).idle_without_demand:
         return []
-    truth, servo = loop.plant, loop.recorder.servo
+    truth, servo = loop.plant, loop.servo
     truth.move(loop.t0, q, np.zeros(loop.robot.nv))
     A = servo.write(truth.snapshot).A.copy()
     gravity = truth.snapshot.gravity.copy()

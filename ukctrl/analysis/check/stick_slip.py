@@ -40,7 +40,7 @@ def _is_authority_problem(judgement: Diagnostic) -> bool:
 
 def _sticking_contacts(loop: Loop) -> tuple[str, ...]:
     """Return the contacts with friction, where the motors move all rows once these slide."""
-    truth, servo, contacts = loop.plant, loop.recorder.servo, loop.plant.contacts
+    truth, servo, contacts = loop.plant, loop.servo, loop.plant.contacts
     if contacts is None or not contacts.mu.any():
         return ()
     modes = contacts.mode.copy()

@@ -269,7 +269,7 @@ def _underactuation(task: Task, path: TaskMotion) -> str:
 
 
 def _has_full_authority(loop: Loop) -> bool:
-    truth, servo = loop.plant, loop.recorder.servo
+    truth, servo = loop.plant, loop.servo
     truth.move(loop.t0, loop.state.q, loop.state.v)
     A = servo.write(truth.snapshot).A
     names = servo.names

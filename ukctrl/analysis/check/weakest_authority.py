@@ -53,7 +53,7 @@ def weakest_authority(
         inputs: The first input, by actuator.
         lifts: Which rows are served when; absent: all of them always.
     """
-    stack = loop.recorder.servo
+    stack = loop.servo
     states = [(loop.t0, loop.state.q, loop.state.v)]
     states += zip(motion.t.tolist(), motion.q, motion.v, strict=True)
     index, min_sigma = 0, WEAK_AUTHORITY
@@ -100,7 +100,7 @@ def _input_cost(loop: Loop, t: float, q: Vector, v: Vector, u: Matrix) -> str:
 
 def _remedy(loop: Loop, grip: InputAuthority, t: float, q: Vector, v: Vector) -> str:
     """Return what serves the row without its weak grip: its relative degree then, and laws."""
-    stack, dynamics = loop.recorder.servo, loop.plant_at(t)
+    stack, dynamics = loop.servo, loop.plant_at(t)
     if grip.level == "lost":
         return ""  # told of every row, with its relative degree
     degrees = relative_degrees(dynamics, stack, t, q, v, least=WEAK_AUTHORITY)

@@ -20,6 +20,7 @@ from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.effects import RunContext
 from ukctrl.simulation.effects.attached_effects import AttachedEffects
+from ukctrl.simulation.record.recorder import Recorder
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.step.simulation_run import SimulationRun
 
@@ -126,16 +127,17 @@ def _run_point(scenario: Scenario, t: float) -> OperatingPoint:
             f"the time to look at must be within the run, above {begin:g} s and at most {end:g} s; "
             f"got {t:g} s."
         )
-    loop = SimulationRun(scenario)
+    loop = Loop(scenario)
     loop.t1, loop.outputs = t, output_times(begin, t, scenario.timing.sample)
-    loop.allocate()
-    status, message = loop.run(lambda reached, duration: None)
+    run = SimulationRun(loop, Recorder(loop))
+    run.allocate()
+    status, message = run.run(lambda reached, duration: None)
     if status != "completed":
         raise InputError(
             f"the run must reach t = {t:g} s to be looked at there; it ended as '{status}': "
             f"{message}"
         )
-    recorder, contact_set = loop.recorder, loop.plant.contacts
+    recorder, contact_set = run.recorder, loop.plant.contacts
     contacts = (
         {}
         if contact_set is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -52,15 +51,6 @@ def copy_state(
         other_q[i] = q[i]
     for i in range(len(v)):
         other_v[i] = v[i]
-
-
-class MeasuredState(NamedTuple):
-    """What a sampled law measured at its last tick."""
-
-    clock: Vector
-    """When, shape ``(1,)`` [s]."""
-    q: Vector
-    v: Vector
 
 
 def believed_steps(

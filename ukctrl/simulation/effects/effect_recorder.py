@@ -45,11 +45,16 @@ class EffectRecorder:
     """The measured state, the command and the bounds of the input, as far as there are."""
 
     def __init__(
-        self, conditions: AttachedEffects, robot: Robot, observed: RecordedObserver | None
+        self,
+        conditions: AttachedEffects,
+        robot: Robot,
+        observed: RecordedObserver | None,
+        *,
+        effect_signals: bool,
     ) -> None:
         self._conditions, self._observed = conditions, observed
         self._observer_values = {} if observed is None else observed.recorded_values
-        self.records_effect_signals = True
+        self.records_effect_signals = effect_signals
         """Whether what effects tell is wanted: no metric and no verdict asks for it."""
         self.shapes: dict[str, tuple[int, ...]] = {}
         """Of what is kept of each sample, by name."""

@@ -11,19 +11,17 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.controller import Law
 from ukctrl.core.algebra.factorisation import MIN_BLOCKED, copy_into
 from ukctrl.core.algebra.input_authority import WEAK_AUTHORITY
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
-from ukctrl.core.files.toml import error_context
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.core.tie_breaking import TIE_RTOL, first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Snapshot
-from ukctrl.simulation.effects.attached_effects import AttachedEffects
-from ukctrl.simulation.effects.effect_recorder import EffectRecorder, EffectSample, RecordedObserver
+from ukctrl.simulation.assemble.loop import Loop
+from ukctrl.simulation.effects.effect_recorder import EffectRecorder, EffectSample
 from ukctrl.simulation.record.row_authority import AUTHORITY_NAMES, row_authority
 from ukctrl.simulation.record.sample_kernels import (
     AuthorityRecord,
@@ -44,7 +42,6 @@ from ukctrl.simulation.record.sample_kernels import (
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import SignalSeries
-from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
 BLOCK_NUMBERS = 500_000
@@ -90,41 +87,31 @@ class Recorder:
     Errors are measured on the true robot, whatever the law believes.
     """
 
-    def __init__(
-        self,
-        truth: Dynamics,
-        servo: Stack,
-        law: Law,
-        capacity: int,
-        monitor: Monitor,
-        conditions: AttachedEffects,
-        belief: Dynamics,
-        observed: RecordedObserver | None,
-    ) -> None:
-        robot = truth.robot
-        self._belief, self._tick = belief, law.tick(belief)
-        self.truth, self.law = truth, law
-        # Where the law has these very rows on this very robot, it may have written them already.
-        same = law.stack.constraints is servo.constraints and law.stack.robot is robot
-        self._shared = same and not conditions.senses and observed is None
-        self.servo = law.stack if self._shared else servo
-        self.effects = EffectRecorder(conditions, robot, observed)
-        self._counts, self._capacity = np.zeros(2, dtype=np.int64), capacity
+    def __init__(self, loop: Loop, *, effect_signals: bool = True) -> None:
+        self._loop, monitor, servo, keeper = (
+            loop,
+            loop.scenario.monitor,
+            loop.servo,
+            loop.law.keeper,
+        )
+        truth, robot = loop.plant, loop.plant.robot
+        self.effects = EffectRecorder(
+            loop.effects, robot, loop.estimator, effect_signals=effect_signals
+        )
+        self._counts, self._capacity = np.zeros(2, dtype=np.int64), len(loop.outputs)
         """Samples so far, and those before the block's first row."""
         m, mp = len(servo), len(truth.passive)
         self._limits = [] if monitor.max_phi is None else [("phi", float(monitor.max_phi))]
         if mp:
             self._limits.append(("passive_phi", float(monitor.max_passive_phi)))
             self._limits.append(("passive_beta", float(monitor.max_passive_beta)))
-        trace_frames, watched = dict.fromkeys(t.frame for t in servo.traces()), monitor.frames
-        with error_context("monitor.frames"):
-            self._watched = tuple(
-                (len(trace_frames) + k, robot.site(name))
-                for k, name in enumerate(
-                    one for one in dict.fromkeys(watched) if one not in trace_frames
-                )
-            )
-        self.frames = tuple(dict.fromkeys((*trace_frames, *watched)))
+        trace_frames = dict.fromkeys(trace.frame for trace in servo.traces())
+        self.frames = tuple(dict.fromkeys((*trace_frames, *loop.watched_sites)))
+        self._watched = [
+            (k, loop.watched_sites[name])
+            for k, name in enumerate(self.frames)
+            if name not in trace_frames
+        ]
         self._shapes: dict[str, tuple[int, ...]] = {
             "time": (),
             "q": (robot.nq,),
@@ -156,9 +143,9 @@ class Recorder:
             self._shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
             self._shapes |= {} if truth.contacts is None else {"passive_holds": (mp,)}
         self._limited: Stack | None = None
-        if law.keeper is not None:
-            self._limited, arrays = law.keeper.stack_on(robot), law.keeper.recorded_arrays()
-            self._shapes |= {"keep": (len(law.keeper.names),)}
+        if keeper is not None:
+            self._limited, arrays = keeper.stack_on(robot), keeper.recorded_arrays()
+            self._shapes |= {"keep": (len(keeper.names),)}
             self._shapes |= {name: value.shape for name, value in arrays.items()}
         self._shapes |= self.effects.shapes
         self._begin()
@@ -229,8 +216,9 @@ class Recorder:
         Raises:
             Drifted: The sample is kept, and beyond a limit of the monitor.
         """
-        slot, tick, truth, rows = self._slot, self._tick, source.truth, self.servo.rows
-        s, a, u, of_rows = truth.snapshot, source.a, source.u, self.servo.steps(truth.snapshot)
+        slot, loop, tick, truth = self._slot, self._loop, self._loop.tick, source.truth
+        servo, rows, s, a, u = loop.servo, loop.servo.rows, truth.snapshot, source.a, source.u
+        of_rows = servo.steps(s)
         written = tick.steps.contains_all(of_rows) and not tick.steps.python_owners
         # else the law has written these rows at this very state
         if not (written and source.command_time is s.clock):
@@ -238,16 +226,16 @@ class Recorder:
         potential = np.zeros(1)
         yield from s.potential_steps(potential)
         plain = StateRecord(*(slot(name) for name in STATE_NAMES))
-        asks = tick.has_demand if self._shared else np.zeros(1)
-        demand = tick.demand if self._shared else rows.b
+        asks = tick.has_demand if loop.shares_rows else np.zeros(1)
+        demand = tick.demand if loop.shares_rows else rows.b
         state = s.clock, s.q, s.v, a, u, truth.ties, s.M, s.B, tuple(rows), (truth.a_free, truth.G)
         yield BoundKernel(record_state, *state, demand, asks, source.command_time, potential, plain)
         yield truth.power_step(a, u, plain.power)
-        if len(self.servo):
+        if len(servo):
             affine = truth.L, rows.A, truth.G, truth.motors, slot("grip"), slot("held")
             apart = (record_block_authority, truth.ties) if truth.separate else (record_authority,)
             yield BoundKernel(*apart, *affine, fault=lambda code: self._record_authority(truth, u))
-        if len(self.servo) >= MIN_BLOCKED:
+        if len(servo) >= MIN_BLOCKED:
             yield self._authority_step(truth)
         if len(truth.passive):
             yield from self._reactions(truth, a, u)
@@ -273,7 +261,7 @@ class Recorder:
         position, reference = (
             self._slot(f"frame_{name}").reshape(-1, 3) for name in ("position", "reference")
         )
-        for trace in self.servo.traces():
+        for trace in self._loop.servo.traces():
             k = self.frames.index(trace.frame)
             yield BoundKernel(record_frame, *trace[1:], position[k], reference[k])
         for k, site in self._watched:
@@ -282,7 +270,7 @@ class Recorder:
 
     def _inequality_steps(self, truth: Dynamics, a: Vector) -> Iterator[KernelStep]:
         """Yield what keeps how far the true robot is from its limits, and what that cost."""
-        keeper = self.law.keeper
+        keeper = self._loop.law.keeper
         if keeper is None or self._limited is None:
             return
         yield from self._limited.steps(truth.snapshot).items
@@ -306,7 +294,7 @@ class Recorder:
     def _authority_step(self, truth: Dynamics) -> KernelStep:
         """Return what keeps what the motors can do about many rows, a sample at a time."""
         A, record = (
-            self.servo.rows.A,
+            self._loop.servo.rows.A,
             AuthorityRecord(*(self._slot(name) for name in AUTHORITY_NAMES)),
         )
         demand, grips, ranks = (self._slot(name) for name in ("row_demand", "grip", "held"))
@@ -351,7 +339,8 @@ class Recorder:
 
     def _record_signals(self, source: SampleSource) -> None:
         """Keep what the law and the effects tell."""
-        s, law_signals = source.truth.snapshot, self.law.signals(self._belief, self._tick.memory)
+        loop, s = self._loop, source.truth.snapshot
+        law_signals = loop.law.signals(loop.believed_model, loop.tick.memory)
         for name, signal in (*law_signals.items(), *self.effects.signals(s, source.effects.since)):
             # A law may lend arrays that its next step overwrites.
             value = signal.value.copy() if isinstance(signal.value, np.ndarray) else signal.value
@@ -360,9 +349,10 @@ class Recorder:
 
     def _record_authority(self, truth: Dynamics, u: Vector) -> None:
         """Note how many rows are held, and the weakest grip of all so far."""
-        A = self.servo.rows.A
+        servo = self._loop.servo
+        A = servo.rows.A
         self._slot("held")[0] = truth.held(A)[0]
-        grip = truth.grip(A, self.servo.names)
+        grip = truth.grip(A, servo.names)
         if grip.weakest < (1.0 - TIE_RTOL) * self._weakest[0]:
             names = truth.robot.actuators
             inputs = dict(zip(names, u.tolist(), strict=True))
@@ -388,7 +378,7 @@ class Recorder:
         if self._has_authority and size and "rank" in block:
             self._has_authority = bool(np.isfinite(block["sigma_min"]).all())
         elif self._has_authority and size:
-            quantities = row_authority(H, d, grips, ranks.astype(np.intp), self.truth.rank)
+            quantities = row_authority(H, d, grips, ranks.astype(np.intp), self._loop.plant.rank)
             block |= quantities
             self._has_authority = bool(quantities)
         self.store.write(self._first, block)
@@ -415,7 +405,7 @@ class Recorder:
 
     def rows_demanded(self) -> bool | None:
         """Return whether the law ever asked the servo rows for an acceleration; None without."""
-        return bool(self._tick.has_demand[0]) if len(self.servo) and self.count else None
+        return bool(self._loop.tick.has_demand[0]) if len(self._loop.servo) and self.count else None
 
     def passive(self, samples: Mapping[str, Array]) -> dict[str, object]:
         """Return how the rank of the passive rows was decided; empty where there are none."""
@@ -423,7 +413,7 @@ class Recorder:
         if report is None or self.count == 0:
             return {}
         return {
-            "rows": len(self.truth.passive),
+            "rows": len(self._loop.plant.passive),
             "rank": report.rank,
             "redundant": list(report.dependent),
             "sharing": list(self._sharing),
@@ -456,13 +446,13 @@ class Recorder:
     @property
     def memory(self) -> Vector:
         """Memory of the law at the last sample."""
-        return self._tick.memory
+        return self._loop.tick.memory
 
     @functools.cached_property
     def labels(self) -> Labels:
         """The names along every axis."""
-        robot, servo, passive = self.truth.robot, self.servo, self.truth.passive
-        keeper = self.law.keeper
+        robot, servo, passive = self._loop.plant.robot, self._loop.servo, self._loop.plant.passive
+        keeper = self._loop.law.keeper
         keep_labels = keeper.labels() if keeper else {}
         return Labels(
             coordinates=robot.coordinates,

@@ -1,49 +1,54 @@
-"""What happens around a plant, and many spans of it run by machine code."""
+"""What happens around one plant, as kernel sequences: at a sample, a tick, an arrival, a step."""
 
 from __future__ import annotations
 
-import time
-from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
-from ukctrl.core.program import KernelSequence
-from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, locate_event
-from ukctrl.mechanics.integrate.interval_kernels import (
-    ARRIVAL_FAILED,
-    BEGIN,
-    DIVERGED,
-    GUARD_CROSSED,
-    GUARD_FAILED,
-    OUTPUTS_DONE,
-    PAUSED,
-    RATES_FAILED,
-    SAMPLE_FAILED,
-    STALLED,
-    STATUS,
-    STEP_UNDERFLOW,
-    TICK_FAILED,
-    EventTables,
-    LoopState,
-    StepMethod,
-    begin_interval,
-    continue_interval,
-    run_intervals,
-    take_sample,
+from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
+from ukctrl.mechanics.integrate.interval_kernels import EventTables, StepMethod
+from ukctrl.simulation.assemble.loop import Loop
+from ukctrl.simulation.assemble.right_hand_side import (
+    acceleration_steps,
+    accepted_input,
+    advance_memory,
+    applied_input,
+    command_steps,
+    copy_leading,
+    copy_minimum,
+    copy_state,
 )
-from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
-from ukctrl.mechanics.integrate.runge_kutta_kernels import T_OLD, T, dense_output, interpolate
-from ukctrl.simulation.events.event_schedule import Interval, Segment
+from ukctrl.simulation.effects.effect_recorder import EffectSample
+from ukctrl.simulation.events.input_delay import InputDelayLine
+from ukctrl.simulation.record.recorder import Recorder, SampleSource
+from ukctrl.simulation.record.sample_kernels import increment
 
-PROGRESS_INTERVAL = 0.02
-"""After so long Ctrl-C and progress have their turn [s]."""
+
+class MeasuredState(NamedTuple):
+    """What a sampled law measured at its last tick."""
+
+    clock: Vector
+    """When, shape ``(1,)`` [s]."""
+    q: Vector
+    v: Vector
+
+
+class TickState(NamedTuple):
+    """What a sampled law carries from one tick to the next."""
+
+    measured: MeasuredState
+    memory: Vector
+    """Its memory at the last tick."""
+    tick_count: Indices
+    """How often it has ticked, shape ``(1,)``."""
 
 
 class PlantTables(NamedTuple):
-    """What happens around a plant."""
+    """Kernel sequences of one plant: what happens around the steps of its integrator."""
 
     sample: KernelSequence
     """At an output, at the state in the port of the loop."""
@@ -61,136 +66,137 @@ class PlantTables(NamedTuple):
     """The method, where all of a step is compiled."""
 
     @property
-    def tables(self) -> EventTables:
+    def events(self) -> EventTables:
         """What machine code takes of it."""
         around = self.tick.lines, self.arrival.lines, self.sample.lines
         return EventTables(*around, self.guard.lines, self.margin)
 
 
-def run_segment(
-    segment: Segment, system: OdeSystem, around: PlantTables, state: IntegratorState
-) -> IntegratorState:
-    """Run spans with what happens at their starts; return the state after them.
+@compiled
+def is_positive(margin: Vector) -> bool:
+    """Return whether a law stays in its mode."""
+    return bool(margin[0] > 0.0)
 
-    Raises:
-        IntegrationFailed: The motion cannot be continued.
-        Exception: What a step of the tables met.
+
+def sample_sequence(
+    loop: Loop, recorder: Recorder, ticks: TickState, *, signals: bool
+) -> KernelSequence:
+    """Return what records a sample at the state in the port of the loop around its plant.
+
+    Args:
+        loop: The loop.
+        recorder: Where the sample goes.
+        ticks: The state of a sampled law.
+        signals: Whether law or effects have something to tell beside.
     """
-    assert around.method is not None
-    moving = _progress_arrays(float(segment.times[0, BEGIN]), state)
-    code = run_intervals(system.arrays, around.tables, around.method, segment, moving)
-    return _state_or_fault(code, moving, system, around, state)
+    plant, belief, effects = loop.plant, loop.believed_model, loop.effects
+    s, b, tick, system = plant.snapshot, belief.snapshot, loop.tick, loop.plants.integrator.system
+    u, drives = applied_input(effects, s, loop.held_input if loop.sampled else tick.u)
+    asked_at, a, first = s.clock, system.arrays.a, [*system.steps.items, *drives]
+    if not system.steps.contains_all(plant.motor_steps):
+        # the rates of large robots leave out the terms of their motors; authority needs them
+        first += plant.motor_steps.items
+    measured = MeasuredState(b.clock, b.q, b.v)
+    if loop.sampled:
+        measured, a = ticks.measured, np.zeros(plant.robot.nv)
+        asked_at = measured.clock
+        first = [*acceleration_steps(plant, u, a, drives)]
+        if signals and belief is not plant:
+            # what the law tells is of the state that it saw, now; its tick may be long ago
+            is_measured = effects.senses or loop.estimator is not None
+            q, v = (measured.q, measured.v) if is_measured else (s.q, s.v)
+            first += [
+                BoundKernel(copy_state, s.clock, q, v, b.clock, b.q, b.v),
+                *belief.steps.items,
+            ]
+    energy = system.arrays.memory[-1:] if loop.sampled or loop.integrates_energy else None
+    read = (measured.q, measured.v) if loop.estimator is None else loop.estimator.measured
+    effect_sample = EffectSample(*read, tick.u, loop.plants.start_time)
+    source = SampleSource(plant, a, u, asked_at, energy, effect_sample, signals)
+    return KernelSequence((*first, *recorder.steps(source)))
 
 
-def run_interval(
-    span: Interval,
-    system: OdeSystem,
-    around: PlantTables,
-    state: IntegratorState,
-    pause: Callable[[float], None],
-) -> tuple[IntegratorState, Interval | None, bool]:
-    """Run one span with steps that the error allows; ``pause`` is called now and then.
+def tick_sequence(
+    loop: Loop, ticks: TickState, delay_line: InputDelayLine, switch: Callable[[], None]
+) -> KernelSequence:
+    """Return what happens at a tick of a sampled law, at the state in the plant's snapshot.
 
-    Returns the state reached, what is left of the span, and whether that is because the guard
-    stopped being positive, which is for the law to settle. Else the steps hardly went on near what
-    may be a singular position: it takes another method to pass.
-
-    Raises:
-        IntegrationFailed: The motion cannot be continued.
-        Exception: What a step of the tables met.
+    Args:
+        loop: The loop.
+        ticks: The state of the law, which is advanced.
+        delay_line: Where inputs wait that arrive late.
+        switch: Lets the law change its mode, where its guard is not positive.
     """
-    assert around.method is not None
-    chosen, outputs, stop = around.method.adaptive, np.asarray(span.outputs), span.stop
-    moving = _progress_arrays(span.start, state)
-    code = 0
-    # before `begin_interval`, which moves the state to find a first step
-    if len(outputs) and outputs[0] == span.start:
-        code, outputs = take_sample(system.arrays, around.tables, span.start, moving), outputs[1:]
-    code = code or begin_interval(system.arrays, chosen, stop, moving)
-    reached = _state_or_fault(code, moving, system, around, state)
-    args = system.arrays, around.tables, chosen, stop, outputs, moving
-    code, steps, remaining = code or PAUSED, 1, None
-    while code == PAUSED:
-        began = time.perf_counter()
-        code = continue_interval(*args, steps)
-        reached = _state_or_fault(code, moving, system, around, state)
-        pause(float(moving.t[0]))
-        # twice the steps must still end within the interval
-        if time.perf_counter() - began < 0.5 * PROGRESS_INTERVAL:
-            steps *= 2
-    if code == GUARD_CROSSED:
-        reached = _state_at_event(outputs, moving, system, around)
-    if code in (STALLED, GUARD_CROSSED):
-        tail = array("d", outputs[int(moving.progress[OUTPUTS_DONE]) :].tobytes())
-        remaining = span._replace(start=float(moving.t[0]), outputs=tail)
-    return reached, remaining, code == GUARD_CROSSED
+    plant, belief, effects, tick = loop.plant, loop.believed_model, loop.effects, loop.tick
+    s, b, (measured, memory, count) = plant.snapshot, belief.snapshot, ticks
+    q, v, sensors = effects.sensor_steps(s.clock, s.q, s.v)
+    if loop.estimator is not None:
+        u, a, acceleration = loop.held_input, np.zeros(plant.robot.nv), tuple[KernelStep, ...]()
+        if loop.estimator.measures_acceleration:
+            acting, drives = applied_input(effects, s, u)
+            acceleration = tuple(acceleration_steps(plant, acting, a, drives))
+        q, v, estimates = loop.estimator.reading(s.clock, (s.q, s.v, a), q, v, u)
+        sensors = (*sensors, *acceleration, *estimates)
+    steps: list[KernelStep] = [
+        BoundKernel(increment, count),
+        BoundKernel(advance_memory, s.clock, measured.clock, memory, tick.memory_rate),
+        *sensors,
+        BoundKernel(copy_state, s.clock, q, v, *measured),
+    ]
+    if loop.law.switches:
+        margin = np.ones(1)
+        guard = KernelSequence(loop.law.guard_steps(belief, memory, margin))
+        steps += [
+            BoundKernel(copy_state, *measured, b.clock, b.q, b.v),
+            *belief.steps_for(guard),
+            *guard.items,
+            BoundKernel(is_positive, margin, fault=lambda code: switch()),
+        ]
+    steps.append(BoundKernel(copy_leading, memory, tick.memory))
+    # The plant is evaluated at a tick where the law believes in it, or where drives read B' v of
+    # it; the believed robot where it is another one.
+    if belief is plant or effects.drives:
+        steps += plant.steps_for(tick.steps)
+    if belief is not plant:
+        copy_step = BoundKernel(copy_state, *measured, b.clock, b.q, b.v)
+        steps += [copy_step, *belief.steps_for(tick.steps)]
+    steps += command_steps(tick, b, loop.law_checks)
+    u, drives = accepted_input(effects, s, tick.u)
+    late = effects.delay > 0.0
+    last = delay_line.send(u) if late else BoundKernel(copy_leading, u, loop.held_input)
+    return KernelSequence((*steps, *drives, last))
 
 
-def _state_at_event(
-    outputs: Vector, moving: LoopState, system: OdeSystem, around: PlantTables
-) -> IntegratorState:
-    """Go to where the guard stops being positive within the last step, with samples before that."""
-    assert around.method is not None
-    chosen, port, nq = around.method.adaptive, system.arrays, len(system.arrays.q)
-    trial, end = chosen.buffers, nq + len(port.v)
-    start, stop = float(trial.times[T_OLD]), float(trial.times[T])
-    if dense_output(port, chosen.method, trial, chosen.dense) < 0:
-        system.steps.raise_fault()
+def guard_sequence(loop: Loop) -> tuple[KernelSequence, Vector]:
+    """Return what writes the margin of the modes at the state in the port of the loop, and where.
 
-    def at_time(t: float) -> IntegratorState:
-        within = trial.y_old, start, stop - start, np.array([t]), chosen.states
-        interpolate(chosen.method.nested, chosen.dense, *within)
-        y = chosen.states[0].copy()
-        return IntegratorState(system.robot.normalize(y[:nq]), y[nq:end], y[end:])
-
-    def guard(t: float, state: IntegratorState) -> float:
-        system.write(t, state)
-        around.guard()
-        return float(around.margin[0])
-
-    def keep(t: float) -> IntegratorState:
-        state = at_time(t)
-        moving.t[0], moving.y[:] = t, np.concatenate(state)
-        return state
-
-    switch = locate_event(guard, at_time, start, stop)
-    for t in outputs[int(moving.progress[OUTPUTS_DONE]) :].tolist():
-        if t > switch:
-            break
-        reached = keep(t)
-        _state_or_fault(
-            take_sample(port, around.tables, t, moving), moving, system, around, reached
-        )
-        moving.progress[OUTPUTS_DONE] += 1
-    return keep(switch)
+    The margin is the smaller one of the law's guard and of the contacts; it is positive while all
+    modes last. Of a sampled law the ticks alone see to the guard.
+    """
+    margin, law, steps = np.ones(1), np.full(1, np.inf), list[KernelStep]()
+    plant, system = loop.plant, loop.plants.integrator.system
+    s, contacts = plant.snapshot, plant.contacts
+    if contacts is not None:
+        u, drives = applied_input(loop.effects, s, loop.held_input if loop.sampled else loop.tick.u)
+        steps += [*system.steps.items, *drives, *plant.margin_steps(system.arrays.a, u)]
+    if loop.law.switches and not loop.sampled:
+        steps += _law_guard(loop, law)
+    if not steps:
+        return KernelSequence(()), margin
+    contact_margin = law if contacts is None else contacts.smallest_margin
+    return KernelSequence((*steps, BoundKernel(copy_minimum, law, contact_margin, margin))), margin
 
 
-def _progress_arrays(t: float, state: IntegratorState) -> LoopState:
-    return LoopState(np.full(1, t), np.concatenate(state), np.zeros(3, dtype=np.int64))
-
-
-def _state_or_fault(
-    code: int, moving: LoopState, system: OdeSystem, around: PlantTables, state: IntegratorState
-) -> IntegratorState:
-    """Return the state in which machine code has left the loop, or raise what ended it."""
-    q, v = len(state.q), len(state.q) + len(state.v)
-    reached = IntegratorState(moving.y[:q], moving.y[q:v], moving.y[v:])
-    if code < 0:
-        _raise_fault(int(moving.progress[STATUS]), float(moving.t[0]), reached, system, around)
-    system.steps.take_fault()  # of halved steps and trials, which have passed
-    return reached
-
-
-def _raise_fault(
-    where: int, t: float, state: IntegratorState, system: OdeSystem, around: PlantTables
-) -> None:
-    """Raise what ended the spans."""
-    sources = {
-        RATES_FAILED: system.steps, TICK_FAILED: around.tick, ARRIVAL_FAILED: around.arrival,
-        SAMPLE_FAILED: around.sample, STEP_UNDERFLOW: system.steps, GUARD_FAILED: around.guard,
-    }  # fmt: skip
-    if where == DIVERGED:
-        check_bounded(t, state)
-    around.correction.raise_fault()
-    sources[where].raise_fault()
-    raise IntegrationFailed(f"the integrator needs steps below rounding at t = {t:.6g} s.")
+def _law_guard(loop: Loop, margin: Vector) -> Iterator[KernelStep]:
+    """Yield what writes the guard of a law under continuous control."""
+    plant, belief, effects = loop.plant, loop.believed_model, loop.effects
+    s, b, memory = plant.snapshot, belief.snapshot, loop.tick.memory
+    yield BoundKernel(copy_leading, loop.plants.integrator.system.arrays.memory, memory)
+    if belief is not plant:
+        if effects.senses:
+            yield from plant.steps.items
+        q, v, sensors = effects.sensor_steps(s.clock, s.q, s.v)
+        yield from sensors
+        yield BoundKernel(copy_state, s.clock, q, v, b.clock, b.q, b.v)
+    guard = KernelSequence(loop.law.guard_steps(belief, memory, margin))
+    yield from (*belief.steps_for(guard), *guard.items)

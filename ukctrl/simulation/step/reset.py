@@ -22,7 +22,7 @@ class InitialArrays:
     """What the arrays of a loop held before its first run."""
 
     def __init__(self) -> None:
-        self._known: set[int] = set()
+        self._known: dict[int, Any] = {}  # alive, for an id is another object's after that
         self._kept: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self._tables: list[KernelSequence] = []
         self.size = 0
@@ -30,7 +30,7 @@ class InitialArrays:
 
     def exclude(self, array: NDArray[Any]) -> None:
         """Do not keep one: every run writes all of it that it reads."""
-        self._known.add(id(array))
+        self._known[id(array)] = array
 
     def add(self, *sources: Any) -> None:
         """Keep what arrays hold now that are not known yet.
@@ -40,9 +40,7 @@ class InitialArrays:
         """
         for source in sources:
             if id(source) not in self._known:
-                self._known.add(
-                    id(source)
-                )  # no other part will have it: tables keep what they have
+                self._known[id(source)] = source
                 self._note(source)
 
     def _note(self, source: Any) -> None:

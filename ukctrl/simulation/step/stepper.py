@@ -1,43 +1,106 @@
-"""From span to span: ticks, steps, samples, and what happens where a mode or a plant ends."""
+"""From event to event: ticks, steps, samples, and what happens where a mode or a plant ends."""
 
 from __future__ import annotations
 
+import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
+from ukctrl.core.program import KernelSequence
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.interval_kernels import StepMethod
-from ukctrl.mechanics.integrate.ode_system import IntegratorState
-from ukctrl.simulation.assemble.loop import Loop
-from ukctrl.simulation.assemble.right_hand_side import (
-    applied_input,
-    copy_leading,
-    copy_minimum,
-    copy_state,
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, locate_event
+from ukctrl.mechanics.integrate.interval_kernels import (
+    ARRIVAL_FAILED,
+    BEGIN,
+    DIVERGED,
+    GUARD_CROSSED,
+    GUARD_FAILED,
+    OUTPUTS_DONE,
+    PAUSED,
+    RATES_FAILED,
+    SAMPLE_FAILED,
+    STALLED,
+    STATUS,
+    STEP_UNDERFLOW,
+    TICK_FAILED,
+    LoopState,
+    StepMethod,
+    begin_interval,
+    continue_interval,
+    run_intervals,
+    take_sample,
 )
-from ukctrl.simulation.events.event_schedule import TIME_RTOL, EventSchedule, Interval, Times
-from ukctrl.simulation.step.plant_tables import PlantTables, run_interval, run_segment
+from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
+from ukctrl.mechanics.integrate.runge_kutta_kernels import T_OLD, T, dense_output, interpolate
+from ukctrl.simulation.assemble.loop import Loop
+from ukctrl.simulation.events.contact_events import ContactEvents
+from ukctrl.simulation.events.event_schedule import (
+    TIME_RTOL,
+    EventSchedule,
+    Interval,
+    Segment,
+    Times,
+)
+from ukctrl.simulation.events.input_delay import InputDelayLine
+from ukctrl.simulation.record.recorder import Recorder
+from ukctrl.simulation.step.plant_tables import (
+    MeasuredState,
+    PlantTables,
+    TickState,
+    guard_sequence,
+    sample_sequence,
+    tick_sequence,
+)
 from ukctrl.simulation.step.reset import InitialArrays
 
+PROGRESS_INTERVAL = 0.02
+"""After so long Ctrl-C and progress have their turn [s]."""
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
 
 
-class Stepper(Loop):
-    """A loop on its way through time."""
+class Stepper:
+    """Advances a closed loop from event to event, and records its samples.
 
-    _initial_arrays: InitialArrays
-    """What its tables held before the run."""
-    _progress: Progress
-    _records_signals = True
-    """Whether law or effects have something to tell beside what every run records."""
+    It owns what changes from one event to the next beside the state: the memory and the measured
+    state of a sampled law, inputs on their way, modes of contacts.
+    """
 
-    def _run(self) -> None:
+    def __init__(self, loop: Loop, recorder: Recorder) -> None:
+        self._loop, self._recorder = loop, recorder
+        self.progress: Progress = lambda reached, duration: None
+        """Called at times."""
+        self.records_signals = True
+        """Whether law or effects have something to tell beside what every run records."""
+        self.switches: list[float] = []
+        """When the law switched [s]."""
+        q, v, memory = loop.state
+        measured = MeasuredState(np.full(1, loop.t0), q.copy(), v.copy())
+        self.ticks = TickState(measured, np.array(memory, dtype=np.float64), np.zeros(1, np.int64))
+        self.contacts: ContactEvents | None = None
+        """What becomes of contacts that only push; None where there are none."""
+        if loop.plant.contacts is not None:
+            keeper = loop.law.keeper
+            models = [loop.believed_model, *(keeper.predicted_robots if keeper is not None else ())]
+            # the believed robots' contacts follow the plant's; each once, and never the plant's own
+            led = {id(one.contacts): one.contacts for one in models if one.contacts is not None}
+            led.pop(id(loop.plant.contacts), None)
+            self.contacts = ContactEvents([*led.values()])
+        delay, period = loop.effects.delay, loop.scenario.timing.control or 0.0
+        self._delay_line = InputDelayLine(
+            delay, TIME_RTOL * period, loop.tick_times if delay else (), loop.robot.nu
+        )
+        self.arrival = KernelSequence((self._delay_line.arrive(loop.held_input),))
+        """Lets the next delayed input act."""
+        self.initial_arrays = InitialArrays()
+        """What all tables held before the run."""
+        self.tables: dict[Dynamics, PlantTables] = {}
+        """What happens around each plant that the run has come to."""
+
+    def run(self) -> None:
         """Run to the end.
 
         Under a hold the law's memory advances at the ticks. Between them there is none to
@@ -45,51 +108,110 @@ class Stepper(Loop):
         integrated from the samples. Under continuous control that energy, where it is wanted,
         stands behind the memory.
         """
-        q, v, memory = self.state
-        fed = np.zeros(1 if self._integrates_energy or self._sampled else 0)
-        state = IntegratorState(q, v, fed if self._sampled else np.append(memory, fed))
-        timing = self.scenario.timing
+        loop = self._loop
+        q, v, memory = loop.state
+        fed = np.zeros(1 if loop.integrates_energy or loop.sampled else 0)
+        state = IntegratorState(q, v, fed if loop.sampled else np.append(memory, fed))
+        timing = loop.scenario.timing
         near = TIME_RTOL * (timing.sample if timing.control is None else timing.control)
-        if not self._sampled:
-            state = self._settle_contacts(self.t0, state)
-        for segment in self._schedule(near, self.tick_times).segments():
+        if not loop.sampled:
+            state = self._settle_contacts(loop.t0, state)
+        for segment in self._schedule(near, loop.tick_times).segments():
             for _ in range(segment.plant_changes):  # two within a rounding are two
-                state = self._next_plant(float(segment.times[0, 0]), state)
-            around, system = self._plant_tables(), self._plants.integrator.system
-            # whole segments in machine code; else single intervals; else steps by Python, slowest
-            # by far
-            if self._runs_segments(around):
-                state = run_segment(segment, system, around, state)
+                state = loop.plants.advance(float(segment.times[0, 0]), state)
+            tables, system = self._plant_tables(), loop.plants.integrator.system
+            # Three routes: whole segments in machine code, single intervals in machine code, and
+            # steps by Python, slowest by far.
+            if self._runs_segments(tables):
+                state = run_segment(segment, system, tables, state)
                 self._report_progress(float(segment.times[-1, 1]))
                 continue
             for span in segment.intervals():
-                if self._sampled:
+                if loop.sampled:
                     state = self._start_events(state, span)
-                if self._steps_compiled(around):
-                    state = self._step_compiled(span, around, state)
+                if self._steps_compiled(tables):
+                    state = self._step_compiled(span, tables, state)
                 else:
                     state = self._step_in_python(span, state)
 
-    def _steps_compiled(self, around: PlantTables) -> bool:
-        """Return whether machine code takes the steps of a span that runs alone."""
-        if around.method is None or (self._sampled and self.contacts is None):
-            return False
-        return around.method.is_adaptive or not self._has_modes
+    def _schedule(self, near: float, ticks: Sequence[float]) -> EventSchedule:
+        """Return the intervals of the run."""
+        loop = self._loop
+        delay, changes = loop.effects.delay, loop.plants.change_times
+        arrivals = [t + delay for t in ticks] if delay else ()
+        if not loop.sampled and self._runs_segments(self._plant_tables()):
+            ticks = loop.outputs  # fixed steps begin anew at each
+        return EventSchedule(loop.outputs, loop.t1, near, ticks, arrivals, changes)
+
+    def _plant_tables(self) -> PlantTables:
+        """Return what happens around the plant in force."""
+        loop = self._loop
+        plant = loop.plant
+        if plant not in self.tables:
+            self.tables[plant] = tables = PlantTables(
+                sample_sequence(loop, self._recorder, self.ticks, signals=self.records_signals),
+                self.tick_table(),
+                self.arrival,
+                *guard_sequence(loop),
+                loop.plants.integrator.correction_steps,
+                self.step_method(),
+            )
+            self.initial_arrays.add(*tables)
+        return self.tables[plant]
+
+    def tick_table(self) -> KernelSequence:
+        """Return what happens at a tick; nothing under continuous control."""
+        if not self._loop.sampled:
+            return KernelSequence(())
+        return tick_sequence(self._loop, self.ticks, self._delay_line, self._switch_at_tick)
+
+    def step_method(self) -> StepMethod | None:
+        """Return the method, where all of a step is compiled."""
+        method = self._loop.plants.integrator.step_method
+        if self._loop.sampled and method is not None and len(method.adaptive.history.steps):
+            return None  # between ticks nobody looks out for singular positions yet
+        return method
 
     @property
     def _has_modes(self) -> bool:
-        """Whether something ends within a span: a mode of the law, or of contacts."""
-        return self.contacts is not None or (self.law.switches and not self._sampled)
+        """Whether something ends within an interval: a mode of the law, or of contacts."""
+        loop = self._loop
+        return self.contacts is not None or (loop.law.switches and not loop.sampled)
+
+    def _runs_segments(self, tables: PlantTables) -> bool:
+        """Return whether machine code runs interval after interval."""
+        # an event within an interval ends it, and the next begins elsewhere
+        if tables.method is None or self._has_modes:
+            return False
+        return self._loop.sampled or not tables.method.is_adaptive
+
+    def _steps_compiled(self, tables: PlantTables) -> bool:
+        """Return whether machine code takes the steps of an interval that runs alone."""
+        # of a sampled loop such intervals are those without a method or with contacts
+        if tables.method is None or (self._loop.sampled and self.contacts is None):
+            return False
+        # fixed steps have no dense output in which to find where a mode ends
+        return tables.method.is_adaptive or not self._has_modes
+
+    def _start_events(self, plant: IntegratorState, span: Interval) -> IntegratorState:
+        """Let happen what does at the start of an interval: a tick of the law, and late inputs."""
+        tables = self._plant_tables()
+        self._write(span.start, plant)
+        if span.tick:
+            tables.tick()
+        for _ in range(span.arrivals):
+            tables.arrival()
+        return self._settle_contacts(span.start, plant)
 
     def _step_compiled(
-        self, span: Interval, around: PlantTables, state: IntegratorState
+        self, span: Interval, tables: PlantTables, state: IntegratorState
     ) -> IntegratorState:
-        """Run a span, with the switches in it."""
+        """Run an interval, with the switches in it."""
         remaining: Interval | None = span
-        system = self._plants.integrator.system
+        system = self._loop.plants.integrator.system
         while remaining is not None:
             state, remaining, switches = run_interval(
-                remaining, system, around, state, self._report_progress
+                remaining, system, tables, state, self._report_progress
             )
             if switches and remaining is not None:
                 state = self._apply_switches(remaining.start, state)
@@ -99,40 +221,23 @@ class Stepper(Loop):
                     self._record(t, state)
                 remaining = None
             elif remaining is not None:
+                # stalled near what may be a singular position: Python's steps may pass it
                 return self._step_in_python(remaining, state)
         return state
 
-    def _schedule(self, near: float, ticks: Sequence[float]) -> EventSchedule:
-        """Return the spans of the run."""
-        delay, changes = self.effects.delay, self._plants.change_times
-        arrivals = [t + delay for t in ticks] if delay else ()
-        if not self._sampled and self._runs_segments(self._plant_tables()):
-            ticks = self.outputs  # fixed steps begin anew at each
-        return EventSchedule(self.outputs, self.t1, near, ticks, arrivals, changes)
-
-    def _runs_segments(self, around: PlantTables) -> bool:
-        """Return whether machine code runs span after span."""
-        # an event within a span ends it, and the next begins elsewhere
-        if around.method is None or self._has_modes:
-            return False
-        return self._sampled or not around.method.is_adaptive
-
-    def _report_progress(self, t: float) -> None:
-        """Tell how far the run is."""
-        self._progress(t - self.t0, self.t1 - self.t0)
-
     def _step_in_python(self, span: Interval, state: IntegratorState) -> IntegratorState:
-        """Run a span whose steps Python takes."""
+        """Run an interval whose steps Python takes."""
         guard = None
         if self._has_modes:
-            guard = self._guard if self.contacts is None else self._guard_margin
+            # the tables of a guard would write the plant's accelerations, which only contacts need
+            guard = self._law_guard if self.contacts is None else self._guard_margin
         t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
         if outputs and outputs[0] == t:
             self._record(t, state)
             outputs = outputs[1:]
         targets, at = _targets(outputs, span), 0
         while at < len(targets):
-            tail, advance = targets[at:], self._plants.integrator.advance
+            tail, advance = targets[at:], self._loop.plants.integrator.advance
             for t, state in advance(t, state, span.stop, tail, guard):  # noqa: B020
                 if t == targets[at]:
                     if at < len(outputs):
@@ -142,133 +247,205 @@ class Stepper(Loop):
                 state = self._apply_switches(t, state)
         return state
 
-    def _guard_margin(self, t: float, state: IntegratorState) -> float:
-        """Return a number that is positive while the modes of law and contacts last."""
-        around = self._plant_tables()
+    def _write(self, t: float, state: IntegratorState) -> None:
+        """Write a state into the port of the loop."""
+        self._loop.plants.integrator.system.write(t, state)
+
+    def _record(self, t: float, state: IntegratorState) -> None:
+        """Record a sample."""
         self._write(t, state)
-        around.guard()
-        return float(around.margin[0])
+        self._plant_tables().sample()
+        self._report_progress(t)
+
+    def _report_progress(self, t: float) -> None:
+        """Tell how far the run is."""
+        self.progress(t - self._loop.t0, self._loop.t1 - self._loop.t0)
 
     def _apply_switches(self, t: float, state: IntegratorState) -> IntegratorState:
         """Return the state after the switches of law and contacts that are due."""
-        if not self._sampled:
-            state = self._settle_law(t, state)
+        if not self._loop.sampled:
+            state = self.settle_law(t, state)
         return self._settle_contacts(t, state)
 
     def _settle_contacts(self, t: float, state: IntegratorState) -> IntegratorState:
         """Return the state with modes of the contacts that hold there."""
         if self.contacts is None:
             return state
-        contacts = self.plant.contacts
+        contacts = self._loop.plant.contacts
         assert contacts is not None
 
         def evaluate(t: float, state: IntegratorState) -> float:
             self._guard_margin(t, state)
             return float(contacts.smallest_margin[0])
 
-        return self.contacts.consistent_state(self.plant, t, state, evaluate)
+        return self.contacts.consistent_state(self._loop.plant, t, state, evaluate)
 
-    def _settle_law(self, t: float, state: IntegratorState) -> IntegratorState:
+    def _guard_margin(self, t: float, state: IntegratorState) -> float:
+        """Return a number that is positive while the modes of law and contacts last."""
+        tables = self._plant_tables()
+        self._write(t, state)
+        tables.guard()
+        return float(tables.margin[0])
+
+    def settle_law(self, t: float, state: IntegratorState) -> IntegratorState:
         """Return the state after the switches of the law that are due."""
-        if not self.law.switches or self._guard(t, state) > 0.0:
+        law = self._loop.law
+        if not law.switches or self._law_guard(t, state) > 0.0:
             return state
         self.switches.append(t)
-        size = len(self.law.memory)
-        memory = self.law.settled(self.believed_model, state.memory[:size])
+        size = len(law.memory)
+        memory = law.settled(self._loop.believed_model, state.memory[:size])
         return IntegratorState(state.q, state.v, np.append(memory, state.memory[size:]))
 
-    def _next_plant(self, t: float, state: IntegratorState) -> IntegratorState:
-        """Go on with the next plant; what it has more of energy was fed to it."""
-        state = self._plants.advance(t, state)
-        self.plant = self.recorder.truth = self._plants.dynamics
-        return state
+    def _law_guard(self, t: float, state: IntegratorState) -> float:
+        """Return the law's guard at a state."""
+        loop, (q, v, memory) = self._loop, state
+        if loop.effects.senses and not loop.sampled:
+            q, v = loop.effects.sense(t, q, v)
+        loop.believed_model.move(t, q, v)
+        return loop.law.guard(loop.believed_model, memory[: len(loop.law.memory)])
 
-    def _start_events(self, plant: IntegratorState, span: Interval) -> IntegratorState:
-        """Let happen what does at the start of a span: a tick of the law, and late inputs."""
-        around = self._plant_tables()
-        self._write(span.start, plant)
-        if span.tick:
-            around.tick()
-        for _ in range(span.arrivals):
-            around.arrival()
-        return self._settle_contacts(span.start, plant)
-
-    def _write(self, t: float, state: IntegratorState) -> None:
-        """Write a state into the port of the loop."""
-        self._plants.integrator.system.write(t, state)
-
-    def _record(self, t: float, state: IntegratorState) -> None:
-        """Keep a sample."""
-        self._write(t, state)
-        self._plant_tables().sample()
-        self._report_progress(t)
-
-    @cached_property
-    def _arounds(self) -> dict[Dynamics, PlantTables]:
-        return {}
-
-    def _plant_tables(self) -> PlantTables:
-        """Return what happens around the plant in force."""
-        plant = self.plant
-        if plant not in self._arounds:
-            self._arounds[plant] = around = PlantTables(
-                self.sample_steps(
-                    plant, self._plants.integrator.system, tells=self._records_signals
-                ),
-                self._tick_table(),
-                KernelSequence((self.arrival_step,)),
-                *self._guard_table(plant),
-                self._plants.integrator.correction_steps,
-                self._stepping(),
-            )
-            self._initial_arrays.add(*around)
-        return self._arounds[plant]
-
-    def _guard_table(self, plant: Dynamics) -> tuple[KernelSequence, Vector]:
-        """Return what writes the law's guard at the state in the port of the loop, and where."""
-        margin, law, steps = np.ones(1), np.full(1, np.inf), list[KernelStep]()
-        system, s, contacts = self._plants.integrator.system, plant.snapshot, plant.contacts
-        if contacts is not None:
-            u, drives = applied_input(
-                self.effects, s, self.held_input if self._sampled else self.tick.u
-            )
-            steps += [*system.steps.items, *drives, *plant.margin_steps(system.arrays.a, u)]
-        if self.law.switches and not self._sampled:
-            steps += self._law_guard(plant, law)
-        if not steps:
-            return KernelSequence(()), margin
-        contact_margin = law if contacts is None else contacts.smallest_margin
-        return KernelSequence(
-            (*steps, BoundKernel(copy_minimum, law, contact_margin, margin))
-        ), margin
-
-    def _law_guard(self, plant: Dynamics, margin: Vector) -> Iterator[KernelStep]:
-        """Yield what writes the law's guard there."""
-        s, b, effects = plant.snapshot, self.believed_model.snapshot, self.effects
-        memory = self.tick.memory
-        yield BoundKernel(copy_leading, self._plants.integrator.system.arrays.memory, memory)
-        if self.believed_model is not plant:
-            if effects.senses:
-                yield from plant.steps.items
-            q, v, sensors = effects.sensor_steps(s.clock, s.q, s.v)
-            yield from sensors
-            yield BoundKernel(copy_state, s.clock, q, v, b.clock, b.q, b.v)
-        guard = KernelSequence(self.law.guard_steps(self.believed_model, memory, margin))
-        yield from (*self.believed_model.steps_for(guard), *guard.items)
-
-    def _tick_table(self) -> KernelSequence:
-        return self.tick_steps(self.plant) if self._sampled else KernelSequence(())
-
-    def _stepping(self) -> StepMethod | None:
-        """Return the method, where all of a step is compiled."""
-        stepping = self._plants.integrator.step_method
-        if self._sampled and stepping is not None and len(stepping.adaptive.history.steps):
-            return None  # between ticks nobody looks out for singular positions yet
-        return stepping
+    def _switch_at_tick(self) -> None:
+        """Let a sampled law switch where it must, at its measured state."""
+        measured, belief, memory = self.ticks.measured, self._loop.believed_model, self.ticks.memory
+        belief.move(float(measured.clock[0]), measured.q, measured.v)
+        settled = self._loop.law.settled(belief, memory)
+        if settled is not memory:
+            self.switches.append(float(measured.clock[0]))
+            memory[:] = settled
 
 
 def _targets(outputs: Times, span: Interval) -> Times:
-    """Return the times at which to stop in a span: its outputs, and its end."""
+    """Return the times at which to stop in an interval: its outputs, and its end."""
     if outputs and outputs[-1] == span.stop:
         return outputs
     return array("d", [*outputs, span.stop])
+
+
+def run_segment(
+    segment: Segment, system: OdeSystem, tables: PlantTables, state: IntegratorState
+) -> IntegratorState:
+    """Run spans with what happens at their starts; return the state after them.
+
+    Raises:
+        IntegrationFailed: The motion cannot be continued.
+        Exception: What a step of the tables met.
+    """
+    assert tables.method is not None
+    moving = _progress_arrays(float(segment.times[0, BEGIN]), state)
+    code = run_intervals(system.arrays, tables.events, tables.method, segment, moving)
+    return _state_or_fault(code, moving, system, tables, state)
+
+
+def run_interval(
+    span: Interval,
+    system: OdeSystem,
+    tables: PlantTables,
+    state: IntegratorState,
+    pause: Callable[[float], None],
+) -> tuple[IntegratorState, Interval | None, bool]:
+    """Run one span with steps that the error allows; ``pause`` is called now and then.
+
+    Returns the state reached, what is left of the span, and whether that is because the guard
+    stopped being positive, which is for the law to settle. Else the steps hardly went on near what
+    may be a singular position: it takes another method to pass.
+
+    Raises:
+        IntegrationFailed: The motion cannot be continued.
+        Exception: What a step of the tables met.
+    """
+    assert tables.method is not None
+    chosen, outputs, stop = tables.method.adaptive, np.asarray(span.outputs), span.stop
+    moving = _progress_arrays(span.start, state)
+    code = 0
+    # before `begin_interval`, which moves the state to find a first step
+    if len(outputs) and outputs[0] == span.start:
+        code, outputs = take_sample(system.arrays, tables.events, span.start, moving), outputs[1:]
+    code = code or begin_interval(system.arrays, chosen, stop, moving)
+    reached = _state_or_fault(code, moving, system, tables, state)
+    args = system.arrays, tables.events, chosen, stop, outputs, moving
+    code, steps, remaining = code or PAUSED, 1, None
+    while code == PAUSED:
+        began = time.perf_counter()
+        code = continue_interval(*args, steps)
+        reached = _state_or_fault(code, moving, system, tables, state)
+        pause(float(moving.t[0]))
+        # twice the steps must still end within the interval
+        if time.perf_counter() - began < 0.5 * PROGRESS_INTERVAL:
+            steps *= 2
+    if code == GUARD_CROSSED:
+        reached = _state_at_event(outputs, moving, system, tables)
+    if code in (STALLED, GUARD_CROSSED):
+        tail = array("d", outputs[int(moving.progress[OUTPUTS_DONE]) :].tobytes())
+        remaining = span._replace(start=float(moving.t[0]), outputs=tail)
+    return reached, remaining, code == GUARD_CROSSED
+
+
+def _state_at_event(
+    outputs: Vector, moving: LoopState, system: OdeSystem, tables: PlantTables
+) -> IntegratorState:
+    """Go to where the guard stops being positive within the last step, with samples before that."""
+    assert tables.method is not None
+    chosen, port, nq = tables.method.adaptive, system.arrays, len(system.arrays.q)
+    trial, end = chosen.buffers, nq + len(port.v)
+    start, stop = float(trial.times[T_OLD]), float(trial.times[T])
+    if dense_output(port, chosen.method, trial, chosen.dense) < 0:
+        system.steps.raise_fault()
+
+    def at_time(t: float) -> IntegratorState:
+        within = trial.y_old, start, stop - start, np.array([t]), chosen.states
+        interpolate(chosen.method.nested, chosen.dense, *within)
+        y = chosen.states[0].copy()
+        return IntegratorState(system.robot.normalize(y[:nq]), y[nq:end], y[end:])
+
+    def guard(t: float, state: IntegratorState) -> float:
+        system.write(t, state)
+        tables.guard()
+        return float(tables.margin[0])
+
+    def keep(t: float) -> IntegratorState:
+        state = at_time(t)
+        moving.t[0], moving.y[:] = t, np.concatenate(state)
+        return state
+
+    switch = locate_event(guard, at_time, start, stop)
+    for t in outputs[int(moving.progress[OUTPUTS_DONE]) :].tolist():
+        if t > switch:
+            break
+        reached = keep(t)
+        _state_or_fault(
+            take_sample(port, tables.events, t, moving), moving, system, tables, reached
+        )
+        moving.progress[OUTPUTS_DONE] += 1
+    return keep(switch)
+
+
+def _progress_arrays(t: float, state: IntegratorState) -> LoopState:
+    return LoopState(np.full(1, t), np.concatenate(state), np.zeros(3, dtype=np.int64))
+
+
+def _state_or_fault(
+    code: int, moving: LoopState, system: OdeSystem, tables: PlantTables, state: IntegratorState
+) -> IntegratorState:
+    """Return the state in which machine code has left the loop, or raise what ended it."""
+    q, v = len(state.q), len(state.q) + len(state.v)
+    reached = IntegratorState(moving.y[:q], moving.y[q:v], moving.y[v:])
+    if code < 0:
+        _raise_fault(int(moving.progress[STATUS]), float(moving.t[0]), reached, system, tables)
+    system.steps.take_fault()  # of halved steps and trials, which have passed
+    return reached
+
+
+def _raise_fault(
+    where: int, t: float, state: IntegratorState, system: OdeSystem, tables: PlantTables
+) -> None:
+    """Raise what ended the spans."""
+    sources = {
+        RATES_FAILED: system.steps, TICK_FAILED: tables.tick, ARRIVAL_FAILED: tables.arrival,
+        SAMPLE_FAILED: tables.sample, STEP_UNDERFLOW: system.steps, GUARD_FAILED: tables.guard,
+    }  # fmt: skip
+    if where == DIVERGED:
+        check_bounded(t, state)
+    tables.correction.raise_fault()
+    sources[where].raise_fault()
+    raise IntegrationFailed(f"the integrator needs steps below rounding at t = {t:.6g} s.")

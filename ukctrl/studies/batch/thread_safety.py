@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import loaded_files
 from ukctrl.robot import Robot
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.record.recorder import Recorder
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.scenario.scenario import PARTS, table_of
 from ukctrl.simulation.step.simulation_run import SimulationRun
@@ -68,5 +70,6 @@ class _CompiledCheck:
     scenarios: tuple[Scenario, ...]
 
     def __call__(self, watch: TaskCallback) -> bool:
-        compiled: list[dict[str, Any]] = [SimulationRun(one).compiled() for one in self.scenarios]
+        loops = map(Loop, self.scenarios)
+        compiled = [SimulationRun(loop, Recorder(loop)).compiled() for loop in loops]
         return all(one["compiled"] for one in compiled)

@@ -14,6 +14,7 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.core.statistics import Estimate
 from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.record.recorder import Recorder
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import STATUSES
@@ -282,7 +283,7 @@ def _labels(study: Study, trust: bool) -> Labels | None:
     farthest = max(ran, key=np.nan_to_num(columns["reached"], nan=-np.inf).__getitem__)
     sample = int(columns["sample"][farthest])
     try:
-        return Loop(study.scenario_of(sample, trust=trust)).recorder.labels
+        return Recorder(Loop(study.scenario_of(sample, trust=trust))).labels
     except Exception:  # such as in a user's code that the folder does not bring along
         return None
 

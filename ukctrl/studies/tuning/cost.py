@@ -11,6 +11,7 @@ from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.table_paths import parse_value
 from ukctrl.core.number_text import number, percent
 from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.record.recorder import Recorder
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.metrics.inequality_metrics import LENGTH_ROUNDING
 from ukctrl.simulation.scenario import Scenario
@@ -227,7 +228,7 @@ def check_metrics(scenario: Scenario, names: Iterable[str]) -> None:
         )
     of_blocks = [name for name in names if "." in name]
     if of_blocks:
-        block_metrics = metrics.block_metric_names(Loop(scenario).recorder.labels)
+        block_metrics = metrics.block_metric_names(Recorder(Loop(scenario)).labels)
         for name in of_blocks:
             if name not in block_metrics:
                 raise unknown_name("metric", name, [*metrics.METRICS, *block_metrics], limit=40)
