@@ -29,6 +29,7 @@ def test_a_scenarios_way_can_be_walked_from_file_to_file():
     assert 15 <= len(steps) <= 20
     assert len({place for place, _ in steps}) == len(steps)
     above: set[str] = set()
+    there: dict[str, set[str]] = {}
     for place, name in steps:
         path = ROOT / "ukctrl" / place
         assert path.is_file(), f"ukctrl/{place} is not there"
@@ -37,5 +38,22 @@ def test_a_scenarios_way_can_be_walked_from_file_to_file():
         assert name in defined, f"ukctrl/{place} defines no '{name}'"
         assert not above or name in above, f"nothing above ukctrl/{place} uses '{name}'"
         nodes = list(ast.walk(tree))
+        climbs = imported_from(nodes, there) & called(nodes)
+        assert not climbs, f"ukctrl/{place} climbs back to {sorted(climbs)}"
+        there[re.sub(r"(/__init__)?\.py$", "", place).replace("/", ".")] = defined
         above |= {node.id for node in nodes if isinstance(node, ast.Name)}
         above |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+
+def imported_from(nodes, defined):
+    """Return the names that a file imports from modules which define them, given by module."""
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    modules = {node: node.module.removeprefix("ukctrl.") for node in imports}
+    names = {node: {alias.name for alias in node.names} for node in imports}
+    return {name for node in imports for name in names[node] & defined.get(modules[node], set())}
+
+
+def called(nodes):
+    """Return the names of functions and classes that are called by name."""
+    calls = (node.func for node in nodes if isinstance(node, ast.Call))
+    return {func.id for func in calls if isinstance(func, ast.Name)}

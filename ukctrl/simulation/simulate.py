@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from typing import Any, final
 
 from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Array
@@ -21,7 +23,6 @@ from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, SignalSeries, check_signal
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.scenario.scenario import LazyTable
 from ukctrl.simulation.step.simulation_run import SimulationRun
 from ukctrl.simulation.step.stepper import Progress
 
@@ -80,10 +81,31 @@ def simulate_for_metrics(
         return Result(
             status=status,
             message=utf8_text(message),
-            scenario=LazyTable(scenario),
+            scenario=_LazyTable(scenario),
             provenance=verdict_facts(run, samples, drawn=False) | timing,
             samples=samples,
         )
+
+
+@final
+class _LazyTable(Mapping[str, Any]):
+    """The table of a scenario, made when it is first looked at."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+
+    @functools.cached_property
+    def _table(self) -> dict[str, Any]:
+        return self._scenario.to_table()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._table[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
 class _ReusableRun(threading.local):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses as dc
-import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, final
 
@@ -79,27 +78,6 @@ def _plain(value: Any, objects: bool) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value if objects else repr(value)
-
-
-@final
-class LazyTable(Mapping[str, Any]):
-    """The table of a scenario, made when it is first looked at."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self._scenario = scenario
-
-    @functools.cached_property
-    def _table(self) -> Table:
-        return self._scenario.to_table()
-
-    def __getitem__(self, key: str) -> Any:
-        return self._table[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        return len(self._table)
 
 
 def _code_of(component: Any) -> Table:

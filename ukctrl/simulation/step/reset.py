@@ -12,9 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.program import BoundKernel, KernelSequence
+from ukctrl.robot import Robot
+from ukctrl.simulation.assemble.loop import Loop, attach_effects
+from ukctrl.simulation.scenario import Scenario
 
 MAX_NUMBERS = 2**19
 """A loop with more numbers than this is not kept for another run, for the sake of memory."""
+
+TABLE_SECTIONS = (
+    "robot", "servo", "keep", "controller", "timing", "start", "integrator", "believed", "monitor",
+    "stabilisation", "rank", "sensing", "observer",
+)  # fmt: skip
+"""Parts of a scenario that decide which tables a loop has, and what is in them."""
 
 
 @final
@@ -68,3 +77,34 @@ class InitialArrays:
             array[...] = initial
         for table in self._tables:
             table.take_fault()
+
+
+def restart(loop: Loop, initial: InitialArrays, scenario: Scenario, robot: Robot) -> bool:
+    """Make a loop ready to run another scenario from its start; return whether it can.
+
+    It can where the scenario differs in nothing but its seed and effects that draw the inertias of
+    bodies: all else decides which kernels there are, or is remembered outside their arrays.
+    """
+    start = loop.scenario.start
+    if robot is not loop.robot or not _same_tables(loop.scenario, scenario):
+        return False
+    if start.spread or start.planned or loop.estimator is not None:
+        return False  # another seed is another start; an estimator remembers its run
+    effects = attach_effects(scenario, robot)
+    if not (effects.only_redraws_inertia and loop.effects.only_redraws_inertia):
+        return False
+    if effects.acts_on_plant != loop.effects.acts_on_plant:
+        return False
+    initial.restore()
+    if effects.acts_on_plant and not loop.plant.take_inertias(effects.plants[0].robot):
+        return False
+    loop.scenario, loop.effects = scenario, effects
+    return True
+
+
+def _same_tables(one: Scenario, second: Scenario) -> bool:
+    """Return whether two scenarios differ in their seeds and effects alone, names aside."""
+    return all(
+        getattr(one, name) is getattr(second, name) or getattr(one, name) == getattr(second, name)
+        for name in TABLE_SECTIONS
+    )

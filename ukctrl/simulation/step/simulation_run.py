@@ -14,24 +14,20 @@ from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.mechanics.constraints.contact import MODE, OPEN
 from ukctrl.mechanics.relative_degree import explain_unreachable_rows
 from ukctrl.robot import Robot
-from ukctrl.simulation.assemble.loop import Loop, attach_effects
+from ukctrl.simulation.assemble.loop import Loop
 from ukctrl.simulation.assemble.right_hand_side import command_steps
 from ukctrl.simulation.record.recorder import DriftExceeded, Recorder
 from ukctrl.simulation.record.sample_kernels import perturb_velocity
 from ukctrl.simulation.result.run_record import STOPPED, Status
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.step.plant_tables import guard_sequence
+from ukctrl.simulation.step.reset import restart
 from ukctrl.simulation.step.stepper import Progress, Stepper
 
 TIMING_SECONDS = 2e-4
 """For so long a law is asked, after the run, to tell how long it takes [s]."""
 SMALL_STEP = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
-TABLE_SECTIONS = (
-    "robot", "servo", "keep", "controller", "timing", "start", "integrator", "believed", "monitor",
-    "stabilisation", "rank", "sensing", "observer",
-)  # fmt: skip
-"""Parts of a scenario that decide which tables a loop has, and what is in them."""
 MACHINE_FAILED = "the machine failed"
 """How that of a run begins that found no more memory, disk or files."""
 
@@ -51,7 +47,6 @@ class SimulationRun:
         """
         loop, stepper = self.loop, self.stepper
         self.recorder.allocate(loop.sampled or loop.integrates_energy)
-        self._start = loop.state
         initial, tick = stepper.initial_arrays, loop.tick
         initial.exclude(self.recorder.block)
         law = tick.steps, tick.memory, tick.u, tick.memory_rate, tick.demand, tick.has_demand
@@ -62,32 +57,11 @@ class SimulationRun:
         )
 
     def reuse_for(self, scenario: Scenario, robot: Robot) -> bool:
-        """Make ready to run another scenario from its start; return whether this loop can run it.
-
-        It can where the scenario differs in nothing but its seed and effects that draw the inertias
-        of bodies, and where machine code alone has run the loop so far.
+        """Make ready to run another scenario from its start; return whether this loop can run it,
+        which takes that machine code alone has run it so far.
         """
-        loop, start = self.loop, self.loop.scenario.start
-        if (
-            robot is not loop.robot
-            or not _same_tables(loop.scenario, scenario)
-            or start.spread
-            or start.planned
-        ):
+        if not restart(self.loop, self.stepper.initial_arrays, scenario, robot):
             return False
-        if loop.estimator is not None:
-            return False  # it remembers its run
-        effects, old_effects = attach_effects(scenario, robot), loop.effects
-        if not (
-            effects.only_redraws_inertia
-            and old_effects.only_redraws_inertia
-            and effects.acts_on_plant == old_effects.acts_on_plant
-        ):
-            return False
-        self.stepper.initial_arrays.restore()
-        if effects.acts_on_plant and not loop.plant.take_inertias(effects.plants[0].robot):
-            return False
-        loop.scenario, loop.effects, loop.state = scenario, effects, self._start
         self.recorder.reset()
         return True
 
@@ -232,11 +206,3 @@ class SimulationRun:
 
     def _last_time(self) -> float:
         return float(self.recorder.last("time")) if self.recorder.count else self.loop.t0
-
-
-def _same_tables(one: Scenario, second: Scenario) -> bool:
-    """Return whether two scenarios differ in their seeds and effects alone, names aside."""
-    return all(
-        getattr(one, name) is getattr(second, name) or getattr(one, name) == getattr(second, name)
-        for name in TABLE_SECTIONS
-    )
