@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Matrix
-from ukctrl.reports.scene import arrow_shapes, light_kernels, raster_kernels
-from ukctrl.reports.scene.light_kernels import Pinhole
-from ukctrl.reports.scene.pose_interpolation import bracket, interpolate
-from ukctrl.reports.scene.raster_kernels import Depths
+from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.scene import Arrow, Scene, SceneCurve
-from ukctrl.reports.scene.triangle_set import linear_rgb
+from ukctrl_film import light_kernels, raster_kernels
+from ukctrl_film.light_kernels import Pinhole
+from ukctrl_film.pose_interpolation import bracket, interpolate
+from ukctrl_film.raster_kernels import Depths
+from ukctrl_film.triangle_set import linear_rgb
 
 WIDTHS = {"reference": (0.0085, 0.0125, 0.3), "trail": (0.0032, 0.009, 1.0)}
 """Half the width of a curve and of its dot, as fractions of the scene, and its opacity."""

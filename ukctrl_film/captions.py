@@ -12,13 +12,13 @@ import numpy as np
 
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import arrow_shapes
-from ukctrl.reports.scene.pose_interpolation import bracket, interpolate_poses
 from ukctrl.reports.scene.scene import Scene
+from ukctrl_film.pose_interpolation import bracket, interpolate_poses
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
-    from ukctrl.reports.scene.scene_renderer import Picture, SceneRenderer
+    from ukctrl_film.scene_renderer import Picture, SceneRenderer
 
 SMALL = 11
 """Letters are never smaller than this, in points."""

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.reports.scene import extent, raster_kernels
-from ukctrl.reports.scene.light_kernels import ShadedTriangles
+from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.page_data import is_drawable
-from ukctrl.reports.scene.pose_interpolation import bracket, interpolate_poses
 from ukctrl.reports.scene.scene import Scene
 from ukctrl.robot.visual.primitive_meshes import CREASE, Mesh
 from ukctrl.robot.visual.visual_model import HEX_COLOR
+from ukctrl_film import raster_kernels
+from ukctrl_film.light_kernels import ShadedTriangles
+from ukctrl_film.pose_interpolation import bracket, interpolate_poses
 
 ROBOT = "#b7c1cc"
 """The page's colour of bodies without one."""

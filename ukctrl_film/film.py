@@ -24,14 +24,14 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
 from ukctrl.core.message_text import one_line
-from ukctrl.reports.scene.camera import Camera
-from ukctrl.reports.scene.captions import captions, clock_text, draw_captions
 from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.reports.scene.scene import Scene
-from ukctrl.reports.scene.scene_renderer import MOST_POINTS, Picture, SceneRenderer, checked_size
-from ukctrl.reports.scene.strokes import RenderBuffers
 from ukctrl.simulation.result.atomic_files import atomic_replace, output_folder
 from ukctrl.simulation.result.result import Result
+from ukctrl_film.camera import Camera
+from ukctrl_film.captions import captions, clock_text, draw_captions
+from ukctrl_film.scene_renderer import MOST_POINTS, Picture, SceneRenderer, checked_size
+from ukctrl_film.strokes import RenderBuffers
 
 if TYPE_CHECKING:
     from PIL.Image import Image

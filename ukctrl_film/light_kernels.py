@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled, inlined
-from ukctrl.reports.scene.raster_kernels import Depths, Numbers
+from ukctrl_film.raster_kernels import Depths, Numbers
 
 Rgb = tuple[float, float, float]
 Light = NDArray[np.float32]

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, quoted, unknown_name
-from ukctrl.reports.scene import arrow_shapes, light_kernels, raster_kernels
-from ukctrl.reports.scene.camera import Camera, camera_pose
-from ukctrl.reports.scene.light_kernels import FloorGrid, Pinhole, ShadedTriangles, SunLight
+from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.scene import Scene
-from ukctrl.reports.scene.strokes import ArrowStroke, CurveStroke, RenderBuffers
-from ukctrl.reports.scene.triangle_set import TriangleSet, linear_rgb
+from ukctrl_film import light_kernels, raster_kernels
+from ukctrl_film.camera import Camera, camera_pose
+from ukctrl_film.light_kernels import FloorGrid, Pinhole, ShadedTriangles, SunLight
+from ukctrl_film.strokes import ArrowStroke, CurveStroke, RenderBuffers
+from ukctrl_film.triangle_set import TriangleSet, linear_rgb
 
 Picture = NDArray[np.uint8]
 """Red, green and blue, shape ``(height, width, 3)``."""
