@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Array, Indices, Vector
-from ukctrl.robot.visual.visual_model import Poses
+from ukctrl.reports.visual.visual_model import Poses
 
 
 def bracket(time: Vector, query: Vector) -> tuple[Indices, Vector]:

@@ -9,12 +9,14 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.page_data import is_drawable
 from ukctrl.reports.scene.scene import Scene
-from ukctrl.robot.visual.primitive_meshes import CREASE, Mesh
-from ukctrl.robot.visual.visual_model import HEX_COLOR
+from ukctrl.reports.visual.visual_model import HEX_COLOR
+from ukctrl.robot.geometry.primitive_meshes import Mesh
 from ukctrl_film import raster_kernels
 from ukctrl_film.light_kernels import ShadedTriangles
 from ukctrl_film.pose_interpolation import bracket, interpolate_poses
 
+CREASE = 0.6
+"""Triangles that meet at a larger angle keep an edge between them [rad]; the page's too."""
 ROBOT = "#b7c1cc"
 """The page's colour of bodies without one."""
 

@@ -129,6 +129,36 @@ def test_the_house_names_what_stands_on_it_at_its_door_alone(package, command):
     assert not [found for found in statements if found.module.startswith(package)]
 
 
+OF_PICTURES = re.compile("visual|scene|colou?r|opacity|caption|svg|solids|limit_?shape", re.I)
+DRAWING = ("PIL", "matplotlib", "ukctrl.reports", *ROOF)
+
+
+def defined(path: Path) -> Iterator[str]:
+    """Yield the names of a file's classes, functions, arguments and fields."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_what_stands_below_the_reports_knows_no_picture():
+    """Except for the tables of ``robot.toml``, which say what they are to look like."""
+    below = [path for path in FILES if FLOORS.get(top(path), 99) < FLOORS["reports"]]
+    drawn = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in below
+        for name in (
+            *(name for name in defined(path) if OF_PICTURES.search(name)),
+            *(found.module for found in imports(path) if found.module.startswith(DRAWING)),
+        )
+        if not path.is_relative_to(PACKAGE / "robot" / "schema")
+    ]
+    assert not drawn
+
+
 def test_no_two_files_import_each_other():
     needs = dict(zip(MODULES, map(ours, FILES), strict=True))
     del needs["ukctrl"]  # hands on the public names; nothing in the house imports it

@@ -14,8 +14,8 @@ from ukctrl.core.errors import InputError
 from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.visual_model import Poses, VisualModel, VisualPart
+from ukctrl.reports.visual.visual_model import Poses, VisualModel, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
 from ukctrl_film.camera import Camera, camera_pose
 from ukctrl_film.captions import captions
 from ukctrl_film.film import film_times, record

@@ -15,8 +15,8 @@ from ukctrl.reports import html_page
 from ukctrl.reports.plot import path_views, style
 from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.visual_model import Poses, VisualPart
+from ukctrl.reports.visual.visual_model import Poses, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
 from ukctrl_film import camera, captions, film, scene_renderer, strokes
 from ukctrl_film.camera import Camera
 from ukctrl_film.scene_renderer import SceneRenderer, checked_size, round_step

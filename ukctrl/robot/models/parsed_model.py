@@ -16,8 +16,8 @@ from ukctrl.robot.model_audit import ModelDiagnostic
 from ukctrl.robot.pinocchio_structure import PinocchioStructure, rigid_structure
 from ukctrl.robot.pinocchio_tree import largest_tree
 from ukctrl.robot.schema.force_tables import AnyActuator, AnyForce
+from ukctrl.robot.shape_sources import ShapeKind
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.visual_sources import ShapeKind
 
 
 class Keyframe(NamedTuple):

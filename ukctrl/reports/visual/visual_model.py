@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.visual.primitive_meshes import Mesh
+from ukctrl.robot.geometry.primitive_meshes import Mesh
 
 HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 """A colour of red, green and blue."""

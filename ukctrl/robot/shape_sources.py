@@ -1,4 +1,4 @@
-"""What a robot's file says of its looks, unread until somebody wants to see it."""
+"""Where a robot's file has shapes: models, pictures, a linkage; unread until somebody asks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ShapeKind = Literal["visual", "collision"]
 """Shapes of links for looking at, or those that collide."""
 
 
-class VisualSource(NamedTuple):
-    """A model file that may show its links."""
+class ShapeSource(NamedTuple):
+    """A model file whose links may have shapes."""
 
     text: str
     path: Path | None
@@ -29,11 +29,11 @@ class VisualSource(NamedTuple):
 
 
 @dc.dataclass(frozen=True)
-class VisualSources:
-    """What there is to draw a robot from, beside its joints and bodies."""
+class ShapeSources:
+    """What a robot has shapes from, beside its joints and bodies."""
 
     pictures: tuple[AnyPicture, ...] = ()
-    models: tuple[VisualSource, ...] = ()
+    models: tuple[ShapeSource, ...] = ()
     linkage: Linkage | None = None
 
     @property
@@ -49,4 +49,4 @@ class VisualSources:
         )
 
 
-NO_SOURCES = VisualSources()
+NO_SOURCES = ShapeSources()

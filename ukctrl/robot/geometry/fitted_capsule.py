@@ -11,9 +11,9 @@ from scipy.spatial import ConvexHull, QhullError, transform
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.message_text import quote_text
-from ukctrl.robot.visual.model_shapes import model_shapes
-from ukctrl.robot.visual.primitive_meshes import ROUND_SEGMENTS
-from ukctrl.robot.visual_sources import ShapeKind
+from ukctrl.robot.geometry.model_shapes import model_shapes
+from ukctrl.robot.geometry.primitive_meshes import ROUND_SEGMENTS
+from ukctrl.robot.shape_sources import ShapeKind
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot_base import RobotBase
@@ -48,15 +48,15 @@ def capsule_around(robot: RobotBase, link: str, kind: ShapeKind = "visual") -> F
         InputError: The file has none of them, or one that cannot be read.
     """
     points: list[Matrix] = []
-    for model in robot.appearance.models:
-        visuals = model_shapes(model, kind)
-        if link in visuals.skipped:
+    for model in robot.shape_sources.models:
+        found = model_shapes(model, kind)
+        if link in found.skipped:
             raise InputError(
-                f"no capsule is fitted around link {quote_text(link)}: {visuals.skipped[link]}. "
+                f"no capsule is fitted around link {quote_text(link)}: {found.skipped[link]}. "
                 "Give the "
                 "capsule's start, end and radius."
             )
-        points += [shape.mesh.vertices for shape in visuals.shapes if shape.link == link]
+        points += [shape.mesh.vertices for shape in found.shapes if shape.link == link]
     if not points:
         (alternative,) = {*get_args(ShapeKind)} - {kind}
         raise InputError(

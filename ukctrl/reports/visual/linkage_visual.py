@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.schema.linkage_tables import GROUND, Linkage, LinkageBody, Prismatic, place
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.mesh_collector import (
+from ukctrl.reports.visual.mesh_collector import (
     BODY,
     JOINT,
     SECOND,
@@ -18,9 +16,11 @@ from ukctrl.robot.visual.mesh_collector import (
     bevelled_cylinder,
     joint_meshes,
 )
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.visual_frames import FrameAnchor
-from ukctrl.robot.visual.visual_model import MountPoint
+from ukctrl.reports.visual.visual_frames import FrameAnchor
+from ukctrl.reports.visual.visual_model import MountPoint
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.primitive_meshes import Mesh
+from ukctrl.robot.schema.linkage_tables import GROUND, Linkage, LinkageBody, Prismatic, place
 
 THIN = 0.034
 """Radius of a bar, of the mean distance between its points."""

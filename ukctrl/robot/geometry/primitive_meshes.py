@@ -1,4 +1,4 @@
-"""Simple shapes as triangles: everything that is drawn is a mesh.
+"""Simple shapes as triangles.
 
 A shape that has an axis lies along z. One that a rope or a spring stretches has the length 1, from
 z = 0 to z = 1.
@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.robot.visual.quaternions import rotation_towards
+from ukctrl.robot.geometry.quaternions import rotation_towards
 
-CREASE = 0.6
-"""Triangles that meet at a larger angle keep an edge between them [rad]; the page's too."""
 ROUND_SEGMENTS = 24
 """Corners of a round shape."""
 

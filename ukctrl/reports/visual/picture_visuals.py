@@ -9,6 +9,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ukctrl.core.expression.symbolic import Vocabulary, check_names
+from ukctrl.reports.visual.mesh_collector import joint_meshes
+from ukctrl.reports.visual.visual_frames import (
+    ORIGIN_TEXTS,
+    FormulaValues,
+    FrameAnchor,
+    PlacedFrame,
+    StretchedFrame,
+)
+from ukctrl.reports.visual.visual_model import MountPoint, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.primitive_meshes import Mesh
+from ukctrl.robot.geometry.quaternions import rpy_matrix
 from ukctrl.robot.schema.picture_tables import (
     ArrowPicture,
     BoxPicture,
@@ -22,18 +34,6 @@ from ukctrl.robot.schema.picture_tables import (
     SpringPicture,
     TextPicture,
 )
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.mesh_collector import joint_meshes
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.quaternions import rpy_matrix
-from ukctrl.robot.visual.visual_frames import (
-    ORIGIN_TEXTS,
-    FormulaValues,
-    FrameAnchor,
-    PlacedFrame,
-    StretchedFrame,
-)
-from ukctrl.robot.visual.visual_model import MountPoint, VisualPart
 
 UPRIGHT = rpy_matrix(np.array([0.5 * np.pi, 0.0, 0.0]))
 """Turns the z axis to -y, at which one looks at the upright plane."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ukctrl.robot.visual.primitive_meshes import Mesh, merge, revolve, spring
-from ukctrl.robot.visual.visual_model import MountPoint, VisualPart
+from ukctrl.reports.visual.visual_model import MountPoint, VisualPart
+from ukctrl.robot.geometry.primitive_meshes import Mesh, merge, revolve, spring
 
 BODY, JOINT, SECOND, ACCENT = "", "#3c4654", "#aeb9c5", "#e8833a"
 """Colours of links (the renderer's choice), of joints and feet, of every second bar of a linkage,

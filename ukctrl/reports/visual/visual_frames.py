@@ -15,15 +15,14 @@ from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.compiled_formula import CompiledFormula, DomainError
 from ukctrl.core.expression.formula_cache import cached_formula
 from ukctrl.core.expression.symbolic import Vocabulary, parse
-from ukctrl.robot.tree_kernels import KinematicTree
-from ukctrl.robot.visual import quaternions
-from ukctrl.robot.visual.pose_kernels import (
-    align_z_axis,
+from ukctrl.reports.visual.pose_kernels import (
     evaluate_over_motion,
     make_continuous,
     write_joint_poses,
 )
-from ukctrl.robot.visual.visual_model import Poses, VisualModel
+from ukctrl.reports.visual.visual_model import Poses, VisualModel
+from ukctrl.robot.geometry import quaternions
+from ukctrl.robot.tree_kernels import KinematicTree
 
 ORIGIN_TEXTS = ("0", "0", "0")
 
@@ -181,7 +180,7 @@ class RobotVisualModel(VisualModel):
             first, _ = self._placed(carrier.first, block[:, :half], position, quaternion)
             second, _ = self._placed(carrier.second, block[:, half:], position, quaternion)
             turn, length = np.zeros((len(t), 4)), np.zeros(len(t))
-            align_z_axis(second - first, turn, length)
+            quaternions.align_z_axis(second - first, turn, length)
             position[:, index], quaternion[:, index], stretch[:, index] = first, turn, length
         make_continuous(quaternion)
         return Poses(position, quaternion, stretch)

@@ -11,9 +11,9 @@ import numpy as np
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.message_text import quote_text
+from ukctrl.robot.geometry.mesh_files import LARGEST, MeshFiles
+from ukctrl.robot.geometry.primitive_meshes import Mesh
 from ukctrl.robot.models.model_source import numbers
-from ukctrl.robot.visual.mesh_files import LARGEST, MeshFiles
-from ukctrl.robot.visual.primitive_meshes import Mesh
 
 
 class LinkShape(NamedTuple):
@@ -23,8 +23,10 @@ class LinkShape(NamedTuple):
     """As the robot calls it: the name of its frame."""
     mesh: Mesh
     """In the link's axes [m]."""
-    color: str
-    opacity: float
+    rgb: Vector | None
+    """Red, green and blue as its file has them, from 0 to 1, shape ``(3,)``; None: it has none."""
+    alpha: float
+    """1 of what hides what is behind it, 0 of what is not seen."""
 
 
 @dc.dataclass
@@ -78,8 +80,10 @@ def positive_numbers(text: str, count: int, noun: str) -> Vector:
     return values
 
 
-def meshes_from_file(files: MeshFiles, name: str, scale: Vector) -> Iterator[tuple[Mesh, str]]:
-    """Yield the meshes of a file, and their colours.
+def meshes_from_file(
+    files: MeshFiles, name: str, scale: Vector
+) -> Iterator[tuple[Mesh, Vector | None]]:
+    """Yield the meshes of a file, and their red, green and blue.
 
     Raises:
         Unfit: It cannot be read.

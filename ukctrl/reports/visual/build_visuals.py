@@ -10,32 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ukctrl.core.message_text import one_line
-from ukctrl.robot.elastic import ElasticJoints
-from ukctrl.robot.forces import FrameSpring, JointSprings
-from ukctrl.robot.frame_site import Site
-from ukctrl.robot.rigid_structure import RigidStructure
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.body_proportions import BodyProportions
-from ukctrl.robot.visual.link_shapes import LinkShape, ModelShapes
-from ukctrl.robot.visual.linkage_visual import draw_linkage
-from ukctrl.robot.visual.mesh_collector import (
+from ukctrl.reports.visual.body_proportions import BodyProportions
+from ukctrl.reports.visual.linkage_visual import draw_linkage
+from ukctrl.reports.visual.mesh_budget import fit_triangle_budget, hex_color
+from ukctrl.reports.visual.mesh_collector import (
     ACCENT,
     JOINT,
     MeshCollector,
     bevelled_cylinder,
     joint_spring,
 )
-from ukctrl.robot.visual.model_shapes import fit_triangle_budget, model_shapes
-from ukctrl.robot.visual.picture_visuals import VisualBuilder, add_picture
-from ukctrl.robot.visual.quaternions import rotation_towards
-from ukctrl.robot.visual.skeleton import Skeleton
-from ukctrl.robot.visual.visual_frames import (
+from ukctrl.reports.visual.picture_visuals import VisualBuilder, add_picture
+from ukctrl.reports.visual.skeleton import Skeleton
+from ukctrl.reports.visual.visual_frames import (
     FrameAnchor,
     PlacedFrame,
     RobotVisualModel,
     StretchedFrame,
 )
-from ukctrl.robot.visual.visual_model import VisualPart
+from ukctrl.reports.visual.visual_model import VisualPart
+from ukctrl.robot.elastic import ElasticJoints
+from ukctrl.robot.forces import FrameSpring, JointSprings
+from ukctrl.robot.frame_site import Site
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.link_shapes import LinkShape, ModelShapes
+from ukctrl.robot.geometry.model_shapes import model_shapes
+from ukctrl.robot.geometry.quaternions import rotation_towards
+from ukctrl.robot.rigid_structure import RigidStructure
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot_base import RobotBase
@@ -53,14 +54,14 @@ def build_visuals(robot: RobotBase) -> RobotVisualModel:
 
     stage = VisualBuilder(structure.picture_vocabulary, anchor_of)
     notes: list[str] = []
-    linkage = robot.appearance.linkage
+    linkage = robot.shape_sources.linkage
     names = {block.joint: block.name for block in structure.blocks}
     names |= {anchor_of(body.name).joint: body.name for body in (linkage.body if linkage else ())}
     if isinstance(structure, RigidStructure):
         _draw_bodies(robot, structure, stage, names, notes)
-    unnamed = [picture.kind for picture in robot.appearance.bodies if not picture.name]
+    unnamed = [picture.kind for picture in robot.shape_sources.bodies if not picture.name]
     counts: Counter[str] = Counter()
-    for picture in robot.appearance.bodies:
+    for picture in robot.shape_sources.bodies:
         counts[picture.kind] += not picture.name
         add_picture(stage, picture, counts[picture.kind] if unnamed.count(picture.kind) > 1 else 0)
     if not stage.parts:
@@ -110,11 +111,11 @@ def _draw_bodies(
     notes: list[str],
 ) -> None:
     """Draw links, springs and motors of a robot of rigid bodies."""
-    appearance, drawing = robot.appearance, MeshCollector()
-    read = [model_shapes(model) for model in appearance.models]
-    if appearance.linkage is not None:
-        draw_linkage(appearance.linkage, stage.anchor_of, drawing)
-    elif not appearance.bodies or any(visuals.has_any for visuals in read):
+    shape_sources, drawing = robot.shape_sources, MeshCollector()
+    read = [model_shapes(model) for model in shape_sources.models]
+    if shape_sources.linkage is not None:
+        draw_linkage(shape_sources.linkage, stage.anchor_of, drawing)
+    elif not shape_sources.bodies or any(visuals.has_any for visuals in read):
         springs = [term for term in robot.forces.terms if isinstance(term, JointSprings)]
         sprung = {structure.block_of(int(dof)).joint for one in springs for dof in one.dofs}
         bare, visible = _hidden_and_shown_bodies(structure, read)
@@ -202,13 +203,17 @@ def _add_visuals(
     notes += [fewer] if fewer else []
     together: dict[tuple[str, str, float], list[LinkShape]] = {}
     for one in visuals:
-        together.setdefault((one.link, one.color, one.opacity), []).append(one)
+        together.setdefault((one.link, _color(one), one.alpha), []).append(one)
     for (link, color, opacity), several in together.items():
         anchor = stage.anchor_of(link)
         whole = primitive_meshes.merge([one.mesh for one in several])
         mesh = whole.moved(anchor.rotation, anchor.translation)
         visual = VisualPart(name=link, mesh=mesh, frame=anchor.joint, color=color, opacity=opacity)
         stage.parts.append((visual, None))
+
+
+def _color(shape: LinkShape) -> str:
+    return "" if shape.rgb is None else hex_color(shape.rgb)
 
 
 def _add_motors(

@@ -14,10 +14,8 @@ from collections.abc import Collection
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.body_proportions import TOOLS, BodyProportions
-from ukctrl.robot.visual.mesh_collector import (
+from ukctrl.reports.visual.body_proportions import TOOLS, BodyProportions
+from ukctrl.reports.visual.mesh_collector import (
     ACCENT,
     BODY,
     JOINT,
@@ -26,9 +24,11 @@ from ukctrl.robot.visual.mesh_collector import (
     joint_meshes,
     joint_spring,
 )
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.quaternions import rotation_towards
-from ukctrl.robot.visual.visual_model import MountPoint
+from ukctrl.reports.visual.visual_model import MountPoint
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.primitive_meshes import Mesh
+from ukctrl.robot.geometry.quaternions import rotation_towards
+from ukctrl.robot.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
 
 
 @dc.dataclass

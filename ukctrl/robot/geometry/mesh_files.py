@@ -1,4 +1,4 @@
-"""Meshes of model files, which come from strangers: found, read and made small enough.
+"""Meshes of model files, which come from strangers: found and read.
 
 A mesh lies in the robot's own folder or package; its file is read by trimesh, from memory, so that
 nothing that it names is opened in turn. What is missing or unfit is told, once, and left out.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses as dc
 import io
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +19,8 @@ from ukctrl.core.errors import ModelError
 from ukctrl.core.files import zoo
 from ukctrl.core.files.file_stamps import record_read
 from ukctrl.core.message_text import printable_name
+from ukctrl.robot.geometry.primitive_meshes import Mesh
 from ukctrl.robot.models.ros_packages import package_folder
-from ukctrl.robot.visual.primitive_meshes import Mesh
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb")
 """Files that are read."""
@@ -29,8 +28,6 @@ MAX_BYTES = 64 * 2**20
 """Larger mesh files are left out."""
 MAX_TRIANGLES = 2_000_000
 """A mesh of more is left out."""
-BUDGET = 20_000
-"""Triangles of a robot's meshes together: more are made fewer."""
 LARGEST = 1e4
 """No part of a robot is farther from its link's origin [m]."""
 MAX_PARENT_FOLDERS = 4
@@ -39,11 +36,12 @@ KINDS_OF_FOLDERS = frozenset({"urdf", "urdfs", "mjcf", "xml"})
 """Folders of models inside a package, which need no ``package.xml`` beside them."""
 
 
-class ColoredMesh(NamedTuple):
-    """A mesh of one colour of a file; empty where that gives none."""
+class FileMesh(NamedTuple):
+    """A mesh of one colour of a file."""
 
     mesh: Mesh
-    color: str
+    rgb: Vector | None
+    """Red, green and blue from 0 to 1, shape ``(3,)``; None: the file gives none."""
 
 
 @dc.dataclass
@@ -54,11 +52,11 @@ class MeshFiles:
     """The model file."""
     packages: tuple[Path, ...] = ()
     """Folders in which packages are looked for after those around it."""
-    meshes: dict[Path, tuple[ColoredMesh, ...]] = dc.field(default_factory=dict)
+    meshes: dict[Path, tuple[FileMesh, ...]] = dc.field(default_factory=dict)
     package_folders: dict[str, Path | None] = dc.field(default_factory=dict)
     """Packages by name."""
 
-    def get(self, name: str, scale: Vector) -> tuple[ColoredMesh, ...]:
+    def get(self, name: str, scale: Vector) -> tuple[FileMesh, ...]:
         """Return the meshes of a file that the model names.
 
         Raises:
@@ -70,7 +68,7 @@ class MeshFiles:
         record_read(path)
         if path not in self.meshes:
             self.meshes[path] = _read(path)
-        return tuple(ColoredMesh(_scaled(mesh, scale), color) for mesh, color in self.meshes[path])
+        return tuple(FileMesh(_scaled(mesh, scale), rgb) for mesh, rgb in self.meshes[path])
 
     def find(self, name: str) -> Path:
         """Return the file that a name in the model stands for; see `get`."""
@@ -127,7 +125,7 @@ def _regions(folder: Path) -> list[Path]:
     return list(dict.fromkeys(regions))
 
 
-def _read(path: Path) -> tuple[ColoredMesh, ...]:
+def _read(path: Path) -> tuple[FileMesh, ...]:
     """Return what a file holds, colour by colour."""
     try:
         import trimesh
@@ -141,8 +139,8 @@ def _read(path: Path) -> tuple[ColoredMesh, ...]:
     try:
         kind = path.suffix.lower().removeprefix(".")
         # An empty resolver opens no other file that this one names.
-        scene: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver={})
-        meshes = [_colored(scene, trimesh, node) for node in scene.graph.nodes_geometry]
+        loaded: Any = trimesh.load_scene(io.BytesIO(raw), file_type=kind, resolver={})
+        meshes = [_placed(loaded, trimesh, node) for node in loaded.graph.nodes_geometry]
     except Exception as error:  # its readers raise what they like at a broken file
         raise ModelError(
             f"cannot be read ({printable_name(f'{type(error).__name__}: {error}')})"
@@ -160,36 +158,30 @@ def _read(path: Path) -> tuple[ColoredMesh, ...]:
     return tuple(meshes)
 
 
-def _colored(scene: Any, trimesh: Any, node: str) -> ColoredMesh:
-    transform, name = scene.graph[node]
-    shape = scene.geometry[name]
+def _placed(loaded: Any, trimesh: Any, node: str) -> FileMesh:
+    transform, name = loaded.graph[node]
+    shape = loaded.geometry[name]
     if not isinstance(shape, trimesh.Trimesh):
-        return ColoredMesh(Mesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)), "")
+        return FileMesh(Mesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)), None)
     moved = np.asarray(shape.vertices) @ transform[:3, :3].T + transform[:3, 3]
     faces = np.asarray(shape.faces, dtype=np.int64)
     if np.linalg.det(transform[:3, :3]) < 0.0:
         faces = faces[:, ::-1]
-    return ColoredMesh(Mesh(np.array(moved, dtype=np.float64), faces), _color_of(shape.visual))
+    return FileMesh(Mesh(np.array(moved, dtype=np.float64), faces), _rgb_of(shape.visual))
 
 
-def _color_of(visual: Any) -> str:
+def _rgb_of(surface: Any) -> Vector | None:
     """Return the colour of a mesh: its texture's mean where its file holds one, or its own."""
-    if not visual.defined:
-        return ""
-    material = getattr(visual, "material", None)
+    if not surface.defined:
+        return None
+    material = getattr(surface, "material", None)
     image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
     if image is not None:
-        return hex_color(np.asarray(image.convert("RGB")).reshape(-1, 3).mean(axis=0) / 255.0)
-    main = (visual if material is None else material).main_color
-    return hex_color(np.asarray(main, dtype=np.float64)[:3] / 255.0)
-
-
-def hex_color(rgb: Sequence[float] | Vector) -> str:
-    """Return ``#rrggbb`` of three numbers from 0 to 1; empty where one is not finite."""
-    values = np.asarray(rgb, dtype=np.float64)
-    if not np.isfinite(values).all():
-        return ""
-    return "#" + "".join(f"{round(255.0 * min(max(x, 0.0), 1.0)):02x}" for x in values[:3])
+        mean: Vector = np.asarray(image.convert("RGB")).reshape(-1, 3).mean(axis=0) / 255.0
+        return mean
+    main = (surface if material is None else material).main_color
+    rgb: Vector = np.asarray(main, dtype=np.float64)[:3] / 255.0
+    return rgb
 
 
 def _scaled(mesh: Mesh, scale: Vector) -> Mesh:
@@ -197,40 +189,3 @@ def _scaled(mesh: Mesh, scale: Vector) -> Mesh:
     if np.abs(vertices).max() > LARGEST:
         raise ModelError(f"would reach {np.abs(vertices).max():.3g} m; {LARGEST:g} m is the most")
     return Mesh(vertices, mesh.faces[:, ::-1] if scale.prod() < 0.0 else mesh.faces)
-
-
-def decimate(mesh: Mesh, max_faces: int) -> Mesh:
-    """Return a mesh of at most so many triangles, near the same shape.
-
-    Corners in one cell of a grid become one, at their mean (Rossignac & Borrel, "Multi-resolution
-    3D approximations for rendering complex scenes", 1993); the grid is as fine as can be.
-    """
-    if len(mesh.faces) <= max_faces:
-        return mesh
-    low, size = mesh.vertices.min(0), float(np.ptp(mesh.vertices, axis=0).max()) or 1.0
-    coarse, fine, best = 1.0, float(2**20), mesh
-    cells = np.sqrt(0.5 * max_faces)
-    for _ in range(12):  # a surface has as many triangles as the square of the cells along it
-        tried = _cluster_vertices(mesh, low, size / cells)
-        if len(tried.faces) <= max_faces:
-            best, coarse = tried, cells
-            if len(tried.faces) > 0.85 * max_faces:
-                break
-        else:
-            fine = cells
-        guess = cells * np.sqrt(0.93 * max_faces / max(len(tried.faces), 1))
-        cells = float(guess) if coarse < guess < fine else float(np.sqrt(coarse * fine))
-    return best if best is not mesh else Mesh(mesh.vertices, mesh.faces[:max_faces])
-
-
-def _cluster_vertices(mesh: Mesh, low: Vector, cell: float) -> Mesh:
-    x, y, z = ((mesh.vertices - low) / cell).astype(np.int64).T
-    _, clusters = np.unique((x << 42) + (y << 21) + z, return_inverse=True)
-    count = np.bincount(clusters)
-    corners = np.stack([np.bincount(clusters, mesh.vertices[:, k]) for k in range(3)], 1)
-    faces = clusters[mesh.faces]
-    a, b, c = faces.T
-    faces = faces[(a != b) & (b != c) & (c != a)]
-    a, b, c = np.sort(faces, axis=1).T
-    _, first = np.unique((a * len(count) + b) * len(count) + c, return_index=True)
-    return Mesh(corners / count[:, None], faces[np.sort(first)])

@@ -11,7 +11,6 @@ from ukctrl.core.expression.interpreter import run_operations
 from ukctrl.robot.spatial_kernels import (
     Rotation,
     composed,
-    dot,
     rotate,
     rotation_at,
     row3,
@@ -29,7 +28,7 @@ from ukctrl.robot.tree_kernels import (
     joint_transform,
     rotate_about_axis,
 )
-from ukctrl.robot.twist_kernels import add_scaled, cross, quaternion_product, rotate_by_quaternion
+from ukctrl.robot.twist_kernels import add_scaled
 
 QuaternionWxyz = tuple[float, float, float, float]
 
@@ -127,41 +126,6 @@ def evaluate_over_motion(
             for k in range(len(outputs)):
                 out[i, k] = out[i - 1, k]
     return many
-
-
-@compiled
-def align_z_axis(along: Matrix, quaternion: Matrix, stretch: Vector) -> None:
-    """Write turns of the z axis into directions, each by the shortest way from the one before.
-
-    So that what lies along them does not spin. The first is the shortest way from z, or from -z
-    after half a turn about x.
-
-    Args:
-        along: The directions, shape ``(n, 3)``; where one is zero, the last turn stays.
-        quaternion: Receives the turns, ``w x y z``, shape ``(n, 4)``.
-        stretch: Receives the lengths, shape ``(n,)``.
-    """
-    turn = (0.0, 0.0, 0.0, 1.0)
-    for i in range(len(along)):
-        to = row3(along, i)
-        length = np.sqrt(dot(to, to))
-        stretch[i] = length
-        if length > 0.0:
-            if i == 0 and to[2] < 0.0:
-                turn = (1.0, 0.0, 0.0, 0.0)  # half a turn about x
-            to = (to[0] / length, to[1] / length, to[2] / length)
-            z_axis = rotate_by_quaternion(turn, (0.0, 0.0, 1.0))
-            axis, w = cross(z_axis, to), 1.0 + dot(z_axis, to)
-            if w < 1e-12:
-                turn = quaternion_product(turn, (1.0, 0.0, 0.0, 0.0))
-            else:
-                turn = quaternion_product((axis[0], axis[1], axis[2], w), turn)
-            x, y, z, w = turn
-            size = np.sqrt(x * x + y * y + z * z + w * w)
-            turn = (x / size, y / size, z / size, w / size)
-        quaternion[i, 0] = turn[3]
-        for c in range(3):
-            quaternion[i, c + 1] = turn[c]
 
 
 @deferred
