@@ -25,7 +25,7 @@ from ukctrl.robot.models.linkage_model import EXPECTED_CODES, linkage_model
 from ukctrl.robot.models.model_source import ModelSource, XacroOptions, read_model
 from ukctrl.robot.models.parsed_model import ParsedModel, checked_structure
 from ukctrl.robot.models.particle_model import particle_model
-from ukctrl.robot.pinocchio_structure import PinocchioStructure
+from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure
 from ukctrl.robot.robot_base import PROBES, RobotBase, fold_constant_columns
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names

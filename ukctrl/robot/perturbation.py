@@ -26,7 +26,7 @@ from ukctrl.core.fields import (
 from ukctrl.core.files.toml import error_context
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.formulas.build_plant import with_parameters
-from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl.robot.robot_base import R, RobotBase
 from ukctrl.robot.schema.force_tables import Dampings, Efforts, Factors
 from ukctrl.robot.structure import Structure
@@ -130,7 +130,7 @@ class Perturbation:
         """Return the rigid bodies with these differences."""
         import pinocchio as pin
 
-        from ukctrl.robot.pinocchio_structure import PinocchioStructure
+        from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure
 
         model = pin.Model(old.model)
         for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):

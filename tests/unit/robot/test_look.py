@@ -14,7 +14,7 @@ from ukctrl.reports.visual.mesh_budget import decimate
 from ukctrl.reports.visual.mesh_collector import ACCENT, JOINT
 from ukctrl.robot import Elastic, ExtraFrame, JointSpring, Options, Perturbation, Robot, Spring
 from ukctrl.robot.geometry import primitive_meshes, quaternions
-from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 
 CATALOGUE = catalog.names("robots")
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # of metres, and of entries of rotations

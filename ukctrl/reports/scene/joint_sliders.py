@@ -11,7 +11,7 @@ from ukctrl.reports.visual.visual_frames import RobotVisualModel
 from ukctrl.reports.visual.visual_model import Poses, VisualModel
 from ukctrl.robot import Robot
 from ukctrl.robot.geometry import quaternions
-from ukctrl.robot.tree_kernels import CIRCLE, IQ, IV, KIND, NV, PARENT
+from ukctrl.robot.rigid.tree_kernels import CIRCLE, IQ, IV, KIND, NV, PARENT
 
 
 class JointSlider(NamedTuple):

@@ -18,7 +18,7 @@ from ukctrl.reports.visual.visual_frames import RobotVisualModel
 from ukctrl.reports.visual.visual_model import VisualPart
 from ukctrl.robot import Robot
 from ukctrl.robot.geometry import primitive_meshes
-from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl.simulation.effects.external_force import CarriedPayload
 from ukctrl.simulation.result.result import Result
 

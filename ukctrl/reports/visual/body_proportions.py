@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.rigid_structure import RigidStructure
-from ukctrl.robot.tree_kernels import FREE, IV, KIND, NV, PARENT
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.tree_kernels import FREE, IV, KIND, NV, PARENT
 
 THICK = 0.038
 """Radius of the thickest link, of the robot's size."""

@@ -36,7 +36,7 @@ from ukctrl.robot.geometry import primitive_meshes
 from ukctrl.robot.geometry.link_shapes import LinkShape, ModelShapes
 from ukctrl.robot.geometry.model_shapes import model_shapes
 from ukctrl.robot.geometry.quaternions import rotation_towards
-from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot_base import RobotBase

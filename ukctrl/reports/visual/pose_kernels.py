@@ -8,16 +8,7 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled, deferred, inlined
 from ukctrl.core.expression.interpreter import run_operations
-from ukctrl.robot.spatial_kernels import (
-    Rotation,
-    composed,
-    rotate,
-    rotation_at,
-    row3,
-    write_rotation,
-    write_row3,
-)
-from ukctrl.robot.tree_kernels import (
+from ukctrl.robot.rigid.tree_kernels import (
     IQ,
     IV,
     KIND,
@@ -27,6 +18,15 @@ from ukctrl.robot.tree_kernels import (
     KinematicTree,
     joint_transform,
     rotate_about_axis,
+)
+from ukctrl.robot.spatial_kernels import (
+    Rotation,
+    composed,
+    rotate,
+    rotation_at,
+    row3,
+    write_rotation,
+    write_row3,
 )
 from ukctrl.robot.twist_kernels import add_scaled
 

@@ -28,7 +28,7 @@ from ukctrl.reports.visual.visual_model import MountPoint
 from ukctrl.robot.geometry import primitive_meshes
 from ukctrl.robot.geometry.primitive_meshes import Mesh
 from ukctrl.robot.geometry.quaternions import rotation_towards
-from ukctrl.robot.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
+from ukctrl.robot.rigid.tree_kernels import FREE, PLANAR, PRISMATIC, SPHERICAL
 
 
 @dc.dataclass

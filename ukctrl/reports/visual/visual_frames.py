@@ -22,7 +22,7 @@ from ukctrl.reports.visual.pose_kernels import (
 )
 from ukctrl.reports.visual.visual_model import Poses, VisualModel
 from ukctrl.robot.geometry import quaternions
-from ukctrl.robot.tree_kernels import KinematicTree
+from ukctrl.robot.rigid.tree_kernels import KinematicTree
 
 ORIGIN_TEXTS = ("0", "0", "0")
 

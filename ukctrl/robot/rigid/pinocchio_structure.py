@@ -11,10 +11,14 @@ import pinocchio as pin
 
 from ukctrl.core.arrays import Vector
 from ukctrl.robot.joint_layout import JointBlock, blocks_of
-from ukctrl.robot.pinocchio_tree import compare_with_pinocchio, inertial_parameters, kinematic_tree
-from ukctrl.robot.rigid_structure import UNLIMITED, RigidModelData, RigidStructure
+from ukctrl.robot.rigid.pinocchio_tree import (
+    compare_with_pinocchio,
+    inertial_parameters,
+    kinematic_tree,
+)
+from ukctrl.robot.rigid.rigid_structure import UNLIMITED, RigidModelData, RigidStructure
+from ukctrl.robot.rigid.tree_kernels import KinematicTree
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.tree_kernels import KinematicTree
 
 NEUTRAL = "neutral"
 """Name of the reference configuration of a Pinocchio model that stands for every joint at zero."""

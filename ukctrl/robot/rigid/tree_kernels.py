@@ -3,7 +3,7 @@ r"""Rigid-body terms of a tree of joints, compiled: what `RigidSnapshot` evaluat
 The recursions of Newton and Euler and of composite bodies (Featherstone, Rigid Body Dynamics
 Algorithms, 2008, Tables 5.1 and 6.2). The numbers of a joint are in world axes about its own
 origin: from one joint to the next takes a shift and no turn, and a robot far from the world's
-origin loses no digit. Pinocchio is the judge of every number (`ukctrl.robot.pinocchio_tree`).
+origin loses no digit. Pinocchio is the judge of every number (`ukctrl.robot.rigid.pinocchio_tree`).
 """
 
 from __future__ import annotations

@@ -12,6 +12,15 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
+from ukctrl.robot.rigid.tree_kernels import (
+    IV,
+    NV,
+    PARENT,
+    KinematicTree,
+    TreeBuffers,
+    forward_pass,
+    propagate_force,
+)
 from ukctrl.robot.spatial_kernels import (
     newton_euler_force,
     power,
@@ -24,15 +33,6 @@ from ukctrl.robot.spatial_kernels import (
     shift_motion,
     unit_inertia,
     write_row6,
-)
-from ukctrl.robot.tree_kernels import (
-    IV,
-    NV,
-    PARENT,
-    KinematicTree,
-    TreeBuffers,
-    forward_pass,
-    propagate_force,
 )
 from ukctrl.robot.twist_kernels import Twist, add_scaled_twist
 

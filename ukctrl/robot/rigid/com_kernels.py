@@ -6,6 +6,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled, deferred
+from ukctrl.robot.rigid.tree_kernels import IV, NV, PARENT, KinematicTree, TreeBuffers
 from ukctrl.robot.spatial_kernels import (
     dot,
     inertia_at,
@@ -18,7 +19,6 @@ from ukctrl.robot.spatial_kernels import (
     shift_force,
     write_row6,
 )
-from ukctrl.robot.tree_kernels import IV, NV, PARENT, KinematicTree, TreeBuffers
 from ukctrl.robot.twist_kernels import add_scaled, add_scaled_twist, bracket
 
 

@@ -11,10 +11,10 @@ import pinocchio as pin
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.tie_breaking import max_abs
-from ukctrl.robot.com_kernels import centre_of_mass_motion, gravity_load
-from ukctrl.robot.rigid_snapshot import tree_buffers
-from ukctrl.robot.rigid_structure import tree_roots
-from ukctrl.robot.tree_kernels import (
+from ukctrl.robot.rigid.com_kernels import centre_of_mass_motion, gravity_load
+from ukctrl.robot.rigid.rigid_snapshot import tree_buffers
+from ukctrl.robot.rigid.rigid_structure import tree_roots
+from ukctrl.robot.rigid.tree_kernels import (
     CIRCLE,
     FREE,
     IQ,

@@ -9,13 +9,13 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector, lazy_zeros
 from ukctrl.core.program import BoundKernel, KernelStep
-from ukctrl.robot.com_kernels import centre_of_mass_motion, gravity_load, momentum_rate
-from ukctrl.robot.regressor_kernels import RegressorBuffers, coriolis_force, regressor
+from ukctrl.robot.rigid.com_kernels import centre_of_mass_motion, gravity_load, momentum_rate
+from ukctrl.robot.rigid.regressor_kernels import RegressorBuffers, coriolis_force, regressor
+from ukctrl.robot.rigid.tree_kernels import KinematicTree, TreeBuffers, mass_and_bias, rigid_terms
 from ukctrl.robot.snapshot import PointMotion, Snapshot
-from ukctrl.robot.tree_kernels import KinematicTree, TreeBuffers, mass_and_bias, rigid_terms
 
 if TYPE_CHECKING:
-    from ukctrl.robot.rigid_structure import RigidStructure
+    from ukctrl.robot.rigid.rigid_structure import RigidStructure
     from ukctrl.robot.robot_base import RobotBase
 
 

@@ -14,10 +14,10 @@ from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import unknown_name
 from ukctrl.robot.frame_site import Site
 from ukctrl.robot.joint_layout import JointBlock
-from ukctrl.robot.rigid_snapshot import RigidSnapshot
+from ukctrl.robot.rigid.rigid_snapshot import RigidSnapshot
+from ukctrl.robot.rigid.tree_kernels import KinematicTree
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.tree_kernels import KinematicTree
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot_base import RobotBase
