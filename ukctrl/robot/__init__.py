@@ -1,11 +1,10 @@
 """What is the robot, and what is it at a state? Pinocchio and MuJoCo are imported only here.
 
-In order: ``joint_layout``, ``motor_limits``, ``schema``, ``shape_sources`` (what files say);
-``frame_site``, ``applied_force_kernels``, ``snapshot``, ``twist_kernels``, ``manifold_kernels``,
-``structure``, ``spatial_kernels``, ``rigid`` (states); ``actuators``, ``forces``,
-``values_by_name``, ``elastic``; ``model_audit``, ``robot_base``, ``rigid_link_model``,
-``formulas``; ``models``, ``geometry``, ``mjcf``, ``load_bodies``, ``load``, ``perturbation``,
-``robot`` (from a file).
+In order: ``joint_layout``, ``motor_limits``, ``schema``, ``shape_sources``; ``frame_site``,
+``applied_force_kernels``, ``snapshot``, ``twist_kernels``, ``manifold_kernels``, ``structure``,
+``spatial_kernels``, ``rigid``; ``actuators``, ``forces``, ``values_by_name``, ``elastic``;
+``model_audit``, ``robot_base``, ``rigid_link_model``, ``formulas``; ``models``, ``geometry``,
+``mjcf``, ``load_bodies``, ``load``, ``perturbation``, ``robot`` (loading).
 """
 
 from ukctrl.robot.elastic import ElasticJoints
