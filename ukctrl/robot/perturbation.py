@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from pydantic import Field
@@ -97,8 +97,8 @@ class Perturbation:
         if self.parameters:
             with error_context("parameters"):
                 robot = with_parameters(robot, self.parameters)
-        if isinstance(robot.structure, RigidStructure):
-            structure: Structure = self._bodies(robot.structure)
+        if robot.structure.has_bodies:
+            structure: Structure = self._bodies(cast("RigidStructure", robot.structure))
         else:
             self._refuse_bodies(robot)
             structure = robot.structure

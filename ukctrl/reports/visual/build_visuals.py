@@ -57,7 +57,7 @@ def build_visuals(robot: RobotBase) -> RobotVisualModel:
     linkage = robot.shape_sources.linkage
     names = {block.joint: block.name for block in structure.blocks}
     names |= {anchor_of(body.name).joint: body.name for body in (linkage.body if linkage else ())}
-    if isinstance(structure, RigidStructure):
+    if structure.has_bodies:
         _draw_bodies(robot, structure, stage, names, notes)
     unnamed = [picture.kind for picture in robot.shape_sources.bodies if not picture.name]
     counts: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def _assembled(
         mounts=tuple(stage.feet),
         notes=notes,
         nq=structure.nq,
-        tree=structure.tree if isinstance(structure, RigidStructure) else None,
+        tree=structure.tree if structure.has_bodies else None,
         joints=np.array(shown),
         frames=moving,
         words=stage.words,

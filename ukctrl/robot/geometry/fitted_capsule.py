@@ -49,14 +49,14 @@ def capsule_around(robot: RobotBase, link: str, kind: ShapeKind = "visual") -> F
     """
     points: list[Matrix] = []
     for model in robot.shape_sources.models:
-        found = model_shapes(model, kind)
-        if link in found.skipped:
+        links = model_shapes(model, kind)
+        if link in links.skipped:
             raise InputError(
-                f"no capsule is fitted around link {quote_text(link)}: {found.skipped[link]}. "
+                f"no capsule is fitted around link {quote_text(link)}: {links.skipped[link]}. "
                 "Give the "
                 "capsule's start, end and radius."
             )
-        points += [shape.mesh.vertices for shape in found.shapes if shape.link == link]
+        points += [shape.mesh.vertices for shape in links.shapes if shape.link == link]
     if not points:
         (alternative,) = {*get_args(ShapeKind)} - {kind}
         raise InputError(

@@ -37,20 +37,20 @@ def urdf_shapes(
         kind: Which of its shapes.
     """
     links = root.findall("link")
-    found = ModelShapes(tuple(prefix + link.get("name", "") for link in links))
+    model = ModelShapes(tuple(prefix + link.get("name", "") for link in links))
     materials = {
         material.get("name", ""): color.get("rgba", "")
         for material in root.iter("material")
         if (color := material.find("color")) is not None
     }
-    for name, link in zip(found.links, links, strict=True):
+    for name, link in zip(model.links, links, strict=True):
         for element in link.findall(kind):
-            _add(found, name, element, materials, files)
-    return found
+            _add(model, name, element, materials, files)
+    return model
 
 
 def _add(
-    found: ModelShapes, name: str, element: ET.Element, materials: dict[str, str], files: MeshFiles
+    model: ModelShapes, name: str, element: ET.Element, materials: dict[str, str], files: MeshFiles
 ) -> None:
     rgba = _rgba(element, materials)
     try:
@@ -59,9 +59,9 @@ def _add(
             placed = check_mesh_size(mesh.moved(rotation, translation))
             rgb = mesh_rgb if rgba is None else rgba[:3]
             alpha = 1.0 if rgba is None else float(np.clip(rgba[3], 0.0, 1.0))
-            found.shapes.append(LinkShape(name, placed, rgb, alpha))
+            model.shapes.append(LinkShape(name, placed, rgb, alpha))
     except UnsupportedShape as fault:
-        found.skip(name, fault.what, str(fault))
+        model.skip(name, fault.what, str(fault))
 
 
 def _urdf_shape(element: ET.Element, files: MeshFiles) -> Iterator[tuple[Mesh, Vector | None]]:

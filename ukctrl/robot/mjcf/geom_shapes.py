@@ -44,7 +44,7 @@ def mjcf_shapes(text: str, path: Path | None, kind: ShapeKind) -> ModelShapes:
 def geom_shapes(m: Any, kind: ShapeKind = "visual") -> ModelShapes:
     """Return the shapes of the bodies of an ``MjModel``."""
     names = names_of(m).bodies
-    found = ModelShapes(names)
+    model = ModelShapes(names)
     for g in range(m.ngeom):
         name = names[m.geom_bodyid[g]]
         if not (SPHERE <= m.geom_type[g] <= MESH and _is_wanted(m, g, kind)):
@@ -54,10 +54,10 @@ def geom_shapes(m: Any, kind: ShapeKind = "visual") -> ModelShapes:
             mesh = _shape(m, g).moved(matrix(m.geom_quat[g]), np.array(m.geom_pos[g]))
             if rgba[3] > 0.0 or kind == "collision":
                 alpha = float(np.clip(rgba[3], 0.0, 1.0))
-                found.shapes.append(LinkShape(name, check_mesh_size(mesh), rgba[:3], alpha))
+                model.shapes.append(LinkShape(name, check_mesh_size(mesh), rgba[:3], alpha))
         except UnsupportedShape as fault:
-            found.skip(name, fault.what, str(fault))
-    return found
+            model.skip(name, fault.what, str(fault))
+    return model
 
 
 def _is_wanted(m: Any, g: int, kind: ShapeKind) -> bool:

@@ -70,6 +70,7 @@ class RigidStructure(Structure, abc.ABC):
     """Joints, rigid bodies and frames."""
 
     is_autonomous: ClassVar[bool] = True
+    has_bodies: ClassVar[bool] = True
 
     @property
     @abc.abstractmethod
