@@ -27,7 +27,7 @@ from ukctrl import Robot, Scenario, simulate
 from ukctrl.robot.mjcf.actuators import import_actuators
 from ukctrl.robot.mjcf.disable_flags import EnabledForces
 from ukctrl.robot.mjcf.pinocchio_model import from_qpos, names_of, to_qpos, velocity_map
-from ukctrl.robot.pinocchio_structure import PinocchioStructure
+from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 
 STEP = 1e-4

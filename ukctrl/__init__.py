@@ -8,9 +8,9 @@ use, so that ``import ukctrl`` costs nothing:
     simulate(Scenario.load("scara-helix")).metric("rms_phi")
 
 What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``mechanics``,
-``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. A second package of
-the same wheel, ``ukctrl_papers``, stands on all of it; ``papers``, ``motion`` and ``pseudoinverse``
-are there.
+``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. Other packages of
+the same wheel stand on all of it: ``ukctrl_papers`` with ``papers``, ``motion`` and
+``pseudoinverse``; ``ukctrl_film`` with ``Camera`` and ``record``.
 """
 
 from __future__ import annotations
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from ukctrl.mechanics.linearise.linearization import linearize
     from ukctrl.reports import plot
     from ukctrl.reports.run_page import write_report
-    from ukctrl.reports.scene.camera import Camera
-    from ukctrl.reports.scene.film import record
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.simulation import effects, observers
     from ukctrl.simulation.assemble import Loop
@@ -90,6 +88,8 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.tune import tune
     from ukctrl.studies.tuning.tuned import Tuned
     from ukctrl.studies.tuning.tuning_page import write_tuned
+    from ukctrl_film.camera import Camera
+    from ukctrl_film.film import record
     from ukctrl_papers import motion, pseudoinverse
     from ukctrl_papers.reproduction_page import write_reproduction
 

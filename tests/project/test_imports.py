@@ -19,7 +19,9 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE, PAPERS = ROOT / "ukctrl", ROOT / "ukctrl_papers"
+PACKAGE = ROOT / "ukctrl"
+ROOF = {"ukctrl_film": "cli/view.py", "ukctrl_papers": "cli/reproduce.py"}
+"""Packages of the same wheel that stand on the house, and the command whose work each does."""
 
 FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
     "tool"
@@ -38,7 +40,7 @@ HEAVY = {
 INSTALLED_BY = {"mujoco": ["mujoco-core"], "pinocchio": ["pin"]}
 """Libraries whose files Python's metadata does not list under the name of their package."""
 
-FILES = [*sorted(PACKAGE.rglob("*.py")), *sorted(PAPERS.rglob("*.py"))]
+FILES = [path for name in ("ukctrl", *ROOF) for path in sorted((ROOT / name).rglob("*.py"))]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in FILES
@@ -81,13 +83,13 @@ def _imports(path: Path) -> Iterator[Import]:
 
 
 def top(path: Path) -> str:
-    """Return the name directly under ``ukctrl`` that a file belongs to, or ``ukctrl_papers``."""
+    """Return the name directly under ``ukctrl`` that a file belongs to, or its other package."""
     package, name, *_ = path.relative_to(ROOT).parts
     return name.removesuffix(".py") if package == "ukctrl" else package
 
 
 def ours(path: Path) -> set[str]:
-    """Return the modules of ukctrl and its papers that a file imports to run."""
+    """Return the modules of ours that a file imports to run."""
     return {
         found.module for found in imports(path) if found.module in MODULES and not found.for_types
     }
@@ -104,7 +106,7 @@ def test_a_package_imports_only_from_floors_below_it():
     climbing = [
         f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
         for path in FILES
-        if (name := top(path)) not in ("__init__", "ukctrl_papers")  # the public names; the roof
+        if (name := top(path)) not in ("__init__", *ROOF)  # the public names; the roof
         for found in imports(path)
         if found.module.split(".")[0] == "ukctrl"
         and (target := found.module.partition(".")[2].split(".")[0]) != name
@@ -113,17 +115,48 @@ def test_a_package_imports_only_from_floors_below_it():
     assert not climbing, "a package must import from floors below its own alone"
 
 
-def test_the_papers_stand_on_the_house_which_names_them_at_its_door_alone():
+@pytest.mark.parametrize(("package", "command"), ROOF.items())
+def test_the_house_names_what_stands_on_it_at_its_door_alone(package, command):
     """For public names, which are imported on first use, and for the command, which says where the
-    papers are not installed."""
+    package is not installed."""
     naming = {
         path.relative_to(PACKAGE).as_posix()
         for path in FILES
-        if path.is_relative_to(PACKAGE) and "ukctrl_papers" in path.read_text(encoding="utf-8")
+        if path.is_relative_to(PACKAGE) and package in path.read_text(encoding="utf-8")
     }
-    assert naming == {"__init__.py", "cli/reproduce.py"}
-    command = PACKAGE / "cli" / "reproduce.py"
-    assert not [found for found in imports(command) if found.module.startswith("ukctrl_papers")]
+    assert naming == {"__init__.py", command}
+    statements = imports(PACKAGE / command)
+    assert not [found for found in statements if found.module.startswith(package)]
+
+
+OF_PICTURES = re.compile("visual|scene|colou?r|opacity|caption|svg|solids|limit_?shape", re.I)
+DRAWING = ("PIL", "matplotlib", "ukctrl.reports", *ROOF)
+
+
+def defined(path: Path) -> Iterator[str]:
+    """Yield the names of a file's classes, functions, arguments and fields."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_what_stands_below_the_reports_knows_no_picture():
+    """Except for the tables of ``robot.toml``, which say what they are to look like."""
+    below = [path for path in FILES if FLOORS.get(top(path), 99) < FLOORS["reports"]]
+    drawn = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in below
+        for name in (
+            *(name for name in defined(path) if OF_PICTURES.search(name)),
+            *(found.module for found in imports(path) if found.module.startswith(DRAWING)),
+        )
+        if not path.is_relative_to(PACKAGE / "robot" / "schema")
+    ]
+    assert not drawn
 
 
 def test_no_two_files_import_each_other():
@@ -152,7 +185,7 @@ def test_every_library_that_is_imported_is_declared():
     for path in FILES:
         for found in imports(path):
             library = found.module.split(".")[0]
-            if library in ("ukctrl", "ukctrl_papers") or library in sys.stdlib_module_names:
+            if library in ("ukctrl", *ROOF) or library in sys.stdlib_module_names:
                 continue
             known_as = {name.lower().replace("_", "-") for name in installs.get(library, [library])}
             assert known_as & declared, (

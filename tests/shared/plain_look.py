@@ -6,9 +6,9 @@ import dataclasses as dc
 
 import numpy as np
 
+from ukctrl.reports.visual.visual_model import Poses, VisualModel, VisualPart
 from ukctrl.robot import Robot
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.visual_model import Poses, VisualModel, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ukctrl.reports.scene.camera import Camera
-from ukctrl.reports.scene.film import _spread
 from ukctrl.reports.scene.scene import Scene
-from ukctrl.reports.scene.scene_renderer import Picture, SceneRenderer
+from ukctrl_film.camera import Camera
+from ukctrl_film.film import _spread
+from ukctrl_film.scene_renderer import Picture, SceneRenderer
 
 
 def picture(

@@ -10,7 +10,7 @@ from extras import needs
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints.capsule_distance import Capsule
-from ukctrl.robot.visual.fitted_capsule import smallest_capsule
+from ukctrl.robot.geometry.fitted_capsule import smallest_capsule
 
 SHAPES = {
     "upper": '<origin xyz="0.3 0 0" rpy="0 1.5707963267948966 0"/>'

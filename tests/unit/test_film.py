@@ -12,16 +12,16 @@ from scene_pictures import picture, strip
 from ukctrl import Scenario, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.reports.scene import arrow_shapes
-from ukctrl.reports.scene.camera import Camera, camera_pose
-from ukctrl.reports.scene.captions import captions
-from ukctrl.reports.scene.film import film_times, record
-from ukctrl.reports.scene.pose_interpolation import bracket, interpolate, interpolate_poses
 from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
-from ukctrl.reports.scene.scene_renderer import SceneRenderer
-from ukctrl.reports.scene.triangle_set import corner_normals
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.visual_model import Poses, VisualModel, VisualPart
+from ukctrl.reports.visual.visual_model import Poses, VisualModel, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl_film.camera import Camera, camera_pose
+from ukctrl_film.captions import captions
+from ukctrl_film.film import film_times, record
+from ukctrl_film.pose_interpolation import bracket, interpolate, interpolate_poses
+from ukctrl_film.scene_renderer import SceneRenderer
+from ukctrl_film.triangle_set import corner_normals
 
 SIZE = (96, 64)
 ROW = 34

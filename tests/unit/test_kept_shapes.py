@@ -17,7 +17,7 @@ from ukctrl.control.safety import (
     SupportPolygonLimit,
     TiltLimit,
 )
-from ukctrl.control.safety.inequality import CENTRE_OF_MASS, WORLD, SceneContext
+from ukctrl.reports.scene.limit_shapes import CENTRE_OF_MASS, WORLD, SceneContext, limit_shapes
 
 ARM = Robot.load("two_link")
 MIDDLE = np.array([0.3, -0.2, 0.5])
@@ -35,7 +35,7 @@ def raised(robot):
 
 def seen(keep, robot=ARM):
     task = Task(robot=robot, servo=(), q=raised(robot), v=np.zeros(robot.nv))
-    return list(keep.solids(SceneContext(task, 2.0, lambda frame: MIDDLE)))
+    return list(limit_shapes(keep, SceneContext(task, 2.0, lambda frame: MIDDLE)))
 
 
 def only(keep):
@@ -155,3 +155,17 @@ def test_a_tilt_is_seen_as_a_needle_in_a_cone(angle):
 
 def test_what_has_no_place_in_space_is_not_seen():
     assert seen(JointLimits()) == []
+
+
+def test_a_kind_of_ones_own_may_bring_its_shapes():
+    class Own(JointLimits):
+        def shapes(self, scene):
+            return [
+                ("tool", np.full(3, scene.size), "mark"),
+                ("", scene.path_middle("a"), "free", WORLD),
+            ]
+
+    first, second = seen(Own())
+    assert (first.frame, first.role, first.axes_frame) == ("tool", "mark", None)
+    assert (second.frame, second.role, second.axes_frame) == (CENTRE_OF_MASS, "free", WORLD)
+    np.testing.assert_array_equal([first.mesh, second.mesh], [np.full(3, 2.0), MIDDLE])

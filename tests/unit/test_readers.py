@@ -11,7 +11,7 @@ from ukctrl.analysis.check.parser_differences import (
     URDF_DIFFERENCES,
     parser_differences,
 )
-from ukctrl.robot.visual_sources import VisualSource
+from ukctrl.robot.shape_sources import ShapeSource
 
 pytestmark = needs("mujoco")
 
@@ -89,7 +89,7 @@ ALIKE = [
 
 
 def told(text):
-    return [reading.what for reading in parser_differences(VisualSource(text, None), ())]
+    return [reading.what for reading in parser_differences(ShapeSource(text, None), ())]
 
 
 @pytest.mark.parametrize("what", FILES)
@@ -111,7 +111,7 @@ def test_of_a_urdf_the_rows_are_those_that_its_findings_ask_for():
     text = "<robot name='r'><link name='l'/></robot>"
     got = [
         each.what
-        for each in parser_differences(VisualSource(text, None), ["mimic_joint", "unknown"])
+        for each in parser_differences(ShapeSource(text, None), ["mimic_joint", "unknown"])
     ]
     assert got == ["the root link", "a mimic joint"]
 

@@ -15,7 +15,7 @@ from ukctrl.cli import main
 from ukctrl.reports.html_page import TEMPLATES
 from ukctrl.reports.scene.page_data import page_data
 from ukctrl.reports.scene.robot_scene import robot_scene
-from ukctrl.robot.visual.quaternions import rotated
+from ukctrl.robot.geometry.quaternions import rotated
 
 SLIDERS = {
     "panda": 7,

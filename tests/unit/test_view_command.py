@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,8 @@ from ukctrl.cli import view as command
 from ukctrl.cli.main import main
 from ukctrl.core.errors import InputError
 from ukctrl.reports import notebook_card
-from ukctrl.reports.scene.camera import Camera
+from ukctrl_film import command as films
+from ukctrl_film.camera import Camera
 
 MASSES = "two-mass-spring"
 
@@ -53,7 +55,7 @@ def _record(monkeypatch):
     return replace
 
 
-FILM = "ukctrl.reports.scene.film.record"
+FILM = "ukctrl_film.command.record"
 
 
 def test_a_film_is_made_as_the_options_say(said, record):
@@ -83,6 +85,20 @@ def test_a_size_is_two_whole_numbers(text, said, record):
     assert f"--size must be WIDTHxHEIGHT, such as 1280x720; got '{text}'." in printed.err
 
 
+def test_without_the_package_of_films_the_command_says_what_to_install(said, monkeypatch):
+    def absent(name, path, target=None):
+        if name == "ukctrl_film":
+            raise ModuleNotFoundError(name=name)
+
+    monkeypatch.delitem(sys.modules, "ukctrl_film")
+    monkeypatch.delitem(sys.modules, "ukctrl_film.command")
+    monkeypatch.setattr(sys, "meta_path", [SimpleNamespace(find_spec=absent), *sys.meta_path])
+    code, printed = said("two_link", "--record", "a.png")
+    assert code == 2
+    told = " ".join(printed.err.split())
+    assert "films and pictures are in the package ukctrl_film, which comes with ukctrl" in told
+
+
 def test_progress_of_a_film_is_in_hundredths(monkeypatch):
     told = []
 
@@ -96,9 +112,9 @@ def test_progress_of_a_film_is_in_hundredths(monkeypatch):
         def __exit__(self, *raised):
             return None
 
-    monkeypatch.setattr(command, "progress_bar", Bar)
+    monkeypatch.setattr(films, "progress_bar", Bar)
     monkeypatch.setattr(FILM, lambda shown, path, progress: progress(0.25))
-    command._record(None, Path("a.gif"), {}, True)
+    films.record_scene(None, Path("a.gif"), {}, True)
     assert told == [(25.0, 100.0)]
 
 

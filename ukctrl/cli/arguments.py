@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,23 @@ if TYPE_CHECKING:
     from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.simulation.scenario import Scenario
     from ukctrl.studies.tuning.gains import Range
+
+
+def command_of(package: str, content: str) -> Any:
+    """Return the module ``command`` of another package of the same wheel.
+
+    Raises:
+        InputError: The package is not installed.
+    """
+    try:
+        return importlib.import_module(f"{package}.command")
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise InputError(
+            f"{content} are in the package {package}, which comes with ukctrl and is not "
+            "installed; pip install --force-reinstall --no-deps ukctrl."
+        ) from error
 
 
 def load_scenario(

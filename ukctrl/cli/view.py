@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import is_robot, load_scenario, prefix_errors
+from ukctrl.cli.arguments import command_of, is_robot, load_scenario, prefix_errors
 from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import ControllerOption, Quiet, Set, Trust
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_lines, print_notice
-from ukctrl.cli.terminal.progress_bars import progress_bar, run_progress
+from ukctrl.cli.terminal.progress_bars import run_progress
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,22 +127,10 @@ def view(
             target_kind = "a robot" if robot_only else "the folder of a result"
             raise InputError(f"{option} goes with a scenario; '{target}' is {target_kind}.")
     if record is not None:
-        film_options = {
-            "fps": fps,
-            "size": _parse_size(size),
-            "speed": speed,
-            "strip": strip,
-            **_parse_camera(camera),
-        }
-        film_options["show"] = (
-            [arrow.strip() for arrow in arrows.split(",")] if arrows is not None else []
-        )
-        _record(
-            _scene(target, stored, robot_only, controller, changes, trust, quiet),
-            record,
-            film_options,
-            quiet,
-        )
+        films = command_of("ukctrl_film", "films and pictures")
+        film_options = films.film_options(fps, size, camera, speed, strip, arrows)
+        scene = _scene(target, stored, robot_only, controller, changes, trust, quiet)
+        films.record_scene(scene, record, film_options, quiet)
         return
     from ukctrl.reports.notebook_card import SceneView
 
@@ -230,25 +217,3 @@ def _load_results(folder: Path) -> dict[str, Result]:
         probe_in_subprocess(home / "result.nc")
     results = {name: Result.load(home) for name, home in folders.items()}
     return {"": next(iter(results.values()))} if len(results) == 1 else results
-
-
-def _parse_size(text: str) -> tuple[int, int]:
-    wide, _, high = text.partition("x")
-    if not (wide.isdecimal() and high.isdecimal() and int(wide) and int(high)):
-        raise InputError(f"--size must be WIDTHxHEIGHT, such as 1280x720; got '{text}'.")
-    return int(wide), int(high)
-
-
-def _record(scene: Scene, path: Path, film_options: Mapping[str, Any], quiet: bool) -> None:
-    from ukctrl.reports.scene.film import record
-
-    with progress_bar("film", quiet, "%") as progress:
-        record(scene, path, **film_options, progress=lambda done: progress(100.0 * done, 100.0))
-    if not quiet:
-        print_lines([["film    ", str(path)]])
-
-
-def _parse_camera(text: str | None) -> dict[str, Any]:
-    from ukctrl.reports.scene.camera import Camera
-
-    return {} if text is None else {"camera": Camera.parse(text)}

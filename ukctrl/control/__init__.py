@@ -1,22 +1,10 @@
 """What does the controller do: which inputs, given the state of the robot it believes in?
 
-In order:
-
-1. ``task``: what a law is started on. ``error_dynamics_spec``: what is asked of an error.
-   ``inverse_actuation``: from a force to the inputs that give it.
-2. ``error_polynomial``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
-   ``disturbance``: what the model does not explain. ``learned_correction``: what trials have
-   taught.
-3. ``command``: what a law answers. ``safety``: what shall never happen, whatever it answers.
-   ``state_evaluator``: the same at the states of one's own loop. ``controller``: what a controller
-   and its started law are. ``servo``: a feedback and an allocation.
-4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
-
-The parts on these, whose files use each other's:
-
-- ``feedforward``: motions worked out before the run, and what holds to them.
-- ``baselines``, ``regulators``: the classical laws. ``predictive``: those of them with limits.
-  ``special``: for one kind of robot or task.
+In order: ``task``, ``error_dynamics_spec``, ``error_polynomial``, ``command``, ``state_evaluator``
+(what is asked, and answered); ``inverse_actuation``, ``allocation`` (which input); ``feedback``,
+``disturbance``, ``learned_correction`` (which acceleration); ``safety`` (which input never);
+``controller``, ``servo``, ``elastic`` (laws on rows); ``joint_motion``, ``regulators``,
+``feedforward``, ``baselines`` (laws on motions worked out before the run).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from ukctrl.reports.plot import series, style
 from ukctrl.reports.report_table import ReportTable
 from ukctrl.reports.scene.robot_scene import robot_scene
 from ukctrl.reports.scene.run_scene import run_scene
+from ukctrl.reports.visual.build_visuals import build_visuals
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ukctrl.reports.scene.scene import Scene
+    from ukctrl.reports.visual.visual_model import VisualModel
 
 
 def html(shown: Result | Robot) -> str:
@@ -41,6 +43,11 @@ def html(shown: Result | Robot) -> str:
         )
     scene = html_page.embed_scene(run_scene(shown))
     return _frame(shown.title, run_page.html(shown, run_page.page_figures(shown), scene))
+
+
+def look(robot: Robot) -> VisualModel:
+    """Return what a robot looks like."""
+    return build_visuals(robot)
 
 
 def card(

@@ -1,17 +1,10 @@
-"""What is the robot, and what is it at a state? Only here Pinocchio and MuJoCo are imported, and
-only by what reads models.
+"""What is the robot, and what is it at a state? Pinocchio and MuJoCo are imported only here.
 
-In order: ``joint_layout``, ``motor_limits``, ``schema`` (what files say) and ``visual_sources`` (of
-looks); ``frame_site`` (where frames are fixed), ``applied_force_kernels`` (forces on it)
-and ``snapshot``; ``twist_kernels``, ``manifold_kernels`` (how configurations move) and
-``structure``; ``spatial_kernels`` (motions and inertias), ``tree_kernels`` (the terms of rigid
-bodies), ``regressor_kernels`` (what motions take of them), ``com_kernels`` (all of them as one
-mass), ``rigid_snapshot``, ``rigid_structure`` (bodies as arrays), ``pinocchio_tree`` (of a
-Pinocchio model) and ``pinocchio_structure``; ``actuators``, ``forces``, ``values_by_name`` (values
-by joint) and ``elastic``; ``model_audit``, ``models`` (where bodies come from) and ``visual`` (what
-is to be seen of them); ``robot_base`` (all of it put together), ``mjcf`` (by MuJoCo),
-``rigid_link_model`` (without springs) and ``formulas`` (plants without bodies); ``load_bodies`` (by
-Pinocchio), ``load``, ``perturbation``, and ``robot``: `Robot` itself.
+In order: ``joint_layout``, ``motor_limits``, ``schema``, ``shape_sources``; ``frame_site``,
+``applied_force_kernels``, ``snapshot``, ``twist_kernels``, ``manifold_kernels``, ``structure``,
+``spatial_kernels``, ``rigid``; ``actuators``, ``forces``, ``values_by_name``, ``elastic``;
+``model_audit``, ``robot_base``, ``rigid_link_model``, ``formulas``; ``models``, ``geometry``,
+``mjcf``, ``load_bodies``, ``load``, ``perturbation``, ``robot`` (loading).
 """
 
 from ukctrl.robot.elastic import ElasticJoints

@@ -25,14 +25,14 @@ from ukctrl.robot.models.linkage_model import EXPECTED_CODES, linkage_model
 from ukctrl.robot.models.model_source import ModelSource, XacroOptions, read_model
 from ukctrl.robot.models.parsed_model import ParsedModel, checked_structure
 from ukctrl.robot.models.particle_model import particle_model
-from ukctrl.robot.pinocchio_structure import PinocchioStructure
+from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure
 from ukctrl.robot.robot_base import PROBES, RobotBase, fold_constant_columns
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names
 from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
+from ukctrl.robot.shape_sources import ShapeSource, ShapeSources
 from ukctrl.robot.structure import Structure
 from ukctrl.robot.values_by_name import home_configuration, with_limits
-from ukctrl.robot.visual_sources import VisualSource, VisualSources
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 """Model text of a robot that is not made of any."""
@@ -52,7 +52,7 @@ def robot_from_file(spec: RobotFile, name: str, path: Path, label: str, trust: b
         parsed = _parsed(source, spec)
         robot = _assemble(parsed, source, spec, name, spec.title, spec.source, path)
         shown = tuple(
-            VisualSource(
+            ShapeSource(
                 read_model(component.model, macros).text,
                 component.model,
                 component.prefix,
@@ -60,7 +60,7 @@ def robot_from_file(spec: RobotFile, name: str, path: Path, label: str, trust: b
             )
             for component in spec.part
         )
-        return dc.replace(robot, appearance=dc.replace(robot.appearance, models=shown))
+        return dc.replace(robot, shape_sources=dc.replace(robot.shape_sources, models=shown))
     if spec.linkage is not None:
         return _robot_from_linkage(spec, spec.linkage, name, path, label)
     assert spec.particles is not None  # the schema asks for one of them
@@ -82,8 +82,8 @@ def _robot_from_linkage(
     parsed = _generated_model(tree.model, options, label)
     robot = _assemble(parsed, source, options, name, spec.title, spec.source, path)
     audit = tuple(finding for finding in robot.audit if finding.code not in EXPECTED_CODES)
-    drawn = dc.replace(robot.appearance, models=(), linkage=linkage.expanded())
-    return dc.replace(robot, home=tree.home, audit=audit, appearance=drawn)
+    drawn = dc.replace(robot.shape_sources, models=(), linkage=linkage.expanded())
+    return dc.replace(robot, home=tree.home, audit=audit, shape_sources=drawn)
 
 
 def _parsed(source: ModelSource, options: Options) -> ParsedModel:
@@ -173,7 +173,7 @@ def _assemble(
         refuse_unknown_names(
             options.picture, whole.picture_vocabulary, whole.frames, driven.names, options.passive
         )
-    shown = VisualSource(source.text, source.path, "", options.package_path, parsed.shapes)
+    shown = ShapeSource(source.text, source.path, "", options.package_path, parsed.shapes)
     robot = RobotBase(
         name=name,
         title=title,
@@ -186,7 +186,7 @@ def _assemble(
         path=path,
         home=home,
         keyframes=parsed.keyframes,
-        appearance=VisualSources(options.picture, (shown,)),
+        shape_sources=ShapeSources(options.picture, (shown,)),
     )
     findings = [*parsed.diagnostics, *model_audit.model_diagnostics(structure)]
     _stop_at_error(findings, source)

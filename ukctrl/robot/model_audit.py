@@ -17,7 +17,7 @@ from ukctrl.core.errors import quoted
 from ukctrl.core.tie_breaking import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.joint_layout import identifier
-from ukctrl.robot.rigid_structure import UNLIMITED, RigidStructure
+from ukctrl.robot.rigid.rigid_structure import UNLIMITED, RigidStructure
 from ukctrl.robot.structure import Structure
 
 MIN_SCALED_EIGENVALUE = 1e-12

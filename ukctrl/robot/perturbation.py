@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from pydantic import Field
@@ -26,7 +26,7 @@ from ukctrl.core.fields import (
 from ukctrl.core.files.toml import error_context
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.formulas.build_plant import with_parameters
-from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl.robot.robot_base import R, RobotBase
 from ukctrl.robot.schema.force_tables import Dampings, Efforts, Factors
 from ukctrl.robot.structure import Structure
@@ -97,8 +97,8 @@ class Perturbation:
         if self.parameters:
             with error_context("parameters"):
                 robot = with_parameters(robot, self.parameters)
-        if isinstance(robot.structure, RigidStructure):
-            structure: Structure = self._bodies(robot.structure)
+        if robot.structure.has_bodies:
+            structure: Structure = self._bodies(cast("RigidStructure", robot.structure))
         else:
             self._refuse_bodies(robot)
             structure = robot.structure
@@ -130,7 +130,7 @@ class Perturbation:
         """Return the rigid bodies with these differences."""
         import pinocchio as pin
 
-        from ukctrl.robot.pinocchio_structure import PinocchioStructure
+        from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure
 
         model = pin.Model(old.model)
         for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):

@@ -98,6 +98,15 @@ class Robot(RobotBase, NotebookRepr):
         """
         return self.load_repr_module().show(self, q)
 
+    def look(self) -> Any:
+        """Return what the robot looks like, and where its parts are at a configuration.
+
+        Links have the shapes of their model files, pictures come from ``[[picture]]`` tables, and
+        what has neither is rods and joints. No mesh that is missing or unfit is an error: the
+        look's notes say so.
+        """
+        return self.load_repr_module().look(self)
+
     def perturbed(self, difference: Perturbation) -> Robot:
         """Return a robot that differs from this one as stated.
 

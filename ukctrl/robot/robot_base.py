@@ -21,11 +21,10 @@ from ukctrl.robot.forces import Forces
 from ukctrl.robot.frame_site import Site
 from ukctrl.robot.joint_layout import JointBlock
 from ukctrl.robot.model_audit import ModelDiagnostic
+from ukctrl.robot.shape_sources import NO_SOURCES, ShapeSources
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import CoordinateNames, Structure
 from ukctrl.robot.values_by_name import configuration
-from ukctrl.robot.visual.visual_model import VisualModel
-from ukctrl.robot.visual_sources import NO_SOURCES, VisualSources
 
 R = TypeVar("R", bound="RobotBase")
 
@@ -55,7 +54,7 @@ class RobotBase(CoordinateNames):
     """Where a start begins that says nothing else, shape ``(nq,)``; None: at `neutral`."""
     keyframes: Mapping[str, tuple[Vector, Vector]] = dc.field(default_factory=dict)
     """Configurations and velocities that its model file has names for."""
-    appearance: VisualSources = NO_SOURCES
+    shape_sources: ShapeSources = NO_SOURCES
     """What its files say of its looks; see `look`."""
 
     @classmethod
@@ -98,17 +97,6 @@ class RobotBase(CoordinateNames):
             UnknownName: The robot has no frame of this name.
         """
         return self.structure.site(name)
-
-    def look(self) -> VisualModel:
-        """Return what the robot looks like, and where its parts are at a configuration.
-
-        Links are drawn from the visuals of model files, pictures from ``[[picture]]`` tables, and
-        what has neither as rods and joints. No mesh that is missing or unfit is an error: the
-        look's notes say so.
-        """
-        from ukctrl.robot.visual.build_visuals import build_visuals
-
-        return build_visuals(self)
 
     # Sizes and names
 

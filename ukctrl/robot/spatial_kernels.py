@@ -157,7 +157,7 @@ def power(x: Twist, f: Twist) -> float:
 
 @inlined
 def inertia_at(Y: Matrix, k: int) -> Inertia:
-    """Return an inertia of several; see `ukctrl.robot.tree_kernels.KinematicTree`."""
+    """Return an inertia of several; see `ukctrl.robot.rigid.tree_kernels.KinematicTree`."""
     diagonal, off_diagonal = (Y[k, 4], Y[k, 6], Y[k, 9]), (Y[k, 8], Y[k, 7], Y[k, 5])
     return Y[k, 0], (Y[k, 1], Y[k, 2], Y[k, 3]), (diagonal, off_diagonal)
 

@@ -186,6 +186,8 @@ class Structure(CoordinateNames, abc.ABC):
 
     is_autonomous: ClassVar[bool] = False
     """Whether mass matrix and bias force know nothing of the time."""
+    has_bodies: ClassVar[bool] = False
+    """Whether it is a `RigidStructure`, of bodies on joints."""
     blocks: tuple[JointBlock, ...]
     """Names, units and kinematics joint by joint."""
 

@@ -26,7 +26,7 @@ from ukctrl.control import (
     SlotineLiAdaptive,
 )
 from ukctrl.control.error_dynamics_spec import ErrorSpec, natural_frequency
-from ukctrl.control.feedforward.joint_motion import joint_motion
+from ukctrl.control.joint_motion import joint_motion
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics

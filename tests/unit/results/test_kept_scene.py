@@ -12,7 +12,7 @@ from ukctrl.reports.scene.limits_in_space import GROUP, ROLE_STYLES, limit_actor
 from ukctrl.reports.scene.run_scene import run_scene, runs_scene
 from ukctrl.reports.scene.svg_still import svg_still
 from ukctrl.robot import Robot
-from ukctrl.robot.visual.quaternions import matrix
+from ukctrl.robot.geometry.quaternions import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import map_coordinates
 
-from ukctrl.reports.scene import light_kernels as kernels
-from ukctrl.reports.scene.light_kernels import EARTH, FILL, GLOSS, SKY, SUN
+from ukctrl_film import light_kernels as kernels
+from ukctrl_film.light_kernels import EARTH, FILL, GLOSS, SKY, SUN
 
 
 def unit(x):

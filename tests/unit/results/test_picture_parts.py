@@ -13,13 +13,14 @@ from tests.shared.plain_look import PlainLook
 from ukctrl.core.errors import InputError
 from ukctrl.reports import html_page
 from ukctrl.reports.plot import path_views, style
-from ukctrl.reports.scene import arrow_shapes, camera, captions, film, scene_renderer, strokes
-from ukctrl.reports.scene.camera import Camera
+from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
-from ukctrl.reports.scene.scene_renderer import SceneRenderer, checked_size, round_step
-from ukctrl.reports.scene.triangle_set import linear_rgb
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.visual_model import Poses, VisualPart
+from ukctrl.reports.visual.visual_model import Poses, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl_film import camera, captions, film, scene_renderer, strokes
+from ukctrl_film.camera import Camera
+from ukctrl_film.scene_renderer import SceneRenderer, checked_size, round_step
+from ukctrl_film.triangle_set import linear_rgb
 
 FRONT = Camera.parse("front")
 

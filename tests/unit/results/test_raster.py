@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ukctrl.reports.scene.raster_kernels import line_coverage
+from ukctrl_film.raster_kernels import line_coverage
 
 H, W = 24, 30
 

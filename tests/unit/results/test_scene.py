@@ -21,11 +21,11 @@ from ukctrl.reports.scene.pedestals import add_pedestals
 from ukctrl.reports.scene.run_scene import run_scene, runs_scene
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
 from ukctrl.reports.scene.svg_still import svg_still
+from ukctrl.reports.visual.visual_model import MountPoint, Poses, VisualPart
 from ukctrl.robot import Robot
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.quaternions import matrix
-from ukctrl.robot.visual.visual_model import MountPoint, Poses, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.primitive_meshes import Mesh
+from ukctrl.robot.geometry.quaternions import matrix
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 

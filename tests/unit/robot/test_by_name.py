@@ -10,7 +10,7 @@ import pytest
 from ukctrl.core.errors import InputError, ModelError, UkctrlError
 from ukctrl.robot import Options, Robot
 from ukctrl.robot.manifold_kernels import NOT_UNIT
-from ukctrl.robot.pinocchio_structure import UNLIMITED
+from ukctrl.robot.rigid.pinocchio_structure import UNLIMITED
 from ukctrl.robot.rigid_link_model import rigid_link_robot
 from ukctrl.robot.schema.robot_file import JointLimit
 from ukctrl.robot.values_by_name import (

@@ -14,7 +14,7 @@ from ukctrl.core.files import catalog
 from ukctrl.core.program import BoundKernel, KernelSequence
 from ukctrl.robot import manifold_kernels as kernels
 from ukctrl.robot.formulas.coordinate_structure import FormulaStructure
-from ukctrl.robot.pinocchio_structure import rigid_structure
+from ukctrl.robot.rigid.pinocchio_structure import rigid_structure
 
 SIZES = (0.0, 1e-170, 1e-12, 1e-8, 1e-4, 1e-3, 1e-2, 0.1, 0.499, 0.501, 1.0, 3.0, 10.0, 30.0)
 """Of steps; series and closed forms meet at half a radian."""

@@ -9,12 +9,12 @@ import pytest
 
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.files import catalog
+from ukctrl.reports.visual.linkage_visual import linkage_layers
+from ukctrl.reports.visual.mesh_budget import decimate
+from ukctrl.reports.visual.mesh_collector import ACCENT, JOINT
 from ukctrl.robot import Elastic, ExtraFrame, JointSpring, Options, Perturbation, Robot, Spring
-from ukctrl.robot.rigid_structure import RigidStructure
-from ukctrl.robot.visual import primitive_meshes, quaternions
-from ukctrl.robot.visual.linkage_visual import linkage_layers
-from ukctrl.robot.visual.mesh_collector import ACCENT, JOINT
-from ukctrl.robot.visual.mesh_files import decimate
+from ukctrl.robot.geometry import primitive_meshes, quaternions
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 
 CATALOGUE = catalog.names("robots")
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # of metres, and of entries of rotations
@@ -188,7 +188,7 @@ def test_joints_with_a_motor_are_told_from_those_on_pins(name, driven):
 @pytest.mark.parametrize("name", ["acrobot", "furuta", "n_four_bar", "five_bar", "three_rrr"])
 def test_what_the_ground_carries_has_feet(name):
     robot = Robot.load(name)
-    linkage = robot.appearance.linkage
+    linkage = robot.shape_sources.linkage
     look = robot.look()
     assert len(look.mounts) == (1 if linkage is None else len(linkage.ground))
     assert all(foot.radius > 0.0 for foot in look.mounts)
@@ -216,7 +216,7 @@ def test_a_quadruped_has_a_trunk_over_its_hips_legs_that_taper_and_balls_as_feet
 
 @pytest.mark.parametrize("name", ["five_bar", "n_four_bar", "three_rrr"])
 def test_bars_that_a_joint_ties_together_lie_at_different_depths(name):
-    linkage = Robot.load(name).appearance.linkage
+    linkage = Robot.load(name).shape_sources.linkage
     depth = linkage_layers(linkage)
     for joint in linkage.joint:
         first, second = (point.partition(".")[0] for point in joint.points)

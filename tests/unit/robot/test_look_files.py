@@ -10,10 +10,11 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from ukctrl.core.files import zoo
+from ukctrl.reports.visual.mesh_budget import BUDGET
 from ukctrl.robot import Options, Robot
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.mesh_files import BUDGET, MeshFiles
-from ukctrl.robot.visual.model_shapes import model_shapes
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.mesh_files import MeshFiles
+from ukctrl.robot.geometry.model_shapes import model_shapes
 
 ARM = """<robot name="arm">{before}<link name="base"/><link name="arm"><inertial><mass value="1"/>
 <origin xyz="0.25 0 0"/><inertia ixx="0.01" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/>
@@ -255,7 +256,7 @@ def test_an_mjcf_shows_geoms_in_their_colours_without_those_of_collisions(mjcf):
 @needs("mujoco")
 def test_geoms_of_an_mjcf_are_where_the_file_has_them(mjcf):
     robot = Robot.load(mjcf)
-    ours = model_shapes(robot.appearance.models[0]).shapes
+    ours = model_shapes(robot.shape_sources.models[0]).shapes
     turn = Rotation.from_euler("XYZ", [0, 30, 45], degrees=True).as_matrix()
     along = np.array([0.2, 0.0, 0.1])
     lean = Rotation.from_euler("y", np.arctan2(0.2, 0.1)).as_matrix()

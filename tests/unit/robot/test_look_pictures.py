@@ -8,7 +8,7 @@ import pytest
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.robot import Robot
-from ukctrl.robot.visual import primitive_meshes, quaternions
+from ukctrl.robot.geometry import primitive_meshes, quaternions
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 PLANT = """

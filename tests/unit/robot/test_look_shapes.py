@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from ukctrl.reports.visual import body_proportions, linkage_visual, mesh_collector
+from ukctrl.reports.visual.mesh_collector import ACCENT, BODY, JOINT, SECOND, MeshCollector
+from ukctrl.reports.visual.visual_frames import FrameAnchor
 from ukctrl.robot import ExtraFrame, Options, Robot
+from ukctrl.robot.geometry import primitive_meshes
 from ukctrl.robot.schema.linkage_tables import (
     Linkage,
     LinkageBody,
@@ -14,9 +18,6 @@ from ukctrl.robot.schema.linkage_tables import (
     Prismatic,
     Revolute,
 )
-from ukctrl.robot.visual import body_proportions, linkage_visual, mesh_collector, primitive_meshes
-from ukctrl.robot.visual.mesh_collector import ACCENT, BODY, JOINT, SECOND, MeshCollector
-from ukctrl.robot.visual.visual_frames import FrameAnchor
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 

@@ -11,7 +11,7 @@ from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.symbolic import Vocabulary, parse
 from ukctrl.robot import Lagrangian, Robot
 from ukctrl.robot.joint_layout import identifier
-from ukctrl.robot.pinocchio_structure import rigid_structure
+from ukctrl.robot.rigid.pinocchio_structure import rigid_structure
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 H = 1e-6

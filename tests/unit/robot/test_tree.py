@@ -9,9 +9,10 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
-from ukctrl.robot import Payload, Perturbation, com_kernels, pinocchio_tree, regressor_kernels
-from ukctrl.robot.pinocchio_tree import compare_with_pinocchio, kinematic_tree
-from ukctrl.robot.rigid_structure import RigidStructure
+from ukctrl.robot import Payload, Perturbation
+from ukctrl.robot.rigid import com_kernels, pinocchio_tree, regressor_kernels
+from ukctrl.robot.rigid.pinocchio_tree import compare_with_pinocchio, kinematic_tree
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 
 JOINTS = (
     lambda axis: pin.JointModelHX(0.3), lambda axis: pin.JointModelHelicalUnaligned(axis, -0.2),

@@ -14,7 +14,7 @@ import numpy as np
 from ukctrl.robot.mjcf.geom_shapes import MESH
 from ukctrl.robot.mjcf.pinocchio_model import BALL, SLIDE
 from ukctrl.robot.models.model_source import read_model
-from ukctrl.robot.visual_sources import VisualSource
+from ukctrl.robot.shape_sources import ShapeSource
 
 
 class ParserDifference(NamedTuple):
@@ -137,16 +137,16 @@ MJCF_DIFFERENCES: tuple[tuple[Differs, ParserDifference], ...] = (
 """What a file may have, and how it is read."""
 
 
-def parser_differences(model: VisualSource, codes: Iterable[str]) -> Iterator[ParserDifference]:
+def parser_differences(model: ShapeSource, codes: Iterable[str]) -> Iterator[ParserDifference]:
     """Yield how others read a model file in which the audit finds something."""
     form = read_model(model.text).format
     if form == "URDF":
         audit_codes = {"", *codes}
         yield from (reading for code, reading in URDF_DIFFERENCES.items() if code in audit_codes)
     if form == "MJCF":
-        from ukctrl.robot.mjcf.compile_mjcf import compile_for_visuals
+        from ukctrl.robot.mjcf.compile_mjcf import compile_for_shapes
 
-        compilation = compile_for_visuals(model.text, model.path)
+        compilation = compile_for_shapes(model.text, model.path)
         yield from (
             reading
             for differs, reading in MJCF_DIFFERENCES

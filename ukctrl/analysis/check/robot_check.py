@@ -23,8 +23,8 @@ from ukctrl.core.message_text import quote_text
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.home_configuration import close_loops, home_configuration
 from ukctrl.robot import ModelDiagnostic, Robot
+from ukctrl.robot.geometry.mesh_files import MeshFiles
 from ukctrl.robot.models.model_source import read_model
-from ukctrl.robot.visual.mesh_files import MeshFiles
 from ukctrl.simulation.result.atomic_files import finite_or_none
 
 MAX_RANGE = 4.1 * math.pi
@@ -186,7 +186,9 @@ def _passive_check(table: Mapping[str, Any]) -> PassiveCheck:
 def _parser_differences(robot: Robot) -> Iterator[ParserDifference]:
     codes = {finding.code for finding in robot.audit}
     readings = (
-        reading for model in robot.appearance.models for reading in parser_differences(model, codes)
+        reading
+        for model in robot.shape_sources.models
+        for reading in parser_differences(model, codes)
     )
     yield from dict.fromkeys(readings)
 
@@ -244,7 +246,7 @@ def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
 
 def _missing_meshes(robot: Robot) -> Iterator[ModelDiagnostic]:
     """Name meshes of URDF files that are not there; MuJoCo refuses a file that lacks one."""
-    for model in robot.appearance.models:
+    for model in robot.shape_sources.models:
         root = read_model(model.text).root
         if model.path is None or root.tag != "robot":
             continue

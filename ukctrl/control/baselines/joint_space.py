@@ -19,8 +19,8 @@ from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.feedback.feedback import RateGain, RowGain, StiffnessGain, row_gains
 from ukctrl.control.feedback.linear_feedback import Baumgarte
-from ukctrl.control.feedforward.joint_motion import independent_joints, joint_motion
 from ukctrl.control.inverse_actuation import FullActuation
+from ukctrl.control.joint_motion import independent_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.factorisation import copy_into

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 
 from ukctrl.control.controller import Controller
-from ukctrl.control.feedforward.joint_motion import (
-    configurations_of_angles,
-    joint_motion,
-    require_plannable,
-)
 from ukctrl.control.feedforward.nominal_motion_kernels import (
     KnotTable,
     nominal_input,
     nominal_state,
+)
+from ukctrl.control.joint_motion import (
+    configurations_of_angles,
+    joint_motion,
+    require_plannable,
 )
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector

@@ -12,7 +12,7 @@ from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.feedback.linear_feedback import write_integrand
-from ukctrl.control.feedforward.joint_motion import independent_joints, joint_motion
+from ukctrl.control.joint_motion import independent_joints, joint_motion
 from ukctrl.control.regulators.riccati import (
     InputWeight,
     RegulatorGains,

@@ -22,8 +22,6 @@ from ukctrl.control.safety.inequality import (
     BoundInequality,
     Inequality,
     InequalityRow,
-    LimitShape,
-    SceneContext,
 )
 from ukctrl.control.safety.joint_limits import JointLimits
 from ukctrl.control.safety.manipulability_limit import ManipulabilityLimit
@@ -49,9 +47,7 @@ __all__ = [
     "Inequality",
     "InequalityRow",
     "JointLimits",
-    "LimitShape",
     "ManipulabilityLimit",
-    "SceneContext",
     "SphereLimit",
     "SupportPolygonLimit",
     "TiltLimit",

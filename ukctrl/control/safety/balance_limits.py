@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control.safety.inequality import (
-    CENTRE_OF_MASS,
-    WORLD,
     BoundInequality,
     Inequality,
     InequalityRow,
     LengthInequality,
-    LimitShape,
-    SceneContext,
     single_row,
 )
-from ukctrl.control.safety.region_limits import MIN_THICKNESS, Direction
+from ukctrl.control.safety.region_limits import Direction
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
@@ -27,8 +22,6 @@ from ukctrl.core.fields import ListSize, Number, Quantity, Radians, Text, spec
 from ukctrl.mechanics.constraints.constraint import FrameProbe
 from ukctrl.mechanics.constraints.signed_distances import PlaneDistances
 from ukctrl.mechanics.constraints.tilt_margin import TiltMargin
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.quaternions import rotation_towards
 
 Corner = Annotated[tuple[Number, Number], ListSize(2, 2)]
 COLLINEAR_TOLERANCE = 1e-9
@@ -59,7 +52,7 @@ class SupportPolygonLimit(LengthInequality):
 
     def keeps(self, task: Task) -> BoundInequality:
         task.robot.snapshot(task.q, task.v, task.start).com()  # or it says why it has none
-        corners = convex_hull(self._corners(task))
+        corners = convex_hull(self.corners(task))
         along = np.roll(corners, -1, axis=0) - corners
         # corners run anticlockwise, so inside is a quarter turn to the left
         inward = np.column_stack([-along[:, 1], along[:, 0]])
@@ -72,22 +65,8 @@ class SupportPolygonLimit(LengthInequality):
         )
         return BoundInequality(self.name or "support", row, tuple(sides))
 
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        snapshot = sight.task.robot.snapshot(sight.task.q, None, sight.task.start)
-        feet, mass = self.feet or (), snapshot.com().position
-        low = min((snapshot.frame(foot).position[2] for foot in feet), default=0.0)
-        corners, thick = convex_hull(self._corners(sight.task)), MIN_THICKNESS * sight.size
-        yield LimitShape(WORLD, primitive_meshes.plate(corners, 1e-6, low, low + thick), "free")
-        ball = primitive_meshes.sphere(6.0 * thick)
-        plumb = primitive_meshes.cylinder(0.8 * thick, low - mass[2], 0.0)
-        below = primitive_meshes.sphere(2.5 * thick).moved(
-            np.eye(3), np.array([0.0, 0.0, low - mass[2]])
-        )
-        yield LimitShape(
-            CENTRE_OF_MASS, primitive_meshes.merge([ball, plumb, below]), "mark", axes_frame=WORLD
-        )
-
-    def _corners(self, task: Task) -> Matrix:
+    def corners(self, task: Task) -> Matrix:
+        """Return the corners, of feet where they are at the start, shape ``(k, 2)`` [m]."""
         if self.feet is None:
             return np.array(self.polygon)
         snapshot = task.robot.snapshot(task.q, task.v, task.start)
@@ -159,17 +138,3 @@ class TiltLimit(Inequality):
             frame=self.frame, axis=self.axis, direction=self.direction, angle=self.at_most
         )
         return single_row(self.name or self.frame, row, self.margin, unit="rad")
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        height, angle = 0.25 * sight.size, self.at_most
-        needle = primitive_meshes.cylinder(
-            MIN_THICKNESS * sight.size, 0.0, height * np.cos(min(angle, 1.0))
-        )
-        yield LimitShape(
-            self.frame, needle.moved(rotation_towards(np.array(self.axis)), np.zeros(3)), "mark"
-        )
-        if angle < 1.5:  # a wider cone is nearly a plane, or beyond
-            rim = height * np.cos(angle), height * np.sin(angle)
-            cone = primitive_meshes.revolve([(0.0, 0.0), rim[::-1]])
-            cone = cone.moved(rotation_towards(np.array(self.direction)), np.zeros(3))
-            yield LimitShape(self.frame, cone, "free", axes_frame=WORLD)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
-import numpy as np
-
 from ukctrl.control.safety.inequality import (
-    WORLD,
     BoundInequality,
     InequalityRow,
     LengthInequality,
-    LimitShape,
-    SceneContext,
 )
-from ukctrl.control.safety.region_limits import MIN_THICKNESS
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Distance, spec
 from ukctrl.mechanics.constraints.capsule_distance import Capsule, CapsuleDistance
-from ukctrl.robot.visual import primitive_meshes
 
 
 @spec
@@ -50,12 +42,3 @@ class CollisionLimit(LengthInequality):
             for k, name in enumerate(row.row_names)
         )
         return BoundInequality(block, row, tuple(sides))
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        for template in self.capsules:
-            capsule = template.fit(sight.task.robot)
-            begin, end = np.array(capsule.start), np.array(capsule.end or capsule.start)
-            radius = max(capsule.radius or 0.0, MIN_THICKNESS * sight.size)
-            long = primitive_meshes.rod(begin, end, radius) if capsule.has_length else None
-            body = long or primitive_meshes.sphere(radius).moved(np.eye(3), begin)
-            yield LimitShape(capsule.frame, body, "barred" if capsule.frame == WORLD else "mark")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import model_validator
@@ -10,15 +9,12 @@ from pydantic import model_validator
 from ukctrl.control.safety.inequality import (
     BoundInequality,
     LengthInequality,
-    LimitShape,
-    SceneContext,
     single_row,
 )
 from ukctrl.control.task import Task
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Length, spec
 from ukctrl.mechanics.constraints.signed_distances import PointDistance
-from ukctrl.robot.visual import primitive_meshes
 
 
 @spec
@@ -50,7 +46,3 @@ class DistanceLimit(LengthInequality):
         near = self.at_least is None
         row = PointDistance(frame=second, other=first, radius=radius, inside=near)
         return single_row(block, row, self.margin, -1.0 if near else 1.0)
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        ball = primitive_meshes.sphere(self.at_least or self.at_most or 1.0)
-        return (LimitShape(self.frames[0], ball, "barred" if self.at_least else "free"),)

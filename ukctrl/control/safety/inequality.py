@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator
 
 from ukctrl.control.task import Task
-from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Distance, Index, NonNegative, Seconds, spec
 from ukctrl.mechanics.constraints.constraint import Constraint
-from ukctrl.robot.visual.primitive_meshes import Mesh
 
 RelativeDegreeValue = Literal[0, 1, 2]
-WORLD, CENTRE_OF_MASS = "world", ""
-"""What carries a solid that stays where it is, and one that goes with the centre of mass."""
-
-
-class LimitShape(NamedTuple):
-    """A shape by which a viewer sees what is kept."""
-
-    frame: str
-    """Frame that carries it, `WORLD` or `CENTRE_OF_MASS`."""
-    mesh: Mesh
-    """In the carrier's axes [m]."""
-    role: Literal["free", "barred", "mark"]
-    """What is kept stays inside of it, or outside; or it is itself what is kept."""
-    axes_frame: str | None = None
-    """Frame whose axes it has instead of the carrier's; `WORLD`: it is not turned."""
-
-
-class SceneContext(NamedTuple):
-    """Where something is to be seen."""
-
-    task: Task
-    """The robot and its start."""
-    size: float
-    """How large the scene is [m]."""
-    path_middle: Callable[[str], Vector]
-    """Gives the middle of the way of a frame, shape ``(3,)`` [m]."""
 
 
 class InequalityRow(NamedTuple):
@@ -141,10 +113,6 @@ class Inequality(abc.ABC):
 
     def doubts(self, task: Task) -> Iterable[str]:
         """Return what is worth knowing before a run of what can be kept, and for `check` to say."""
-        return ()
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        """Return the shapes by which a viewer sees it; none of what has no place in space."""
         return ()
 
     @abc.abstractmethod

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator
 
 from ukctrl.control.safety.inequality import (
-    WORLD,
     BoundInequality,
     InequalityRow,
     LengthInequality,
-    LimitShape,
-    SceneContext,
     single_row,
 )
 from ukctrl.control.task import Task
@@ -23,9 +19,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Angles3, Length, ListSize, Position, Vec3, spec
 from ukctrl.mechanics.constraints.signed_distances import BoxDistance, PlaneDistances, PointDistance
 from ukctrl.mechanics.reference.rotations import from_rpy
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.quaternions import rotation_towards
 
 BoxEdges = Annotated[tuple[Length, Length, Length], ListSize(3, 3)]
 RegionSide = Literal["inside", "outside"]
@@ -71,13 +64,6 @@ class HalfSpaceLimit(LengthInequality):
         row = PlaneDistances(frame=self.frame, centre=self.point, normals=(self.normal,))
         return single_row(self.name or self.frame, row, self.margin)
 
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        normal, thick = np.array(self.normal), MIN_THICKNESS * sight.size
-        near = sight.path_middle(self.frame)
-        at = near - ((near - np.array(self.point)) @ normal) * normal
-        wall = primitive_meshes.box(WALL_SIZE * sight.size, WALL_SIZE * sight.size, thick)
-        return (_region_shape(wall.moved(rotation_towards(normal), at - 0.5 * thick * normal)),)
-
 
 @spec
 class SphereLimit(LengthInequality):
@@ -101,10 +87,6 @@ class SphereLimit(LengthInequality):
         inside = self.stay == "inside"
         row = PointDistance(frame=self.frame, centre=self.center, radius=self.radius, inside=inside)
         return single_row(self.name or self.frame, row, self.margin, -1.0 if inside else 1.0)
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        ball = primitive_meshes.sphere(self.radius).moved(np.eye(3), np.array(self.center))
-        return (_region_shape(ball, self.stay),)
 
 
 @spec
@@ -132,17 +114,6 @@ class CylinderLimit(LengthInequality):
             frame=self.frame, centre=self.center, radius=self.radius, along=across, inside=inside
         )
         return single_row(self.name or self.frame, row, self.margin, -1.0 if inside else 1.0)
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        axis, center, half = (
-            np.array(self.axis),
-            np.array(self.center),
-            0.5 * WALL_SIZE * sight.size,
-        )
-        along = float((sight.path_middle(self.frame) - center) @ axis)
-        low, high, r = along - half, along + half, self.radius
-        tube = primitive_meshes.revolve([(0.0, low), (r, low), (r, high), (0.0, high)], around=72)
-        return (_region_shape(tube.moved(rotation_towards(axis), center), self.stay),)
 
 
 @spec
@@ -176,16 +147,3 @@ class BoxLimit(LengthInequality):
             for end, sign in (("low", 1.0), ("high", -1.0))
         )
         return BoundInequality(block, planes, tuple(sides))
-
-    def solids(self, sight: SceneContext) -> Iterable[LimitShape]:
-        body = primitive_meshes.box(*self.size).moved(from_rpy(self.rpy), np.array(self.center))
-        return (_region_shape(body, self.stay),)
-
-
-WALL_SIZE, MIN_THICKNESS = 0.7, 0.004
-"""How wide what has no end is drawn, and how thick what has no thickness, as fractions of the
-scene."""
-
-
-def _region_shape(mesh: Mesh, stay: RegionSide = "outside") -> LimitShape:
-    return LimitShape(WORLD, mesh, "free" if stay == "inside" else "barred")

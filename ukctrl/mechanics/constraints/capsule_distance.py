@@ -26,8 +26,8 @@ from ukctrl.core.fields import Distance, Length, Position, spec
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, FrameProbe, Rows
 from ukctrl.mechanics.constraints.signed_distances import RelativePointMotion, write_norm_row
+from ukctrl.robot.shape_sources import ShapeKind
 from ukctrl.robot.snapshot import FrameMotion
-from ukctrl.robot.visual_sources import ShapeKind
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -73,7 +73,7 @@ class Capsule:
         """
         if self.radius is not None:
             return self
-        from ukctrl.robot.visual.fitted_capsule import capsule_around  # it loads much of SciPy
+        from ukctrl.robot.geometry.fitted_capsule import capsule_around  # it loads much of SciPy
 
         start, end, radius = capsule_around(robot, self.frame, self.around)
         begin, stop = ((float(x), float(y), float(z)) for x, y, z in (start, end))

@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.reports.plot import panels
 from ukctrl.reports.scene.scene import Actor, Scene, SceneCurve
-from ukctrl.robot.visual.visual_model import Poses
+from ukctrl.reports.visual.visual_model import Poses
 
 FARTHEST = 1e6
 """What is further away is not shown [m]."""

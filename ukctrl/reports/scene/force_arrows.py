@@ -13,10 +13,10 @@ from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints.ground import plane_tangents, unit_vector
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.reports.scene.scene import Arrow
+from ukctrl.reports.visual.visual_frames import FormulaValues
 from ukctrl.robot import Robot, Site
 from ukctrl.robot.actuators import TorqueColumn, WrenchColumn
 from ukctrl.robot.snapshot import Snapshot
-from ukctrl.robot.visual.visual_frames import FormulaValues
 from ukctrl.simulation.result import sample_measures
 from ukctrl.simulation.result.samples import Samples
 
@@ -84,7 +84,7 @@ def _inputs(robot: Robot, u: Array) -> list[tuple[ArrowLabel, ArrowFunction]]:
     """Return what the inputs do: efforts along joint axes, forces and torques at frames."""
     aims: list[tuple[ArrowLabel, ArrowFunction]] = []
     actuation = robot.actuation
-    input_names = [picture.input or "" for picture in robot.appearance.forces]
+    input_names = [picture.input or "" for picture in robot.shape_sources.forces]
     effort = u @ np.where(np.isin(robot.actuators, input_names), 0.0, actuation.constant).T
     elastic = robot.elastic  # a motor of an elastic joint is drawn at its joint
     moved = dict(zip(elastic.motors, elastic.links, strict=True)) if elastic else {}
@@ -131,7 +131,7 @@ def _picture_arrows(
 ) -> Iterator[tuple[ArrowLabel, ArrowFunction]]:
     """Yield the forces of which the robot's file says where they act."""
     labels = samples.labels
-    for picture in robot.appearance.forces:
+    for picture in robot.shape_sources.forces:
         if picture.input is not None:
             column = robot.actuators.index(picture.input)
             unit, value = robot.actuation.units[column], u[:, column]

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Vector
+from ukctrl.reports.visual.visual_frames import RobotVisualModel
+from ukctrl.reports.visual.visual_model import Poses, VisualModel
 from ukctrl.robot import Robot
-from ukctrl.robot.tree_kernels import CIRCLE, IQ, IV, KIND, NV, PARENT
-from ukctrl.robot.visual import quaternions
-from ukctrl.robot.visual.visual_frames import RobotVisualModel
-from ukctrl.robot.visual.visual_model import Poses, VisualModel
+from ukctrl.robot.geometry import quaternions
+from ukctrl.robot.rigid.tree_kernels import CIRCLE, IQ, IV, KIND, NV, PARENT
 
 
 class JointSlider(NamedTuple):

@@ -12,7 +12,6 @@ from typing import Any, final
 import numpy as np
 
 from ukctrl.control.safety import AnyKeep, Inequality
-from ukctrl.control.safety.inequality import CENTRE_OF_MASS, WORLD, LimitShape, SceneContext
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
@@ -20,12 +19,19 @@ from ukctrl.core.files.toml import read_spec
 from ukctrl.mechanics.constraints.ground import unit_vector
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.reports.plot import style
+from ukctrl.reports.scene.limit_shapes import (
+    CENTRE_OF_MASS,
+    WORLD,
+    LimitShape,
+    SceneContext,
+    limit_shapes,
+)
 from ukctrl.reports.scene.scene import Actor
+from ukctrl.reports.visual.pose_kernels import make_continuous
+from ukctrl.reports.visual.visual_model import Poses, VisualModel, VisualPart
 from ukctrl.robot import Robot
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.pose_kernels import make_continuous
-from ukctrl.robot.visual.quaternions import quaternions_from_matrices, rotation_towards
-from ukctrl.robot.visual.visual_model import Poses, VisualModel, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.quaternions import quaternions_from_matrices, rotation_towards
 from ukctrl.simulation.result import sample_measures
 from ukctrl.simulation.result.result import Result
 
@@ -37,7 +43,7 @@ ROLE_STYLES = {
     "barred": (style.ALERT, 0.34),
     "mark": (style.PALETTE[6], 0.5),
 }
-"""Colour and opacity of a solid by its role."""
+"""Colour and opacity of a shape by its role."""
 LARGEST = 2.5
 """What is larger than so many times the robot's scene is left out: it would hide all else."""
 CONE = 0.12
@@ -91,12 +97,12 @@ def limit_visuals(
         track = _frame_poses(robot, [(frame, WORLD)], q, t).position[:, 0]
         return np.asarray(0.5 * (track.min(axis=0) + track.max(axis=0)))
 
-    sight, solids = SceneContext(task, size, middle), list[LimitShape]()
+    scene, shapes = SceneContext(task, size, middle), list[LimitShape]()
     for table in scenario.get("keep") or ():
         with contextlib.suppress(UkctrlError):  # as of a file that somebody has changed
             keep: Inequality = read_spec(KINDS, table, "scenario", key="keep")
-            solids += keep.solids(sight)
-    shown = [one for one in solids if np.ptp(one.mesh.vertices, axis=0).max() <= LARGEST * size]
+            shapes += limit_shapes(keep, scene)
+    shown = [one for one in shapes if np.ptp(one.mesh.vertices, axis=0).max() <= LARGEST * size]
     return LimitVisuals.of(robot, shown) if shown else None
 
 
@@ -109,10 +115,10 @@ class LimitVisuals(VisualModel):
     carried: tuple[FrameAxes, ...]
 
     @staticmethod
-    def of(robot: Robot, solids: Sequence[LimitShape]) -> LimitVisuals:
-        """Return how solids look."""
+    def of(robot: Robot, shapes: Sequence[LimitShape]) -> LimitVisuals:
+        """Return how shapes look."""
         frames = [
-            (one.frame, one.frame if one.axes_frame is None else one.axes_frame) for one in solids
+            (one.frame, one.frame if one.axes_frame is None else one.axes_frame) for one in shapes
         ]
         carried = tuple(dict.fromkeys(frames))
         visuals = tuple(
@@ -123,7 +129,7 @@ class LimitVisuals(VisualModel):
                 color=ROLE_STYLES[one.role][0],
                 opacity=ROLE_STYLES[one.role][1],
             )
-            for one, frame in zip(solids, frames, strict=True)
+            for one, frame in zip(shapes, frames, strict=True)
         )
         unnamed = ("",) * len(carried)  # the robot's carriers have the names already
         return LimitVisuals(parts=visuals, frame_names=unnamed, robot=robot, carried=carried)

@@ -18,9 +18,9 @@ from ukctrl.core.arrays import Array
 from ukctrl.reports.plot import style
 from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.scene import Actor, Scene
-from ukctrl.robot.visual.pose_kernels import make_continuous
-from ukctrl.robot.visual.primitive_meshes import Mesh, box
-from ukctrl.robot.visual.visual_model import HEX_COLOR, Poses, VisualPart
+from ukctrl.reports.visual.pose_kernels import make_continuous
+from ukctrl.reports.visual.visual_model import HEX_COLOR, Poses, VisualPart
+from ukctrl.robot.geometry.primitive_meshes import Mesh, box
 
 MOTION_BYTES = 600_000
 """So many bytes of poses, curves and arrows a page takes before they are compressed."""

@@ -13,12 +13,12 @@ from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.toml import read_spec
 from ukctrl.reports.scene.scene import Actor
+from ukctrl.reports.visual.body_proportions import DENSITY, edges
+from ukctrl.reports.visual.visual_frames import RobotVisualModel
+from ukctrl.reports.visual.visual_model import VisualPart
 from ukctrl.robot import Robot
-from ukctrl.robot.rigid_structure import RigidStructure
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.body_proportions import DENSITY, edges
-from ukctrl.robot.visual.visual_frames import RobotVisualModel
-from ukctrl.robot.visual.visual_model import VisualPart
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl.simulation.effects.external_force import CarriedPayload
 from ukctrl.simulation.result.result import Result
 

@@ -7,9 +7,9 @@ import dataclasses as dc
 import numpy as np
 
 from ukctrl.reports.scene.scene import Actor
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.mesh_collector import JOINT
-from ukctrl.robot.visual.visual_model import MountPoint, VisualPart
+from ukctrl.reports.visual.mesh_collector import JOINT
+from ukctrl.reports.visual.visual_model import MountPoint, VisualPart
+from ukctrl.robot.geometry import primitive_meshes
 
 LOWEST = 1.5
 """A foot that is no more than so many times its radius above the floor stands on it."""

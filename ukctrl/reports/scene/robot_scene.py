@@ -11,6 +11,7 @@ from ukctrl.reports.scene import extent
 from ukctrl.reports.scene.joint_sliders import joint_sliders
 from ukctrl.reports.scene.pedestals import add_pedestals
 from ukctrl.reports.scene.scene import Actor, Scene
+from ukctrl.reports.visual.build_visuals import build_visuals
 from ukctrl.robot import Robot
 
 
@@ -26,7 +27,7 @@ def robot_scene(robot: Robot, q: Vector | None = None) -> Scene:
         InputError: It holds what is no number.
     """
     at = close_loops(robot, home_configuration(robot)) if q is None else robot.checked_q(q)
-    look, time = robot.look(), np.zeros(1)
+    look, time = build_visuals(robot), np.zeros(1)
     poses = look.poses(at[None], time)
     actor = Actor(name=robot.name, visuals=look, poses=poses)
     low, high = extent.bounding_box([actor], [])

@@ -23,9 +23,10 @@ from ukctrl.reports.scene.pedestals import add_pedestals
 from ukctrl.reports.scene.robot_scene import gravity_of, robot_scene
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
 from ukctrl.reports.scene.trails import frame_trails, particle_trails
+from ukctrl.reports.visual.build_visuals import build_visuals
+from ukctrl.reports.visual.visual_model import VisualModel
 from ukctrl.robot import Robot
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.visual_model import VisualModel
+from ukctrl.robot.geometry.primitive_meshes import Mesh
 from ukctrl.simulation.result.result import Result
 
 MOMENTS = 600
@@ -148,7 +149,7 @@ class _LoadedRobots:
             robot = _loaded(reference)
             if robot.coordinates != result.labels.coordinates:
                 raise UkctrlError("its coordinates are not those of the run")
-            look = robot.look()
+            look = build_visuals(robot)
         except (UkctrlError, OSError) as error:
             self.notes[f"The robot itself is not shown: {str(error).rstrip('.')}."] = None
             return None
@@ -192,7 +193,7 @@ class _LoadedRobots:
             belief = believed_robot(
                 robot, read_spec(BelievedRobot, table, "scenario", key="believed")
             )
-            return None if belief is robot else belief.look()
+            return None if belief is robot else build_visuals(belief)
         except (UkctrlError, OSError) as error:
             self.notes[f"What is believed is not shown: {str(error).rstrip('.')}."] = None
             return None

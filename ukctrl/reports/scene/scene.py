@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.reports.scene.joint_sliders import JointSlider
-from ukctrl.robot.visual.visual_model import Poses, VisualModel
+from ukctrl.reports.visual.visual_model import Poses, VisualModel
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)

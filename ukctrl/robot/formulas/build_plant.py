@@ -35,9 +35,9 @@ from ukctrl.robot.robot_base import PROBES, R, RobotBase, fold_constant_columns
 from ukctrl.robot.schema.force_tables import FormulaInput
 from ukctrl.robot.schema.picture_tables import refuse_unknown_names
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable, PlantTable
+from ukctrl.robot.shape_sources import ShapeSources
 from ukctrl.robot.structure import Structure
 from ukctrl.robot.values_by_name import with_limits
-from ukctrl.robot.visual_sources import VisualSources
 
 
 def with_parameters(robot: R, values: Mapping[str, float]) -> R:
@@ -106,7 +106,7 @@ def _assembled(recipe: EquationPlantSpec) -> RobotBase:
         passive=extras.passive,
         path=recipe.path,
         elastic=joints,
-        appearance=VisualSources(extras.picture),
+        shape_sources=ShapeSources(extras.picture),
     )
     rotors = whole.neutral[structure.nv :]
     tried = [np.concatenate([q, rotors]) for q in states]

@@ -110,7 +110,7 @@ def _set_compiler_options(spec: Any) -> None:
         spec.delete(skin)
 
 
-def compile_for_visuals(text: str, path: Path | None) -> CompiledMjcf:
+def compile_for_shapes(text: str, path: Path | None) -> CompiledMjcf:
     """Return what MuJoCo makes of a file that has been loaded, once more to be looked at."""
     source = read_model(text)
     source = source if path is None else dc.replace(source, label=str(path), path=path)

@@ -16,8 +16,8 @@ from pathlib import Path
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files.file_stamps import record_read
 from ukctrl.core.message_text import quote_text
+from ukctrl.robot.geometry.mesh_files import MAX_BYTES, MAX_PARENT_FOLDERS
 from ukctrl.robot.models.model_source import ModelSource, numbers, read_included
-from ukctrl.robot.visual.mesh_files import MAX_BYTES, MAX_PARENT_FOLDERS
 
 ASSETS = (
     *(".stl", ".obj", ".msh", ".ply", ".dae", ".glb"),

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.mjcf.compile_mjcf import compile_for_visuals
-from ukctrl.robot.mjcf.pinocchio_model import names_of
-from ukctrl.robot.visual import primitive_meshes
-from ukctrl.robot.visual.link_shapes import (
+from ukctrl.robot.geometry import primitive_meshes
+from ukctrl.robot.geometry.link_shapes import (
     LinkShape,
     ModelShapes,
     UnsupportedShape,
     check_mesh_size,
 )
-from ukctrl.robot.visual.mesh_files import MAX_TRIANGLES, hex_color
-from ukctrl.robot.visual.primitive_meshes import Mesh
-from ukctrl.robot.visual.quaternions import matrix
-from ukctrl.robot.visual_sources import ShapeKind
+from ukctrl.robot.geometry.mesh_files import MAX_TRIANGLES
+from ukctrl.robot.geometry.primitive_meshes import Mesh
+from ukctrl.robot.geometry.quaternions import matrix
+from ukctrl.robot.mjcf.compile_mjcf import compile_for_shapes
+from ukctrl.robot.mjcf.pinocchio_model import names_of
+from ukctrl.robot.shape_sources import ShapeKind
 
 SHOWN_GROUPS = 3
 """Groups below this are shown."""
@@ -37,14 +37,14 @@ TEXTURE_ROLES = (1, 0)
 
 
 def mjcf_shapes(text: str, path: Path | None, kind: ShapeKind) -> ModelShapes:
-    """Return the shapes of an MJCF file, compiled once more to be looked at."""
-    return geom_shapes(compile_for_visuals(text, path).model, kind)
+    """Return the shapes of an MJCF file, compiled once more for them."""
+    return geom_shapes(compile_for_shapes(text, path).model, kind)
 
 
 def geom_shapes(m: Any, kind: ShapeKind = "visual") -> ModelShapes:
     """Return the shapes of the bodies of an ``MjModel``."""
     names = names_of(m).bodies
-    visuals = ModelShapes(names)
+    model = ModelShapes(names)
     for g in range(m.ngeom):
         name = names[m.geom_bodyid[g]]
         if not (SPHERE <= m.geom_type[g] <= MESH and _is_wanted(m, g, kind)):
@@ -53,13 +53,11 @@ def geom_shapes(m: Any, kind: ShapeKind = "visual") -> ModelShapes:
         try:
             mesh = _shape(m, g).moved(matrix(m.geom_quat[g]), np.array(m.geom_pos[g]))
             if rgba[3] > 0.0 or kind == "collision":
-                opacity = float(np.clip(rgba[3], 0.0, 1.0))
-                visuals.shapes.append(
-                    LinkShape(name, check_mesh_size(mesh), hex_color(rgba[:3]), opacity)
-                )
+                alpha = float(np.clip(rgba[3], 0.0, 1.0))
+                model.shapes.append(LinkShape(name, check_mesh_size(mesh), rgba[:3], alpha))
         except UnsupportedShape as fault:
-            visuals.skip(name, fault.what, str(fault))
-    return visuals
+            model.skip(name, fault.what, str(fault))
+    return model
 
 
 def _is_wanted(m: Any, g: int, kind: ShapeKind) -> bool:

@@ -23,7 +23,7 @@ from ukctrl.robot.mjcf.supported_fields import unknown_fields
 from ukctrl.robot.model_audit import body_diagnostics, warning
 from ukctrl.robot.models.model_source import ModelSource
 from ukctrl.robot.models.parsed_model import Keyframe, ParsedModel, checked_structure
-from ukctrl.robot.pinocchio_structure import rigid_structure
+from ukctrl.robot.rigid.pinocchio_structure import rigid_structure
 from ukctrl.robot.robot_base import RobotBase
 from ukctrl.robot.schema.robot_file import Options
 

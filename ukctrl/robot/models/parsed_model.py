@@ -13,11 +13,11 @@ from ukctrl.core.errors import ModelError
 from ukctrl.core.subprocess_safety import memory_limit
 from ukctrl.robot.forces import AppliedForce
 from ukctrl.robot.model_audit import ModelDiagnostic
-from ukctrl.robot.pinocchio_structure import PinocchioStructure, rigid_structure
-from ukctrl.robot.pinocchio_tree import largest_tree
+from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure, rigid_structure
+from ukctrl.robot.rigid.pinocchio_tree import largest_tree
 from ukctrl.robot.schema.force_tables import AnyActuator, AnyForce
+from ukctrl.robot.shape_sources import ShapeKind
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.visual_sources import ShapeKind
 
 
 class Keyframe(NamedTuple):

@@ -11,6 +11,7 @@ from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.core.files.file_stamps import recording_reads
 from ukctrl.robot import Robot
+from ukctrl.robot.geometry.model_shapes import model_shapes
 from ukctrl.simulation.assemble.scenario_robots import name_and_override
 from ukctrl.simulation.result.atomic_files import write_atomically
 
@@ -43,7 +44,8 @@ def _copy(reference: Any, folder: Path, trust: bool) -> Any:
     name, override = name_and_override(reference)
     try:
         with recording_reads() as files:
-            Robot.load(name, override=override, trust=trust).look()  # which reads the meshes
+            for source in Robot.load(name, override=override, trust=trust).shape_sources.models:
+                model_shapes(source)  # which reads the meshes
     except UkctrlError:
         return reference
     paths = {stamp.path.resolve() for stamp in files}

@@ -27,7 +27,6 @@ from ukctrl.simulation.result.verdicts import RunVerdict, judge, run_verdict
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.figure import Figure
 
 __all__ = ["STATUSES", "Labels", "Result", "SignalSeries", "Status"]
 
@@ -154,14 +153,14 @@ class Result(RunRecord, NotebookRepr):
         entries = [peak._asdict() | {"value": finite_or_none(peak.value)} for peak in peaks]
         return {"reactions": entries} if entries else {}
 
-    def plot(self, name: str) -> Figure:
-        """Draw a quantity over time, such as ``"u"``, or a figure of the page, such as ``"path"``.
+    def plot(self, name: str) -> Any:
+        """Return the Matplotlib figure of a quantity over time, such as ``"u"``, or one of the
+        page, such as ``"path"``.
 
         Raises:
             UnknownName: There is nothing of this name; the message says what there is.
         """
-        figure: Figure = self.load_repr_module().figure_of(self, name)
-        return figure
+        return self.load_repr_module().figure_of(self, name)
 
     def show(self) -> Any:
         """Show the robot move: in a notebook below the cell, else as a page in the browser."""

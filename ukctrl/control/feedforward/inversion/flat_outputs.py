@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from ukctrl.control.feedforward.inversion.inversion import Inversion
-from ukctrl.control.feedforward.joint_motion import require_plannable
 from ukctrl.control.feedforward.nominal_motion import NominalMotion
+from ukctrl.control.joint_motion import require_plannable
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector

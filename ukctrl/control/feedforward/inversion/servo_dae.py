@@ -31,8 +31,8 @@ from ukctrl.control.feedforward.inversion.servo_dae_equations import (
     require_low_index,
 )
 from ukctrl.control.feedforward.inversion.zero_dynamics import linearise_task, zero_dynamics
-from ukctrl.control.feedforward.joint_motion import require_plannable
 from ukctrl.control.feedforward.nominal_motion import NominalMotion
+from ukctrl.control.joint_motion import require_plannable
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, StartError, UkctrlError

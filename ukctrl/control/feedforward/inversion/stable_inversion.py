@@ -24,8 +24,8 @@ from ukctrl.control.feedforward.inversion.zero_dynamics import (
     equilibrium_on_path,
     require_rest,
 )
-from ukctrl.control.feedforward.joint_motion import MAX_KNOTS
 from ukctrl.control.feedforward.nominal_motion import NominalMotion
+from ukctrl.control.joint_motion import MAX_KNOTS
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
