@@ -240,7 +240,9 @@ def effect_rng(seed: int, label: str) -> np.random.Generator:
     They depend on the scenario's seed and on the effect's label and on nothing else: every
     controller meets the same ones, and another effect does not change them.
     """
+    # Python's own hash differs from process to process
     digest = hashlib.sha256(label.encode("utf-8", "surrogateescape")).digest()
+    # the order of bytes is stated: the same numbers on every machine
     words = np.frombuffer(digest[:16], dtype="<u4").tolist()
     return np.random.default_rng(np.random.SeedSequence([seed, *words]))
 

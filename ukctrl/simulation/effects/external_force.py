@@ -88,7 +88,8 @@ class CarriedPayload(TimeWindow):
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
         body = Payload(frame=self.frame, mass=self.mass, com=self.com, inertia=self.inertia)
-        loaded = Perturbation(payload=body).apply(robot)  # refused even before it is picked up
+        # tried even before it is picked up, so that a wrong frame is refused at the start
+        loaded = Perturbation(payload=body).apply(robot)
         return loaded if self.lasts(at) else robot
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
@@ -120,6 +121,7 @@ class ForceProfile(NamedTuple):
 @compiled
 def force_factor(course: ForceProfile, t: float) -> float:
     """Return how strong a force is at a time; see `ForceProfile`."""
+    # a constant force is a sine that stands at its top: one kernel for all
     return math.sin(course.omega * (t - course.origin) + course.phase)
 
 
@@ -238,9 +240,12 @@ class ExternalForce(PlantEffect):
         """Return how strong it is over time."""
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
+        # made even where it does not act yet: a wrong frame is refused at the start
         term = self._term(robot)
         if not self.lasts(at):
             return robot
+        # for a whole piece of the run: a force that looked at the clock would jump within a step,
+        # where error control crawls (decision 0059)
         return dc.replace(robot, forces=Forces((*robot.forces.terms, term)), path=None)
 
     def _term(self, robot: Robot) -> AppliedForce:
@@ -260,6 +265,7 @@ class ExternalForce(PlantEffect):
         )
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
+        # by the plant in force and not by the time, which at an instant belongs to both
         scale = force_factor(self.profile(), snapshot.t) if self.lasts(since) else 0.0
         signals = {}
         if self.joint is not None:

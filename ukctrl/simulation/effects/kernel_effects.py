@@ -37,6 +37,7 @@ class KernelFunction:
         for array, value in zip(self._given, values, strict=True):
             array[:] = value
         self._steps()
+        # the arrays are written again at the next call
         return [array.copy() for array in self._made]
 
 
@@ -54,6 +55,7 @@ class KernelSensor(Sensor):
 
     def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Run the steps at a state."""
+        # made when Python asks first: a loop in machine code never does
         self._function = self._function or KernelFunction(self.steps, len(q), len(v))
         q_read, v_read = self._function(t, q, v)
         return q_read, v_read

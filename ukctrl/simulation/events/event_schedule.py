@@ -131,6 +131,8 @@ class EventSchedule:
             count = next_intervals(*args, times, events)
             if not count:
                 return
+            # machine code is not interrupted within a segment: the first are short, so that Ctrl-C
+            # is answered from the start
             capacity = min(2 * capacity, MAX_SEGMENT)
             yield Segment(times[:count], events[:count], self._moments.outputs)
 
@@ -151,7 +153,8 @@ def take_events(moments: EventTimes, cursor: ScheduleCursor, horizon: float, nea
         if not t < horizon or t - cursor.at[0] > near:
             return
         if kind == TICK:
-            cursor.at[0] = t  # the others happen when the law ticks
+            # the tick says when exactly: what is within a rounding of it happens then
+            cursor.at[0] = t
         counts[kind] += 1
         behind[kind] += 1
 
@@ -159,6 +162,7 @@ def take_events(moments: EventTimes, cursor: ScheduleCursor, horizon: float, nea
 @compiled
 def next_event(moments: EventTimes, behind: Indices) -> tuple[int, float]:
     """Return what happens next but for outputs, and when; infinity: nothing does."""
+    # strictly earlier below: of equal moments the tick comes first, then what arrives
     kind, t = TICK, np.inf
     if behind[TICK] < len(moments.ticks):
         t = moments.ticks[behind[TICK]]
@@ -181,6 +185,7 @@ def next_intervals(
     """Write the spans that come next; return how many there are in this part."""
     behind, at, outputs, count, inside = cursor.counts_passed, cursor.at, moments.outputs, 0, 0
     while at[0] < stop and count < len(times):
+        # another plant has other tables, and many outputs take long: both end a segment
         if count > 0 and (cursor.counts[CHANGE] > 0 or inside > len(times)):
             break
         start, first = at[0], behind[OUTPUT]
@@ -193,8 +198,10 @@ def next_intervals(
             while behind[OUTPUT] < len(outputs) and outputs[behind[OUTPUT]] < at[0] - near:
                 behind[OUTPUT] += 1
         else:
+            # what is due within a rounding of the end would act for no time
             at[0], behind[OUTPUT] = stop, len(outputs)
         if first < behind[OUTPUT] and abs(outputs[first] - start) <= near:
+            # a rounding off the start it would ask for a step of that length
             outputs[first] = start
         inside += behind[OUTPUT] - first
         times[count, BEGIN], times[count, END] = start, at[0]

@@ -43,7 +43,8 @@ def _copy(reference: Any, folder: Path, trust: bool) -> Any:
     name, override = name_and_override(reference)
     try:
         with recording_reads() as files:
-            Robot.load(name, override=override, trust=trust).look()  # which reads the meshes
+            # `look` reads the meshes, which belong to the copy
+            Robot.load(name, override=override, trust=trust).look()
     except UkctrlError:
         return reference
     paths = {stamp.path.resolve() for stamp in files}

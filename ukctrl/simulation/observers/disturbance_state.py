@@ -80,6 +80,7 @@ class DisturbanceEstimate:
         if last_moment is not None:
             d.move(last_moment.t, last_moment.state.q, last_moment.state.v)
             rate = self._bound.memory_rate(d, self._memory, u)
+            # an Euler step from tick to tick, as the memory of a sampled law advances
             self._memory = self._memory + (t - last_moment.t) * rate
         d.move(t, q, v)
         if last_moment is None:

@@ -71,6 +71,7 @@ class ImuMeasurement(Measurement):
         )
         steps = *d.steps.items, moved, probe.step(d.snapshot), feel
         self._steps = KernelSequence(steps)
+        # nine digits do for a gain, at a third of the evaluations
         self._along = DirectionalDifferences(d.snapshot, steps, self._both, rough=True)
         triads = imu.parts()
         self._chosen = np.flatnonzero(np.repeat([name in triads for name in "aw"], 3))
@@ -88,6 +89,7 @@ class ImuMeasurement(Measurement):
         d, pushes = self._dynamics, self._motion.process_noise_indices
         turned = self._R.T @ self._J[:3]
         through = np.eye(len(self._a))
+        # of a push, passive constraints let through a part
         if len(d.passive):
             through = ConstraintNullSpace(
                 d.L, d.passive.rows.A, d.rank.passive

@@ -87,7 +87,8 @@ class CameraMeasurement(Measurement):
     """Where a camera sees a frame."""
 
     def __init__(self, camera: CameraSensor, robot: Robot) -> None:
-        robot.site(camera.frame)  # raises where there is none
+        # a frame that does not exist is refused at the start, and not at the first reading
+        robot.site(camera.frame)
         self._frame, self._snapshot = camera.frame, robot.snapshot(robot.neutral)
         self._still: Vector = np.zeros(robot.nv)
         self.std = np.full(3, camera.std)
@@ -190,6 +191,7 @@ def joint_measurement(
                     "sensing: speeds must have sensors of their own; a differentiation works them "
                     "out from the positions, which the observer has already. Remove it, or speeds."
                 )
+            # errors of independent effects: variances add up
             square += np.square(effect.deviations(bench))
     std = [
         np.sqrt(variance) if one is None else one

@@ -175,6 +175,7 @@ class Result(RunRecord, NotebookRepr):
             and self.labels == reference.labels
             and ours.keys() == theirs.keys()
             and all(
+                # bytes, since NaN equals no NaN, and 0.0 equals -0.0
                 array.shape == theirs[name].shape and array.tobytes() == theirs[name].tobytes()
                 for name, array in ours.items()
             )

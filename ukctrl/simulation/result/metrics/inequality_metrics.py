@@ -34,6 +34,7 @@ def worst_margin(samples: Samples, block: str | None) -> float:
     crossed.
     """
     margins = _of_block(samples, "keep", block)
+    # fmin passes over NaN, of contacts that are asked of nothing
     return float("nan") if margins is None else float(np.fmin.reduce(margins, axis=None))
 
 

@@ -47,6 +47,7 @@ def error_floor(result: RunRecord, level: str) -> ErrorFloor:
     size = float(np.median(sizes)) if sizes.size else 0.0
     settings = result.scenario.get("integrator")
     chosen = settings if isinstance(settings, Mapping) else {}
+    # a fixed step has no tolerance that answers for its error
     if "step" in chosen:
         return ErrorFloor(ROUNDING * max(size, 1.0), "rounding")
     rtol, atol = (
