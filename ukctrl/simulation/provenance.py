@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, machine, seed, timing, what the model's audit said."""
+"""Provenance of a result: versions, machine, seed, timing, what the model's audit said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loop must not take on trust: the answers of a law."""
+"""Law checks: type, shape and finiteness of every answer."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def output_times(t0: float, t1: float, interval: float) -> array[float]:
     count = math.floor((t1 - t0) / interval)
     times = array("d", (t0 + k * interval for k in range(count + 1)))
     # a rest of a rounding is no interval: the last output moves onto the end instead
-    if t1 - times[-1] <= 1e-9 * interval:
+    if t1 - times[-1] <= TIME_RTOL * interval:
         times[-1] = t1
     else:
         times.append(t1)

@@ -84,7 +84,7 @@ def _with_path(constraint: Any, motion: OptimalMotion) -> Constraint:
 
 
 def _solve_motion(scenario: Scenario, robot: Robot) -> OptimalMotion:
-    # imported where such a path is asked for: its solver is an extra
+    # imported here: hardly a run has such a path, and all would wait for it at their start
     from ukctrl.mechanics.optimal import IndependentCoordinates, MotionProblem, optimal_motion
 
     paths = _paths(scenario.servo)

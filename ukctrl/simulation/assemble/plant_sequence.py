@@ -1,4 +1,4 @@
-"""The true robot over the time of a run: one plant after another, and what integrates each."""
+"""Plant sequence: one plant after another over the time of a run, and their integrators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFERENCE_RATE = 20.0
 
 @final
 class PlantSequence:
-    """The true robot, piece by piece, with the integrator of each piece.
+    """Plant sequence: the true robot piece by piece, with the integrator of each piece.
 
     Args:
         plants: The robots, and from when on they are so.
@@ -75,11 +75,11 @@ class PlantSequence:
 
     @property
     def integrator(self) -> Integrator:
-        """What integrates its motion."""
+        """Integrator of the plant in force."""
         return self._integrators[self._at]
 
     def step_halving(self) -> float | None:
-        """Return the share that `StepHalving` finds; None without fixed steps."""
+        """Return the share that `StepDoubling` finds; None without fixed steps."""
         error, path = np.sum(
             [integrator.step_doubling_error for integrator in self._integrators], axis=0
         ).tolist()
@@ -92,7 +92,7 @@ class PlantSequence:
 
     @property
     def change_times(self) -> list[float]:
-        """When another one follows [s]."""
+        """Times at which another one follows [s]."""
         return [plant.start for plant in self._plants[1:]]
 
     def at(self, t: float) -> Dynamics:

@@ -1,4 +1,4 @@
-"""All the effects of a scenario, bound to one run."""
+"""Attached effects: all those of a scenario, bound to one run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def refuse_contradictions(effects: Sequence[Effect], sampled: bool) -> None:
 
 @final
 class AttachedEffects:
-    """What a run meets: plants over time, and the ways to the law and back from it.
+    """Attached effects of a run: plants over time, sensor chain and drive chain.
 
     Args:
         effects: The effects of the scenario, in order.

@@ -1,4 +1,4 @@
-"""When a sampled law ticks: jitter, and ticks that are missed."""
+"""Clock effects of a sampled law: jitter, and ticks that are missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run records of its effects."""
+"""Effect recorder: measured state, commanded input, input bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ukctrl.simulation.effects.effect import Bounds
 
 
 class EffectSample(NamedTuple):
-    """What the effects made of a sample."""
+    """Measured state and commanded input at a sample."""
 
     q: Vector
     """Measured configuration."""
@@ -30,7 +30,7 @@ class EffectSample(NamedTuple):
 
 
 class RecordedObserver(Protocol):
-    """What is recorded of an observer."""
+    """Observer whose quantities are recorded."""
 
     @property
     def recorded_values(self) -> Mapping[str, Vector]:

@@ -1,4 +1,4 @@
-r"""What acts on the robot from outside: a body that it carries, a push, a periodic disturbance.
+r"""External forces: a body that the robot carries, a push, a periodic disturbance.
 
 Forces act either at the origin of a frame, as $J^\top [F; T]$, or on one joint. Their power is
 counted as energy fed to the robot.
@@ -44,7 +44,7 @@ Inertias = Annotated[tuple[_Inertia, _Inertia, _Inertia], ListSize(3, 3)]
 
 @spec
 class TimeWindow(PlantEffect):
-    """What the effects share that last for a while."""
+    """Plant effect that lasts for a while."""
 
     start: Time | None = None
     """When it begins [s]; absent: with the run."""
@@ -108,7 +108,7 @@ Torques3 = Annotated[tuple[_NewtonMetres, _NewtonMetres, _NewtonMetres], ListSiz
 
 
 class ForceProfile(NamedTuple):
-    r"""How strong a force is over time: $\sin(\omega (t - t_0) + \varphi)$."""
+    r"""Time profile of a force: $\sin(\omega (t - t_0) + \varphi)$."""
 
     omega: float = 0.0
     """[rad/s]."""
@@ -203,7 +203,7 @@ class GeneralisedForce:
 
 @spec
 class ExternalForce(PlantEffect):
-    """Where a force from outside acts: at a frame, or on a joint."""
+    """External force at a frame, or on a joint."""
 
     frame: Text | None = None
     """Frame at whose origin it acts."""

@@ -1,4 +1,4 @@
-"""What is applied of what the law commands: saturation, rate limit, delay, dead zone."""
+"""Input effects: saturation, rate limit, delay, dead zone."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ DriveOutput = tuple[Vector, Sequence[KernelStep]]
 
 @final
 class KernelFunction:
-    """Steps as a function of Python, from a time and arrays to copies of what they write.
+    """Kernel function: steps called from Python, from a time and arrays to copies of their output.
 
     Args:
         make: Returns arrays and the steps that write them, given the clock and the arrays to read.

@@ -1,4 +1,4 @@
-"""What sensors make of a state, compiled: each formula stands at the effect that it belongs to.
+"""Sensor kernels: each formula stands at the effect that it belongs to.
 
 Arrays that a kernel reads and writes again are the memory of a sensor.
 """

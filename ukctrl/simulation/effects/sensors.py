@@ -1,4 +1,4 @@
-"""What the law measures: noise, bias, quantisation, velocities by differentiation, delay."""
+"""Sensor effects: noise, bias, quantisation, velocities by differentiation, delay."""
 
 from __future__ import annotations
 

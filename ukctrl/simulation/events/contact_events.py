@@ -82,10 +82,10 @@ class ModeChange(NamedTuple):
 
 @final
 class ContactEvents:
-    """What becomes of the contacts of a true robot over a run.
+    """Contact mode transitions of a true robot over a run.
 
     Args:
-        others: Robots that the law believes in, whose contacts follow.
+        beliefs: Contacts of robots that the law believes in, which follow.
     """
 
     def __init__(self, beliefs: Sequence[UnilateralContacts]) -> None:
@@ -154,9 +154,9 @@ class ContactEvents:
                 of their margins.
 
         Raises:
-            NoModeHolds: None is found.
-            Chatters: They change without end.
-            Tips: A sole stands on an edge.
+            NoConsistentMode: None is found.
+            ContactChattering: They change without end.
+            ContactTipping: A sole stands on an edge.
         """
         contacts = _contacts(dynamics)
         # each pass changes one mode: contradictory ones (Painlevé) would go round for ever
@@ -230,7 +230,7 @@ class ContactEvents:
         """Record a change.
 
         Raises:
-            Chatters: There are too many.
+            ContactChattering: There are too many.
         """
         self._times.append(t)
         self.count += 1

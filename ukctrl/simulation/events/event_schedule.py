@@ -1,4 +1,4 @@
-"""When something happens in a run, and the spans between such moments."""
+"""Event queue of a run, merged into the intervals between its events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ progress have their turn."""
 
 
 class Interval(NamedTuple):
-    """A stretch of time within which nothing happens, and what happens at its start."""
+    """Interval between two events, and what happens at its start."""
 
     start: float
     stop: float
@@ -49,7 +49,7 @@ class Interval(NamedTuple):
 
 
 class EventTimes(NamedTuple):
-    """When something happens, each in order [s]."""
+    """Event times, each kind in order [s]."""
 
     ticks: Vector
     arrivals: Vector
@@ -58,7 +58,7 @@ class EventTimes(NamedTuple):
 
 
 class ScheduleCursor(NamedTuple):
-    """How far a schedule is."""
+    """Position in an event schedule."""
 
     counts_passed: Indices
     """Shape ``(4,)``."""
@@ -69,7 +69,7 @@ class ScheduleCursor(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Some spans, as arrays; see `ukctrl.mechanics.integrate.interval_kernels.run_intervals`."""
+    """Intervals as arrays; see `ukctrl.mechanics.integrate.interval_kernels.run_intervals`."""
 
     times: Matrix
     events: Indices
@@ -90,7 +90,7 @@ class Segment(NamedTuple):
 
 @final
 class EventSchedule:
-    """The spans of a run, in order.
+    """Event queue: the intervals of a run, in order.
 
     An output on the border of two spans belongs to the later one, where the input is new; the
     very last one belongs to the last span.

@@ -39,7 +39,7 @@ def pop_input(waiting: Matrix, counts: Indices, u: Vector) -> bool:
 
 @final
 class InputDelayLine:
-    """Inputs that arrive some time after their ticks.
+    """Input delay line: inputs that arrive some time after their ticks.
 
     Args:
         delay: How much later [s].

@@ -76,7 +76,7 @@ POINT_SECONDS = 0.01
 
 
 class ExportedController(NamedTuple):
-    """What was written."""
+    """Folder that was written, and what its self-check said."""
 
     folder: Path
     files: Mapping[str, str]

@@ -42,7 +42,7 @@ from ukctrl.simulation.observers.sensing_tables import Sensing
 
 
 class ObserverSetup(NamedTuple):
-    """What a scenario says about an observer."""
+    """Observer settings of a scenario."""
 
     observer: Observer
     sensing: Sensing
@@ -52,7 +52,7 @@ class ObserverSetup(NamedTuple):
 
 
 class ObserverTick(NamedTuple):
-    """What an observer knows of a tick."""
+    """Readings and estimate of a tick."""
 
     t: float
     u: Vector
@@ -72,17 +72,17 @@ class Estimator:
     waited for it, and never late itself.
 
     Args:
-        given: What the scenario says.
+        setup: What the scenario says.
         believed: The robot that the law believes in.
         bench: The run, with the true robot.
         at: Time, configuration and velocity of the start.
 
     Attributes:
         measured: Configuration and velocity that the sensors of the joints gave at the last tick.
-        kept: What is recorded of the last tick, by name.
+        recorded_values: Quantities of the last tick, by name.
         filter: The observer itself.
         joints: What it reads of the joints at every tick.
-        feels: Whether it must be told the true acceleration.
+        measures_acceleration: Whether it must be told the true acceleration.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Estimator:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """All that is ever measured: joints, then sensors at frames."""
+        """Measurements that ever arrive: joints, then sensors at frames."""
         heard = [
             instrument.measurement
             for instrument in self._instruments

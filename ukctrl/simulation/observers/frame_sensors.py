@@ -39,12 +39,12 @@ class FrameSensorModel(abc.ABC):
 
     Attributes:
         measurement: What an observer believes that it reads.
-        late: How many ticks later readings arrive.
+        delay_ticks: How many ticks later readings arrive.
         bias: How far those readings are off at present that have a bias, shape ``(k,)``.
         biased: Which of them that are.
         start: Standard deviations of these biases at the start.
         walk: Densities of their random walks.
-        silent: Whether no reading ever arrives.
+        never_arrives: Whether no reading ever does.
     """
 
     measurement: Measurement

@@ -1,4 +1,4 @@
-r"""What an inertial sensor reads of a moment, as the believed robot has it.
+r"""Inertial measurement of a moment, as the believed robot has it.
 
 With the acceleration under the input that was held, $a = \bar a + G (u + w_u) + E w_a$,
 
@@ -44,7 +44,7 @@ def write_imu_reading(motion: FrameMotion, a: Vector, gravity: Vector, out: Vect
 
 @final
 class ImuMeasurement(Measurement):
-    """What an inertial sensor reads.
+    """Inertial measurement: specific force and rate of turn at a frame.
 
     Args:
         imu: The sensor.

@@ -19,7 +19,7 @@ from ukctrl.simulation.observers.sensing_tables import CameraSensor, Sensing
 
 
 class TimedState(NamedTuple):
-    """All that a reading depends on."""
+    """Time, state and held input: all that a reading depends on."""
 
     t: float
     state: IntegratorState
@@ -29,7 +29,7 @@ class TimedState(NamedTuple):
 
 
 class Measurement(abc.ABC):
-    """Some measured quantities.
+    """Measurement model of some quantities.
 
     Attributes:
         std: Their standard deviations, shape ``(m,)``.
@@ -84,7 +84,7 @@ class JointMeasurement(Measurement):
 
 @final
 class CameraMeasurement(Measurement):
-    """Where a camera sees a frame."""
+    """Position of a frame, as a camera measures it."""
 
     def __init__(self, camera: CameraSensor, robot: Robot) -> None:
         # a frame that does not exist is refused at the start, and not at the first reading
@@ -110,7 +110,7 @@ class CameraMeasurement(Measurement):
 
 
 class MeasurementSelection(NamedTuple):
-    """What of a measurement an analysis takes, as if it came at every tick."""
+    """Selected quantities of a measurement, for an analysis as if they came at every tick."""
 
     measurement: Measurement
     chosen: Indices

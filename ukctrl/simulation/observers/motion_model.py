@@ -1,4 +1,4 @@
-r"""From a tick to the next by the believed robot, and how deviations and their covariance go along.
+r"""Motion model: from tick to tick by the believed robot, with deviations and their covariance.
 
 The state is predicted by RK4 on the manifold of configurations, the input held, and put back onto
 the passive constraints by the smallest change. Deviations $x$ are those of
@@ -35,7 +35,7 @@ from ukctrl.robot import Robot
 
 
 class Transition(NamedTuple):
-    """What becomes of deviations over a period."""
+    """Transition of deviations over a period."""
 
     F: Matrix
     """Shape ``(n, n)``."""
@@ -45,7 +45,7 @@ class Transition(NamedTuple):
 
 @final
 class MotionModel:
-    """A believed robot that is moved from tick to tick.
+    """Motion model: the believed robot, moved from tick to tick.
 
     Beside the state, ``state.memory`` has what else is estimated: biases of sensors, and then the
     pushes since the last tick, that inertial sensors feel and the model did not explain.
@@ -58,9 +58,9 @@ class MotionModel:
 
     Attributes:
         chart: The linear system there, whose coordinates all deviations have.
-        walk: Densities of the random walks of the biases.
-        feels: Whether something measured depends on the acceleration, and so on the pushes.
-        pushes: Which entries of accelerations and inputs, one after the other, are estimated.
+        bias_walk: Densities of the random walks of the biases.
+        measures_acceleration: Whether some measurement depends on it, and so on the pushes.
+        process_noise_indices: Entries of accelerations and inputs, in a row, that are estimated.
     """
 
     def __init__(

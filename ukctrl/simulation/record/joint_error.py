@@ -1,4 +1,4 @@
-"""How far the joints are from where the servo constraints would have them."""
+"""Joint error: distance of the joints from where the servo constraints would have them."""
 
 from __future__ import annotations
 

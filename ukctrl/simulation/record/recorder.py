@@ -1,4 +1,4 @@
-"""What a run keeps: one row of every quantity at each output time.
+"""Recorder of a run: one row of every quantity at each output time.
 
 Rows gather in a block, whose products are formed at once; full blocks go to the store.
 """
@@ -63,7 +63,7 @@ class DriftExceeded(UkctrlError, RuntimeError):
 
 
 class SampleSource(NamedTuple):
-    """Where a sample is taken from."""
+    """Source arrays of a sample."""
 
     truth: Dynamics
     a: Vector
@@ -82,7 +82,7 @@ class SampleSource(NamedTuple):
 
 @final
 class Recorder:
-    """Arrays that fill up sample by sample, of which the last one is readable at any moment.
+    """Recorder: arrays that fill up sample by sample, the last one readable at any moment.
 
     Errors are measured on the true robot, whatever the law believes.
     """
@@ -217,7 +217,7 @@ class Recorder:
         """Yield what keeps a sample at the state of the true robot, where the law has answered.
 
         Raises:
-            Drifted: The sample is kept, and beyond a limit of the monitor.
+            DriftExceeded: The sample is kept, and beyond a limit of the monitor.
         """
         slot, loop, tick, truth = self._slot, self._loop, self._loop.tick, source.truth
         servo, rows, s, a, u = loop.servo, loop.servo.rows, truth.snapshot, source.a, source.u

@@ -1,4 +1,4 @@
-"""What the actuators can do about the servo rows, for many samples at once."""
+"""Input authority over the servo rows, for many samples at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a sample, worked out at one state of the true robot, compiled."""
+"""Sample kernels: recorded quantities at one state of the true robot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ukctrl.core.compiled import allocating, compiled
 
 
 class StateRecord(NamedTuple):
-    """Where quantities that every robot has stand in a sample."""
+    """Places in a sample of the quantities that every robot has."""
 
     time: Vector
     q: Vector
@@ -35,7 +35,7 @@ class StateRecord(NamedTuple):
 
 
 class ReactionRecord(NamedTuple):
-    """Where those of robots with passive constraints stand."""
+    """Places of those of robots with passive constraints."""
 
     phi: Vector
     beta: Vector
@@ -100,7 +100,7 @@ def record_state(
 
 
 class AuthorityRecord(NamedTuple):
-    """Where what the motors can do about many rows stands in a sample; see `row_authority`."""
+    """Places of the input authority over many rows; see `row_authority`."""
 
     rank: Vector
     sigma_min: Vector

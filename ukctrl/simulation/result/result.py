@@ -1,4 +1,4 @@
-"""What a run leaves behind: samples, status, provenance, metrics, and its files.
+"""Result of a run: samples, status, provenance, metrics, and its files.
 
 `result["u"]` is a NumPy array, `result.metric("rms_phi")` a number and `result.data` the
 labelled xarray dataset; only the last one imports xarray.

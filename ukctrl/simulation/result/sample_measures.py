@@ -1,4 +1,4 @@
-r"""What a run does over time: the size of its errors, its energy balance, its reactions.
+r"""Measures over time: the size of errors, energy balance, reactions.
 
 A norm $\lVert\varphi\rVert$ is Euclidean over the rows **as numbers in SI units**: one metre
 counts as much as one radian. A servo block whose rows share one unit has a clean unit of its own.
@@ -241,7 +241,7 @@ def reaction_peaks(samples: Samples) -> tuple[ReactionPeak, ...]:
 
 
 class GroundForce(NamedTuple):
-    """What the ground does to one contact or wheel over time."""
+    """Ground force on one contact or wheel over time."""
 
     block: str
     """Name of the passive constraint."""

@@ -1,4 +1,4 @@
-"""Where the samples of a run are kept: in memory while they are few, else in a file without a name.
+"""Sample store: in memory while samples are few, else in a file without a name.
 
 Such a file is gone with the last process that reads it, however that ends, so nothing is left
 behind. Its arrays are NumPy arrays over its pages, which the system reads when they are looked at.
@@ -31,7 +31,7 @@ DISK = "/var/tmp"
 
 @final
 class SampleStore:
-    """Arrays with time as their first axis, written part by part and then read.
+    """Sample store: arrays with time as their first axis, written part by part and then read.
 
     Args:
         samples: How many samples there will be, at most.
@@ -61,7 +61,7 @@ class SampleStore:
 
         Args:
             first: Number of the first sample; those before it are written already.
-            block: The arrays by name. Nobody may change them afterwards where `keeps`.
+            block: The arrays by name. Nobody may change them afterwards where `in_memory`.
 
         Raises:
             ShapeError: A sample of an array does not have the shape of those before it.

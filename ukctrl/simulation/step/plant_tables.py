@@ -1,4 +1,4 @@
-"""What happens around one plant, as kernel sequences: at a sample, a tick, an arrival, a step."""
+"""Plant tables: kernel sequences at a sample, a tick, an arrival, a step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ukctrl.simulation.record.sample_kernels import increment
 
 
 class MeasuredState(NamedTuple):
-    """What a sampled law measured at its last tick."""
+    """Measured state of a sampled law at its last tick."""
 
     clock: Vector
     """When, shape ``(1,)`` [s]."""
@@ -38,7 +38,7 @@ class MeasuredState(NamedTuple):
 
 
 class TickState(NamedTuple):
-    """What a sampled law carries from one tick to the next."""
+    """State of a sampled law from one tick to the next."""
 
     measured: MeasuredState
     memory: Vector

@@ -1,4 +1,4 @@
-"""What runs have left in a loop, put back to what was there before the first of them.
+"""Reset of a loop: its arrays as they were before the first of its runs.
 
 The kernels of a loop keep all that they know in arrays, which their tables name. So a loop that has
 run can run again, for another seed or other masses, without a table being made anew.
@@ -19,8 +19,8 @@ from ukctrl.simulation.scenario import Scenario
 MAX_NUMBERS = 2**19
 """A loop with more numbers than this is not kept for another run, for the sake of memory."""
 
-# A section that is missing here would leave a loop with the tables of another scenario: each new
-# one of Scenario is placed here or taken over by `restart`.
+# a section that is missing here would leave a loop with the tables of another scenario: each new
+# one of Scenario is placed here or taken over by `restart`
 TABLE_SECTIONS = (
     "robot", "servo", "keep", "controller", "timing", "start", "integrator", "believed", "monitor",
     "stabilisation", "rank", "sensing", "observer",
@@ -30,7 +30,7 @@ TABLE_SECTIONS = (
 
 @final
 class InitialArrays:
-    """What the arrays of a loop held before its first run."""
+    """Initial contents of the arrays of a loop, restored before another run."""
 
     def __init__(self) -> None:
         # kept alive: the id of what is gone may become that of another object

@@ -1,4 +1,4 @@
-"""From event to event: ticks, steps, samples, and what happens where a mode or a plant ends."""
+"""Stepper: ticks, steps and samples from event to event, and switches of modes and plants."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Progress = Callable[[float, float], None]
 
 
 class Stepper:
-    """Advances a closed loop from event to event, and records its samples.
+    """Stepper: advances a closed loop from event to event, and records its samples.
 
     It owns what changes from one event to the next beside the state: the memory and the measured
     state of a sampled law, inputs on their way, modes of contacts.

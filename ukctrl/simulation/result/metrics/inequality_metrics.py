@@ -1,4 +1,4 @@
-"""How far a run stayed from what it had to keep, for how long, and what that cost the task."""
+"""Metrics of kept limits: margin, crossings, time at them, and their cost to the task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Were actuators and ground up to the task: grip, reach, limits; contacts that push and hold."""
+"""Verdicts on actuators and ground: grip, reach, limits; contacts that push and hold."""
 
 from __future__ import annotations
 

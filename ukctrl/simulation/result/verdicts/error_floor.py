@@ -1,4 +1,4 @@
-"""What all verdicts of a run share: when an error is rounding, and when something was worst."""
+"""Error floor, below which an error is rounding; and when something was worst."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLIPPERY = 0.8
 
 
 class ErrorFloor(NamedTuple):
-    """Below what size an error tells of the arithmetic, not of the robot."""
+    """Error floor: below it an error tells of the arithmetic, not of the robot."""
 
     size: float
     words: str

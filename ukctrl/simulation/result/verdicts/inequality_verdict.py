@@ -1,4 +1,4 @@
-"""Was everything kept that was to be kept: with how much to spare, for how long, at what cost?"""
+"""Verdicts on kept limits: how much was to spare, how long they bound, and at what cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a law gave up: which motor bound, when, what tracking it cost; a promise broken.
+"""Verdicts on what a law gave up: motors at limits, their cost in tracking; a promise broken.
 
 An allocation records its account as signals: ``binding`` (of each motor, 1 at its upper limit, -1
 at its lower, 0 where no limit changed the input), ``task_scale``, ``row_miss``, ``miss_bound``.

@@ -1,4 +1,4 @@
-"""How the run ended, under which conditions, and how well the task was met."""
+"""Verdicts on the outcome: how a run ended, its effects, and how well the task was met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can the simulation be believed: joint limits, drift, reactions, energy."""
+"""Verdicts on the simulation itself: joint limits, drift, reactions, energy."""
 
 from __future__ import annotations
 

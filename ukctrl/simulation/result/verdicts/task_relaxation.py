@@ -1,4 +1,4 @@
-"""For which limits a law gave up what its task asked for, for how long, and what that cost."""
+"""Task relaxation: for which limits a law gave way, for how long, and what that cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 
 
 class TaskRelaxation(NamedTuple):
-    """Where a task gave way to limits."""
+    """Task relaxation: where a task gave way to limits."""
 
     during: Flags
     """At which samples, shape ``(n,)``."""
