@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, machine, seed, timing, what the model's audit said."""
+"""Provenance of a result: versions, machine, seed, timing, what the model's audit said."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def verdict_facts(run: SimulationRun, samples: Samples, *, drawn: bool) -> dict[
     loop, recorder, stepper = run.loop, run.recorder, run.stepper
     scenario, effects = loop.scenario, loop.effects
     grip = recorder.weakest_authority()
+    # behind springs, or while it swings up, no motor moves the rows at once: lost ones are no news
     matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
     facts = {
         "random": effects.random or scenario.start.spread > 0.0,
@@ -106,7 +107,8 @@ def _passive(
     return {"stabilisation": chosen, "passive": passive}
 
 
-@functools.cache  # they take as long to look up as a short run
+# looking them up takes as long as a short run
+@functools.cache
 def versions_of(packages: tuple[str, ...]) -> Mapping[str, str]:
     """Return the versions of packages, by their names."""
     versions = {}
@@ -141,6 +143,7 @@ def exceeded_limits(robot: Robot, samples: Samples) -> list[str]:
         ("q", robot.coordinates, robot.coordinate_units, robot.q_lower, robot.q_upper),
         ("v", robot.dofs, robot.dof_units, -robot.velocity_limit, robot.velocity_limit),
     ):
+        # a joint that rests at its limit is a rounding beyond it at some samples
         slack = LIMIT_RTOL * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
         limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
         if not len(samples) or not limited.size:

@@ -129,18 +129,23 @@ def _reusable_run(
         planning: Called while a plan is made.
         whole: Whether all is recorded, also what no metric and no verdict asks for.
     """
-    run, _LAST.run = _LAST.run, None  # a law may simulate, too
+    # a law may simulate, too: it must not be given the loop that is running
+    run, _LAST.run = _LAST.run, None
     robot = robot or true_robot(scenario.robot)
+    # a reused loop has made its plan, and would never call `planning`
     again = (
         run is not None
         and planning is None
         and run.recorder.effects.records_effect_signals is whole
     )
+    # tables are reused where they fit: a sample of panda-pose-sampled takes 4.8 ms beside its
+    # motion, and 11.4 with a new loop
     if run is None or not again or not run.reuse_for(scenario, robot):
         loop = Loop(scenario, robot, planning)
         run = SimulationRun(loop, Recorder(loop, effect_signals=whole))
         run.allocate()
     yield run
+    # never reached where the run has raised: nobody knows what its arrays hold then
     if run.is_reusable:
         _LAST.run = run
 
@@ -156,6 +161,7 @@ def _run_and_collect(run: SimulationRun, progress: Progress) -> tuple[Status, st
     )
     samples = Samples.build(
         arrays["time"],
+        # the store has signals as well, of which the recorder makes series
         {name: array for name, array in arrays.items() if name in FIELDS},
         recorder.labels,
         signals,
@@ -178,6 +184,7 @@ def _signals(
     except (UkctrlError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         return {}, f"the controller's signals are left out: {error}"
     except KeyboardInterrupt:
+        # all samples are there: Ctrl-C costs what is made of them afterwards, and not the run
         return {}, "the signals are left out: stopped by the user."
     return signals, ""
 

@@ -1,4 +1,4 @@
-"""What the loop must not take on trust: the answers of a law."""
+"""Law checks: type, shape and finiteness of every answer."""
 
 from __future__ import annotations
 
@@ -99,10 +99,12 @@ class LawChecks:
     def input_error(self, t: float, q: Vector, v: Vector, u: Vector) -> NotFinite:
         """Return the error of an input that the robot cannot take."""
         if np.shape(u) != (self._inputs,):
-            q = v = np.zeros(0)  # a wrong shape is the law's fault wherever the state is
+            # a wrong shape is the law's fault even where the state has grown without bound
+            q = v = np.zeros(0)
         return self._not_finite(t, q, v, f"{self._inputs} finite inputs; got {u}")
 
     def _not_finite(self, t: float, q: Vector, v: Vector, requirement: str) -> NotFinite:
+        # at a state that is not finite no law has an answer: there the motion is to blame
         if np.isfinite(q).all() and np.isfinite(v).all():
             return NotFinite(
                 f"controller '{self._name}' must return {requirement} at t = {t:.6g} s."

@@ -43,9 +43,11 @@ from ukctrl.simulation.scenario import Scenario
 
 def output_times(t0: float, t1: float, interval: float) -> array[float]:
     """Return output times: every interval, and the end."""
-    count = math.floor((t1 - t0) / interval)  # by rounding one less, or one more: the end is t1
+    # by rounding one less, or one more: the end is t1 below
+    count = math.floor((t1 - t0) / interval)
     times = array("d", (t0 + k * interval for k in range(count + 1)))
-    if t1 - times[-1] <= 1e-9 * interval:
+    # a rest of a rounding is no interval: the last output moves onto the end instead
+    if t1 - times[-1] <= TIME_RTOL * interval:
         times[-1] = t1
     else:
         times.append(t1)
@@ -90,6 +92,8 @@ class Loop:
         with error_context("monitor.frames"):
             self.watched_sites = {name: plant.robot.site(name) for name in scenario.monitor.frames}
         """Frames whose positions are recorded beside those of the rows."""
+        # paths are timed on the true robot: by their beliefs, laws of a comparison would have
+        # different tasks (decision 0146)
         rows = servo_constraints(scenario, self.robot)
         constraints = (*plant.passive.constraints, *rows)
         q, v, self.start_shift = start_state(
@@ -103,6 +107,7 @@ class Loop:
         stack = self.law.stack
         self.shares_rows = stack.constraints is rows and stack.robot is self.robot and sees
         """Whether the law evaluates these very rows on the true robot at its true state."""
+        # on the believed robot a wrong model would hide the very errors that it makes
         self.servo = stack if self.shares_rows else Stack(rows, self.robot)
         """Servo rows of the true robot, by which errors are measured."""
         self.estimator = self._estimator(believed, q, v)
@@ -120,6 +125,7 @@ class Loop:
         self.tick = self.law.tick(self.believed_model)
         """What the law answers, and the kernels that ask it."""
         self.tick.check_command = self._check
+        # last, for the systems are built of the held input, the tick and the checks above
         self.plants.make_integrators(scenario, self._system)
 
     def _estimator(self, believed: Robot, q: Vector, v: Vector) -> Estimator | None:
@@ -158,6 +164,7 @@ class Loop:
         period = self.scenario.timing.control
         if period is None:
             return ()
+        # no tick at the end of the run: its input would act for no time
         planned = output_times(self.t0, self.t1, period)[:-1]
         return self.effects.ticks(planned, self.t1 - TIME_RTOL * period)
 
@@ -169,6 +176,7 @@ class Loop:
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""
         a, rate = self.plants.integrator.system.rates(t, q, v, memory)
+        # the arrays are those of the integrator, and written again at its next stage
         return a.copy(), rate.copy()
 
     def plant_at(self, t: float) -> Dynamics:
@@ -187,6 +195,7 @@ class Loop:
             self.believed_model,
             *(keeper.predicted_robots if keeper is not None else ()),
         ):
+            # a believed model that is the plant has these very contacts, which are set by now
             if robot.contacts not in (None, contacts):
                 robot.contacts.copy_modes(contacts.modes)
 

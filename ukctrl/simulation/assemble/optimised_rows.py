@@ -63,6 +63,7 @@ def optimal_path_motion(scenario: Scenario, robot: Robot | None = None) -> Optim
     if not _paths(scenario.servo):
         return None
     robot = robot or true_robot(scenario.robot)
+    # all that decides the motion: a search takes seconds, and each reader of the rows asks for it
     key = robot, scenario.servo, scenario.keep, scenario.start, scenario.seed, scenario.rank
     return _MOTION.get(key, lambda: _solve_motion(scenario, robot))
 
@@ -83,6 +84,7 @@ def _with_path(constraint: Any, motion: OptimalMotion) -> Constraint:
 
 
 def _solve_motion(scenario: Scenario, robot: Robot) -> OptimalMotion:
+    # imported here: hardly a run has such a path, and all would wait for it at their start
     from ukctrl.mechanics.optimal import IndependentCoordinates, MotionProblem, optimal_motion
 
     paths = _paths(scenario.servo)
@@ -100,6 +102,7 @@ def _solve_motion(scenario: Scenario, robot: Robot) -> OptimalMotion:
                 'give one, or cost = "time".'
             )
         at = scenario.start.t, scenario.seed, scenario.rank
+        # closures alone: servo rows have no values before their motion is found
         q, v, _ = start_state(scenario.start, robot, passive_constraints(robot), *at[1:])
         goal = np.full(robot.nv, np.nan)
         for joints, path in paths:
@@ -156,6 +159,8 @@ def state_inequalities(keeps: Sequence[Inequality], task: Task) -> InequalityTab
 
     keeper = SafetyFilter(keeps, task, Stack((), task.robot))
     of = keeper.barriers
+    # barriers stand first; behind them what depends on reactions or jumping inputs stays with the
+    # law (decision 0155)
     names, units = keeper.names[: len(of.row)], keeper.units[: len(of.row)]
     return InequalityTable(
         keeper.stack, names, units, of.row, of.sign, of.offset, of.margin, of.degree

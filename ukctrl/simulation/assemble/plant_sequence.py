@@ -1,4 +1,4 @@
-"""The true robot over the time of a run: one plant after another, and what integrates each."""
+"""Plant sequence: one plant after another over the time of a run, and their integrators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFERENCE_RATE = 20.0
 
 @final
 class PlantSequence:
-    """The true robot, piece by piece, with the integrator of each piece.
+    """Plant sequence: the true robot piece by piece, with the integrator of each piece.
 
     Args:
         plants: The robots, and from when on they are so.
@@ -49,7 +49,9 @@ class PlantSequence:
     ) -> None:
         self._plants = plants
         self._dynamics = tuple(
-            Dynamics(plant.robot, rank, gains, heeds_lifts=False) for plant in plants
+            # true contacts open where forces let them go, whatever the law plans to lift
+            Dynamics(plant.robot, rank, gains, heeds_lifts=False)
+            for plant in plants
         )
         self._integrators: tuple[Integrator, ...] = ()
         self._at = 0
@@ -73,11 +75,11 @@ class PlantSequence:
 
     @property
     def integrator(self) -> Integrator:
-        """What integrates its motion."""
+        """Integrator of the plant in force."""
         return self._integrators[self._at]
 
     def step_halving(self) -> float | None:
-        """Return the share that `StepHalving` finds; None without fixed steps."""
+        """Return the share that `StepDoubling` finds; None without fixed steps."""
         error, path = np.sum(
             [integrator.step_doubling_error for integrator in self._integrators], axis=0
         ).tolist()
@@ -90,7 +92,7 @@ class PlantSequence:
 
     @property
     def change_times(self) -> list[float]:
-        """When another one follows [s]."""
+        """Times at which another one follows [s]."""
         return [plant.start for plant in self._plants[1:]]
 
     def at(self, t: float) -> Dynamics:
@@ -108,9 +110,12 @@ class PlantSequence:
         self._at += 1
         if touching is not None and self.dynamics.contacts is not None:
             self.dynamics.contacts.copy_modes(touching.modes)
+        # velocities go on as they are: the energy of a body that is picked up counts as fed, or the
+        # balance would not close
         fed = self._energy(t, state) - energy
         memory = state.memory.copy()
-        memory[-1] += fed if np.isfinite(fed) else 0.0  # a plant of functions may not know it
+        # a plant of functions may not know its energy
+        memory[-1] += fed if np.isfinite(fed) else 0.0
         return IntegratorState(state.q, state.v, memory)
 
     def _energy(self, t: float, state: IntegratorState) -> float:
@@ -133,6 +138,8 @@ def stabilisation_gains(stabilisation: Stabilisation, chosen: Integration) -> St
         return StabilisationGains(stabilisation.alpha, stabilisation.beta)
     rate = stabilisation.rate
     if rate is None and chosen.step is not None:
+        # a fixed step bounds the decay by stability; under error control it costs steps: of the
+        # five-bar 18000 evaluations at 20 1/s, over 60000 at 100 (decision 0019)
         rate = min(RATE_STEP / chosen.step, MAX_RATE)
     elif rate is None:
         rate = REFERENCE_RATE * (USUAL_RTOL / (chosen.rtol or USUAL_RTOL)) ** 0.125
@@ -152,7 +159,8 @@ def make_integrator(scenario: Scenario, system: OdeSystem, truth: Dynamics) -> I
     projected = scenario.stabilisation.kind == "projection"
     onto = Projector(truth) if len(truth.passive) else None
     correction = onto if projected else None
-    onto = None if truth.contacts is not None else onto  # steps end where modes do
+    # a step across a singular position asks no guard, and contacts end their modes by one
+    onto = None if truth.contacts is not None else onto
     if chosen.step is not None:
         return FixedStepIntegrator(system, chosen.method, chosen.step, correction)
     return AdaptiveIntegrator(

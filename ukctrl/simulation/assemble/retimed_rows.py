@@ -69,6 +69,7 @@ def servo_constraints(scenario: Scenario, robot: Robot | None = None) -> tuple[C
     timing = retimed_path_timing(scenario, robot)
     if timing is None:
         return servo
+    # optimised paths are a whole task, so beside retimed ones there are none to keep
     return _on_clock(scenario.servo, PiecewisePath(timing.clock))
 
 
@@ -82,6 +83,7 @@ def retimed_path_timing(scenario: Scenario, robot: Robot | None = None) -> Optim
     if not wishes:
         return None
     robot = robot or true_robot(scenario.robot)
+    # all that decides the clock: the loop, `check` and pages ask for it, and a UR5 takes 0.25 s
     key = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
     return _TIMING.get(key, lambda: _solve_timing(scenario, robot, wishes))
 
@@ -94,6 +96,7 @@ def _solve_timing(
 ) -> OptimalTiming:
     """Work a timing out."""
     with error_context("servo"):
+        # one clock: by several, rows that share joints would have no joint path (decision 0146)
         wish = merge_options(wishes, TimingOptions, "retimed")
     span = wish.span or time_hull(request.of.extent for request in wishes)
     if span is None:
@@ -116,6 +119,7 @@ def _solve_timing(
         reaction=np.inf if wish.reaction is None else wish.reaction,
     )
     dynamics = Dynamics(robot, scenario.rank)
+    # the fastest clock jumps in acceleration, which springs, observers and servo laws bear badly
     smoothing = SMOOTHING if wish.smoothing is None else wish.smoothing
     try:
         limits = PathLimits(path, lambda t: dynamics, bounds)
@@ -135,8 +139,10 @@ def _require_one_clock(servo: Sequence[Constraint], robot: Robot, span: Sequence
     for item in (0.0, *PROBE_FRACTIONS):
         snapshot.move(robot.neutral, at_rest, span[0] + item * (span[1] - span[0]))
         rows = stack.write(snapshot)
+        # nonholonomic rows have no phi
         phi = np.nan_to_num(rows.phi)
         phi0 = phi.copy() if phi0 is None else phi0
+        # at rest beta is what the time alone makes of a row
         moves = np.maximum(np.abs(phi - phi0), np.abs(rows.beta))
         if moves.max(initial=0.0) > TIME_INVARIANCE:
             row = stack.names[first_largest(moves)]
@@ -164,6 +170,7 @@ def _joint_path(
         raise InputError(
             f"row '{row}' must have a position level for a retimed path; it is nonholonomic."
         )
+    # the clock stands at the path's begin: what it will be is worked out of this very start
     at_begin = _on_clock(scenario.servo, Constant(value=(span[0],)))
     resting = (*passive_constraints(robot), *at_begin)
     q, _, _ = start_state(scenario.start, robot, resting, scenario.seed, scenario.rank)
@@ -206,6 +213,7 @@ def _require_regular(path: GeometricPath) -> None:
             "a line or of orientations, a spline with ends = 'natural' in place of min_jerk."
         )
     step = np.diff(path.s)[:, None]
+    # trapezoidal rule: what second derivatives do not explain of a change of velocity is a corner
     jump = np.diff(path.dq, axis=0) - 0.5 * step * (path.ddq[1:] + path.ddq[:-1])
     off = np.abs(jump).max(axis=1)
     k = int(np.argmax(off))

@@ -24,6 +24,7 @@ from ukctrl.simulation.effects.signal_chain import is_finite
 @compiled
 def copy_leading(source: Vector, target: Vector) -> None:
     """Copy the first entries of an array, as many as both have."""
+    # a metered memory is longer than that of the law by one entry, the energy
     for i in range(min(len(source), len(target))):
         target[i] = source[i]
 
@@ -57,6 +58,7 @@ def believed_steps(
     truth: Dynamics, belief: Dynamics, effects: AttachedEffects, tick: LawBuffers
 ) -> Iterator[KernelStep]:
     """Yield what evaluates the believed robot where the law sees the true one."""
+    # one Dynamics for both: the steps of the plant have evaluated it
     if belief is truth:
         return
     s, b = truth.snapshot, belief.snapshot
@@ -87,6 +89,7 @@ def _with_actuator_rate(
 ) -> DriveOutput:
     rate = np.zeros(len(u))
     u, steps = chain(s.clock, u, rate)
+    # no drive reads B' v then, and it need not be written
     if not steps:
         return u, steps
     return u, (BoundKernel(matvec_transposed, s.v, s.B, rate), *steps)
@@ -96,6 +99,7 @@ def command_steps(tick: LawBuffers, s: Snapshot, answers: LawChecks) -> Iterator
     """Yield what asks the law at a state of the believed robot, and checks its answer."""
     u, rate = tick.u, tick.memory_rate
     yield from tick.steps.items
+    # checked before it acts, so that the message names the law and not the integrator
     yield BoundKernel(is_finite, u, fault=lambda code: answers.input_error(s.t, s.q, s.v, u))
     if len(rate):
         yield BoundKernel(
@@ -130,6 +134,8 @@ def continuous_system(
     u, drives = applied_input(effects, s, tick.u)
 
     def steps() -> Iterator[KernelStep]:
+        # of large robots G is left out unless the law reads it, since it costs more than the rows
+        # of a task
         yield from truth.steps_for(tick.steps)
         if metered:
             yield BoundKernel(copy_leading, memory, tick.memory)
@@ -164,6 +170,7 @@ def acceleration_steps(
     truth: Dynamics, u: Vector, a: Vector, drives: Iterable[KernelStep] = ()
 ) -> Iterator[KernelStep]:
     """Yield what writes the acceleration under an input, and the answer to any other as well."""
+    # G as well: the answer to any input is a_free + G u
     yield from truth.steps.items
     yield from drives
     yield BoundKernel(block_diagonal.apply_input_blockwise, truth.ties, truth.a_free, truth.G, u, a)

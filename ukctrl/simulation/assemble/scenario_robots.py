@@ -34,8 +34,10 @@ def true_robot(reference: RobotReference) -> Robot:
         with recording_reads() as files:
             return files, Robot.load(use, override=override)
 
+    # with the file: the same name leads elsewhere where another folder has a robot of it
     key = reference, find("robots", use)
     files, robot = _LOADED.get(key, load)
+    # a file may have been edited since it was read
     if not is_current(files):
         files, robot = _LOADED.put(key, load())
     return robot
@@ -50,6 +52,7 @@ def name_and_override(reference: str | Mapping[str, Any]) -> tuple[str, dict[str
 
 def believed_robot(robot: Robot, believed: BelievedRobot | None) -> Robot:
     """Return the believed robot; the very same object when belief is truth."""
+    # the same object: only then do plant and law share one Dynamics
     if believed is None or believed == BelievedRobot():
         return robot
     base = robot if believed.robot is None else true_robot(believed.robot)

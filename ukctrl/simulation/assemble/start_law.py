@@ -50,6 +50,8 @@ def start_law(
     )
     law = start_controller(scenario.controller, task)
     if scenario.keep:
+        # part of the law: as an allocation other laws would lack it, as an effect an exported law
+        # would (decision 0157)
         law.keeper = _safety_filter(scenario, task, law)
     return law
 
@@ -61,6 +63,7 @@ def _safety_filter(scenario: Scenario, task: Task, law: Law) -> SafetyFilter:
     if allocation is None:
         return SafetyFilter(scenario.keep, task, servo)
     levels = allocation.levels(servo)
+    # rows give way to limits in the law's own order of priorities, if it has one
     order = levels if len(levels) > 1 else None
     return SafetyFilter(scenario.keep, task, servo, order, allocation.nearness)
 

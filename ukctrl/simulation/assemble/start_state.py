@@ -39,9 +39,11 @@ def start_state(
     fault = robot.unit_norm_fault(q)
     if fault:
         raise InputError(f"start.q: {fault}.")
+    # a typed quaternion has a norm of one to its few digits
     if not robot.is_euclidean:
         q = robot.normalize(q)
     if start.spread:
+        # a tangent step, so that angles and quaternions stay what they are
         step = np.random.default_rng(seed).uniform(-start.spread, start.spread, robot.nv)
         q = robot.integrate(q, step)
     v = _state("v", start.v, robot.dofs, robot.dof_units, moving)
@@ -52,9 +54,12 @@ def start_state(
         locked = [dof_index(robot, name) for name in start.hold]
     stack = Stack(constraints, robot)
     try:
+        # held joints walk from home in strides, so that a linkage stays in the assembly in which it
+        # was drawn (decision 0026)
         solved = consistent_state(stack, q, v, start.t, locked, home, rank)
     except StartError as error:
         raise StartError(f"{error}{_suggested_start(stack, start)}") from None
+    # again: solving has moved the links, and motors that no row holds go along
     _place_motors(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
     return solved.q, solved.v, solved.correction_sizes(robot)
 
@@ -83,6 +88,7 @@ def _default_state(start: StartState, robot: Robot) -> tuple[Vector, Vector]:
 def _suggested_start(stack: Stack, start: StartState) -> str:
     """Return a start from which the constraints are met, in words; empty where none was found."""
     robot, solution = stack.robot, random_consistent_configuration(stack, start.t)
+    # a quaternion, or a cosine and a sine, of two decimals is none
     if solution is None or start.hold or any(block.shape != "line" for block in robot.blocks):
         return ""
     # a start as a user would type it, which is solved again from there
@@ -114,6 +120,7 @@ def _refuse_degrees(start: StartState, robot: Robot) -> None:
             continue
         at = robot.coordinates.index(name)
         low, high = float(robot.q_lower[at]), float(robot.q_upper[at])
+        # more than a turn is meant where the range of the joint has it
         if not low <= value <= high:
             meant = low <= math.radians(value) <= high
             write = f'; for degrees write "{value:g}*deg"' if meant else ""
@@ -142,6 +149,7 @@ def _place_motors(
         relaxed = q.copy()
         relaxed[joints.motor_coordinates] = angles
         s = robot.snapshot(relaxed, None, start.t)
+        # static balance of the links: K (theta - q) = g - f of all other forces
         angles = angles + (s.gravity - s.f)[joints.links] / joints.stiffness
     for k, (motor, link) in enumerate(zip(joints.motors, joints.links, strict=True)):
         name = robot.dofs[motor]

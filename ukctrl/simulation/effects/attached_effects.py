@@ -1,4 +1,4 @@
-"""All the effects of a scenario, bound to one run."""
+"""Attached effects: all those of a scenario, bound to one run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def refuse_contradictions(effects: Sequence[Effect], sampled: bool) -> None:
 
 @final
 class AttachedEffects:
-    """What a run meets: plants over time, and the ways to the law and back from it.
+    """Attached effects of a run: plants over time, sensor chain and drive chain.
 
     Args:
         effects: The effects of the scenario, in order.
@@ -123,13 +123,15 @@ class AttachedEffects:
         self._drives = tuple(drives)
         self.delay = sum(drive.delay for drive in drives)
         """By how much inputs arrive late [s]."""
-        self.ticks([bench.start], np.inf)  # refused now rather than when the run has begun
+        # refused now rather than when the run has begun
+        self.ticks([bench.start], np.inf)
         self.plants = tuple(self._plants())
         """The true robot, piece by piece; the scenario's own where no effect acts on it."""
 
     def _rng(self, label: str) -> np.random.Generator:
         """Return the random numbers of an effect, the same ones at every call."""
         rng = effect_rng(self._seed, label)
+        # the state at birth will tell whether anything was drawn
         self._generators.append((rng, rng.bit_generator.state))
         return rng
 
@@ -153,7 +155,9 @@ class AttachedEffects:
         """Whether all that they do is to draw another robot, which stays the same."""
         clocked = any(isinstance(effect, ClockEffect) for _, effect in self._effects)
         has_signals = any(
-            type(effect).signals is not PlantEffect.signals for *_, effect in self._on_plant
+            # the recorder of a reused loop goes on asking the effects of its first run
+            type(effect).signals is not PlantEffect.signals
+            for *_, effect in self._on_plant
         )
         return not (self.senses or self.drives or clocked or has_signals) and len(self.plants) == 1
 
@@ -190,7 +194,8 @@ class AttachedEffects:
     def apply_tick_drives(self, t: float, u: Vector, rate: Vector) -> Vector:
         """Return what the steps of `tick_drives` make of a command."""
         if not self._at_ticks or np.shape(u) != rate.shape:
-            return u  # of another shape it is the law's fault, as the robot will say
+            # of another shape it is the law's fault, as the robot will say
+            return u
         return self._accept(t, u, rate)[0]
 
     def apply_continuous_drives(self, t: float, u: Vector, rate: Vector) -> Vector:
@@ -226,6 +231,7 @@ class AttachedEffects:
                 with error_context(f"effect[{number}]"):
                     rng = self._rng(label)
                     ticks = effect.ticks(np.asarray(times), self._bench, rng)
+                    # without a tick at the start no input would act there
                     if not len(ticks) or ticks[0] != times[0] or not (np.diff(ticks) > 0.0).all():
                         raise InputError("ticks must increase, and the first one must stay.")
                 times = ticks[ticks < stop].tolist()
@@ -239,13 +245,15 @@ class AttachedEffects:
         moments.sort()
         for k, at in enumerate(moments):
             if k + 1 < len(moments) and moments[k + 1] - at <= TIME_RTOL * max(1.0, abs(at)):
-                continue  # the later of two that are one: there both effects have changed
+                # of two that are one the later counts: there both effects have changed
+                continue
             yield PlantSegment(begin if k == 0 else at, self._robot(at))
 
     def _robot(self, at: float) -> Robot:
         robot = self._bench.robot
         for number, label, effect in self._on_plant:
             with error_context(f"effect[{number}]"):
+                # a fresh generator at each instant, so that the same robot is drawn again
                 robot = effect.altered(robot, at, self._rng(label))
         return robot
 
@@ -292,5 +300,6 @@ def _refuse_past(effect: PlantEffect, start: float) -> None:
 def _has_drawn(rng: np.random.Generator, fresh: Any) -> bool:
     """Tell whether numbers were drawn from a generator of that state, or others split from it."""
     sequence = rng.bit_generator.seed_seq
+    # children that were split off leave the state of their parent as it was
     split = isinstance(sequence, np.random.SeedSequence) and sequence.n_children_spawned > 0
     return split or bool(rng.bit_generator.state != fresh)

@@ -57,6 +57,7 @@ class Backlash(PlantEffect):
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
         play = self._play(robot)
+        # in place of the springs: beside them they would fill the gap
         terms = tuple(play if term is robot.elastic else term for term in robot.forces.terms)
         return dc.replace(robot, forces=Forces(terms), path=None)
 

@@ -1,4 +1,4 @@
-"""When a sampled law ticks: jitter, and ticks that are missed."""
+"""Clock effects of a sampled law: jitter, and ticks that are missed."""
 
 from __future__ import annotations
 
@@ -53,5 +53,6 @@ class MissedTicks(ClockEffect):
 
     def ticks(self, times: Vector, bench: RunContext, rng: np.random.Generator) -> Vector:
         happens = rng.uniform(0.0, 1.0, len(times)) >= self.probability
+        # before its first tick a law has given no input to hold
         happens[0] = True
         return times[happens]

@@ -1,4 +1,4 @@
-"""What an effect is: one thing that stands between the ideal loop and the bench.
+"""Effect: one thing that stands between the ideal loop and the bench.
 
 An `Effect` is a frozen description, readable from a file. It acts in one of four places:
 
@@ -47,7 +47,7 @@ class RunContext(NamedTuple):
 
 @spec
 class Effect:
-    """What all effects share. Derive your own from one of the four classes below."""
+    """Base class of all effects. Derive your own from one of the four classes below."""
 
     sampled: ClassVar[bool] = False
     """Whether it acts at the ticks of a sampled loop, so that it needs ``timing.control``."""
@@ -112,7 +112,7 @@ class Sensor(abc.ABC):
 
 
 class LinearSensorModel(NamedTuple):
-    """What is linear about a sensor, for the analysis of a loop near a state."""
+    """Linear part of a sensor, for the analysis of a loop near a state."""
 
     is_constant_offset: bool = False
     """Whether it is off by a constant, which moves the point but adds no dynamics."""
@@ -146,7 +146,7 @@ class SensorEffect(Effect, abc.ABC):
 
 
 class Bounds(NamedTuple):
-    """Where an input may be, each of shape ``(nu,)``."""
+    """Input bounds, each of shape ``(nu,)``."""
 
     low: Vector
     high: Vector
@@ -220,7 +220,7 @@ def effect_labels(effects: Sequence[Effect]) -> tuple[str, ...]:
     """Return one label an effect: its name, or its kind, numbered from the second on.
 
     >>> from ukctrl.simulation.effects import Bias, Noise
-    >>> labels((Noise(std=1.0), Bias(offset=0.1), Noise(std=2.0), Noise(std=3.0, name="gyro")))
+    >>> effect_labels((Noise(std=1), Bias(offset=1), Noise(std=2), Noise(std=3, name="gyro")))
     ('noise', 'bias', 'noise_2', 'gyro')
     """
     names: list[str] = []
@@ -240,14 +240,16 @@ def effect_rng(seed: int, label: str) -> np.random.Generator:
     They depend on the scenario's seed and on the effect's label and on nothing else: every
     controller meets the same ones, and another effect does not change them.
     """
+    # Python's own hash differs from process to process
     digest = hashlib.sha256(label.encode("utf-8", "surrogateescape")).digest()
+    # the order of bytes is stated: the same numbers on every machine
     words = np.frombuffer(digest[:16], dtype="<u4").tolist()
     return np.random.default_rng(np.random.SeedSequence([seed, *words]))
 
 
 @spec
 class DelayLength(Effect):
-    """What the delays share."""
+    """Length of a delay, in time or in ticks."""
 
     time: Seconds | None = None
     """How late [s]; or else ``ticks``."""

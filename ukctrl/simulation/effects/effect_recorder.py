@@ -1,4 +1,4 @@
-"""What a run records of its effects."""
+"""Effect recorder: measured state, commanded input, input bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ukctrl.simulation.effects.effect import Bounds
 
 
 class EffectSample(NamedTuple):
-    """What the effects made of a sample."""
+    """Measured state and commanded input at a sample."""
 
     q: Vector
     """Measured configuration."""
@@ -30,7 +30,7 @@ class EffectSample(NamedTuple):
 
 
 class RecordedObserver(Protocol):
-    """What is recorded of an observer."""
+    """Observer whose quantities are recorded."""
 
     @property
     def recorded_values(self) -> Mapping[str, Vector]:
@@ -73,6 +73,7 @@ class EffectRecorder:
         met_by_name = {"q_measured": sample.q, "v_measured": sample.v, "u_commanded": sample.u}
         for name, value in {**met_by_name, **self._observer_values}.items():
             if name in self.shapes:
+                # single numbers have no axis, which kernels need
                 yield BoundKernel(copy_into, np.atleast_1d(value), slot(name))
         if "u_lower" in self.shapes:
             yield lambda: self._keep_bounds(slot("u_lower"), slot("u_upper"), snapshot)
@@ -91,6 +92,7 @@ class EffectRecorder:
     def _bounds(self, robot: Robot, rate: Vector) -> Bounds | None:
         """Return the bounds of the input, where limits of one size and sign are not enough."""
         bounds, limits = self._conditions.bounds(rate), robot.actuation.bounds
+        # limits of one size and sign are in the labels already, once for all samples
         if bounds is None and (
             limits.depends_on_speed or not np.array_equal(limits.lower, -limits.upper)
         ):

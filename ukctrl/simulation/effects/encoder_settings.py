@@ -1,4 +1,4 @@
-"""What effects share in reading their settings: nothing that does nothing, joints' encoders."""
+"""Settings of effects: refused where all are zero, and those of the encoders of joints."""
 
 from __future__ import annotations
 

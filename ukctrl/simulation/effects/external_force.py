@@ -1,4 +1,4 @@
-r"""What acts on the robot from outside: a body that it carries, a push, a periodic disturbance.
+r"""External forces: a body that the robot carries, a push, a periodic disturbance.
 
 Forces act either at the origin of a frame, as $J^\top [F; T]$, or on one joint. Their power is
 counted as energy fed to the robot.
@@ -45,7 +45,7 @@ Inertias = Annotated[tuple[_Inertia, _Inertia, _Inertia], ListSize(3, 3)]
 
 @spec
 class TimeWindow(PlantEffect):
-    """What the effects share that last for a while."""
+    """Plant effect that lasts for a while."""
 
     start: Time | None = None
     """When it begins [s]; absent: with the run."""
@@ -89,7 +89,8 @@ class CarriedPayload(TimeWindow):
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
         body = Payload(frame=self.frame, mass=self.mass, com=self.com, inertia=self.inertia)
-        loaded = Perturbation(payload=body).apply(robot)  # refused even before it is picked up
+        # tried even before it is picked up, so that a wrong frame is refused at the start
+        loaded = Perturbation(payload=body).apply(robot)
         return loaded if self.lasts(at) else robot
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
@@ -108,7 +109,7 @@ Torques3 = Annotated[tuple[_NewtonMetres, _NewtonMetres, _NewtonMetres], ListSiz
 
 
 class ForceProfile(NamedTuple):
-    r"""How strong a force is over time: $\sin(\omega (t - t_0) + \varphi)$."""
+    r"""Time profile of a force: $\sin(\omega (t - t_0) + \varphi)$."""
 
     omega: float = 0.0
     """[rad/s]."""
@@ -121,6 +122,7 @@ class ForceProfile(NamedTuple):
 @compiled
 def force_factor(course: ForceProfile, t: float) -> float:
     """Return how strong a force is at a time; see `ForceProfile`."""
+    # a constant force is a sine that stands at its top: one kernel for all
     return math.sin(course.omega * (t - course.origin) + course.phase)
 
 
@@ -207,7 +209,7 @@ class GeneralisedForce:
 
 @spec
 class ExternalForce(PlantEffect):
-    """Where a force from outside acts: at a frame, or on a joint."""
+    """External force at a frame, or on a joint."""
 
     frame: Text | None = None
     """Frame at whose origin it acts."""
@@ -244,9 +246,12 @@ class ExternalForce(PlantEffect):
         """Return how strong it is over time."""
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
+        # made even where it does not act yet: a wrong frame is refused at the start
         term = self._term(robot)
         if not self.lasts(at):
             return robot
+        # for a whole piece of the run: a force that looked at the clock would jump within a step,
+        # where error control crawls (decision 0059)
         return dc.replace(robot, forces=Forces((*robot.forces.terms, term)), path=None)
 
     def _term(self, robot: Robot) -> AppliedForce:
@@ -266,6 +271,7 @@ class ExternalForce(PlantEffect):
         )
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
+        # by the plant in force and not by the time, which at an instant belongs to both
         scale = force_factor(self.profile(), snapshot.t) if self.lasts(since) else 0.0
         signals = {}
         if self.joint is not None:

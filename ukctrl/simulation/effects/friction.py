@@ -100,7 +100,8 @@ class JointFriction(PlantEffect):
         if self.static is not None:
             with error_context("static"):
                 static = joint_values(robot.structure, self.static)
-            if isinstance(self.static, dict):  # a joint that it does not name has none of its own
+            # a joint that the table does not name has no static friction of its own
+            if isinstance(self.static, dict):
                 static = np.where(static > 0.0, static, coulomb)
         low = np.flatnonzero(static < coulomb)
         if low.size:
@@ -110,7 +111,8 @@ class JointFriction(PlantEffect):
                 f"got {static[i]:g}."
             )
         dofs = np.flatnonzero((coulomb > 0.0) | (static > 0.0) | (viscous > 0.0))
-        if not dofs.size:  # a number, which is for joints with one freedom
+        # a number is for joints with one freedom, and the robot has none
+        if not dofs.size:
             raise InputError(
                 f"there is nothing to rub; robot '{robot.name}' has no joint with one freedom. "
                 f"Name single freedoms, such as coulomb = {{ {robot.dofs[-1]} = 1.0 }}, or remove "

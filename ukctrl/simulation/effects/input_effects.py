@@ -1,4 +1,4 @@
-"""What is applied of what the law commands: saturation, rate limit, delay, dead zone."""
+"""Input effects: saturation, rate limit, delay, dead zone."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ def limit_rate(
     for i in range(len(u)):
         step = fastest[i] * passed
         out[i] = u[i] if np.isnan(passed) else clip(u[i], last[i] - step, last[i] + step)
+        # from what was applied, not from what was asked: so the drive catches up
         last[i] = out[i]
 
 
@@ -99,6 +100,7 @@ class Saturation(InputEffect):
         robot = bench.robot
         limit = np.full(robot.nu, np.inf)
         if self.limit is not None:
+            # motors that a table leaves out have no limit but their own
             limit = _by_actuator(robot, "limit", self.limit, np.inf)
         elif not np.isfinite(robot.input_bounds(np.zeros(robot.nu))).any():
             raise InputError(
@@ -187,4 +189,5 @@ class InputDelay(InputEffect, DelayLength):
     only_delays: ClassVar[bool] = True
 
     def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
+        # the schedule of the loop lets inputs wait; here they pass
         return KernelDrive(lambda clock, u, rate: (u, ()), delay=delay_seconds(self, bench))

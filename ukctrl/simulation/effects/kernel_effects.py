@@ -20,7 +20,7 @@ DriveOutput = tuple[Vector, Sequence[KernelStep]]
 
 @final
 class KernelFunction:
-    """Steps as a function of Python, from a time and arrays to copies of what they write.
+    """Kernel function: steps called from Python, from a time and arrays to copies of their output.
 
     Args:
         make: Returns arrays and the steps that write them, given the clock and the arrays to read.
@@ -37,6 +37,7 @@ class KernelFunction:
         for array, value in zip(self._given, values, strict=True):
             array[:] = value
         self._steps()
+        # the arrays are written again at the next call
         return [array.copy() for array in self._made]
 
 
@@ -54,6 +55,7 @@ class KernelSensor(Sensor):
 
     def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Run the steps at a state."""
+        # made when Python asks first: a loop in machine code never does
         self._function = self._function or KernelFunction(self.steps, len(q), len(v))
         q_read, v_read = self._function(t, q, v)
         return q_read, v_read

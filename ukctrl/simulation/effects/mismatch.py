@@ -65,6 +65,7 @@ class Mismatch(PlantEffect):
             changes["com_shift"] = dict(zip(joints, shifts, strict=True))
         if self.friction:
             changes["friction"] = {
+                # friction has no sign: the draw is moved to [0, 1]
                 block.name: self.friction * 0.5 * (1.0 + draw)
                 for block, draw in zip(blocks, draws[:, 5], strict=True)
                 if block.nv == 1

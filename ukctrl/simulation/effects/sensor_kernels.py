@@ -1,4 +1,4 @@
-"""What sensors make of a state, compiled: each formula stands at the effect that it belongs to.
+"""Sensor kernels: each formula stands at the effect that it belongs to.
 
 Arrays that a kernel reads and writes again are the memory of a sensor.
 """
@@ -52,6 +52,7 @@ def quantise(coordinates: Indices, turns: Flags, step: Vector, q: Vector, q_read
     for k in range(len(step)):
         at = coordinates[k]
         if turns[k]:
+            # the angle is what an encoder reads, and neither its cosine nor its sine
             angle = step[k] * np.round(math.atan2(q[at + 1], q[at]) / step[k])
             q_read[at], q_read[at + 1] = np.cos(angle), np.sin(angle)
         else:
@@ -89,9 +90,11 @@ def differentiate(
             v_read[i] = v[i]
     else:
         difference(blocks, old, q, v_read)
+        # exact for any interval, as jitter has it; expm1 keeps the digits of small ones
         share = -math.expm1(-rate * passed)
         for i in range(len(v)):
             raw = v_read[i] / passed
+            # without a low-pass the difference itself, and no rounding of a sum
             v_read[i] = raw if share == 1.0 else filtered[i] + share * (raw - filtered[i])
     since[0] = clock[0]
     for i in range(len(q)):
@@ -124,6 +127,7 @@ def delay_state(
     size = len(kept_q)
     row = ticks[0] % size
     ticks[0] += 1
+    # until the ring is full the first state stands for all before it
     oldest = ticks[0] % size if ticks[0] >= size else 0
     for i in range(len(q)):
         kept_q[row, i] = q[i]
@@ -172,6 +176,7 @@ def apply_play(
     for k in range(len(gap)):
         half = 0.5 * gap[k]
         behind[k] -= step[freedoms[k]]
+        # within the gap the encoder rests; at a flank it turns as its joint does
         if np.abs(behind[k]) < half:
             v_read[freedoms[k]] = 0.0
         elif behind[k] > half:

@@ -1,4 +1,4 @@
-"""What the law measures: noise, bias, quantisation, velocities by differentiation, delay."""
+"""Sensor effects: noise, bias, quantisation, velocities by differentiation, delay."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ class Noise(SensorEffect):
         def draw(code: int) -> None:
             """Draw the numbers of the next ticks."""
             for stream, block in zip(streams, numbers, strict=True):
+                # kernels cannot draw: a block ahead has the numbers of one draw a tick
                 stream.standard_normal(out=block)
             used[0] = 0
 
@@ -148,7 +149,8 @@ class Quantisation(SensorEffect):
             encoder_settings(bench.robot, "step", self.step),
             np.zeros((2, bench.robot.nv)),
         )
-        deviations[0, joints.freedoms] = joints.values / math.sqrt(12.0)  # even over a step
+        # the error of rounding is uniform over a step: its variance is step^2 / 12
+        deviations[0, joints.freedoms] = joints.values / math.sqrt(12.0)
         return deviations
 
 
@@ -197,6 +199,7 @@ class MeasurementDelay(SensorEffect, DelayLength):
     def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
         delay, period = delay_seconds(self, bench), bench.period or 1.0
         ticks = round(delay / period)
+        # readings exist at ticks alone; a rounding off one is one
         if abs(delay - ticks * period) > 1e-9 * period:
             raise InputError(
                 f"time must be a whole number of control periods, {period:g} s, for a measurement; "

@@ -28,6 +28,7 @@ def is_finite(x: Vector) -> bool:
 @compiled
 def stays_finite(source: Vector, output: Vector) -> bool:
     """Return whether all entries are finite of what was made of finite ones."""
+    # an effect is not blamed for what it was given
     return is_finite(output) or not is_finite(source)
 
 
@@ -63,6 +64,7 @@ class ChainLink(NamedTuple):
         outputs = [np.zeros(len(signal)) for signal in signals]
 
         def call() -> None:
+            # a user's part may change its arguments, which are the arrays of the run
             copies = (array.copy() for array in (*signals, *others))
             if isinstance(self.component, Sensor):
                 values: tuple[Vector, ...] = self.component.read(float(clock[0]), *copies)

@@ -82,10 +82,10 @@ class ModeChange(NamedTuple):
 
 @final
 class ContactEvents:
-    """What becomes of the contacts of a true robot over a run.
+    """Contact mode transitions of a true robot over a run.
 
     Args:
-        others: Robots that the law believes in, whose contacts follow.
+        beliefs: Contacts of robots that the law believes in, which follow.
     """
 
     def __init__(self, beliefs: Sequence[UnilateralContacts]) -> None:
@@ -120,11 +120,13 @@ class ContactEvents:
                     "below. Raise the start, or let start.solve = true put it there."
                 )
             slips = np.linalg.norm(contacts.kinematics[c, SLIP_VELOCITY : SLIP_VELOCITY + 2])
-            if max(height, abs(rate)) > TOUCH_TOLERANCE:  # one that comes down strikes at once
+            # one that comes down is open, and strikes at once
+            if max(height, abs(rate)) > TOUCH_TOLERANCE:
                 contacts.mode[c, MODE] = OPEN
                 contacts.mode[c, TOUCHDOWN_HEIGHT] = (
                     height + REOPEN_DEPTH if height <= TOUCH_TOLERANCE and rate < 0.0 else 0.0
                 )
+                # a guard that is zero would end the mode at once: it begins a little above
                 contacts.mode[c, TOUCHDOWN_HEIGHT] -= (
                     REOPEN_DEPTH if height > TOUCH_TOLERANCE or rate > 0.0 else 0.0
                 )
@@ -152,11 +154,12 @@ class ContactEvents:
                 of their margins.
 
         Raises:
-            NoModeHolds: None is found.
-            Chatters: They change without end.
-            Tips: A sole stands on an edge.
+            NoConsistentMode: None is found.
+            ContactChattering: They change without end.
+            ContactTipping: A sole stands on an edge.
         """
         contacts = _contacts(dynamics)
+        # each pass changes one mode: contradictory ones (Painlevé) would go round for ever
         for _ in range(16 + 8 * len(contacts)):
             if evaluate(t, state) > 0.0:
                 return state
@@ -180,6 +183,7 @@ class ContactEvents:
         """Change the modes that are over: all that touch down together, else the worst one."""
         landing = np.flatnonzero((contacts.mode[:, MODE] == OPEN) & (contacts.margins <= 0.0))
         if landing.size:
+            # together: impacts one after the other would depend on the order of the contacts
             return self._impact(dynamics, contacts, t, state, landing.tolist())
         c = int(np.argmin(contacts.margins))
         at, felt = contacts.mode[c], contacts.kinematics[c]
@@ -199,10 +203,12 @@ class ContactEvents:
             )
         grips = max_abs(tangential) > CONE_RTOL * max_abs(contacts.reaction)
         if not pressed > 0.0 and not (at[MODE] == STICKING and contacts.mu[c] > 0.0 and grips):
+            # below where it opened: at that very height rounding would close it again
             at[MODE], at[TOUCHDOWN_HEIGHT] = OPEN, min(0.0, felt[HEIGHT]) - REOPEN_DEPTH
             self._note(t, contacts.names[c], "opens")
         elif at[MODE] == STICKING:
-            at[MODE] = CREEPING  # what holds its slip may be what pulls: it opens if it still does
+            # what holds its slip may be what pulls: it opens next if it still does
+            at[MODE] = CREEPING
             at[CREEP_DIRECTION : CREEP_DIRECTION + 2] = -tangential / max(
                 float(np.linalg.norm(tangential)), 1e-300
             )
@@ -210,7 +216,8 @@ class ContactEvents:
         elif at[MODE] == SLIDING:
             at[CREEP_DIRECTION : CREEP_DIRECTION + 2] = felt[SLIP_DIRECTION : SLIP_DIRECTION + 2]
             at[MODE] = CREEPING
-        # hysteresis between creeping and sliding, which begins at half of this
+        # hysteresis: a slip below CREEP_SPEED has no direction but the one it had, and sliding ends
+        # there; it begins at twice that
         elif speed >= 2.0 * CREEP_SPEED:
             at[MODE] = SLIDING
         else:
@@ -223,7 +230,7 @@ class ContactEvents:
         """Record a change.
 
         Raises:
-            Chatters: There are too many.
+            ContactChattering: There are too many.
         """
         self._times.append(t)
         self.count += 1
@@ -247,14 +254,17 @@ class ContactEvents:
         C = A.copy()
         for c, mode in enumerate(contacts.kinematics[:, ACTIVE_MODE]):
             if mode in (SLIDING, CREEPING):
+                # friction of what slides is mu times the normal impulse, along its slip
                 C[contacts.height_rows[c]] -= contacts.mu[c] * contacts.slip_jacobians[c]
         M = dynamics.snapshot.M
         response = np.linalg.solve(M, C.T)
+        # rows of feet on one plane depend on each other: of impulses that serve, the least
         impulse = -np.linalg.pinv(A @ response, rcond=dynamics.rank.passive) @ beta
         v_plus = v + response @ impulse
         lost = 0.5 * float(v @ M @ v - v_plus @ M @ v_plus)
         self.impact_loss += lost
         fed = memory.copy()
+        # booked, so that the balance closes; a memory may have no entry for it
         fed[-1:] -= lost
         return IntegratorState(q, v_plus, fed), impulse
 
@@ -269,6 +279,7 @@ class ContactEvents:
         """Return the state after an impact, with the modes of the contacts that it leaves."""
         touching = [*np.flatnonzero(contacts.mode[:, MODE] != OPEN).tolist(), *landing]
         gentle = bool((contacts.kinematics[landing, HEIGHT_RATE] >= -REST_SPEED).all())
+        # a body that rocks would strike for ever: a gentle impact closes all that touch
         stays, lost = set(touching if gentle else ()), self.impact_loss
         for c in landing:
             tilt = float(np.arccos(min(1.0, abs(contacts.kinematics[c, UPRIGHTNESS]))))
@@ -281,12 +292,14 @@ class ContactEvents:
             contacts.mode[c, MODE] = STICKING if contacts.mu[c] > 0.0 else SLIDING
             self._note(t, contacts.names[c], "strikes")
         for _ in range(16 + 8 * len(contacts)):
+            # each trial of modes adds its own loss: the last one counts
             self.impact_loss = lost
             post_state, impulse = self._project_velocity(dynamics, contacts, t, state)
             closed = contacts.mode[:, MODE] != OPEN
             load = np.where(closed, impulse[contacts.height_rows], 0.0)
             free = [c for c in np.flatnonzero(load < 0.0).tolist() if c not in stays]
             if free:
+                # only the one that pulls most: without it others may push again
                 contacts.mode[min(free, key=lambda c: load[c]), MODE] = OPEN
                 continue
             firm = [c for c in np.flatnonzero(closed).tolist() if c not in stays]

@@ -1,4 +1,4 @@
-"""When something happens in a run, and the spans between such moments."""
+"""Event queue of a run, merged into the intervals between its events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ progress have their turn."""
 
 
 class Interval(NamedTuple):
-    """A stretch of time within which nothing happens, and what happens at its start."""
+    """Interval between two events, and what happens at its start."""
 
     start: float
     stop: float
@@ -49,7 +49,7 @@ class Interval(NamedTuple):
 
 
 class EventTimes(NamedTuple):
-    """When something happens, each in order [s]."""
+    """Event times, each kind in order [s]."""
 
     ticks: Vector
     arrivals: Vector
@@ -58,7 +58,7 @@ class EventTimes(NamedTuple):
 
 
 class ScheduleCursor(NamedTuple):
-    """How far a schedule is."""
+    """Position in an event schedule."""
 
     counts_passed: Indices
     """Shape ``(4,)``."""
@@ -69,7 +69,7 @@ class ScheduleCursor(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Some spans, as arrays; see `ukctrl.mechanics.integrate.interval_kernels.run_intervals`."""
+    """Intervals as arrays; see `ukctrl.mechanics.integrate.interval_kernels.run_intervals`."""
 
     times: Matrix
     events: Indices
@@ -90,7 +90,7 @@ class Segment(NamedTuple):
 
 @final
 class EventSchedule:
-    """The spans of a run, in order.
+    """Event queue: the intervals of a run, in order.
 
     An output on the border of two spans belongs to the later one, where the input is new; the
     very last one belongs to the last span.
@@ -131,6 +131,8 @@ class EventSchedule:
             count = next_intervals(*args, times, events)
             if not count:
                 return
+            # machine code is not interrupted within a segment: the first are short, so that Ctrl-C
+            # is answered from the start
             capacity = min(2 * capacity, MAX_SEGMENT)
             yield Segment(times[:count], events[:count], self._moments.outputs)
 
@@ -151,7 +153,8 @@ def take_events(moments: EventTimes, cursor: ScheduleCursor, horizon: float, nea
         if not t < horizon or t - cursor.at[0] > near:
             return
         if kind == TICK:
-            cursor.at[0] = t  # the others happen when the law ticks
+            # the tick says when exactly: what is within a rounding of it happens then
+            cursor.at[0] = t
         counts[kind] += 1
         behind[kind] += 1
 
@@ -159,6 +162,7 @@ def take_events(moments: EventTimes, cursor: ScheduleCursor, horizon: float, nea
 @compiled
 def next_event(moments: EventTimes, behind: Indices) -> tuple[int, float]:
     """Return what happens next but for outputs, and when; infinity: nothing does."""
+    # strictly earlier below: of equal moments the tick comes first, then what arrives
     kind, t = TICK, np.inf
     if behind[TICK] < len(moments.ticks):
         t = moments.ticks[behind[TICK]]
@@ -181,6 +185,7 @@ def next_intervals(
     """Write the spans that come next; return how many there are in this part."""
     behind, at, outputs, count, inside = cursor.counts_passed, cursor.at, moments.outputs, 0, 0
     while at[0] < stop and count < len(times):
+        # another plant has other tables, and many outputs take long: both end a segment
         if count > 0 and (cursor.counts[CHANGE] > 0 or inside > len(times)):
             break
         start, first = at[0], behind[OUTPUT]
@@ -193,8 +198,10 @@ def next_intervals(
             while behind[OUTPUT] < len(outputs) and outputs[behind[OUTPUT]] < at[0] - near:
                 behind[OUTPUT] += 1
         else:
+            # what is due within a rounding of the end would act for no time
             at[0], behind[OUTPUT] = stop, len(outputs)
         if first < behind[OUTPUT] and abs(outputs[first] - start) <= near:
+            # a rounding off the start it would ask for a step of that length
             outputs[first] = start
         inside += behind[OUTPUT] - first
         times[count, BEGIN], times[count, END] = start, at[0]

@@ -39,7 +39,7 @@ def pop_input(waiting: Matrix, counts: Indices, u: Vector) -> bool:
 
 @final
 class InputDelayLine:
-    """Inputs that arrive some time after their ticks.
+    """Input delay line: inputs that arrive some time after their ticks.
 
     Args:
         delay: How much later [s].
@@ -50,7 +50,8 @@ class InputDelayLine:
 
     def __init__(self, delay: float, near: float, ticks: Sequence[float], nu: int) -> None:
         sent, times = np.arange(1, len(ticks) + 1), np.asarray(ticks)
-        arrived = np.searchsorted(times + delay + 2.0 * near, times)  # for sure, before the next
+        # twice: arrival and tick may each be off by one; so the ring has room for all that wait
+        arrived = np.searchsorted(times + delay + 2.0 * near, times)
         capacity = int((sent - arrived).max(initial=0))
         self._waiting, self._counts = np.zeros((capacity, nu)), np.zeros(2, dtype=np.int64)
 

@@ -53,8 +53,10 @@ def _contacts(result: Result) -> dict[str, Array]:
         mode = np.full(len(result.time), numbers[begins])
         for t, contact, becomes in report["first"]:
             if contact == name and becomes in numbers:
+                # strictly later: at that moment the law had not answered yet
                 mode[result.time > t] = numbers[becomes]
-            elif contact == name:  # it strikes, and sticks unless it is told to slide or open
+            # it strikes, and sticks unless it is told to slide or open
+            elif contact == name:
                 mode[result.time > t] = 2.0
         columns[f"contact.{name}"] = mode
     return columns
@@ -74,7 +76,7 @@ POINT_SECONDS = 0.01
 
 
 class ExportedController(NamedTuple):
-    """What was written."""
+    """Folder that was written, and what its self-check said."""
 
     folder: Path
     files: Mapping[str, str]
@@ -165,6 +167,7 @@ def export_controller(
             write_atomically(folder / "trajectory.yaml", text.encode())
             files["trajectory.yaml"] = "ROS 2 trajectory_msgs/JointTrajectory of the driven joints"
         else:
+            # an old one would be the motion of another robot
             (folder / "trajectory.yaml").unlink(missing_ok=True)
             notes.append("no trajectory.yaml: no motor acts on a joint of one freedom.")
     notes += [
@@ -184,6 +187,7 @@ def _self_check(runtime: Runtime, folder: Path, trust: bool) -> tuple[Replay, li
     """
     notes = []
     try:
+        # by the folder alone: what it lacks is missed here and not on the machine of the robot
         runtime = Runtime.load(folder, trust=trust)
     except UkctrlError as error:
         notes.append(f"the folder cannot be read back: {error}")

@@ -72,6 +72,7 @@ def joint_trajectory(result: Result, robot: Robot, stride: int = 1) -> str:
             f"{name}: [{', '.join(map(_number, values[k].tolist()))}]"
             for name, values in quantities.items()
         ]
+        # one rounding for both, so that nanoseconds never come to a second
         sec, nanosec = divmod(round(float(result.time[k] - result.time[0]) * NANO), NANO)
         numbers.append(f"time_from_start: {{sec: {sec}, nanosec: {nanosec}}}")
         lines += [f"{'  ' if n else '- '}{number}" for n, number in enumerate(numbers)]

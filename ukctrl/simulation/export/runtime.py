@@ -54,6 +54,7 @@ class Runtime:
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        # by the code of a run, so that bits are equal
         law = Loop(scenario).law
         task, robot = law.task, law.task.robot
         self.scenario = scenario
@@ -87,6 +88,7 @@ class Runtime:
             *self._advance_memory_steps(),
             *law.before_answer(dynamics),
             *self._answer(),
+            # last: after a tick that fails, the memory is that of the tick before
             *self._save_memory_steps(),
         )
         self._measured = StateEvaluator(self._s, KernelSequence(steps))
@@ -184,6 +186,7 @@ class Runtime:
             InfeasibleConstraint: The task asks for what the motors cannot give.
             InputError: Time runs backwards; ``q`` or ``v`` is not finite; there are other contacts.
         """
+        # so written, NaN is refused as well
         if not t > self._at:
             raise InputError(
                 f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
@@ -192,6 +195,7 @@ class Runtime:
         if contacts is not None:
             self._set_contact_modes(contacts)
         self._measured.evaluate(t, q, v)
+        # after the answer: a tick that failed may be asked for again
         self._at = t
         return self._tick.u.copy()
 
@@ -264,7 +268,8 @@ def replay(runtime: Runtime, motion: AnyPath) -> Replay:
     runtime.restart()
     worst, at, spent = 0.0, float("nan"), list[float]()
     times = table["time"]
-    times = times[: int(np.count_nonzero(times < runtime.end))]  # at the end no tick is due
+    # at the end of a run no tick is due
+    times = times[: int(np.count_nonzero(times < runtime.end))]
     for k, (t, q, v, u) in enumerate(
         zip(times.tolist(), columns["q"], columns["v"], columns["u"], strict=False)
     ):
@@ -273,6 +278,7 @@ def replay(runtime: Runtime, motion: AnyPath) -> Replay:
         answer = runtime.step(t, q, v, modes)
         spent.append(time.perf_counter() - began)
         apart = np.abs(answer - u)
+        # NaN is less than nothing, and would pass for equal
         difference = max_abs(np.where(np.isnan(apart), np.inf, apart))
         if difference > worst:
             worst, at = difference, t

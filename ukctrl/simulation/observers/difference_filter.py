@@ -49,7 +49,8 @@ class _Differences(Filter):
         self.motion, self._rate = motion, rate
 
     def first(self, at: TimedState) -> StateEstimate:
-        never = at.state._replace(memory=np.full(1, np.nan))  # when the last reading was
+        # the memory is the time of the last reading: NaN, since there was none
+        never = at.state._replace(memory=np.full(1, np.nan))
         return StateEstimate(at._replace(state=never), NO_COVARIANCE)
 
     def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
@@ -59,6 +60,7 @@ class _Differences(Filter):
         self, predicted: StateEstimate, measurement: Measurement, y: Any
     ) -> MeasurementUpdate:
         at, since = predicted.at, predicted.at.state.memory.copy()
+        # the kernel writes into its memory, and an estimate must not be changed
         old, filtered, v = (vector.copy() for vector in (at.state.q, at.state.v, at.state.v))
         blocks, q = self.motion.robot.structure.manifold_table, y[0].copy()
         clock = np.full(1, at.t)

@@ -1,4 +1,4 @@
-r"""What an observer makes of a force that the believed robot does not explain, beside the state.
+r"""Disturbance estimate beside the state: a force that the believed robot does not explain.
 
 A disturbance observer of the catalogue, run on the estimate and the input that was held: at a tick
 it gets what was known at the one before, with the input of the time between, and then says
@@ -60,7 +60,7 @@ class DisturbanceEstimate:
     """A disturbance observer on the estimates of a run.
 
     Attributes:
-        kept: Estimate and error at the last tick, by the name under which they are recorded.
+        recorded_values: Estimate and error at the last tick, by the names of their record.
     """
 
     def __init__(self, observer: DisturbanceObserver, task: Task) -> None:
@@ -80,6 +80,7 @@ class DisturbanceEstimate:
         if last_moment is not None:
             d.move(last_moment.t, last_moment.state.q, last_moment.state.v)
             rate = self._bound.memory_rate(d, self._memory, u)
+            # an Euler step from tick to tick, as the memory of a sampled law advances
             self._memory = self._memory + (t - last_moment.t) * rate
         d.move(t, q, v)
         if last_moment is None:

@@ -42,7 +42,7 @@ from ukctrl.simulation.observers.sensing_tables import Sensing
 
 
 class ObserverSetup(NamedTuple):
-    """What a scenario says about an observer."""
+    """Observer settings of a scenario."""
 
     observer: Observer
     sensing: Sensing
@@ -52,7 +52,7 @@ class ObserverSetup(NamedTuple):
 
 
 class ObserverTick(NamedTuple):
-    """What an observer knows of a tick."""
+    """Readings and estimate of a tick."""
 
     t: float
     u: Vector
@@ -72,17 +72,17 @@ class Estimator:
     waited for it, and never late itself.
 
     Args:
-        given: What the scenario says.
+        setup: What the scenario says.
         believed: The robot that the law believes in.
         bench: The run, with the true robot.
         at: Time, configuration and velocity of the start.
 
     Attributes:
         measured: Configuration and velocity that the sensors of the joints gave at the last tick.
-        kept: What is recorded of the last tick, by name.
+        recorded_values: Quantities of the last tick, by name.
         filter: The observer itself.
         joints: What it reads of the joints at every tick.
-        feels: Whether it must be told the true acceleration.
+        measures_acceleration: Whether it must be told the true acceleration.
     """
 
     def __init__(
@@ -93,14 +93,17 @@ class Estimator:
         at: tuple[float, Vector, Vector],
     ) -> None:
         observer, sensing, period = setup.observer, setup.sensing, bench.period
-        assert period is not None  # the scenario has refused an observer without ticks
+        # the scenario has refused an observer without ticks
+        assert period is not None
         self._robot, nu = believed, believed.nu
         with error_context("observer"):
             motion = MotionModel(believed, setup.rank, period / observer.steps, at)
+        # before the filter: how many biases there are decides how many states it has
         self._instruments = tuple(self._at_frames(setup, bench, motion))
         motion.bias_walk = np.concatenate(
             [np.zeros(0), *(instrument.walk for instrument in self._instruments)]
         )
+        # where accelerations are measured, pushes are states of the filter
         motion.measures_acceleration = any(imu.accelerometer is not None for imu in sensing.imu)
         with error_context("observer"):
             chart = motion.chart
@@ -120,6 +123,8 @@ class Estimator:
         self._history_length = 1 + max(
             (instrument.delay_ticks for instrument in self._instruments), default=0
         )
+        # the first estimate is off by its own covariance: else no run could tell whether a filter
+        # is consistent (decision 0137)
         draw = start * effect_rng(setup.seed, "observer").standard_normal(n)
         q, v = np.array(at[1]), np.array(at[2])
         bare = IntegratorState(q, v, np.zeros(0))
@@ -157,6 +162,7 @@ class Estimator:
                             f"a sensor at a frame, as this {key}, needs an observer that takes "
                             "readings of other moments; use kind = 'ekf' or 'ukf'."
                         )
+                    # by its frame: another sensor does not change its numbers
                     rng = effect_rng(setup.seed, f"{key}.{sensor.frame}")
                     instruments.append(kind(sensor, bench, motion, biases, rng))
                     biases += len(instruments[-1].bias)
@@ -164,7 +170,7 @@ class Estimator:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """All that is ever measured: joints, then sensors at frames."""
+        """Measurements that ever arrive: joints, then sensors at frames."""
         heard = [
             instrument.measurement
             for instrument in self._instruments
@@ -233,6 +239,7 @@ class Estimator:
         q, v = (vector.copy() for vector in self.measured)
         ticks.append(ObserverTick(t, u.copy(), {0: (self.joints, (q, v))}, None))
         first = len(ticks) - 1
+        # before the sensors read, which lets their biases walk on
         bias = np.concatenate([np.zeros(0), *(instrument.bias for instrument in self._instruments)])
         for number, instrument in enumerate(self._instruments, 1):
             y = instrument.take_arrival(self._count, true)
@@ -241,7 +248,8 @@ class Estimator:
                 ticks[index].readings[number] = instrument.in_range(y)
                 first = min(first, index)
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
+            # what is not finite is told below
+            with np.errstate(over="ignore", invalid="ignore"):
                 for k in range(first, len(ticks)):
                     estimate, joints = self._estimated_at(k)
                     ticks[k] = ticks[k]._replace(estimate=estimate)
@@ -252,6 +260,7 @@ class Estimator:
             reason = str(error).rstrip(".")
             raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {reason}.") from None
         self._count += 1
+        # one more than the longest delay: from its estimate the oldest reading is predicted
         del ticks[: -self._history_length - 1]
         self._record(joints, estimate, true, bias)
 
@@ -260,13 +269,16 @@ class Estimator:
         tick, last_estimate = self._ticks[k], self._ticks[k - 1].estimate if k else None
         if last_estimate is not None:
             estimate = self.filter.predicted(last_estimate, tick.t, tick.u)
-        else:  # older ones are dropped only where nothing goes back so far
+        # the first tick: later ones are dropped only where no reading goes back so far
+        else:
             estimate = self._first._replace(at=self._first.at._replace(t=tick.t))
         joints: MeasurementUpdate | None = None
+        # in the order of sensors, not of arrivals: the same estimate however late one came
         for _, (measurement, y) in sorted(tick.readings.items()):
             corrected = self.filter.corrected(estimate, measurement, y)
             joints, estimate = joints or corrected, corrected.estimate
-        assert joints is not None  # those of the joints are always there, and first
+        # readings of the joints are always there, and first
+        assert joints is not None
         if not all(np.isfinite(vector).all() for vector in estimate.at.state):
             raise NotFinite(
                 f"the observer's estimate must be finite; it is not at t = {tick.t:.6g} "

@@ -53,6 +53,8 @@ class GaussianFilter(Filter):
         self.motion, self._process = motion, process
         pushes = np.concatenate(process)
         if motion.measures_acceleration:
+            # noise of model and reading hang together where a push is felt: a state is known to
+            # both
             motion.process_noise_indices = np.flatnonzero(pushes)
         self._start = np.concatenate([start, pushes[motion.process_noise_indices]])
 
@@ -86,6 +88,7 @@ class _ExtendedKalmanFilter(GaussianFilter):
         K = solve_covariance(S, H @ P).T
         innovation = measurement.innovation(at, y)
         error_map = np.eye(len(P)) - K @ H
+        # Joseph's form: positive semidefinite with any rounding of the gain, tick after tick
         P = symmetrise(error_map @ P @ error_map.T + K @ R @ K.T)
         moved = self.motion.retract(at.t, at.state, full @ (K @ innovation))
         return MeasurementUpdate(StateEstimate(at._replace(state=moved), P), innovation, S)

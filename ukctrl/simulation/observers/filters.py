@@ -14,7 +14,7 @@ from ukctrl.simulation.observers.motion_model import MotionModel
 
 
 class StateEstimate(NamedTuple):
-    """What is believed of a moment."""
+    """State estimate and its covariance."""
 
     at: TimedState
     P: Matrix
@@ -32,7 +32,7 @@ class MeasurementUpdate(NamedTuple):
 
 
 class LinearObserver(NamedTuple):
-    """An observer near a state: ``x_k = A x_{k-1} + B u_{k-1} + K y_k`` of deviations."""
+    """Linear observer near a state: ``x_k = A x_{k-1} + B u_{k-1} + K y_k`` of deviations."""
 
     A: Matrix
     B: Matrix
@@ -40,7 +40,7 @@ class LinearObserver(NamedTuple):
 
 
 class Filter(abc.ABC):
-    """An observer in a run. All that it remembers is in its estimates, which it does not change."""
+    """Recursive filter of a run. All its memory is in its estimates, which it does not change."""
 
     motion: MotionModel
     note: ClassVar[str] = ""
@@ -100,6 +100,7 @@ def solve_covariance(S: Matrix, B: Matrix) -> Matrix:
     """
     from scipy.linalg.lapack import dposv
 
+    # a reading that is wholly out of range measures nothing
     if not len(S):
         return B.copy()
     _, X, code = dposv(S, B, lower=1)

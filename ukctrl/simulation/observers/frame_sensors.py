@@ -39,12 +39,12 @@ class FrameSensorModel(abc.ABC):
 
     Attributes:
         measurement: What an observer believes that it reads.
-        late: How many ticks later readings arrive.
+        delay_ticks: How many ticks later readings arrive.
         bias: How far those readings are off at present that have a bias, shape ``(k,)``.
         biased: Which of them that are.
         start: Standard deviations of these biases at the start.
         walk: Densities of their random walks.
-        silent: Whether no reading ever arrives.
+        never_arrives: Whether no reading ever does.
     """
 
     measurement: Measurement
@@ -69,13 +69,15 @@ class FrameSensorModel(abc.ABC):
             raise InputError(f"period must be at least the control period, {period:g} s.")
         self.period = self._every * period
         self._snapshot = bench.robot.snapshot(bench.robot.neutral)
-        bench.robot.site(sensor.frame)  # raises where there is none
+        # a frame that does not exist is refused at the start, and not at the first reading
+        bench.robot.site(sensor.frame)
         self._frame = sensor.frame
         self._coming: dict[int, Vector] = {}
 
     def take_arrival(self, tick: int, true: TrueMotion) -> Vector | None:
         """Read the true robot where a reading is due; return what arrives at a tick."""
         if tick % self._every == 0:
+            # drawn for lost readings, too: losses do not change the noise of the others
             reading, luck = self._read(true), self._rng.random()
             if luck >= self._dropped:
                 self._coming[tick + self.delay_ticks] = reading
@@ -167,10 +169,12 @@ class ImuModel(FrameSensorModel):
         self._step = np.repeat([triad.step or 0.0 for triad in triads], 3)
         self.bias = self.start * rng.standard_normal(len(self.start))
         self._gravity = bench.robot.gravity
-        std = np.sqrt(self._noise**2 + self._step**2 / 12.0)  # even over a step
+        # rounding to a step counts as noise, uniform over it
+        std = np.sqrt(self._noise**2 + self._step**2 / 12.0)
         self.measurement = ImuMeasurement(imu, motion, std, self.biased, first)
 
     def in_range(self, y: Vector) -> tuple[Measurement, Any]:
+        # a reading at the end of the range says that there was more, and not how much
         inside = np.abs(y) < self._range
         if inside.all():
             return self.measurement, y
@@ -179,6 +183,7 @@ class ImuModel(FrameSensorModel):
         ), (y,)
 
     def state_quantities(self) -> Indices:
+        # specific force goes by the input as well: of the state alone are rates of turn
         return np.flatnonzero(np.flatnonzero(self._chosen) >= 3)
 
     def _read(self, true: TrueMotion) -> Vector:

@@ -1,4 +1,4 @@
-r"""What an inertial sensor reads of a moment, as the believed robot has it.
+r"""Inertial measurement of a moment, as the believed robot has it.
 
 With the acceleration under the input that was held, $a = \bar a + G (u + w_u) + E w_a$,
 
@@ -44,7 +44,7 @@ def write_imu_reading(motion: FrameMotion, a: Vector, gravity: Vector, out: Vect
 
 @final
 class ImuMeasurement(Measurement):
-    """What an inertial sensor reads.
+    """Inertial measurement: specific force and rate of turn at a frame.
 
     Args:
         imu: The sensor.
@@ -71,6 +71,7 @@ class ImuMeasurement(Measurement):
         )
         steps = *d.steps.items, moved, probe.step(d.snapshot), feel
         self._steps = KernelSequence(steps)
+        # nine digits do for a gain, at a third of the evaluations
         self._along = DirectionalDifferences(d.snapshot, steps, self._both, rough=True)
         triads = imu.parts()
         self._chosen = np.flatnonzero(np.repeat([name in triads for name in "aw"], 3))
@@ -88,6 +89,7 @@ class ImuMeasurement(Measurement):
         d, pushes = self._dynamics, self._motion.process_noise_indices
         turned = self._R.T @ self._J[:3]
         through = np.eye(len(self._a))
+        # of a push, passive constraints let through a part
         if len(d.passive):
             through = ConstraintNullSpace(
                 d.L, d.passive.rows.A, d.rank.passive

@@ -52,6 +52,7 @@ def steady_gain(transition: Transition, H: Matrix, std: Vector) -> SteadyGain:
         ) from None
     S: Matrix = H @ P @ H.T + R
     K: Matrix = np.linalg.solve(S, H @ P).T
+    # formed once, so that no rounding adds up and Joseph's form is not needed
     return SteadyGain(K, P - K @ S @ K.T, S)
 
 

@@ -41,6 +41,7 @@ class Luenberger(Observer):
         self, motion: MotionModel, joints: JointMeasurement, start: Vector, period: float
     ) -> Filter:
         require_all_positions("luenberger", motion.robot, joints)
+        # complex below a damping of 1: sum and product of the pair are real all the same
         root = self.bandwidth * np.emath.sqrt(self.damping**2 - 1.0)
         poles = np.exp(period * (-self.bandwidth * self.damping + root * np.array([1.0, -1.0])))
         product, total = float(np.prod(poles).real), float(np.sum(poles).real)

@@ -19,7 +19,7 @@ from ukctrl.simulation.observers.sensing_tables import CameraSensor, Sensing
 
 
 class TimedState(NamedTuple):
-    """All that a reading depends on."""
+    """Time, state and held input: all that a reading depends on."""
 
     t: float
     state: IntegratorState
@@ -29,7 +29,7 @@ class TimedState(NamedTuple):
 
 
 class Measurement(abc.ABC):
-    """Some measured quantities.
+    """Measurement model of some quantities.
 
     Attributes:
         std: Their standard deviations, shape ``(m,)``.
@@ -84,10 +84,11 @@ class JointMeasurement(Measurement):
 
 @final
 class CameraMeasurement(Measurement):
-    """Where a camera sees a frame."""
+    """Position of a frame, as a camera measures it."""
 
     def __init__(self, camera: CameraSensor, robot: Robot) -> None:
-        robot.site(camera.frame)  # raises where there is none
+        # a frame that does not exist is refused at the start, and not at the first reading
+        robot.site(camera.frame)
         self._frame, self._snapshot = camera.frame, robot.snapshot(robot.neutral)
         self._still: Vector = np.zeros(robot.nv)
         self.std = np.full(3, camera.std)
@@ -109,7 +110,7 @@ class CameraMeasurement(Measurement):
 
 
 class MeasurementSelection(NamedTuple):
-    """What of a measurement an analysis takes, as if it came at every tick."""
+    """Selected quantities of a measurement, for an analysis as if they came at every tick."""
 
     measurement: Measurement
     chosen: Indices
@@ -190,6 +191,7 @@ def joint_measurement(
                     "sensing: speeds must have sensors of their own; a differentiation works them "
                     "out from the positions, which the observer has already. Remove it, or speeds."
                 )
+            # errors of independent effects: variances add up
             square += np.square(effect.deviations(bench))
     std = [
         np.sqrt(variance) if one is None else one

@@ -1,4 +1,4 @@
-r"""From a tick to the next by the believed robot, and how deviations and their covariance go along.
+r"""Motion model: from tick to tick by the believed robot, with deviations and their covariance.
 
 The state is predicted by RK4 on the manifold of configurations, the input held, and put back onto
 the passive constraints by the smallest change. Deviations $x$ are those of
@@ -35,7 +35,7 @@ from ukctrl.robot import Robot
 
 
 class Transition(NamedTuple):
-    """What becomes of deviations over a period."""
+    """Transition of deviations over a period."""
 
     F: Matrix
     """Shape ``(n, n)``."""
@@ -45,7 +45,7 @@ class Transition(NamedTuple):
 
 @final
 class MotionModel:
-    """A believed robot that is moved from tick to tick.
+    """Motion model: the believed robot, moved from tick to tick.
 
     Beside the state, ``state.memory`` has what else is estimated: biases of sensors, and then the
     pushes since the last tick, that inertial sensors feel and the model did not explain.
@@ -58,21 +58,23 @@ class MotionModel:
 
     Attributes:
         chart: The linear system there, whose coordinates all deviations have.
-        walk: Densities of the random walks of the biases.
-        feels: Whether something measured depends on the acceleration, and so on the pushes.
-        pushes: Which entries of accelerations and inputs, one after the other, are estimated.
+        bias_walk: Densities of the random walks of the biases.
+        measures_acceleration: Whether some measurement depends on it, and so on the pushes.
+        process_noise_indices: Entries of accelerations and inputs, in a row, that are estimated.
     """
 
     def __init__(
         self, robot: Robot, rank: RankPolicy, step: float, at: tuple[float, Vector, Vector]
     ) -> None:
         self.robot, self.rank = robot, rank
+        # no stabilisation: each prediction is projected onto the rows
         self._dynamics = dynamics = Dynamics(robot, rank, StabilisationGains(0.0, 0.0))
         s, self._u = dynamics.snapshot, np.zeros(robot.nu)
         a, steps = dynamics.under(self._u)
         memory = np.zeros(0)
         system = OdeSystem(robot, (s.clock, s.q, s.v, memory), (a, memory), KernelSequence(steps))
         self._onto = Projector(dynamics) if len(dynamics.passive) else None
+        # all kinds predict alike, so that they differ in their gain alone (decision 0137)
         self._steps = FixedStepIntegrator(system, "RK4", step, self._onto)
         self._linearizer = Linearizer(robot, rank, rough=True)
         self.bias_walk: Vector = np.zeros(0)
@@ -97,6 +99,7 @@ class MotionModel:
 
     def linear(self, t: float, q: Vector, v: Vector, u: Vector) -> Linearization:
         """Return the linear system at a state, in the chart of the run once there is one."""
+        # one chart for the whole run: covariances of two would have other coordinates
         return self._linearizer.at(t, q, v, u, getattr(self, "chart", None))
 
     def predict(self, t: float, state: IntegratorState, u: Vector, stop: float) -> IntegratorState:
@@ -107,7 +110,8 @@ class MotionModel:
         if not len(state.memory):
             return later
         memory = state.memory.copy()
-        memory[self.biases :] = 0.0  # those of another tick say nothing of the next
+        # pushes are new at each tick: those of the last say nothing of the next
+        memory[self.biases :] = 0.0
         return later._replace(memory=memory)
 
     def transition(
@@ -131,6 +135,7 @@ class MotionModel:
             else np.eye(self.robot.nv)
         )
         pushed[len(chart.positions) :] = through[chart.velocities] * std[0]
+        # pushes are constant over a period, as a held input is
         F, once = zero_order_hold(A, np.eye(len(A)), time)
         Gamma = once @ np.hstack([pushed, B * std[1]])
         if self.biases or len(self.process_noise_indices):
@@ -166,6 +171,7 @@ class MotionModel:
         """Return ``(dq, dv)`` and the memory's deviations from all deviations."""
         bare = self.chart.full
         if self._onto is not None:
+            # the directions that closures leave free turn with the state
             bare = self._linearizer.deviation_map_at(t, state.q, state.v, self.chart)
         if not len(state.memory):
             return bare

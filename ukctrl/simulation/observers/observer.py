@@ -1,4 +1,4 @@
-"""What a table says of any observer, and what makes it one for a run."""
+"""Observer: what a table says of any, and what makes it one for a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ InputStd = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0).read
 
 @spec
 class Observer(abc.ABC):
-    """How a sampled law's state is estimated; the prediction is a step of the believed robot."""
+    """State observer of a sampled law; the prediction is a step of the believed robot."""
 
     late: ClassVar[bool] = False
     """Whether it takes readings that arrive late, as those of cameras do."""
@@ -72,7 +72,7 @@ class Observer(abc.ABC):
 
 @spec
 class StochasticObserver(Observer, abc.ABC):
-    """What the filters share: how far model and readings are to be believed."""
+    """Observer with noise of model and readings, which say how far either is to be believed."""
 
     acceleration_std: AccelerationStd = 0.0
     """Acceleration of the free robot that the model does not explain: normal, constant over a

@@ -1,4 +1,4 @@
-"""Which quantities an observer gets: of joints, and of frames by cameras and inertial sensors."""
+"""Measured quantities: of joints, and of frames by cameras and inertial sensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Size = Annotated[float, Quantity(_READING, minimum=0.0, open_minimum=True)]
 
 @spec
 class FrameSensor:
-    """What sensors at frames share: when they read, and when that arrives."""
+    """Sensor at a frame: when it reads, and when that arrives."""
 
     frame: Text
     """The frame."""
@@ -96,7 +96,7 @@ class ImuSensor(FrameSensor):
 @final
 @spec
 class Sensing:
-    """What is measured. Effects such as noise act on joints; sensors at frames have their own."""
+    """Measured quantities. Effects such as noise act on joints; sensors at frames say theirs."""
 
     joints: tuple[Text, ...] | None = None
     """Joints, or single freedoms of them, whose position is measured; absent: all."""

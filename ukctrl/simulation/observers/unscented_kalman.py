@@ -62,6 +62,7 @@ class _UnscentedKalmanFilter(GaussianFilter):
         n, square = len(self._start), spread**2
         self._reach = spread * np.sqrt(n)
         self._mean = np.full(2 * n + 1, 0.5 / (n * square))
+        # the scaled transform with kappa = 0: at a spread of 1 the middle counts for no mean
         self._mean[0] = 1.0 - 1.0 / square
         self._spread = self._mean.copy()
         self._spread[0] += 1.0 - square + GAUSSIAN_BETA
@@ -69,7 +70,7 @@ class _UnscentedKalmanFilter(GaussianFilter):
     def _points(self, at: TimedState, P: Matrix) -> tuple[Matrix, list[TimedState]]:
         """Return deviations, one a row, and the moments there; the middle one is first."""
         t, state, _ = at
-        # not Cholesky: a start without error makes P semidefinite
+        # not Cholesky: a start without error makes P semidefinite, and rounding a little less
         values, vectors = np.linalg.eigh(P)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         steps = self._reach * np.concatenate([root.T, -root.T])
@@ -81,6 +82,7 @@ class _UnscentedKalmanFilter(GaussianFilter):
         motion, began = self.motion, estimate.at.t
         _, points = self._points(estimate.at, estimate.P)
         ends = [motion.predict(began, moment.state, u, t) for moment in points]
+        # deviations from the middle point, since the mean of quaternions is no quaternion
         moves = np.array([motion.deviation(ends[0], end) for end in ends])
         mean = self._mean @ moves
         moves = moves - mean
@@ -95,9 +97,11 @@ class _UnscentedKalmanFilter(GaussianFilter):
         steps, points = self._points(at, P)
         off = np.array([measurement.innovation(moment, y) for moment in points])
         innovation: Vector = self._mean @ off
-        z = innovation - off  # a reading is less off where more is predicted
+        # a reading is less off where more is predicted
+        z = innovation - off
         S = symmetrise((z.T * self._spread) @ z + np.diag(measurement.std**2))
         K = solve_covariance(S, (z.T * self._spread) @ steps).T
         step = self.motion.tangent_basis(at.t, at.state) @ (K @ innovation)
         moved = at._replace(state=self.motion.retract(at.t, at.state, step))
+        # points give no H, which the form of Joseph needs
         return MeasurementUpdate(StateEstimate(moved, symmetrise(P - K @ S @ K.T)), innovation, S)

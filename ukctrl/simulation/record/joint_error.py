@@ -1,4 +1,4 @@
-"""How far the joints are from where the servo constraints would have them."""
+"""Joint error: distance of the joints from where the servo constraints would have them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def joint_error(servo: Stack, time: Vector, q: Matrix) -> dict[str, SignalSeries
     snapshot = robot.snapshot(robot.neutral)
     errors: Matrix = np.full((len(time), robot.nv), np.nan)
     for k, t in enumerate(time):
+        # kernels take C-contiguous arrays
         q_k = np.ascontiguousarray(q[k])
+        # one sample out of reach, or out of the domain of a formula, must not cost the others
         with contextlib.suppress(StartError, DomainError):
             errors[k] = robot.difference(
                 consistent_configuration(servo, snapshot, q_k, float(t)), q_k

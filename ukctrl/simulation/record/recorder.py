@@ -1,4 +1,4 @@
-"""What a run keeps: one row of every quantity at each output time.
+"""Recorder of a run: one row of every quantity at each output time.
 
 Rows gather in a block, whose products are formed at once; full blocks go to the store.
 """
@@ -65,7 +65,7 @@ class DriftExceeded(UkctrlError, RuntimeError):
 
 
 class SampleSource(NamedTuple):
-    """Where a sample is taken from."""
+    """Source arrays of a sample."""
 
     truth: Dynamics
     a: Vector
@@ -84,7 +84,7 @@ class SampleSource(NamedTuple):
 
 @final
 class Recorder:
-    """Arrays that fill up sample by sample, of which the last one is readable at any moment.
+    """Recorder: arrays that fill up sample by sample, the last one readable at any moment.
 
     Errors are measured on the true robot, whatever the law believes.
     """
@@ -136,7 +136,8 @@ class Recorder:
             "frame_position": (len(self.frames), 3),
             "frame_reference": (len(self.frames), 3),
         }
-        if m >= MIN_BLOCKED:  # their answers would be most of the samples
+        # of many rows A G would be most of a sample: rank and reach are worked out one by one
+        if m >= MIN_BLOCKED:
             self._shapes |= dict.fromkeys(AUTHORITY_NAMES, ())
         if mp:
             names = ("rank", "sigma_min", "sigma_dropped")
@@ -192,6 +193,7 @@ class Recorder:
         self._sample = np.zeros(width)
         ends = dict(zip(sizes, np.cumsum([*sizes.values()]).tolist(), strict=True))
         self._places = {name: slice(end - sizes[name], end) for name, end in ends.items()}
+        # axes that no row holds have no reference, and no kernel writes them
         self._sample[self._places["frame_reference"]] = np.nan
         self.arrays: dict[str, Array] = {
             name: self.block[:, columns].reshape(self._size, *self._shapes[name])
@@ -210,13 +212,14 @@ class Recorder:
 
     def last(self, name: str) -> Array:
         """Return a quantity at the last sample, an array of no axes where it is one number."""
+        # a block that was just given away is still there, and the last sample in its last row
         return np.asarray(self.arrays[name][(self.count - 1 - self._first) % self._size])
 
     def steps(self, source: SampleSource) -> Iterator[KernelStep]:
         """Yield what keeps a sample at the state of the true robot, where the law has answered.
 
         Raises:
-            Drifted: The sample is kept, and beyond a limit of the monitor.
+            DriftExceeded: The sample is kept, and beyond a limit of the monitor.
         """
         slot, loop, tick, truth = self._slot, self._loop, self._loop.tick, source.truth
         servo, rows, s, a, u = loop.servo, loop.servo.rows, truth.snapshot, source.a, source.u
@@ -228,6 +231,7 @@ class Recorder:
         potential = np.zeros(1)
         yield from s.potential_steps(potential)
         plain = StateRecord(*(slot(name) for name in STATE_NAMES))
+        # a law on other rows asks nothing of these: their demand is that of the exact motion
         asked = (tick.demand, tick.has_demand) if loop.shares_rows else (rows.b, np.zeros(1))
         demand = RowDemand(*asked, source.command_time)
         state = PlantState(s.clock, s.q, s.v, a, u)
@@ -236,7 +240,9 @@ class Recorder:
         yield truth.power_step(a, u, plain.power)
         if len(servo):
             affine = truth.L, rows.A, truth.G, truth.motors, slot("grip"), slot("held")
+            # a swarm goes body by body, in time that grows with the bodies
             apart = (record_block_authority, truth.ties) if truth.separate else (record_authority,)
+            # rows that are not surely clear of each other go by singular values, in Python
             yield BoundKernel(*apart, *affine, fault=lambda code: self._record_authority(truth, u))
         if len(servo) >= MIN_BLOCKED:
             yield self._authority_step(truth)
@@ -250,12 +256,15 @@ class Recorder:
         row = self._sample, self._counts, self.block
         yield BoundKernel(append_sample, *row, fault=lambda code: self._flush_and_append(row))
         if source.has_signals:
+            # a call of Python at each sample, for those alone who have signals
             yield lambda: self._record_signals(source)
         if len(truth.passive):
             yield BoundKernel(
                 has_samples, self._counts, fault=lambda code: self._record_rank_report(truth)
             )
-        yield BoundKernel(increment, self._counts)  # late: an interruption leaves no half a sample
+        # late, so that an interruption leaves no half of a sample; before the limits, whose errors
+        # tell of a sample that is kept
+        yield BoundKernel(increment, self._counts)
         for name, limit in self._limits:
             fault = functools.partial(self._drift_error, name, limit)
             yield BoundKernel(is_within_norm, slot(name), limit, fault=fault)
@@ -356,6 +365,7 @@ class Recorder:
         A = servo.rows.A
         self._slot("held")[0] = truth.held(A)[0]
         grip = truth.grip(A, servo.names)
+        # not of a tie: rounding would decide which sample was the weakest
         if grip.weakest < (1.0 - TIE_RTOL) * self._weakest[0]:
             names = truth.robot.actuators
             inputs = dict(zip(names, u.tolist(), strict=True))
@@ -376,6 +386,7 @@ class Recorder:
     def _flush_block(self) -> None:
         """Give the block's samples to the store, with what the rows' grip says."""
         size = self.count - self._first
+        # the next samples overwrite the block
         block = {name: array[:size].copy() for name, array in self.arrays.items()}
         H, d, grips, ranks = (block.pop(name) for name in BLOCK_ONLY)
         if self._has_authority and size and "rank" in block:
@@ -437,6 +448,7 @@ class Recorder:
         for name, values in self._signals.items():
             units, words, components = self._texts[name]
             signals[name] = SignalSeries(
+                # signals of a run of one block have not left memory
                 values=samples[SIGNAL_PREFIX + name]
                 if self._first
                 else np.array(values[: self.count]),

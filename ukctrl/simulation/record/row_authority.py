@@ -1,4 +1,4 @@
-"""What the actuators can do about the servo rows, for many samples at once."""
+"""Input authority over the servo rows, for many samples at once."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ def row_authority(
     if not H.size or not np.isfinite(H).all():
         return {}
     lost = grips <= rank.servo
+    # what is left of a lost row is rounding, which would count as a singular value
     H[lost] = 0.0
-    # full rank: singular values alone, without vectors, and the residual is zero
-    if (ranks == H.shape[1]).all():  # whatever is asked for is in reach
+    # full rank: all that is asked for is in reach, and singular values come without their vectors
+    if (ranks == H.shape[1]).all():
         sigma_min = np.array(np.linalg.svd(H, compute_uv=False)[:, -1], dtype=np.float64)
         return {"rank": ranks.astype(np.float64), "sigma_min": sigma_min, "reach": np.zeros(n)}
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
     counts = np.arange(sigma.shape[1]) < ranks[:, None]
     along = np.einsum("kij,ki->kj", U, d) * counts
     residual = d - np.einsum("kij,kj->ki", U, along)
+    # the rank is that of the grip of each row, and no threshold of these values (decision 0106)
     last = np.maximum(ranks - 1, 0)
     return {
         "rank": ranks.astype(np.float64),

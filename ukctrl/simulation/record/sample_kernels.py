@@ -1,4 +1,4 @@
-"""What is kept of a sample, worked out at one state of the true robot, compiled."""
+"""Sample kernels: recorded quantities at one state of the true robot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ukctrl.mechanics.constraints.constraint import Rows
 
 
 class StateRecord(NamedTuple):
-    """Where quantities that every robot has stand in a sample."""
+    """Places in a sample of the quantities that every robot has."""
 
     time: Vector
     q: Vector
@@ -36,7 +36,7 @@ class StateRecord(NamedTuple):
 
 
 class ReactionRecord(NamedTuple):
-    """Where those of robots with passive constraints stand."""
+    """Places of those of robots with passive constraints."""
 
     phi: Vector
     beta: Vector
@@ -98,6 +98,7 @@ def record_state(
     copy_into(beta, record.beta)
     kinetic = 0.0
     for i in range(n):
+        # body by body: the mass matrix of a swarm is almost empty
         kinetic += 0.5 * v[i] * block_diagonal.block_momentum_entry(0.0, ties, M, v, i)
     for k in range(nu):
         record.actuator_rate[k] = 0.0
@@ -115,7 +116,7 @@ def record_state(
 
 
 class AuthorityRecord(NamedTuple):
-    """Where what the motors can do about many rows stands in a sample; see `row_authority`."""
+    """Places of the input authority over many rows; see `row_authority`."""
 
     rank: Vector
     sigma_min: Vector
@@ -148,6 +149,7 @@ def record_orthogonal_authority(
             if A[i, c] != 0.0 and grips[i] > lost:
                 for k in range(ties[c, block_diagonal.FIRST], ties[c, block_diagonal.LAST]):
                     if row[k] != 0.0:
+                        # two rows share a motor: singular values must tell
                         if usage[k] != 0.0:
                             return False
                         square += row[k] * row[k]
@@ -200,6 +202,7 @@ def record_reactions(
         record.power[0] += record.reaction[i] * beta[i]
     square = 0.0
     for c in range(A.shape[1]):
+        # friction of a constraint is given beside its rows, which need not transmit it
         residual = record.force[c] - nonideal[c]
         for i in range(len(beta)):
             residual -= record.reaction[i] * A[i, c]
@@ -263,6 +266,7 @@ def is_within_norm(error: Vector, limit: float) -> bool:
     """Return whether an error, without what is not a number, is not longer than a limit."""
     total = 0.0
     for i in range(len(error)):
+        # nonholonomic rows have no position error, but NaN
         if error[i] == error[i]:
             total += error[i] * error[i]
     return bool(np.sqrt(total) <= limit)

@@ -38,6 +38,7 @@ def to_plain_data(value: object, where: str) -> Any:
         return value
     if isinstance(value, str):
         return utf8_text(value)
+    # before float, of which NumPy's float64 is a kind: files are written from Python's own
     if isinstance(value, np.generic | np.ndarray):
         return to_plain_data(value.tolist(), where)
     if isinstance(value, int | float):
@@ -48,6 +49,7 @@ def to_plain_data(value: object, where: str) -> Any:
         items = ((str(key), entry) for key, entry in value.items() if entry is not None)
         return {key: to_plain_data(entry, f"{where}.{key}") for key, entry in items}
     if isinstance(value, list | tuple | set | frozenset):
+        # sets have no order: equal runs shall have equal files
         entries = sorted(value, key=str) if isinstance(value, set | frozenset) else value
         return [to_plain_data(entry, f"{where}[{i}]") for i, entry in enumerate(entries)]
     if dc.is_dataclass(value) and not isinstance(value, type):
@@ -149,9 +151,10 @@ def atomic_replace(path: Path) -> Iterator[Path]:
     handle, temporary = _locked_temporary(path)
     try:
         yield temporary
+        # mkstemp makes files for their owner alone, and a umask can be read by setting it alone
         mask = os.umask(0)
         os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # readable by whom the user's umask allows
+        temporary.chmod(0o666 & ~mask)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -163,12 +166,15 @@ def _locked_temporary(path: Path) -> tuple[int | None, Path]:
     """Make a file that this process holds as long as the handle is open, and others leave alone."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
-        if sys.platform == "win32":  # where no file is replaced that somebody has open
+        # Windows replaces no file that somebody has open
+        if sys.platform == "win32":
             os.close(handle)
             return None, Path(name)
-        with contextlib.suppress(OSError):  # a file system without locks
+        # a file system may have no locks; then nobody can hold a file
+        with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:  # nobody took it for a left-over before it was held
+        # else somebody took it for a left-over before it was held: another one is made
+        if os.fstat(handle).st_nlink:
             return handle, Path(name)
         os.close(handle)
 
@@ -177,6 +183,7 @@ def _remove_unless_held(file: Path) -> None:
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
+        # no link is followed, and a pipe of that name blocks nobody
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

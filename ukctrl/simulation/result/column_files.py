@@ -32,6 +32,7 @@ def write_csv(columns: Columns, path: Path) -> None:
             rows = zip(
                 *(c[first : first + ROWS_PER_WRITE].tolist() for c in columns.values()), strict=True
             )
+            # NaN alone differs from itself; pandas, too, leaves its field empty (decision 0159)
             writer.writerows([None if x != x else x for x in row] for row in rows)
 
 

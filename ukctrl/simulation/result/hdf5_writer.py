@@ -42,7 +42,8 @@ class _FaultKeepingFile(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         data = self._stream.read(len(view))
         view[: len(data)] = data
-        if self.failure:  # what could not be written cannot be read again
+        # what could not be written cannot be read again
+        if self.failure:
             view[len(data) :] = bytes(len(view) - len(data))
             return len(view)
         return len(data)
@@ -51,7 +52,8 @@ class _FaultKeepingFile(io.RawIOBase):
         buffer = memoryview(data).cast("B")
         size = len(buffer)
         with self._noting():
-            while buffer:  # a disk that fills up takes a part, and fails at the next
+            # a disk that fills up takes a part, and fails at the next
+            while buffer:
                 buffer = buffer[self._stream.write(buffer) :]
         return size
 
@@ -77,12 +79,14 @@ def open_for_writing(path: Path) -> Iterator[Any]:
     """
     import h5netcdf
 
+    # unbuffered: a full disk shows while there is somebody to tell, not when the file is closed
     with atomic_replace(path) as temporary, temporary.open("r+b", buffering=0) as stream:
         enduring = _FaultKeepingFile(stream)
         try:
             with h5netcdf.File(enduring, "w") as target:
                 yield target
         except Exception:
+            # with a failure what HDF5 complains of is its consequence
             if enduring.failure is None:
                 raise
         if enduring.failure is not None:

@@ -1,4 +1,4 @@
-"""What a run records: every quantity with its axes, meaning and units, and the names along axes.
+"""Recorded quantities with their axes, meaning and units, and the names along axes.
 
 Plain NumPy and nothing else, so that a study can read thousands of runs without paying for xarray.
 """

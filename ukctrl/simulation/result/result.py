@@ -1,4 +1,4 @@
-"""What a run leaves behind: samples, status, provenance, metrics, and its files.
+"""Result of a run: samples, status, provenance, metrics, and its files.
 
 `result["u"]` is a NumPy array, `result.metric("rms_phi")` a number and `result.data` the
 labelled xarray dataset; only the last one imports xarray.
@@ -174,6 +174,7 @@ class Result(RunRecord, NotebookRepr):
             and self.labels == reference.labels
             and ours.keys() == theirs.keys()
             and all(
+                # bytes, since NaN equals no NaN, and 0.0 equals -0.0
                 array.shape == theirs[name].shape and array.tobytes() == theirs[name].tobytes()
                 for name, array in ours.items()
             )

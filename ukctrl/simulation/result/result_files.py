@@ -136,6 +136,7 @@ def save(record: RunRecord, summary: Mapping[str, Any], directory: Path) -> Path
     content = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
     scenario, run_id = toml_text(record.scenario).encode(), run_id_of_result(record.provenance)
     with output_folder("the result", directory):
+        # first: should this end here, `load` finds the id of another run in the other files
         _write_netcdf(record, directory / "result.nc")
         remove_other_runs(directory, run_id)
         write_atomically(directory / "summary.json", f"{content}\n".encode())
@@ -162,7 +163,8 @@ def load(path: Path) -> dict[str, Any]:
         return fields
     except UkctrlError:
         raise
-    except Exception as error:  # h5py raises many kinds for a damaged file
+    # h5py raises many kinds for a damaged file
+    except Exception as error:
         raise InputError(f"'{file}' is not a readable result: {one_line(error)}.") from error
 
 
@@ -173,6 +175,7 @@ def _write_netcdf(record: RunRecord, path: Path) -> None:
         table = netcdf_variables(record.samples)
         for key, value in netcdf_attributes(record).items():
             target.attrs[key] = value
+        # NetCDF knows a variable that is named as its axis to be a coordinate
         target.attrs["coordinates"] = " ".join(
             name for name, entry in table.items() if entry.is_coordinate and name != entry.dims[0]
         )
@@ -186,6 +189,7 @@ def _write_netcdf(record: RunRecord, path: Path) -> None:
             stored = target.create_variable(variable, entry.dims, dtype, data=entry.values)
             for key, value in entry.attributes.items():
                 stored.attrs[key] = value
+            # pages of a long run that are written need not stay in memory
             record.samples.release()
 
 
@@ -204,7 +208,8 @@ def _read(source: Any) -> dict[str, Any]:
     named = {
         text.attribute: text_dataset(source, text.name)
         for text in AXIS_TEXTS
-        if text.name in source and text.axis != "axis"  # an older file names no passive blocks
+        # an older file names no passive blocks
+        if text.name in source and text.axis != "axis"
     }
     limit = tuple(numeric_dataset(source, "effort_limit")[...].tolist())
     keep_margins = (
@@ -236,6 +241,7 @@ def _read_samples(source: Any, names: Iterable[str]) -> tuple[SampleStore, dict[
     for name, variable in variables.items():
         if variable.shape[:1] != (count,):
             raise ShapeError(f"{name} must have {count} samples; got shape {variable.shape}.")
+    # into a file of our own: result.nc may be compressed, or truncated meanwhile (decision 0104)
     store = SampleStore(count, sum(int(np.prod(entry.shape[1:])) for entry in variables.values()))
     for first in range(0, max(count, 1), max(store.step, 1)):
         for name, variable in variables.items():

@@ -18,7 +18,8 @@ from pathlib import Path
 from ukctrl.core.errors import InputError
 
 _SAID = re.compile(rb"run_id\W{1,4}([0-9a-f]{32})")
-_SAID_IN_JSON = re.compile(rb'"run_id": "([0-9a-f]{32})"')  # which no text within JSON can hold
+# quotes within a text of JSON are escaped: none can look like this
+_SAID_IN_JSON = re.compile(rb'"run_id": "([0-9a-f]{32})"')
 _HEAD = 512
 """Bytes at the beginning of a file among which its id stands, but for JSON."""
 _MAX_JSON_BYTES = 1 << 24
@@ -36,6 +37,7 @@ def run_id_of_texts(texts: Iterable[str]) -> str:
     """Return the id of what consists of these texts: the same ones give the same id."""
     digest = hashlib.sha256()
     for text in texts:
+        # with lengths, or texts cut elsewhere would have the same digest
         digest.update(f"{len(text)} {text}".encode())
     return digest.hexdigest()[:32]
 
@@ -59,6 +61,7 @@ def with_run_id(name: str, content: bytes, run_id: str) -> bytes:
     if kind == ".toml":
         return f"# run_id {run_id}\n".encode() + content
     if kind in (".html", ".svg"):
+        # behind the first line: a doctype or an XML declaration must stay first
         return content.replace(b"\n", f"\n<!-- run_id {run_id} -->\n".encode(), 1)
     return content
 
@@ -92,5 +95,6 @@ def check_one_run(folder: Path, run_id: str, names: Iterable[str]) -> None:
 def remove_other_runs(folder: Path, run_id: str) -> None:
     """Remove the pages and figures of another run, of which this one has taken the place."""
     for file in (*folder.glob("*.html"), *folder.glob("*.png"), *folder.glob("*.svg")):
+        # a file without an id is none of ours
         if run_id_of_file(file) not in ("", run_id):
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-r"""What a run does over time: the size of its errors, its energy balance, its reactions.
+r"""Measures over time: the size of errors, energy balance, reactions.
 
 A norm $\lVert\varphi\rVert$ is Euclidean over the rows **as numbers in SI units**: one metre
 counts as much as one radian. A servo block whose rows share one unit has a clean unit of its own.
@@ -69,17 +69,20 @@ def running_integral(time: Array, values: Array) -> Array:
     if len(time) < 2:
         return np.zeros(len(time))
     whole, n = np.zeros(len(time)), len(time) - 1
+    # samples at one time have no slope between them
     corrected = n >= 2 and bool((time[1:] > time[:-1]).all())
     for first in range(0, n, SUM_BLOCK):
         last = min(first + SUM_BLOCK, n)
         at, ends = slice(first, last), slice(first + 1, last + 1)
         step = time[ends] - time[at]
         increments = 0.5 * step * (values[ends] + values[at])
-        if corrected:  # the slope at a sample needs the one before and the one after it
+        # the slope at a sample needs the one before and the one after it
+        if corrected:
             low, high = max(first - 1, 0), min(last + 2, n + 1)
             slope = np.gradient(values[low:high], time[low:high], edge_order=2)
             increments -= step**2 / 12.0 * np.diff(slope[first - low : last + 1 - low])
         if first:
+            # carried into the first term: the bits of one sum over the whole run
             increments[0] += whole[first]
         whole[ends] = np.cumsum(increments)
     return whole
@@ -127,7 +130,8 @@ def _norm(samples: Samples, name: str, rows: NDArray[np.intp]) -> Array:
 
     def norm(chunk: Samples) -> Array:
         values = chunk[name][:, rows]
-        with np.errstate(over="ignore"):  # the last sample of a diverged run may be enormous
+        # the last sample of a diverged run may be enormous
+        with np.errstate(over="ignore"):
             return np.asarray(np.sqrt(np.sum(values * values, axis=1)))
 
     return samples.over_time(norm)
@@ -194,6 +198,7 @@ def any_saturated(samples: Samples) -> NDArray[np.bool_]:
     A limit that the allocation kept, `binding`, counts too: it may be narrower than the motor's.
     """
     some: NDArray[np.bool_] = np.any(inputs_at_limit(samples), axis=1)
+    # a law of one's own may have another signal of this name
     if "binding" in samples and samples["binding"].shape == samples["u"].shape:
         some |= np.any(samples["binding"] != 0.0, axis=1)
     return some
@@ -236,7 +241,7 @@ def reaction_peaks(samples: Samples) -> tuple[ReactionPeak, ...]:
 
 
 class GroundForce(NamedTuple):
-    """What the ground does to one contact or wheel over time."""
+    """Ground force on one contact or wheel over time."""
 
     block: str
     """Name of the passive constraint."""
@@ -268,6 +273,7 @@ def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
             size = samples.over_time(_length("reaction", across))
             closed, slips = _holds(samples, [height]), _holds(samples, across)
             normal = samples["reaction"][:, height]
+            # ground without friction lets slide as well, but without any force
             slides = closed & ~slips & (size > 0.0)
             peaks.append(GroundForce(block, normal, size, closed, slides))
     return tuple(peaks)

@@ -1,4 +1,4 @@
-"""Where the samples of a run are kept: in memory while they are few, else in a file without a name.
+"""Sample store: in memory while samples are few, else in a file without a name.
 
 Such a file is gone with the last process that reads it, however that ends, so nothing is left
 behind. Its arrays are NumPy arrays over its pages, which the system reads when they are looked at.
@@ -31,7 +31,7 @@ DISK = "/var/tmp"
 
 @final
 class SampleStore:
-    """Arrays with time as their first axis, written part by part and then read.
+    """Sample store: arrays with time as their first axis, written part by part and then read.
 
     Args:
         samples: How many samples there will be, at most.
@@ -61,7 +61,7 @@ class SampleStore:
 
         Args:
             first: Number of the first sample; those before it are written already.
-            block: The arrays by name. Nobody may change them afterwards where `keeps`.
+            block: The arrays by name. Nobody may change them afterwards where `in_memory`.
 
         Raises:
             ShapeError: A sample of an array does not have the shape of those before it.
@@ -72,6 +72,7 @@ class SampleStore:
             shape = array.shape[1:]
             if name not in self._places and not first:
                 self._places[name] = self._end, shape
+                # each array begins at a multiple of 64 bytes
                 self._end += -(-8 * self._samples * math.prod(shape) // 64) * 64
             at, stored_shape = self._places.get(name, (0, None))
             if shape != stored_shape:
@@ -83,13 +84,16 @@ class SampleStore:
             elif array.size:
                 self._file.seek(at + first * array[0].nbytes)
                 buffer = array.data.cast("B")
-                while buffer:  # a disk that fills up takes a part, and fails at the next
+                # written and not mapped: a disk that fills up takes a part and fails at the next,
+                # where a map would end the process by a signal (decision 0104)
+                while buffer:
                     buffer = buffer[self._file.write(buffer) :]
 
     def read(self, count: int) -> dict[str, Array]:
         """Return the arrays of so many samples, which cannot be written to; it ends the writing."""
         arrays = {}
         if self._file is not None and self._end:
+            # a run that ended early has not written all of it, and a map needs a file of its length
             self._file.truncate(self._end)
             self._pages = mmap.mmap(self._file.fileno(), self._end, access=mmap.ACCESS_READ)
             self._file.close()
@@ -113,6 +117,7 @@ def _nameless_file(size: int) -> BinaryIO:
     has_override = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
     folder = tempfile.gettempdir() if has_override or not os.access(DISK, os.W_OK) else DISK
     try:
+        # told before the run and not after an hour of it
         capacity = shutil.disk_usage(folder).free
         if size > capacity:
             raise OSError(f"there are {capacity / 1e6:.0f} MB")

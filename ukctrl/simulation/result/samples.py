@@ -49,7 +49,8 @@ class Samples:
     """Where they lie, if that is no concern of somebody else."""
 
     def __getitem__(self, name: str) -> Array:
-        self.release()  # else all of a long run would be in memory once all of it was looked at
+        # else all of a long run would be in memory once all of it was looked at
+        self.release()
         if name == "time":
             return self.time
         if name in self.arrays:
@@ -72,7 +73,8 @@ class Samples:
         count, step = len(self), len(self) if self.store is None else self.store.step
         if count <= step:
             return function(self)
-        step += count % step == 1  # a part of one sample might be summed in another order
+        # a part of one sample might be summed in another order
+        step += count % step == 1
         whole = np.empty(0)
         for first in range(0, count, step):
             chunk = function(self._rows(slice(first, first + step)))
@@ -93,6 +95,7 @@ class Samples:
             key: What it is known by.
             function: Its array is not to be changed.
         """
+        # of a long run nothing is kept in memory but what is being looked at
         if self.store is not None and not self.store.in_memory:
             return function()
         if key not in self.worked_out:
@@ -140,6 +143,7 @@ class Samples:
             ShapeError: An array does not have the shape that its labels imply.
             UnknownName: An array has a name that no result knows.
         """
+        # arrays of a store are frozen, and too long to copy
         frozen = _frozen if store is None else np.asarray
         instants: Array = frozen(time)
         if instants.ndim != 1 or not np.isfinite(instants).all() or (np.diff(instants) < 0).any():
@@ -180,7 +184,8 @@ def _frozen(values: ArrayLike) -> Array:
 
 def _shaped(name: str, array: Array, shape: tuple[int, ...]) -> Array:
     if array.shape != shape and array.size == 0 and 0 in shape:
-        array = _frozen(array.reshape(shape))  # an empty list has lost its other axes
+        # an empty list has lost its other axes
+        array = _frozen(array.reshape(shape))
     if array.shape != shape:
         raise ShapeError(f"{name} must have shape {shape}; got {array.shape}.")
     return array

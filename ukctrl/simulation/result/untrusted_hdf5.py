@@ -51,6 +51,7 @@ def probe_in_subprocess(path: Path) -> None:
     try:
         with safe_path():
             done = subprocess.run(
+                # -P: no file beside the result is imported in place of a module
                 [sys.executable, "-P", "-c", READ, str(path)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -60,6 +61,7 @@ def probe_in_subprocess(path: Path) -> None:
         raise InputError(
             f"'{path}' is not a readable result: HDF5 does not get to its end in {patience:.0f} s."
         ) from None
+    # ended by a signal
     if done.returncode < 0:
         raise InputError(f"'{path}' is not a readable result: HDF5 crashes over it.")
 
@@ -84,7 +86,8 @@ def open_untrusted(path: Path) -> Iterator[Any]:
                     f"'{path}' must hold its arrays itself; '{name[:40]}' is a link, a group, or "
                     "an array that lies in another file."
                 )
-            width = max(entry.dtype.itemsize, 8)  # as what it is read
+            # everything is read as numbers of eight bytes at least
+            width = max(entry.dtype.itemsize, 8)
             chunk = width * int(np.prod(entry.chunks or (), dtype=object))
             declared += max(width * entry.size, chunk if entry.chunks else 0)
             if declared > MOST_COMPRESSED * size:
@@ -104,6 +107,7 @@ def _chunks_fit(dataset: Any, chunk: int) -> bool:
     """Tell whether no chunk becomes larger than it may: HDF5 inflates first, and looks then."""
     stored, filters = dataset.id, dataset.id.get_create_plist()
     used = [filters.get_filter(k)[0] for k in range(filters.get_nfilters())]
+    # a filter that comes twice multiplies what one byte may become
     if chunk > LARGEST_CHUNK or len(set(used)) < len(used) or not set(used) <= set(FILTERS):
         return False
     if 1 not in used:
@@ -113,6 +117,7 @@ def _chunks_fit(dataset: Any, chunk: int) -> bool:
     for offset in offsets:
         mask, data = stored.read_direct_chunk(offset)
         compressed = not mask & 1 << used.index(1)
+        # one byte too many is proof enough, and no more is inflated
         if compressed and len(zlib.decompressobj().decompress(data, chunk + 1)) > chunk:
             return False
     return True

@@ -1,4 +1,4 @@
-"""What files may call a part, found by the parts' being there."""
+"""Kinds of parts that files may name, found by the parts' being there."""
 
 from __future__ import annotations
 

@@ -53,18 +53,22 @@ def resolve_table(
     table = copy.copy(table)
     if path.is_file() and not table.get("name"):
         table["name"] = path.stem
+    # before the changes, whose paths reach into what the card says
     _resolve_controller(table, path, label)
     _open_robots(table, changes)
     _open_states(table, changes)
     for key, value in changes.items():
-        if key == "controller.use":  # another card; what overrode the old one does not fit it
+        # another card: what overrode the old one does not fit it
+        if key == "controller.use":
             table["controller"] = {"use": value}
         else:
             with error_context(label):
                 table = set_path(table, key, value)
+                # a kind empties its table: what was changed in it before is put back
                 for earlier, earlier_value in _earlier_changes(changes, key):
                     table = set_path(table, earlier, earlier_value)
-    _resolve_controller(table, path, label)  # a change may have named another card
+    # a change may have named another card
+    _resolve_controller(table, path, label)
     controller = table.get("controller")
     if isinstance(controller, dict):
         table["controller"] = load_code(controller, path, label, trust)
@@ -267,5 +271,6 @@ def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
         _make_absolute(table[head], tail or ["use"], path)
     elif isinstance(value, str) and not tail:
         robot, collection = catalog.find("robots", value, path).resolve(), catalog.root() / "robots"
+        # names of the catalogue hold on every machine, paths on this one alone
         if not catalog.is_collection_name(value) and not robot.is_relative_to(collection.resolve()):
             table[head] = str(robot)

@@ -66,6 +66,7 @@ def _plain(value: Any, objects: bool) -> Any:
             return value
         where = str(value.path or f"{value.name} (made in Python)")
         return {"use": where, **_plain(value.override, objects)} if value.override else where
+    # a class of a user is not known by its kind: its file is named, below
     if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}
@@ -228,14 +229,17 @@ class Scenario:
         Raises:
             InputError: The result is no scenario.
         """
+        # a sweep over seeds would check the same tables at every sample; True is an int, no seed
         if set(changes) == {"seed"} and type(changes["seed"]) is int and changes["seed"] >= 0:
-            clone = copy.copy(self)  # nothing else depends on it
+            # nothing else depends on the seed
+            clone = copy.copy(self)
             object.__setattr__(clone, "seed", changes["seed"])
             return clone
         path = Path(beside or Path.cwd() / "scenario.toml")
         reached = {key.partition(".")[0] for key in changes}
         table = {field.name: getattr(self, field.name) for field in dc.fields(self)}
-        for name, value in table.items():  # a part that no change reaches stays this very object
+        # a part that no change reaches stays this very object, and need not be read again
+        for name, value in table.items():
             table[name] = _plain(value, True) if name in reached else value
         settings = {name: value for name, value in table.items() if value is not None}
         return _scenario_from(settings, changes, path, "scenario", trust)

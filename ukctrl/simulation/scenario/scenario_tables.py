@@ -80,7 +80,7 @@ MAX_PERIODS = 10_000_000
 
 @spec
 class StartState:
-    """Where the run starts."""
+    """Start state of a run."""
 
     keyframe: Text | None = None
     """State that the robot's MJCF file has a name for; what `q` and `v` leave out is as there."""
@@ -122,7 +122,7 @@ class StartState:
 
 @spec
 class Timing:
-    """How long the run lasts, and when things happen."""
+    """Duration of a run, sampling interval and control period."""
 
     duration: Seconds
     """Length of the run [s]."""
@@ -153,7 +153,7 @@ FixedMethod = Literal["RK4", "semi_implicit_euler"]
 
 @spec
 class IntegratorOptions:
-    """How the motion is integrated."""
+    """Integration method and its options."""
 
     method: AdaptiveMethod | FixedMethod = "DOP853"
     """SciPy's adaptive methods, or a fixed-step method on the manifold."""
@@ -181,7 +181,7 @@ class IntegratorOptions:
 
 @spec
 class Stabilisation:
-    r"""What keeps passive constraints from drifting apart.
+    r"""Stabilisation of passive constraints, which would drift apart.
 
     | kind | what it does |
     |---|---|
@@ -227,7 +227,7 @@ class BelievedRobot(Perturbation):
 
 @spec
 class Monitor:
-    """What else to watch: limits that end a run as ``drifted``, and the error of the joints."""
+    """Monitor: limits that end a run as ``drifted``, and the error of the joints."""
 
     max_phi: Positive | None = None
     """Largest servo error, in norm; absent: any."""

@@ -1,4 +1,4 @@
-"""What happens around one plant, as kernel sequences: at a sample, a tick, an arrival, a step."""
+"""Plant tables: kernel sequences at a sample, a tick, an arrival, a step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ukctrl.simulation.record.sample_kernels import increment
 
 
 class MeasuredState(NamedTuple):
-    """What a sampled law measured at its last tick."""
+    """Measured state of a sampled law at its last tick."""
 
     clock: Vector
     """When, shape ``(1,)`` [s]."""
@@ -38,7 +38,7 @@ class MeasuredState(NamedTuple):
 
 
 class TickState(NamedTuple):
-    """What a sampled law carries from one tick to the next."""
+    """State of a sampled law from one tick to the next."""
 
     measured: MeasuredState
     memory: Vector
@@ -100,6 +100,7 @@ def sample_sequence(
     if loop.sampled:
         measured, a = ticks.measured, np.zeros(plant.robot.nv)
         asked_at = measured.clock
+        # the held system writes no G, of which recorded authority is made
         first = [*acceleration_steps(plant, u, a, drives)]
         if signals and belief is not plant:
             # what the law tells is of the state that it saw, now; its tick may be long ago
@@ -132,13 +133,17 @@ def tick_sequence(
     q, v, sensors = effects.sensor_steps(s.clock, s.q, s.v)
     if loop.estimator is not None:
         u, a, acceleration = loop.held_input, np.zeros(plant.robot.nv), tuple[KernelStep, ...]()
+        # an accelerometer feels the input held until now: the law has not answered yet
         if loop.estimator.measures_acceleration:
             acting, drives = applied_input(effects, s, u)
             acceleration = tuple(acceleration_steps(plant, acting, a, drives))
+        # the observer is the last sensor; told the command instead of the held input, it would take
+        # a saturation for a disturbance (decision 0137)
         q, v, estimates = loop.estimator.reading(s.clock, (s.q, s.v, a), q, v, u)
         sensors = (*sensors, *acceleration, *estimates)
     steps: list[KernelStep] = [
         BoundKernel(increment, count),
+        # an Euler step at the rate of the last tick, as a computer takes it (decision 0002)
         BoundKernel(advance_memory, s.clock, measured.clock, memory, tick.memory_rate),
         *sensors,
         BoundKernel(copy_state, s.clock, q, v, *measured),
@@ -152,6 +157,7 @@ def tick_sequence(
             *guard.items,
             BoundKernel(is_positive, margin, fault=lambda code: switch()),
         ]
+    # after the switches: the law answers in its new mode at this very tick
     steps.append(BoundKernel(copy_leading, memory, tick.memory))
     # The plant is evaluated at a tick where the law believes in it, or where drives read B' v of
     # it; the believed robot where it is another one.
@@ -181,8 +187,10 @@ def guard_sequence(loop: Loop) -> tuple[KernelSequence, Vector]:
         steps += [*system.steps.items, *drives, *plant.margin_steps(system.arrays.a, u)]
     if loop.law.switches and not loop.sampled:
         steps += _law_guard(loop, law)
+    # no mode can end: the margin stays at one, and no step is looked at
     if not steps:
         return KernelSequence(()), margin
+    # one number, since the root finder follows one function
     contact_margin = law if contacts is None else contacts.smallest_margin
     return KernelSequence((*steps, BoundKernel(copy_minimum, law, contact_margin, margin))), margin
 

@@ -1,4 +1,4 @@
-"""What runs have left in a loop, put back to what was there before the first of them.
+"""Reset of a loop: its arrays as they were before the first of its runs.
 
 The kernels of a loop keep all that they know in arrays, which their tables name. So a loop that has
 run can run again, for another seed or other masses, without a table being made anew.
@@ -19,6 +19,8 @@ from ukctrl.simulation.scenario import Scenario
 MAX_NUMBERS = 2**19
 """A loop with more numbers than this is not kept for another run, for the sake of memory."""
 
+# a section that is missing here would leave a loop with the tables of another scenario: each new
+# one of Scenario is placed here or taken over by `restart`
 TABLE_SECTIONS = (
     "robot", "servo", "keep", "controller", "timing", "start", "integrator", "believed", "monitor",
     "stabilisation", "rank", "sensing", "observer",
@@ -28,10 +30,11 @@ TABLE_SECTIONS = (
 
 @final
 class InitialArrays:
-    """What the arrays of a loop held before its first run."""
+    """Initial contents of the arrays of a loop, restored before another run."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Any] = {}  # alive, for an id is another object's after that
+        # kept alive: the id of what is gone may become that of another object
+        self._known: dict[int, Any] = {}
         self._kept: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self._tables: list[KernelSequence] = []
         self.size = 0
@@ -76,6 +79,7 @@ class InitialArrays:
         for array, initial in self._kept:
             array[...] = initial
         for table in self._tables:
+            # a fault that the last run has left would be told of the next
             table.take_fault()
 
 
@@ -89,13 +93,16 @@ def restart(loop: Loop, initial: InitialArrays, scenario: Scenario, robot: Robot
     if robot is not loop.robot or not _same_tables(loop.scenario, scenario):
         return False
     if start.spread or start.planned or loop.estimator is not None:
-        return False  # another seed is another start; an estimator remembers its run
+        # another seed is another start; an estimator remembers its run in Python
+        return False
     effects = attach_effects(scenario, robot)
     if not (effects.only_redraws_inertia and loop.effects.only_redraws_inertia):
         return False
+    # plant and law share one Dynamics only while no effect acts on the plant
     if effects.acts_on_plant != loop.effects.acts_on_plant:
         return False
     initial.restore()
+    # kernels read inertias from arrays: other numbers need no other table
     if effects.acts_on_plant and not loop.plant.take_inertias(effects.plants[0].robot):
         return False
     loop.scenario, loop.effects = scenario, effects

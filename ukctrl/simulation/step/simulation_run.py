@@ -48,6 +48,7 @@ class SimulationRun:
         loop, stepper = self.loop, self.stepper
         self.recorder.allocate(loop.sampled or loop.integrates_energy)
         initial, tick = stepper.initial_arrays, loop.tick
+        # the largest array of all, and every row of it is written before it is read
         initial.exclude(self.recorder.block)
         law = tick.steps, tick.memory, tick.u, tick.memory_rate, tick.demand, tick.has_demand
         robots = loop.plant.steps, loop.believed_model.steps
@@ -68,9 +69,11 @@ class SimulationRun:
     @property
     def is_reusable(self) -> bool:
         """Whether nothing is left of its run that `reuse_for` cannot put back."""
+        # modes, and when they changed, are kept in Python, where no array restores them
         jumps = self.loop.law.switches or self.stepper.contacts is not None
         if jumps or not self.stepper.initial_arrays.is_complete:
             return False
+        # a part in Python may remember its run anywhere
         return bool(self.compiled()["compiled"])
 
     def run(self, progress: Progress) -> tuple[Status, str]:
@@ -81,6 +84,7 @@ class SimulationRun:
             self._begin()
             self.stepper.run()
         except KeyboardInterrupt:
+            # nothing is missing of the run
             if self.recorder.count == len(loop.outputs):
                 return "completed", f"{STOPPED} after the last sample."
             return (
@@ -96,7 +100,8 @@ class SimulationRun:
             return "drifted", str(error)
         except (UkctrlError, ArithmeticError) as error:
             return "diverged", f"after t = {self._last_time():.6g} s: {error}"
-        except Exception as error:  # a fault in a user's law: keep what there is
+        # a fault in a user's law: keep the samples that there are
+        except Exception as error:
             reason = plugin_fault(error) or f"{type(error).__name__}: {error}"
             whose = f"{MACHINE_FAILED} " if is_machine_failure(error) else ""
             return "interrupted", f"{whose}after t = {self._last_time():.6g} s: {reason}"
@@ -109,11 +114,13 @@ class SimulationRun:
             stepper.contacts.set_initial_modes(loop.plant, loop.t0, loop.state.q, loop.state.v)
         loop.state = stepper.settle_law(loop.t0, loop.state)
         loop.plant.move(loop.t0, loop.state.q, loop.state.v)
-        command = loop.command(loop.t0, *loop.state)  # untimed: it may have to compile
+        # untimed: it may have to compile
+        command = loop.command(loop.t0, *loop.state)
         loop.law_checks.check_types(loop.t0, command)
         signals = loop.law.signals(loop.believed_model, loop.state.memory)
         loop.law_checks.check_signals(signals)
         effect_signals = self.recorder.effects.signals(loop.plant.snapshot, loop.plants.start_time)
+        # signals are a call of Python at each sample; a law in Python may have some later on
         stepper.records_signals = bool(
             signals or loop.tick.steps.python_owners or any(True for _ in effect_signals)
         )
@@ -121,6 +128,7 @@ class SimulationRun:
     def _small_step_note(self) -> str:
         """Return why the run took so long, where the steps say it."""
         step = self.loop.plants.integrator.step
+        # what is advised below is for continuous control
         if step is None or step >= SMALL_STEP or self.loop.sampled:
             return ""
         return (
@@ -140,7 +148,8 @@ class SimulationRun:
                 f" Open then, so that no motor pushes off there: {quoted(loose)}. Slow the motion "
                 "down, or keep the forces of contacts, [[keep]] kind = 'contact_forces'."
             )
-        s = self.loop.believed_model.snapshot  # where the law was asked last
+        # where the law was asked last
+        s = self.loop.believed_model.snapshot
         t, q, v = s.t, s.q, s.v
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             # A trial step had left all bounds; the last sample is near where it began.
@@ -165,6 +174,7 @@ class SimulationRun:
         }
         method = stepper.step_method()
         guard = tables.guard if tables else guard_sequence(loop)[0]
+        # fixed steps have no dense output: the moment of a switch is searched by steps of Python
         by_python = guard.python_owners or method is None or not method.is_adaptive
         if stepper.contacts is not None:
             python.add("what contacts do where they let go")
@@ -181,7 +191,8 @@ class SimulationRun:
 
     def timing(self) -> dict[str, float]:
         """Return how often the law was asked and how long it takes; look once, after the run."""
-        law_timing = dict(self.loop.law.timing())  # before it is asked again, for its time
+        # read first: asking the law for its time counts in it, too
+        law_timing = dict(self.loop.law.timing())
         return {"ticks": self.ticks, "mean_tick_us": self.tick_us(), **law_timing}
 
     def tick_us(self) -> float:
@@ -193,6 +204,7 @@ class SimulationRun:
         if not (self.ticks and loop.scenario.controller.acts):
             return float("nan")
         s = loop.believed_model.snapshot
+        # at a state that is known nothing would be evaluated again, and so measured (decision 0158)
         robot = BoundKernel(perturb_velocity, s.v), *loop.believed_model.steps_for(loop.tick.steps)
         ask = KernelSequence((*robot, *command_steps(loop.tick, s, loop.law_checks)))
         # The clock of this thread alone: others may hold the interpreter meanwhile.
@@ -201,6 +213,7 @@ class SimulationRun:
             for _ in range(block):
                 if run(ask.lines) < 0:
                     return float("nan")
+            # ever more calls for one look at the clock, which takes time itself
             count, block, spent = count + block, 2 * block, time.thread_time() - began
         return 1e6 * spent / count
 

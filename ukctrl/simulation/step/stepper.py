@@ -1,4 +1,4 @@
-"""From event to event: ticks, steps, samples, and what happens where a mode or a plant ends."""
+"""Stepper: ticks, steps and samples from event to event, and switches of modes and plants."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Progress = Callable[[float, float], None]
 
 
 class Stepper:
-    """Advances a closed loop from event to event, and records its samples.
+    """Stepper: advances a closed loop from event to event, and records its samples.
 
     It owns what changes from one event to the next beside the state: the memory and the measured
     state of a sampled law, inputs on their way, modes of contacts.
@@ -113,11 +113,14 @@ class Stepper:
         fed = np.zeros(1 if loop.integrates_energy or loop.sampled else 0)
         state = IntegratorState(q, v, fed if loop.sampled else np.append(memory, fed))
         timing = loop.scenario.timing
+        # ticks, arrivals and outputs are sums of periods, each off by its own roundings
         near = TIME_RTOL * (timing.sample if timing.control is None else timing.control)
+        # under a hold forces are known after the first tick: `_start_events` settles them
         if not loop.sampled:
             state = self._settle_contacts(loop.t0, state)
         for segment in self._schedule(near, loop.tick_times).segments():
-            for _ in range(segment.plant_changes):  # two within a rounding are two
+            # two changes within a rounding are two plants further
+            for _ in range(segment.plant_changes):
                 state = loop.plants.advance(float(segment.times[0, 0]), state)
             tables, system = self._plant_tables(), loop.plants.integrator.system
             # Three routes: whole segments in machine code, single intervals in machine code, and
@@ -140,7 +143,8 @@ class Stepper:
         delay, changes = loop.effects.delay, loop.plants.change_times
         arrivals = [t + delay for t in ticks] if delay else ()
         if not loop.sampled and self._runs_segments(self._plant_tables()):
-            ticks = loop.outputs  # fixed steps begin anew at each
+            # fixed steps begin anew at each output: so outputs part a continuous run into spans
+            ticks = loop.outputs
         return EventSchedule(loop.outputs, loop.t1, near, ticks, arrivals, changes)
 
     def _plant_tables(self) -> PlantTables:
@@ -169,7 +173,8 @@ class Stepper:
         """Return the method, where all of a step is compiled."""
         method = self._loop.plants.integrator.step_method
         if self._loop.sampled and method is not None and len(method.adaptive.history.steps):
-            return None  # between ticks nobody looks out for singular positions yet
+            # between ticks no kernel looks out for singular positions: Python takes those steps
+            return None
         return method
 
     @property
@@ -198,6 +203,8 @@ class Stepper:
         tables = self._plant_tables()
         self._write(span.start, plant)
         if span.tick:
+            # the tick first, as in machine code: an observer is told the input that was held until
+            # now
             tables.tick()
         for _ in range(span.arrivals):
             tables.arrival()
@@ -217,6 +224,7 @@ class Stepper:
                 state = self._apply_switches(remaining.start, state)
                 if remaining.start < remaining.stop:
                     continue
+                # a switch at the very end leaves nothing to integrate, but samples to take
                 for t in remaining.outputs:
                     self._record(t, state)
                 remaining = None
@@ -231,12 +239,14 @@ class Stepper:
         if self._has_modes:
             # the tables of a guard would write the plant's accelerations, which only contacts need
             guard = self._law_guard if self.contacts is None else self._guard_margin
-        t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
+        # a long run is not copied
+        t, outputs = span.start, memoryview(span.outputs)
         if outputs and outputs[0] == t:
             self._record(t, state)
             outputs = outputs[1:]
         targets, at = _targets(outputs, span), 0
         while at < len(targets):
+            # a switch ends `advance` early: it goes on with the targets that are left
             tail, advance = targets[at:], self._loop.plants.integrator.advance
             for t, state in advance(t, state, span.stop, tail, guard):  # noqa: B020
                 if t == targets[at]:
@@ -293,6 +303,7 @@ class Stepper:
         if not law.switches or self._law_guard(t, state) > 0.0:
             return state
         self.switches.append(t)
+        # behind the memory of the law stands the metered energy, which no switch changes
         size = len(law.memory)
         memory = law.settled(self._loop.believed_model, state.memory[:size])
         return IntegratorState(state.q, state.v, np.append(memory, state.memory[size:]))
@@ -300,6 +311,7 @@ class Stepper:
     def _law_guard(self, t: float, state: IntegratorState) -> float:
         """Return the law's guard at a state."""
         loop, (q, v, memory) = self._loop, state
+        # a law switches by what it measures; at ticks that has been measured already
         if loop.effects.senses and not loop.sampled:
             q, v = loop.effects.sense(t, q, v)
         loop.believed_model.move(t, q, v)
@@ -364,6 +376,7 @@ def run_interval(
     code = code or begin_interval(system.arrays, chosen, stop, moving)
     reached = _state_or_fault(code, moving, system, tables, state)
     args = system.arrays, tables.events, chosen, stop, outputs, moving
+    # inside machine code there is no clock: calls take ever more steps, up to a pause
     code, steps, remaining = code or PAUSED, 1, None
     while code == PAUSED:
         began = time.perf_counter()
@@ -389,6 +402,7 @@ def _state_at_event(
     chosen, port, nq = tables.method.adaptive, system.arrays, len(system.arrays.q)
     trial, end = chosen.buffers, nq + len(port.v)
     start, stop = float(trial.times[T_OLD]), float(trial.times[T])
+    # within the step just taken: its interpolant needs no steps of its own
     if dense_output(port, chosen.method, trial, chosen.dense) < 0:
         system.steps.raise_fault()
 
@@ -410,6 +424,7 @@ def _state_at_event(
 
     switch = locate_event(guard, at_time, start, stop)
     for t in outputs[int(moving.progress[OUTPUTS_DONE]) :].tolist():
+        # a sample at the switch itself shows the state before it
         if t > switch:
             break
         reached = keep(t)
@@ -432,7 +447,8 @@ def _state_or_fault(
     reached = IntegratorState(moving.y[:q], moving.y[q:v], moving.y[v:])
     if code < 0:
         _raise_fault(int(moving.progress[STATUS]), float(moving.t[0]), reached, system, tables)
-    system.steps.take_fault()  # of halved steps and trials, which have passed
+    # faults of halved steps and trials have passed: left there, they would be told later
+    system.steps.take_fault()
     return reached
 
 
@@ -446,6 +462,7 @@ def _raise_fault(
     }  # fmt: skip
     if where == DIVERGED:
         check_bounded(t, state)
+    # what failed within a step may be its correction, for which there is no status
     tables.correction.raise_fault()
     sources[where].raise_fault()
     raise IntegrationFailed(f"the integrator needs steps below rounding at t = {t:.6g} s.")

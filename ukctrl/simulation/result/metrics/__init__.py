@@ -48,7 +48,8 @@ def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dic
     for name in block_metric_names(samples.labels):
         base, _, block = name.partition(".")
         metric = METRICS[base]
-        if metric.per_block and len(blocks) == 1:  # the block has all rows
+        # the block has all rows: its value is known
+        if metric.per_block and len(blocks) == 1:
             values[name] = values[base]
         elif metric.function is not None:
             values[name] = metric.function(samples, block)

@@ -1,4 +1,4 @@
-"""How far a run stayed from what it had to keep, for how long, and what that cost the task."""
+"""Metrics of kept limits: margin, crossings, time at them, and their cost to the task."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def worst_margin(samples: Samples, block: str | None) -> float:
     crossed.
     """
     margins = _of_block(samples, "keep", block)
+    # fmin passes over NaN, of contacts that are asked of nothing
     return float("nan") if margins is None else float(np.fmin.reduce(margins, axis=None))
 
 

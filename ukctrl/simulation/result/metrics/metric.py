@@ -1,4 +1,4 @@
-"""What a metric is."""
+"""Metric: a named scalar of a run."""
 
 from __future__ import annotations
 

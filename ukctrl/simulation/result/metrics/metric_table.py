@@ -93,6 +93,7 @@ def settling_time(samples: Samples, block: str | None) -> float:
     last = int(outside[-1])
     if last == len(norm) - 1:
         return float("nan")
+    # between two samples, so that the time does not go by the sampling interval
     fraction = (norm[last] - threshold) / (norm[last] - norm[last + 1])
     return float(time[last] + fraction * (time[last + 1] - time[last]) - time[0])
 
@@ -138,6 +139,7 @@ def input_travel(samples: Samples, block: str | None) -> float:
     inputs, flat = u.shape[1], u.reshape(-1)
 
     def steps(first: int, last: int) -> Array:
+        # the same input a sample later; flat, so that a long run is not copied
         return np.abs(flat[first + inputs : last + inputs] - flat[first:last])
 
     with np.errstate(over="ignore"):
@@ -157,6 +159,7 @@ def needed_friction(samples: Samples, block: str | None) -> float:
     ratios = [
         float(np.max(force.tangential_force[pushed] / force.normal[pushed]))
         for force in ground_forces(samples)
+        # no coefficient holds what pulls: `ground_pull` tells of that
         if (pushed := force.normal > 0.0).any()
     ]
     return max(ratios, default=float("nan"))
@@ -253,6 +256,7 @@ def mean_nees(samples: Samples, block: str | None) -> float:
     """
     if "nees" not in samples or not np.isfinite(samples["nees"][:-1]).any():
         return float("nan")
+    # the last sample is no tick: its estimate is a period old
     return float(np.nanmean(samples["nees"][:-1]))
 
 

@@ -35,7 +35,7 @@ SEVERITY = {"ok": 0, "warning": 1, "not to be believed": 2}
 
 
 class RunVerdict(NamedTuple):
-    """How far a run is to be believed, whatever its status: the worst of what is said of it."""
+    """Verdict on a whole run, whatever its status: the worst of what is said of it."""
 
     verdict: Literal["ok", "warning", "not to be believed"]
     """In a word."""

@@ -1,4 +1,4 @@
-"""Were actuators and ground up to the task: grip, reach, limits; contacts that push and hold."""
+"""Verdicts on actuators and ground: grip, reach, limits; contacts that push and hold."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def reach(result: RunRecord) -> Verdict | None:
         return None
     worst, at = maximum_and_time(result, result["reach"])
     if worst <= NEGLIGIBLE and "weak_grip" in result.provenance:
-        return None  # at what price is told of the grip
+        # the verdict on the grip tells at what price
+        return None
     if worst <= NEGLIGIBLE:
         return Verdict(
             "good", "reach", "The actuators can give every acceleration that the task asks for."
@@ -116,11 +117,13 @@ def limits(result: RunRecord) -> Verdict | None:
     if not u.any():
         return None
     limit = np.array(labels.effort_limit)
-    if "u_upper" in result.samples:  # bounds that an effect kept may be tighter
+    # bounds that an effect kept may be tighter
+    if "u_upper" in result.samples:
         size = np.maximum(np.abs(result["u_lower"]), np.abs(result["u_upper"])).max(axis=0)
         limit = np.where(limit > 0.0, np.minimum(limit, size), size)
     limited = np.flatnonzero(np.isfinite(limit) & (limit > 0.0))
     share = result.metric("saturated_fraction")
+    # the allocation keeps limits of its own, within those of the motors
     if share > 0.0 and not sample_measures.inputs_at_limit(result.samples).any():
         return Verdict(
             "warning",
@@ -135,6 +138,7 @@ def limits(result: RunRecord) -> Verdict | None:
         use = peaks / limit[limited]
     k = first_largest(use)
     nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
+    # a little beyond is one sample of a transient, and a warning (decision 0109)
     if use[k] > UNREACHABLE_RATIO:
         name, times = labels.actuators[limited[k]], number(float(use[k]), 2)
         unit = labels.actuator_units[limited[k]]
@@ -162,6 +166,7 @@ def ground(result: RunRecord) -> Verdict | None:
     level: Level = "warning"
     text = _pulling_contacts(result, forces)
     if not text:
+        # an open contact carries nothing, and is not the one pressed least
         pressed = [np.where(force.closed, force.normal, np.inf) for force in forces]
         k = first_smallest([normal.min() for normal in pressed])
         weakest, at = minimum_and_time(result, pressed[k])

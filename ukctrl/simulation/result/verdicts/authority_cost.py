@@ -1,4 +1,4 @@
-"""What a weak grip costs: inputs beside the motors' limits, or beside the weight they drive."""
+"""Cost of weak authority: inputs beside the motors' limits, or beside the weight they drive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all verdicts of a run share: when an error is rounding, and when something was worst."""
+"""Error floor, below which an error is rounding; and when something was worst."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLIPPERY = 0.8
 
 
 class ErrorFloor(NamedTuple):
-    """Below what size an error tells of the arithmetic, not of the robot."""
+    """Error floor: below it an error tells of the arithmetic, not of the robot."""
 
     size: float
     words: str
@@ -47,6 +47,7 @@ def error_floor(result: RunRecord, level: str) -> ErrorFloor:
     size = float(np.median(sizes)) if sizes.size else 0.0
     settings = result.scenario.get("integrator")
     chosen = settings if isinstance(settings, Mapping) else {}
+    # a fixed step has no tolerance that answers for its error
     if "step" in chosen:
         return ErrorFloor(ROUNDING * max(size, 1.0), "rounding")
     rtol, atol = (

@@ -1,4 +1,4 @@
-"""Whether an observer's estimate is as good as its covariance says."""
+"""Verdict on an observer: whether its estimate is as good as its covariance says."""
 
 from __future__ import annotations
 

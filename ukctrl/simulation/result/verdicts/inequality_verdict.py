@@ -1,4 +1,4 @@
-"""Was everything kept that was to be kept: with how much to spare, for how long, at what cost?"""
+"""Verdicts on kept limits: how much was to spare, how long they bound, and at what cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def inequality_verdicts(result: RunRecord) -> Iterator[Verdict]:
 def _margin_verdict(result: RunRecord, block: str, rows: NDArray[np.intp]) -> tuple[Level, str]:
     """Judge how much was left of a block."""
     labels, margins = result.labels, result["keep"][:, rows]
-    margins = np.where(np.isnan(margins), np.inf, margins)  # of forces that nothing was asked of
+    # NaN: forces of contacts that were asked of nothing
+    margins = np.where(np.isnan(margins), np.inf, margins)
     k = first_smallest(margins.min(axis=0))
     margin, unit = float(margins[:, k].min()), labels.keep_row_units[rows[k]]
     at = quantity(float(result.time[first_smallest(margins[:, k])]), "s")

@@ -1,4 +1,4 @@
-"""What a law gave up: which motor bound, when, what tracking it cost; a promise broken.
+"""Verdicts on what a law gave up: motors at limits, their cost in tracking; a promise broken.
 
 An allocation records its account as signals: ``binding`` (of each motor, 1 at its upper limit, -1
 at its lower, 0 where no limit changed the input), ``task_scale``, ``row_miss``, ``miss_bound``.
@@ -88,6 +88,7 @@ def _motor_limits(result: RunRecord) -> Verdict | None:
     during = (result["binding"] != 0.0).any(axis=1)
     missed = np.abs(result["row_miss"][during])
     if not (np.linalg.norm(missed, axis=1) > NEGLIGIBLE).any():
+        # a limit that cost the task nothing is worth no warning
         return Verdict("note", "motors", f"{text}The task was served in full all the same.")
     if "task_scale" in result.samples:
         scale = float(result["task_scale"].min())
@@ -175,6 +176,7 @@ def _error_bound(result: RunRecord) -> Verdict | None:
             continue
         error, bound = result[f"{level}_error"].ravel(), result[f"{level}_bound"].ravel()
         unit = signals[f"{level}_bound"].units
+        # a promise is not broken by rounding, of large bounds or of none
         excess = np.flatnonzero(error > bound * (1.0 + ROUNDING) + ROUNDING * NEGLIGIBLE)
         if excess.size:
             worst = int(excess[first_largest(error[excess] - bound[excess])])

@@ -1,4 +1,4 @@
-"""How the run ended, under which conditions, and how well the task was met."""
+"""Verdicts on the outcome: how a run ended, its effects, and how well the task was met."""
 
 from __future__ import annotations
 
@@ -132,6 +132,7 @@ def error(result: RunRecord) -> Verdict | None:
         return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at {at}).")
     first, last = (si(float(value), unit) for value in norm[[0, -1]])
     gave = task_relaxation(result)
+    # what grows while limits bind is their cost, told as such, and no fault of the controller
     free = norm if gave is None else _without_intervals(norm, gave.during)
     grown = float(free[-1] - free[0])
     if _grows(free) and (gave is None or grown > GROWTH_SHARE * peak):
@@ -160,7 +161,8 @@ def _why_it_grows(result: RunRecord) -> str:
         return "nothing pulls it back. A stabilised feedback (Baumgarte, PID) would."
     if "reach" in result.samples:
         late = result["reach"][-(len(result.time) // 4) :]
-        if np.mean(late > NEGLIGIBLE) > 0.5:  # such as rows of a foot that stands
+        # such as rows of a foot that stands, whose error no controller can mend
+        if np.mean(late > NEGLIGIBLE) > 0.5:
             return "no input gives what the task asks for at the end."
     return "the controller does not hold it."
 
@@ -169,6 +171,7 @@ def _grows(norm: NDArray[np.float64]) -> bool:
     # too few for quarters of two samples each
     if len(norm) < 8:
         return False
+    # maxima of quarters: an oscillation that stays as it is rises and falls, too
     peaks = [float(quarter.max()) for quarter in np.array_split(norm, 4)]
     rising = all(one < next_ for one, next_ in itertools.pairwise(peaks))
     return rising and peaks[-1] > max(GROWTH * peaks[0], NEGLIGIBLE)

@@ -1,4 +1,4 @@
-"""Can the simulation be believed: joint limits, drift, reactions, energy."""
+"""Verdicts on the simulation itself: joint limits, drift, reactions, energy."""
 
 from __future__ import annotations
 
@@ -92,6 +92,7 @@ def balance(result: RunRecord) -> Verdict | None:
         return None
     energy, imbalance = result["energy"], sample_measures.energy_imbalance(result.samples)
     supplied = energy - energy[0] - imbalance
+    # all that went to and fro: a swing ends with the energy it had, and moved it all the same
     moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy)) + _exchanged(result)
     if moved <= ENERGY_FLOOR:
         return Verdict("good", "energy", "No energy moved.")

@@ -1,4 +1,4 @@
-"""For which limits a law gave up what its task asked for, for how long, and what that cost."""
+"""Task relaxation: for which limits a law gave way, for how long, and what that cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 
 
 class TaskRelaxation(NamedTuple):
-    """Where a task gave way to limits."""
+    """Task relaxation: where a task gave way to limits."""
 
     during: Flags
     """At which samples, shape ``(n,)``."""
@@ -45,6 +45,7 @@ def task_relaxation(result: RunRecord) -> TaskRelaxation | None:
         block_mask = mask & (binding != 0.0).any(axis=1)
         named |= block_mask
         limits += [f"'{block}'"] if block_mask.any() else []
+    # where no limit of the scenario bound, it was the motors
     limits += ["the motors' limits"] if (mask & ~named).any() else []
     signals = result.samples.signals
     of_motors = "binding" in signals and result["binding"].shape == result["u"].shape
@@ -54,6 +55,7 @@ def task_relaxation(result: RunRecord) -> TaskRelaxation | None:
         at = zip(result.labels.actuators, sides[bound].any(axis=0), strict=True)
         names = [name for name, is_at in at if is_at]
         limits += [f"the limits of {quoted(names)}"] if names else []
+        # rows of an allocation may be others than those of the task: then all count
         missed = missed | (bound[:, None] & (short if short.shape == missed.shape else True))
     during: Flags = np.asarray(missed.any(axis=1))
     if not during.any():
