@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import os
 import re
@@ -79,6 +81,14 @@ def test_the_page_has_a_part_of_every_kind():
         "mechanics/reference", "simulation/effects", "simulation/observers",
         "simulation/result/metrics",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PARTS.values(), ids=PARTS)
+def test_what_a_part_of_the_page_imports_is_there(text):
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("ukctrl"):
+            module = importlib.import_module(node.module)
+            assert not [name.name for name in node.names if not hasattr(module, name.name)]
 
 
 @pytest.mark.slow

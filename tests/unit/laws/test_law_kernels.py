@@ -252,7 +252,7 @@ class Nothing(ModelFeedback):
 def test_a_feedback_without_a_question_is_refused_by_its_name():
     loop = Loop(Scenario.load("scara-helix"))
     rows = loop.law.stack.write(loop.believed_model.snapshot)
-    with pytest.raises(NotImplementedError, match="Nothing must have a method ask"):
+    with pytest.raises(NotImplementedError, match="Nothing must have a method output"):
         Nothing().output(rows, np.zeros(0), loop.believed_model)
 
 

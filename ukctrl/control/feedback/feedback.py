@@ -73,7 +73,7 @@ class ErrorBound(NamedTuple):
 
 
 class AttachedFeedback:
-    """What all feedbacks are that are bound to rows: they offer `ask`, or the `steps` of it."""
+    """What all feedbacks are that are bound to rows: they offer `output`, or the `steps` of it."""
 
     names: tuple[str, ...] = ()
     """The rows that it asks for; none: those of the task."""
@@ -113,9 +113,9 @@ class AttachedFeedback:
     def steps(
         self, rows: Rows, memory: Vector, dynamics: Dynamics, buffers: FeedbackBuffers
     ) -> Iterable[KernelStep]:
-        """Return what writes what `ask` returns, at the state that ``dynamics`` has then."""
+        """Return what writes what `output` returns, at the state that ``dynamics`` has then."""
         if type(self).output is AttachedFeedback.output:
-            raise NotImplementedError(f"{type(self).__name__} must have a method ask.")
+            raise NotImplementedError(f"{type(self).__name__} must have a method output.")
         return (lambda: buffers.write(self.output(rows, memory, dynamics)),)
 
 
