@@ -9,8 +9,8 @@ use, so that ``import ukctrl`` costs nothing:
 
 What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``mechanics``,
 ``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. A second package of
-the same wheel, ``ukctrl_papers``, stands on all of it; ``papers``, ``motion`` and ``pseudoinverse``
-are there.
+the same wheel, ``ukctrl_papers``, stands on all of it; ``papers``, ``motion``, ``pseudoinverse``
+and ``classify`` are there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from ukctrl.mechanics import constraints, derivatives, reference, relative_degree
     from ukctrl.mechanics.constraints import BoundConstraint, Constraint, Rows, Stack
     from ukctrl.mechanics.dynamics import Dynamics
-    from ukctrl.mechanics.integrability.classify import classify
     from ukctrl.mechanics.linearise.equilibrium import equilibrium
     from ukctrl.mechanics.linearise.linearization import linearize
     from ukctrl.reports import plot
@@ -91,6 +90,7 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.tuned import Tuned
     from ukctrl.studies.tuning.tuning_page import write_tuned
     from ukctrl_papers import motion, pseudoinverse
+    from ukctrl_papers.integrability.classify import classify
     from ukctrl_papers.reproduction_page import write_reproduction
 
 __version__: str

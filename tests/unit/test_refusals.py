@@ -20,7 +20,6 @@ from ukctrl.core.algebra.solution_checks import matrix, symmetric, vector
 from ukctrl.core.files.plugins import load_module
 from ukctrl.core.files.table_paths import set_path
 from ukctrl.core.files.toml import read_toml
-from ukctrl.mechanics.integrability.multiprecision_rows import read_rows
 from ukctrl.mechanics.integrate.adaptive_integrator import AdaptiveIntegrator
 from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
 from ukctrl.mechanics.reference.piecewise_polynomial import require_finite
@@ -33,6 +32,7 @@ from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.journal import require_regular_file
 from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
+from ukctrl_papers.integrability.first_integrals import read_rows
 from ukctrl_papers.motion.equation_forms import inverse_by
 
 LAW = ChenRobust(kappa=1.0, rate=5.0, rho=2.0, epsilon=0.02)

@@ -1,7 +1,8 @@
 r"""Integrals and integrating factors of velocity constraints, where symbols find them in time.
 
 Computer algebra may take for ever. So it runs in a process of its own, which is ended when its
-processor time is up; everything it says is optional.
+processor time is up; everything it says is optional. It runs this file alone, and imports little:
+that time counts too.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ukctrl.core.errors import ExpressionError
 from ukctrl.core.subprocess_safety import module_path, safe_path
 
 if TYPE_CHECKING:
     import sympy
+
+    from ukctrl.core.expression.constraint_rows import DerivedRows
 
 MAX_OPERATIONS = 200
 """Forms with more operations than this are left alone."""
@@ -55,7 +59,7 @@ def first_integrals(
     try:
         with safe_path():
             run = subprocess.run(
-                [sys.executable, "-m", "ukctrl.mechanics.integrability.first_integrals"],
+                [sys.executable, __file__],
                 input=request,
                 capture_output=True,
                 text=True,
@@ -69,12 +73,36 @@ def first_integrals(
     return FirstIntegrals([(factor, integral) for factor, integral in integrals], witness)
 
 
+def read_rows(
+    texts: Sequence[str],
+    coordinates: tuple[str, ...],
+    dofs: tuple[str, ...],
+    rates: tuple[str, ...],
+) -> list[DerivedRows]:
+    """Derive each text by itself, in the form that its variables show."""
+    from ukctrl.core.expression.constraint_rows import Form, derive_rows
+    from ukctrl.core.expression.symbolic import Vocabulary, check_names
+
+    vocabulary = Vocabulary(coordinates, dofs, (*dofs, "t"))
+    rows = []
+    for text in texts:
+        used = check_names(text, vocabulary)
+        spaces = {name.partition(".")[0] for name in used if "." in name}
+        if spaces == {"d", "v"}:
+            raise ExpressionError(
+                f"in '{text[:60]}': write differentials (d.x) or velocities (v.x), not both."
+            )
+        form: Form = (
+            "pfaffian" if spaces == {"d"} else "nonholonomic" if spaces == {"v"} else "holonomic"
+        )
+        rows.append(derive_rows([text], form=form, coordinates=coordinates, dofs=dofs, rates=rates))
+    return rows
+
+
 def _integrate_rows(
     texts: Sequence[str], coordinates: Sequence[str], integrable: Sequence[bool]
 ) -> tuple[list[tuple[str, str]], str]:
     import sympy
-
-    from ukctrl.mechanics.integrability.multiprecision_rows import read_rows
 
     names = tuple(coordinates)
     rates = tuple(f"v.{name}" for name in names)

@@ -8,12 +8,13 @@ $\omega \wedge d\omega = 0$, and for three coordinates the condition that textbo
 The decision is taken at states drawn at random. Rows in text are evaluated there with 160 digits:
 what is not zero is then proved not to be, and what is zero to 25 digits at random states is zero
 but for an accident of measure zero. Rows that are not text are evaluated in floating point; the
-answer says so. Where there is time, `ukctrl.mechanics.integrability.first_integrals` integrates the
+answer says so. Where there is time, `ukctrl_papers.integrability.first_integrals` integrates the
 rows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import time
 from collections.abc import Sequence
@@ -21,37 +22,41 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ukctrl.core.errors import InputError
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.tie_breaking import first_largest
 from ukctrl.mechanics.constraints.constraint import BoundConstraint
-from ukctrl.mechanics.integrability.first_integrals import FirstIntegrals, first_integrals
-from ukctrl.mechanics.integrability.lie_brackets import (
+from ukctrl.mechanics.integrability import (
+    DOUBLE_PRECISION,
+    MAX_DRAWS,
+    N_STATES,
+    SECONDS,
     ContradictoryRow,
     DifferenceScheme,
     GrowthVector,
     NoAdmissibleState,
-    PfaffianRows,
+    NumericRows,
     growth_vector,
 )
-from ukctrl.mechanics.integrability.multiprecision_rows import (
+from ukctrl_papers.integrability.first_integrals import FirstIntegrals, first_integrals, read_rows
+from ukctrl_papers.integrability.multiprecision_rows import (
+    DIGITS,
+    Draw,
     MultiprecisionRows,
-    multiprecision_scheme,
-    read_rows,
-)
-from ukctrl.mechanics.integrability.numeric_rows import (
-    DOUBLE_PRECISION,
-    NumericRows,
-    closed_configurations,
-    gradient_turns,
 )
 
 if TYPE_CHECKING:
+    from ukctrl.core.expression.constraint_rows import DerivedRows
     from ukctrl.robot import Robot
 
 Kind = Literal["holonomic", "nonholonomic", "partly", "undecided"]
 Evidence = Literal["digits", "floating point", "none"]
 
-SECONDS = 4.0
-"""Time allowed for a classification, and as much again for closed forms."""
+N_CONSTRAINED_STATES = 6
+"""States to try where position rows hold: the way onto those ends at singular positions more often
+than chance would have it."""
+GRADIENT_TOLERANCE = 1e-6
+"""A gradient that turns by more than this, at one state, belongs to a row that is curved."""
 MAX_STANDALONE_FREEDOMS = 40
 """With more freedoms than this, rows are classified together only."""
 
@@ -167,7 +172,7 @@ def classify(
     derived = read_rows(texts, names, names, rates)
     space = MultiprecisionRows(derived, names, names, rates)
     labels = [" ".join(text.split()) for text in texts]
-    verdict = _classified(space, labels, seconds)
+    verdict = _classified(space, names, labels, seconds)
     # brackets are of linear rows; others are looked at one by one
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
         turns = gradient_turns(derived[index], 0, (len(names), len(names)), None)
@@ -193,17 +198,19 @@ def classify_parts(
     Raises:
         InputError: No velocity meets all the rows, or no state makes sense of them.
     """
-    if all(holonomic for block in blocks for holonomic in block.holonomic):
+    numeric = NumericRows(blocks, robot)
+    if numeric.holonomic.all():
         return None
+    states = N_CONSTRAINED_STATES if numeric.holonomic.any() else N_STATES
     labels = [name for block in blocks for name in block.names]
     formulas = [block.formulas() for block in blocks]
     # brackets mix all rows: with one that has no formula none is of use
     texts = [rows for rows in formulas if rows is not None]
     if len(texts) < len(blocks):
-        return _classified(NumericRows(blocks, robot), labels, seconds)
-    draw = closed_configurations(blocks, robot)
+        return _classified(numeric, robot.dofs, labels, seconds, states)
+    draw = numeric.configuration
     space = MultiprecisionRows(texts, robot.coordinates, robot.dofs, robot.rates, draw)
-    verdict = _classified(space, labels, seconds)
+    verdict = _classified(space, robot.dofs, labels, seconds, states)
     rows = [(derived, row) for derived in texts for row in range(derived.m)]
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
         turns = gradient_turns(*rows[index], (robot.nq, robot.nv), draw)
@@ -216,44 +223,49 @@ def classify_parts(
 
 
 def _classified(
-    space: MultiprecisionRows | NumericRows, labels: Sequence[str], seconds: float
+    space: MultiprecisionRows | NumericRows,
+    dofs: Sequence[str],
+    labels: Sequence[str],
+    seconds: float,
+    states: int = N_STATES,
 ) -> Integrability:
+    import mpmath
+
     # of processor time: on a busy machine no more stays open
     deadline = time.thread_time() + seconds
     evidence: Evidence = "digits" if isinstance(space, MultiprecisionRows) else "floating point"
-    chosen = [i for i, usable in enumerate(space.linear) if usable]
-    with space.arithmetic():
-        scheme = (
-            multiprecision_scheme(space)
-            if isinstance(space, MultiprecisionRows)
-            else DOUBLE_PRECISION
-        )
+    with mpmath.workdps(DIGITS):
+        scheme = space.scheme() if isinstance(space, MultiprecisionRows) else DOUBLE_PRECISION
         try:
-            best = _generic_growth(space.subset(chosen), scheme, deadline)
+            chosen = [i for i, usable in enumerate(space.linear) if usable]
+            best = _generic_growth(space, chosen, states, scheme, deadline)
         except ContradictoryRow as error:
             raise InputError(
-                f"no velocity meets all constraints: '{labels[chosen[error.row]]}' contradicts "
+                f"no velocity meets all constraints: '{labels[chosen[error.args[0]]]}' contradicts "
                 "the others."
             ) from None
-        except NoAdmissibleState as error:
-            raise InputError(str(error)) from None
+        except NoAdmissibleState:
+            raise InputError(
+                "the constraints have no finite real value at any state tried; check the domains "
+                "of log, sqrt, asin and acos, and divisions."
+            ) from None
         together = _row_kinds(best, scheme, chosen, len(labels))
         alone: list[Kind] = ["undecided"] * len(labels)
         for i in chosen:
             if len(labels) == 1:
                 alone[i] = together[i]
-            elif space.size - 1 <= MAX_STANDALONE_FREEDOMS and time.thread_time() < deadline:
-                alone[i] = _standalone_kind(space.subset([i]), scheme, deadline)
-    ceiling = space.size
-    integrable = ceiling - best.dimensions[-1]
+            elif len(dofs) <= MAX_STANDALONE_FREEDOMS and time.thread_time() < deadline:
+                alone[i] = _standalone_kind(space, i, states, scheme, deadline)
+    integrable = len(dofs) + 1 - best.dimensions[-1]
     broken = best.rank - integrable
     witness = ""
     if best.witness is not None:
-        i, j, at, value = best.witness
-        names = space.names
+        i, j, bracket = best.witness
+        broken_rows = np.asarray(best.rows @ bracket, dtype=np.float64)
+        at, names = first_largest(np.abs(broken_rows)), (*dofs, "t")
         witness = (
             f"[{names[i]}, {names[j]}]: the bracket of the directions with these two free breaks "
-            f"'{labels[chosen[at]]}' by {value:.3g}"
+            f"'{labels[chosen[at]]}' by {broken_rows[at]:.3g}"
         )
     kind: Kind = "holonomic" if broken == 0 else "partly" if integrable else "nonholonomic"
     reason = ""
@@ -281,22 +293,28 @@ def _classified(
     )
 
 
-def _generic_growth(space: PfaffianRows, scheme: DifferenceScheme, deadline: float) -> GrowthVector:
+def _generic_growth(
+    space: MultiprecisionRows | NumericRows,
+    chosen: Sequence[int],
+    states: int,
+    scheme: DifferenceScheme,
+    deadline: float,
+) -> GrowthVector:
     """Return the growth where most is reached: a state drawn by bad luck reaches less.
 
     Raises:
-        Contradiction: No velocity meets all rows at any of the states.
+        ContradictoryRow: No velocity meets all rows at any of the states.
     """
     rng = np.random.default_rng(0)
     growths, refused = [], None
-    for _ in range(space.states):
+    for _ in range(states):
         try:
-            growths.append(growth_vector(space, space.draw(rng), scheme, deadline))
+            growths.append(growth_vector(space, chosen, space.draw(rng), scheme, deadline))
         except ContradictoryRow as error:
             refused = error
             continue
         # no state reaches more than everything
-        if growths[-1].dimensions[-1] == space.size:
+        if growths[-1].dimensions[-1] == len(growths[-1].basis):
             break
     if not growths and refused is not None:
         raise refused
@@ -315,15 +333,66 @@ def _row_kinds(
     return kinds
 
 
-def _standalone_kind(space: PfaffianRows, scheme: DifferenceScheme, deadline: float) -> Kind:
+def _standalone_kind(
+    space: MultiprecisionRows | NumericRows,
+    row: int,
+    states: int,
+    scheme: DifferenceScheme,
+    deadline: float,
+) -> Kind:
     try:
         # by Frobenius one bracket settles a single row
-        reached = _generic_growth(space, scheme._replace(depth=2), deadline)
+        reached = _generic_growth(space, [row], states, scheme._replace(depth=2), deadline)
     except (ContradictoryRow, NoAdmissibleState):
         return "undecided"
     if len(reached.dimensions) > 1:
         return "nonholonomic"
     return "holonomic" if reached.closed else "undecided"
+
+
+def gradient_turns(
+    derived: DerivedRows, row: int, sizes: tuple[int, int], draw: Draw | None
+) -> bool | None:
+    """Tell whether a row's gradient turns along the velocities that it allows at one state.
+
+    Args:
+        derived: Rows in text.
+        row: Which of them.
+        sizes: Numbers of coordinates and of velocities.
+        draw: Draws a configuration; absent: any numbers will do.
+
+    Returns:
+        None where no velocity that obeys the row was found, or its gradient never turns.
+    """
+    nq, nv = sizes
+    rng = np.random.default_rng(2)
+
+    def at(q: Vector, v: Vector, t: float) -> tuple[float, Vector]:
+        values = derived.evaluate(q.tolist(), v.tolist(), t)
+        A = np.array(values[row * nv : (row + 1) * nv])
+        return float(values[derived.m * (nv + 1) + row]), A
+
+    def allowed(q: Vector, v: Vector, t: float) -> Vector | None:
+        for _ in range(MAX_DRAWS):
+            value, A = at(q, v, t)
+            if abs(value) < 1e-12:
+                return A
+            # Newton's step along the gradient
+            v -= A * value / (A @ A)
+        return None
+
+    for _ in range(MAX_DRAWS):
+        v, t = rng.uniform(-1.0, 1.0, nv), float(rng.uniform(0.1, 1.5))
+        with contextlib.suppress(UkctrlError, ArithmeticError, ValueError):
+            q = rng.uniform(0.2, 1.5, nq) if draw is None else draw(rng, t)
+            first = allowed(q, v, t)
+            second = allowed(q, v + 0.3 * rng.uniform(-1.0, 1.0, nv), t)
+            if first is None or second is None:
+                continue
+            one, two = first / np.linalg.norm(first), second / np.linalg.norm(second)
+            if np.linalg.norm(one - (one @ two) * two) > GRADIENT_TOLERANCE:
+                return True
+    return None
 
 
 def _add_nonlinear_row(verdict: Integrability, index: int, turns: bool | None) -> Integrability:

@@ -1,21 +1,19 @@
-"""Constraint rows over coordinates and time: from text, with many digits, or as they come."""
+"""Constraint rows over coordinates and time, from text, with many digits."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import ExpressionError, UkctrlError
-from ukctrl.mechanics.integrability.lie_brackets import (
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.integrability import (
+    MAX_DRAWS,
     DifferenceScheme,
     NoAdmissibleState,
     Numbers,
-    PfaffianRows,
-    solve_any_precision,
 )
 
 if TYPE_CHECKING:
@@ -27,45 +25,6 @@ Draw = Callable[[np.random.Generator, float], Vector]
 DIGITS = 160
 MAX_DEPTH = 6
 """Most directions in a bracket: each nested difference costs 20 digits."""
-N_STATES, N_CONSTRAINED_STATES = 2, 6
-"""States to try, and as many where position rows hold: the way onto those ends at singular
-positions more often than chance would have it."""
-MAX_DRAWS = 40
-"""Most states drawn in search of one where every formula has a real value."""
-
-
-def read_rows(
-    texts: Sequence[str],
-    coordinates: tuple[str, ...],
-    dofs: tuple[str, ...],
-    rates: tuple[str, ...],
-) -> list[DerivedRows]:
-    """Derive each text by itself, in the form that its variables show."""
-    from ukctrl.core.expression.constraint_rows import Form, derive_rows
-    from ukctrl.core.expression.symbolic import Vocabulary, check_names
-
-    vocabulary = Vocabulary(coordinates, dofs, (*dofs, "t"))
-    rows = []
-    for text in texts:
-        used = check_names(text, vocabulary)
-        spaces = {name.partition(".")[0] for name in used if "." in name}
-        if spaces == {"d", "v"}:
-            raise ExpressionError(
-                f"in '{text[:60]}': write differentials (d.x) or velocities (v.x), not both."
-            )
-        form: Form = (
-            "pfaffian" if spaces == {"d"} else "nonholonomic" if spaces == {"v"} else "holonomic"
-        )
-        rows.append(derive_rows([text], form=form, coordinates=coordinates, dofs=dofs, rates=rates))
-    return rows
-
-
-def multiprecision_scheme(space: MultiprecisionRows) -> DifferenceScheme:
-    """Return central differences in many digits; zero is as small as the constants allow."""
-    import mpmath
-
-    step, half = mpmath.mpf(10) ** -20, mpmath.mpf(1) / 2
-    return DifferenceScheme(step, (-1, 1), (-half, half), space.rounding, MAX_DEPTH)
 
 
 def _mpmath_function(names: Sequence[str], entries: Any) -> Callable[[Numbers], Numbers]:
@@ -139,11 +98,11 @@ class CoordinateKinematics:
         change = slope(first) @ second[:-1] - slope(second) @ first[:-1]
         solution = np.full(len(first), mpmath.mpf(0), dtype=object)
         # a free turn has two coordinates: X is tall, and c is in its range
-        solution[:-1] = solve_any_precision(X.T @ X, (X.T @ change)[:, None])[:, 0]
+        solution[:-1] = list(mpmath.lu_solve(mpmath.matrix(X.tolist()), change.tolist()))
         return solution
 
 
-class MultiprecisionRows(PfaffianRows):
+class MultiprecisionRows:
     """Rows in text, evaluated with many digits; a state is ``(q, t)`` in one array."""
 
     def __init__(
@@ -156,13 +115,12 @@ class MultiprecisionRows(PfaffianRows):
     ) -> None:
         import sympy
 
-        self.names = (*dofs, "t")
         velocities = [sympy.Symbol(f"v.{dof}") for dof in dofs]
         at_rest = dict.fromkeys(velocities, sympy.Integer(0))
         rows = [pair for form in derived for pair in zip(form.A, form.beta, strict=True)]
         self.linear = [not any(entry.has(*velocities) for entry in A) for A, _ in rows]
         entries = [
-            [*A, beta.xreplace(at_rest)] if linear else [sympy.Integer(0)] * self.size
+            [*A, beta.xreplace(at_rest)] if linear else [sympy.Integer(0)] * (len(dofs) + 1)
             for (A, beta), linear in zip(rows, self.linear, strict=True)
         ]
         self._rows = _mpmath_function([*coordinates, "t"], entries)
@@ -170,23 +128,21 @@ class MultiprecisionRows(PfaffianRows):
         floats = any(entry.has(sympy.Float) for row in entries for entry in row)
         # 160 digits lose most to nested differences; floats in a formula carry 16 from the start
         self.rounding = 1e-25 if self._frame.is_identity and not floats else 1e-13
-        has_holonomic = draw is not None and any(form.phi for form in derived)
-        self.states = N_CONSTRAINED_STATES if has_holonomic else N_STATES
-        if has_holonomic:
+        if draw is not None and any(form.phi for form in derived):
             self.rounding = 1e-9  # states meet their position rows in floating point
         self._derived, self._draw = derived, draw
         self._coordinates, self._rest = len(coordinates), [0.0] * len(dofs)
-        self.row_indices = range(len(entries))
 
-    def arithmetic(self) -> contextlib.AbstractContextManager[object]:
+    def scheme(self) -> DifferenceScheme:
+        """Return central differences in many digits; zero is as small as the constants allow."""
         import mpmath
 
-        context: contextlib.AbstractContextManager[object] = mpmath.workdps(DIGITS)
-        return context
+        step, half = mpmath.mpf(10) ** -20, mpmath.mpf(1) / 2
+        return DifferenceScheme(step, (-1, 1), (-half, half), self.rounding, MAX_DEPTH)
 
     def rows(self, x: Numbers) -> Numbers:
         """Return the rows at a state, each scaled by its largest part: its unit says nothing."""
-        rows = self._rows(x)[list(self.row_indices)]
+        rows = self._rows(x)
         largest = np.array([max(abs(entry) for entry in row[:-1]) or 1 for row in rows])
         scaled: Numbers = rows / largest[:, None]
         return scaled
