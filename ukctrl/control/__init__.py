@@ -21,9 +21,7 @@ The parts on these, whose files use each other's:
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation, Allocator
@@ -82,34 +80,41 @@ from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.special.switching import Switching, SwitchingMode
 from ukctrl.control.special.thrust_vectoring import ThrustVectoring
 from ukctrl.control.task import Signal, Task
+from ukctrl.core.entry_points import with_entry_points
+from ukctrl.core.kind_registry import union_of_kinds
 
-AnyController = Annotated[
-    Servo
-    | ComputedTorque
-    | PdGravity
-    | JointPid
-    | OperationalSpace
-    | ResolvedAcceleration
-    | TimeDelay
-    | SlotineLi
-    | SlotineLiAdaptive
-    | Lqr
-    | Lqi
-    | PolePlacement
-    | Tvlqr
-    | ModelPredictive
-    | Feedforward
-    | ElasticTracking
-    | ElasticCascade
-    | ElasticLinearisation
-    | ElasticSingularPerturbation
-    | IoLinearisation
-    | SwingUp
-    | Switching
-    | ThrustVectoring
-    | NoControl,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
+    AnyController = Controller
+else:
+    _classes = (
+        Servo,
+        ComputedTorque,
+        PdGravity,
+        JointPid,
+        OperationalSpace,
+        ResolvedAcceleration,
+        TimeDelay,
+        SlotineLi,
+        SlotineLiAdaptive,
+        Lqr,
+        Lqi,
+        PolePlacement,
+        Tvlqr,
+        ModelPredictive,
+        Feedforward,
+        ElasticTracking,
+        ElasticCascade,
+        ElasticLinearisation,
+        ElasticSingularPerturbation,
+        IoLinearisation,
+        SwingUp,
+        Switching,
+        ThrustVectoring,
+        NoControl,
+    )
+    AnyController = union_of_kinds(
+        with_entry_points("controller", Controller, {cls.kind: cls for cls in _classes})
+    )
 """Any controller of the catalogue, told apart by its ``kind``."""
 
 __all__ = [

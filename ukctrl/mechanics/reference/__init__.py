@@ -9,6 +9,10 @@ path is); ``piecewise_polynomial`` and ``formula_path``; ``closed_form``, ``plan
 ``waypoints``; ``timing_options``, ``optimised_path``, ``composite_paths`` and ``orientation``.
 """
 
+from ukctrl.mechanics.reference.reference import Path, Reference, Sample
+
+# First, for the union below loads parts of other distributions, which derive from it.
+# isort: split
 from ukctrl.mechanics.reference.closed_form import Constant, Harmonic, HarmonicSum, Line, Polynomial
 from ukctrl.mechanics.reference.composite_paths import (
     AnyReference,
@@ -32,7 +36,6 @@ from ukctrl.mechanics.reference.orientation import (
     TimeScaledOrientation,
 )
 from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
-from ukctrl.mechanics.reference.reference import Path, Reference, Sample
 from ukctrl.mechanics.reference.waypoints import MinJerk, RestToRest, Spline, Table
 
 __all__ = [
