@@ -15,7 +15,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Optimised
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
+from ukctrl_optimal.optimised_rows import optimal_path_motion
 
 SOLVED = 1e-6
 """Part of a time or an effort by which the solver and the price of inputs may be off."""

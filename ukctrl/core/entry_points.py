@@ -18,7 +18,7 @@ from ukctrl.core.errors import InputError, PartWarning
 from ukctrl.core.kind_registry import kind_of
 from ukctrl.core.message_text import error_text
 
-OWN: dict[str, tuple[str, ...]] = {}
+OWN: dict[str, tuple[str, ...]] = {"reference": ("ukctrl_optimal.optimised_path:Optimised",)}
 """Parts of this distribution that stand outside of ``ukctrl``, by sort."""
 
 _declared = functools.cache(entry_points)

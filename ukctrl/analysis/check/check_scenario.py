@@ -48,7 +48,7 @@ from ukctrl.mechanics.relative_degree import (
     shared_channel_degree,
 )
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
+from ukctrl.simulation.assemble.retimed_rows import planned_motion
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.uk import RankReport
 
@@ -299,12 +299,8 @@ def _check_motion(
 
 
 def _optimised_summary(loop: Loop) -> OptimisedSummary | None:
-    motion = optimal_path_motion(loop.scenario, loop.robot)
-    return (
-        None
-        if motion is None
-        else OptimisedSummary(motion.sentence(), float(motion.pieces.times[-1]))
-    )
+    motion = planned_motion(loop.scenario, loop.robot)
+    return None if motion is None else OptimisedSummary(motion.sentence, motion.end)
 
 
 def _internal(

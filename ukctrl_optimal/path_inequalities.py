@@ -15,7 +15,7 @@ import numpy as np
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.optimal.independent_coordinates import (
+from ukctrl_optimal.independent_coordinates import (
     ChartPoint,
     FullState,
     IndependentCoordinates,

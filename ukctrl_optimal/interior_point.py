@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.mechanics.optimal.nonlinear_program import NonlinearProgram
+from ukctrl_optimal.nonlinear_program import NonlinearProgram
 
 CASADI_MISSING = (
     "an optimised path needs CasADi with its solver IPOPT, which is not installed; "

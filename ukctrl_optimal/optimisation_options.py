@@ -1,21 +1,14 @@
-"""A path that is worked out from the robot: of least effort or least time to a pose."""
+"""How an optimised motion is found, as a file may say it."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Components, Count, Quantity, Seconds, spec
-from ukctrl.mechanics.reference.reference import Path, Reference
-from ukctrl.mechanics.reference.taylor import Series
+from ukctrl.core.fields import Count, Quantity, Seconds, spec
 
-OPTIMISED_PLACE_ERROR = (
-    'kind = "optimised" must stand in a servo row, as the path of kind = "joint_follows" and not '
-    "within another path. It is worked out from the scenario's robot and start."
-)
-"""Why an optimised path has no value of its own."""
 MAX_STEPS, MAX_STAGES, MAX_STARTS = 1000, 9, 100
 """A motion of more steps is a typing error, and more points a step gain nothing."""
 
@@ -53,28 +46,3 @@ class OptimisationOptions:
             if value is not None and value > upper:
                 raise InputError(f"{name} must be at most {upper}; got {value}.")
         return self
-
-
-@spec
-class Optimised(OptimisationOptions, Reference):
-    r"""The motion of least effort or time from the scenario's start to a pose, where it rests.
-
-    Least of $\int u^\top u\, dt$ in a given time, or of the time itself, within the limits of
-    motors, speeds and joints; by direct collocation of the robot's own dynamics, so that loops,
-    springs and joints without motors are no special case.
-    """
-
-    is_optimised: ClassVar[bool] = True
-    kind: Literal["optimised"] = "optimised"
-    to: Components
-    """Where the joints of the row end, one component a joint [rad or m]."""
-
-    @property
-    def size(self) -> int:
-        return len(self.to)
-
-    def compile(self) -> Path:
-        raise InputError(OPTIMISED_PLACE_ERROR)
-
-    def series(self, t: float, order: int) -> Series:
-        raise InputError(OPTIMISED_PLACE_ERROR)

@@ -12,15 +12,15 @@ from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import max_abs
-from ukctrl.mechanics.optimal.decision_variables import MotionProblem
-from ukctrl.mechanics.optimal.gauss_legendre import gauss_legendre
-from ukctrl.mechanics.optimal.independent_coordinates import IndependentCoordinates
-from ukctrl.mechanics.optimal.initial_guesses import straight_guess
-from ukctrl.mechanics.optimal.multistart_search import LocalOptimum, best_optimum
-from ukctrl.mechanics.optimal.nonlinear_program import MIN_TIME_SCALE, NonlinearProgram
-from ukctrl.mechanics.optimal.path_constraint_grid import ConstraintViolation
-from ukctrl.mechanics.optimal.path_inequalities import InequalityTable, empty_inequalities
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial
+from ukctrl_optimal.decision_variables import MotionProblem
+from ukctrl_optimal.gauss_legendre import gauss_legendre
+from ukctrl_optimal.independent_coordinates import IndependentCoordinates
+from ukctrl_optimal.initial_guesses import straight_guess
+from ukctrl_optimal.multistart_search import LocalOptimum, best_optimum
+from ukctrl_optimal.nonlinear_program import MIN_TIME_SCALE, NonlinearProgram
+from ukctrl_optimal.path_constraint_grid import ConstraintViolation
+from ukctrl_optimal.path_inequalities import InequalityTable, empty_inequalities
 
 
 @final

@@ -22,26 +22,26 @@ import scipy.sparse as sp
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import max_abs
-from ukctrl.mechanics.optimal.decision_variables import (
+from ukctrl_optimal.decision_variables import (
     DecisionVariables,
     MotionProblem,
     VariableLayout,
 )
-from ukctrl.mechanics.optimal.gauss_legendre import GaussLegendre, collocation_rows, end_input_rows
-from ukctrl.mechanics.optimal.hessian_differences import hessian_by_differences
-from ukctrl.mechanics.optimal.independent_coordinates import (
+from ukctrl_optimal.gauss_legendre import GaussLegendre, collocation_rows, end_input_rows
+from ukctrl_optimal.hessian_differences import hessian_by_differences
+from ukctrl_optimal.independent_coordinates import (
     ChartPoint,
     IndependentCoordinates,
     PointDynamics,
 )
-from ukctrl.mechanics.optimal.path_constraint_grid import (
+from ukctrl_optimal.path_constraint_grid import (
     GridSelection,
     GridSlack,
     PathConstraintGrid,
 )
-from ukctrl.mechanics.optimal.path_inequalities import InequalityTable, PathInequalities
-from ukctrl.mechanics.optimal.sparse_blocks import block_entries, upper_triangle_entries
-from ukctrl.mechanics.optimal.torque_speed_limits import TorqueSpeedLimits
+from ukctrl_optimal.path_inequalities import InequalityTable, PathInequalities
+from ukctrl_optimal.sparse_blocks import block_entries, upper_triangle_entries
+from ukctrl_optimal.torque_speed_limits import TorqueSpeedLimits
 
 MIN_TIME_SCALE = 0.05
 """The time is looked for from this part of its first guess up to as many times it."""

@@ -8,11 +8,11 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, StartError
-from ukctrl.mechanics.optimal.decision_variables import MotionProblem
-from ukctrl.mechanics.optimal.gauss_legendre import GaussLegendre
-from ukctrl.mechanics.optimal.independent_coordinates import IndependentCoordinates
-from ukctrl.mechanics.optimal.nonlinear_program import NonlinearProgram
-from ukctrl.mechanics.optimal.path_inequalities import InequalityTable
+from ukctrl_optimal.decision_variables import MotionProblem
+from ukctrl_optimal.gauss_legendre import GaussLegendre
+from ukctrl_optimal.independent_coordinates import IndependentCoordinates
+from ukctrl_optimal.nonlinear_program import NonlinearProgram
+from ukctrl_optimal.path_inequalities import InequalityTable
 
 MAX_GUESSES, TIME_RTOL = 12, 0.05
 """Times that are tried until the straight way uses the limits up, and how nearly it shall."""

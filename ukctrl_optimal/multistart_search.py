@@ -9,15 +9,15 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
-from ukctrl.mechanics.optimal.initial_guesses import random_guesses
-from ukctrl.mechanics.optimal.interior_point import (
+from ukctrl_optimal.initial_guesses import random_guesses
+from ukctrl_optimal.interior_point import (
     EVALUATION_ERRORS,
     OptimisationFailed,
     solve_program,
 )
-from ukctrl.mechanics.optimal.nonlinear_program import NonlinearProgram
-from ukctrl.mechanics.optimal.path_constraint_grid import ConstraintViolation
-from ukctrl.mechanics.optimal.path_inequalities import FEASIBILITY_TOLERANCE, TrajectoryPoint
+from ukctrl_optimal.nonlinear_program import NonlinearProgram
+from ukctrl_optimal.path_constraint_grid import ConstraintViolation
+from ukctrl_optimal.path_inequalities import FEASIBILITY_TOLERANCE, TrajectoryPoint
 
 MAX_REFINEMENTS = 12
 """So often more points of the grid are taken where a motion crosses something."""

@@ -7,11 +7,11 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.core.arrays import Flags, Matrix, Vector
-from ukctrl.mechanics.optimal.decision_variables import MotionProblem
-from ukctrl.mechanics.optimal.gauss_legendre import GaussLegendre, evaluation_rows
-from ukctrl.mechanics.optimal.hessian_differences import hessian_by_differences
-from ukctrl.mechanics.optimal.independent_coordinates import ChartPoint, IndependentCoordinates
-from ukctrl.mechanics.optimal.path_inequalities import (
+from ukctrl_optimal.decision_variables import MotionProblem
+from ukctrl_optimal.gauss_legendre import GaussLegendre, evaluation_rows
+from ukctrl_optimal.hessian_differences import hessian_by_differences
+from ukctrl_optimal.independent_coordinates import ChartPoint, IndependentCoordinates
+from ukctrl_optimal.path_inequalities import (
     FEASIBILITY_TOLERANCE,
     PathInequalities,
     TrajectoryPoint,

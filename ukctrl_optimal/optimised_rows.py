@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,49 +19,51 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.caches import LastValueCache
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files.toml import error_context
-from ukctrl.mechanics.constraints import Constraint, Stack
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import passive_constraints
-from ukctrl.mechanics.reference.optimised_path import OptimisationOptions
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePath
+from ukctrl.mechanics.reference.reference import PlannedMotion
 from ukctrl.mechanics.reference.timing_options import merge_options
 from ukctrl.robot import Robot
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
-
-if TYPE_CHECKING:
-    from ukctrl.mechanics.optimal import InequalityTable, OptimalMotion
+from ukctrl_optimal.decision_variables import MotionProblem
+from ukctrl_optimal.independent_coordinates import IndependentCoordinates
+from ukctrl_optimal.optimal_motion import OptimalMotion, optimal_motion
+from ukctrl_optimal.optimisation_options import OptimisationOptions
+from ukctrl_optimal.path_inequalities import InequalityTable
 
 STEPS = {"effort": 12, "time": 30}
 STAGES = {"effort": 5, "time": 2}
 """Without other wishes: smooth motions are worth a high order, and inputs that jump are not."""
 
 
-def optimised_servo(scenario: Scenario, robot: Robot | None = None) -> tuple[Constraint, ...]:
-    """Return the servo constraints of a scenario, its optimised paths worked out.
+def optimised_servo(scenario: Scenario, robot: Robot) -> PlannedMotion:
+    """Return the motion of a scenario with optimised paths, and its constraints that follow it.
 
     Args:
         scenario: The scenario.
-        robot: Its robot, without any effect on it, where it has been loaded before.
+        robot: Its robot, without any effect on it.
 
     Raises:
         InputError: No such motion was found.
     """
     motion = optimal_path_motion(scenario, robot)
-    if motion is None:
-        return scenario.servo
-    return tuple(_with_path(constraint, motion) for constraint in scenario.servo)
+    servo = tuple(
+        dc.replace(row, path=PiecewisePath(motion.select(row.joints), motion.residual))
+        for row in _rows(scenario)
+    )
+    return PlannedMotion(servo, float(motion.pieces.times[-1]), motion.sentence())
 
 
-def optimal_path_motion(scenario: Scenario, robot: Robot | None = None) -> OptimalMotion | None:
-    """Return the motion of the optimised paths of a scenario; None where it has none.
+def optimal_path_motion(scenario: Scenario, robot: Robot | None = None) -> OptimalMotion:
+    """Return the motion of the optimised paths of a scenario, which make its whole task.
 
     Raises:
         InputError: No such motion was found.
     """
-    if not _paths(scenario.servo):
-        return None
     robot = robot or true_robot(scenario.robot)
     key = robot, scenario.servo, scenario.keep, scenario.start, scenario.seed, scenario.rank
     return _MOTION.get(key, lambda: _solve_motion(scenario, robot))
@@ -70,22 +72,13 @@ def optimal_path_motion(scenario: Scenario, robot: Robot | None = None) -> Optim
 _MOTION: LastValueCache[OptimalMotion] = LastValueCache()
 
 
-def _paths(servo: Sequence[Constraint]) -> list[tuple[tuple[str, ...], Any]]:
-    """Return the joints that have optimised paths, and these."""
-    return [constraint.optimised for constraint in servo if constraint.optimised is not None]
-
-
-def _with_path(constraint: Any, motion: OptimalMotion) -> Constraint:
-    """Return a constraint with its part of the motion as its path."""
-    path = PiecewisePath(motion.select(constraint.joints), motion.residual)
-    followed: Constraint = dc.replace(constraint, path=path)
-    return followed
+def _rows(scenario: Scenario) -> list[Any]:
+    """Return the constraints that have optimised paths."""
+    return [row for row in scenario.servo if isinstance(row.planned, OptimisationOptions)]
 
 
 def _solve_motion(scenario: Scenario, robot: Robot) -> OptimalMotion:
-    from ukctrl.mechanics.optimal import IndependentCoordinates, MotionProblem, optimal_motion
-
-    paths = _paths(scenario.servo)
+    paths = [(row.joints, row.path) for row in _rows(scenario)]
     with error_context("servo: optimised path"):
         if len(paths) < len(scenario.servo):
             raise InputError(
@@ -152,8 +145,6 @@ def state_inequalities(keeps: Sequence[Inequality], task: Task) -> InequalityTab
     """Return what of things to keep goes by the motion: forces of contacts and rates of inputs do
     not.
     """
-    from ukctrl.mechanics.optimal import InequalityTable
-
     keeper = SafetyFilter(keeps, task, Stack((), task.robot))
     of = keeper.barriers
     names, units = keeper.names[: len(of.row)], keeper.units[: len(of.row)]
