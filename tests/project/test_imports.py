@@ -19,7 +19,15 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE, PAPERS = ROOT / "ukctrl", ROOT / "ukctrl_papers"
+PACKAGE = ROOT / "ukctrl"
+BESIDE = {
+    "ukctrl_laws": {
+        "__init__.py", "cli/learn.py", "cli/tune.py", "control/__init__.py",
+        "control/learned_correction.py", "core/cache_folder.py", "core/entry_points.py",
+    },
+    "ukctrl_papers": {"__init__.py", "cli/reproduce.py"},
+}  # fmt: skip
+"""Packages that stand on the house, each with the files of it that name them."""
 
 FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
     "tool"
@@ -38,7 +46,7 @@ HEAVY = {
 INSTALLED_BY = {"mujoco": ["mujoco-core"], "pinocchio": ["pin"]}
 """Libraries whose files Python's metadata does not list under the name of their package."""
 
-FILES = [*sorted(PACKAGE.rglob("*.py")), *sorted(PAPERS.rglob("*.py"))]
+FILES = [path for name in ("ukctrl", *BESIDE) for path in sorted((ROOT / name).rglob("*.py"))]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in FILES
@@ -81,13 +89,13 @@ def _imports(path: Path) -> Iterator[Import]:
 
 
 def top(path: Path) -> str:
-    """Return the name directly under ``ukctrl`` that a file belongs to, or ``ukctrl_papers``."""
+    """Return the name directly under ``ukctrl`` that a file belongs to, or a package beside."""
     package, name, *_ = path.relative_to(ROOT).parts
     return name.removesuffix(".py") if package == "ukctrl" else package
 
 
 def ours(path: Path) -> set[str]:
-    """Return the modules of ukctrl and its papers that a file imports to run."""
+    """Return the modules of ukctrl and beside it that a file imports to run."""
     return {
         found.module for found in imports(path) if found.module in MODULES and not found.for_types
     }
@@ -104,7 +112,7 @@ def test_a_package_imports_only_from_floors_below_it():
     climbing = [
         f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
         for path in FILES
-        if (name := top(path)) not in ("__init__", "ukctrl_papers")  # the public names; the roof
+        if (name := top(path)) not in ("__init__", *BESIDE)  # the public names; the roof
         for found in imports(path)
         if found.module.split(".")[0] == "ukctrl"
         and (target := found.module.partition(".")[2].split(".")[0]) != name
@@ -113,17 +121,25 @@ def test_a_package_imports_only_from_floors_below_it():
     assert not climbing, "a package must import from floors below its own alone"
 
 
-def test_the_papers_stand_on_the_house_which_names_them_at_its_door_alone():
-    """For public names, which are imported on first use, and for the command, which says where the
-    papers are not installed."""
+@pytest.mark.parametrize("package", BESIDE)
+def test_a_package_beside_stands_on_the_house_which_names_it_at_its_doors_alone(package):
+    """For public names, which are imported on first use, for commands, which say where it is not
+    installed, and for parts, which are plug-ins."""
     naming = {
-        path.relative_to(PACKAGE).as_posix()
+        path.relative_to(PACKAGE).as_posix(): path
         for path in FILES
-        if path.is_relative_to(PACKAGE) and "ukctrl_papers" in path.read_text(encoding="utf-8")
+        if path.is_relative_to(PACKAGE) and package in path.read_text(encoding="utf-8")
     }
-    assert naming == {"__init__.py", "cli/reproduce.py"}
-    command = PACKAGE / "cli" / "reproduce.py"
-    assert not [found for found in imports(command) if found.module.startswith("ukctrl_papers")]
+    assert naming.keys() == BESIDE[package]
+    importing = {
+        name
+        for name, path in naming.items()
+        if any(found.module.split(".")[0] == package for found in imports(path))
+    }
+    assert importing <= {"__init__.py", "control/__init__.py"}
+    for path in (path for path in FILES if top(path) == package):
+        used = {found.module.split(".")[0] for found in imports(path)}
+        assert not used & BESIDE.keys() - {package}, path
 
 
 def test_no_two_files_import_each_other():
@@ -152,7 +168,7 @@ def test_every_library_that_is_imported_is_declared():
     for path in FILES:
         for found in imports(path):
             library = found.module.split(".")[0]
-            if library in ("ukctrl", "ukctrl_papers") or library in sys.stdlib_module_names:
+            if library in ("ukctrl", *BESIDE) or library in sys.stdlib_module_names:
                 continue
             known_as = {name.lower().replace("_", "-") for name in installs.get(library, [library])}
             assert known_as & declared, (

@@ -18,7 +18,15 @@ from ukctrl.core.errors import InputError, PartWarning
 from ukctrl.core.kind_registry import kind_of
 from ukctrl.core.message_text import error_text
 
-OWN: dict[str, tuple[str, ...]] = {}
+OWN: dict[str, tuple[str, ...]] = {
+    "controller": (
+        "ukctrl_laws.predictive.model_predictive:ModelPredictive",
+        "ukctrl_laws.io_linearisation:IoLinearisation",
+        "ukctrl_laws.swing_up:SwingUp",
+        "ukctrl_laws.switching:Switching",
+        "ukctrl_laws.thrust_vectoring:ThrustVectoring",
+    )
+}
 """Parts of this distribution that stand outside of ``ukctrl``, by sort."""
 
 _declared = functools.cache(entry_points)
@@ -44,6 +52,13 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
             reason = str(error) if isinstance(error, InputError) else error_text(error)
             warnings.warn(PartWarning(f"{place} is left out: {reason}."), stacklevel=2)
     return by_kind
+
+
+def part_distributions() -> dict[str, str]:
+    """Return the version of each distribution that declares parts, by name."""
+    groups = (group for group in _declared().groups if group.startswith("ukctrl."))
+    dists = [entry.dist for group in groups for entry in _declared().select(group=group)]
+    return {dist.name: dist.version for dist in dists if dist is not None}
 
 
 def _loaded(entry: EntryPoint) -> Any:

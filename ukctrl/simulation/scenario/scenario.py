@@ -12,8 +12,8 @@ from typing import Annotated, Any, Self, final
 
 from pydantic import model_validator
 
-from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.any_controller import AnyController
 from ukctrl.control.controller import Controller, NoControl
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
