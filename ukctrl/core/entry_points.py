@@ -66,19 +66,24 @@ def _loaded(entry: EntryPoint) -> Any:
 
     That one runs anew: an import returns what stands in `sys.modules` at its end.
     """
-    top = entry.module.partition(".")[0]
-    unfinished = {
-        name: module
-        for name, module in sys.modules.items()
-        if name.partition(".")[0] == top and getattr(module.__spec__, "_initializing", False)
-    }
-    for name in unfinished:
-        del sys.modules[name]
     try:
         return entry.load()
-    except BaseException:
-        sys.modules.update(unfinished)
-        raise
+    except (AttributeError, ImportError):
+        top = entry.module.partition(".")[0]
+        unfinished = {
+            name: module
+            for name, module in sys.modules.items()
+            if name.partition(".")[0] == top and getattr(module.__spec__, "_initializing", False)
+        }
+        if not unfinished:
+            raise
+        for name in unfinished:
+            del sys.modules[name]
+        try:
+            return entry.load()
+        finally:
+            for name, module in unfinished.items():
+                sys.modules.setdefault(name, module)
 
 
 def _kind(part: Any, base: type) -> str:
