@@ -8,15 +8,14 @@ use, so that ``import ukctrl`` costs nothing:
     simulate(Scenario.load("scara-helix")).metric("rms_phi")
 
 What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``mechanics``,
-``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. A second package of
-the same wheel, ``ukctrl_papers``, stands on all of it; ``papers``, ``motion``, ``pseudoinverse``
-and ``classify`` are there.
+``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. Packages of the
+same wheel stand on all of it: ``ukctrl_laws``, laws of one robot or one method, and
+``ukctrl_optimal``, motions of least effort or time, as plug-ins; ``ukctrl_papers``, where
+``papers``, ``motion``, ``pseudoinverse`` and ``classify`` are.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from ukctrl.control.disturbance.disturbance_observer import BoundObserver, DisturbanceObserver
     from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.control.feedback.feedback import Feedback
-    from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
     from ukctrl.control.task import Signal, Task
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.blas_threads import one_blas_thread
@@ -75,10 +73,6 @@ if TYPE_CHECKING:
     from ukctrl.studies.comparison.entry import Entry
     from ukctrl.studies.comparison.front_settings import Front
     from ukctrl.studies.comparison.pareto_front import FrontPoint, Fronts, LawFront
-    from ukctrl.studies.learning.ilc_update import Learning
-    from ukctrl.studies.learning.learn import learn
-    from ukctrl.studies.learning.learning_page import write_learning_result
-    from ukctrl.studies.learning.learning_result import LearningResult
     from ukctrl.studies.sweep.distributions import Levels
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
@@ -89,6 +83,11 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.tune import tune
     from ukctrl.studies.tuning.tuned import Tuned
     from ukctrl.studies.tuning.tuning_page import write_tuned
+    from ukctrl_laws.fuzzy.fuzzy_gain import Fuzzy, fuzzy_gain
+    from ukctrl_laws.learning.ilc_update import Learning
+    from ukctrl_laws.learning.learn import learn
+    from ukctrl_laws.learning.learning_page import write_learning_result
+    from ukctrl_laws.learning.learning_result import LearningResult
     from ukctrl_papers import motion, pseudoinverse
     from ukctrl_papers.integrability.classify import classify
     from ukctrl_papers.reproduction_page import write_reproduction
@@ -202,35 +201,14 @@ __all__ = [
 ]
 
 
-@functools.cache
-def _homes() -> dict[str, tuple[str, str]]:
-    """Return the module and the name there of each name, from the imports above."""
-    import ast
-    import pkgutil
-
-    tree = ast.parse(pkgutil.get_data(__name__, "__init__.py") or b"")
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    return {
-        alias.asname or alias.name: (getattr(node, "module", ""), alias.name)
-        for node in block.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-
-
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from ukctrl.core.version import installed_version
 
         return installed_version()
-    if name not in __all__:
-        raise AttributeError(f"module 'ukctrl' has no attribute '{name}'")
-    module, attribute = _homes()[name]
-    home = vars(importlib.import_module(module or attribute))
-    value = globals()[name] = home.get(attribute) or importlib.import_module(
-        f"{module}.{attribute}".lstrip(".")
-    )
-    return value
+    from ukctrl.core.lazy_names import lazy_name
+
+    return lazy_name(__name__, name)
 
 
 def __dir__() -> list[str]:

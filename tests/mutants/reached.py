@@ -26,6 +26,7 @@ SETTINGS = """
 [run]
 source =
     {root}/ukctrl
+    {root}/ukctrl_laws
     {root}/ukctrl_optimal
     {root}/ukctrl_papers
 data_file = {folder}/lines

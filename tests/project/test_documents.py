@@ -29,9 +29,9 @@ DOTTED = re.compile(r"\bukctrl(?:\.[A-Za-z_]\w*)+(?!\.?\w*\()")
 SUFFIXES = "py|toml|md|json|js|csv|svg|urdf|yml|j2|css|cff|txt"
 A_FILE = re.compile(rf"\.?/?((?:[\w.-]+/)*[\w-]+\.(?:{SUFFIXES}))")
 A_FOLDER = re.compile(
-    r"((?:ukctrl(?:_optimal|_papers)?|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
+    r"((?:ukctrl(?:_[a-z]+)?|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
 )
-A_SCRIPT = re.compile(r"\b(?:benchmarks|docs|tests|ukctrl(?:_optimal|_papers)?)/[\w/.-]+\.py\b")
+A_SCRIPT = re.compile(r"\b(?:benchmarks|docs|tests|ukctrl(?:_[a-z]+)?)/[\w/.-]+\.py\b")
 IN_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:of `\w+` )?(?:of|in) `((?:\w+/)+\w+\.py)`")
 STANDS_FOR = ("KEY", "NNNN", "NAME", "_catalog")
 """What a reader puts a name of their own for, and what is in a wheel alone."""
@@ -44,7 +44,7 @@ def places() -> set[str]:
     """Return every file and folder of the project, also by the ends of its path."""
     tops = (
         *("benchmarks", "controllers", "docs", "robots", "scenarios", "tests", "ukctrl"),
-        *("ukctrl_optimal", "ukctrl_papers", "workspace", ".github"),
+        *("ukctrl_laws", "ukctrl_optimal", "ukctrl_papers", "workspace", ".github"),
     )
     found = {path for path in ROOT.iterdir() if path.is_file()} | {ROOT / top for top in tops}
     for top in tops:
@@ -56,7 +56,7 @@ def places() -> set[str]:
 @functools.cache
 def scripts() -> list[Path]:
     """Return the files of the library and of the tests."""
-    tops = ("ukctrl", "ukctrl_optimal", "ukctrl_papers", "tests")
+    tops = ("ukctrl", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers", "tests")
     return [path for top in tops for path in (ROOT / top).rglob("*.py")]
 
 

@@ -21,6 +21,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 BESIDE = {
+    "ukctrl_laws": {
+        "__init__.py", "cli/learn.py", "cli/tune.py", "control/__init__.py",
+        "control/learned_correction.py", "core/cache_folder.py", "core/entry_points.py",
+    },
     "ukctrl_optimal": {
         "core/cache_folder.py", "core/entry_points.py", "mechanics/reference/__init__.py",
     },
@@ -137,7 +141,8 @@ def test_a_package_beside_stands_on_the_house_which_names_it_at_its_doors_alone(
         for name, path in naming.items()
         if any(found.module.split(".")[0] == package for found in imports(path))
     }
-    assert importing <= {"__init__.py", "mechanics/reference/__init__.py"}
+    doors = {"__init__.py", "control/__init__.py", "mechanics/reference/__init__.py"}
+    assert importing <= doors
     for path in (path for path in FILES if top(path) == package):
         used = {found.module.split(".")[0] for found in imports(path)}
         assert not used & BESIDE.keys() - {package}, path

@@ -36,6 +36,7 @@ def distribution(tmp_path, monkeypatch):
         (tmp_path / "acme_laws.py").write_text(text)
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "acme_laws", raising=False)
+        monkeypatch.setattr(entry_points, "OWN", {})
         entry_points._declared.cache_clear()
         return tmp_path
 
@@ -48,6 +49,7 @@ def test_a_part_of_another_distribution_stands_after_ours(distribution):
     found = with_entry_points("controller", Controller, {"none": Controller})
     assert list(found) == ["none", "brake"]
     assert found["brake"].__module__ == "acme_laws"
+    assert entry_points.part_distributions() == {"acme-laws": "1.0"}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from ukctrl import Robot, Scenario, UkctrlError, classify, plot, simulate
 from ukctrl.analysis.linear import linear_loop, linear_plant
 from ukctrl.cli.report import parse_map_pairs, parse_requirements
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
 from ukctrl.control.regulators.riccati import input_weight
 from ukctrl.core.algebra.solution_checks import matrix, symmetric, vector
 from ukctrl.core.files.plugins import load_module
@@ -32,6 +31,7 @@ from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.journal import require_regular_file
 from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
+from ukctrl_laws.fuzzy.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
 from ukctrl_papers.integrability.first_integrals import read_rows
 from ukctrl_papers.motion.equation_forms import inverse_by
 

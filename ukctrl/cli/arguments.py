@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ukctrl.core.errors import InputError, UkctrlError, UnknownName
@@ -14,6 +16,24 @@ if TYPE_CHECKING:
     from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.simulation.scenario import Scenario
     from ukctrl.studies.tuning.gains import Range
+
+
+def import_command(module: str) -> ModuleType:
+    """Import the work of a command from a package beside ``ukctrl`` in the same wheel.
+
+    Raises:
+        InputError: The package is not installed.
+    """
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise InputError(
+            f"this command is in the package {package}, which comes with ukctrl and is not "
+            "installed; pip install --force-reinstall --no-deps ukctrl."
+        ) from error
 
 
 def load_scenario(

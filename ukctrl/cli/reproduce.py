@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ukctrl.cli.arguments import import_command
 from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import OUTPUT, Format, Json, Quiet, Width
-from ukctrl.core.errors import InputError
 
 Out = Annotated[
     Path | None,
@@ -40,13 +39,5 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute published numbers and set them beside ours, with a verdict each."""
-    try:
-        command = importlib.import_module("ukctrl_papers.command")
-    except ModuleNotFoundError as error:
-        if error.name != "ukctrl_papers":
-            raise
-        raise InputError(
-            "the papers are in the package ukctrl_papers, which comes with ukctrl and is not "
-            "installed; pip install --force-reinstall --no-deps ukctrl."
-        ) from error
+    command = import_command("ukctrl_papers.command")
     command.reproduce(paper, out, quiet, as_json)

@@ -10,112 +10,83 @@ In order:
 3. ``command``: what a law answers. ``safety``: what shall never happen, whatever it answers.
    ``state_evaluator``: the same at the states of one's own loop. ``controller``: what a controller
    and its started law are. ``servo``: a feedback and an allocation.
-4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
+4. ``elastic``: links that springs drive.
 
 The parts on these, whose files use each other's:
 
 - ``feedforward``: motions worked out before the run, and what holds to them.
-- ``baselines``, ``regulators``: the classical laws. ``predictive``: those of them with limits.
-  ``special``: for one kind of robot or task.
+- ``baselines``, ``regulators``: the classical laws.
+- ``any_controller``: what a file may name, with the laws of one robot or one method in
+  ``ukctrl_laws`` and those of other distributions.
+
+Names are imported on first use, so that a part of another distribution may be what imports them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ukctrl.control.allocation import AnyAllocation
-from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.bounded import Bounded
-from ukctrl.control.allocation.chen import Chen
-from ukctrl.control.allocation.hierarchical import Damped, Prioritized
-from ukctrl.control.allocation.internal_force import InternalForce
-from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
-from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
-from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
-from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.baselines.time_delay import TimeDelay
-from ukctrl.control.command import Command
-from ukctrl.control.controller import Controller, Law, NoControl, law_name
-from ukctrl.control.disturbance import AnyDisturbanceObserver
-from ukctrl.control.disturbance.disturbance_observer import BoundObserver, DisturbanceObserver
-from ukctrl.control.disturbance.low_pass_observers import AccelerationObserver, MomentumObserver
-from ukctrl.control.elastic.elastic_row_laws import (
-    ElasticCascade,
-    ElasticLinearisation,
-    ElasticSingularPerturbation,
-)
-from ukctrl.control.elastic.elastic_tracking import ElasticTracking
-from ukctrl.control.feedback import AnyFeedback
-from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
-from ukctrl.control.feedback.feedback import (
-    BoundFeedback,
-    ErrorBound,
-    Feedback,
-    FeedbackOutput,
-    ModelFeedback,
-)
-from ukctrl.control.feedback.integral_sliding_mode import IntegralSliding
-from ukctrl.control.feedback.linear_feedback import Baumgarte, Exact, FirstOrder, Pid
-from ukctrl.control.feedback.lyapunov import Lyapunov
-from ukctrl.control.feedback.model_mismatch import ModelMismatch, RowMismatch
-from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sat, Sinh, Tanh
-from ukctrl.control.feedback.sliding_mode import BoundSliding, Sliding
-from ukctrl.control.feedback.sliding_surface import DecayBound
-from ukctrl.control.feedforward.feedforward_laws import Feedforward, Tvlqr
-from ukctrl.control.feedforward.inversion import AnyInversion
-from ukctrl.control.feedforward.inversion.flat_outputs import Flat
-from ukctrl.control.feedforward.inversion.inversion import Inversion, JointMotion
-from ukctrl.control.feedforward.inversion.servo_dae import ServoDae
-from ukctrl.control.feedforward.inversion.stable_inversion import StableInversion
-from ukctrl.control.feedforward.nominal_motion import NominalMotion
-from ukctrl.control.learned_correction import LearnedCorrection
-from ukctrl.control.predictive.model_predictive import ModelPredictive
-from ukctrl.control.regulators.pole_placement import PolePlacement
-from ukctrl.control.regulators.regulator import Lqi, Lqr, RegulatorLaw
-from ukctrl.control.regulators.riccati import RegulatorGains
-from ukctrl.control.servo import Servo
-from ukctrl.control.special.io_linearisation import IoLinearisation
-from ukctrl.control.special.swing_up import SwingUp
-from ukctrl.control.special.switching import Switching, SwitchingMode
-from ukctrl.control.special.thrust_vectoring import ThrustVectoring
-from ukctrl.control.task import Signal, Task
-from ukctrl.core.entry_points import with_entry_points
-from ukctrl.core.kind_registry import union_of_kinds
+from ukctrl.core.lazy_names import lazy_name
 
 if TYPE_CHECKING:
-    AnyController = Controller
-else:
-    _classes = (
-        Servo,
-        ComputedTorque,
-        PdGravity,
-        JointPid,
-        OperationalSpace,
-        ResolvedAcceleration,
-        TimeDelay,
-        SlotineLi,
-        SlotineLiAdaptive,
-        Lqr,
-        Lqi,
-        PolePlacement,
-        Tvlqr,
-        ModelPredictive,
-        Feedforward,
-        ElasticTracking,
+    from ukctrl.control.allocation import AnyAllocation
+    from ukctrl.control.allocation.allocation import Allocation, Allocator
+    from ukctrl.control.allocation.bounded import Bounded
+    from ukctrl.control.allocation.chen import Chen
+    from ukctrl.control.allocation.hierarchical import Damped, Prioritized
+    from ukctrl.control.allocation.internal_force import InternalForce
+    from ukctrl.control.allocation.least_norm import LeastNorm
+    from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
+    from ukctrl.control.any_controller import AnyController
+    from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
+    from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
+    from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
+    from ukctrl.control.baselines.time_delay import TimeDelay
+    from ukctrl.control.command import Command
+    from ukctrl.control.controller import Controller, Law, NoControl, law_name
+    from ukctrl.control.disturbance import AnyDisturbanceObserver
+    from ukctrl.control.disturbance.disturbance_observer import BoundObserver, DisturbanceObserver
+    from ukctrl.control.disturbance.low_pass_observers import AccelerationObserver, MomentumObserver
+    from ukctrl.control.elastic.elastic_row_laws import (
         ElasticCascade,
         ElasticLinearisation,
         ElasticSingularPerturbation,
-        IoLinearisation,
-        SwingUp,
-        Switching,
-        ThrustVectoring,
-        NoControl,
     )
-    AnyController = union_of_kinds(
-        with_entry_points("controller", Controller, {cls.kind: cls for cls in _classes})
+    from ukctrl.control.elastic.elastic_tracking import ElasticTracking
+    from ukctrl.control.feedback import AnyFeedback
+    from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
+    from ukctrl.control.feedback.feedback import (
+        BoundFeedback,
+        ErrorBound,
+        Feedback,
+        FeedbackOutput,
+        ModelFeedback,
     )
-"""Any controller of the catalogue, told apart by its ``kind``."""
+    from ukctrl.control.feedback.integral_sliding_mode import IntegralSliding
+    from ukctrl.control.feedback.linear_feedback import Baumgarte, Exact, FirstOrder, Pid
+    from ukctrl.control.feedback.lyapunov import Lyapunov
+    from ukctrl.control.feedback.model_mismatch import ModelMismatch, RowMismatch
+    from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sat, Sinh, Tanh
+    from ukctrl.control.feedback.sliding_mode import BoundSliding, Sliding
+    from ukctrl.control.feedback.sliding_surface import DecayBound
+    from ukctrl.control.feedforward.feedforward_laws import Feedforward, Tvlqr
+    from ukctrl.control.feedforward.inversion import AnyInversion
+    from ukctrl.control.feedforward.inversion.flat_outputs import Flat
+    from ukctrl.control.feedforward.inversion.inversion import Inversion, JointMotion
+    from ukctrl.control.feedforward.inversion.servo_dae import ServoDae
+    from ukctrl.control.feedforward.inversion.stable_inversion import StableInversion
+    from ukctrl.control.feedforward.nominal_motion import NominalMotion
+    from ukctrl.control.learned_correction import LearnedCorrection
+    from ukctrl.control.regulators.pole_placement import PolePlacement
+    from ukctrl.control.regulators.regulator import Lqi, Lqr, RegulatorLaw
+    from ukctrl.control.regulators.riccati import RegulatorGains
+    from ukctrl.control.servo import Servo
+    from ukctrl.control.task import Signal, Task
+    from ukctrl_laws.io_linearisation import IoLinearisation
+    from ukctrl_laws.predictive.model_predictive import ModelPredictive
+    from ukctrl_laws.swing_up import SwingUp
+    from ukctrl_laws.switching import Switching, SwitchingMode
+    from ukctrl_laws.thrust_vectoring import ThrustVectoring
 
 __all__ = [
     "AccelerationObserver",
@@ -203,3 +174,11 @@ __all__ = [
     "Tvlqr",
     "law_name",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return lazy_name(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

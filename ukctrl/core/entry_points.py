@@ -18,8 +18,19 @@ from ukctrl.core.errors import InputError, PartWarning
 from ukctrl.core.kind_registry import kind_of
 from ukctrl.core.message_text import error_text
 
-OWN: dict[str, tuple[str, ...]] = {"reference": ("ukctrl_optimal.optimised_path:Optimised",)}
+OWN: dict[str, tuple[str, ...]] = {
+    "controller": (
+        "ukctrl_laws.predictive.model_predictive:ModelPredictive",
+        "ukctrl_laws.io_linearisation:IoLinearisation",
+        "ukctrl_laws.swing_up:SwingUp",
+        "ukctrl_laws.switching:Switching",
+        "ukctrl_laws.thrust_vectoring:ThrustVectoring",
+    ),
+    "reference": ("ukctrl_optimal.optimised_path:Optimised",),
+}
 """Parts of this distribution that stand outside of ``ukctrl``, by sort."""
+PACKAGES = {"ukctrl"}
+"""Packages, at the top, whose parts a file names by kind."""
 
 _declared = functools.cache(entry_points)
 
@@ -38,6 +49,7 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
             kind = _kind(part, base)
             if by_kind.setdefault(kind, part) is not part:
                 raise InputError(f"kind '{kind}' is that of {by_kind[kind].__qualname__}")
+            PACKAGES.add(part.__module__.partition(".")[0])
         except (Exception, SystemExit) as error:
             name = "ukctrl" if entry.dist is None else entry.dist.name
             place = f"entry point '{entry.name}' of group '{group}' in distribution '{name}'"
@@ -46,24 +58,36 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
     return by_kind
 
 
+def part_distributions() -> dict[str, str]:
+    """Return the version of each distribution that declares parts, by name."""
+    groups = (group for group in _declared().groups if group.startswith("ukctrl."))
+    dists = [entry.dist for group in groups for entry in _declared().select(group=group)]
+    return {dist.name: dist.version for dist in dists if dist is not None}
+
+
 def _loaded(entry: EntryPoint) -> Any:
     """Return what an entry point names, also where its module is what is importing ukctrl.
 
     That one runs anew: an import returns what stands in `sys.modules` at its end.
     """
-    top = entry.module.partition(".")[0]
-    unfinished = {
-        name: module
-        for name, module in sys.modules.items()
-        if name.partition(".")[0] == top and getattr(module.__spec__, "_initializing", False)
-    }
-    for name in unfinished:
-        del sys.modules[name]
     try:
         return entry.load()
-    except BaseException:
-        sys.modules.update(unfinished)
-        raise
+    except (AttributeError, ImportError):
+        top = entry.module.partition(".")[0]
+        unfinished = {
+            name: module
+            for name, module in sys.modules.items()
+            if name.partition(".")[0] == top and getattr(module.__spec__, "_initializing", False)
+        }
+        if not unfinished:
+            raise
+        for name in unfinished:
+            del sys.modules[name]
+        try:
+            return entry.load()
+        finally:
+            for name, module in unfinished.items():
+                sys.modules.setdefault(name, module)
 
 
 def _kind(part: Any, base: type) -> str:

@@ -8,8 +8,6 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.feedforward.feedforward_laws import common_unit
-from ukctrl.control.predictive.horizon import HorizonLimits, PredictionHorizon
-from ukctrl.control.predictive.qp import ITERATION_LIMIT, QpSolution
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -18,6 +16,8 @@ from ukctrl.core.number_text import si
 from ukctrl.core.program import BoundKernel
 from ukctrl.core.verdict import Verdict
 from ukctrl.robot import Robot
+from ukctrl_laws.predictive.horizon import HorizonLimits, PredictionHorizon
+from ukctrl_laws.predictive.qp import ITERATION_LIMIT, QpSolution
 
 QP_BASE_TIME, QP_ENTRY_TIME, QP_WORST_RATIO = 3e-5, 1.5e-9, 10.0
 """Time of a tick with a program on a usual processor, for itself and for every entry of its matrix

@@ -16,7 +16,6 @@ from ukctrl.control.controller import Controller, Law, NoControl, law_name
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.regulator import Lqi, Lqr
 from ukctrl.control.servo import Servo
-from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -28,6 +27,7 @@ from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot.applied_force_kernels import set_zero
+from ukctrl_laws.swing_up import SwingUp
 
 AnyModeLaw = Annotated[
     Servo | SwingUp | Lqr | Lqi | PolePlacement | PdGravity | NoControl, Field(discriminator="kind")

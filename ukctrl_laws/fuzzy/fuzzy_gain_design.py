@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, final
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import FuzzyGainCost, read_fuzzy_gain
 from ukctrl.control.servo import Servo
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
@@ -18,6 +17,7 @@ from ukctrl.reports.plot import panels, style
 from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result.atomic_files import card_text
 from ukctrl.simulation.scenario import Scenario
+from ukctrl_laws.fuzzy.fuzzy_gain import FuzzyGainCost, read_fuzzy_gain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.sample_measures import error_level
 from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.learning.ilc_update import Learning
+from ukctrl_laws.learning.ilc_update import Learning
 
 END_TRIALS = ("first", "last")
 """Names of the trials that are kept whole."""
@@ -66,7 +66,7 @@ class DemandTerms(NamedTuple):
 class LearningResult(NotebookRepr):
     """A task that was repeated, and a law that has learnt from it."""
 
-    repr_module: ClassVar[str] = "studies.learning.learning_page"
+    repr_module: ClassVar[str] = "ukctrl_laws.learning.learning_page"
 
     scenario: Scenario
     """What was repeated."""

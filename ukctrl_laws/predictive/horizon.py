@@ -8,12 +8,12 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.feedforward.nominal_motion import NominalMotion
-from ukctrl.control.predictive.horizon_kernels import HorizonTables, write_input_sensitivities
 from ukctrl.control.regulators.riccati import DiscreteGain, DiscreteLq
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.linearise import Linearization
 from ukctrl.robot import Robot
+from ukctrl_laws.predictive.horizon_kernels import HorizonTables, write_input_sensitivities
 
 MAX_PROGRAM_ENTRIES = 4_000_000
 """Entries of a program's matrix beyond which it is no program for a tick."""

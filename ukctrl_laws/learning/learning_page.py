@@ -19,8 +19,8 @@ from ukctrl.reports.plot import overlay, panels, style
 from ukctrl.reports.report_table import ReportTable, TableColumn
 from ukctrl.reports.scene.run_scene import runs_scene
 from ukctrl.simulation.result.metrics import unit_in
-from ukctrl.studies.learning.learning_result import END_TRIALS, LearningResult
 from ukctrl.studies.tuning.tuning_page import metric_table
+from ukctrl_laws.learning.learning_result import END_TRIALS, LearningResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

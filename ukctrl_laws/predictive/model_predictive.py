@@ -26,10 +26,6 @@ from ukctrl.control.feedforward.feedforward_laws import (
     tick_times,
     weighted_systems,
 )
-from ukctrl.control.predictive import horizon
-from ukctrl.control.predictive.horizon_kernels import deadbeat_rate, law_within_limits, tick_index
-from ukctrl.control.predictive.mpc_diagnostics import MpcDiagnostics
-from ukctrl.control.predictive.qp import MpcQp, QpSolution
 from ukctrl.control.regulators.regulator import Lqr, RegulatorLaw
 from ukctrl.control.regulators.riccati import (
     DiscreteGain,
@@ -42,7 +38,7 @@ from ukctrl.control.regulators.riccati import (
 from ukctrl.control.regulators.state_deviation import StateDeviation, cost_to_go
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.blas_threads import one_blas_thread
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import Count, Number, Positive, Seconds, spec
 from ukctrl.core.program import BoundKernel, KernelStep
@@ -50,6 +46,10 @@ from ukctrl.core.verdict import Verdict
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import Linearization
 from ukctrl.robot import Snapshot
+from ukctrl_laws.predictive import horizon
+from ukctrl_laws.predictive.horizon_kernels import deadbeat_rate, law_within_limits, tick_index
+from ukctrl_laws.predictive.mpc_diagnostics import MpcDiagnostics
+from ukctrl_laws.predictive.qp import MpcQp, QpSolution
 
 HorizonLimitKind = Literal["inputs", "positions", "speeds"]
 HORIZON_LIMIT_KINDS: tuple[HorizonLimitKind, ...] = "inputs", "positions", "speeds"
@@ -230,27 +230,6 @@ class _ModelPredictiveLaw(Law):
 
     def planned_state(self, t: float) -> tuple[Vector, Vector] | None:
         return None if self._motion_law is None else self._motion_law.planned_state(t)
-
-    def predicted_inputs(self, dynamics: Dynamics, memory: Vector) -> Matrix:
-        """Return the inputs of the horizon, of which the first is given, shape ``(N, nu)``."""
-        self.step(dynamics, memory)
-        horizon, W, x = self._horizon.tables, self._horizon.W, self._deviations(dynamics)
-        first, p = int(tick_index(horizon, dynamics.snapshot.clock)), len(horizon.F)
-        z, inputs = self._diagnostics.z.reshape(len(W), -1), []
-        blocks = np.repeat(np.arange(len(W)), self._horizon.block_lengths)
-        for j, block in enumerate(blocks.tolist()):
-            if horizon.moving and first + j >= p:
-                break
-            at = min(first + j, p - 1)
-            c = W[block] @ z[block]
-            inputs.append(self._reference_input(dynamics.snapshot.t, j) - horizon.K[at] @ x + c)
-            x = horizon.F[at] @ x + horizon.B[at] @ c
-        return np.array(inputs)
-
-    def _reference_input(self, t: float, ticks: int) -> Vector:
-        if self._motion_law is None:
-            return self.linear.u
-        return self._motion_law.nominal.input(t + (ticks + 0.5) * self._period)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return which limits are at work and which were given up, beside what is followed."""

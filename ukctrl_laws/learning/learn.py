@@ -17,8 +17,8 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
 from ukctrl.studies.batch.run_summary import repeat_seed
 from ukctrl.studies.batch.task import ProgressCallback
-from ukctrl.studies.learning.ilc_update import Learning, feedback_acceleration, feedback_gains
-from ukctrl.studies.learning.learning_result import (
+from ukctrl_laws.learning.ilc_update import Learning, feedback_acceleration, feedback_gains
+from ukctrl_laws.learning.learning_result import (
     END_TRIALS,
     DemandTerms,
     LearningResult,
