@@ -26,7 +26,8 @@ BESIDE = {
         "control/learned_correction.py", "core/cache_folder.py", "core/entry_points.py",
     },
     "ukctrl_optimal": {
-        "core/cache_folder.py", "core/entry_points.py", "mechanics/reference/__init__.py",
+        "__init__.py", "core/cache_folder.py", "core/entry_points.py",
+        "mechanics/reference/__init__.py",
     },
     "ukctrl_papers": {
         "__init__.py", "analysis/check/start_diagnostics.py", "cli/reproduce.py",
