@@ -28,10 +28,11 @@ SITE = "https://github.com/ukctrl/ukctrl/"
 DOTTED = re.compile(r"\bukctrl(?:\.[A-Za-z_]\w*)+(?!\.?\w*\()")
 SUFFIXES = "py|toml|md|json|js|csv|svg|urdf|yml|j2|css|cff|txt"
 A_FILE = re.compile(rf"\.?/?((?:[\w.-]+/)*[\w-]+\.(?:{SUFFIXES}))")
+OURS = "ukctrl(?:_laws|_optimal|_papers)?"
 A_FOLDER = re.compile(
-    r"((?:ukctrl(?:_[a-z]+)?|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
+    rf"((?:{OURS}|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
 )
-A_SCRIPT = re.compile(r"\b(?:benchmarks|docs|tests|ukctrl(?:_[a-z]+)?)/[\w/.-]+\.py\b")
+A_SCRIPT = re.compile(rf"\b(?:benchmarks|docs|tests|{OURS})/[\w/.-]+\.py\b")
 IN_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:of `\w+` )?(?:of|in) `((?:\w+/)+\w+\.py)`")
 STANDS_FOR = ("KEY", "NNNN", "NAME", "_catalog")
 """What a reader puts a name of their own for, and what is in a wheel alone."""
@@ -153,7 +154,7 @@ def test_a_name_that_does_not_exist_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(f"{unknown_names.__module__}.ROOT", ROOT)
     page.write_text(
         "Of `ukctrl.reproduce.markdown` and ukctrl.uk.servo_input, `simulation/verdicts/none.py`, "
-        "`Watch` in `simulation/loop/closed_loop.py`, `Loop` in `simulation/loop/closed_loop.py`, "
+        "`Watch` in `simulation/assemble/loop.py`, `Loop` in `simulation/assemble/loop.py`, "
         "`scenarios/none`, `result.nc`, `summary.json`, `made-up.json`, `Result.metric`, "
         "`Comparison.save`, `LeastNorm`, `StateFeedback`, `KeyError`.\n"
         "```text\npython benchmarks/none.py\n```\n",
@@ -164,7 +165,7 @@ def test_a_name_that_does_not_exist_is_found(tmp_path, monkeypatch):
         "simulation/verdicts/none.py", "scenarios/none", "made-up.json", "benchmarks/none.py",
     }  # fmt: skip
     assert unknown_classes(page) == {"Comparison.save", "StateFeedback"}
-    assert unknown_definitions(page) == {"Watch in simulation/loop/closed_loop.py"}
+    assert unknown_definitions(page) == {"Watch in simulation/assemble/loop.py"}
 
 
 # --- counts ---------------------------------------------------------------------------------------
