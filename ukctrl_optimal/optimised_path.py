@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Components, spec
-from ukctrl.mechanics.reference.reference import Path, PlannedMotion, Reference
+from ukctrl.mechanics.reference.reference import MotionPlan, Path, Reference
 from ukctrl.mechanics.reference.taylor import Series
 from ukctrl_optimal.optimisation_options import OptimisationOptions
 
@@ -39,7 +39,7 @@ class Optimised(OptimisationOptions, Reference):
     def size(self) -> int:
         return len(self.to)
 
-    def plan(self, scenario: Scenario, robot: Robot) -> PlannedMotion:
+    def plan(self, scenario: Scenario, robot: Robot) -> MotionPlan:
         # the scenario's class names this one
         from ukctrl_optimal.optimised_rows import optimised_servo
 

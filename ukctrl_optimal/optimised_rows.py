@@ -23,7 +23,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePath
-from ukctrl.mechanics.reference.reference import PlannedMotion
+from ukctrl.mechanics.reference.reference import MotionPlan
 from ukctrl.mechanics.reference.timing_options import merge_options
 from ukctrl.robot import Robot
 from ukctrl.simulation.assemble.scenario_robots import true_robot
@@ -40,7 +40,7 @@ STAGES = {"effort": 5, "time": 2}
 """Without other wishes: smooth motions are worth a high order, and inputs that jump are not."""
 
 
-def optimised_servo(scenario: Scenario, robot: Robot) -> PlannedMotion:
+def optimised_servo(scenario: Scenario, robot: Robot) -> MotionPlan:
     """Return the motion of a scenario with optimised paths, and its constraints that follow it.
 
     Args:
@@ -55,7 +55,7 @@ def optimised_servo(scenario: Scenario, robot: Robot) -> PlannedMotion:
         dc.replace(row, path=PiecewisePath(motion.select(row.joints), motion.residual))
         for row in _rows(scenario)
     )
-    return PlannedMotion(servo, float(motion.pieces.times[-1]), motion.sentence())
+    return MotionPlan(servo, float(motion.pieces.times[-1]), motion.sentence())
 
 
 def optimal_path_motion(scenario: Scenario, robot: Robot | None = None) -> OptimalMotion:

@@ -128,7 +128,7 @@ def growth_vector(
     bound = [column for _, column in pivots]
     free = [column for column in range(size) if column not in bound]
     basis: list[Numbers] = []
-    kept: list[list[tuple[int, int]]] = []  # of each level, the brackets that add a direction
+    levels: list[list[tuple[int, int]]] = []  # of each level, the brackets that add a direction
 
     def allowed(x: Any) -> Numbers:
         """Return the allowed directions, each with one free component of 1."""
@@ -143,7 +143,7 @@ def growth_vector(
 
     def fields_of(level: int, x: Any) -> Numbers:
         """Return the fields that a level added, shape ``(nv + 1, count)``."""
-        return np.array(brackets(level - 1, kept[level - 1], x)).T if level else allowed(x)
+        return np.array(brackets(level - 1, levels[level - 1], x)).T if level else allowed(x)
 
     def derivative(direction: Numbers, x: Any, level: int) -> Numbers:
         if time.thread_time() > deadline:
@@ -177,17 +177,17 @@ def growth_vector(
             closed = closed or len(basis) == size or len(free) < 2
             if closed or len(dimensions) >= scheme.depth:
                 break
-            count = len(kept[-1]) if kept else len(free)
+            count = len(levels[-1]) if levels else len(free)
             # of the first level [i, j] = -[j, i]
-            pairs = [(i, j) for i in range(len(free)) for j in range(0 if kept else i + 1, count)]
+            pairs = [(i, j) for i in range(len(free)) for j in range(0 if levels else i + 1, count)]
             added = []
-            for (i, j), bracket in zip(pairs, brackets(len(kept), pairs, x), strict=True):
+            for (i, j), bracket in zip(pairs, brackets(len(levels), pairs, x), strict=True):
                 if _extend(basis, bracket, scheme.zero):
                     added.append((i, j))
                     witness = witness or (free[i], free[j], bracket)
             closed = not added
             if added:
-                kept.append(added)
+                levels.append(added)
                 dimensions.append(len(basis))
     except TimeoutError:
         pass

@@ -53,20 +53,22 @@ def classify_velocity_rows(
         flags = positional_rows(attachments, servo.robot).tolist()
         return None, {name: flag or None for name, flag in zip(names, flags, strict=True)}, []
     try:
-        found: Integrability = classifier.classify_parts(attachments, servo.robot, closed_form=True)
+        verdict: Integrability = classifier.classify_parts(
+            attachments, servo.robot, closed_form=True
+        )
     except InputError as error:
         return None, {}, [f"the velocity rows cannot be classified: {error}"]
     velocity = {name for name, flag in zip(names, holonomic, strict=True) if not flag}
     notes = [
         f"velocity row '{row.name}' says that {row.integral} stays constant; written as phi it "
         "would hold a value."
-        for row in found.rows
+        for row in verdict.rows
         if row.integral and row.name in velocity
     ]
-    if found.witness:
-        notes.append(f"velocity rows do not all integrate: {found.witness}.")
+    if verdict.witness:
+        notes.append(f"velocity rows do not all integrate: {verdict.witness}.")
     by_kind: dict[str, bool | None] = {"holonomic": True, "nonholonomic": False}
-    return found, {row.name: by_kind.get(row.kind) for row in found.rows}, notes
+    return verdict, {row.name: by_kind.get(row.kind) for row in verdict.rows}, notes
 
 
 def actuation_class(dynamics: Dynamics, mobility: int) -> Actuation:

@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     """Second derivative [1/s^2 of the value's unit]."""
 
 
-class PlannedMotion(NamedTuple):
+class MotionPlan(NamedTuple):
     """A motion that was worked out from a scenario and its robot."""
 
     servo: tuple[Any, ...]
@@ -106,7 +106,7 @@ class Reference(TimeFunction):
         """
         return 0.0
 
-    def plan(self, scenario: Any, robot: Any) -> PlannedMotion:
+    def plan(self, scenario: Any, robot: Any) -> MotionPlan:
         """Work out the paths of a scenario that are such as this one, for its robot.
 
         Raises:

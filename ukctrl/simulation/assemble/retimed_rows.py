@@ -22,7 +22,7 @@ from ukctrl.mechanics.path_inverse_kinematics import follow_path, joint_rates
 from ukctrl.mechanics.reference import Constant, Reference, Retimed, RetimedOrientation
 from ukctrl.mechanics.reference.composite_paths import time_hull
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePath
-from ukctrl.mechanics.reference.reference import PlannedMotion, TimeFunction
+from ukctrl.mechanics.reference.reference import MotionPlan, TimeFunction
 from ukctrl.mechanics.reference.timing_options import TimingOptions, merge_options
 from ukctrl.mechanics.timing import (
     GeometricPath,
@@ -71,7 +71,7 @@ def servo_constraints(scenario: Scenario, robot: Robot | None = None) -> tuple[C
     return _on_clock(scenario.servo, PiecewisePath(timing.clock))
 
 
-def planned_motion(scenario: Scenario, robot: Robot | None = None) -> PlannedMotion | None:
+def planned_motion(scenario: Scenario, robot: Robot | None = None) -> MotionPlan | None:
     """Return the motion of the paths that `Reference.plan` works out; None where there is none.
 
     Raises:
