@@ -8,15 +8,15 @@ use, so that ``import ukctrl`` costs nothing:
     simulate(Scenario.load("scara-helix")).metric("rms_phi")
 
 What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``mechanics``,
-``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. Other packages of
-the same wheel stand on all of it: ``ukctrl_papers`` with ``papers``, ``motion`` and
-``pseudoinverse``; ``ukctrl_film`` with ``Camera`` and ``record``.
+``control``, ``simulation``, ``reports``; ``analysis`` and ``studies``; ``cli``. Packages of the
+same wheel stand on all of it: ``ukctrl_laws``, laws of one robot or one method, and
+``ukctrl_optimal``, motions of least effort or time, as plug-ins; ``ukctrl_film``, with ``Camera``
+and ``record``; ``ukctrl_papers``, where ``papers``, ``motion``, ``pseudoinverse`` and ``classify``
+are.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ukctrl.control.disturbance.disturbance_observer import BoundObserver, DisturbanceObserver
     from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.control.feedback.feedback import Feedback
-    from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
     from ukctrl.control.task import Signal, Task
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.blas_threads import one_blas_thread
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from ukctrl.mechanics import constraints, derivatives, reference, relative_degree
     from ukctrl.mechanics.constraints import BoundConstraint, Constraint, Rows, Stack
     from ukctrl.mechanics.dynamics import Dynamics
-    from ukctrl.mechanics.integrability.classify import classify
     from ukctrl.mechanics.linearise.equilibrium import equilibrium
     from ukctrl.mechanics.linearise.linearization import linearize
     from ukctrl.reports import plot
@@ -74,10 +72,6 @@ if TYPE_CHECKING:
     from ukctrl.studies.comparison.entry import Entry
     from ukctrl.studies.comparison.front_settings import Front
     from ukctrl.studies.comparison.pareto_front import FrontPoint, Fronts, LawFront
-    from ukctrl.studies.learning.ilc_update import Learning
-    from ukctrl.studies.learning.learn import learn
-    from ukctrl.studies.learning.learning_page import write_learning_result
-    from ukctrl.studies.learning.learning_result import LearningResult
     from ukctrl.studies.sweep.distributions import Levels
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
@@ -90,7 +84,13 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.tuning_page import write_tuned
     from ukctrl_film.camera import Camera
     from ukctrl_film.film import record
+    from ukctrl_laws.fuzzy.fuzzy_gain import Fuzzy, fuzzy_gain
+    from ukctrl_laws.learning.ilc_update import Learning
+    from ukctrl_laws.learning.learn import learn
+    from ukctrl_laws.learning.learning_page import write_learning_result
+    from ukctrl_laws.learning.learning_result import LearningResult
     from ukctrl_papers import motion, pseudoinverse
+    from ukctrl_papers.integrability.classify import classify
     from ukctrl_papers.reproduction_page import write_reproduction
 
 __version__: str
@@ -202,35 +202,14 @@ __all__ = [
 ]
 
 
-@functools.cache
-def _homes() -> dict[str, tuple[str, str]]:
-    """Return the module and the name there of each name, from the imports above."""
-    import ast
-    import pkgutil
-
-    tree = ast.parse(pkgutil.get_data(__name__, "__init__.py") or b"")
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    return {
-        alias.asname or alias.name: (getattr(node, "module", ""), alias.name)
-        for node in block.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-
-
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from ukctrl.core.version import installed_version
 
         return installed_version()
-    if name not in __all__:
-        raise AttributeError(f"module 'ukctrl' has no attribute '{name}'")
-    module, attribute = _homes()[name]
-    home = vars(importlib.import_module(module or attribute))
-    value = globals()[name] = home.get(attribute) or importlib.import_module(
-        f"{module}.{attribute}".lstrip(".")
-    )
-    return value
+    from ukctrl.core.lazy_names import lazy_name
+
+    return lazy_name(__name__, name)
 
 
 def __dir__() -> list[str]:

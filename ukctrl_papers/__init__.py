@@ -9,14 +9,14 @@ claims are computed when asked for.
     print(reproduction.summary)
     write_reproduction(reproduction, "out")
 
-The package stands on all of `ukctrl`, which names it in two files: ``__init__`` for the public
-names `papers`, `motion`, `pseudoinverse` and `write_reproduction`, ``cli/reproduce`` for the
-command.
+The package stands on all of `ukctrl`, which names it in three files: ``__init__`` for the public
+names `papers`, `motion`, `pseudoinverse`, `classify` and `write_reproduction`, ``cli/reproduce``
+for the command, ``analysis/check/start_diagnostics`` for the rows on velocities.
 
 In order:
 
 1. ``pseudoinverse`` and ``motion``: the inverses and the equations of motion that the literature
-   offers, on plain arrays.
+   offers, on plain arrays. ``integrability``: which velocity constraints integrate.
 2. ``claim``: what a published number is, beside ours. ``claim_text``: its numbers as texts.
 3. ``registry``, ``paper_result``, ``recompute``: which papers there are, and what comes of them.
 4. ``reproduction_page``: its page and files, from `templates/`. ``reproduce_text``: what the

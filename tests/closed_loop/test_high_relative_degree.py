@@ -22,12 +22,12 @@ from ukctrl.control import (
 )
 from ukctrl.control.feedback.linear_feedback import Baumgarte
 from ukctrl.control.feedforward.inversion.flat_outputs import Flat
-from ukctrl.control.special.io_linearisation import error_polynomial
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import MinJerk, RestToRest
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.assemble import Loop
+from ukctrl_laws.io_linearisation import error_polynomial
 
 SOLVED = {"rtol": 1e-6, "atol": 1e-6}
 """What a scenario must show against the independent solution; inputs in units of their peak."""

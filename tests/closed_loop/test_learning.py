@@ -17,7 +17,7 @@ from ukctrl import (
     simulate,
     write_learning_result,
 )
-from ukctrl.studies.learning.learning_page import next_commands
+from ukctrl_laws.learning.learning_page import next_commands
 
 ALPHA, BETA, G = 20.0, 150.0, 9.81
 PERIOD, TICKS, SHARE = 0.01, 120, 0.7

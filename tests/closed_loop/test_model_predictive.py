@@ -17,6 +17,7 @@ from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Lagrangian, Options
+from ukctrl_laws.predictive.horizon_kernels import tick_index
 
 SAME = {"rtol": 1e-8, "atol": 1e-8}
 H, MASS, STIFF = 0.1, 2.0, 3.0
@@ -51,10 +52,22 @@ def task(robot, servo=STILL, **given):
 
 
 def inputs(law, t, q, v, memory=None):
-    """Return the inputs that a law plans from a state on."""
+    """Return the inputs of the horizon from a state on, of which the law gives the first."""
     dynamics = Dynamics(law.task.robot)
     dynamics.move(t, np.array(q), np.array(v))
-    return law.predicted_inputs(dynamics, law.memory if memory is None else memory)
+    law.step(dynamics, law.memory if memory is None else memory)
+    horizon, W, x = law._horizon.tables, law._horizon.W, law._deviations(dynamics)
+    first, p = int(tick_index(horizon, dynamics.snapshot.clock)), len(horizon.F)
+    z, planned = law._diagnostics.z.reshape(len(W), -1), []
+    blocks = np.repeat(np.arange(len(W)), law._horizon.block_lengths)
+    for j, block in enumerate(blocks.tolist()):
+        if horizon.moving and first + j >= p:
+            break
+        at, motion, c = min(first + j, p - 1), law._motion_law, W[block] @ z[block]
+        u = law.linear.u if motion is None else motion.nominal.input(t + (j + 0.5) * law._period)
+        planned.append(u - horizon.K[at] @ x + c)
+        x = horizon.F[at] @ x + horizon.B[at] @ c
+    return np.array(planned)
 
 
 def held(A, B, Q, R, h=H):

@@ -17,10 +17,11 @@ from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import JointFollows, Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.reference import Optimised
-from ukctrl.simulation.assemble import Loop, optimised_rows
-from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.scenario import BelievedRobot
+from ukctrl_optimal import optimised_rows
+from ukctrl_optimal.optimised_rows import optimal_path_motion
 
 REST = """path = PATH
 [controller]

@@ -15,7 +15,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Optimised
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
+from ukctrl_optimal.optimised_rows import optimal_path_motion
 
 SOLVED = 1e-6
 """Part of a time or an effort by which the solver and the price of inputs may be off."""
@@ -126,7 +126,7 @@ def test_a_post_in_the_way_is_touched_once_at_the_effort_of_cubics(below, way):
     assert found.effort == pytest.approx((48.0 + 192.0 * (0.4 - below) ** 2) / 8.0, rel=SOLVED)
     x, y = along(found).T
     assert (np.hypot(x, y + below) - 0.4).min() > INSIDE
-    assert found.way == way
+    assert found.guess == way
     assert found.violations == ()
 
 

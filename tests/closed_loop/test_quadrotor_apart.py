@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.control.special import thrust_vectoring
+from ukctrl_laws import thrust_vectoring
 
 MASS, G, INERTIA = 0.5, 9.81, np.diag([3.65e-3, 3.68e-3, 7.03e-3])
 ARM, DRAG = 0.120208153, 0.0244

@@ -75,7 +75,7 @@ class Fault(NamedTuple):
     @property
     def package(self) -> str:
         """The package that it is in; ``ukctrl`` for the files beside the packages."""
-        parts = Path(self.file.replace("ukctrl_", "ukctrl/")).parts
+        parts = Path(re.sub("^ukctrl_", "ukctrl/", self.file)).parts
         return parts[1] if len(parts) > 2 else parts[0]
 
     def put_into(self, source: bytes) -> bytes:

@@ -27,6 +27,8 @@ SETTINGS = """
 source =
     {root}/ukctrl
     {root}/ukctrl_film
+    {root}/ukctrl_laws
+    {root}/ukctrl_optimal
     {root}/ukctrl_papers
 data_file = {folder}/lines
 parallel = true

@@ -27,7 +27,6 @@ import json, runpy, sys
 from ukctrl import Scenario, control, effects, simulate, testing
 from ukctrl.cli.main import main
 from ukctrl.cli.workspace import json_schema
-from ukctrl.core.kind_registry import kinds
 from ukctrl.simulation.result.metrics import describe
 text = json.dumps(json_schema("scenario"))
 page = runpy.run_path(sys.argv[1])["on_page_markdown"]("<!-- parts -->")

@@ -25,8 +25,11 @@ EXCEPTIONS = {
     ("mechanics/derivatives/formula_jets.py", "Expression"): "whose text is differentiated",
     ("mechanics/derivatives/formula_jets.py", "JointFollows"): "whose path is differentiated",
     ("mechanics/derivatives/formula_jets.py", "FormulaStructure"): "whose text is differentiated",
-    ("studies/tuning/fuzzy_gain_design.py", "ChenRobust"): "whose theory the choice of its gain is",
-    ("studies/tuning/fuzzy_gain_design.py", "Servo"): "which has that feedback",
+    (
+        "ukctrl_laws/fuzzy/fuzzy_gain_design.py",
+        "ChenRobust",
+    ): "whose theory the choice of its gain is",
+    ("ukctrl_laws/fuzzy/fuzzy_gain_design.py", "Servo"): "which has that feedback",
 }
 """Where the text of a formula is the point, not what a part does."""
 

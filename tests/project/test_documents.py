@@ -28,10 +28,11 @@ SITE = "https://github.com/ukctrl/ukctrl/"
 DOTTED = re.compile(r"\bukctrl(?:\.[A-Za-z_]\w*)+(?!\.?\w*\()")
 SUFFIXES = "py|toml|md|json|js|csv|svg|urdf|yml|j2|css|cff|txt"
 A_FILE = re.compile(rf"\.?/?((?:[\w.-]+/)*[\w-]+\.(?:{SUFFIXES}))")
+OURS = "ukctrl(?:_film|_laws|_optimal|_papers)?"
 A_FOLDER = re.compile(
-    r"((?:ukctrl(?:_film|_papers)?|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
+    rf"((?:{OURS}|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
 )
-A_SCRIPT = re.compile(r"\b(?:benchmarks|docs|tests|ukctrl(?:_film|_papers)?)/[\w/.-]+\.py\b")
+A_SCRIPT = re.compile(rf"\b(?:benchmarks|docs|tests|{OURS})/[\w/.-]+\.py\b")
 IN_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:of `\w+` )?(?:of|in) `((?:\w+/)+\w+\.py)`")
 STANDS_FOR = ("KEY", "NNNN", "NAME", "_catalog")
 """What a reader puts a name of their own for, and what is in a wheel alone."""
@@ -44,7 +45,7 @@ def places() -> set[str]:
     """Return every file and folder of the project, also by the ends of its path."""
     tops = (
         *("benchmarks", "controllers", "docs", "robots", "scenarios", "tests", "ukctrl"),
-        *("ukctrl_film", "ukctrl_papers", "workspace", ".github"),
+        *("ukctrl_film", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers", "workspace", ".github"),
     )
     found = {path for path in ROOT.iterdir() if path.is_file()} | {ROOT / top for top in tops}
     for top in tops:
@@ -56,7 +57,8 @@ def places() -> set[str]:
 @functools.cache
 def scripts() -> list[Path]:
     """Return the files of the library and of the tests."""
-    tops = ("ukctrl", "ukctrl_film", "ukctrl_papers", "tests")
+    beside = "ukctrl_film", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers"
+    tops = ("ukctrl", *beside, "tests")
     return [path for top in tops for path in (ROOT / top).rglob("*.py")]
 
 
@@ -153,7 +155,7 @@ def test_a_name_that_does_not_exist_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(f"{unknown_names.__module__}.ROOT", ROOT)
     page.write_text(
         "Of `ukctrl.reproduce.markdown` and ukctrl.uk.servo_input, `simulation/verdicts/none.py`, "
-        "`Watch` in `simulation/loop/closed_loop.py`, `Loop` in `simulation/loop/closed_loop.py`, "
+        "`Watch` in `simulation/assemble/loop.py`, `Loop` in `simulation/assemble/loop.py`, "
         "`scenarios/none`, `result.nc`, `summary.json`, `made-up.json`, `Result.metric`, "
         "`Comparison.save`, `LeastNorm`, `StateFeedback`, `KeyError`.\n"
         "```text\npython benchmarks/none.py\n```\n",
@@ -164,7 +166,7 @@ def test_a_name_that_does_not_exist_is_found(tmp_path, monkeypatch):
         "simulation/verdicts/none.py", "scenarios/none", "made-up.json", "benchmarks/none.py",
     }  # fmt: skip
     assert unknown_classes(page) == {"Comparison.save", "StateFeedback"}
-    assert unknown_definitions(page) == {"Watch in simulation/loop/closed_loop.py"}
+    assert unknown_definitions(page) == {"Watch in simulation/assemble/loop.py"}
 
 
 # --- counts ---------------------------------------------------------------------------------------

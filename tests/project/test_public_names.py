@@ -15,6 +15,7 @@ import pytest
 
 import ukctrl
 from ukctrl.cli import workspace
+from ukctrl.core.lazy_names import homes
 from ukctrl.simulation.export.export_controller import SCRIPT
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +90,7 @@ def test_what_init_and_export_write_imports_from_ukctrl_alone():
 
 
 def test_every_public_name_is_told_to_type_checkers_as_well():
-    assert sorted(ukctrl._homes()) == sorted(ukctrl.__all__)
+    assert sorted(homes("ukctrl")) == sorted(ukctrl.__all__)
 
 
 @pytest.mark.parametrize("name", ukctrl.__all__)

@@ -21,11 +21,11 @@ from ukctrl.mechanics.constraints import (
     Stack,
 )
 from ukctrl.mechanics.dynamics import passive_constraints
-from ukctrl.mechanics.integrability.classify import classify, classify_parts
-from ukctrl.mechanics.integrability.first_integrals import first_integrals
-from ukctrl.mechanics.integrability.multiprecision_rows import CoordinateKinematics
-from ukctrl.mechanics.integrability.numeric_rows import NumericRows
+from ukctrl.mechanics.integrability import NumericRows
 from ukctrl.robot import Options, Robot
+from ukctrl_papers.integrability.classify import classify, classify_parts
+from ukctrl_papers.integrability.first_integrals import first_integrals
+from ukctrl_papers.integrability.multiprecision_rows import CoordinateKinematics
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 

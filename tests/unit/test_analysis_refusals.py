@@ -74,7 +74,7 @@ def test_what_velocity_rows_come_to_is_told(psi, said):
         Lagrangian(coordinates={"x": "m", "y": "m", "th": "rad"}, kinetic="v.x**2+v.y**2+v.th**2")
     )
     rows = [Expression(psi=text, unit="m/s", name=f"r{k}") for k, text in enumerate(psi)]
-    assert start_diagnostics.classify_velocity_rows(Stack((), plane), Stack(rows, plane))[1] == [
+    assert start_diagnostics.classify_velocity_rows(Stack((), plane), Stack(rows, plane))[2] == [
         said
     ]
 

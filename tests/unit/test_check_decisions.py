@@ -344,12 +344,26 @@ def test_passive_rows_that_share_a_load_are_told():
     ]
 
 
-def test_which_rows_integrate():
-    stack = SimpleNamespace(names=("a", "b", "c", "d"), holonomic=(True, False, False, False))
-    assert start_diagnostics.row_integrability(stack, None) == [True, None, None, None]
-    kinds = {"a": "nonholonomic", "b": "holonomic", "c": "nonholonomic"}
-    found = SimpleNamespace(rows=[SimpleNamespace(name=n, kind=k) for n, k in kinds.items()])
-    assert start_diagnostics.row_integrability(stack, found) == [True, True, False, None]
+@pytest.mark.parametrize("proved", [True, False])
+def test_which_rows_integrate(monkeypatch, proved):
+    """With proof, or by numbers alone, which leave open what they do not see to integrate."""
+    if not proved:
+        monkeypatch.setattr(start_diagnostics, "CLASSIFIER", "ukctrl_absent.classify")
+    robot = Robot.build(
+        Lagrangian(coordinates=dict.fromkeys("xyz", "m"), kinetic="v.x**2 + v.y**2 + v.z**2")
+    )
+    rows = [
+        Expression(phi="z - 1", name="level"), Expression(psi="v.x", name="still"),
+        Expression(psi="v.z - z*v.y", name="turn"),
+    ]  # fmt: skip
+    passive, servo = Stack(rows[:1], robot), Stack(rows, robot)
+    found, integrable, notes = start_diagnostics.classify_velocity_rows(passive, servo)
+    assert (found is not None, len(notes) > 0) == (proved, proved)
+    assert integrable == {"level": True, "still": True, "turn": True}
+    assert start_diagnostics.classify_velocity_rows(passive, passive) == (None, {}, [])
+    servo = Stack([Expression(psi="x*v.y - y*v.z", name="area")], robot)
+    _, integrable, _ = start_diagnostics.classify_velocity_rows(Stack((), robot), servo)
+    assert integrable == {"area": False if proved else None}
 
 
 def falling(*motors, allocation=None, weight="0*x", phi="x", potential="g*y"):

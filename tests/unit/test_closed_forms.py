@@ -13,8 +13,8 @@ import pytest
 import sympy
 from sympy.combinatorics.permutations import Permutation
 
-from ukctrl.mechanics.integrability import first_integrals as first_integrals_module
-from ukctrl.mechanics.integrability.first_integrals import FirstIntegrals, first_integrals
+from ukctrl_papers.integrability import first_integrals as first_integrals_module
+from ukctrl_papers.integrability.first_integrals import FirstIntegrals, first_integrals
 
 X, Y, Z, T = AXES = sympy.symbols("x y z t")
 ANSWER = [[["1", "x"]], ""]
@@ -164,7 +164,7 @@ def test_a_process_is_asked_and_waited_for_as_long_as_a_busy_machine_takes(
 
     monkeypatch.setattr(subprocess, "run", run)
     assert first_integrals(["d.x"], ["x"], [True], seconds) == FirstIntegrals([("1", "x")], "")
-    assert asked["words"] == [sys.executable, "-m", first_integrals_module.__name__]
+    assert asked["words"] == [sys.executable, first_integrals_module.__file__]
     assert (json.loads(asked["input"]), asked["timeout"]) == (
         [seconds, ["d.x"], ["x"], [True]],
         timeout,

@@ -15,11 +15,13 @@ from ukctrl.control.safety import FormulaLimit, JointLimits
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.errors import InputError
-from ukctrl.mechanics.optimal import IndependentCoordinates, MotionProblem, optimal_motion
-from ukctrl.mechanics.optimal.gauss_legendre import gauss_legendre
-from ukctrl.mechanics.optimal.nonlinear_program import NonlinearProgram
 from ukctrl.robot import JointMotor, Lagrangian, Options
-from ukctrl.simulation.assemble.optimised_rows import state_inequalities
+from ukctrl_optimal.decision_variables import MotionProblem
+from ukctrl_optimal.gauss_legendre import gauss_legendre
+from ukctrl_optimal.independent_coordinates import IndependentCoordinates
+from ukctrl_optimal.nonlinear_program import NonlinearProgram
+from ukctrl_optimal.optimal_motion import optimal_motion
+from ukctrl_optimal.optimised_rows import state_inequalities
 
 SOLVED = 1e-7
 """Part of a time or an effort by which the solver may be off: ten times its tolerance."""
@@ -265,7 +267,7 @@ def test_masses_on_a_spring_are_as_fast_as_their_switches_allow():
 @needs("casadi")
 def test_ranges_and_speeds_of_all_joints_are_kept_at_the_points():
     robot = Robot.load("two_link")
-    found = motion(robot, [-3.0, 0.5], [3.0, -0.5], 1.4, steps=12, stages=4, share=0.9)
+    found = motion(robot, [-3.0, 0.5], [3.0, -0.5], 1.4, steps=12, stages=4, limit_share=0.9)
     q, v = at_points(found), at_points(found, 1)
     assert np.abs(v).max() == pytest.approx(0.9 * 6.0, rel=1e-6)  # of 4.3 rad/s on the average
     assert (np.abs(found.inputs) <= 0.9 * robot.effort_limit * (1.0 + 1e-9)).all()
@@ -281,7 +283,7 @@ def test_a_bead_stays_on_its_ring_and_its_inputs_are_those_of_its_motion():
     free, near = freedoms(robot, [-0.6, -0.8], ["x"]), None
     for k, t in enumerate(found.times.tolist()):
         y, rate, half = found.pieces.series(t, 2)
-        answer = free.at(t, near or free.start, y, rate, found.inputs[k], slopes=True)
+        answer = free.forward_dynamics(t, near or free.start, y, rate, found.inputs[k], slopes=True)
         near = answer.place
         np.testing.assert_allclose(np.linalg.norm(near.q), 1.0, atol=1e-12)
         np.testing.assert_allclose(answer.v @ near.q, 0.0, atol=1e-12)

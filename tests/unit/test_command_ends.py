@@ -135,7 +135,7 @@ def test_how_a_search_ends(ok, stopped, ends, monkeypatch):
 def test_how_a_gain_in_closed_form_is_chosen(ends, monkeypatch):
     saved, asked = [], []
     choice = SimpleNamespace(save=saved.append, to_dict=lambda: {"kappa": 2.0})
-    of = "ukctrl.studies.tuning.fuzzy_gain_design.FuzzyGainDesign.of"
+    of = "ukctrl_laws.fuzzy.fuzzy_gain_design.FuzzyGainDesign.of"
     monkeypatch.setattr(of, lambda *given: asked.append(given[1]) or choice)
     code, said = ends("tune", MASSES, "--fuzzy", "price=1", "--json")
     assert (code, json.loads(said.out), said.err) == (0, {"kappa": 2.0}, "")
@@ -352,7 +352,7 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
     stands_for("ukctrl_papers.command.recompute", SimpleNamespace(ok=True, to_dict=lambda: {}))
     stands_for(TUNE.replace(":", "."), SimpleNamespace(ok=True, stopped=False, to_dict=lambda: {}))
     practice = SimpleNamespace(ok=True, to_dict=lambda: {})
-    stands_for("ukctrl.studies.learning.learn.learn", practice)
+    stands_for("ukctrl_laws.learning.learn.learn", practice)
     stands_for(SWEEP.replace(":", "."), study(4, 4))
     stands_for("ukctrl.studies.sweep_analysis.write_study_report", (None, "insight", "replays"))
     stands_for(COMPARE.replace(":", "."), compared())
@@ -361,7 +361,7 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
         "ukctrl_papers.command.write_reproduction",
         "ukctrl.studies.comparison.comparison_page.write_comparison",
         "ukctrl.studies.tuning.tuning_page.write_tuned",
-        "ukctrl.studies.learning.learning_page.write_learning_result",
+        "ukctrl_laws.learning.command.write_learning_result",
     ):
         monkeypatch.setattr(place, write)
     monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: write() and {})

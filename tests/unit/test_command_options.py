@@ -28,10 +28,10 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.version import installed_version
 from ukctrl.reports.html_page import write_page
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.learning.ilc_update import Learning
 from ukctrl.studies.sweep import Factor, SamplingPlan
 from ukctrl.studies.sweep.study import StudyDescription
 from ukctrl.studies.tuning import SimulationJournal, read_range
+from ukctrl_laws.learning.ilc_update import Learning
 
 MASSES = "two-mass-spring"
 ALPHA = "controller.feedback.alpha"
@@ -186,7 +186,7 @@ def test_tune_hands_its_options_on(given_to):
 
 def test_learn_hands_its_options_on(given_to):
     options = ["--trials", "3", "--gain", "0.7", "--cutoff", "9", "--lead", "2", "-o", "here"]
-    place = "ukctrl.studies.learning.learn:learn"
+    place = "ukctrl_laws.learning.learn:learn"
     given = given_to(place, ["learn", MASSES, "-c", "servo-pid", *options])
     assert given["scenario"].controller.name == "servo-pid"
     assert given["learning"] == Learning(trials=3, gain=0.7, cutoff=9.0, lead=2)
@@ -414,7 +414,8 @@ def test_progress_is_shown_where_people_read(command, monkeypatch, tmp_path):
         asked.append(given)
         raise Reached
 
-    module = "ukctrl_papers.command" if command == "reproduce" else f"ukctrl.cli.{command}"
+    beside = {"reproduce": "ukctrl_papers.command", "learn": "ukctrl_laws.learning.command"}
+    module = beside.get(command, f"ukctrl.cli.{command}")
     monkeypatch.setattr(f"{module}.{name}", ask)
     arguments = [command] if more is None else [command, MASSES, *more]
     for options in ([], ["--json"], ["-q"], ["--quiet", "--json"]):

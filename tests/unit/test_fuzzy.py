@@ -12,8 +12,8 @@ from scipy.optimize import minimize_scalar
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import Fuzzy, FuzzyGainCost, fuzzy_gain, positive_root
 from ukctrl.core.errors import InputError
+from ukctrl_laws.fuzzy.fuzzy_gain import Fuzzy, FuzzyGainCost, fuzzy_gain, positive_root
 
 EXACT = {"rtol": 1e-12, "atol": 0.0}
 MINIMISED = {"rtol": 1e-6, "atol": 0.0}  # a minimum is flat: half the digits of the cost

@@ -14,7 +14,7 @@ from ukctrl.mechanics.consistent_state import (
 )
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
-from ukctrl.mechanics.integrability.numeric_rows import positional_rows
+from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise import ConstraintNullSpace, Linearizer, equilibrium, linearize
 from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.mechanics.linearise.linearization import force_jacobians, split_smooth_forces

@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, StartError
-from ukctrl.mechanics.optimal import multistart_search as lib
-from ukctrl.mechanics.optimal.decision_variables import MotionProblem
-from ukctrl.mechanics.optimal.initial_guesses import (
+from ukctrl_optimal import multistart_search as lib
+from ukctrl_optimal.decision_variables import MotionProblem
+from ukctrl_optimal.initial_guesses import (
     _displacement,
     _rest_to_rest_guess,
     _within_limits,
     random_guesses,
     straight_guess,
 )
-from ukctrl.mechanics.optimal.interior_point import STATUS_MESSAGES, OptimisationFailed
-from ukctrl.mechanics.optimal.path_constraint_grid import (
+from ukctrl_optimal.interior_point import STATUS_MESSAGES, OptimisationFailed
+from ukctrl_optimal.path_constraint_grid import (
     ConstraintViolation,
     GridSelection,
     GridSlack,
     PathConstraintGrid,
     _cubic_minima,
 )
-from ukctrl.mechanics.optimal.path_inequalities import TrajectoryPoint
+from ukctrl_optimal.path_inequalities import TrajectoryPoint
 
 # Which ways are tried
 
@@ -401,11 +401,11 @@ def test_coordinates_without_a_goal_stay_and_the_others_go_all_the_way():
 def test_a_way_is_bent_in_parts_of_its_length(monkeypatch, gone, units, sizes):
     asides = []
     monkeypatch.setattr(
-        "ukctrl.mechanics.optimal.initial_guesses._rest_to_rest_guess",
+        "ukctrl_optimal.initial_guesses._rest_to_rest_guess",
         lambda program, aside: asides.append(aside.copy()),
     )
     monkeypatch.setattr(
-        "ukctrl.mechanics.optimal.initial_guesses._within_limits", lambda program, guess: "guess"
+        "ukctrl_optimal.initial_guesses._within_limits", lambda program, guess: "guess"
     )
     program = SimpleNamespace(
         wanted=SimpleNamespace(goal=np.array(gone)),
@@ -423,7 +423,7 @@ def test_a_way_is_bent_in_parts_of_its_length(monkeypatch, gone, units, sizes):
         np.testing.assert_allclose(aside, expected, rtol=1e-12)
 
 
-WAYS = "ukctrl.mechanics.optimal.initial_guesses"
+WAYS = "ukctrl_optimal.initial_guesses"
 
 
 @pytest.mark.parametrize(

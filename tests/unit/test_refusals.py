@@ -14,13 +14,11 @@ from ukctrl import Robot, Scenario, UkctrlError, classify, plot, simulate
 from ukctrl.analysis.linear import linear_loop, linear_plant
 from ukctrl.cli.report import parse_map_pairs, parse_requirements
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
 from ukctrl.control.regulators.riccati import input_weight
 from ukctrl.core.algebra.solution_checks import matrix, symmetric, vector
 from ukctrl.core.files.plugins import load_module
 from ukctrl.core.files.table_paths import set_path
 from ukctrl.core.files.toml import read_toml
-from ukctrl.mechanics.integrability.multiprecision_rows import read_rows
 from ukctrl.mechanics.integrate.adaptive_integrator import AdaptiveIntegrator
 from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
 from ukctrl.mechanics.reference.piecewise_polynomial import require_finite
@@ -33,6 +31,8 @@ from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.journal import require_regular_file
 from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
+from ukctrl_laws.fuzzy.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
+from ukctrl_papers.integrability.first_integrals import read_rows
 from ukctrl_papers.motion.equation_forms import inverse_by
 
 LAW = ChenRobust(kappa=1.0, rate=5.0, rho=2.0, epsilon=0.02)

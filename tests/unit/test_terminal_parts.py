@@ -19,7 +19,7 @@ from ukctrl.cli.terminal.analyze_text import _pole, _poles
 from ukctrl.cli.terminal.interrupt import INSIST_SECONDS, InterruptHandler, interruptible
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _log_lines, _Throughput
-from ukctrl.cli.terminal.studies_text import _design, _tunings, empty_study_lines, fuzzy_lines
+from ukctrl.cli.terminal.studies_text import _design, _tunings, empty_study_lines
 from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
     export_data,
@@ -30,6 +30,7 @@ from ukctrl.core.number_text import start_shift_text
 from ukctrl.simulation.export.export_controller import ExportedController
 from ukctrl.simulation.export.runtime import Replay
 from ukctrl.studies.tuning import Gain, TuningTrial
+from ukctrl_laws.fuzzy.command import fuzzy_lines
 from ukctrl_papers.claim import Claim
 from ukctrl_papers.paper_result import Failure, Outcome, Reproduction
 from ukctrl_papers.reproduce_text import _widths, reproduction_lines

@@ -7,6 +7,7 @@ import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ukctrl.core.errors import InputError, UkctrlError, UnknownName
@@ -17,19 +18,20 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.gains import Range
 
 
-def command_of(package: str, content: str) -> Any:
-    """Return the module ``command`` of another package of the same wheel.
+def import_command(module: str) -> ModuleType:
+    """Import the work of a command from a package beside ``ukctrl`` in the same wheel.
 
     Raises:
         InputError: The package is not installed.
     """
+    package = module.partition(".")[0]
     try:
-        return importlib.import_module(f"{package}.command")
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
         raise InputError(
-            f"{content} are in the package {package}, which comes with ukctrl and is not "
+            f"this command is in the package {package}, which comes with ukctrl and is not "
             "installed; pip install --force-reinstall --no-deps ukctrl."
         ) from error
 

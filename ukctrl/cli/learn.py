@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import load_scenario, output_folder, prefix_errors
+from ukctrl.cli.arguments import import_command, load_scenario
 from ukctrl.cli.options import (
     ControllerOption,
     Format,
@@ -19,10 +19,6 @@ from ukctrl.cli.options import (
     Trust,
     Width,
 )
-from ukctrl.cli.terminal.interrupt import interruptible
-from ukctrl.cli.terminal.lines import print_result
-from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import learning_lines
 from ukctrl.core.files.catalog import file_name
 
 Trials = Annotated[
@@ -83,15 +79,6 @@ def learn(
     """Repeat a scenario, learn from each trial, and write the law with what it has learnt."""
     base = load_scenario(scenario, controller, changes, trust)
     folder = out or Path("out") / f"{file_name(base.name)}-learn"
-    from ukctrl.studies.learning.ilc_update import Learning
-    from ukctrl.studies.learning.learn import learn as learn_task
-    from ukctrl.studies.learning.learning_page import write_learning_result
-
-    with interruptible() as stop, output_folder(folder):
-        with prefix_errors(scenario), progress_bar(base.title, quiet or as_json, "trials") as shown:
-            learning = Learning(trials=trials, gain=gain, cutoff=cutoff, lead=lead)
-            practice = learn_task(base, learning, folder=folder, progress=stop.checked(shown))
-        stop.block()
-        card = write_learning_result(practice, folder)
-        print_result(quiet, as_json, practice.to_dict, lambda: learning_lines(practice, card))
-    raise typer.Exit(0 if practice.ok else 1)
+    learning = {"trials": trials, "gain": gain, "cutoff": cutoff, "lead": lead}
+    command = import_command("ukctrl_laws.learning.command")
+    command.learn(base, scenario, learning, folder, quiet, as_json)

@@ -29,7 +29,7 @@ from ukctrl.cli.terminal.lines import is_plain, print_lines, print_notice, sanit
 from ukctrl.cli.tune import tune
 from ukctrl.cli.view import view
 from ukctrl.core.cache_folder import set_matplotlib_cache
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError, PartWarning, UkctrlError
 from ukctrl.core.subprocess_safety import (
     begin_command,
     end_command,
@@ -142,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
+            warnings.simplefilter("default", PartWarning)
+            warnings.showwarning = lambda text, *place: print_notice(str(text))
         if os.path.lexists(MATPLOTLIB_FILE):
             with outside_working_folder(MATPLOTLIB_FILE):
                 import matplotlib  # noqa: F401

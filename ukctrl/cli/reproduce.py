@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import command_of
+from ukctrl.cli.arguments import import_command
 from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import OUTPUT, Format, Json, Quiet, Width
 
@@ -39,4 +39,5 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute published numbers and set them beside ours, with a verdict each."""
-    command_of("ukctrl_papers", "the papers").reproduce(paper, out, quiet, as_json)
+    command = import_command("ukctrl_papers.command")
+    command.reproduce(paper, out, quiet, as_json)

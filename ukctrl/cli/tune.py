@@ -10,8 +10,8 @@ import typer
 from ukctrl.cli import options
 from ukctrl.cli.arguments import (
     ALL_GAINS,
+    import_command,
     load_scenario,
-    make_folder,
     output_folder,
     parse_ranges,
     prefix_errors,
@@ -20,7 +20,7 @@ from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import fuzzy_lines, tuned_lines
+from ukctrl.cli.terminal.studies_text import tuned_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
@@ -132,12 +132,8 @@ def tune(
     if fuzzy is not None:
         if over or cost or subject_to or vary or ensemble or mismatch or resume:
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
-        from ukctrl.studies.tuning.fuzzy_gain_design import FuzzyGainDesign
-
-        with prefix_errors(scenario):
-            choice = FuzzyGainDesign.of(base, fuzzy)
-        choice.save(make_folder(folder))
-        print_result(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
+        command = import_command("ukctrl_laws.fuzzy.command")
+        command.tune(base, scenario, fuzzy, folder, quiet, as_json)
         raise typer.Exit(0)
     from ukctrl.studies.tuning import Budget
     from ukctrl.studies.tuning import tune as tune_controller

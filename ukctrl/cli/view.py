@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import command_of, is_robot, load_scenario, prefix_errors
+from ukctrl.cli.arguments import import_command, is_robot, load_scenario, prefix_errors
 from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import ControllerOption, Quiet, Set, Trust
 from ukctrl.cli.terminal.interrupt import interruptible
@@ -127,7 +127,7 @@ def view(
             target_kind = "a robot" if robot_only else "the folder of a result"
             raise InputError(f"{option} goes with a scenario; '{target}' is {target_kind}.")
     if record is not None:
-        films = command_of("ukctrl_film", "films and pictures")
+        films = import_command("ukctrl_film.command")
         film_options = films.film_options(fps, size, camera, speed, strip, arrows)
         scene = _scene(target, stored, robot_only, controller, changes, trust, quiet)
         films.record_scene(scene, record, film_options, quiet)

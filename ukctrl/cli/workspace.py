@@ -59,7 +59,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     """
     from pydantic import TypeAdapter
 
-    from ukctrl.control import AnyController, SwitchingMode
+    from ukctrl.control.any_controller import AnyController
     from ukctrl.mechanics.constraints import AnyConstraint
     from ukctrl.robot import RobotFile
     from ukctrl.simulation.scenario import Scenario
@@ -82,8 +82,8 @@ def json_schema(kind: str) -> dict[str, Any]:
     schema: Schema = dict(schemas[kind, "validation"])
     if "$ref" in schema:
         schema = dict(definitions[schema["$ref"].rpartition("/")[2]])
-    if SwitchingMode.__name__ in definitions:
-        modes = definitions[SwitchingMode.__name__]["properties"]
+    if "SwitchingMode" in definitions:
+        modes = definitions["SwitchingMode"]["properties"]
         modes["law"] = _or_card(modes["law"])
     if kind == "scenario":
         schema["properties"]["controller"] = _or_card(schema["properties"]["controller"])
@@ -182,7 +182,7 @@ def _field_docs(cls: type) -> dict[str, str]:
     """Return the text that stands below each field in the source of a class and its bases."""
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        if not base.__module__.startswith("ukctrl."):
+        if "__dataclass_fields__" not in vars(base):
             continue
         body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
         statements = body.body if isinstance(body, ast.ClassDef) else []

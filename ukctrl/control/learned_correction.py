@@ -1,6 +1,6 @@
 """What a servo law has learnt on the plant itself: an acceleration of its rows, added by the clock.
 
-Trials of one task leave it, in a file; how they find it stands in ``studies.learning``.
+Trials of one task leave it, in a file; how they find it stands in ``ukctrl_laws/learning``.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGES = PACKAGE, PACKAGE.with_name("ukctrl_laws"), PACKAGE.with_name("ukctrl_optimal")
+"""Whose sources decide what a run computes."""
 SHIPPED = PACKAGE / "_machine_code.zip"
 """What a wheel for one platform brings along: machine code and formulas of the catalogue."""
 COMPILER = "core/jit/", "core/compiled.py"
@@ -142,15 +144,16 @@ def source_hash(of_kernels: bool = False) -> str:
 
 
 def makes_machine_code(name: str, source: bytes) -> bool:
-    """Return whether a file, named from the package on, has compiled functions, or compiles."""
+    """Return whether a file, named from ``ukctrl`` on, has compiled functions, or compiles."""
     # other sources change no machine code, and need no new folder
     return name.startswith(COMPILER) or b"core.compiled" in source
 
 
 @functools.cache
 def _sources() -> dict[str, bytes]:
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in paths}
+    paths = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
+    names = (path.relative_to(PACKAGE.parent).as_posix().removeprefix("ukctrl/") for path in paths)
+    return {name: path.read_bytes() for name, path in zip(names, paths, strict=True)}
 
 
 @functools.cache

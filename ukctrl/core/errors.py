@@ -19,6 +19,10 @@ class UkctrlError(Exception):
         return UkctrlError.__new__, (type(self), *self.args), self.__dict__
 
 
+class PartWarning(UserWarning):
+    """A part of another distribution is left out, because it cannot be used."""
+
+
 class InputError(UkctrlError, ValueError):
     """A file, an option or an argument that a user wrote is not acceptable."""
 

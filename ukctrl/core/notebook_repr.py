@@ -14,12 +14,12 @@ class NotebookRepr:
     """What has a card in a notebook."""
 
     repr_module: ClassVar[str]
-    """The module of `ukctrl` whose ``html`` makes its card."""
+    """The module whose ``html`` makes its card."""
 
     @classmethod
     def load_repr_module(cls) -> Any:
         """Return that module."""
-        return importlib.import_module(f"ukctrl.{cls.repr_module}")
+        return importlib.import_module(cls.repr_module)
 
     def _repr_html_(self) -> str | None:
         text: str | None = self.load_repr_module().html(self)

@@ -5,6 +5,6 @@ In order: ``reference`` (paths over time); ``constraints`` (rows ``A a = b``); `
 ``path_inverse_kinematics`` (inverse kinematics along a path); ``unilateral_contacts`` (that only
 push); ``authority_mixin`` and ``reaction_mixin`` (what follows from an answer), ``dynamics`` (``a =
 a_free + G u``) and ``home_configuration``; ``timing`` (the fastest way along a path within limits);
-``linearise``, ``optimal`` (motions of least effort or time), ``derivatives``, ``integrate``,
+``linearise``, ``derivatives``, ``integrate``,
 ``projection``; ``relative_degree``.
 """

@@ -31,7 +31,7 @@ class Robot(RobotBase, NotebookRepr):
     notebook it shows itself.
     """
 
-    repr_module: ClassVar[str] = "reports.notebook_card"
+    repr_module: ClassVar[str] = "ukctrl.reports.notebook_card"
 
     @classmethod
     def load(

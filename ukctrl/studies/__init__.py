@@ -6,7 +6,6 @@ In order:
 2. ``journal``: what survives a kill, of a sweep or a search.
 3. ``sweep``: one scenario with some of its values varied, as a study in a folder.
 4. ``tuning``: the gains of a controller, searched for by simulation.
-5. ``learning``: trials of one task, each of which corrects the next.
-6. ``comparison``: several controllers on one scenario.
-7. ``sweep_analysis``: what a study tells, and its page.
+5. ``comparison``: several controllers on one scenario.
+6. ``sweep_analysis``: what a study tells, and its page.
 """

@@ -8,8 +8,8 @@ import numpy as np
 
 from ukctrl.core.expression.constraint_rows import DerivedRows, derive_rows
 from ukctrl.core.expression.symbolic import parse
-from ukctrl.mechanics.integrability.classify import classify
 from ukctrl_papers.claim import Claim, zero_claim
+from ukctrl_papers.integrability.classify import classify
 
 XYZ = ("x", "y", "z")
 EQ_12, EQ_14 = "v.x + 2*y*v.y + v.z", "v.x + 2*y*v.y + v.z - 1"

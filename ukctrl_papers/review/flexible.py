@@ -9,10 +9,10 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.integrability.classify import classify
 from ukctrl_papers import catalogue_runs
 from ukctrl_papers.claim import Claim, bounded_claim, zero_claim
 from ukctrl_papers.claim_text import bound_text
+from ukctrl_papers.integrability.classify import classify
 from ukctrl_papers.review.runs import run
 
 START = np.array([0.0, 0.0, 1.0, -0.1])

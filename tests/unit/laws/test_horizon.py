@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.control.predictive.horizon import HorizonLimits, PredictionHorizon, block_ends
-from ukctrl.control.predictive.horizon_kernels import (
+from ukctrl.core.errors import GainError
+from ukctrl_laws.predictive.horizon import HorizonLimits, PredictionHorizon, block_ends
+from ukctrl_laws.predictive.horizon_kernels import (
     HorizonTables,
     deadbeat_rate,
     law_within_limits,
     tick_index,
     write_input_sensitivities,
 )
-from ukctrl.control.predictive.mpc_diagnostics import MpcDiagnostics, MpcInfeasible
-from ukctrl.control.predictive.qp import ITERATION_LIMIT, QpSolution
-from ukctrl.core.errors import GainError
+from ukctrl_laws.predictive.mpc_diagnostics import MpcDiagnostics, MpcInfeasible
+from ukctrl_laws.predictive.qp import ITERATION_LIMIT, QpSolution
 
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 N, NU, R, TICKS = 3, 2, 2, 5
@@ -182,14 +182,14 @@ def test_limits_move_up_by_a_block_where_blocks_are_ticks(ends, shifts):
 
 
 def test_a_program_that_no_tick_can_solve_is_refused(monkeypatch):
-    monkeypatch.setattr("ukctrl.control.predictive.horizon.MAX_PROGRAM_ENTRIES", 71)
+    monkeypatch.setattr("ukctrl_laws.predictive.horizon.MAX_PROGRAM_ENTRIES", 71)
     with pytest.raises(GainError) as caught:
         PredictionHorizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS))
     assert str(caught.value) == (
         "moves must leave a program that a tick can solve; 3 of them make one of 6 unknowns and 12 "
         "limits. Take fewer: later ones become longer."
     )
-    monkeypatch.setattr("ukctrl.control.predictive.horizon.MAX_PROGRAM_ENTRIES", 72)
+    monkeypatch.setattr("ukctrl_laws.predictive.horizon.MAX_PROGRAM_ENTRIES", 72)
     assert PredictionHorizon(horizon(0, moving=True), gains(np.random.default_rng(0), TICKS)).n == 6
 
 

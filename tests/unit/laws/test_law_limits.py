@@ -27,18 +27,18 @@ from ukctrl.control import (
     ThrustVectoring,
 )
 from ukctrl.control.allocation.internal_force import _null_space
-from ukctrl.control.special.thrust_vectoring import (
+from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
+from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
+from ukctrl.robot import JointMotor, Lagrangian, Options, Perturbation, Wrench
+from ukctrl_laws.thrust_vectoring import (
     MIN_HEADING_SINE,
     MIN_THRUST,
     fade_weight,
     write_pointing_frame,
     write_rotation_error,
 )
-from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
-from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows, Stack
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import JointMotor, Lagrangian, Options, Perturbation, Wrench
 
 CLOSED = {"rtol": 1e-9, "atol": 1e-9}
 ROW = (Expression(phi="x + 0.5*y", unit="m", name="sum"),)

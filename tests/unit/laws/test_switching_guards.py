@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.controller import Law
-from ukctrl.control.special.switching import _SwitchingLaw
+from ukctrl_laws.switching import _SwitchingLaw
 
 SHORT = {"timing.duration": 6.0, "timing.sample": 0.05}
 

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from printed_lines import plain, styles
 
-from ukctrl.cli.terminal.studies_text import comparison_lines, learning_lines, tuned_lines
+from ukctrl.cli.terminal.studies_text import comparison_lines, tuned_lines
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
+from ukctrl_laws.learning.command import learning_lines
 
 OUT = Path("out")
 TABLES = "ukctrl.studies.comparison.comparison_tables"
@@ -218,7 +219,7 @@ def test_plants_limits_and_metrics_of_a_search_are_told(monkeypatch):
 
 @pytest.mark.parametrize("commands", [[], [("first", "ukctrl a"), ("then", "ukctrl run\x1b b")]])
 def test_what_trials_were_worth(commands, monkeypatch):
-    asked, page = [], "ukctrl.studies.learning.learning_page"
+    asked, page = [], "ukctrl_laws.learning.command"
     monkeypatch.setattr(f"{page}.trial_table", lambda practice: table(["trials"]))
     monkeypatch.setattr(f"{page}.next_commands", lambda *given: asked.append(given) or commands)
     practice = SimpleNamespace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ukctrl.analysis.check.contact_phases import LiftInterval
 from ukctrl.analysis.check.feasibility import Feasibility, InputCurves
@@ -17,13 +17,31 @@ from ukctrl.analysis.check.weakest_authority import WeakAuthority
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Level
-from ukctrl.mechanics.integrability.classify import Integrability
 from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.uk import RankReport
 
 Readiness = Literal["ready", "warnings", "not ready"]
 
 Actuation = Literal["fully", "under", "redundantly"]
+
+
+class Integrability(Protocol):
+    """What `ukctrl.classify` returns, as far as it is used here."""
+
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """Name, kind and integral of each row."""
+
+    @property
+    def degree(self) -> int:
+        """Degree of nonholonomy."""
+
+    @property
+    def witness(self) -> str:
+        """Why the rows do not integrate."""
+
+    def sentence(self) -> str:
+        """Return the answer in words."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -181,7 +199,7 @@ class RootCause(NamedTuple):
 class Check(NotebookRepr):
     """What `check` found. ``problems`` empty means that a run can start."""
 
-    repr_module: ClassVar[str] = "analysis.check.check_card"
+    repr_module: ClassVar[str] = "ukctrl.analysis.check.check_card"
 
     scenario: str
     robot: str

@@ -48,7 +48,7 @@ from ukctrl.mechanics.relative_degree import (
     shared_channel_degree,
 )
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.assemble.optimised_rows import optimal_path_motion
+from ukctrl.simulation.assemble.retimed_rows import planned_motion
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.uk import RankReport
 
@@ -115,8 +115,9 @@ def _check_start(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[D
         truth.servo_matrix(rows.A), rows.b - rows.A @ truth.a_free, scenario.rank
     )
     reach |= dict(zip(served.names, np.abs(short).tolist(), strict=True))
-    velocity_rows, remarks = start_diagnostics.classify_velocity_rows(truth.passive, servo)
-    integrable = start_diagnostics.row_integrability(servo, velocity_rows)
+    velocity_rows, integrable, remarks = start_diagnostics.classify_velocity_rows(
+        truth.passive, servo
+    )
     ranks, diagnostics = _start_ranks(loop, lifts)
     row_checks = tuple(
         RowCheck(
@@ -128,7 +129,7 @@ def _check_start(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[D
             relative_degree=ranks.degrees[name].value,
             relative_degree_at_least=ranks.degrees[name].at_least,
             relative_degree_note=ranks.degrees[name].note,
-            integrable=integrable[i],
+            integrable=bool(servo.holonomic[i]) or integrable.get(name),
         )
         for i, name in enumerate(servo.names)
     )
@@ -298,12 +299,8 @@ def _check_motion(
 
 
 def _optimised_summary(loop: Loop) -> OptimisedSummary | None:
-    motion = optimal_path_motion(loop.scenario, loop.robot)
-    return (
-        None
-        if motion is None
-        else OptimisedSummary(motion.sentence(), float(motion.pieces.times[-1]))
-    )
+    motion = planned_motion(loop.scenario, loop.robot)
+    return None if motion is None else OptimisedSummary(motion.sentence, motion.end)
 
 
 def _internal(

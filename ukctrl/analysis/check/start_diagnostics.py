@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 
-from ukctrl.analysis.check.check_result import Actuation, RowCheck
+from ukctrl.analysis.check.check_result import Actuation, Integrability, RowCheck
 from ukctrl.analysis.check.initial_transient import CONSISTENCY_TOLERANCE
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError, quoted
@@ -13,7 +15,7 @@ from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.contact import HEIGHT
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
+from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise import ConstraintNullSpace
 from ukctrl.mechanics.relative_degree import RelativeDegree, VectorRelativeDegree
 from ukctrl.mechanics.unilateral_contacts import UnilateralContacts
@@ -23,44 +25,50 @@ from ukctrl.simulation.events.contact_events import PENETRATION_TOLERANCE, TOUCH
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
+CLASSIFIER = "ukctrl_papers.integrability.classify"
+"""Tells with proof which rows integrate; without it a numerical rank test does."""
 
-def classify_velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, list[str]]:
-    """Classify the rows on velocities, passive and servo; the paths of the task are left out."""
+
+def classify_velocity_rows(
+    passive: Stack, servo: Stack
+) -> tuple[Integrability | None, dict[str, bool | None], list[str]]:
+    """Classify the rows on velocities, passive and servo; the paths of the task are left out.
+
+    Returns:
+        What `ukctrl.classify` says of them, whether each row integrates, by name, and notes.
+    """
     attachments = [
         *passive.attached,
         *(attachment for attachment in servo.attached if not all(attachment.holonomic)),
     ]
+    names = [name for attachment in attachments for name in attachment.names]
+    holonomic = [flag for attachment in attachments for flag in attachment.holonomic]
+    if all(holonomic):
+        return None, {}, []
     try:
-        integrability = classify_parts(attachments, servo.robot, closed_form=True)
+        classifier = importlib.import_module(CLASSIFIER)
+    except ModuleNotFoundError as error:
+        if error.name != CLASSIFIER.partition(".")[0]:
+            raise
+        flags = positional_rows(attachments, servo.robot).tolist()
+        return None, {name: flag or None for name, flag in zip(names, flags, strict=True)}, []
+    try:
+        verdict: Integrability = classifier.classify_parts(
+            attachments, servo.robot, closed_form=True
+        )
     except InputError as error:
-        return None, [f"the velocity rows cannot be classified: {error}"]
-    if integrability is None:
-        return None, []
-    velocity = {
-        name
-        for attachment in attachments
-        for name, holonomic in zip(attachment.names, attachment.holonomic, strict=True)
-        if not holonomic
-    }
+        return None, {}, [f"the velocity rows cannot be classified: {error}"]
+    velocity = {name for name, flag in zip(names, holonomic, strict=True) if not flag}
     notes = [
         f"velocity row '{row.name}' says that {row.integral} stays constant; written as phi it "
         "would hold a value."
-        for row in integrability.rows
+        for row in verdict.rows
         if row.integral and row.name in velocity
     ]
-    if integrability.witness:
-        notes.append(f"velocity rows do not all integrate: {integrability.witness}.")
-    return integrability, notes
-
-
-def row_integrability(servo: Stack, integrability: Integrability | None) -> list[bool | None]:
-    """Say of each servo row whether it is, or integrates to, one on positions."""
-    kinds = {row.name: row.kind for row in integrability.rows} if integrability is not None else {}
+    if verdict.witness:
+        notes.append(f"velocity rows do not all integrate: {verdict.witness}.")
     by_kind: dict[str, bool | None] = {"holonomic": True, "nonholonomic": False}
-    return [
-        True if holonomic else by_kind.get(kinds.get(name, "undecided"))
-        for name, holonomic in zip(servo.names, servo.holonomic, strict=True)
-    ]
+    return verdict, {row.name: by_kind.get(row.kind) for row in verdict.rows}, notes
 
 
 def actuation_class(dynamics: Dynamics, mobility: int) -> Actuation:

@@ -1,4 +1,4 @@
-"""What `compare`, `sweep`, `tune` and `learn` print: tables, and what these support in words."""
+"""What `compare`, `sweep` and `tune` print: tables, and what these support in words."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ from ukctrl.cli.terminal.lines import (
 
 if TYPE_CHECKING:
     from ukctrl.studies.comparison import Comparison
-    from ukctrl.studies.learning.learning_result import LearningResult
     from ukctrl.studies.sweep import Study
     from ukctrl.studies.sweep_analysis import SampleReplay, SweepAnalysis
     from ukctrl.studies.tuning import Tuned
-    from ukctrl.studies.tuning.fuzzy_gain_design import FuzzyGainDesign
 
 
 MAX_GAINS = 6
@@ -214,46 +212,3 @@ def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
             command = f"ukctrl run {shlex.quote(scenario)} -c {shlex.quote(str(folder / card))}"
             lines.append([StyledText("next    ", "bold"), sanitise(command)])
     return lines
-
-
-def learning_lines(practice: LearningResult, card: Path) -> list[Line]:
-    """Return what trials were worth, and where the card is."""
-    from ukctrl.studies.learning.learning_page import next_commands, trial_table
-
-    learning = practice.learning
-    text = f"gain {learning.gain:g}, cutoff {learning.cutoff:g} Hz, lead {learning.lead} ticks"
-    lines: list[Line] = hanging_lines("", practice.scenario.title, text_style="bold")
-    lines += hanging_lines(f"  {'learning':<9}", text, text_style="dim")
-    lines += table_lines(trial_table(practice))
-    lines += verdict_lines(practice.verdicts)
-    lines += file_lines(
-        card.parent, ("report", "learn.html"), ("data", "trials.csv"), ("card", card.name)
-    )
-    for _, command in next_commands(practice, card)[-1:]:
-        lines.append([StyledText("next    ", "bold"), sanitise(command)])
-    return lines
-
-
-def fuzzy_lines(choice: FuzzyGainDesign, folder: Path) -> list[Line]:
-    """Return the optimal gain of a fuzzy uncertainty, and what other prices would give."""
-    from ukctrl.core.number_text import number
-    from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
-
-    card_kappa, optimal_kappa = number(choice.card_kappa, 4), number(choice.kappa, 4)
-    lines: list[Line] = hanging_lines("", choice.scenario.title, text_style="bold")
-    lines += hanging_lines(
-        f"  {'kappa':<8}", f"{optimal_kappa} 1/s in closed form; the card's is {card_kappa}"
-    )
-    lines += hanging_lines(f"  {'for':<8}", choice.uncertainty, text_style="dim")
-    heads = ("price", "kappa", "cost", "transient", "steady", "effort")
-    chosen = choice.fuzzy_gain.price
-    rows = [
-        [
-            TableCell(number(line[head], 4), "strong" if line["price"] == chosen else "")
-            for head in heads
-        ]
-        for line in choice.to_dict()["prices"]
-    ]
-    lines += table_lines(ReportTable([TableColumn(head) for head in heads], rows))
-    written = [("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png")]
-    return [*lines, *file_lines(folder, *written, ("card", f"{choice.name}.toml"))]

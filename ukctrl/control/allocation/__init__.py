@@ -21,10 +21,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 
 if TYPE_CHECKING:
     AnyAllocation = Allocation
 else:
-    AnyAllocation = union_of_kinds(classes_by_kind(__name__, Allocation))
+    AnyAllocation = union_of_kinds(
+        with_entry_points("allocation", Allocation, classes_by_kind(__name__, Allocation))
+    )
 """Any allocation of the catalogue, told apart by its ``kind``."""

@@ -13,10 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 
 if TYPE_CHECKING:
     AnyDisturbanceObserver = DisturbanceObserver
 else:
-    AnyDisturbanceObserver = union_of_kinds(classes_by_kind(__name__, DisturbanceObserver))
+    AnyDisturbanceObserver = union_of_kinds(
+        with_entry_points(
+            "disturbance", DisturbanceObserver, classes_by_kind(__name__, DisturbanceObserver)
+        )
+    )
 """Any disturbance observer of the catalogue."""

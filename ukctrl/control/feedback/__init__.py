@@ -29,10 +29,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 
 if TYPE_CHECKING:
     AnyFeedback = Feedback
 else:
-    AnyFeedback = union_of_kinds(classes_by_kind(__name__, Feedback))
+    AnyFeedback = union_of_kinds(
+        with_entry_points("feedback", Feedback, classes_by_kind(__name__, Feedback))
+    )
 """Any feedback of the catalogue."""

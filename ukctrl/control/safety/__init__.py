@@ -26,12 +26,15 @@ from ukctrl.control.safety.inequality import (
 from ukctrl.control.safety.joint_limits import JointLimits
 from ukctrl.control.safety.manipulability_limit import ManipulabilityLimit
 from ukctrl.control.safety.region_limits import BoxLimit, CylinderLimit, HalfSpaceLimit, SphereLimit
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 
 if TYPE_CHECKING:
     AnyKeep = Inequality
 else:
-    AnyKeep = union_of_kinds(classes_by_kind(__name__, Inequality))
+    AnyKeep = union_of_kinds(
+        with_entry_points("keep", Inequality, classes_by_kind(__name__, Inequality))
+    )
 """Anything that can be kept, told apart by its ``kind``."""
 
 __all__ = [

@@ -179,7 +179,8 @@ def _closure(function: FunctionType) -> str:
 
 
 def _is_ours(function: FunctionType) -> bool:
-    return function.__code__.co_filename.startswith(f"{cache_folder.PACKAGE}{os.sep}")
+    folders = tuple(f"{package}{os.sep}" for package in cache_folder.PACKAGES)
+    return function.__code__.co_filename.startswith(folders)
 
 
 @functools.cache

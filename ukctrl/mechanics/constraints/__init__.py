@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 from ukctrl.mechanics.constraints.constraint import (
     BoundConstraint,
@@ -36,7 +37,9 @@ from ukctrl.mechanics.constraints.swarm import Aggregation
 if TYPE_CHECKING:
     AnyConstraint = Constraint
 else:
-    AnyConstraint = union_of_kinds(classes_by_kind(__name__, Constraint))
+    AnyConstraint = union_of_kinds(
+        with_entry_points("constraint", Constraint, classes_by_kind(__name__, Constraint))
+    )
 """Any constraint of the catalogue, told apart by its ``kind``."""
 
 __all__ = [

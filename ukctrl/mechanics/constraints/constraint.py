@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
+from typing import TYPE_CHECKING, NamedTuple, cast, final
 
 import numpy as np
 
@@ -169,8 +169,8 @@ class Constraint(abc.ABC):
         return 0.0
 
     @property
-    def optimised(self) -> tuple[tuple[str, ...], Any] | None:
-        """The joints of a path that is worked out from the robot, and that path; None of others."""
+    def planned(self) -> Reference | None:
+        """The path where it is worked out from the robot; None of others."""
         return None
 
     @abc.abstractmethod

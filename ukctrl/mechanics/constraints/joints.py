@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -16,7 +16,7 @@ from ukctrl.core.fields import Number, spec
 from ukctrl.core.files.toml import error_context
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, Rows, sample_path
-from ukctrl.mechanics.reference import AnyReference
+from ukctrl.mechanics.reference import AnyReference, Reference
 
 if TYPE_CHECKING:
     from ukctrl.core.expression.constraint_rows import DerivedRows, Form
@@ -42,8 +42,8 @@ class JointFollows(Constraint):
         return self.path.miss
 
     @property
-    def optimised(self) -> tuple[tuple[str, ...], Any] | None:
-        return (self.joints, self.path) if self.path.is_optimised else None
+    def planned(self) -> Reference | None:
+        return self.path if self.path.is_planned else None
 
     def attach(self, robot: Robot) -> BoundConstraint:
         return _Joints(self, robot)

@@ -36,7 +36,7 @@ from ukctrl.core.program import BoundKernel
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.contact import USES_PLAN
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
-from ukctrl.mechanics.integrability.numeric_rows import positional_rows
+from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
 from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.mechanics.linearise.equilibrium import equilibrium

@@ -6,9 +6,19 @@ period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast funct
 
 In order: ``taylor``, ``rotations``, ``rest_to_rest`` and ``csv_columns``; ``reference`` (what a
 path is); ``piecewise_polynomial`` and ``formula_path``; ``closed_form``, ``planar`` and
-``waypoints``; ``timing_options``, ``optimised_path``, ``composite_paths`` and ``orientation``.
+``waypoints``; ``timing_options``, ``composite_paths`` and ``orientation``. `Optimised` is of the
+package ``ukctrl_optimal``.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ukctrl.mechanics.reference.reference import Path, Reference, Sample
+
+# First, for the union below loads parts of other distributions, which derive from it.
+# isort: split
 from ukctrl.mechanics.reference.closed_form import Constant, Harmonic, HarmonicSum, Line, Polynomial
 from ukctrl.mechanics.reference.composite_paths import (
     AnyReference,
@@ -18,7 +28,6 @@ from ukctrl.mechanics.reference.composite_paths import (
     TimeScaled,
 )
 from ukctrl.mechanics.reference.formula_path import Expression
-from ukctrl.mechanics.reference.optimised_path import Optimised
 from ukctrl.mechanics.reference.orientation import (
     AboutAxis,
     AnyOrientation,
@@ -32,8 +41,10 @@ from ukctrl.mechanics.reference.orientation import (
     TimeScaledOrientation,
 )
 from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
-from ukctrl.mechanics.reference.reference import Path, Reference, Sample
 from ukctrl.mechanics.reference.waypoints import MinJerk, RestToRest, Spline, Table
+
+if TYPE_CHECKING:
+    from ukctrl_optimal.optimised_path import Optimised
 
 __all__ = [
     "AboutAxis",
@@ -69,3 +80,9 @@ __all__ = [
     "TimeScaled",
     "TimeScaledOrientation",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Optimised":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return importlib.import_module("ukctrl_optimal.optimised_path").Optimised

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 from pydantic.dataclasses import rebuild_dataclass
 
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.compiled_formula import CompiledFormula, DomainError
 from ukctrl.core.fields import ListSize, Plain, Seconds, Time, spec
@@ -290,7 +291,11 @@ if TYPE_CHECKING:
     AnyReference = Reference
 else:
     AnyReference = union_of_kinds(
-        classes_by_kind("ukctrl.mechanics.reference", Reference, without=("orientation",)),
+        with_entry_points(
+            "reference",
+            Reference,
+            classes_by_kind("ukctrl.mechanics.reference", Reference, without=("orientation",)),
+        ),
         accept_instances(Reference),
     )
 """Any reference, told apart by ``kind``."""

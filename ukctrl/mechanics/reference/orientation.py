@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.core.arrays import Matrix
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.compiled_formula import CompiledFormula
 from ukctrl.core.fields import Angles3, Direction, ListSize, Quaternion, Seconds, spec
-from ukctrl.core.kind_registry import accept_instances
+from ukctrl.core.kind_registry import accept_instances, union_of_kinds
 from ukctrl.mechanics.reference.composite_paths import AnyReference
 from ukctrl.mechanics.reference.piecewise_polynomial import compile_combination, compile_constant
 from ukctrl.mechanics.reference.reference import Reference, TimeFunction
@@ -328,16 +329,18 @@ class RetimedOrientation(TimingOptions, OrientationReference):
 if TYPE_CHECKING:
     AnyOrientation = OrientationReference
 else:
-    AnyOrientation = Annotated[
-        ConstantOrientation
-        | AboutAxis
-        | RollPitchYaw
-        | OrientationWaypoints
-        | TimeScaledOrientation
-        | RetimedOrientation,
-        Field(discriminator="kind"),
+    _classes = (
+        ConstantOrientation,
+        AboutAxis,
+        RollPitchYaw,
+        OrientationWaypoints,
+        TimeScaledOrientation,
+        RetimedOrientation,
+    )
+    AnyOrientation = union_of_kinds(
+        with_entry_points("orientation", OrientationReference, {cls.kind: cls for cls in _classes}),
         accept_instances(OrientationReference),
-    ]
+    )
 """Any orientation reference, told apart by ``kind``."""
 
 for _kind in (TimeScaledOrientation, RetimedOrientation):

@@ -31,6 +31,17 @@ class Sample(NamedTuple):
     """Second derivative [1/s^2 of the value's unit]."""
 
 
+class MotionPlan(NamedTuple):
+    """A motion that was worked out from a scenario and its robot."""
+
+    servo: tuple[Any, ...]
+    """The servo constraints of the scenario that follow it."""
+    end: float
+    """[s]."""
+    sentence: str
+    """The motion in words."""
+
+
 class TimeFunction(abc.ABC):
     """Something that is compiled to a function of time when it is first asked for."""
 
@@ -58,8 +69,8 @@ class Reference(TimeFunction):
     zero derivatives. ``path(t)`` is convenient; ``path.compile()`` is for loops.
     """
 
-    is_optimised: ClassVar[bool] = False
-    """Whether it is worked out from the robot that shall follow it, and has no value before."""
+    is_planned: ClassVar[bool] = False
+    """Whether `plan` works it out from the robot that shall follow it; it has no value before."""
 
     @property
     @abc.abstractmethod
@@ -94,6 +105,14 @@ class Reference(TimeFunction):
         worked out for, in parts of the largest.
         """
         return 0.0
+
+    def plan(self, scenario: Any, robot: Any) -> MotionPlan:
+        """Work out the paths of a scenario that are such as this one, for its robot.
+
+        Raises:
+            InputError: There is no such motion.
+        """
+        raise NotImplementedError
 
     @property
     def extent(self) -> tuple[float, float] | None:

@@ -3,8 +3,8 @@
 In order:
 
 1. ``scenario_robots``: the true robot and the one that the law believes in. ``start_state``: where
-   a run begins. ``optimised_rows``, ``retimed_rows``: servo rows, with paths that are worked out
-   from the robot. ``law_checks``: type, shape and finiteness of every command.
+   a run begins. ``retimed_rows``: servo rows, with paths that are worked out from the robot.
+   ``law_checks``: type, shape and finiteness of every command.
 2. ``plant_sequence``: the true robot, as effects change it, and its integrator. ``start_law``: the
    law, on the robot that it believes in.
 3. ``right_hand_side``: from a state to its acceleration, under a continuous or a held input.

@@ -1,7 +1,7 @@
-"""The rows of a scenario, with the common clock of its retimed paths worked out.
+"""The rows of a scenario, its planned paths and the common clock of its retimed ones worked out.
 
-The timing belongs to the task: it is that of the robot as the scenario names it, whatever a
-controller believes, so that all controllers are asked for the same.
+Motion and timing belong to the task: they are those of the robot as the scenario names it, whatever
+a controller believes, so that all controllers are asked for the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ukctrl.mechanics.path_inverse_kinematics import follow_path, joint_rates
 from ukctrl.mechanics.reference import Constant, Reference, Retimed, RetimedOrientation
 from ukctrl.mechanics.reference.composite_paths import time_hull
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePath
-from ukctrl.mechanics.reference.reference import TimeFunction
+from ukctrl.mechanics.reference.reference import MotionPlan, TimeFunction
 from ukctrl.mechanics.reference.timing_options import TimingOptions, merge_options
 from ukctrl.mechanics.timing import (
     GeometricPath,
@@ -32,7 +32,6 @@ from ukctrl.mechanics.timing import (
     time_optimal,
 )
 from ukctrl.robot import Robot
-from ukctrl.simulation.assemble.optimised_rows import optimised_servo
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
@@ -56,21 +55,33 @@ Replacement = Callable[[Any], Any]
 
 def servo_constraints(scenario: Scenario, robot: Robot | None = None) -> tuple[Constraint, ...]:
     """Return the servo constraints of a scenario, its retimed paths on their common clock, and its
-    optimised ones worked out.
+    planned ones worked out.
 
     Args:
         scenario: The scenario.
         robot: Its robot, without any effect on it, where it has been loaded before.
 
     Raises:
-        InputError: The paths cannot be timed.
+        InputError: The paths cannot be timed, or no such motion was found.
     """
-    servo = optimised_servo(scenario, robot)
+    motion = planned_motion(scenario, robot)
     timing = retimed_path_timing(scenario, robot)
     if timing is None:
-        return servo
+        return scenario.servo if motion is None else motion.servo
     # optimised paths are a whole task, so beside retimed ones there are none to keep
     return _on_clock(scenario.servo, PiecewisePath(timing.clock))
+
+
+def planned_motion(scenario: Scenario, robot: Robot | None = None) -> MotionPlan | None:
+    """Return the motion of the paths that `Reference.plan` works out; None where there is none.
+
+    Raises:
+        InputError: No such motion was found.
+    """
+    for constraint in scenario.servo:
+        if constraint.planned is not None:
+            return constraint.planned.plan(scenario, robot or true_robot(scenario.robot))
+    return None
 
 
 def retimed_path_timing(scenario: Scenario, robot: Robot | None = None) -> OptimalTiming | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 from ukctrl.simulation.effects.backlash import Backlash, EncoderPlay
 from ukctrl.simulation.effects.clock_effects import Jitter, MissedTicks
@@ -44,7 +45,9 @@ from ukctrl.simulation.effects.sensors import (
 if TYPE_CHECKING:
     AnyEffect = Effect
 else:
-    AnyEffect = union_of_kinds(classes_by_kind(__name__, Effect))
+    AnyEffect = union_of_kinds(
+        with_entry_points("effect", Effect, classes_by_kind(__name__, Effect))
+    )
 """Any effect of the catalogue, told apart by its ``kind``."""
 
 __all__ = [

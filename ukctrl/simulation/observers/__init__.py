@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 from ukctrl.simulation.observers.difference_filter import Differences
 from ukctrl.simulation.observers.extended_kalman import Ekf
@@ -48,7 +49,11 @@ if TYPE_CHECKING:
     AnyObserver = Observer
 else:
     AnyObserver = union_of_kinds(
-        classes_by_kind(__name__, Observer, without=("estimator", "unexplained"))
+        with_entry_points(
+            "observer",
+            Observer,
+            classes_by_kind(__name__, Observer, without=("estimator", "unexplained")),
+        )
     )
 """Any observer of the catalogue, told apart by its ``kind``."""
 

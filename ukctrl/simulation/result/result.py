@@ -40,7 +40,7 @@ class Result(RunRecord, NotebookRepr):
     with [`Result.load`][ukctrl.Result.load]. In a notebook it shows itself.
     """
 
-    repr_module: ClassVar[str] = "reports.notebook_card"
+    repr_module: ClassVar[str] = "ukctrl.reports.notebook_card"
 
     @staticmethod
     def build(

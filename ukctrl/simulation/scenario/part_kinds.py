@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any, get_args
 
-from ukctrl.control import AnyController
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.null_space import AnyNullSpace
+from ukctrl.control.any_controller import AnyController
 from ukctrl.control.disturbance import AnyDisturbanceObserver
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.safety import AnyKeep

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.any_controller import AnyController
 from ukctrl.control.controller import Controller
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback

@@ -11,13 +11,14 @@ from typing import Annotated, Any, Self, final
 
 from pydantic import model_validator
 
-from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.any_controller import AnyController
 from ukctrl.control.controller import Controller, NoControl
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.safety import AnyKeep, Inequality
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.entry_points import PACKAGES
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
 from ukctrl.core.files import AnyPath, catalog
@@ -67,7 +68,7 @@ def _plain(value: Any, objects: bool) -> Any:
         where = str(value.path or f"{value.name} (made in Python)")
         return {"use": where, **_plain(value.override, objects)} if value.override else where
     # a class of a user is not known by its kind: its file is named, below
-    if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
+    if dc.is_dataclass(value) and type(value).__module__.partition(".")[0] in PACKAGES:
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}
     if isinstance(value, PARTS):

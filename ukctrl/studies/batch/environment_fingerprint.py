@@ -17,6 +17,7 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 from ukctrl.core.cache_folder import source_hash
+from ukctrl.core.entry_points import part_distributions
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.core.files.table_paths import table_leaves
@@ -42,6 +43,7 @@ def environment_fingerprint() -> dict[str, str]:
     versions = {**software_versions()["versions"], **versions_of(NUMERICAL_PACKAGES)}
     return {
         **versions,
+        **part_distributions(),
         "source": source_hash()[:HASH_DIGITS],
         "catalogue": _catalogue_hash()[:HASH_DIGITS],
     }

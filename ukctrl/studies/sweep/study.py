@@ -141,7 +141,7 @@ class Study(NotebookRepr):
     [`Study.load`][ukctrl.Study.load].
     """
 
-    repr_module: ClassVar[str] = "studies.sweep.study_card"
+    repr_module: ClassVar[str] = "ukctrl.studies.sweep.study_card"
 
     about: StudyDescription
     """What it is of."""

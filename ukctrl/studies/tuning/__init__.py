@@ -9,7 +9,6 @@ In order:
 4. ``search_space``, ``search_methods``, ``search``: candidates proposed, the card's gains first.
 5. ``tuning_verdicts``, ``tuned``: in words; what it is worth on other plants, and the new card.
 6. ``tune``: all of it for one controller. ``tuning_figures``, ``tuning_page``: its files.
-7. ``fuzzy_gain_design``: the gain of a fuzzy uncertainty, which no simulation chooses.
 """
 
 from ukctrl.studies.tuning.cost import Cost, Limit, Objective
