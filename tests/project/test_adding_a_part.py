@@ -47,8 +47,8 @@ suites = [
     (testing.FEEDBACK, run.controller.feedback),
     (testing.ALLOCATION, run.controller.allocation),
     (testing.DISTURBANCE, run.controller.disturbance),
-    (testing.EFFECT, testing.Exposed(run.effect[0], Scenario.load("scara-helix"))),
-    (testing.OBSERVER, testing.Watched(run.observer, Scenario.load("scara-helix"))),
+    (testing.EFFECT, testing.EffectCase(run.effect[0], Scenario.load("scara-helix"))),
+    (testing.OBSERVER, testing.ObserverCase(run.observer, Scenario.load("scara-helix"))),
 ]
 for suite, part in suites:
     suite.examine(part, "part").confirm()
@@ -94,7 +94,7 @@ def test_what_a_part_of_the_page_imports_is_there(text):
 def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     copy = tmp_path / "ukctrl"
     shutil.copytree(ROOT / "ukctrl", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("robots", "controllers", "scenarios"):
+    for folder in ("robots", "controllers", "scenarios", "ukctrl_laws"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     for place, text in PARTS.items():
         assert not (copy / place).exists(), f"{place} is there already; the page needs another name"

@@ -37,11 +37,11 @@ def distribution(tmp_path, monkeypatch):
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "acme_laws", raising=False)
         monkeypatch.setattr(entry_points, "OWN", {})
-        entry_points._declared.cache_clear()
+        entry_points._all_entry_points.cache_clear()
         return tmp_path
 
     yield install
-    entry_points._declared.cache_clear()
+    entry_points._all_entry_points.cache_clear()
 
 
 def test_a_part_of_another_distribution_stands_after_ours(distribution):

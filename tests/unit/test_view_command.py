@@ -96,7 +96,7 @@ def test_without_the_package_of_films_the_command_says_what_to_install(said, mon
     code, printed = said("two_link", "--record", "a.png")
     assert code == 2
     told = " ".join(printed.err.split())
-    assert "films and pictures are in the package ukctrl_film, which comes with ukctrl" in told
+    assert "this command is in the package ukctrl_film, which comes with ukctrl" in told
 
 
 def test_progress_of_a_film_is_in_hundredths(monkeypatch):

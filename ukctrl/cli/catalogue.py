@@ -48,7 +48,8 @@ LAW_FAMILIES = {
     "special": ("io_linearisation", "swing_up", "switching", "thrust_vectoring"),
     "controller": ("none",),
 }
-"""Kinds of controllers by package of `ukctrl.control`, whose import takes seconds."""
+"""Kinds of controllers by package, whose import takes seconds; those of files of their own are
+special."""
 FAMILY = {kind: family for family, kinds in LAW_FAMILIES.items() for kind in kinds}
 MOVING_JOINT = re.compile(r"""<joint\b[^>]*\btype\s*=\s*["'](?!fixed)\w+["']""")
 """A joint that moves, in a URDF file."""

@@ -32,7 +32,7 @@ OWN: dict[str, tuple[str, ...]] = {
 PACKAGES = {"ukctrl"}
 """Packages, at the top, whose parts a file names by kind."""
 
-_declared = functools.cache(entry_points)
+_all_entry_points = functools.cache(entry_points)
 
 
 def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[str, type]:
@@ -42,30 +42,31 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
     taken.
     """
     by_kind, group = dict(classes), f"ukctrl.{sort}"
-    own = EntryPoints(EntryPoint(value, value, group) for value in OWN.get(sort, ()))
-    for entry in (*own, *sorted(_declared().select(group=group))):
+    ours = EntryPoints(EntryPoint(value, value, group) for value in OWN.get(sort, ()))
+    for entry in (*ours, *sorted(_all_entry_points().select(group=group))):
         try:
-            part = _loaded(entry)
-            kind = _kind(part, base)
-            if by_kind.setdefault(kind, part) is not part:
+            cls = _load_class(entry)
+            kind = _kind(cls, base)
+            if by_kind.setdefault(kind, cls) is not cls:
                 raise InputError(f"kind '{kind}' is that of {by_kind[kind].__qualname__}")
             PACKAGES.add(part.__module__.partition(".")[0])
         except (Exception, SystemExit) as error:
             name = "ukctrl" if entry.dist is None else entry.dist.name
-            place = f"entry point '{entry.name}' of group '{group}' in distribution '{name}'"
+            label = f"entry point '{entry.name}' of group '{group}' in distribution '{name}'"
             reason = str(error) if isinstance(error, InputError) else error_text(error)
-            warnings.warn(PartWarning(f"{place} is left out: {reason}."), stacklevel=2)
+            line = " ".join(reason.split()).rstrip(".")
+            warnings.warn(PartWarning(f"{label} is left out: {line}."), stacklevel=2)
     return by_kind
 
 
 def part_distributions() -> dict[str, str]:
     """Return the version of each distribution that declares parts, by name."""
-    groups = (group for group in _declared().groups if group.startswith("ukctrl."))
-    dists = [entry.dist for group in groups for entry in _declared().select(group=group)]
+    groups = (group for group in _all_entry_points().groups if group.startswith("ukctrl."))
+    dists = [entry.dist for group in groups for entry in _all_entry_points().select(group=group)]
     return {dist.name: dist.version for dist in dists if dist is not None}
 
 
-def _loaded(entry: EntryPoint) -> Any:
+def _load_class(entry: EntryPoint) -> Any:
     """Return what an entry point names, also where its module is what is importing ukctrl.
 
     That one runs anew: an import returns what stands in `sys.modules` at its end.
@@ -90,10 +91,10 @@ def _loaded(entry: EntryPoint) -> Any:
                 sys.modules.setdefault(name, module)
 
 
-def _kind(part: Any, base: type) -> str:
-    if isinstance(part, type) and issubclass(part, base) and is_pydantic_dataclass(part):
-        kind = kind_of(part)
-        if kind is not None and get_args(part.__pydantic_fields__["kind"].annotation) == (kind,):
+def _kind(cls: Any, base: type) -> str:
+    if isinstance(cls, type) and issubclass(cls, base) and is_pydantic_dataclass(cls):
+        kind = kind_of(cls)
+        if kind is not None and get_args(cls.__pydantic_fields__["kind"].annotation) == (kind,):
             return kind
     raise InputError(
         f"it must be a class that derives from {base.__name__}, is decorated with spec, and says "
