@@ -8,8 +8,15 @@ import pytest
 from ukctrl.core.algebra import active_set_qp, multipliers, nearest_input, sparse_products
 from ukctrl.core.algebra import factorisation as lib
 from ukctrl.core.algebra.factorisation import PivotedLQ
+from ukctrl.mechanics.constraints.constraint import Rows
 from ukctrl.simulation.record import sample_kernels
-from ukctrl.simulation.record.sample_kernels import AuthorityRecord, ReactionRecord, StateRecord
+from ukctrl.simulation.record.sample_kernels import (
+    AuthorityRecord,
+    PlantState,
+    ReactionRecord,
+    RowDemand,
+    StateRecord,
+)
 from ukctrl_papers.pseudoinverse import recursive
 
 EXACT = {"rtol": 1e-9, "atol": 1e-10}  # well-conditioned matrices of up to fifty rows
@@ -322,8 +329,9 @@ def test_plain_quantities_of_a_sample(whole, asks, asked_at):
     u, b, beta, phi, demand = random(5, nu), *random(6, 4, m)
     ties, now = np.tile(np.array([0, n, 0, nu]), (n, 1)), plain(n, nu, m, whole=whole)
     sample_kernels.record_state(
-        np.array([0.5]), q, v, a, u, ties, M, B, (A, b, beta, phi), (a_free, G), demand,
-        np.array([asks]), np.array([asked_at]), np.array([7.0]), now,
+        PlantState(np.array([0.5]), q, v, a, u), ties, M, B, Rows(A, b, beta, phi),
+        a_free, G, RowDemand(demand, np.array([asks]), np.array([asked_at])),
+        np.array([7.0]), now,
     )  # fmt: skip
     kinetic = 0.5 * v @ M @ v
     own = demand if asks and asked_at == 0.5 else b

@@ -27,6 +27,7 @@ from ukctrl.core.files.catalog import file_name
 
 def run(
     scenario: ScenarioName,
+    *,
     controller: ControllerOption = None,
     changes: Set = None,
     out: Out = None,

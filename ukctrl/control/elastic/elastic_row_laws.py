@@ -325,13 +325,19 @@ def linearising_torque(
         push[i] = inertia[i] * (bent.a[i] + torque / stiffness[i]) - f[motors[i]]
 
 
+class MotorSprings(NamedTuple):
+    """Springs between links and motors: stiffness, motor inertia, and velocities of the motors."""
+
+    stiffness: Vector
+    inertia: Vector
+    motors: Indices
+
+
 @allocating
 def add_row_correction(
     alpha: float,
     L_q: Matrix,
-    stiffness: Vector,
-    inertia: Vector,
-    motors: Indices,
+    springs: MotorSprings,
     B: Matrix,
     bent: LinkErrorDerivatives,
     A: Matrix,
@@ -350,6 +356,7 @@ def add_row_correction(
     """
     m, k = A.shape
     nu = len(u)
+    stiffness, inertia, motors = springs
     through = np.empty(k)
     for j in range(nu):
         for i in range(k):
@@ -433,8 +440,8 @@ class _ElasticLinearisationLaw(ElasticRowLaw):
         def with_care(code: int) -> None:
             u[:] += uk.least_squares_input(H, d, None, rank)
 
-        through = L_q, joints.stiffness, joints.inertia, joints.motors, s.B
-        args = self._alpha, *through, bent, *rows, float(rank.servo), H, d, u
+        springs = MotorSprings(joints.stiffness, joints.inertia, joints.motors)
+        args = self._alpha, L_q, springs, s.B, bent, *rows, float(rank.servo), H, d, u
         return BoundKernel(add_row_correction, *args, fault=with_care)
 
 

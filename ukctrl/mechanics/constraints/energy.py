@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -96,14 +96,26 @@ class _Energy(BoundConstraint):
                 BoundKernel(write_partial_state, *state, share, apart.q, apart.v, apart.clock)
             )
             steps += apart.terms()
-        forces = [apart.nle for _, apart in self._apart] or [s.nle] * 3
-        args = self._own, self._partial, s.v, s.M, s.nle, *forces, s.stored, self._potential
+        forces = BiasForces(s.nle, *([apart.nle for _, apart in self._apart] or [s.nle] * 3))
+        args = self._own, self._partial, s.v, s.M, forces, s.stored, self._potential
         momentum = np.zeros(len(s.v))
         return (
             *steps,
             path.step(s.clock),
             BoundKernel(energy_row, *args, path.values, momentum, rows),
         )
+
+
+class BiasForces(NamedTuple):
+    """Coriolis and gravity forces at one configuration, by the velocities that count."""
+
+    total: Vector
+    own: Vector
+    """With the velocities of the energy's joints alone."""
+    others: Vector
+    """With those of the other joints alone."""
+    gravity: Vector
+    """Without any."""
 
 
 @compiled
@@ -124,10 +136,7 @@ def energy_row(
     partial: bool,
     v: Vector,
     M: Matrix,
-    nle: Vector,
-    nle_own: Vector,
-    nle_others: Vector,
-    gravity: Vector,
+    forces: BiasForces,
     stored: Vector,
     potential: Vector,
     path: Vector,
@@ -142,6 +151,7 @@ def energy_row(
     ``momentum`` is room for that of ``w``.
     """
     A, b, beta, phi = rows
+    nle, nle_own, nle_others, gravity = forces
     kinetic, rate = 0.0, stored[POWER]
     for i in range(len(v)):
         momentum[i] = 0.0

@@ -44,6 +44,7 @@ class AdaptiveIntegrator(Integrator):
         system: OdeSystem,
         robot: Robot,
         method: str,
+        *,
         rtol: float,
         atol: float,
         max_step: float,

@@ -71,6 +71,7 @@ class ExplicitSolver:
         t: float,
         y: Vector,
         stop: float,
+        *,
         rtol: float,
         atol: float,
         max_step: float,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses as dc
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def relative_degrees(
     if loose.size:
         # rows that motors do move, too weakly to count: taken out, or they would answer first
         weak = np.flatnonzero(~grip_mask & (grips > RANK.servo))
-        _measure_degrees(dynamics, servo, t, q, v, loose, degrees, least, weak)
+        _measure_degrees(dynamics, servo, t, q, v, UnreachedRows(loose, weak, least), degrees)
         dynamics.move(t, q, v)
         servo.write(dynamics.snapshot)
     return tuple(degrees)
@@ -170,18 +171,27 @@ def _row_authorities(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: V
     return row_authorities(A @ dynamics.G, dynamics.lengths(A))
 
 
+class UnreachedRows(NamedTuple):
+    """Rows that motors do not reach by accelerations, as numbers of the stack."""
+
+    loose: Indices
+    weak: Indices
+    """Those that some motor does move, too weakly to count: its authority is left out."""
+    threshold: float
+    """Authority above which a row counts as reached."""
+
+
 def _measure_degrees(
     dynamics: Dynamics,
     servo: Stack,
     t: float,
     q: Vector,
     v: Vector,
-    loose: Indices,
+    rows: UnreachedRows,
     degrees: list[RelativeDegree],
-    threshold: float,
-    weak: Indices,
 ) -> None:
-    """Complete what is known of the rows ``loose``, in place; the grip of ``weak`` is left out."""
+    """Complete the degrees of rows that no motor reaches at once, in place."""
+    loose, weak, threshold = rows
     if dynamics.robot.nv > MAX_VELOCITIES:
         note = f"robots with more than {MAX_VELOCITIES} velocities are not tried out"
         for row in loose.tolist():

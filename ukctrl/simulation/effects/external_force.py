@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from ukctrl.control.task import Signal
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import (
@@ -35,6 +35,7 @@ from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.robot import Payload, Perturbation, Robot, Site, Snapshot
 from ukctrl.robot.applied_force_kernels import generalised_force, world_position
 from ukctrl.robot.forces import AppliedForce, Forces
+from ukctrl.robot.frame_site import FramePlacement
 from ukctrl.simulation.effects.effect import PlantEffect
 
 _Inertia = Annotated[float, Quantity("kg m^2")]
@@ -125,23 +126,28 @@ def force_factor(course: ForceProfile, t: float) -> float:
     return math.sin(course.omega * (t - course.origin) + course.phase)
 
 
+class FrameWrench(NamedTuple):
+    """A force and a torque at a frame, and their course over time."""
+
+    force: Vector
+    torque: Vector
+    in_frame_axes: bool
+    course: ForceProfile
+
+
 @allocating
 def add_frame_force(
     Jt: Matrix,
     rotations: NDArray[np.float64],
     translations: Matrix,
-    joint: int,
-    frame_axes: Matrix,
-    local: Vector,
-    columns: Indices,
-    force: Vector,
-    torque: Vector,
-    turns: bool,
-    course: ForceProfile,
+    place: FramePlacement,
+    push: FrameWrench,
     clock: Vector,
     f: Vector,
 ) -> None:
     """Add a push at the origin of a frame; see `FrameForce`."""
+    joint, frame_axes, local, columns = place
+    force, torque, turns, course = push
     scale = force_factor(course, clock[0])
     origin, straight, twist = np.empty(3), np.zeros(3), np.zeros(3)
     world_position(rotations, translations, joint, local, origin)
@@ -181,9 +187,9 @@ class FrameForce:
     course: ForceProfile
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
-        s, push = snapshot, (self.force, self.torque, self.in_frame_axes, self.course)
-        geometry = s.Jt, s.rotations, s.translations, *self.site.place
-        return (BoundKernel(add_frame_force, *geometry, *push, s.clock, f),)
+        s, push = snapshot, FrameWrench(self.force, self.torque, self.in_frame_axes, self.course)
+        robot = s.Jt, s.rotations, s.translations
+        return (BoundKernel(add_frame_force, *robot, self.site.place, push, s.clock, f),)
 
 
 @final

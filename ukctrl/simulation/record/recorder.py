@@ -25,7 +25,9 @@ from ukctrl.simulation.effects.effect_recorder import EffectRecorder, EffectSamp
 from ukctrl.simulation.record.row_authority import AUTHORITY_NAMES, row_authority
 from ukctrl.simulation.record.sample_kernels import (
     AuthorityRecord,
+    PlantState,
     ReactionRecord,
+    RowDemand,
     StateRecord,
     append_sample,
     has_samples,
@@ -230,10 +232,11 @@ class Recorder:
         yield from s.potential_steps(potential)
         plain = StateRecord(*(slot(name) for name in STATE_NAMES))
         # a law on other rows asks nothing of these: their demand is that of the exact motion
-        asks = tick.has_demand if loop.shares_rows else np.zeros(1)
-        demand = tick.demand if loop.shares_rows else rows.b
-        state = s.clock, s.q, s.v, a, u, truth.ties, s.M, s.B, tuple(rows), (truth.a_free, truth.G)
-        yield BoundKernel(record_state, *state, demand, asks, source.command_time, potential, plain)
+        asked = (tick.demand, tick.has_demand) if loop.shares_rows else (rows.b, np.zeros(1))
+        demand = RowDemand(*asked, source.command_time)
+        state = PlantState(s.clock, s.q, s.v, a, u)
+        terms = truth.ties, s.M, s.B, rows, truth.a_free, truth.G
+        yield BoundKernel(record_state, state, *terms, demand, potential, plain)
         yield truth.power_step(a, u, plain.power)
         if len(servo):
             affine = truth.L, rows.A, truth.G, truth.motors, slot("grip"), slot("held")

@@ -12,6 +12,7 @@ from ukctrl.core.algebra.input_authority import surely_full_rank
 from ukctrl.core.algebra.sparse_products import matmul_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
+from ukctrl.mechanics.constraints.constraint import Rows
 
 
 class StateRecord(NamedTuple):
@@ -48,21 +49,36 @@ class ReactionRecord(NamedTuple):
     power: Vector
 
 
+class PlantState(NamedTuple):
+    """The state of the true robot, its acceleration, and the input that acts."""
+
+    clock: Vector
+    q: Vector
+    v: Vector
+    a: Vector
+    u: Vector
+
+
+class RowDemand(NamedTuple):
+    """What the law asked of its servo rows."""
+
+    values: Vector
+    is_asked: Vector
+    """Whether it ever asked, shape ``(1,)``."""
+    clock: Vector
+    """When the law was asked last, shape ``(1,)`` [s]."""
+
+
 @compiled
 def record_state(
-    clock: Vector,
-    q: Vector,
-    v: Vector,
-    a: Vector,
-    u: Vector,
+    state: PlantState,
     ties: Indices,
     M: Matrix,
     B: Matrix,
-    rows: tuple[Matrix, Vector, Vector, Vector],
-    affine: tuple[Vector, Matrix],
-    demand: Vector,
-    asks: Vector,
-    asked_at: Vector,
+    rows: Rows,
+    a_free: Vector,
+    G: Matrix,
+    demand: RowDemand,
     potential: Vector,
     record: StateRecord,
 ) -> None:
@@ -70,8 +86,8 @@ def record_state(
 
     The law's own demand counts where it was asked at this time, else that of the exact motion.
     """
-    A, b, beta, phi = rows[0], rows[1], rows[2], rows[3]
-    a_free, G = affine[0], affine[1]
+    clock, q, v, a, u = state
+    A, b, beta, phi = rows
     n, nu, m = len(v), len(u), len(b)
     record.time[0] = clock[0]
     copy_into(q, record.q)
@@ -90,9 +106,9 @@ def record_state(
         for k in range(ties[i, block_diagonal.FIRST], ties[i, block_diagonal.LAST]):
             record.actuator_rate[k] += v[i] * B[i, k]
     record.kinetic_energy[0], record.energy[0] = kinetic, kinetic + potential[0]
-    has_demand = asks[0] != 0.0 and asked_at[0] == clock[0]
+    has_demand = demand.is_asked[0] != 0.0 and demand.clock[0] == clock[0]
     for i in range(m):
-        record.row_demand[i] = demand[i] if has_demand else b[i]
+        record.row_demand[i] = demand.values[i] if has_demand else b[i]
         for c in range(n):
             record.row_demand[i] -= A[i, c] * a_free[c]
     if len(record.row_response) > 0:
