@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from seeds import seeded
 
 from ukctrl.mechanics.reference import (
     AboutAxis,
@@ -87,9 +88,7 @@ def path(request):
     return TypeAdapter(AnyOrientation).validate_python(request.param)
 
 
-@pytest.fixture(params=range(10))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(10)
 
 
 def derivative(function, t):
