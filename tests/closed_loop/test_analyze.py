@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from command import ended
 
 from ukctrl import Scenario
-from ukctrl.cli import main
 
 
 @pytest.fixture
@@ -15,12 +15,7 @@ def ukctrl(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
 
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        return int(ended.value.code or 0), *capfd.readouterr()
-
-    return run
+    return lambda *arguments: ended(capfd, *arguments)
 
 
 @pytest.mark.slow

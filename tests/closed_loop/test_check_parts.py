@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from command import ended
 
 from ukctrl import Scenario, simulate
-from ukctrl.cli import main
 
 PARTS = """
 import numpy as np
@@ -50,13 +50,7 @@ def check(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     (tmp_path / "parts.py").write_text(PARTS, encoding="utf-8")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(("check", *arguments))
-        return (int(ended.value.code or 0), *capfd.readouterr())
-
-    return run
+    return lambda *arguments: ended(capfd, "check", *arguments)
 
 
 def test_every_part_of_a_file_is_tried_and_the_fault_is_told(check):

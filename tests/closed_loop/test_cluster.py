@@ -17,6 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 from extras import needs
+from faulty_task import faulty_task
 
 import ukctrl
 from ukctrl import Budget, Scenario, compare, sweep, tune
@@ -70,10 +71,7 @@ def test_a_study_ends_where_an_executor_computes_other_numbers(monkeypatch):
 
 @pytest.mark.slow
 def test_a_file_that_is_another_on_a_worker_is_no_property_of_the_sample(tmp_path, monkeypatch):
-    source = (Path(__file__).parent / "sweep" / "task.toml").read_text()
-    (tmp_path / "task.toml").write_text(source)
-    shutil.copy(Path(__file__).parent / "sweep" / "faults.py", tmp_path)
-    scenario = Scenario.load(tmp_path / "task.toml", trust=True)
+    scenario = Scenario.load(faulty_task(tmp_path), trust=True)
     options = {"beside": tmp_path / "task.toml", "trust": True, "folder": tmp_path / "out"}
     with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
         patched.setattr(worker, "changed_file", lambda files: next(iter(files)))
@@ -412,8 +410,7 @@ def another_source(folder):
 
 @pytest.mark.slow
 def test_a_sweep_on_a_cluster_survives_all_that_happens_to_it(dask, tmp_path):
-    for name in ("task.toml", "faults.py"):
-        shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
+    faulty_task(tmp_path)
     changed, upgraded = another_source(tmp_path / "changed"), tmp_path / "upgraded"
     out = tmp_path / "out"
     (upgraded / "ukctrl-9.9.dist-info").mkdir(parents=True)

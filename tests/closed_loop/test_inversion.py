@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import module_of
 
 from tests.shared.slow import slow_but
 from ukctrl import Scenario, simulate
 from ukctrl.control import Feedforward, ServoDae, StableInversion, Task
-from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.constraints import JointFollows, OrientationFollows, PointFollows
@@ -22,13 +20,6 @@ from ukctrl.robot import Options, Robot, Wrench
 from ukctrl.simulation.assemble import Loop
 from ukctrl.uk import servo_matrix
 
-
-@pytest.fixture(autouse=True)
-def _small_matrices():
-    with one_blas_thread():
-        yield
-
-
 SLOW = pytest.mark.slow
 ACCURATE = 1e-6
 """Of the independent solution [m, rad, and their rates], and beside the largest input."""
@@ -36,11 +27,7 @@ HAND = Path(__file__).parents[2] / "docs/gallery/servo_constraint_inversion/by_h
 
 
 def load_by_hand():
-    spec = importlib.util.spec_from_file_location("servo_constraints_by_hand", HAND)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_of(HAND)
 
 
 by_hand = load_by_hand()

@@ -7,10 +7,9 @@ often as there are files in a folder. The second needs no processes, which take 
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
+from faulty_task import faulty_task
 
 from ukctrl import Budget, Plants, Scenario, compare, sweep, tune
 from ukctrl.cli import main
@@ -29,9 +28,7 @@ WAYS = pytest.mark.parametrize(
 
 @pytest.fixture
 def task(tmp_path):
-    for name in ("task.toml", "faults.py"):
-        shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
-    return tmp_path / "task.toml"
+    return faulty_task(tmp_path)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from ukctrl import Robot, Scenario, Task, check, designed, judge, linear_loop, s
 from ukctrl.analysis import conformance
 from ukctrl.control import Baumgarte, Lqr, ModelPredictive, Servo, Tvlqr
 from ukctrl.control.error_dynamics_spec import ErrorSpec
-from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.dynamics import Dynamics
@@ -21,12 +20,6 @@ from ukctrl_laws.predictive.horizon_kernels import tick_index
 
 SAME = {"rtol": 1e-8, "atol": 1e-8}
 H, MASS, STIFF = 0.1, 2.0, 3.0
-
-
-@pytest.fixture(autouse=True)
-def _small_matrices():
-    with one_blas_thread():
-        yield
 
 
 def mass(place=None, speed=None, stiff=0.0):

@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
+from command import ended
 
 from tests.shared.slow import slow_but
-from ukctrl.cli.main import main
 
 HEAD = """
 from ukctrl import control, uk
@@ -84,9 +84,7 @@ def checked(tmp_path, monkeypatch, capfd):
         (tmp_path / mine).write_text(HEAD + code)
         card = f'kind = "servo"\nfeedback = {{ {feedback} }}\nallocation = {{ {allocation} }}\n'
         (tmp_path / "card.toml").write_text(card.replace("MINE", f"./{mine}:Mine"))
-        with pytest.raises(SystemExit) as ended:
-            main(["check", scenario, "-c", "card.toml", "--trust", *changes])
-        return ended.value.code, *capfd.readouterr()
+        return ended(capfd, "check", scenario, "-c", "card.toml", "--trust", *changes)
 
     return run
 

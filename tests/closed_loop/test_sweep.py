@@ -7,7 +7,6 @@ import csv
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from extras import needs
+from faulty_task import faulty_task
 from studies import assert_same
 
 from ukctrl import Scenario
@@ -31,9 +31,7 @@ PATIENCE = 120.0
 
 @pytest.fixture
 def task(tmp_path):
-    for name in ("task.toml", "faults.py"):
-        shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
-    return tmp_path / "task.toml"
+    return faulty_task(tmp_path)
 
 
 def command(task: Path, out: Path, *options: str) -> list[str]:

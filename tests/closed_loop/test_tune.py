@@ -10,9 +10,9 @@ import tomllib
 
 import numpy as np
 import pytest
+from command import ended
 
 from ukctrl import Budget, Scenario, simulate, tune, write_tuned
-from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.studies.tuning import Plants
 
@@ -142,16 +142,11 @@ def command(*options, out):
     ]  # fmt: skip
 
 
-def run(arguments, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    said = capsys.readouterr()
-    return ended.value.code, said.out, said.err
-
-
 def test_the_command_tells_before_and_after_within_80_columns(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    code, out, err = run(command("--ensemble", "3", "--method", "evolution", out=tmp_path), capsys)
+    code, out, err = ended(
+        capsys, *command("--ensemble", "3", "--method", "evolution", out=tmp_path)
+    )
     assert (code, err) == (0, "")
     lines = out.replace(str(tmp_path), "").splitlines()
     assert max(map(len, lines)) <= 80
@@ -163,13 +158,13 @@ def test_the_command_tells_before_and_after_within_80_columns(tmp_path, capsys, 
 
 @pytest.mark.slow
 def test_the_command_goes_on_with_its_journal_when_told_to(tmp_path, capsys):
-    code, first, _ = run(command("--json", out=tmp_path), capsys)
+    code, first, _ = ended(capsys, *command("--json", out=tmp_path))
     assert code == 0
-    code, _, err = run(command("--json", out=tmp_path), capsys)
+    code, _, err = ended(capsys, *command("--json", out=tmp_path))
     assert (code, "holds a search already; go on with it (--resume)" in err) == (2, True)
     lines = (tmp_path / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[:5]) + lines[5][:60])
-    code, again, _ = run(command("--json", "--resume", out=tmp_path), capsys)
+    code, again, _ = ended(capsys, *command("--json", "--resume", out=tmp_path))
     assert code == 0
     assert json.loads(again)["trials"] == json.loads(first)["trials"]
     assert sorted((tmp_path / "journal.jsonl").read_bytes().splitlines(keepends=True)) == sorted(
@@ -180,7 +175,7 @@ def test_the_command_goes_on_with_its_journal_when_told_to(tmp_path, capsys):
 def test_the_command_writes_the_gain_of_a_fuzzy_uncertainty_without_a_simulation(tmp_path, capsys):
     given = "start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=20, price=1e-6"
     arguments = ["tune", "scara-helix", "-c", "servo-chen-robust", "--fuzzy", given]
-    code, out, err = run([*arguments, "--out", str(tmp_path)], capsys)
+    code, out, err = ended(capsys, *[*arguments, "--out", str(tmp_path)])
     assert (code, err) == (0, "")
     card = tomllib.loads((tmp_path / "servo-chen-robust.toml").read_text(encoding="utf-8"))
     rows = list(csv.DictReader((tmp_path / "fuzzy_gain.csv").open(encoding="utf-8")))

@@ -10,20 +10,12 @@ from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import Baumgarte, Lqr, NoControl, Servo, Tvlqr
 from ukctrl.control.feedforward.feedforward_laws import riccati_gains, sampled_riccati_gains
 from ukctrl.control.feedforward.nominal_motion import nominal_motion_of_law
-from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.constraints import OrientationFollows, PointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import ConstantOrientation, Expression
 from ukctrl.robot import Lagrangian, Options, Wrench
-
-
-@pytest.fixture(autouse=True)
-def _small_matrices():
-    with one_blas_thread():
-        yield
-
 
 SERVO = Servo(feedback=Baumgarte(alpha=20.0, beta=100.0))
 

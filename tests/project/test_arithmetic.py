@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scripts import module_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("log-spiral-particle", "pick-and-place", "pseudoinverses", "three-rrr")
@@ -22,10 +22,7 @@ uk.affine_acceleration(np.diag([4.0]), [8.0], np.eye(1))
 
 @pytest.fixture(scope="module")
 def arithmetic():
-    spec = importlib.util.spec_from_file_location("arithmetic", ROOT / "tests" / "arithmetic.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "tests" / "arithmetic.py")
 
 
 @pytest.fixture(scope="module")

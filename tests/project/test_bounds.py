@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import collections
-import importlib.util
 import tomllib
 from pathlib import Path
 
 import pytest
+from scripts import module_of
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def bounds():
-    spec = importlib.util.spec_from_file_location("bounds", ROOT / "tests" / "bounds.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "tests" / "bounds.py")
 
 
 def test_a_sample_has_one_test_of_every_file_before_a_second_of_any(bounds):

@@ -1,9 +1,9 @@
 """The table of `docs/reference/check.md` says what `check` says now."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
+from scripts import module_of
 
 from ukctrl.core.files import catalog
 
@@ -13,10 +13,7 @@ QUICK = ("cart-pole-swing-up", "five-bar-relative", "scara-weak-motors", "two-ma
 
 @pytest.fixture(scope="module")
 def table():
-    spec = importlib.util.spec_from_file_location("check_table", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SCRIPT)
 
 
 def test_every_scenario_of_the_catalogue_is_in_the_table(table):

@@ -1,6 +1,5 @@
 """Machine code is made once on a machine, and what is kept of it follows the sources."""
 
-import importlib.util
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
+from scripts import module_of
 
 import ukctrl
 from ukctrl.core import cache_folder
@@ -355,9 +355,7 @@ def test_python_gets_what_a_kernel_returns_with_and_without_an_entry(value, monk
 @pytest.fixture(name="elsewhere")
 def _elsewhere(tmp_path):
     """Copy the package to another place, with machine code that was compiled in this one."""
-    spec = importlib.util.spec_from_file_location("ship", ROOT / "tools" / "ship_machine_code.py")
-    ship = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(ship)
+    ship = module_of(ROOT / "tools" / "ship_machine_code.py")
     store = tmp_path / "store"
     env = {**os.environ, "NUMBA_CACHE_DIR": str(store), "NUMBA_CPU_NAME": "generic"}
     subprocess.run([sys.executable, "-c", MADE], env=env, check=True, capture_output=True)

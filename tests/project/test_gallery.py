@@ -1,6 +1,5 @@
 """The numbers on the gallery's pages are those that the code gives today."""
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from scripts import module_of
 
 GALLERY = Path(__file__).resolve().parents[2] / "docs" / "gallery"
 TABLES = sorted(GALLERY.glob("*/tables.py"))
@@ -22,10 +22,7 @@ def _page(tables):
 @pytest.fixture(scope="module")
 def make():
     """Return the script that fills in the pages, as a module."""
-    spec = importlib.util.spec_from_file_location("make", GALLERY / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(GALLERY / "make.py")
 
 
 @pytest.mark.pages

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
+from scripts import module_of
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "in-a-notebook.ipynb"
 LARGEST = 50_000
@@ -54,10 +54,6 @@ def test_no_outputs_are_kept():
 def test_its_page_has_every_cell():
     nbformat = pytest.importorskip("nbformat")
 
-    path = NOTEBOOK.parent / "notebook_pages.py"
-    spec = importlib.util.spec_from_file_location("notebook_pages", path)
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    page = hook.page(NOTEBOOK)
+    page = module_of(NOTEBOOK.parent / "notebook_pages.py").page(NOTEBOOK)
     for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
         assert cell.source in page

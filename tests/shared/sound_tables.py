@@ -16,3 +16,8 @@ def sound(table):
         assert {cell.mark for cell in row} <= set(get_args(Mark))
     assert len(table.meanings) in (0, len(table.rows))
     return [(column.head, column.kind) for column in table.columns]
+
+
+def texts(table):
+    """Return what stands in the cells of a table, row by row."""
+    return [[cell.text for cell in row] for row in table.rows]

@@ -73,3 +73,13 @@ def study_of(factors, metrics, status, scenario=SCENARIO, **design):
 def insight_of(**given):
     factors = [f"{ALPHA}=1,2,4", f"{USE}=servo-baumgarte,servo-pid"]
     return SweepAnalysis.of(study_of(factors, METRICS, DONE), **given)
+
+
+def stop_after(count):
+    """Return what a study tells its progress, and what then stops it as Ctrl-C does."""
+
+    def progress(done, total):
+        if done >= count:
+            raise KeyboardInterrupt
+
+    return progress

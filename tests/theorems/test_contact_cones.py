@@ -5,6 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
+from seeds import seeded
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control.safety.contact_forces import cone_rows
@@ -15,9 +16,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 MU = 0.6
 
 
-@pytest.fixture(params=range(20))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(20)
 
 
 def rows_of(half, count, turn=None):

@@ -1,10 +1,11 @@
 """The grip of a row knows no units and no masses, and is lost or weak for all who speak of it."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import module_of
+from seeds import seeded
 
 from ukctrl import Scenario, check, simulate, uk
 from ukctrl.core.algebra.rank_policy import RANK
@@ -22,10 +23,7 @@ ROBOTS = ("leak", "rigid", "alike", "coupled")
 
 @pytest.fixture(scope="module")
 def sweep():
-    spec = importlib.util.spec_from_file_location("grip_table", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SCRIPT)
 
 
 def never_quieter(sweep, name, leaks):
@@ -56,9 +54,7 @@ def test_nobody_grows_quieter_at_any_decade(sweep, name):
     never_quieter(sweep, name, sweep.LEAKS)
 
 
-@pytest.fixture(params=range(10))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(10)
 
 
 def drawn(rng, passive=1):

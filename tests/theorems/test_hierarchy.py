@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.linalg import null_space
+from seeds import seeded
 
 from ukctrl.core.errors import (
     ConflictingConstraints,
@@ -23,10 +24,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-9}  # accelerations of order one to a hundred
 N = 9
 
 
-@pytest.fixture(params=range(12))
-def rng(request):
-    """Twelve seeds; a failure names its own."""
-    return np.random.default_rng(request.param)
+rng = seeded(12)
 
 
 def draw_mass(rng, n=N):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import null_space
+from seeds import seeded
 
 from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.algebra.task_hierarchy import (
@@ -18,10 +19,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-10}  # inputs and rows of order one to ten
 NU = 7
 
 
-@pytest.fixture(params=range(12))
-def rng(request):
-    """Twelve seeds; a failure names its own."""
-    return np.random.default_rng(request.param)
+rng = seeded(12)
 
 
 def draw_metric(rng, nu=NU):

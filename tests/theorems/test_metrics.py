@@ -7,6 +7,7 @@ nothing of projections: the acceleration is the nearest, and the input the least
 import numpy as np
 import pytest
 from scipy.linalg import null_space
+from seeds import seeded
 
 from ukctrl import Scenario, Task, uk
 from ukctrl.control import Bounded, Damped, LeastNorm, Prioritized, SelfMotion
@@ -73,9 +74,7 @@ ACTUATION = {
 }
 
 
-@pytest.fixture(params=range(8))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(8)
 
 
 def chain(rng, kind, redundant):

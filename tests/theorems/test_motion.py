@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.linalg import null_space, pinv, sqrtm
+from seeds import seeded
 
 from ukctrl import Robot, uk
 from ukctrl.core.algebra.rank_policy import RankPolicy
@@ -28,10 +29,7 @@ INVERTING = [name for name, card in FORMS.items() if card.inverts]
 every_form = pytest.mark.parametrize("form", list(FORMS))
 
 
-@pytest.fixture(params=range(12))
-def rng(request):
-    """Twelve seeds; a failure names its own."""
-    return np.random.default_rng(request.param)
+rng = seeded(12)
 
 
 def draw_mass(rng, n, massless=0):

@@ -3,6 +3,7 @@
 import mpmath as mp
 import numpy as np
 import pytest
+from seeds import seeded
 
 from ukctrl import Robot, Scenario, Task, uk
 from ukctrl.analysis.linear.equilibria import equilibria
@@ -29,9 +30,7 @@ EXACT = {"rtol": 1e-8, "atol": 0.0}
 DECADES = 6.0
 
 
-@pytest.fixture(params=range(10))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(10)
 
 
 def units(rng, *sizes):

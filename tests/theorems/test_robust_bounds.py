@@ -5,12 +5,11 @@ numbers printed there are the ones held to account here. Where a bound is tight,
 which everything is known shows that it is: there the error comes up to it.
 """
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import module_of
 
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import (
@@ -33,11 +32,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-9}
 
 
 def _loaded():
-    spec = importlib.util.spec_from_file_location("robust_plants", PLANTS)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_of(PLANTS)
 
 
 plants = _loaded()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from seeds import seeded
 
 from ukctrl.core.algebra import dynamics_kernels, stabilisation
 from ukctrl.core.algebra.row_space import (
@@ -15,9 +16,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-10}
 RTOL = 1e-4
 
 
-@pytest.fixture(params=range(10))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(10)
 
 
 def unit(A):

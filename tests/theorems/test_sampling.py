@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from seeds import seeded
 
 from ukctrl import Scenario, simulate
 from ukctrl.analysis.check.sampled_error import (
@@ -17,9 +18,7 @@ ROUNDING = {"rtol": 1e-6}
 EXACT = {"rtol": 1e-11, "atol": 1e-12}
 
 
-@pytest.fixture(params=range(10))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(10)
 
 
 def second(alpha, beta):

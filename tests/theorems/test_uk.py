@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import null_space, pinv, sqrtm
+from seeds import seeded
 
 from ukctrl import uk
 from ukctrl.core.algebra.factorisation import independent_rows, pivoted_lq, solve_least_norm
@@ -19,10 +20,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-9}  # algebra on matrices with condition number
 NV, M = 6, 2
 
 
-@pytest.fixture(params=range(20))
-def rng(request):
-    """Twenty seeds; a failure names its own."""
-    return np.random.default_rng(request.param)
+rng = seeded(20)
 
 
 def draw_robot(rng, nu, nv=NV):

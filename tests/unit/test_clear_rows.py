@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seeds import seeded
 
 from ukctrl.core.algebra import dynamics_kernels, gram_input, least_norm_input
 from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion, PassiveRows
@@ -17,9 +18,7 @@ NEAR = (0.0, 1.0, 1e-2, 1e-3)
 """How far the last row is from the one before it, of their length; 0: anywhere."""
 
 
-@pytest.fixture(params=range(5))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(5)
 
 
 def positive(rng, n):

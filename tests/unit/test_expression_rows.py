@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import seeded
 
 from ukctrl.core.errors import ExpressionError, ShapeError
 from ukctrl.core.expression import interpreter
@@ -59,9 +60,7 @@ def python_value(text, q, v, t):
     return eval(text, names)
 
 
-@pytest.fixture(params=range(5))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(5)
 
 
 @pytest.mark.parametrize("text", HOLONOMIC)

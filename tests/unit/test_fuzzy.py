@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
+from seeds import seeded
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.feedback.chen_robust import ChenRobust
@@ -27,9 +28,7 @@ NUMBERS = [
 ]
 
 
-@pytest.fixture(params=range(25), name="rng")
-def _rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(25)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=str)

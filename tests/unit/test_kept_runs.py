@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
+from studies import stop_after
 
 from ukctrl import Scenario, write_comparison
 from ukctrl.simulation.result.verdicts import RunVerdict
@@ -45,14 +46,6 @@ def _ran(monkeypatch):
         SimulationTask, "__call__", lambda run, w: (ran.append(run), simulated(run, w))[1]
     )
     return ran
-
-
-def stop_after(count):
-    def progress(done, total):
-        if done >= count:
-            raise KeyboardInterrupt
-
-    return progress
 
 
 def table(comparison, folder):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cart_pole import GRAVITY, cart_pole
 from extras import needs
 
 from ukctrl import Robot, Scenario
@@ -30,19 +31,7 @@ CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1
 ONCE = {"rtol": 0.0, "atol": 1e-9}  # beside differences of accelerations
 TWICE = {"rtol": 0.0, "atol": 2e-8}  # beside differences in time of differences of flows
 
-g = 9.81
-
-
-def cart_pole(**more):
-    """A pole of 0.5 kg, 0.7 m above its hinge on a cart of 2 kg."""
-    plant = Lagrangian(
-        coordinates={"x": "m", "angle": "rad"},
-        kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-        potential="m*g*l*cos(angle)",
-        parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": g},
-        inputs={"F": {"x": 1.0}},
-    )
-    return Robot.build(plant, Options(**more))
+g = GRAVITY
 
 
 def accelerations(dynamics, q, v, u):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from command import ended
 
-from ukctrl.cli import catalogue, main
+from ukctrl.cli import catalogue
 from ukctrl.cli.catalogue import FAMILY, LAW_FAMILIES, ROBOT_KINDS, catalogue_entries
 from ukctrl.control import AnyController
 from ukctrl.core.files import catalog
@@ -20,14 +21,7 @@ def listed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")  # a line each, however long its title
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["list", *arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+    return lambda *arguments: ended(capsys, "list", *arguments)
 
 
 @pytest.mark.parametrize("kind", catalog.KINDS)

@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
+from differences import derivative
 from pydantic import TypeAdapter, ValidationError
 
 from ukctrl.core.errors import InputError
@@ -34,8 +35,7 @@ from ukctrl.mechanics.reference import (
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 SERIES = {"rtol": 1e-11, "atol": 1e-11}  # another way to the same derivatives
-STEP = 1e-4
-DIFFERENCES = {"rtol": 1e-6, "atol": 1e-6}  # five-point differences STEP apart
+DIFFERENCES = {"rtol": 1e-6, "atol": 1e-6}  # five-point differences 1e-4 apart
 TIMES = np.linspace(-0.4, 3.7, 23) + 0.00137  # beside the waypoints, also outside the paths
 
 CIRCLE = {"kind": "circle", "center": [0.1, 0.2, 0.3], "radius": 0.2, "period": 2.0}
@@ -128,12 +128,6 @@ def spec(request):
 
 def load(spec, **context):
     return TypeAdapter(AnyReference).validate_python(spec, context=context or None)
-
-
-def derivative(function, t):
-    """Return the five-point difference quotient of a function of time."""
-    a, b, d, e = (function(t + k * STEP) for k in (-2, -1, 1, 2))
-    return (a - 8.0 * b + 8.0 * d - e) / (12.0 * STEP)
 
 
 @pytest.mark.slow(only=["repeated"])

@@ -8,7 +8,9 @@ import pickle
 import numpy as np
 import pinocchio as pin
 import pytest
+from differences import derivative
 from pydantic import TypeAdapter, ValidationError
+from seeds import seeded
 
 from ukctrl.mechanics.reference import (
     AboutAxis,
@@ -26,8 +28,7 @@ from ukctrl.mechanics.reference.rotations import (
 )
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
-STEP = 1e-4
-DIFFERENCES = {"rtol": 1e-7, "atol": 1e-7}  # five-point differences STEP apart
+DIFFERENCES = {"rtol": 1e-7, "atol": 1e-7}  # five-point differences 1e-4 apart
 TIMES = np.linspace(-0.4, 3.7, 23) + 0.00137
 
 SPECS = {
@@ -87,14 +88,7 @@ def path(request):
     return TypeAdapter(AnyOrientation).validate_python(request.param)
 
 
-@pytest.fixture(params=range(10))
-def rng(request):
-    return np.random.default_rng(request.param)
-
-
-def derivative(function, t):
-    a, b, d, e = (function(t + k * STEP) for k in (-2, -1, 1, 2))
-    return (a - 8.0 * b + 8.0 * d - e) / (12.0 * STEP)
+rng = seeded(10)
 
 
 def test_the_rotation_is_a_rotation(path):

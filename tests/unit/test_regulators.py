@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cart_pole import cart_pole
 from scipy.integrate import quad_vec
 from scipy.linalg import expm, solve_continuous_lyapunov
 
@@ -17,19 +18,6 @@ from ukctrl.robot import Lagrangian, Options, Wrench
 
 CLOSED = {"rtol": 0.0, "atol": 1e-8}  # closed forms, through SciPy's Riccati solver
 QUADRATURE = {"rtol": 1e-8, "atol": 1e-12}
-
-
-def cart_pole():
-    return Robot.build(
-        Lagrangian(
-            coordinates={"x": "m", "angle": "rad"},
-            kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-            potential="m*g*l*cos(angle)",
-            parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": 9.81},
-            inputs={"F": {"x": 1.0}},
-        ),
-        name="cart_pole",
-    )
 
 
 UPRIGHT = (Expression(phi="x", unit="m"), Expression(phi="angle", unit="rad"))

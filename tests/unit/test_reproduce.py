@@ -9,9 +9,9 @@ import sys
 import textwrap
 
 import pytest
+from command import ended
 
 import ukctrl_papers.command
-from ukctrl.cli import main
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl_papers import (
     Claim,
@@ -160,9 +160,7 @@ STOPPED = """
 
 def command(capfd, *arguments):
     """Run `ukctrl reproduce`; return its code and what it prints."""
-    with pytest.raises(SystemExit) as ended:
-        main(("reproduce", *arguments))
-    return (int(ended.value.code or 0), *capfd.readouterr())
+    return ended(capfd, "reproduce", *arguments)
 
 
 def test_every_paper_that_has_a_module_is_one_of_the_framework():

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed_lines import plain
 
 from ukctrl.cli.main import main
 from ukctrl.cli.terminal.analyze_text import _pole, _poles
@@ -34,12 +35,6 @@ from ukctrl_laws.fuzzy.command import fuzzy_lines
 from ukctrl_papers.claim import Claim
 from ukctrl_papers.paper_result import Failure, Outcome, Reproduction
 from ukctrl_papers.reproduce_text import _widths, reproduction_lines
-
-
-def plain(lines):
-    return [
-        "".join(part if isinstance(part, str) else part.text for part in line) for line in lines
-    ]
 
 
 @pytest.mark.parametrize(
@@ -439,7 +434,7 @@ def test_published_numbers_stand_beside_ours_in_a_terminal_and_in_a_pipe(monkeyp
         }.items()  # fmt: skip
         stopped = "stopped by the user; what was computed until then is kept"
         assert look.get(stopped, "yellow") == "yellow"
-        return "\n".join(line.rstrip() for line in plain(lines))
+        return "\n".join(plain(lines))
 
     assert shown(80, True) == IN_A_TERMINAL
     stopped = "stopped by the user; what was computed until then is kept\n"

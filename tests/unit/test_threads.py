@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import shutil
 import threading
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from faulty_task import faulty_task
 from threadpoolctl import threadpool_info
 
 from ukctrl import Budget, Plants, Robot, Scenario, compare, one_blas_thread, simulate, tune
@@ -22,8 +21,6 @@ from ukctrl.studies.batch.run_summary import SimulationTask
 from ukctrl.studies.batch.task import RetryPolicy, TaskFailure
 from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.batch.thread_safety import are_thread_safe
-
-FAULTS = Path(__file__).parents[1] / "closed_loop" / "sweep"
 
 
 @pytest.fixture(autouse=True)
@@ -141,9 +138,7 @@ def test_threads_are_for_what_machine_code_runs_from_sample_to_sample(name, chan
 
 
 def test_what_python_of_a_users_own_would_do_is_not_tried_in_this_process(tmp_path):
-    for name in ("task.toml", "faults.py"):
-        shutil.copy(FAULTS / name, tmp_path / name)
-    scenario = Scenario.load(tmp_path / "task.toml", {"effect.0.what": "dies at once"}, trust=True)
+    scenario = Scenario.load(faulty_task(tmp_path), {"effect.0.what": "dies at once"}, trust=True)
     with TaskRunner(2) as crew:
         assert not are_thread_safe([helix(), scenario], crew)
         assert are_thread_safe([helix()], crew)

@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from studies import stop_after
 
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError, MachineFailure
@@ -50,14 +51,6 @@ def _ran(monkeypatch):
         SimulationTask, "__call__", lambda run, w: (ran.append(run), simulated(run, w))[1]
     )
     return ran
-
-
-def stop_after(count):
-    def progress(done, total):
-        if done >= count:
-            raise KeyboardInterrupt
-
-    return progress
 
 
 @pytest.mark.slow(but=["cma"])

@@ -37,7 +37,7 @@ def barriers(*degrees, sign=None, shift=None, margin=None, row=None, brake=None)
 
 
 def account(k, rows):
-    sizes = {"gained": rows, "row_magnitude": rows}
+    sizes = {"row_residual": rows, "row_magnitude": rows}
     return FilterDiagnostics(
         *(np.full(sizes.get(name, k), 9.0) for name in FilterDiagnostics._fields)
     )

@@ -3,11 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from cart_pole import CART, GRAVITY, LENGTH, POLE, cart_pole
 
 from ukctrl import Robot, Scenario
 from ukctrl.robot import Lagrangian
-
-CART, POLE, LENGTH, GRAVITY = 2.0, 0.5, 0.7, 9.81
 
 
 def mass(value=1.0):
@@ -18,19 +17,6 @@ def mass(value=1.0):
             kinetic="m/2*v.x**2",
             potential="0",
             parameters={"m": value},
-            inputs={"F": {"x": 1.0}},
-        )
-    )
-
-
-def cart_pole():
-    """A pole of 0.5 kg, 0.7 m above its hinge on a cart of 2 kg."""
-    return Robot.build(
-        Lagrangian(
-            coordinates={"x": "m", "angle": "rad"},
-            kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-            potential="m*g*l*cos(angle)",
-            parameters={"M": CART, "m": POLE, "l": LENGTH, "g": GRAVITY},
             inputs={"F": {"x": 1.0}},
         )
     )

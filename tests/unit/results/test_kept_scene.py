@@ -23,7 +23,7 @@ CENTER, NORMAL = np.array([-0.4, 0.1, 0.3]), np.array([1.0, -2.0, 2.0]) / 3.0
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch):
-    monkeypatch.setattr(Robot, "look", plain_look, raising=False)
+    monkeypatch.setattr(Robot, "visuals", plain_look, raising=False)
 
 
 @pytest.fixture(name="arm", scope="module")

@@ -10,6 +10,8 @@ import re
 import tomllib
 
 import pytest
+from printed_lines import plain
+from sound_tables import texts
 
 from ukctrl.cli.terminal.studies_text import tuned_lines
 from ukctrl.core.number_text import first_sentence
@@ -71,10 +73,6 @@ def tuned(tuning=None, *, plants=ENSEMBLE, results=(), held_out=None):
         scenario=SCENARIO, tuning=tuning or search(), plants=plants, results=dict(results),
         held_out=held_out,
     )  # fmt: skip
-
-
-def texts(table):
-    return [[cell.text for cell in row] for row in table.rows]
 
 
 def test_every_gain_stands_with_its_range_and_the_end_that_it_came_to():
@@ -386,22 +384,16 @@ def test_a_card_without_merit_is_not_written_and_an_old_one_does_not_stay(tmp_pa
 def test_what_the_terminal_says_of_a_search(helix, tmp_path):
     runs = {"card": helix(), "tuned": helix(error=0.01)}
     made = tuned(results=runs)
-    lines = "\n".join(_plain(tuned_lines(made, "my masses", tmp_path)))
+    lines = "\n".join(plain(tuned_lines(made, "my masses", tmp_path)))
     assert "  cost    rms_phi on 2 plants, worst\n" in lines
     assert "  limits  peak_u <= 40\n" in lines
     assert "  budget  6 of 9 simulations\n" in lines
     assert f"next    ukctrl run 'my masses' -c {tmp_path}/law.toml" in lines
     assert f"card    {tmp_path}/law.toml" in lines
-    stopped = "\n".join(_plain(tuned_lines(tuned(ALONE, plants=Plants()), "masses", tmp_path)))
+    stopped = "\n".join(plain(tuned_lines(tuned(ALONE, plants=Plants()), "masses", tmp_path)))
     assert "  cost    rms_phi\n" in stopped
     assert "limits" not in stopped
     assert f"card    {tmp_path}/law.toml" in stopped
     assert "next    " not in stopped
-    failed = "\n".join(_plain(tuned_lines(tuned(search(FAILED)), "masses", tmp_path)))
+    failed = "\n".join(plain(tuned_lines(tuned(search(FAILED)), "masses", tmp_path)))
     assert "card    " not in failed
-
-
-def _plain(lines):
-    return [
-        "".join(part if isinstance(part, str) else part.text for part in line) for line in lines
-    ]

@@ -1,8 +1,8 @@
 """Robots of every shape: fixed and floating base, every joint type, tree and chain."""
 
-import numpy as np
 import pytest
 from extras import needs
+from seeds import seeded
 
 from ukctrl.robot import Options, Robot
 
@@ -83,9 +83,7 @@ def robot(request, robots):
     return robots[request.param]
 
 
-@pytest.fixture(params=range(3))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(3)
 
 
 @pytest.fixture

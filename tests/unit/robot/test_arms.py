@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from makers_tables import UR5, panda_flange, panda_tool, ur5_frames
+from seeds import seeded
 
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.robot import Robot
@@ -11,9 +12,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-12}  # seven rotations, metres
 C45 = np.sqrt(0.5)
 
 
-@pytest.fixture(params=range(5))
-def rng(request):
-    return np.random.default_rng(request.param)
+rng = seeded(5)
 
 
 def test_the_ur5_is_where_the_makers_table_has_it(rng):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sound_tables import sound
+from sound_tables import sound, texts
 from studies import ALPHA, SCENARIO, USE, columns_of, insight_of, study_of
 
 from ukctrl.core.statistics import Estimate, wilson
@@ -29,10 +29,6 @@ NAN, INF = math.nan, math.inf
 @pytest.fixture(name="insight", scope="module")
 def _insight():
     return insight_of(require={"peak_u": 3.5})
-
-
-def texts(table):
-    return [[cell.text for cell in row] for row in table.rows]
 
 
 def marks(table, column):
