@@ -341,3 +341,34 @@ def test_a_folder_names_its_parts_and_in_order_means_each_on_those_before_it(fol
         modules = set().union(*map(ours, inside[name]))
         needs = {each.removeprefix(within).split(".")[0] for each in modules}
         assert not needs & set(order[place + 1 :]), f"{name} imports a part that is named after it"
+
+
+IN_A_TEXT = re.compile(r"^[ ]*from (ukctrl[\w.]*) import ([\w, ]+)$", re.MULTILINE)
+SCRIPTS = [
+    path
+    for name in ("ukctrl", *BESIDE, "tests", "tools", "benchmarks", "docs")
+    for path in sorted((ROOT / name).rglob("*.py"))
+]
+
+
+def test_what_code_in_texts_imports_is_there():
+    """Of scripts for other processes and of examples: renaming tools do not look there."""
+    texts = [
+        (path, node.value)
+        for path in SCRIPTS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    found = [
+        (path, module, name.partition(" as ")[0].strip())
+        for path, text in texts
+        for module, names in IN_A_TEXT.findall(text)
+        for name in names.split(",")
+    ]
+    missing = [
+        f"{path.relative_to(ROOT)}: {module}.{name}"
+        for path, module, name in found
+        if f"{module}.{name}" not in MODULES and not hasattr(importlib.import_module(module), name)
+    ]
+    assert len(found) > 50
+    assert not missing

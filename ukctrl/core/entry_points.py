@@ -49,7 +49,7 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
             kind = _kind(cls, base)
             if by_kind.setdefault(kind, cls) is not cls:
                 raise InputError(f"kind '{kind}' is that of {by_kind[kind].__qualname__}")
-            PACKAGES.add(part.__module__.partition(".")[0])
+            PACKAGES.add(cls.__module__.partition(".")[0])
         except (Exception, SystemExit) as error:
             name = "ukctrl" if entry.dist is None else entry.dist.name
             label = f"entry point '{entry.name}' of group '{group}' in distribution '{name}'"

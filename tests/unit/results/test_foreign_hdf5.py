@@ -13,6 +13,7 @@ import pytest
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result import untrusted_hdf5
 from ukctrl.simulation.result.untrusted_hdf5 import (
+    UNREADABLE,
     as_text,
     numeric_dataset,
     open_untrusted,
@@ -227,11 +228,11 @@ def test_a_result_is_tried_in_a_process_of_its_own_first(tmp_path, monkeypatch, 
 
     def run(words, **given):
         asked.update(given, words=words)
-        return SimpleNamespace(returncode=asked["code"])
+        return SimpleNamespace(returncode=asked["code"], stderr=b"Traceback\nno such module\n")
 
     monkeypatch.setattr(untrusted_hdf5, "safe_path", contextlib.nullcontext)
     monkeypatch.setattr(subprocess, "run", run)
-    for code in (0, 1):  # any other fault is left to whoever reads it here
+    for code in (0, UNREADABLE):  # any other fault is left to whoever reads it here
         asked["code"] = code
         probe_in_subprocess(path)
     assert (asked["words"][-1], asked["timeout"]) == (str(path), patience)
@@ -239,6 +240,13 @@ def test_a_result_is_tried_in_a_process_of_its_own_first(tmp_path, monkeypatch, 
     with pytest.raises(InputError) as caught:
         probe_in_subprocess(path)
     assert str(caught.value) == f"'{path}' is not a readable result: HDF5 crashes over it."
+
+    asked["code"] = 1
+    with pytest.raises(InputError) as caught:
+        probe_in_subprocess(path)
+    assert str(caught.value) == (
+        f"'{path}' could not be tried in a process of its own: no such module."
+    )
 
     def hangs(*_, timeout, **__):
         raise subprocess.TimeoutExpired("python", timeout)
@@ -249,3 +257,10 @@ def test_a_result_is_tried_in_a_process_of_its_own_first(tmp_path, monkeypatch, 
     assert str(caught.value) == (
         f"'{path}' is not a readable result: HDF5 does not get to its end in {patience:.0f} s."
     )
+
+
+def test_the_trial_of_a_result_does_read_it(tmp_path):
+    """A file that is no result is refused by the process; had it not begun, this would raise."""
+    path = tmp_path / "result.nc"
+    path.write_bytes(b"no result")
+    probe_in_subprocess(path)

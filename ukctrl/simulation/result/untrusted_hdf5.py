@@ -29,11 +29,16 @@ TEXTS_AT_ONCE = 2**26
 """Texts are read so many at a time as could take this much memory [bytes]."""
 
 
-READ = """
+UNREADABLE = 3
+"""Exit code of the trial process where reading raises an error, as it would here."""
+READ = f"""
 import sys
 from pathlib import Path
-from ukctrl.simulation.result import storage
-storage.load(Path(sys.argv[1]))
+from ukctrl.simulation.result import result_files
+try:
+    result_files.load(Path(sys.argv[1]))
+except Exception:
+    sys.exit({UNREADABLE})
 """
 READ_SECONDS, BYTES_A_SECOND = 20.0, 1e7
 """Time in which any result is read: at least so long, and more for a large one."""
@@ -45,7 +50,8 @@ def probe_in_subprocess(path: Path) -> None:
     The library loops for ever over some damaged files, and crashes over others.
 
     Raises:
-        InputError: It does. Any other fault is left to whoever reads it here.
+        InputError: It does, or could not be tried. Any other fault is left to whoever reads it
+            here.
     """
     patience = READ_SECONDS + path.stat().st_size / BYTES_A_SECOND
     try:
@@ -64,6 +70,10 @@ def probe_in_subprocess(path: Path) -> None:
     # ended by a signal
     if done.returncode < 0:
         raise InputError(f"'{path}' is not a readable result: HDF5 crashes over it.")
+    # a trial that did not take place says nothing of the file
+    if done.returncode not in (0, UNREADABLE):
+        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise InputError(f"'{path}' could not be tried in a process of its own: {reason}.")
 
 
 @contextlib.contextmanager

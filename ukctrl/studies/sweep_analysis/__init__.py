@@ -9,7 +9,7 @@ In order: ``study_arrays`` (the table as arrays), ``metric_summary`` (each metri
 Everything is worked out from the study's table; only the worst sample and the first that failed are
 run again, in full.
 
-    from ukctrl import Insight, write_study_report from ukctrl import Study
+    from ukctrl import Study, write_study_report
 
     report = write_study_report(Study.load("out/study"), "out/study")
     report.insight.overall.percentile(0.95)
