@@ -17,7 +17,7 @@ from ukctrl.reports.scene import arrow_shapes
 from ukctrl.reports.scene.scene import Actor, Arrow, Scene, SceneCurve
 from ukctrl.reports.visual.visual_model import Poses, VisualPart
 from ukctrl.robot.geometry import primitive_meshes
-from ukctrl_film import camera, captions, film, scene_renderer, strokes
+from ukctrl_film import camera, captions, film, scene_renderer, strokes, triangle_set
 from ukctrl_film.camera import Camera
 from ukctrl_film.scene_renderer import SceneRenderer, checked_size, round_step
 from ukctrl_film.triangle_set import linear_rgb
@@ -134,7 +134,7 @@ def test_a_picture_is_seen_and_lit_as_in_the_page():
     script = (html_page.TEMPLATES / "scene.js").read_text(encoding="utf-8")
     numbers = dict(re.findall(r"\b([A-Z_]+) = ([\d.]+)[,;]", script))
     for name, ours in (
-        ("FIELD", camera.FIELD), ("CREASE", primitive_meshes.CREASE), ("FULL_TURN",
+        ("FIELD", camera.FIELD), ("CREASE", triangle_set.CREASE), ("FULL_TURN",
         arrow_shapes.FULL_TURN)
     ):  # fmt: skip
         assert float(numbers[name]) == ours

@@ -340,8 +340,8 @@ def test_colours_are_those_of_the_geom_its_class_or_its_material():
     found = shown("""<geom size="1"/><geom size="1" class="red"/><geom class="small"/>
     <geom size="1" rgba="0 0 0 1"/><geom size="1" rgba="0.5 0.5 0.5 1" material="green"/>""",
     head=head)  # fmt: skip
-    assert [(one.color, one.opacity) for one in found] == [
-        ("#0000ff", 0.5), ("#ff0000", 1.0), ("#ff0000", 1.0), ("#000000", 1.0), ("#00ff00", 1.0),
+    assert [(*one.rgb, one.alpha) for one in found] == [
+        (0, 0, 1, 0.5), (1, 0, 0, 1), (1, 0, 0, 1), (0, 0, 0, 1), (0, 1, 0, 1),
     ]  # fmt: skip
     assert np.abs(found[2].mesh.vertices).max() == pytest.approx(0.25)
 
