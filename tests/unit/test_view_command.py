@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -81,6 +82,14 @@ def test_a_size_is_two_whole_numbers(text, said, record):
     code, printed = said("two_link", "--record", "a.png", "--size", text)
     assert code == 2
     assert f"--size must be WIDTHxHEIGHT, such as 1280x720; got '{text}'." in printed.err
+
+
+def test_without_the_package_of_films_the_command_says_what_to_install(said, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ukctrl_film", None)
+    monkeypatch.delitem(sys.modules, "ukctrl_film.command")
+    code, printed = said("two_link", "--record", "a.png")
+    assert code == 2
+    assert "films and pictures are in the package ukctrl_film, which comes" in printed.err
 
 
 def test_progress_of_a_film_is_in_hundredths(monkeypatch):
