@@ -11,7 +11,7 @@ from ukctrl import Scenario, compare, simulate, write_comparison
 from ukctrl.control import ComputedTorque, PdGravity
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
-from ukctrl.studies.comparison.build_entries import entry_scenarios
+from ukctrl.studies.comparison.entry import entry_scenarios
 from ukctrl.studies.tuning import Budget
 
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]

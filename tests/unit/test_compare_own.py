@@ -8,8 +8,7 @@ from ukctrl import Scenario, check, compare
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.table_paths import set_path
-from ukctrl.studies.comparison.build_entries import DEFAULT_CARDS, default_controllers
-from ukctrl.studies.comparison.entry import Entry
+from ukctrl.studies.comparison.entry import DEFAULT_CARDS, Entry, default_controllers
 
 DAMPED = {"kind": "damping", "gain": 2.0}
 SHORT = {"timing.duration": 0.1}

@@ -12,6 +12,7 @@ import pytest
 from ukctrl.control.fuzzy_gain import FuzzyGainCost
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.run_store import SimulationRecord, same_record, simulation_key
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, training_seed
 from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.tuning import Budget, Objective, Plants, SimulationJournal, gains_of
@@ -19,7 +20,6 @@ from ukctrl.studies.tuning import tune as tune_controller
 from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
 from ukctrl.studies.tuning.fuzzy_gain_design import FuzzyGainDesign
 from ukctrl.studies.tuning.search import tune_all
-from ukctrl.studies.tuning.simulation_record import SimulationRecord, same_record, simulation_key
 
 ALPHA = "controller.feedback.alpha"
 CARD = Scenario.load(

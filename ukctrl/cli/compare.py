@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ukctrl.core.verdict import Verdict
     from ukctrl.studies.comparison import Entry, Front
     from ukctrl.studies.sweep import Factor
-    from ukctrl.studies.tuning import Budget, Plants, SimulationJournal
+    from ukctrl.studies.tuning import Budget, SimulationJournal
 
 Repeats = Annotated[
     int | None,
@@ -120,21 +120,15 @@ def compare(
     base = load_scenario(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
-    from ukctrl.studies.comparison.build_entries import default_controllers
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import SimulationJournal
 
-    if not controllers:
-        controllers = default_controllers(
-            base, beside=catalog.find("scenarios", scenario), trust=trust
-        )
-    entries = [_parse_entry(text, scenario) for text in controllers]
+    entries = [_parse_entry(text, scenario) for text in controllers or ()]
     levels, factors = _parse_levels(mismatch), tuple(map(Factor.parse, vary or []))
     about_tuning = {"cost": cost, "over": None if front else over, "searches": searches}
-    about_tuning |= {"subject-to": subject_to}
-    plants = _parse_plants(ensemble, levels, factors)
-    budget = _parse_budget(tune, plants, {**about_tuning, "ensemble": ensemble})
+    about_tuning |= {"subject-to": subject_to, "ensemble": ensemble}
+    budget = _parse_budget(tune, levels, factors, about_tuning)
     fronts = _parse_front(front, over, points)
     out_dir = out or Path("out") / f"{file_name(base.name)}-compare"
     stopping = interruptible()
@@ -149,7 +143,7 @@ def compare(
             with prefix_errors(scenario), shown as progress:
                 comparison = compare_controllers(
                     base,
-                    entries,
+                    entries or None,
                     repeats=repeats,
                     mismatch=levels,
                     equal=None if equal is None else _parse_terms(equal),
@@ -255,25 +249,23 @@ def _parse_front(text: str | None, over: list[str] | None, points: int | None) -
     return Front(metrics=(names[0], names[1]), over=parse_ranges(over), **count)
 
 
-def _parse_plants(
-    ensemble: int | None, levels: Sequence[float], factors: tuple[Factor, ...]
-) -> Plants:
-    """Return what candidates are tuned on: robots as those they are judged on, but others."""
-    from ukctrl.studies.tuning import Plants
-
-    if ensemble is None:
-        return Plants()
-    return Plants(count=ensemble, mismatch=max(levels, default=0.0), vary=factors)
-
-
-def _parse_budget(tune: int | None, plants: Plants, settings: Mapping[str, Any]) -> Budget | None:
-    from ukctrl.studies.tuning import Budget
-
+def _parse_budget(
+    tune: int | None,
+    levels: Sequence[float],
+    factors: tuple[Factor, ...],
+    settings: Mapping[str, Any],
+) -> Budget | None:
+    """Return what gains are tuned with: on robots as those they are judged on, but others."""
     if tune is None:
         for name, value in settings.items():
-            if value:
+            if value not in (None, []):
                 raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
         return None
+    from ukctrl.studies.tuning import Budget, Plants
+
+    plants, count = Plants(), settings["ensemble"]
+    if count is not None:
+        plants = Plants(count=count, mismatch=max(levels, default=0.0), vary=factors)
     return Budget(
         simulations=tune,
         cost=settings["cost"] or "rms_phi",

@@ -8,6 +8,7 @@ loses its own task and no other, and that is computed again.
 from __future__ import annotations
 
 import contextlib
+import dataclasses as dc
 import os
 import sys
 from collections import deque
@@ -16,6 +17,8 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, Self, TypeVar, final
 
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.environment_fingerprint import input_file_digests
 from ukctrl.studies.batch.executors import ExternalExecutor, LocalWorkers
 from ukctrl.studies.batch.task import (
     BatchTask,
@@ -23,8 +26,10 @@ from ukctrl.studies.batch.task import (
     RetryPolicy,
     TaskFailure,
     TaskResults,
+    run_task,
 )
-from ukctrl.studies.batch.worker import PICKLE_ERRORS, run_task
+from ukctrl.studies.batch.thread_safety import are_thread_safe
+from ukctrl.studies.batch.worker import PICKLE_ERRORS
 
 T = TypeVar("T")
 
@@ -79,6 +84,30 @@ class TaskRunner:
             ExternalExecutor(executor, room or _cpu_count(), files or {}) if executor else None
         )
         self._processes, self._threads = LocalWorkers.processes(files or {}), LocalWorkers.threads()
+
+    @classmethod
+    @contextlib.contextmanager
+    def of_scenarios(
+        cls,
+        scenarios: Sequence[Scenario],
+        jobs: int | None,
+        executor: Executor | None,
+        room: int | None,
+        resume_advice: str,
+    ) -> Iterator[Self]:
+        """Yield who simulates scenarios and such as differ from them in numbers alone: in threads
+        where they suit.
+
+        Raises:
+            InputError: As for the class.
+            KeyboardInterrupt: The user has stopped it.
+        """
+        care = RetryPolicy(resume_advice=resume_advice)
+        files = {} if executor is None and jobs == 1 else input_file_digests(scenarios)
+        with cls(jobs, executor, room=room, care=care, files=files) as runner:
+            if runner.may_use_threads and are_thread_safe(scenarios, runner):
+                runner.policy = dc.replace(care, thread_safe=True)
+            yield runner
 
     def __enter__(self) -> Self:
         return self

@@ -27,7 +27,7 @@ from ukctrl.studies.batch.environment_fingerprint import (
     fingerprint_mismatch,
     worker_name,
 )
-from ukctrl.studies.batch.task import BatchTask, TaskCallback, TaskFailure, error_text
+from ukctrl.studies.batch.task import BatchTask, TaskCallback, TaskFailure, error_text, run_task
 
 OVERTIME_SECONDS = 2.0
 """How much longer than granted a task may take before its process is ended [s]: most find out
@@ -59,26 +59,6 @@ class WorkerStatus(ctypes.Structure):
         *((name, ctypes.c_int) for name in ("stop_requested", "pid", "task_index")),
         *((name, ctypes.c_double) for name in ("fraction", "deadline")),
     )
-
-
-def run_task(task: BatchTask[Any], watch: TaskCallback) -> Any:
-    """Return the value of a task; a `TaskFailure` where it has none, or the `UkctrlError` it has
-    raised.
-
-    Raises:
-        KeyboardInterrupt: It was stopped.
-    """
-    try:
-        return task(watch)
-    except SystemExit as error:  # of a user's code
-        return TaskFailure(error_text(error))
-    except Exception as error:
-        is_ukctrl_error = isinstance(error, UkctrlError)
-        if is_machine_failure(error):
-            return TaskFailure(
-                str(error) if is_ukctrl_error else error_text(error), is_machine_failure=True
-            )
-        return error if is_ukctrl_error else TaskFailure(error_text(error))
 
 
 def run_tasks(

@@ -30,7 +30,7 @@ from ukctrl.studies.comparison.comparison_tables import (
 from ukctrl.studies.comparison.fairness import believed_changes
 from ukctrl.studies.comparison.front_figure import draw_fronts, front_table
 from ukctrl.studies.comparison.loop_table import loop_table
-from ukctrl.studies.comparison.multiple_testing import TEST_DESCRIPTION
+from ukctrl.studies.comparison.ranking import TEST_DESCRIPTION
 from ukctrl.studies.tuning import tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
 

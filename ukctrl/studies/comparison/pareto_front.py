@@ -23,10 +23,14 @@ from ukctrl.core.statistics import Spread, paired_difference, spread
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result.atomic_files import finite_or_none
-from ukctrl.studies.comparison.multiple_testing import FAMILY_ERROR_RATE
-from ukctrl.studies.comparison.ranking import TIE_RTOL, rounding_floor, violates_limit
+from ukctrl.studies.batch.run_store import SimulationRecord
+from ukctrl.studies.comparison.ranking import (
+    FAMILY_ERROR_RATE,
+    TIE_RTOL,
+    rounding_floor,
+    violates_limit,
+)
 from ukctrl.studies.tuning.gains import Range
-from ukctrl.studies.tuning.simulation_record import SimulationRecord
 
 LOG_FLOOR, LOG_ATOL = 1e-300, 1e-9
 """What stands for zero in a logarithm, and what rounding is there."""

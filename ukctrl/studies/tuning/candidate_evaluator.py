@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 from ukctrl.core.errors import InputError
 from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.run_store import (
+    SimulationJournal,
+    SimulationRecord,
+    same_record,
+    simulation_key,
+)
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask
 from ukctrl.studies.batch.task import ProgressCallback, TaskCallback, TaskFailure, scaled_progress
 from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.gain_search import SearchStage, TuningTrial
 from ukctrl.studies.tuning.plants import Plants
-from ukctrl.studies.tuning.simulation_record import (
-    SimulationJournal,
-    SimulationRecord,
-    same_record,
-    simulation_key,
-)
 
 
 class KeyedPlant(NamedTuple):

@@ -10,6 +10,7 @@ from ukctrl.analysis.linear.design import GainDesigner, GainDesignError
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS, ErrorSpec
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.run_store import SimulationJournal
 from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
 from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
@@ -20,7 +21,6 @@ from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.search_methods import run_method
 from ukctrl.studies.tuning.search_space import AskTell, SearchSpace
-from ukctrl.studies.tuning.simulation_record import SimulationJournal
 
 MAX_SIMULATIONS = 1_000_000
 """A larger budget is a typing error."""
