@@ -138,7 +138,7 @@ def test_a_process_that_has_grown_goes_on():
     pytest.importorskip("psutil")  # without it nobody looks
     tasks = [Growing(0), Growing(310_000_000), Growing(0), Growing(0)]
     found = {}
-    with TaskRunner(jobs=1, policy=RetryPolicy(in_processes=True)) as crew:
+    with TaskRunner(jobs=1, care=RetryPolicy(in_processes=True)) as crew:
         for k, task in enumerate(tasks):
             crew.run([task], lambda _, pid, k=k: found.__setitem__(k, pid))
     assert len(set(found.values())) == 1

@@ -14,7 +14,8 @@ import scipy.stats
 
 from ukctrl.core.errors import InputError
 from ukctrl.studies.batch.run_store import SimulationRecord
-from ukctrl.studies.comparison.front_figure import draw_fronts, front_table
+from ukctrl.studies.comparison.comparison_tables import front_table
+from ukctrl.studies.comparison.front_figure import draw_fronts
 from ukctrl.studies.comparison.front_settings import Front
 from ukctrl.studies.comparison.pareto_front import FrontPoint, Fronts, LawFront
 from ukctrl.studies.comparison.ranking import correct_p_values

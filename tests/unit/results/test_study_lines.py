@@ -42,7 +42,7 @@ def _tables(monkeypatch):
         monkeypatch.setattr(f"{TABLES}.robustness_table", record("robustness", robustness))
         monkeypatch.setattr(f"{TABLES}.search_spread_table", record("luck", luck))
         monkeypatch.setattr(
-            "ukctrl.studies.comparison.front_figure.front_table", record("fronts", fronts)
+            "ukctrl.studies.comparison.comparison_tables.front_table", record("fronts", fronts)
         )
         return asked
 

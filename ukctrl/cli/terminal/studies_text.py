@@ -36,11 +36,11 @@ def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
     """Return the table of metrics, one column a controller."""
     from ukctrl.simulation.result.metrics import METRICS
     from ukctrl.studies.comparison.comparison_tables import (
+        front_table,
         metric_table,
         robustness_table,
         search_spread_table,
     )
-    from ukctrl.studies.comparison.front_figure import front_table
 
     lines: list[Line] = hanging_lines("", comparison.title, text_style="bold")
     noteworthy = {

@@ -83,7 +83,7 @@ class TaskRunner:
         self._external = (
             ExternalExecutor(executor, room or _cpu_count(), files or {}) if executor else None
         )
-        self._processes, self._threads = LocalWorkers.processes(files or {}), LocalWorkers.threads()
+        self._files, self._local = files or {}, dict[bool, LocalWorkers]()
 
     @classmethod
     @contextlib.contextmanager
@@ -113,8 +113,8 @@ class TaskRunner:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._threads.end()
-        self._processes.end()
+        for workers in self._local.values():
+            workers.end()
 
     def run(
         self,
@@ -153,7 +153,11 @@ class TaskRunner:
         threads = care.thread_safe and not care.in_processes
         if not (several or care.in_processes or (threads and care.timeout is not None)):
             return batch.run_serially(chosen)
-        workers = self._threads if threads else self._processes
+        if threads not in self._local:
+            self._local[threads] = (
+                LocalWorkers.threads() if threads else LocalWorkers.processes(self._files)
+            )
+        workers = self._local[threads]
         workers.scale_to(min(self._jobs or _cpu_count(), len(chosen)))
         return batch.run_on(workers, chosen)
 

@@ -22,14 +22,15 @@ from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_tables import (
     controller_columns,
+    front_table,
+    loop_table,
     metric_table,
     robustness_table,
     search_spread_table,
     share_completed,
 )
 from ukctrl.studies.comparison.fairness import believed_changes
-from ukctrl.studies.comparison.front_figure import draw_fronts, front_table
-from ukctrl.studies.comparison.loop_table import loop_table
+from ukctrl.studies.comparison.front_figure import draw_fronts
 from ukctrl.studies.comparison.ranking import TEST_DESCRIPTION
 from ukctrl.studies.tuning import tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
