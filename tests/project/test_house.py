@@ -107,7 +107,7 @@ def test_a_comparison_passes_the_files_of_its_way_and_leaves_alone(tmp_path, mon
     sys.setprofile(watch)
     try:
         with pytest.raises(SystemExit) as ended:
-            main("compare two-mass-spring -c own -c servo-pid --jobs 1 --quiet".split())
+            main(["compare", "two-mass-spring", "-c", "own", "-c", "servo-pid", "-j", "1", "-q"])
     finally:
         sys.setprofile(None)
     assert ended.value.code == 0

@@ -23,7 +23,7 @@ from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import comparison_lines
+from ukctrl.cli.terminal.studies_text import report_lines
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.catalog import file_name
 
@@ -120,7 +120,7 @@ def compare(
     base = load_scenario(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
-    from ukctrl.studies.comparison.comparison_page import write_comparison
+    from ukctrl.studies.comparison.comparison_page import report, write_comparison
     from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import SimulationJournal
 
@@ -170,7 +170,7 @@ def compare(
         else:
             _report_journal(journal)
         print_result(
-            quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder)
+            quiet, as_json, comparison.to_dict, lambda: report_lines(report(comparison), folder)
         )
     if failure:
         raise MachineFailure(f"{scenario}: {failure}")

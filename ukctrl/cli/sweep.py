@@ -24,7 +24,7 @@ from ukctrl.cli.options import (
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
-from ukctrl.cli.terminal.studies_text import empty_study_lines, study_data, study_lines
+from ukctrl.cli.terminal.studies_text import report_lines, study_data
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
@@ -152,6 +152,7 @@ def sweep(
     from ukctrl.core.files import catalog
     from ukctrl.studies.sweep import sweep as run_sweep
     from ukctrl.studies.sweep_analysis import SweepAnalysis, write_study_report
+    from ukctrl.studies.sweep_analysis.study_page import empty_report, report
 
     where = out or Path("out") / f"{file_name(base.name)}-sweep"
     stopping = interruptible()
@@ -178,7 +179,9 @@ def sweep(
         if not study.done:
             nothing = {"planned": study.about.plan.count, "finished": 0}
             data = {"finished": False, "samples": nothing}
-            print_result(quiet, as_json, lambda: data, lambda: empty_study_lines(study))
+            print_result(
+                quiet, as_json, lambda: data, lambda: report_lines(empty_report(study), folder)
+            )
             raise typer.Exit(1)
         replays = None
         if no_report:
@@ -193,6 +196,9 @@ def sweep(
         stop.block()
         report_args = insight, folder, replays
         print_result(
-            quiet, as_json, lambda: study_data(*report_args), lambda: study_lines(*report_args)
+            quiet,
+            as_json,
+            lambda: study_data(*report_args),
+            lambda: report_lines(report(*report_args), folder, 10),
         )
     raise typer.Exit(0 if study.finished else 1)

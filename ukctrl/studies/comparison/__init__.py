@@ -12,8 +12,8 @@ In order:
    everything.
 5. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before;
    none of them twice, even after a kill.
-6. ``comparison_figures``, ``front_figure``, ``comparison_tables``, ``comparison_page``,
-   ``comparison_card``: its figures, tables and page, and what a notebook shows.
+6. ``comparison_figures``, ``front_figure``, ``comparison_tables``, ``comparison_page``: its
+   figures, tables and page, and what the terminal and a notebook show.
 """
 
 from ukctrl.studies.comparison.compare import compare

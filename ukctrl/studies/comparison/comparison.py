@@ -54,7 +54,7 @@ class TestedResults(NamedTuple):
 class Comparison(NotebookRepr):
     """The results of several controllers on the same scenario, in order."""
 
-    repr_module: ClassVar[str] = "studies.comparison.comparison_card"
+    repr_module: ClassVar[str] = "studies.comparison.comparison_page"
 
     results: Mapping[str, Result]
     """Results of the first repeat by the names of their controllers; at least one."""

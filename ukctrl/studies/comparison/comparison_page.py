@@ -32,7 +32,8 @@ from ukctrl.studies.comparison.comparison_tables import (
 from ukctrl.studies.comparison.fairness import believed_changes
 from ukctrl.studies.comparison.front_figure import draw_fronts
 from ukctrl.studies.comparison.ranking import TEST_DESCRIPTION
-from ukctrl.studies.tuning import tuned_card
+from ukctrl.studies.study_report import Report, ReportSection
+from ukctrl.studies.tuning import GainSearch, tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
 
 if TYPE_CHECKING:
@@ -99,9 +100,68 @@ def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
         "runs.csv": comparison.runs_csv(),
         **({"fronts.csv": comparison.fronts.to_csv()} if comparison.fronts else {}),
         **{f"tuned/{name}.toml": card for name, card in tuned_cards(comparison).items()},
-        "report.html": html(comparison, images, scene),
+        "report.html": page_html(comparison, images, scene),
     }
     return html_page.write_page("the comparison", home, texts, images, _CAPTIONS)
+
+
+MAX_GAINS = 6
+"""Gains of more than these are on the page alone."""
+
+
+def report(comparison: Comparison) -> Report:
+    """Return what the terminal shows: the tables, and the verdict that sums up."""
+    sections = [ReportSection(metric_table(comparison, short=True))]
+    robustness, fronts = robustness_table(comparison), comparison.fronts
+    if comparison.robustness is not None and robustness is not None:
+        sections.append(ReportSection(robustness, f"median {comparison.robustness.metric}"))
+    if fronts is not None:
+        heading = f"{fronts.metrics[0]} at equal {fronts.metrics[1]}"
+        sections.append(ReportSection(front_table(fronts, comparison.duels), heading))
+    luck = search_spread_table(comparison)
+    sections += [ReportSection(luck, "luck of tuning")] if luck is not None else []
+    tuned = {name: tuning for name, tuning in comparison.tunings.items() if tuning.gains}
+    sections += [ReportSection(_tuned_table(tuned), "tuned")] if tuned else []
+    told = {
+        "repeats": comparison.conditions.asked > 1,
+        "gains": bool(comparison.tunings),
+        "belief": False,
+    }
+    facts = {fact.subject: fact for fact in comparison.facts}
+    return Report(
+        comparison.title,
+        comparison.verdicts[:1],
+        sections,
+        facts=[
+            (subject, facts[subject].text)
+            for subject, always in told.items()
+            if subject in facts and (always or not facts[subject].equal)
+        ],
+        files=[("report", "report.html")],
+        page_verdicts=[v for v in comparison.verdicts[1:] if v.subject not in METRICS],
+    )
+
+
+def html(comparison: Comparison) -> str:
+    """Return the card of a notebook."""
+    return report(comparison).card(runs_scene(comparison.results))
+
+
+def _tuned_table(tunings: Mapping[str, GainSearch]) -> ReportTable:
+    rows = []
+    for name, tuning in tunings.items():
+        gains = [
+            f"{gain.path.removeprefix('controller.')} {number(tuning.best.gains[gain.path], 4)}"
+            for gain in tuning.gains
+        ]
+        more = [f"and {len(gains) - MAX_GAINS} more"] if len(gains) > MAX_GAINS else []
+        text = ", ".join([*gains[:MAX_GAINS], *more])
+        if any(map(math.isnan, tuning.best.gains.values())):
+            text = "the card's own gains"
+        before = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
+        rows.append([name, f"{before} -> {number(tuning.after, 4)}", text])
+    heads = TableColumn("", "name"), TableColumn("cost", "text"), TableColumn("gains", "text")
+    return ReportTable.from_rows(heads, rows)
 
 
 def tuned_cards(comparison: Comparison) -> dict[str, str]:
@@ -155,7 +215,7 @@ def _by_display_name(comparison: Comparison, by_name: Mapping[str, T]) -> dict[s
     return {comparison.shown(name): one for name, one in by_name.items()}
 
 
-def html(
+def page_html(
     comparison: Comparison,
     images: Sequence[html_page.PageFigure],
     scene: PageData | None = None,

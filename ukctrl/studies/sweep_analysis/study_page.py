@@ -17,6 +17,7 @@ from ukctrl.reports.run_page import KeyNumber
 from ukctrl.simulation.result.atomic_files import output_folder, toml_text
 from ukctrl.simulation.result.result import STATUSES
 from ukctrl.studies.batch.task import ProgressCallback
+from ukctrl.studies.study_report import Report, ReportSection
 from ukctrl.studies.sweep import Study
 from ukctrl.studies.sweep_analysis import study_figures
 from ukctrl.studies.sweep_analysis import study_tables as tables
@@ -88,6 +89,56 @@ def write_study_report(
     }
     page = html_page.write_page("the report", home, texts, images, stale_names)
     return StudyReport(page, insight, replays)
+
+
+SHORT_METRICS = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
+"""Metrics that the terminal shows beside the cost."""
+MAX_FACTORS = 6
+"""Factors that it names."""
+RESUME_TEXT = "The same command with --resume goes on from here."
+
+
+def report(insight: SweepAnalysis, folder: Path, replays: Sequence[SampleReplay] | None) -> Report:
+    """Return what the terminal shows.
+
+    Args:
+        insight: What the study shows.
+        folder: Where its files are.
+        replays: Samples that were run again for the page; None where there is no page.
+    """
+    study, runs = insight.study, insight.runs
+    done, remaining = int(runs.completed.sum()), study.about.plan.count - len(runs)
+    whole = done == len(runs) and study.finished and not runs.unbelievable
+    metrics = tables.short_metric_table(insight, SHORT_METRICS)
+    files = [("report", "report.html")] if replays is not None else []
+    files += [("table", "study.csv"), ("parquet", "study.parquet")]
+    return empty_report(study)._replace(
+        verdicts=verdicts(insight, replays or ()),
+        sections=[ReportSection(metrics)] if metrics.rows else [],
+        facts=[("design", _design_text(insight))],
+        files=[file for file in files if file[0] != "parquet" or (folder / file[1]).exists()],
+        status=f"{done} of {len(runs)} samples completed"
+        + (f", {remaining} are still to run" if remaining else ""),
+        status_level="good" if whole else "warning" if done else "bad",
+        advice="" if study.finished else RESUME_TEXT,
+    )
+
+
+def _design_text(insight: SweepAnalysis) -> str:
+    study = insight.study
+    paths = [axis.path for axis in insight.strongest] or [f.path for f in study.factors]
+    surplus = len(paths) - MAX_FACTORS
+    varied = ", ".join(paths[:MAX_FACTORS]) + (f", and {surplus} more" if surplus > 0 else "")
+    repeats = f", {study.repeats} repeats" if study.repeats > 1 else ""
+    return f"{study.design}{repeats}, seed {study.seed}; varied: {varied or 'the seed alone'}"
+
+
+def empty_report(study: Study) -> Report:
+    """Return that no sample of a study is finished."""
+    name = str(study.scenario.get("name") or study.scenario.get("title") or "study")
+    return Report(
+        name, (), status="no sample is finished", status_level="warning", advice=RESUME_TEXT
+    )
 
 
 def _replay_samples(

@@ -15,6 +15,7 @@ from ukctrl.reports.plot import overlay
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.simulation.result.metrics import METRICS, unit_in
 from ukctrl.simulation.result.result import Result
+from ukctrl.studies.study_report import Report, ReportSection
 from ukctrl.studies.tuning import tuning_figures
 from ukctrl.studies.tuning.cost import MAX_VIOLATION, Limit
 from ukctrl.studies.tuning.gain_search import METHODS, GainSearch, TuningTrial
@@ -76,6 +77,34 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     if card not in texts:
         (page.parent / card).unlink(missing_ok=True)
     return page
+
+
+MAX_METRICS = 8
+"""Metrics of more than these are on the page alone."""
+
+
+def report(tuned: Tuned) -> Report:
+    """Return what the terminal shows; the page has metrics of single servo blocks beside it."""
+    tuning, metrics = tuned.tuning, metric_table(tuned.results, blocks=False)
+    plants = f" on {tuning.plants} plants, {tuning.aggregate}" if tuning.plants > 1 else ""
+    facts = [
+        ("tuned", f"{tuning.entry}: {METHODS[tuning.method]}"),
+        ("cost", f"{tuning.cost}{plants}"),
+        ("limits", ", ".join(tuning.limits)),
+        ("budget", f"{tuning.simulations} of {tuning.budget} simulations"),
+    ]
+    card = [("card", f"{card_name(tuned)}.toml")] if math.isfinite(tuning.best.cost) else []
+    return Report(
+        tuned.title,
+        tuned.verdicts,
+        [
+            ReportSection(gain_table(tuning)),
+            ReportSection(cost_table(tuned)),
+            *([ReportSection(metrics, max_rows=MAX_METRICS)] if metrics is not None else []),
+        ],
+        facts=[(name, text) for name, text in facts if text],
+        files=[("report", "tune.html"), ("data", "history.csv"), *card],
+    )
 
 
 def pictures(tuned: Tuned) -> list[html_page.PageFigure]:
