@@ -50,6 +50,10 @@ def compared(helix, outcomes, **given):
     return Comparison(results=runs, outcomes=tuple(outcomes), **given)
 
 
+def printed(comparison):
+    return report_lines(comparison_page.report(comparison), comparison_page.Path("out"))
+
+
 def row_of(table, name):
     return next(row for row in table.rows if row[0].text == name)
 
@@ -252,7 +256,7 @@ def test_what_the_page_says_of_each_controller(helix):
     assert (plain["search"], plain["gains"]) == ("", None)
     lines = "\n".join(
         "".join(part if isinstance(part, str) else part.text for part in line)
-        for line in report_lines(comparison_page.report(comparison), comparison_page.Path("out"))
+        for line in printed(comparison)
     )
     tuned = [line.split() for line in lines.partition("\ntuned\n")[2].splitlines()[:3]]
     assert tuned == [
@@ -264,18 +268,14 @@ def test_what_the_page_says_of_each_controller(helix):
 
 
 def test_the_terminal_shows_errors_over_mismatch_under_a_title_of_their_own(helix):
-    lines = report_lines(
-        comparison_page.report(compared(helix, LEVELS)), comparison_page.Path("out")
-    )
+    lines = printed(compared(helix, LEVELS))
     at = next(
         k for k, line in enumerate(lines) if list(line) == [StyledText("median rms_phi", "bold")]
     )
     heads, first = ("".join(part.text for part in line).split() for line in lines[at + 1 : at + 3])
     assert heads[0] == "mismatch"
     assert first[:2] == ["0", "%"]
-    single = report_lines(
-        comparison_page.report(compared(helix, SINGLE)), comparison_page.Path("out")
-    )
+    single = printed(compared(helix, SINGLE))
     assert not any("median" in getattr(part, "text", part) for line in single for part in line)
 
 
