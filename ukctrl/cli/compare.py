@@ -20,6 +20,7 @@ from ukctrl.cli.arguments import (
     resolve_card,
 )
 from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
+from ukctrl.cli.options import option
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -36,57 +37,42 @@ if TYPE_CHECKING:
 
 Repeats = Annotated[
     int | None,
-    typer.Option(
-        "--repeats",
-        metavar="N",
-        help="Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
-        rich_help_panel="Plants",
+    option(
+        "--repeats N",
+        "Plants",
+        "Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
     ),
 ]
 Mismatch = Annotated[
     str | None,
-    typer.Option(
-        "--mismatch",
-        metavar="LEVELS",
-        help="Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
-        rich_help_panel="Plants",
+    option(
+        "--mismatch LEVELS",
+        "Plants",
+        "Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
     ),
 ]
 Tune = Annotated[
-    int | None,
-    typer.Option(
-        "--tune",
-        metavar="BUDGET",
-        help="Tune all gains first, with so many runs each.",
-        rich_help_panel="Tuning",
-    ),
+    int | None, option("--tune BUDGET", "Tuning", "Tune all gains first, with so many runs each.")
 ]
 Equal = Annotated[
     str | None,
-    typer.Option(
-        "--equal",
-        metavar="TERMS",
-        help="Design all for the same: bandwidth=100 \\[rad/s], settling=0.1 \\[s] or "
+    option(
+        "--equal TERMS",
+        None,
+        "Design all for the same: bandwidth=100 \\[rad/s], settling=0.1 \\[s] or "
         "rejection=1e-4 \\[s^2], with damping=1.",
     ),
 ]
 FrontOption = Annotated[
     str | None,
-    typer.Option(
-        "--front",
-        metavar="METRIC,METRIC",
-        help="Run each law at many gains, and draw what it can do: rms_phi,input_travel",
-        rich_help_panel="Fronts",
+    option(
+        "--front METRIC,METRIC",
+        "Fronts",
+        "Run each law at many gains, and draw what it can do: rms_phi,input_travel",
     ),
 ]
 Points = Annotated[
-    int | None,
-    typer.Option(
-        "--points",
-        metavar="N",
-        help="Settings of each law for --front; absent: 32.",
-        rich_help_panel="Fronts",
-    ),
+    int | None, option("--points N", "Fronts", "Settings of each law for --front; absent: 32.")
 ]
 
 

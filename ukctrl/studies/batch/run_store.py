@@ -171,13 +171,8 @@ class RunStore:
         Raises:
             InputError: The journal cannot be written to.
         """
-        description = {
-            "entry": run.controller,
-            "stage": "comparison",
-            "repeat": run.repeat,
-            "level": run.mismatch,
-            "seed": run.scenario.seed,
-        }
+        description = {"entry": run.controller, "stage": "comparison", "repeat": run.repeat}
+        description |= {"level": run.mismatch, "seed": run.scenario.seed}
         key = simulation_key(run.scenario)
         self._journal.append(_to_record(outcome)._replace(key=key, description=description))
 

@@ -75,15 +75,15 @@ class RunSummary:
 
     controller: str
     """Whose run it is."""
-    repeat: int
-    seed: int
-    mismatch: float | None
+    repeat: int = 0
+    seed: int = 0
+    mismatch: float | None = None
     """Mismatch between the true robot and the file's; None: the scenario as it is."""
     status: Status
     message: str
-    end_time: float
+    end_time: float = 0.0
     """Time of the last sample since the start [s]."""
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, float] = dc.field(default_factory=dict)
     validity: RunVerdict = dc.field(default_factory=lambda: RunVerdict("ok", ()))
     """Whether it is to be believed."""
     is_random: bool = False
@@ -110,9 +110,6 @@ class RunSummary:
         time = result.time
         return RunSummary(
             controller=entry,
-            repeat=0,
-            seed=0,
-            mismatch=None,
             status=result.status,
             message=result.message,
             validity=result.belief,
@@ -191,8 +188,6 @@ class SimulationTask:
             search=self.search,
             status=status,
             message=message,
-            end_time=0.0,
-            metrics={},
         )
 
 

@@ -141,9 +141,7 @@ def run_task(task: BatchTask[Any], watch: TaskCallback) -> Any:
     except SystemExit as error:  # of a user's code
         return TaskFailure(error_text(error))
     except Exception as error:
-        is_ukctrl_error = isinstance(error, UkctrlError)
-        if is_machine_failure(error):
-            return TaskFailure(
-                str(error) if is_ukctrl_error else error_text(error), is_machine_failure=True
-            )
-        return error if is_ukctrl_error else TaskFailure(error_text(error))
+        known, machine = isinstance(error, UkctrlError), is_machine_failure(error)
+        if known and not machine:
+            return error
+        return TaskFailure(str(error) if known else error_text(error), machine)

@@ -154,9 +154,7 @@ class TaskRunner:
         if not (several or care.in_processes or (threads and care.timeout is not None)):
             return batch.run_serially(chosen)
         if threads not in self._local:
-            self._local[threads] = (
-                LocalWorkers.threads() if threads else LocalWorkers.processes(self._files)
-            )
+            self._local[threads] = LocalWorkers(threads, self._files)
         workers = self._local[threads]
         workers.scale_to(min(self._jobs or _cpu_count(), len(chosen)))
         return batch.run_on(workers, chosen)
@@ -211,11 +209,9 @@ class _TaskBatch(Generic[T]):
                     numbers = queue.next(alone=not under_way)
                     if not numbers:
                         break
+                    some = [self.tasks[k] for k in numbers]
                     try:
-                        future = executor.submit(
-                            [self.tasks[k] for k in numbers], self.policy.timeout
-                        )
-                        under_way[future] = numbers
+                        under_way[executor.submit(some, self.policy.timeout)] = numbers
                     except PICKLE_ERRORS:
                         unsendable += numbers
                 for future in wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done:
@@ -335,8 +331,7 @@ class _RetryQueue:
             else:
                 self._failed[k] = value.message
                 self._consecutive_failures += 1
-                if (
-                    self._consecutive_failures == MAX_CONSECUTIVE_FAILURES
-                ):  # such as for a disk that is full
+                # such as for a disk that is full
+                if self._consecutive_failures == MAX_CONSECUTIVE_FAILURES:
                     self._failed.update(dict.fromkeys(self._retry_alone, value.message))
                     self._retry_alone.clear()

@@ -31,17 +31,7 @@ from ukctrl.studies.comparison.ranking import (
 )
 
 __all__ = [
-    "Comparison",
-    "Entry",
-    "FairnessCondition",
-    "Front",
-    "FrontDifference",
-    "Fronts",
-    "MetricRanking",
-    "MismatchStatistics",
-    "PairedComparison",
-    "Robustness",
-    "RunConditions",
-    "compare",
-    "write_comparison",
-]
+    "Comparison", "Entry", "FairnessCondition", "Front", "FrontDifference", "Fronts",
+    "MetricRanking", "MismatchStatistics", "PairedComparison", "Robustness", "RunConditions",
+    "compare", "write_comparison",
+]  # fmt: skip

@@ -169,12 +169,8 @@ def _run_comparison(
             for name, group in tunings.items()
         }
         variants = {name: group[0] for name, group in scenarios.items()}
-    fixed_gains = plan.tuning is None
-    summaries = summarise_loops(
-        variants,
-        plan.design_spec if fixed_gains else None,
-        plan.prepared_loops if fixed_gains else {},
-    )
+    given = (plan.design_spec, plan.prepared_loops) if plan.tuning is None else ()
+    summaries = summarise_loops(variants, *given)
     if plan.warn is not None:
         for verdict in (*summaries.warnings(), *ignored_settings_verdicts(plan.ignored_settings)):
             plan.warn(verdict)
@@ -282,13 +278,8 @@ class RunKey(NamedTuple):
 def _remaining_runs(
     entries: Sequence[tuple[str, int]], repeats: int, levels: Sequence[float]
 ) -> Iterator[RunKey]:
-    """Yield the runs beside the first of each controller, in an order in which what is done when
-    somebody stops can be paired.
-
-    Args:
-        entries: Controllers, each with the number of a search.
-        repeats: Number of repeats.
-        levels: Of the mismatch.
+    """Yield the runs beside the first of each controller, with the number of its search, in an
+    order in which what is done when somebody stops can be paired.
     """
     for repeat in range(repeats):
         yield from (RunKey(*entry, repeat) for entry in entries if (entry[1], repeat) != (0, 0))

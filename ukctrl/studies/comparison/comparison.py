@@ -105,15 +105,13 @@ class Comparison(NotebookRepr):
             key=lambda run: (run.repeat, run.search),
         )
         named = {name: [run for run in chosen if run.controller == name] for name in self.results}
+        common = {run.repeat for run in chosen}
         if not self.conditions.whole:  # some lack repeats: only those that all have are paired
-            repeat_sets = [
-                self._complete_repeats(name, runs) for name, runs in named.items() if runs
-            ]
-            common = set[int]().union(*repeat_sets).intersection(*repeat_sets)
-            named = {
-                name: [run for run in runs if run.repeat in common] for name, runs in named.items()
-            }
-        return {name: tuple(runs) for name, runs in named.items()}
+            repeat_sets = (self._complete_repeats(n, runs) for n, runs in named.items() if runs)
+            common = common.intersection(*repeat_sets)
+        return {
+            name: tuple(run for run in runs if run.repeat in common) for name, runs in named.items()
+        }
 
     def _complete_repeats(self, name: str, runs: Sequence[RunSummary]) -> set[int]:
         """Return the repeats that all searches of a controller have done."""
@@ -213,17 +211,11 @@ class Comparison(NotebookRepr):
     @functools.cached_property
     def _completed_repeats(self) -> CompletedRepeats:
         levels = {
-            level: min(
-                (len({run.repeat for run in runs}) for runs in self._runs_at(level).values()),
-                default=0,
-            )
+            level: min(len({run.repeat for run in runs}) for runs in self._runs_at(level).values())
             for level in self.conditions.levels
         }
-        seeds = {
-            tuple({run.repeat: run.seed for run in runs}.values())
-            for runs in self.runs.values()
-            if runs
-        }
+        every = filter(None, self.runs.values())
+        seeds = {tuple({run.repeat: run.seed for run in runs}.values()) for runs in every}
         return CompletedRepeats(self.repeats, levels, self.seeds, len(seeds) <= 1)
 
     @functools.cached_property
@@ -320,11 +312,7 @@ class Comparison(NotebookRepr):
         head = ["controller", "status", "verdict", *names]
         if several:
             statistics = ("ci_low", "ci_high", "median", "worst")
-            head += [
-                "repeats",
-                "completed",
-                *(f"{n}:{statistic}" for n in names for statistic in statistics),
-            ]
+            head += ["repeats", "completed", *(f"{n}:{one}" for n in names for one in statistics)]
         lines: list[list[object]] = []
         for name, run in self.results.items():
             verdict = self.belief(name).verdict
@@ -341,22 +329,12 @@ class Comparison(NotebookRepr):
         names = [row.metric for row in self.rows]
         several = any(run.search for run in self.outcomes)
         head = ["controller", "repeat", "seed", "mismatch", "status", "verdict", *names]
-        return csv_text(
-            [*head, *(["search"] if several else [])],
-            (
-                [
-                    run.controller,
-                    run.repeat,
-                    run.seed,
-                    run.mismatch,
-                    run.status,
-                    run.validity.verdict,
-                ]
-                + [run.metrics.get(name, math.nan) for name in names]
-                + ([run.search] if several else [])
-                for run in self.outcomes
-            ),
-        )
+        lines: list[list[object]] = []
+        for run in self.outcomes:
+            lines.append([run.controller, run.repeat, run.seed, run.mismatch, run.status])
+            metrics_of_run = [run.metrics.get(name, math.nan) for name in names]
+            lines[-1] += [run.validity.verdict, *metrics_of_run, *([run.search] * several)]
+        return csv_text([*head, *(["search"] * several)], lines)
 
 
 def _folder_name(controller: str, used_names: set[str]) -> str:

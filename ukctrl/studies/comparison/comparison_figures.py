@@ -64,16 +64,12 @@ def _points(comparison: Comparison) -> dict[str, TradeoffPoint]:
     """Return where every controller stands between effort and error."""
     table = {row.metric: row for row in comparison.rows}
     effort, error = table["effort"], table[comparison.error]
-    return {
-        name: TradeoffPoint(
-            effort.values[name],
-            error.values[name],
-            (effort.spreads[name].low, effort.spreads[name].high),
-            (error.spreads[name].low, error.spreads[name].high),
-            "" if name in comparison.ranked else _note(comparison, name),
-        )
-        for name in comparison.results
-    }
+    points = {}
+    for name in comparison.results:
+        across, up = ((row.spreads[name].low, row.spreads[name].high) for row in (effort, error))
+        note = "" if name in comparison.ranked else _note(comparison, name)
+        points[name] = TradeoffPoint(effort.values[name], error.values[name], across, up, note)
+    return points
 
 
 def _note(comparison: Comparison, name: str) -> str:

@@ -41,15 +41,17 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-_CAPTIONS: Mapping[str, tuple[str, str]] = {
+_CAPTIONS: Mapping[str, tuple[str, str, str]] = {
     "compare_errors": (
         "Errors",
         "Norms of the task's error on a log scale, one colour and dash for each controller.",
+        " Lines are medians over the repeats, bands hold 80 % of them.",
     ),
     "compare_tradeoff": (
         "Error against effort",
         "Lower left is better. Joined by stairs: those that nobody beats in both. "
         "Hollow, where it fits in: not all runs completed.",
+        " Those on the stairs are ringed. Crosses are 95 % confidence intervals of the means.",
     ),
     "compare_front": (
         "What each law can do",
@@ -57,25 +59,26 @@ _CAPTIONS: Mapping[str, tuple[str, str]] = {
         "in both metrics, on average over the repeats. Lower left is better. Bands and bars are "
         "95 % confidence intervals of the means; what a draw does to all laws is in them, and not "
         "in the tests of pairs.",
+        "",
     ),
     "compare_mismatch": (
         "Robustness",
         "The true robot's parameters are off at random by up to the mismatch, and beliefs stay. "
         "Lines are medians of the runs that completed, bands hold 80 % of them.",
+        "",
     ),
-    "compare_inputs": ("Inputs", "What each actuator does under each controller."),
+    "compare_inputs": (
+        "Inputs",
+        "What each actuator does under each controller.",
+        " Those of the first repeat.",
+    ),
     "compare_tuning": (
         "Search for gains",
         "The lowest cost so far, simulation by simulation; the first is the card.",
+        "",
     ),
 }
-_REPEAT_CAPTIONS: Mapping[str, str] = {
-    "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
-    "compare_tradeoff": "Those on the stairs are ringed. Crosses are 95 % confidence intervals of "
-    "the means.",
-    "compare_inputs": "Those of the first repeat.",
-}
-"""What captions say where there are repeats."""
+"""Figures: title, caption, and what it says besides where there are repeats."""
 
 
 def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
@@ -128,15 +131,12 @@ def report(comparison: Comparison) -> Report:
         "belief": False,
     }
     facts = {fact.subject: fact for fact in comparison.facts}
+    shown = [facts[name] for name in told if name in facts]
     return Report(
         comparison.title,
         comparison.verdicts[:1],
         sections,
-        facts=[
-            (subject, facts[subject].text)
-            for subject, always in told.items()
-            if subject in facts and (always or not facts[subject].equal)
-        ],
+        [(f.subject, f.text) for f in shown if told[f.subject] or not f.equal],
         files=[("report", "report.html")],
         page_verdicts=[v for v in comparison.verdicts[1:] if v.subject not in METRICS],
     )
@@ -200,12 +200,10 @@ def pictures(comparison: Comparison) -> list[html_page.PageFigure]:
         draw["compare_inputs"] = lambda: overlay.inputs(_by_display_name(comparison, shown))
     if comparison.tunings:
         draw["compare_tuning"] = lambda: figures.tuning_figure(comparison.tunings)
-    repeated = _REPEAT_CAPTIONS if comparison.repeats > 1 else {}
+    several = comparison.repeats > 1
     return [
-        html_page.page_figure(
-            name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name]
-        )
-        for name, (title, caption) in _CAPTIONS.items()
+        html_page.page_figure(name, title, f"{caption}{repeated * several}", draw[name])
+        for name, (title, caption, repeated) in _CAPTIONS.items()
         if name in draw
     ]
 
@@ -221,22 +219,15 @@ def page_html(
     scene: PageData | None = None,
 ) -> str:
     """Return the page, with figures from `pictures` and the robots of all controllers in step."""
-    first = comparison.first
-    overall, *verdicts = comparison.verdicts
-    general = [entry for entry in verdicts if entry.subject not in METRICS]
-    contents = [("table", "Table"), *((image.name, image.title) for image in images)]
-    contents += [
-        ("words", "In words"),
-        ("conditions", "Conditions"),
-        ("controllers", "Controllers"),
-    ]
+    first, (overall, *verdicts) = comparison.first, comparison.verdicts
+    last = ("words", "In words"), ("conditions", "Conditions"), ("controllers", "Controllers")
     context = {
         "title": first.title,
         "names": first.names,
         "count": len(comparison.results),
         "headline": overall.text,
-        "contents": contents,
-        "general": general,
+        "contents": [("table", "Table"), *((one.name, one.title) for one in images), *last],
+        "general": [entry for entry in verdicts if entry.subject not in METRICS],
         "figures": images,
         "controllers": [
             _controller(comparison, name, index) for index, name in enumerate(comparison.results)

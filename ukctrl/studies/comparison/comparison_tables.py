@@ -52,27 +52,22 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> ReportTable:
     order = list(dict.fromkeys(row.metric.partition(".")[0] for row in metric_rows))
     shown = sorted(metric_rows, key=lambda row: order.index(row.metric.partition(".")[0]))
     names = list(comparison.results)
-    rows = [[TableCell("status"), TableCell(""), *(_status(comparison, name) for name in names)]]
+    rows: list[list[TableCell | str]] = [
+        ["status", "", *(_status(comparison, name) for name in names)]
+    ]
     beliefs = [comparison.belief(name) for name in names]
     if any(belief.verdict != "ok" for belief in beliefs):
-        rows.append(
-            [TableCell("verdict"), TableCell(""), *(TableCell(b.verdict, b.level) for b in beliefs)]
-        )
+        rows.append(["verdict", "", *(TableCell(b.verdict, b.level) for b in beliefs)])
     if comparison.at_border:
         at_end, ended = TableCell("at a border", "warning"), comparison.at_border
-        marks = (at_end if name in ended else TableCell("") for name in names)
-        rows.append([TableCell("gains"), TableCell(""), *marks])
-    rows += [
-        [
-            TableCell(row.metric, note="median · worst" if spread else "", kind="name"),
-            TableCell(unit_text(row.unit)),
-            *(_cell(comparison, row, name, digits=digits, spread=spread) for name in row.values),
-        ]
-        for row in shown
-        for spread in (comparison.repeats > 1 and (not short or row.metric == comparison.error),)
-    ]
+        rows.append(["gains", "", *(at_end if name in ended else "" for name in names)])
+    for row in shown:
+        spread = comparison.repeats > 1 and (not short or row.metric == comparison.error)
+        head = TableCell(row.metric, note="median · worst" if spread else "", kind="name")
+        cells = (_cell(comparison, row, n, digits=digits, spread=spread) for n in row.values)
+        rows.append([head, unit_text(row.unit), *cells])
     meanings = [""] * (len(rows) - len(shown)) + [metric_description(row.metric) for row in shown]
-    return ReportTable(controller_columns("metric", comparison), rows, meanings)
+    return ReportTable.from_rows(controller_columns("metric", comparison), rows, meanings)
 
 
 def search_spread_table(comparison: Comparison) -> ReportTable | None:
@@ -111,17 +106,15 @@ def robustness_table(comparison: Comparison) -> ReportTable | None:
     robustness = comparison.robustness
     if robustness is None:
         return None
+    unit = unit_text(robustness.unit)
     rows = [
-        [
-            TableCell(f"{number(100.0 * level)} %"),
-            TableCell(unit_text(robustness.unit)),
-            *(_mismatch_cell(at[k], name in row.marked) for name, at in robustness.entries.items()),
-        ]
+        [f"{number(100.0 * level)} %", unit]
+        + [_mismatch_cell(at[k], name in row.marked) for name, at in robustness.entries.items()]
         for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
     ]
     columns = controller_columns("mismatch", comparison)
     heads = [column._replace(head=comparison.shown(column.head)) for column in columns]
-    return ReportTable(heads, rows)
+    return ReportTable.from_rows(heads, rows)
 
 
 def share_completed(comparison: Comparison, name: str) -> str:
@@ -210,20 +203,13 @@ def loop_table(stands: LoopSummaries | None, columns: Sequence[TableColumn]) -> 
     """
     if stands is None or not stands.loops:
         return None
+    loops = [stands.loops.get(column.head) for column in columns[2:]]
     rows = [
-        [
-            TableCell(head),
-            TableCell(unit_text(unit)),
-            *(
-                TableCell(tell(stands.loops[name]))
-                if name in stands.loops
-                else TableCell("not known")
-                for name in (column.head for column in columns[2:])
-            ),
-        ]
+        [head, unit_text(unit), *(tell(loop) if loop else "not known" for loop in loops)]
         for head, (unit, _, tell) in _QUANTITIES.items()
     ]
-    return ReportTable(columns, rows, [meaning for _, meaning, _ in _QUANTITIES.values()])
+    meanings = (meaning for _, meaning, _ in _QUANTITIES.values())
+    return ReportTable.from_rows(columns, rows, meanings)
 
 
 def _span(values: Sequence[float]) -> str:
@@ -246,28 +232,20 @@ def front_table(fronts: Fronts, duels: Sequence[FrontDifference]) -> ReportTable
     of_error, of_cost = (unit_text(unit) for unit in fronts.units)
     names = [TableColumn(name, series=index) for index, name in enumerate(fronts.laws)]
     columns = [TableColumn(fronts.metrics[1], "text"), TableColumn("unit", "unit"), *names]
-    counts = [(f"{len(law.front)} of {len(law.points)}", law) for law in fronts.laws.values()]
-    rows = [
-        [
-            TableCell("on the front"),
-            TableCell(""),
-            *(TableCell(text, "", _rejection_text(law)) for text, law in counts),
-        ]
+    counts = [
+        TableCell(f"{len(law.front)} of {len(law.points)}", "", _rejection_text(law))
+        for law in fronts.laws.values()
     ]
+    rows: list[list[TableCell | str]] = [["on the front", "", *counts]]
+    floor = rounding_floor(fronts.metrics[0])
     for level in fronts.levels:
         level_duels = [duel for duel in duels if duel.level == level and duel.supported]
         beaten = {duel.higher for duel in level_duels}
-        cells = [
-            _front_cell(
-                law,
-                level,
-                rounding_floor(fronts.metrics[0]),
-                best=bool(level_duels) and name not in beaten,
-            )
-            for name, law in fronts.laws.items()
-        ]
-        rows.append([TableCell(f"{number(level)} {of_cost}".rstrip()), TableCell(of_error), *cells])
-    return ReportTable(columns, rows)
+        best = {name for name in fronts.laws if level_duels and name not in beaten}
+        laws = fronts.laws.items()
+        cells = (_front_cell(law, level, floor, best=name in best) for name, law in laws)
+        rows.append([f"{number(level)} {of_cost}".rstrip(), of_error, *cells])
+    return ReportTable.from_rows(columns, rows)
 
 
 def _rejection_text(law: LawFront) -> str:

@@ -56,15 +56,10 @@ class Entry:
         for path in self.changes:
             section = path.split(".")[0]
             if section not in CONTROLLER_PARTS or path == "controller":
-                controller = self.controller
-                shown = self.name or (
-                    controller if isinstance(controller, str) else law_name(controller)
-                )
-                advice = (
-                    did_you_mean(section, CONTROLLER_PARTS)
-                    if section not in CONTROLLER_PARTS
-                    else "."
-                )
+                law = self.controller
+                shown = self.name or (law if isinstance(law, str) else law_name(law))
+                known = section in CONTROLLER_PARTS
+                advice = "." if known else did_you_mean(section, CONTROLLER_PARTS)
                 raise InputError(
                     f"entry '{shown}' may change what is below controller and believed; got "
                     f"'{path}'{advice} What is the same for all is changed with --set, or in the "
@@ -117,11 +112,8 @@ class Entry:
 
     def called(self, variant: Scenario) -> str:
         """Return what it is called, given the scenario with it."""
-        return self.name or (
-            SCENARIO_CONTROLLER
-            if self.controller == SCENARIO_CONTROLLER
-            else law_name(variant.controller)
-        )
+        own = self.controller == SCENARIO_CONTROLLER
+        return self.name or (SCENARIO_CONTROLLER if own else law_name(variant.controller))
 
     def renamed(self, name: str, used_names: Container[str]) -> str:
         """Return how this entry, called ``name``, is written with one that is not taken."""

@@ -67,11 +67,7 @@ class Front:
             InputError: No bandwidth is known, or the hold is too slow for any of them.
         """
         if any(name in self.over for name in ERROR_SPEC_FIELDS if name != "damping"):
-            return (
-                dict(self.over)
-                if "damping" in self.over
-                else {**self.over, "damping": DEFAULT_DAMPING_RANGE}
-            )
+            return {**self.over, "damping": self.over.get("damping", DEFAULT_DAMPING_RANGE)}
         if not slowest:
             raise InputError(
                 "no loop's bandwidth is known, from which a range would follow; give one: "

@@ -25,7 +25,7 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.core.tie_breaking import first_smallest
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.atomic_files import finite_or_none
+from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.simulation.result.metrics.inequality_metrics import LENGTH_ROUNDING
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.studies.batch.run_summary import RunSummary
@@ -62,14 +62,9 @@ class PairedComparison(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
         of_all = {key: v for key, v in self.difference._asdict().items() if key != "p"}
-        return {
-            "lower": self.lower,
-            "higher": self.higher,
-            **{key: finite_or_none(value) for key, value in of_all.items()},
-            "p": finite_or_none(self.difference.p),
-            "p_corrected": finite_or_none(self.p),
-            "supported": self.supported,
-        }
+        p = {"p": self.difference.p, "p_corrected": self.p}
+        numbers: dict[str, Any] = finite_or_none({**of_all, **p})
+        return {**attributes_of(self, "lower", "higher"), **numbers, "supported": self.supported}
 
 
 class MetricRanking(NamedTuple):
@@ -168,12 +163,8 @@ def rank_metric(name: str, unit: str, runs: Mapping[str, Sequence[RunSummary]]) 
 
 
 def _metric_grid(name: str, runs: Sequence[RunSummary], *, single: bool) -> Array:
-    """Return a metric, shape ``(searches, repeats)``; NaN where a run did not complete.
-
-    Args:
-        name: The metric.
-        runs: Of one controller.
-        single: Whether there is but one run, which is told however it ended.
+    """Return a controller's metric, shape ``(searches, repeats)``; NaN where a run did not complete
+    and is not the ``single`` one, which is told however it ended.
     """
     searches = {search: k for k, search in enumerate(sorted({run.search for run in runs}))}
     repeats = {repeat: k for k, repeat in enumerate(sorted({run.repeat for run in runs}))}
@@ -298,8 +289,7 @@ class Robustness(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
         return {
-            "metric": self.metric,
-            "unit": self.unit,
+            **attributes_of(self, "metric", "unit"),
             "levels": list(self.levels),
             "band": list(BAND_QUANTILES),
             "controllers": {

@@ -120,18 +120,15 @@ class SampleTask:
             if is_machine_failure(error):
                 raise
             fault = plugin_fault(error) or f"{type(error).__name__}: {error}"
-            return SampleOutput(
-                self.failure_row(str(error) if isinstance(error, UkctrlError) else fault)
-            )
+            known = isinstance(error, UkctrlError)
+            return SampleOutput(self.failure_row(str(error) if known else fault))
         since: float | None = None
         late = interrupt = False
 
         def watched(fraction: float) -> None:
             nonlocal since, late, interrupt
             timestamp = time.monotonic()
-            since = (
-                timestamp if since is None else since
-            )  # what comes before is loading and compiling
+            since = timestamp if since is None else since  # before it: loading, compiling
             if base.timeout is not None and timestamp - since > base.timeout:
                 late = True
                 raise KeyboardInterrupt
@@ -169,10 +166,8 @@ class SampleTask:
     def _row(self, outcome: RunSummary) -> SampleRecord:
         if not outcome.metrics:  # there was no run
             return self.failure_row(outcome.message)
-        items = outcome.metrics.items()
-        metrics = {
-            name: value for name, value in items if name.partition(".")[0] in DETERMINISTIC_METRICS
-        }
+        names = (n for n in outcome.metrics if n.partition(".")[0] in DETERMINISTIC_METRICS)
+        metrics = {name: outcome.metrics[name] for name in names}
         record = self._new_row(outcome.status, outcome.message, outcome.end_time, metrics)
         return record._replace(verdict=outcome.validity.verdict)
 
@@ -182,9 +177,8 @@ class SampleTask:
 
     def timeout_row(self) -> SampleRecord:
         """Return the row of a sample that took too long."""
-        return self._new_row(
-            TIMED_OUT, f"it took longer than {self.base.timeout:g} s.", math.nan, {}
-        )
+        message = f"it took longer than {self.base.timeout:g} s."
+        return self._new_row(TIMED_OUT, message, math.nan, {})
 
     def _new_row(
         self, status: str, message: str, reached: float, metrics: dict[str, float]

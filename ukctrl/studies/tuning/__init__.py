@@ -22,22 +22,7 @@ from ukctrl.studies.tuning.tune import tune
 from ukctrl.studies.tuning.tuned import Tuned, tuned_card
 
 __all__ = [
-    "METHODS",
-    "Budget",
-    "Cost",
-    "Gain",
-    "GainSearch",
-    "HeldOut",
-    "Limit",
-    "Objective",
-    "Plants",
-    "SimulationJournal",
-    "Tuned",
-    "TuningTrial",
-    "gains_of",
-    "read_range",
-    "tune",
-    "tune_all",
-    "tuned_card",
-    "with_ranges",
-]
+    "METHODS", "Budget", "Cost", "Gain", "GainSearch", "HeldOut", "Limit", "Objective",
+    "Plants", "SimulationJournal", "Tuned", "TuningTrial", "gains_of", "read_range", "tune",
+    "tune_all", "tuned_card", "with_ranges",
+]  # fmt: skip

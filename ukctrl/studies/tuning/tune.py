@@ -69,13 +69,8 @@ def tune(
         TaskRunner.of_scenarios([scenario], jobs, executor, room, advice) as crew,
         _open_journal(folder, resume) as journal,
     ):
-        tunings = tune_all(
-            {name: scenario},
-            budget,
-            journal=journal,
-            crew=crew,
-            progress=scaled_progress(progress, 0, search, total),
-        )
+        report = scaled_progress(progress, 0, search, total)
+        tunings = tune_all({name: scenario}, budget, journal=journal, crew=crew, progress=report)
         if name not in tunings:
             raise KeyboardInterrupt
         tuning, validation, results = tunings[name], None, {}
@@ -144,14 +139,10 @@ def _validate(
 def _run_responses(scenario: Scenario, tuning: GainSearch, crew: TaskRunner) -> dict[str, Result]:
     """Run the scenario as it is, before and after; nothing where it was stopped."""
     chosen = {CARD_RUN: tuning.card, TUNED_RUN: tuning.best}
+    scenarios = {name: scenario.replace(trial.changes) for name, trial in chosen.items()}
     runs = [
-        SimulationTask(
-            scenario=scenario.replace(trial.changes),
-            controller=name,
-            with_curves=False,
-            with_result=True,
-        )
-        for name, trial in chosen.items()
+        SimulationTask(scenario=one, controller=name, with_curves=False, with_result=True)
+        for name, one in scenarios.items()
     ]
     results: dict[str, Result] = {}
 

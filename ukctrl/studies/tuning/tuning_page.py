@@ -130,10 +130,9 @@ def html(tuned: Tuned, images: Sequence[html_page.PageFigure]) -> str:
     tuning = tuned.tuning
     outcome, *verdicts = tuned.verdicts
     contents = [("outcome", "Outcome"), *((image.name, image.title) for image in images)]
-    if tuned.results:
-        contents.append(("metrics", "Metrics before and after"))
+    contents += [("metrics", "Metrics before and after")] if tuned.results else []
     contents += [("card", "The card"), ("conditions", "How it was searched")]
-    first = next(iter(tuned.results.values()), None)
+    origin = next((run.provenance for run in tuned.results.values()), {})
     context = {
         "title": tuned.title,
         "what": "tuning",
@@ -153,9 +152,7 @@ def html(tuned: Tuned, images: Sequence[html_page.PageFigure]) -> str:
         "no_card": "no candidate completed",
         "how": "How it was searched",
         "facts": search_conditions(tuned),
-        "provenance": html_page.provenance_entries(first.provenance, "timing", "gains")
-        if first
-        else [],
+        "provenance": html_page.provenance_entries(origin, "timing", "gains"),
     }
     return html_page.render("new_card.html.j2", context)
 
@@ -174,10 +171,8 @@ def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
         ("seed", f"{tuning.seed}, which no repeat of a comparison has"),
     ]
     if plants.count > 1 or plants.held_out:
-        differences = [
-            f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"
-        ]
-        differences = differences if plants.mismatch else []
+        off = f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"
+        differences = [off] if plants.mismatch else []
         differences += [f"{factor.path} varied" for factor in plants.vary]
         facts.append(("plants", "; ".join([*differences, "a seed of noise and start for each"])))
     if plants.count > 1:
@@ -188,33 +183,17 @@ def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
 
 def gain_table(tuning: GainSearch) -> ReportTable:
     """Return every gain with its range, those marked that came to an end of it."""
-    heads = [
-        TableColumn("gain", "name"),
-        TableColumn("card"),
-        TableColumn("tuned"),
-        TableColumn("range searched"),
-    ]
-    return ReportTable.from_rows(
-        [*heads, TableColumn("scale", "unit")],
-        (
-            [
-                gain.path.removeprefix("controller."),
-                _number_or_dash(gain.value),
-                TableCell(
-                    _number_or_dash(tuning.best.gains[gain.path]),
-                    "strong",
-                    "at an end" if gain.path in tuning.at_border else "",
-                    note_failed=True,
-                ),
-                TableCell(
-                    f"{number(gain.low)} to {number(gain.high)}",
-                    note="widened" if gain.widened else "",
-                ),
-                "logarithmic" if gain.scale == "log" else "linear",
-            ]
-            for gain in tuning.gains
-        ),
-    )
+    heads = TableColumn("gain", "name"), *map(TableColumn, ("card", "tuned", "range searched"))
+    rows: list[list[TableCell | str]] = []
+    for gain in tuning.gains:
+        end = "at an end" if gain.path in tuning.at_border else ""
+        best = _number_or_dash(tuning.best.gains[gain.path])
+        ends = f"{number(gain.low)} to {number(gain.high)}"
+        name, scale = gain.path.removeprefix("controller."), gain.scale
+        rows.append([name, _number_or_dash(gain.value), TableCell(best, "strong", end, True)])
+        rows[-1] += [TableCell(ends, note="widened" if gain.widened else "")]
+        rows[-1] += ["logarithmic" if scale == "log" else "linear"]
+    return ReportTable.from_rows([*heads, TableColumn("scale", "unit")], rows)
 
 
 def _number_or_dash(value: float) -> str:
@@ -238,10 +217,8 @@ def _cost_rows(tuned: Tuned) -> Iterator[list[TableCell | str]]:
         if several:
             yield _change_row("worst cost", where, card.worst, best.worst)
         for k, text in enumerate(tuning.limits):
-            card_text, strong = (
-                _constraint_text(trial, k, Limit.parse(text)) for trial in (card, best)
-            )
-            yield [text, where, card_text, TableCell(strong, "strong"), ""]
+            before, after = (_constraint_text(one, k, Limit.parse(text)) for one in (card, best))
+            yield [text, where, before, TableCell(after, "strong"), ""]
 
 
 def _constraint_text(trial: TuningTrial, k: int, limit: Limit) -> str:
@@ -272,24 +249,19 @@ def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Repor
         metric = METRICS.get(name.partition(".")[0])
         if metric is None or metric.function is None or not metric.about_controller:
             continue
-        card_value, tuned_value = (
+        before, after = (
             run.metrics.get(name, math.nan) if run.status == "completed" else math.nan
             for run in runs
         )
-        if (math.isfinite(card_value) or math.isfinite(tuned_value)) and (
-            blocks or "." not in name
-        ):
+        if any(map(math.isfinite, (before, after))) and (blocks or "." not in name):
             unit = unit_text(unit_in(name, runs[0].labels))
-            rows.append(_change_row(name, unit, card_value, tuned_value))
+            rows.append(_change_row(name, unit, before, after))
     return ReportTable.from_rows(_columns("metric", "unit", *results), rows)
 
 
 def _columns(label: str, where: str, *runs: str) -> list[TableColumn]:
-    return [
-        TableColumn(label, "name"),
-        TableColumn(where, "unit"),
-        *map(TableColumn, (*runs, "change")),
-    ]
+    names = TableColumn(label, "name"), TableColumn(where, "unit")
+    return [*names, *map(TableColumn, (*runs, "change"))]
 
 
 def _change_row(label: str, where: str, card: float, tuned: float) -> list[TableCell | str]:
