@@ -175,10 +175,8 @@ def _report_journal(journal: SimulationJournal) -> bool:
     if not len(journal):
         journal.remove()
         return False
-    print_notice(
-        f"{len(journal)} simulations are kept in {journal.path}, and the same command goes on "
-        "from them."
-    )
+    summary = f"{len(journal)} simulations are summary in {journal.path}"
+    print_notice(f"{summary}, and the same command goes on from them.")
     return True
 
 
@@ -226,9 +224,8 @@ def _parse_front(text: str | None, over: list[str] | None, points: int | None) -
         return None
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
-        raise InputError(
-            f"--front must be two metrics, such as rms_phi,input_travel; got '{text}'."
-        )
+        example = "rms_phi,input_travel"
+        raise InputError(f"--front must be two metrics, such as {example}; got '{text}'.")
     count = {} if points is None else {"points": points}
     if ALL_GAINS in (over or ()):
         raise InputError("--over gains is about tuning; a front is over bandwidth and damping.")

@@ -141,7 +141,7 @@ def run_task(task: BatchTask[Any], watch: TaskCallback) -> Any:
     except SystemExit as error:  # of a user's code
         return TaskFailure(error_text(error))
     except Exception as error:
-        known, machine = isinstance(error, UkctrlError), is_machine_failure(error)
-        if known and not machine:
+        is_ours, is_machine = isinstance(error, UkctrlError), is_machine_failure(error)
+        if is_ours and not is_machine:
             return error
-        return TaskFailure(str(error) if known else error_text(error), machine)
+        return TaskFailure(str(error) if is_ours else error_text(error), is_machine)

@@ -92,7 +92,7 @@ class TaskRunner:
         scenarios: Sequence[Scenario],
         jobs: int | None,
         executor: Executor | None,
-        room: int | None,
+        capacity: int | None,
         resume_advice: str,
     ) -> Iterator[Self]:
         """Yield who simulates scenarios and such as differ from them in numbers alone: in threads
@@ -104,7 +104,7 @@ class TaskRunner:
         """
         care = RetryPolicy(resume_advice=resume_advice)
         files = {} if executor is None and jobs == 1 else input_file_digests(scenarios)
-        with cls(jobs, executor, room=room, care=care, files=files) as runner:
+        with cls(jobs, executor, room=capacity, care=care, files=files) as runner:
             if runner.may_use_threads and are_thread_safe(scenarios, runner):
                 runner.policy = dc.replace(care, thread_safe=True)
             yield runner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pickle
 import signal
@@ -150,14 +151,9 @@ def worker_main(
     data: bytes, granted: float | None, sender: Mapping[str, str], read: Mapping[str, str]
 ) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
-    return run_received_tasks(
-        data,
-        (),
-        sender,
-        read,
-        _THIS_WORKER.task_callback(granted),
-        lambda k: _THIS_WORKER.start_task(k, granted),
-    )
+    begin = functools.partial(_THIS_WORKER.start_task, granted=granted)
+    watch = _THIS_WORKER.task_callback(granted)
+    return run_received_tasks(data, (), sender, read, watch, begin)
 
 
 def run_received_tasks(

@@ -169,8 +169,8 @@ def _run_comparison(
             for name, group in tunings.items()
         }
         variants = {name: group[0] for name, group in scenarios.items()}
-    given = (plan.design_spec, plan.prepared_loops) if plan.tuning is None else ()
-    summaries = summarise_loops(variants, *given)
+    design = (plan.design_spec, plan.prepared_loops) if plan.tuning is None else ()
+    summaries = summarise_loops(variants, *design)
     if plan.warn is not None:
         for verdict in (*summaries.warnings(), *ignored_settings_verdicts(plan.ignored_settings)):
             plan.warn(verdict)
@@ -197,8 +197,8 @@ def _run_comparison(
             for key in _remaining_runs(entries, plan.repeats, levels)
             if key.controller in ended and (random or key.repeat == 0 or key.mismatch is not None)
         ]
-        left = total - budget - len(first) - swept
-        report = scaled_progress(progress, budget + len(first), left, total)
+        remaining_count = total - budget - len(first) - swept
+        report = scaled_progress(progress, budget + len(first), remaining_count, total)
         more, stopped, later = run_missing([make_task(key) for key in keys], store, runner, report)
         outcomes, failure = outcomes + more, failure or later
     fronts = None
@@ -245,9 +245,9 @@ def _tune_entries(
     """
     tunings = tune_all(variants, budget, journal=journal, crew=runner, progress=progress)
     for name in variants:
-        every = tunings[name].every if name in tunings else ()
-        count = budget.searches if every and tunings[name].gains else 1
-        if len(every) != count or not all(search.finished for search in every):
+        searches = tunings[name].every if name in tunings else ()
+        count = budget.searches if searches and tunings[name].gains else 1
+        if len(searches) != count or not all(search.finished for search in searches):
             raise KeyboardInterrupt
     return tunings
 
@@ -321,10 +321,10 @@ def _make_comparison(
     if not firsts:
         raise KeyboardInterrupt
     labels, results = _labels(first_runs), {}
-    given = "given" if summaries.design_spec is None else "designed"
+    untuned = "given" if summaries.design_spec is None else "designed"
     for name in (name for name in variants if name in firsts):
         result = firsts[name].result or _empty_result(firsts[name], variants[name], labels)
-        gain_source = "tuned" if name in tunings and tunings[name].gains else given
+        gain_source = "tuned" if name in tunings and tunings[name].gains else untuned
         origin = {**result.provenance, "gains": gain_source}
         results[name] = dc.replace(result, provenance=origin)
     return Comparison(

@@ -17,7 +17,7 @@ from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.atomic_files import finite_or_none
+from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import SEVERITY, RunVerdict
 from ukctrl.studies.batch.run_summary import RunSummary
@@ -162,9 +162,7 @@ class Comparison(NotebookRepr):
     @property
     def error(self) -> str:
         """The metric that stands for the error: `rms_phi`, or `rms_beta` without any `phi`."""
-        values = (
-            run.metrics.get("rms_phi", math.nan) for runs in self.runs.values() for run in runs
-        )
+        values = (run.metrics.get("rms_phi", math.nan) for one in self.runs.values() for run in one)
         return "rms_phi" if any(map(math.isfinite, values)) else "rms_beta"
 
     @property
@@ -194,9 +192,8 @@ class Comparison(NotebookRepr):
             tested_rows = tuple(row._replace(withheld=True) for row in tested_rows)
         nominal_rows = tested_rows[: len(names)]
         if robustness is not None:
-            first = next(
-                (row for row in nominal_rows if row.metric == self.error), robustness.rows[0]
-            )
+            nominal = {row.metric: row for row in nominal_rows}
+            first = nominal.get(self.error, robustness.rows[0])
             robustness = robustness._replace(rows=(first, *tested_rows[len(names) :]))
         duels = self.fronts.decided(p) if self.fronts else ()
         return TestedResults(nominal_rows, robustness, duels)
@@ -214,8 +211,8 @@ class Comparison(NotebookRepr):
             level: min(len({run.repeat for run in runs}) for runs in self._runs_at(level).values())
             for level in self.conditions.levels
         }
-        every = filter(None, self.runs.values())
-        seeds = {tuple({run.repeat: run.seed for run in runs}.values()) for runs in every}
+        groups = filter(None, self.runs.values())
+        seeds = {tuple({run.repeat: run.seed for run in runs}.values()) for runs in groups}
         return CompletedRepeats(self.repeats, levels, self.seeds, len(seeds) <= 1)
 
     @functools.cached_property
@@ -284,8 +281,7 @@ class Comparison(NotebookRepr):
         run, rows = self.results[name], self.rows
         entry: dict[str, Any] = {
             "name": name,
-            "status": run.status,
-            "message": run.message,
+            **attributes_of(run, "status", "message"),
             "verdict": self.belief(name).verdict,
             "verdict_reasons": [reason._asdict() for reason in self.belief(name).reasons],
             "gains": str(run.provenance.get("gains", "given")),

@@ -84,13 +84,12 @@ def _note(comparison: Comparison, name: str) -> str:
 def pareto_front(points: Mapping[str, TradeoffPoint]) -> list[str]:
     """Return who is ranked and beaten by nobody in both effort and error, by rising effort."""
     ranked = {name: p for name, p in points.items() if not p.note and np.isfinite(p[:2]).all()}
-    front = [
-        name
-        for name, p in ranked.items()
-        if not any(
-            o.effort <= p.effort and o.error <= p.error and o[:2] != p[:2] for o in ranked.values()
-        )
-    ]
+
+    def beaten(p: TradeoffPoint) -> bool:
+        peers = (o for o in ranked.values() if o[:2] != p[:2])
+        return any(o.effort <= p.effort and o.error <= p.error for o in peers)
+
+    front = (name for name, p in ranked.items() if not beaten(p))
     return sorted(front, key=lambda name: ranked[name].effort)
 
 

@@ -125,18 +125,18 @@ def report(comparison: Comparison) -> Report:
     sections += [ReportSection(luck, "luck of tuning")] if luck is not None else []
     tuned = {name: tuning for name, tuning in comparison.tunings.items() if tuning.gains}
     sections += [ReportSection(_tuned_table(tuned), "tuned")] if tuned else []
-    told = {
+    noteworthy = {
         "repeats": comparison.conditions.asked > 1,
         "gains": bool(comparison.tunings),
         "belief": False,
     }
     facts = {fact.subject: fact for fact in comparison.facts}
-    shown = [facts[name] for name in told if name in facts]
+    shown = [facts[name] for name in noteworthy if name in facts]
     return Report(
         comparison.title,
         comparison.verdicts[:1],
         sections,
-        [(f.subject, f.text) for f in shown if told[f.subject] or not f.equal],
+        [(f.subject, f.text) for f in shown if noteworthy[f.subject] or not f.equal],
         files=[("report", "report.html")],
         page_verdicts=[v for v in comparison.verdicts[1:] if v.subject not in METRICS],
     )
@@ -158,8 +158,8 @@ def _tuned_table(tunings: Mapping[str, GainSearch]) -> ReportTable:
         text = ", ".join([*gains[:MAX_GAINS], *more])
         if any(map(math.isnan, tuning.best.gains.values())):
             text = "the card's own gains"
-        before = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
-        rows.append([name, f"{before} -> {number(tuning.after, 4)}", text])
+        card_cost = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
+        rows.append([name, f"{card_cost} -> {number(tuning.after, 4)}", text])
     heads = TableColumn("", "name"), TableColumn("cost", "text"), TableColumn("gains", "text")
     return ReportTable.from_rows(heads, rows)
 
@@ -214,9 +214,7 @@ def _by_display_name(comparison: Comparison, by_name: Mapping[str, T]) -> dict[s
 
 
 def page_html(
-    comparison: Comparison,
-    images: Sequence[html_page.PageFigure],
-    scene: PageData | None = None,
+    comparison: Comparison, images: Sequence[html_page.PageFigure], scene: PageData | None = None
 ) -> str:
     """Return the page, with figures from `pictures` and the robots of all controllers in step."""
     first, (overall, *verdicts) = comparison.first, comparison.verdicts

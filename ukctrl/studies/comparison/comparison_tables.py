@@ -40,15 +40,12 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> ReportTable:
     digits = 4 if short else 3
     alone = len(comparison.first.labels.blocks) < 2  # whose metrics are those of all rows
     keep_blocks = comparison.first.labels.keep_blocks
-    metric_rows = [
-        row
-        for row in comparison.rows
-        if row.known
-        and (
-            "." not in row.metric
-            or not (short or (alone and row.metric.partition(".")[2] not in keep_blocks))
-        )
-    ]
+
+    def stands(metric: str) -> bool:
+        block = metric.partition(".")[2]
+        return not block or not (short or (alone and block not in keep_blocks))
+
+    metric_rows = [row for row in comparison.rows if row.known and stands(row.metric)]
     order = list(dict.fromkeys(row.metric.partition(".")[0] for row in metric_rows))
     shown = sorted(metric_rows, key=lambda row: order.index(row.metric.partition(".")[0]))
     names = list(comparison.results)

@@ -54,8 +54,8 @@ def overall_verdict(
     if len(ranked) < 2:
         text = f"{len(done)} of {len(runs)} controllers completed: there is nothing to rank."
         if violations:
-            told = ", ".join(f"'{name}' {violation}" for name, violation in violations.items())
-            text = f"'{ranked[0]}' alone kept all limits; {told}: there is nothing to rank."
+            crossings = ", ".join(f"'{name}' {violation}" for name, violation in violations.items())
+            text = f"'{ranked[0]}' alone kept all limits; {crossings}: there is nothing to rank."
         return Verdict("warning", "overall", text)
     errors = [by_metric[name] for name in ("rms_phi", "rms_beta") if name in by_metric]
     error = next((row for row in errors if row.known), errors[0] if errors else None)
@@ -70,8 +70,8 @@ def overall_verdict(
     smallest = _winner_text(error, ranked, blocks)
     text = f"Smallest error (rms): {smallest}. Least effort: {effort_text}."
     if any(violates_limit(run.metrics) for name in ranked for run in runs[name]):
-        crossings = (f"'{name}' {_violation_text(runs[name], by_metric)}" for name in ranked)
-        text = f"Nobody kept all limits: {', '.join(crossings)}. {text}"
+        limit_texts = (f"'{name}' {_violation_text(runs[name], by_metric)}" for name in ranked)
+        text = f"Nobody kept all limits: {', '.join(limit_texts)}. {text}"
     relaxed = {
         name: max((run.metrics.get("task_given_up", 0.0) for run in runs[name]), default=0.0)
         for name in ranked

@@ -58,8 +58,8 @@ class Entry:
             if section not in CONTROLLER_PARTS or path == "controller":
                 law = self.controller
                 shown = self.name or (law if isinstance(law, str) else law_name(law))
-                known = section in CONTROLLER_PARTS
-                advice = "." if known else did_you_mean(section, CONTROLLER_PARTS)
+                allowed = section in CONTROLLER_PARTS
+                advice = "." if allowed else did_you_mean(section, CONTROLLER_PARTS)
                 raise InputError(
                     f"entry '{shown}' may change what is below controller and believed; got "
                     f"'{path}'{advice} What is the same for all is changed with --set, or in the "
@@ -112,8 +112,8 @@ class Entry:
 
     def called(self, variant: Scenario) -> str:
         """Return what it is called, given the scenario with it."""
-        own = self.controller == SCENARIO_CONTROLLER
-        return self.name or (SCENARIO_CONTROLLER if own else law_name(variant.controller))
+        is_scenarios = self.controller == SCENARIO_CONTROLLER
+        return self.name or (SCENARIO_CONTROLLER if is_scenarios else law_name(variant.controller))
 
     def renamed(self, name: str, used_names: Container[str]) -> str:
         """Return how this entry, called ``name``, is written with one that is not taken."""

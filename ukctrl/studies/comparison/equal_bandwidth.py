@@ -151,14 +151,11 @@ def summarise_loops(
             limited[name] = _saturated_motors(ready)
         except Exception as error:  # a law of one's own may raise anything: its run tells
             unknown[name] = str(error)
-    assumed_bounds = {name: variant.controller.told for name, variant in variants.items()}
-    return LoopSummaries(
-        design_spec,
-        loops,
-        unknown,
-        {name: bounds for name, bounds in assumed_bounds.items() if bounds},
-        {name: motors for name, motors in limited.items() if motors},
-    )
+    bounds_by_name = {
+        name: bounds for name, one in variants.items() if (bounds := one.controller.told)
+    }
+    motors = {name: saturated for name, saturated in limited.items() if saturated}
+    return LoopSummaries(design_spec, loops, unknown, bounds_by_name, motors)
 
 
 def _saturated_motors(loop: Loop) -> tuple[str, ...]:

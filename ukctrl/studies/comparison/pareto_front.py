@@ -59,10 +59,10 @@ class FrontPoint(NamedTuple):
         metrics: tuple[str, str],
     ) -> FrontPoint:
         """Return what came of a setting."""
-        known = [
+        valid_metrics = [
             run.metrics if run.completed and not violates_limit(run.metrics) else {} for run in done
         ]
-        values = np.array([[one.get(name, np.nan) for one in known] for name in metrics])
+        values = np.array([[one.get(name, np.nan) for one in valid_metrics] for name in metrics])
         return FrontPoint(
             gains, tuple(done), refused, values, (spread(values[0]), spread(values[1]))
         )
@@ -184,12 +184,11 @@ class Fronts:
 
     def decided(self, p: Sequence[float]) -> tuple[FrontDifference, ...]:
         """Return the duels with what is claimed, from their corrected probabilities."""
-        return tuple(
-            duel._replace(
-                p=sure, supported=sure < FAMILY_ERROR_RATE and duel.more > max(TIE_RTOL, duel.off)
-            )
-            for duel, sure in zip(self.duels, p, strict=True)
-        )
+        decided = []
+        for duel, sure in zip(self.duels, p, strict=True):
+            supported = sure < FAMILY_ERROR_RATE and duel.more > max(TIE_RTOL, duel.off)
+            decided.append(duel._replace(p=sure, supported=supported))
+        return tuple(decided)
 
     def verdicts(self, duels: Sequence[FrontDifference]) -> Iterator[Verdict]:
         """Yield who beats whom on which part of the fronts, the picture of all first."""

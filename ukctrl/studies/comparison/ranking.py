@@ -106,11 +106,8 @@ class MetricRanking(NamedTuple):
 def rounding_floor(metric: str) -> float:
     """Return below what a metric is nothing but rounding; minus infinity where any of it counts."""
     description = metrics.describe(metric)
-    return (
-        -math.inf
-        if description.more_is_better
-        else TIE_ATOL_BY_UNIT.get(description.unit, -math.inf)
-    )
+    floor = TIE_ATOL_BY_UNIT.get(description.unit, -math.inf)
+    return -math.inf if description.more_is_better else floor
 
 
 def completed_names(runs: Mapping[str, Sequence[RunSummary]]) -> tuple[str, ...]:

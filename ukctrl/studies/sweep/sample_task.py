@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing import parent_process
 from pathlib import Path
-from typing import NamedTuple, final, overload
+from typing import Any, NamedTuple, final, overload
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import plugin_fault
@@ -120,8 +120,8 @@ class SampleTask:
             if is_machine_failure(error):
                 raise
             fault = plugin_fault(error) or f"{type(error).__name__}: {error}"
-            known = isinstance(error, UkctrlError)
-            return SampleOutput(self.failure_row(str(error) if known else fault))
+            is_ours = isinstance(error, UkctrlError)
+            return SampleOutput(self.failure_row(str(error) if is_ours else fault))
         since: float | None = None
         late = interrupt = False
 
@@ -139,14 +139,9 @@ class SampleTask:
                 raise
 
         keeping = base.save_all or base.save_failed
-        run = SimulationTask(
-            scenario=scenario,
-            controller="",
-            with_curves=False,
-            with_result=keeping,
-            measure_law_time=False,
-            robot=base.robot,
-        )
+        less: dict[str, Any] = {"with_curves": False, "measure_law_time": False}
+        less |= {"with_result": keeping, "robot": base.robot}
+        run = SimulationTask(scenario=scenario, controller="", **less)
         try:
             outcome = run(watched)
         except KeyboardInterrupt:

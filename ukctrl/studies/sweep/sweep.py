@@ -145,8 +145,8 @@ def sweep(
     advice = "go on by --resume (resume=True)"
     care = RetryPolicy(timeout=timeout, chunk_seconds=CHUNK_SECONDS, resume_advice=advice)
     crew = TaskRunner(jobs, executor, room=room, care=care, files=about.input_file_digests)
-    place = tempfile.TemporaryDirectory() if folder is None else contextlib.nullcontext(folder)
-    with crew, place as home_name:
+    workspace = tempfile.TemporaryDirectory() if folder is None else contextlib.nullcontext(folder)
+    with crew, workspace as home_name:
         home, some = Path(home_name), []
 
         def watch(_: float, __: float) -> None:

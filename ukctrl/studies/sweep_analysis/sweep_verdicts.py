@@ -68,8 +68,8 @@ def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
         alone = _percent(max(0.0, sensitivity.first[path].value))
         shares = [alone]
         if path in sensitivity.total:
-            others = _percent(sensitivity.total[path].value)
-            shares = [f"{alone} alone", f"{others} with others"]
+            total = _percent(sensitivity.total[path].value)
+            shares = [f"{alone} alone", f"{total} with others"]
         rho = insight.correlations[path].value
         if sensitivity.of != "success" and math.isfinite(rho) and abs(rho) > MIN_CORRELATION:
             shares.append(f"{'worse' if rho > 0.0 else 'better'} where it is larger")

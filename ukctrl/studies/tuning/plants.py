@@ -117,8 +117,8 @@ class Plants:
     def to_dict(self) -> dict[str, object]:
         """Return them as JSON-able data."""
         vary = [factor.to_dict() for factor in self.vary]
-        told = {"plants": self.count, "mismatch": self.mismatch, "vary": vary}
-        return {**told, "aggregate": self.aggregate, "held_out": self.held_out}
+        table = {"plants": self.count, "mismatch": self.mismatch, "vary": vary}
+        return {**table, "aggregate": self.aggregate, "held_out": self.held_out}
 
 
 def validation_values(vary: Sequence[Factor], seed: int, count: int) -> list[dict[str, object]]:

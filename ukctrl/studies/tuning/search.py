@@ -147,9 +147,9 @@ def _search_gains(scenarios: Mapping[str, Scenario], budget: Budget) -> dict[str
     chosen = with_ranges(card_gains, budget.over, scenarios, only=budget.only)
     for name, scenario in scenarios.items():
         if any(gain.path in ERROR_SPEC_FIELDS for gain in chosen[name]):
-            known = {"bandwidth": loop_bandwidth(scenario)}
+            values = {"bandwidth": loop_bandwidth(scenario)}
             chosen[name] = tuple(
-                gain._replace(value=known.get(gain.path, gain.value)) for gain in chosen[name]
+                gain._replace(value=values.get(gain.path, gain.value)) for gain in chosen[name]
             )
         elif budget.in_terms and chosen[name] == card_gains[name]:
             chosen[name] = error_dynamics_gains(scenario) or chosen[name]

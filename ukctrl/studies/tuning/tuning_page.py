@@ -217,8 +217,10 @@ def _cost_rows(tuned: Tuned) -> Iterator[list[TableCell | str]]:
         if several:
             yield _change_row("worst cost", where, card.worst, best.worst)
         for k, text in enumerate(tuning.limits):
-            before, after = (_constraint_text(one, k, Limit.parse(text)) for one in (card, best))
-            yield [text, where, before, TableCell(after, "strong"), ""]
+            card_text, tuned_text = (
+                _constraint_text(one, k, Limit.parse(text)) for one in (card, best)
+            )
+            yield [text, where, card_text, TableCell(tuned_text, "strong"), ""]
 
 
 def _constraint_text(trial: TuningTrial, k: int, limit: Limit) -> str:
@@ -249,13 +251,13 @@ def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Repor
         metric = METRICS.get(name.partition(".")[0])
         if metric is None or metric.function is None or not metric.about_controller:
             continue
-        before, after = (
+        card_value, tuned_value = (
             run.metrics.get(name, math.nan) if run.status == "completed" else math.nan
             for run in runs
         )
-        if any(map(math.isfinite, (before, after))) and (blocks or "." not in name):
+        if any(map(math.isfinite, (card_value, tuned_value))) and (blocks or "." not in name):
             unit = unit_text(unit_in(name, runs[0].labels))
-            rows.append(_change_row(name, unit, before, after))
+            rows.append(_change_row(name, unit, card_value, tuned_value))
     return ReportTable.from_rows(_columns("metric", "unit", *results), rows)
 
 
