@@ -175,7 +175,7 @@ def _report_journal(journal: SimulationJournal) -> bool:
     if not len(journal):
         journal.remove()
         return False
-    summary = f"{len(journal)} simulations are summary in {journal.path}"
+    summary = f"{len(journal)} simulations are kept in {journal.path}"
     print_notice(f"{summary}, and the same command goes on from them.")
     return True
 
