@@ -262,6 +262,9 @@ def test_a_comparison_leaves_a_page_and_every_result(ukctrl, tmp_path):
     assert ended.code == 0
     assert ended.err.startswith("ukctrl: Bandwidths differ by more than a factor of 2 (")
     assert "Bandwidths" not in ended.out
+    *_, page = ended.out.splitlines()
+    assert "\nSmallest error (rms): " in ended.out
+    assert page.startswith("report  c/report.html, also on ")
     for name in ("servo-pid", "pd-gravity"):
         assert Result.load(tmp_path / "c" / name).status == "completed"
     assert {"report.html", "compare.json", "compare.csv"} <= {

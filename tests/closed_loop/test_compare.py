@@ -11,7 +11,7 @@ from ukctrl import Scenario, compare, simulate, write_comparison
 from ukctrl.control import ComputedTorque, PdGravity
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
-from ukctrl.studies.comparison.build_entries import entry_scenarios
+from ukctrl.studies.comparison.entry import entry_scenarios
 from ukctrl.studies.tuning import Budget
 
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]
@@ -107,7 +107,7 @@ def test_every_controller_meets_the_same_seeds_and_the_first_is_the_scenarios(re
     assert len(set(map(tuple, seeds.values()))) == 1
     assert repeated.seeds[0] == noisy.seed
     assert len(set(repeated.seeds)) == 6
-    levels = {(run.controller, run.level) for run in repeated.outcomes}
+    levels = {(run.controller, run.mismatch) for run in repeated.outcomes}
     assert levels == {(name, level) for name in repeated.results for level in (None, 0.3)}
 
 

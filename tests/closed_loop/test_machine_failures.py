@@ -60,7 +60,7 @@ def recorded(folder):
 
 
 def untimed(comparison):
-    known = [(run.entry, run.seed, run.status, run.metrics) for run in comparison.outcomes]
+    known = [(run.controller, run.seed, run.status, run.metrics) for run in comparison.outcomes]
     return [(*rest, values["rms_phi"], values["effort"]) for *rest, values in known]
 
 
@@ -146,7 +146,7 @@ def test_repeats_are_paired_by_their_number_where_some_are_missing(task, kills, 
     scenario, simulated = spread(task, kills, "nothing"), SimulationTask.__call__
 
     def starved(run, watch):
-        if run.entry == CARDS[0] and run.repeat == 1:
+        if run.controller == CARDS[0] and run.repeat == 1:
             raise MemoryError
         return simulated(run, watch)
 

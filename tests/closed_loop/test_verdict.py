@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from ukctrl import Comparison, Robot, Scenario, simulate, sweep
-from ukctrl.cli.terminal.studies_text import comparison_lines, study_lines
+from ukctrl.cli.terminal.studies_text import report_lines
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.mechanics.integrate import fixed_step_integrator
 from ukctrl.mechanics.integrate.fixed_step_integrator import step_doubling
 from ukctrl.mechanics.integrate.fixed_step_kernels import NEXT_CHECKED
 from ukctrl.reports import run_page
 from ukctrl.simulation.result.result import Result
+from ukctrl.studies.comparison import comparison_page
 from ukctrl.studies.comparison.comparison_tables import metric_table
 from ukctrl.studies.sweep import Study
 from ukctrl.studies.sweep.study_table import rows_of
-from ukctrl.studies.sweep_analysis import SweepAnalysis
+from ukctrl.studies.sweep_analysis import SweepAnalysis, study_page
 from ukctrl.studies.sweep_analysis.study_arrays import StudyArrays
 from ukctrl.studies.sweep_analysis.sweep_verdicts import verdicts
 
@@ -195,8 +196,10 @@ def test_a_comparison_says_whose_run_is_not_to_be_believed(tmp_path):
         {"name": "calm", "verdict": "ok"},
         {"name": "wild", "verdict": WRONG},
     ]
-    looks = styles(comparison_lines(comparison, tmp_path))
-    assert any("'wild' is not to be believed" in text for text in looks)
+    looks = styles(report_lines(comparison_page.report(comparison), tmp_path))
+    assert any("Not to be believed: 'wild'." in text for text in looks)
+    reasons = [v.text for v in comparison_page.report(comparison).page_verdicts]
+    assert any("'wild' is not to be believed" in text for text in reasons)
     for text in (comparison.to_csv(), comparison.runs_csv()):
         lines = {line["controller"]: line["verdict"] for line in csv.DictReader(io.StringIO(text))}
         assert lines == {"calm": "ok", "wild": WRONG}
@@ -225,7 +228,7 @@ def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
         "Not to be believed: 1 of 2 samples, though they are counted here; the first is sample 1. "
         "Run it by itself, with its values, to see why.",
     )
-    looks = styles(study_lines(insight, tmp_path, None))
+    looks = styles(report_lines(study_page.report(insight, tmp_path, None), tmp_path, 10))
     assert looks["2 of 2 samples completed"] == "bold yellow"
     older = {name: column for name, column in study.columns.items() if name != "verdict"}
     assert [row.verdict for row in rows_of(study.factors, older)] == ["", ""]

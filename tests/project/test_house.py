@@ -1,11 +1,18 @@
-"""The page of the house tells the truth: its picture, and a scenario's way through the code."""
+"""The page of the house tells the truth: its picture, and the ways of commands through the code."""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import re
 import runpy
+import sys
 from pathlib import Path
+
+import pytest
+
+from ukctrl.cli import main
 
 ROOT = Path(__file__).parents[2]
 HOUSE = runpy.run_path(str(ROOT / "docs" / "assets" / "house.py"))
@@ -22,18 +29,20 @@ def test_the_house_is_drawn_as_the_code_is_today():
         assert re.search(rf'class="name"[^>]*>{name}</text>', picture)
 
 
-def test_a_scenarios_way_can_be_walked_from_file_to_file():
-    """Each step's function or class is used in the file of a step before it."""
-    way = PAGE.partition("## A scenario's way through the code")[2].partition("\n## ")[0]
-    steps = [(place, name) for place, name, _ in STEP.findall(way.partition("Where is")[0])]
-    assert 15 <= len(steps) <= 20
-    assert len({place for place, _ in steps}) == len(steps)
+def section(heading: str) -> str:
+    return PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def steps_of(text: str) -> dict[str, ast.Module]:
+    """Return the files of a way, each of which defines what a step before it uses."""
+    steps: dict[str, ast.Module] = {}
     above: set[str] = set()
     there: dict[str, set[str]] = {}
-    for place, name in steps:
+    for place, name, _ in STEP.findall(text):
+        assert place not in steps
         path = ROOT / "ukctrl" / place
         assert path.is_file(), f"ukctrl/{place} is not there"
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        steps[place] = tree = ast.parse(path.read_text(encoding="utf-8"))
         defined = {node.name for node in tree.body if hasattr(node, "name")}
         assert name in defined, f"ukctrl/{place} defines no '{name}'"
         assert not above or name in above, f"nothing above ukctrl/{place} uses '{name}'"
@@ -43,6 +52,71 @@ def test_a_scenarios_way_can_be_walked_from_file_to_file():
         there[re.sub(r"(/__init__)?\.py$", "", place).replace("/", ".")] = defined
         above |= {node.id for node in nodes if isinstance(node, ast.Name)}
         above |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        above |= {node.name for node in nodes if isinstance(node, ast.alias) and node.asname}
+    return steps
+
+
+def test_a_scenarios_way_can_be_walked_from_file_to_file():
+    """Each step's function or class is used in the file of a step before it."""
+    way = section("A scenario's way through the code")
+    assert 15 <= len(steps_of(way.partition("Where is")[0])) <= 20
+
+
+def called_files(tree: ast.Module) -> set[str]:
+    """Return the files of studies that define what a file calls by an imported name."""
+    imported = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("ukctrl.studies")
+        for alias in node.names
+    }
+    files = set()
+    for node in ast.walk(tree):
+        root = node.func if isinstance(node, ast.Call) else None
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in imported:
+            module, name = imported[root.id]
+            used = getattr(importlib.import_module(module), name)
+            home = used.__name__ if inspect.ismodule(used) else used.__module__
+            files.add(f"{home.removeprefix('ukctrl.').replace('.', '/')}.py")
+    return files
+
+
+@pytest.mark.parametrize("heading", ["The way of a comparison"])
+def test_a_way_through_the_studies_passes_ten_files_and_hides_none(heading):
+    """What a step calls is defined in a step, or in a file that is named as beside the way."""
+    text = section(heading)
+    steps = steps_of(text)
+    assert len(steps) <= 10
+    beside = set(re.findall(r"`([\w/]+\.py)`", text)) - set(steps)
+    assert all((ROOT / "ukctrl" / place).is_file() for place in beside)
+    for place, tree in steps.items():
+        assert called_files(tree) <= {*steps, *beside}, f"ukctrl/{place} calls what is not named"
+
+
+@pytest.mark.slow
+def test_a_comparison_passes_the_files_of_its_way_and_leaves_alone(tmp_path, monkeypatch):
+    text = section("The way of a comparison")
+    steps = set(steps_of(text))
+    leaves = set(re.findall(r"`([\w/]+\.py)`", text.partition("| `--jobs`")[0])) - steps
+    monkeypatch.chdir(tmp_path)
+    package, entered = f"{ROOT / 'ukctrl'}/", set()
+
+    def watch(frame, event, argument):
+        code = frame.f_code
+        if event == "call" and code.co_name != "<module>":
+            entered.add(code.co_filename.removeprefix(package))
+
+    sys.setprofile(watch)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", "two-mass-spring", "-c", "own", "-c", "servo-pid", "-j", "1", "-q"])
+    finally:
+        sys.setprofile(None)
+    assert ended.value.code == 0
+    passed = {place for place in entered if place.startswith("studies/")} | {"cli/compare.py"}
+    assert steps <= passed <= steps | leaves
 
 
 def imported_from(nodes, defined):

@@ -11,7 +11,7 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.files.table_paths import parse_value
-from ukctrl.studies.comparison.build_entries import entry_scenarios
+from ukctrl.studies.comparison.entry import entry_scenarios
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "which_controller"
 NAMES = (

@@ -138,7 +138,7 @@ def test_a_process_that_has_grown_goes_on():
     pytest.importorskip("psutil")  # without it nobody looks
     tasks = [Growing(0), Growing(310_000_000), Growing(0), Growing(0)]
     found = {}
-    with TaskRunner(jobs=1, policy=RetryPolicy(in_processes=True)) as crew:
+    with TaskRunner(jobs=1, care=RetryPolicy(in_processes=True)) as crew:
         for k, task in enumerate(tasks):
             crew.run([task], lambda _, pid, k=k: found.__setitem__(k, pid))
     assert len(set(found.values())) == 1
@@ -164,7 +164,7 @@ def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tm
     tasks, found = [Square(k) for k in range(8)], {}
     tasks[2], tasks[5] = Square(2, str(tmp_path / "once")), Square(5, str(tmp_path / "twice"))
     care = RetryPolicy(chunk_seconds=1.0, resume_advice="go home")
-    with TaskRunner(2, policy=care) as crew:
+    with TaskRunner(2, care=care) as crew:
         with pytest.raises(MachineFailure) as told:
             crew.run(tasks, found.__setitem__)
         assert found == {k: k**2 for k in range(8) if k != 5}
@@ -233,7 +233,7 @@ def test_a_task_that_never_ends_is_ended_and_no_other():
 def test_what_tasks_share_is_made_once_in_each_process():
     shared = Common(7)
     tasks = [Pair(shared, k) for k in range(6)]
-    with TaskRunner(2, policy=RetryPolicy(chunk_seconds=1.0)) as crew:
+    with TaskRunner(2, care=RetryPolicy(chunk_seconds=1.0)) as crew:
         found = {}
         crew.run(tasks, found.__setitem__)
     assert {k: number for k, (number, _) in found.items()} == {k: 7 + k for k in range(6)}

@@ -278,7 +278,7 @@ def a_worker(*, error=None, process=1, late=False, task=2):
 )  # fmt: skip
 def test_what_came_of_tasks_whose_process_died(given, delivery, monkeypatch):
     monkeypatch.setattr(executors, "_new_process", lambda files: "a new one")
-    here, dead = LocalWorkers.processes({}), a_worker(**given)
+    here, dead = LocalWorkers(False, {}), a_worker(**given)
     here._workers = [a_worker(), dead]
     assert here.result(dead.future) == delivery
     assert here._workers[1] == "a new one"
@@ -286,7 +286,7 @@ def test_what_came_of_tasks_whose_process_died(given, delivery, monkeypatch):
 
 def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(monkeypatch):
     monkeypatch.setattr(executors, "_new_process", lambda files: a_worker(error=error, process=0))
-    here, error = LocalWorkers.processes({}), executors.BrokenExecutor("EXIT(1)")
+    here, error = LocalWorkers(False, {}), executors.BrokenExecutor("EXIT(1)")
     here.scale_to(1)
     assert here.slots == 1
     with pytest.raises(InputError) as caught:
@@ -296,7 +296,7 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
         "machine has memory enough, a script asks for several jobs where it is imported; put its "
         "work under `if __name__ == '__main__':`."
     )
-    here, error = LocalWorkers.processes({}), executors.BrokenExecutor("SIGKILL(-9)")
+    here, error = LocalWorkers(False, {}), executors.BrokenExecutor("SIGKILL(-9)")
     here.scale_to(1)
     for _ in range(executors.MAX_FAILED_STARTS):
         assert here.result(here._workers[0].future) == TaskResults()
@@ -309,7 +309,7 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
 
 
 def test_a_process_that_delivers_is_free_again():
-    here, one = LocalWorkers.processes({}), a_worker()
+    here, one = LocalWorkers(False, {}), a_worker()
     here._workers = [one]
     one.future.set_result(pickle.dumps(([4], 0.5)))
     future = one.future
@@ -327,7 +327,7 @@ def test_a_system_that_starts_no_process_is_told(monkeypatch):
 
     monkeypatch.setattr(executors, "_new_process", refuse)
     with pytest.raises(MachineFailure, match=r"for the runs \(OSError: too many\)\. What was"):
-        LocalWorkers.processes({}).scale_to(1)
+        LocalWorkers(False, {}).scale_to(1)
 
 
 @pytest.fixture(name="process")

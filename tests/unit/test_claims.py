@@ -15,8 +15,7 @@ import scipy.stats
 
 from ukctrl.core.statistics import holm, paired_difference, spread
 from ukctrl.studies.batch.run_summary import RunSummary
-from ukctrl.studies.comparison.multiple_testing import correct_p_values
-from ukctrl.studies.comparison.ranking import correct_rankings, rank_metric
+from ukctrl.studies.comparison.ranking import correct_p_values, correct_rankings, rank_metric
 
 
 @pytest.fixture

@@ -137,35 +137,38 @@ def test_what_is_no_front_is_refused(given, told):
     assert str(refused.value) == told
 
 
+NOTHING = dict.fromkeys(("cost", "over", "searches", "subject-to", "ensemble"))
+
+
 def test_candidates_of_a_comparison_are_tuned_on_plants_as_those_they_are_judged_on():
     factors = (Factor.parse("plant.mass=1,2"),)
-    assert comparing._parse_plants(None, [0.1], factors) == Plants()
-    assert comparing._parse_plants(4, [], ()) == Plants(count=4)
-    assert comparing._parse_plants(4, [0.0, 0.2, 0.1], factors) == Plants(
-        count=4, mismatch=0.2, vary=factors
-    )
+
+    def plants(count, *given):
+        return comparing._parse_budget(9, *given, NOTHING | {"ensemble": count}).plants
+
+    assert plants(None, [0.1], factors) == Plants()
+    assert plants(4, [], ()) == Plants(count=4)
+    assert plants(4, [0.0, 0.2, 0.1], factors) == Plants(count=4, mismatch=0.2, vary=factors)
 
 
-@pytest.mark.parametrize("name", ["cost", "over", "searches", "subject-to", "ensemble"])
-def test_what_is_about_tuning_asks_for_a_budget(name):
-    given = dict.fromkeys(("cost", "over", "searches", "subject-to", "ensemble"))
-    assert comparing._parse_budget(None, Plants(), given) is None
+@pytest.mark.parametrize("value", [["x"], 0])
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_is_about_tuning_asks_for_a_budget(name, value):
+    assert comparing._parse_budget(None, [], (), NOTHING) is None
     with pytest.raises(InputError) as refused:
-        comparing._parse_budget(None, Plants(), {**given, name: ["x"]})
+        comparing._parse_budget(None, [], (), NOTHING | {name: value})
     assert str(refused.value) == f"--{name} is about tuning; give --tune BUDGET with it."
 
 
 def test_a_budget_has_its_defaults_and_what_is_given():
-    nothing = dict.fromkeys(("cost", "over", "searches", "subject-to"))
-    plain = comparing._parse_budget(7, Plants(), nothing)
+    plain = comparing._parse_budget(7, [], (), NOTHING)
     assert (plain.simulations, plain.cost, plain.searches) == (7, "rms_phi", 1)
     assert (plain.subject_to, plain.over, plain.in_terms) == ((), {}, True)
-    given: dict[str, Any] = {"cost": "effort", "over": ["gains"], "searches": 2,
+    given: dict[str, Any] = {"cost": "effort", "over": ["gains"], "searches": 2, "ensemble": 3,
                              "subject-to": ["peak_u <= 4"]}  # fmt: skip
-    plants = Plants(count=3)
-    full = comparing._parse_budget(9, plants, given)
+    full = comparing._parse_budget(9, [], (), given)
     assert (full.cost, full.searches, full.subject_to) == ("effort", 2, ("peak_u <= 4",))
-    assert (full.in_terms, full.plants, full.over) == (False, plants, {})
+    assert (full.in_terms, full.plants, full.over) == (False, Plants(count=3), {})
 
 
 # What a name means

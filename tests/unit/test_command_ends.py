@@ -15,7 +15,7 @@ import typer
 
 from ukctrl.cli.main import main
 from ukctrl.core.errors import InputError
-from ukctrl.studies.tuning.simulation_record import SimulationRecord
+from ukctrl.studies.batch.run_store import SimulationRecord
 
 MASSES = "two-mass-spring"
 ALPHA = "controller.feedback.alpha"

@@ -72,9 +72,7 @@ SWEEP = "ukctrl.studies.sweep:sweep"
 TUNE = "ukctrl.studies.tuning:tune"
 
 
-def test_compare_hands_its_options_on(given_to, monkeypatch):
-    suited = "ukctrl.studies.comparison.build_entries.default_controllers"
-    monkeypatch.setattr(suited, lambda *given, **named: ["own"])
+def test_compare_hands_its_options_on(given_to):
     options = [
         "-c", "servo-pid", "-c", f"b=servo-baumgarte{{{ALPHA}=7}}", "--set",
         "timing.duration=0.25", "--repeats", "3", "--mismatch", "0.1, 0.2", "--tune", "5",
@@ -95,7 +93,7 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
     assert given["beside"].parts[-2:] == FILE.parts
     assert not Path("here").exists()  # nothing came of it
     plain = given_to(COMPARE, ["compare", MASSES])
-    assert [entry.controller for entry in plain["controllers"]] == ["own"]
+    assert plain["controllers"] is None
     assert (plain["repeats"], plain["mismatch"], plain["jobs"]) == (None, [], None)
     assert plain["tuning"] is None
     assert plain["trust"] is False
@@ -104,7 +102,7 @@ def test_compare_hands_its_options_on(given_to, monkeypatch):
 def test_what_suits_is_asked_for_with_the_same_trust(given_to):
     for options, trust in ([], False), (["--trust"], True):
         given = given_to(
-            "ukctrl.studies.comparison.build_entries:default_controllers",
+            "ukctrl.studies.comparison.compare:default_controllers",
             ["compare", MASSES, *options],
         )
         assert given["trust"] is trust

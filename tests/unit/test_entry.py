@@ -10,10 +10,10 @@ from ukctrl import Scenario
 from ukctrl.control import PdGravity
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.fields import spec
+from ukctrl.studies.batch.run_store import run_missing
 from ukctrl.studies.batch.task import TaskFailure
 from ukctrl.studies.comparison import Entry
 from ukctrl.studies.comparison.entry import missing_settings
-from ukctrl.studies.comparison.run_store import run_missing
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ import pytest
 import scipy.stats
 
 from ukctrl.core.errors import InputError
-from ukctrl.studies.comparison.front_figure import draw_fronts, front_table
+from ukctrl.studies.batch.run_store import SimulationRecord
+from ukctrl.studies.comparison.comparison_tables import front_table
+from ukctrl.studies.comparison.front_figure import draw_fronts
 from ukctrl.studies.comparison.front_settings import Front
-from ukctrl.studies.comparison.multiple_testing import correct_p_values
 from ukctrl.studies.comparison.pareto_front import FrontPoint, Fronts, LawFront
-from ukctrl.studies.tuning.simulation_record import SimulationRecord
+from ukctrl.studies.comparison.ranking import correct_p_values
 
 METRICS = ("rms_phi", "input_travel")
 BANDWIDTHS = np.geomspace(1.0, 100.0, 16)

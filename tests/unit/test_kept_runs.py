@@ -13,11 +13,10 @@ from studies import stop_after
 
 from ukctrl import Scenario, write_comparison
 from ukctrl.simulation.result.verdicts import RunVerdict
+from ukctrl.studies.batch.run_store import RunStore, SimulationRecord
 from ukctrl.studies.batch.run_summary import ErrorCurves, RunSummary, SimulationTask
 from ukctrl.studies.comparison import compare
-from ukctrl.studies.comparison.run_store import RunStore
 from ukctrl.studies.tuning import SimulationJournal
-from ukctrl.studies.tuning.simulation_record import SimulationRecord
 
 CARDS = ("servo-baumgarte", "computed-torque")
 MANY = {"repeats": 4, "mismatch": [0.1]}

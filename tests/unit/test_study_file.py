@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 from pathlib import Path
@@ -110,6 +111,17 @@ def test_a_comparison_has_lists_where_an_option_has_commas(given_to):
     assert given["mismatch"] == [0.1, 0.2]
     assert (given["front"].metrics, given["front"].points) == (("rms_phi", "effort"), 8)
     assert len(given["controllers"]) == 2
+
+
+def test_figures_are_asked_for_once_by_the_file_or_the_option(given_to, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "ukctrl.reports.plot.figure_files.figure_formats",
+        lambda **given: asked.append(given) or contextlib.nullcontext(),
+    )
+    given_to(SWEEP, f'scenario = "{MASSES}"\nformat = ["pdf"]\nwidth = "page"\nn = 2')
+    given_to(SWEEP, f'scenario = "{MASSES}"\nformat = ["pdf"]\nn = 2', "--format", "svg")
+    assert asked == [{"formats": ["pdf"]}, {"width": "page"}, {"formats": ["svg"]}]
 
 
 def test_the_scenario_is_looked_up_beside_the_file(monkeypatch, tmp_path):

@@ -20,7 +20,7 @@ from ukctrl.cli.terminal.analyze_text import _pole, _poles
 from ukctrl.cli.terminal.interrupt import INSIST_SECONDS, InterruptHandler, interruptible
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _log_lines, _Throughput
-from ukctrl.cli.terminal.studies_text import _design, _tunings, empty_study_lines
+from ukctrl.cli.terminal.studies_text import report_lines
 from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
     export_data,
@@ -30,6 +30,8 @@ from ukctrl.cli.terminal.summaries import (
 from ukctrl.core.number_text import start_shift_text
 from ukctrl.simulation.export.export_controller import ExportedController
 from ukctrl.simulation.export.runtime import Replay
+from ukctrl.studies.comparison.comparison_page import _tuned_table
+from ukctrl.studies.sweep_analysis.study_page import _design_text, empty_report
 from ukctrl.studies.tuning import Gain, TuningTrial
 from ukctrl_laws.fuzzy.command import fuzzy_lines
 from ukctrl_papers.claim import Claim
@@ -137,18 +139,11 @@ def tuning(*values, before=2.0):
 
 
 def test_what_a_search_found_is_one_line_a_controller():
-    found = {
-        "a": tuning(1.5, 2.0),
-        "none": tuning(),
-        "many": tuning(*range(1, 9), before=float("inf")),
-    }
-    assert plain(_tunings(SimpleNamespace(tunings=found))) == [
-        "",
-        "tuned",
-        "  a: cost 2 -> 1 with k0 1.5, k1 2",
-        "  many: cost failed -> 1 with k0 1, k1 2, k2 3, k3 4, k4 5, k5 6, and 2 more",
+    found = {"a": tuning(1.5, 2.0), "many": tuning(*range(1, 9), before=float("inf"))}
+    assert [[cell.text for cell in row] for row in _tuned_table(found).rows] == [
+        ["a", "2 -> 1", "k0 1.5, k1 2"],
+        ["many", "failed -> 1", "k0 1, k1 2, k2 3, k3 4, k4 5, k5 6, and 2 more"],
     ]
-    assert _tunings(SimpleNamespace(tunings={"none": tuning()})) == []
 
 
 def test_a_gain_in_closed_form_stands_beside_those_of_other_prices():
@@ -180,7 +175,7 @@ def design(strongest=(), factors=(), repeats=1):
     study = SimpleNamespace(
         design="sobol", repeats=repeats, seed=3, factors=[SimpleNamespace(path=p) for p in factors]
     )
-    return _design(
+    return "design " + _design_text(
         SimpleNamespace(study=study, strongest=[SimpleNamespace(path=p) for p in strongest])
     )
 
@@ -196,7 +191,7 @@ def test_the_design_of_a_study_names_the_strongest_factors_first():
 
 def test_a_study_without_a_sample_says_how_to_go_on():
     named = SimpleNamespace(scenario={"title": "A study"})
-    assert plain(empty_study_lines(named)) == [
+    assert plain(report_lines(empty_report(named), Path("out"))) == [
         "A study: no sample is finished", "The same command with --resume goes on from here."
     ]  # fmt: skip
 

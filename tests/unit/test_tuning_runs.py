@@ -11,13 +11,13 @@ import pytest
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.run_store import SimulationRecord, same_record, simulation_key
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, training_seed
 from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.tuning import Budget, Objective, Plants, SimulationJournal, gains_of
 from ukctrl.studies.tuning import tune as tune_controller
 from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
 from ukctrl.studies.tuning.search import tune_all
-from ukctrl.studies.tuning.simulation_record import SimulationRecord, same_record, simulation_key
 from ukctrl_laws.fuzzy.fuzzy_gain import FuzzyGainCost
 from ukctrl_laws.fuzzy.fuzzy_gain_design import FuzzyGainDesign
 

@@ -20,10 +20,11 @@ from ukctrl.cli.arguments import (
     resolve_card,
 )
 from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
+from ukctrl.cli.options import option
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import comparison_lines
+from ukctrl.cli.terminal.studies_text import report_lines
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.catalog import file_name
 
@@ -32,61 +33,46 @@ if TYPE_CHECKING:
     from ukctrl.core.verdict import Verdict
     from ukctrl.studies.comparison import Entry, Front
     from ukctrl.studies.sweep import Factor
-    from ukctrl.studies.tuning import Budget, Plants, SimulationJournal
+    from ukctrl.studies.tuning import Budget, SimulationJournal
 
 Repeats = Annotated[
     int | None,
-    typer.Option(
-        "--repeats",
-        metavar="N",
-        help="Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
-        rich_help_panel="Plants",
+    option(
+        "--repeats N",
+        "Plants",
+        "Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
     ),
 ]
 Mismatch = Annotated[
     str | None,
-    typer.Option(
-        "--mismatch",
-        metavar="LEVELS",
-        help="Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
-        rich_help_panel="Plants",
+    option(
+        "--mismatch LEVELS",
+        "Plants",
+        "Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
     ),
 ]
 Tune = Annotated[
-    int | None,
-    typer.Option(
-        "--tune",
-        metavar="BUDGET",
-        help="Tune all gains first, with so many runs each.",
-        rich_help_panel="Tuning",
-    ),
+    int | None, option("--tune BUDGET", "Tuning", "Tune all gains first, with so many runs each.")
 ]
 Equal = Annotated[
     str | None,
-    typer.Option(
-        "--equal",
-        metavar="TERMS",
-        help="Design all for the same: bandwidth=100 \\[rad/s], settling=0.1 \\[s] or "
+    option(
+        "--equal TERMS",
+        None,
+        "Design all for the same: bandwidth=100 \\[rad/s], settling=0.1 \\[s] or "
         "rejection=1e-4 \\[s^2], with damping=1.",
     ),
 ]
 FrontOption = Annotated[
     str | None,
-    typer.Option(
-        "--front",
-        metavar="METRIC,METRIC",
-        help="Run each law at many gains, and draw what it can do: rms_phi,input_travel",
-        rich_help_panel="Fronts",
+    option(
+        "--front METRIC,METRIC",
+        "Fronts",
+        "Run each law at many gains, and draw what it can do: rms_phi,input_travel",
     ),
 ]
 Points = Annotated[
-    int | None,
-    typer.Option(
-        "--points",
-        metavar="N",
-        help="Settings of each law for --front; absent: 32.",
-        rich_help_panel="Fronts",
-    ),
+    int | None, option("--points N", "Fronts", "Settings of each law for --front; absent: 32.")
 ]
 
 
@@ -120,21 +106,15 @@ def compare(
     base = load_scenario(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
-    from ukctrl.studies.comparison.build_entries import default_controllers
-    from ukctrl.studies.comparison.comparison_page import write_comparison
+    from ukctrl.studies.comparison.comparison_page import report, write_comparison
     from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import SimulationJournal
 
-    if not controllers:
-        controllers = default_controllers(
-            base, beside=catalog.find("scenarios", scenario), trust=trust
-        )
-    entries = [_parse_entry(text, scenario) for text in controllers]
+    entries = [_parse_entry(text, scenario) for text in controllers or ()]
     levels, factors = _parse_levels(mismatch), tuple(map(Factor.parse, vary or []))
     about_tuning = {"cost": cost, "over": None if front else over, "searches": searches}
-    about_tuning |= {"subject-to": subject_to}
-    plants = _parse_plants(ensemble, levels, factors)
-    budget = _parse_budget(tune, plants, {**about_tuning, "ensemble": ensemble})
+    about_tuning |= {"subject-to": subject_to, "ensemble": ensemble}
+    budget = _parse_budget(tune, levels, factors, about_tuning)
     fronts = _parse_front(front, over, points)
     out_dir = out or Path("out") / f"{file_name(base.name)}-compare"
     stopping = interruptible()
@@ -149,7 +129,7 @@ def compare(
             with prefix_errors(scenario), shown as progress:
                 comparison = compare_controllers(
                     base,
-                    entries,
+                    entries or None,
                     repeats=repeats,
                     mismatch=levels,
                     equal=None if equal is None else _parse_terms(equal),
@@ -176,7 +156,7 @@ def compare(
         else:
             _report_journal(journal)
         print_result(
-            quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder)
+            quiet, as_json, comparison.to_dict, lambda: report_lines(report(comparison), folder)
         )
     if failure:
         raise MachineFailure(f"{scenario}: {failure}")
@@ -195,10 +175,8 @@ def _report_journal(journal: SimulationJournal) -> bool:
     if not len(journal):
         journal.remove()
         return False
-    print_notice(
-        f"{len(journal)} simulations are kept in {journal.path}, and the same command goes on "
-        "from them."
-    )
+    summary = f"{len(journal)} simulations are kept in {journal.path}"
+    print_notice(f"{summary}, and the same command goes on from them.")
     return True
 
 
@@ -246,34 +224,31 @@ def _parse_front(text: str | None, over: list[str] | None, points: int | None) -
         return None
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
-        raise InputError(
-            f"--front must be two metrics, such as rms_phi,input_travel; got '{text}'."
-        )
+        example = "rms_phi,input_travel"
+        raise InputError(f"--front must be two metrics, such as {example}; got '{text}'.")
     count = {} if points is None else {"points": points}
     if ALL_GAINS in (over or ()):
         raise InputError("--over gains is about tuning; a front is over bandwidth and damping.")
     return Front(metrics=(names[0], names[1]), over=parse_ranges(over), **count)
 
 
-def _parse_plants(
-    ensemble: int | None, levels: Sequence[float], factors: tuple[Factor, ...]
-) -> Plants:
-    """Return what candidates are tuned on: robots as those they are judged on, but others."""
-    from ukctrl.studies.tuning import Plants
-
-    if ensemble is None:
-        return Plants()
-    return Plants(count=ensemble, mismatch=max(levels, default=0.0), vary=factors)
-
-
-def _parse_budget(tune: int | None, plants: Plants, settings: Mapping[str, Any]) -> Budget | None:
-    from ukctrl.studies.tuning import Budget
-
+def _parse_budget(
+    tune: int | None,
+    levels: Sequence[float],
+    factors: tuple[Factor, ...],
+    settings: Mapping[str, Any],
+) -> Budget | None:
+    """Return what gains are tuned with: on robots as those they are judged on, but others."""
     if tune is None:
         for name, value in settings.items():
-            if value:
+            if value not in (None, []):
                 raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
         return None
+    from ukctrl.studies.tuning import Budget, Plants
+
+    plants, count = Plants(), settings["ensemble"]
+    if count is not None:
+        plants = Plants(count=count, mismatch=max(levels, default=0.0), vary=factors)
     return Budget(
         simulations=tune,
         cost=settings["cost"] or "rms_phi",

@@ -12,6 +12,22 @@ from ukctrl.core.subprocess_safety import set_quiet
 
 OUTPUT = "Output"
 """Help panel of what a command writes and prints."""
+
+
+def option(spec: str, panel: str | None, text: str) -> Any:
+    """Return an option.
+
+    Args:
+        spec: Its names, and its value as the help has it: ``--budget -n N``.
+        panel: Panel of the help; None: that of options.
+        text: What the help says of it.
+    """
+    words = spec.split()
+    names = [word for word in words if word.startswith("-")]
+    metavar = " ".join(words[len(names) :]) or None
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel)
+
+
 ScenarioName = Annotated[
     str,
     typer.Argument(

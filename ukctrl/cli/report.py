@@ -12,7 +12,7 @@ from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import OUTPUT, Format, Json, Quiet, Trust, Width
 from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import study_data, study_lines
+from ukctrl.cli.terminal.studies_text import report_lines, study_data
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.core.errors import InputError
 
@@ -82,7 +82,7 @@ def report(
     """
     if (folder / "study.json").is_file():
         from ukctrl.studies.sweep import Study
-        from ukctrl.studies.sweep_analysis import write_study_report
+        from ukctrl.studies.sweep_analysis import study_page, write_study_report
 
         limits, pairs, home = (
             parse_requirements(require),
@@ -102,7 +102,10 @@ def report(
             )
         report_args = report_files.insight, home, report_files.replays
         print_result(
-            quiet, as_json, lambda: study_data(*report_args), lambda: study_lines(*report_args)
+            quiet,
+            as_json,
+            lambda: study_data(*report_args),
+            lambda: report_lines(study_page.report(*report_args), home, 10),
         )
     elif (folder / "result.nc").is_file():
         for name, value in (("cost", cost), ("require", require), ("map", maps)):

@@ -23,7 +23,6 @@ STUDY_COMMANDS = {
 the file: what is decided once for a study, and not from call to call."""
 COMMAND_LINE_ONLY = ("as_json", "quiet", "resume", "trust")
 """What is said of one call, by whoever makes it: a file cannot ask that its code be trusted."""
-FIGURE_OPTIONS = ("formats", "width")
 
 
 def with_study_file(command: Callable[..., None], of_file: str) -> Callable[..., None]:
@@ -38,32 +37,31 @@ def with_study_file(command: Callable[..., None], of_file: str) -> Callable[...,
         kind, info = get_args(hints[name])
         hints[name] = Annotated[kind, copy.copy(info)]  # several commands share it
         get_args(hints[name])[1].hidden = True
-    parameters = [
-        parameter.replace(annotation=hints[parameter.name])
-        for parameter in inspect.signature(command).parameters.values()
-    ]
+    signature = inspect.signature(command)
     names = {
-        _key(hints[parameter.name]): parameter.name
-        for parameter in parameters
-        if parameter.name not in COMMAND_LINE_ONLY
+        _key(hints[name]): name for name in signature.parameters if name not in COMMAND_LINE_ONLY
     }
     keys = ", ".join(sorted(_key(hints[name]) for name in of_file.split()))
 
-    @functools.wraps(command)
-    def run(context: typer.Context, **values: Any) -> None:
-        table = _read_study(str(values["scenario"]))
-        for key, value in table.items():
+    def take_study(context: typer.Context, scenario: str) -> str:
+        table = {} if context.resilient_parsing else _read_study(scenario)
+        for key in table:
             if key not in names:
                 raise unknown_name("key of [study]", key, names, limit=40)
-            name = names[key]
-            source = context.get_parameter_source(name)
-            if name == "scenario" or source is None or source.name == "DEFAULT":
-                values[name] = _converted(key, value, get_args(hints[name])[0])
-        if table:
-            from ukctrl.reports.plot import figure_files
+        context.default_map = {
+            names[key]: _converted(key, value, get_args(hints[names[key]])[0])
+            for key, value in table.items()
+        }
+        return str(table.get("scenario", scenario))
 
-            figures = {name: values[name] for name in FIGURE_OPTIONS if values[name]}
-            context.with_resource(figure_files.figure_formats(**figures))
+    kind, info = get_args(hints["scenario"])
+    hints["scenario"] = Annotated[kind, copy.copy(info)]
+    argument = get_args(hints["scenario"])[1]
+    # before the options, each of which then treats a value of the file as one that is typed
+    argument.callback, argument.is_eager = take_study, True
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
         command(**values)
 
     run.__doc__ = f"""{inspect.getdoc(command)}
@@ -71,11 +69,9 @@ def with_study_file(command: Callable[..., None], of_file: str) -> Callable[...,
     SCENARIO may be a study file: a table \\[study] with `scenario` and the options as keys, among
     them {keys}.
     """
-    first = inspect.Parameter(
-        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-    )
-    run.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
-    run.__annotations__ = {"context": typer.Context, **hints}
+    parameters = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = hints
     return run
 
 

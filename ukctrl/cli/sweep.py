@@ -7,127 +7,77 @@ from typing import Annotated
 
 import typer
 
+from ukctrl.cli import options
 from ukctrl.cli.arguments import load_scenario, output_folder, prefix_errors
 from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
-from ukctrl.cli.options import (
-    OUTPUT,
-    ControllerOption,
-    Format,
-    Json,
-    Out,
-    Quiet,
-    ScenarioName,
-    Set,
-    Trust,
-    Width,
-)
+from ukctrl.cli.options import option
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
-from ukctrl.cli.terminal.studies_text import empty_study_lines, study_data, study_lines
+from ukctrl.cli.terminal.studies_text import report_lines, study_data
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
 Vary = Annotated[
     list[str] | None,
-    typer.Option(
-        "--vary",
-        metavar="PATH=VALUES",
-        help="What varies: a list k=1,2,5, a range k=1:10 or k=log:1:100, values of one k=1:10:5, "
+    option(
+        "--vary PATH=VALUES",
+        "What varies",
+        "What varies: a list k=1,2,5, a range k=1:10 or k=log:1:100, values of one k=1:10:5, "
         "k=normal:MEAN:SD, k=whole:1:6; give several.",
-        rich_help_panel="What varies",
     ),
 ]
 Points = Annotated[
-    int | None,
-    typer.Option(
-        "-n",
-        metavar="N",
-        help="Points; absent: 64, or all combinations of lists.",
-        rich_help_panel="What varies",
-    ),
+    int | None, option("-n N", "What varies", "Points; absent: 64, or all combinations of lists.")
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed",
-        metavar="S",
-        help="What is drawn is drawn from it; absent: the file's.",
-        rich_help_panel="What varies",
-    ),
+    option("--seed S", "What varies", "What is drawn is drawn from it; absent: the file's."),
 ]
 DesignOption = Annotated[
     str | None,
-    typer.Option(
-        "--design",
-        metavar="[grid|random|sobol|saltelli]",
-        help="How points are chosen.",
-        rich_help_panel="What varies",
-    ),
+    option("--design [grid|random|sobol|saltelli]", "What varies", "How points are chosen."),
 ]
 Repeats = Annotated[
-    int,
-    typer.Option(
-        "--repeats",
-        metavar="R",
-        help="Runs of each point, each with its own seed.",
-        rich_help_panel="What varies",
-    ),
+    int, option("--repeats R", "What varies", "Runs of each point, each with its own seed.")
 ]
 Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Go on with the study in the folder; repeat nothing.",
-        rich_help_panel="How it runs",
-    ),
+    bool, option("--resume", "How it runs", "Go on with the study in the folder; repeat nothing.")
 ]
 KeepOption = Annotated[
     str,
-    typer.Option(
-        "--keep",
-        metavar="[none|failed|all|worst:N]",
-        help="Results to keep whole; worst:N:METRIC says by what.",
-        rich_help_panel=OUTPUT,
+    option(
+        "--keep [none|failed|all|worst:N]",
+        options.OUTPUT,
+        "Results to keep whole; worst:N:METRIC says by what.",
     ),
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        help="How long one run may take; absent: ever.",
-        rich_help_panel="How it runs",
-    ),
+    option("--timeout SECONDS", "How it runs", "How long one run may take; absent: ever."),
 ]
 Isolated = Annotated[
     bool,
-    typer.Option(
-        "--isolated",
-        help="A process for each run at a time, in case one crashes it.",
-        rich_help_panel="How it runs",
+    option(
+        "--isolated", "How it runs", "A process for each run at a time, in case one crashes it."
     ),
 ]
 NoReport = Annotated[
     bool,
-    typer.Option(
-        "--no-report",
-        help="Keep the table alone; ukctrl report DIR makes a page.",
-        rich_help_panel=OUTPUT,
-    ),
+    option("--no-report", options.OUTPUT, "Keep the table alone; ukctrl report DIR makes a page."),
 ]
 
 
 def sweep(
-    scenario: ScenarioName,
+    scenario: options.ScenarioName,
     *,
     vary: Vary = None,
     points: Points = None,
     design: DesignOption = None,
     seed: Seed = None,
     repeats: Repeats = 1,
-    controller: ControllerOption = None,
-    changes: Set = None,
+    controller: options.ControllerOption = None,
+    changes: options.Set = None,
     jobs: Jobs = None,
     cluster: ClusterOption = None,
     resume: Resume = False,
@@ -135,12 +85,12 @@ def sweep(
     timeout: Timeout = None,
     isolated: Isolated = False,
     no_report: NoReport = False,
-    out: Out = None,
-    formats: Format = None,
-    width: Width = None,
-    trust: Trust = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    out: options.Out = None,
+    formats: options.Format = None,
+    width: options.Width = None,
+    trust: options.Trust = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run a scenario many times with some of its values varied; keep a table, and report it.
 
@@ -152,6 +102,7 @@ def sweep(
     from ukctrl.core.files import catalog
     from ukctrl.studies.sweep import sweep as run_sweep
     from ukctrl.studies.sweep_analysis import SweepAnalysis, write_study_report
+    from ukctrl.studies.sweep_analysis.study_page import empty_report, report
 
     where = out or Path("out") / f"{file_name(base.name)}-sweep"
     stopping = interruptible()
@@ -178,7 +129,9 @@ def sweep(
         if not study.done:
             nothing = {"planned": study.about.plan.count, "finished": 0}
             data = {"finished": False, "samples": nothing}
-            print_result(quiet, as_json, lambda: data, lambda: empty_study_lines(study))
+            print_result(
+                quiet, as_json, lambda: data, lambda: report_lines(empty_report(study), folder)
+            )
             raise typer.Exit(1)
         replays = None
         if no_report:
@@ -193,6 +146,9 @@ def sweep(
         stop.block()
         report_args = insight, folder, replays
         print_result(
-            quiet, as_json, lambda: study_data(*report_args), lambda: study_lines(*report_args)
+            quiet,
+            as_json,
+            lambda: study_data(*report_args),
+            lambda: report_lines(report(*report_args), folder, 10),
         )
     raise typer.Exit(0 if study.finished else 1)

@@ -17,6 +17,7 @@ from ukctrl.cli.arguments import (
     prefix_errors,
 )
 from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
+from ukctrl.cli.options import option
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_notice, print_result
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -34,67 +35,40 @@ DEFAULT_HELD_OUT = 8
 DEFAULT_MISMATCH = 0.1
 """Of the plants of an ensemble where nobody says how they differ."""
 
-Simulations = Annotated[
-    int,
-    typer.Option(
-        "--budget",
-        "-n",
-        metavar="N",
-        help="Simulations that may be spent.",
-        rich_help_panel="Tuning",
-    ),
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        "--method", metavar="METHOD", help="simplex, evolution or cma.", rich_help_panel="Tuning"
-    ),
-]
+Simulations = Annotated[int, option("--budget -n N", "Tuning", "Simulations that may be spent.")]
+Method = Annotated[str, option("--method METHOD", "Tuning", "simplex, evolution or cma.")]
 Mismatch = Annotated[
     float | None,
-    typer.Option(
-        "--mismatch",
-        metavar="LEVEL",
-        help="Largest fraction by which a plant's parameters are off; absent, with --ensemble and "
+    option(
+        "--mismatch LEVEL",
+        "Plants",
+        "Largest fraction by which a plant's parameters are off; absent, with --ensemble and "
         "without --vary: 0.1.",
-        rich_help_panel="Plants",
     ),
 ]
 AggregateOption = Annotated[
-    str,
-    typer.Option(
-        "--aggregate",
-        metavar="HOW",
-        help="Cost over the plants: average, or that of the worst.",
-        rich_help_panel="Plants",
-    ),
+    str, option("--aggregate HOW", "Plants", "Cost over the plants: average, or that of the worst.")
 ]
 HeldOut = Annotated[
     int | None,
-    typer.Option(
-        "--held-out",
-        metavar="M",
-        help="Plants to judge on that were not tuned on; absent: as many as --ensemble, or 8 with "
+    option(
+        "--held-out M",
+        "Plants",
+        "Plants to judge on that were not tuned on; absent: as many as --ensemble, or 8 with "
         "--mismatch or --vary alone.",
-        rich_help_panel="Plants",
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option(
-        "--resume",
-        help="Go on with the search in the folder, and repeat nothing.",
-        rich_help_panel="How it runs",
-    ),
+    option("--resume", "How it runs", "Go on with the search in the folder, and repeat nothing."),
 ]
 Fuzzy = Annotated[
     str | None,
-    typer.Option(
-        "--fuzzy",
-        metavar="KEY=VALUE,...",
-        help="Choose kappa of chen_robust in closed form instead, without a simulation: "
+    option(
+        "--fuzzy KEY=VALUE,...",
+        "Tuning",
+        "Choose kappa of chen_robust in closed form instead, without a simulation: "
         '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".',
-        rich_help_panel="Tuning",
     ),
 ]
 

@@ -237,7 +237,7 @@ def test_the_page_of_single_runs_marks_nobody_and_brackets_the_unranked(helix):
     comparison = Comparison.of(
         {"a": helix(error=0.02), "b": helix(error=0.04), "c": helix(50, status="infeasible")}
     )
-    text = comparison_page.html(comparison, comparison_page.pictures(comparison))
+    text = comparison_page.page_html(comparison, comparison_page.pictures(comparison))
     assert "&#9733;" not in text
     assert "no test stands behind a single run" in text
     assert re.search(r'class="number unranked">\(0\.0\d+\)</td>', text)
@@ -252,7 +252,7 @@ def test_the_page_escapes_what_strangers_wrote(helix):
     comparison = Comparison.of(
         {attack: helix(3, scenario=scenario), "b": helix(3, message=attack, status="diverged")}
     )
-    text = comparison_page.html(comparison, comparison_page.pictures(comparison))
+    text = comparison_page.page_html(comparison, comparison_page.pictures(comparison))
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
 
@@ -260,14 +260,14 @@ def test_the_page_escapes_what_strangers_wrote(helix):
 @pytest.mark.parametrize("n", [0, 1])
 def test_runs_of_few_samples_can_be_compared(helix, n):
     comparison = Comparison.of({"a": helix(n), "b": helix(n)})
-    assert comparison_page.html(comparison, comparison_page.pictures(comparison))
+    assert comparison_page.page_html(comparison, comparison_page.pictures(comparison))
 
 
 def test_runs_without_a_task_or_motors_can_be_compared():
     nothing = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     comparison = Comparison.of({"a": nothing, "b": nothing})
     assert comparison_page.pictures(comparison) == []
-    assert "Smallest error (rms): no clear difference" in comparison_page.html(comparison, [])
+    assert "Smallest error (rms): no clear difference" in comparison_page.page_html(comparison, [])
 
 
 def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
@@ -350,7 +350,7 @@ def test_one_failure_in_many_repeats_costs_the_rank(over_repeats):
         "'c' completed 11 of 12 repeats (1 diverged) and is not ranked. With seed 4: left every "
         "bound."
     )
-    table = comparison_page.html(comparison, [])
+    table = comparison_page.page_html(comparison, [])
     assert re.search(r'unranked">\[[01]\.\d+ ± 0\.\d+\]', table)
     assert "11 of 12" in table
 

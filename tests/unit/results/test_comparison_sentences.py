@@ -304,6 +304,7 @@ def tuned(at_border=(), trials=4, gains=("kp",), searches=1):
         gains=gains,
         cost="rms_phi",
         plants=1,
+        simulations=trials,
         every=[1] * searches,
         in_terms=False,
     )

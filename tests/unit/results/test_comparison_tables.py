@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ukctrl.cli.terminal.lines import StyledText
-from ukctrl.cli.terminal.studies_text import comparison_lines
+from ukctrl.cli.terminal.studies_text import report_lines
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
@@ -22,7 +22,7 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed
 from ukctrl.studies.comparison import Comparison, RunConditions, comparison_page
 from ukctrl.studies.comparison import compare as compare_controllers
-from ukctrl.studies.comparison.comparison_page import html
+from ukctrl.studies.comparison.comparison_page import page_html as html
 from ukctrl.studies.comparison.comparison_tables import metric_table, robustness_table
 from ukctrl.studies.comparison.ranking import mismatch_robustness
 from ukctrl.studies.tuning import Gain, GainSearch, TuningTrial
@@ -48,6 +48,10 @@ def compared(helix, outcomes, **given):
         for name in names
     }  # fmt: skip
     return Comparison(results=runs, outcomes=tuple(outcomes), **given)
+
+
+def printed(comparison):
+    return report_lines(comparison_page.report(comparison), comparison_page.Path("out"))
 
 
 def row_of(table, name):
@@ -252,25 +256,26 @@ def test_what_the_page_says_of_each_controller(helix):
     assert (plain["search"], plain["gains"]) == ("", None)
     lines = "\n".join(
         "".join(part if isinstance(part, str) else part.text for part in line)
-        for line in comparison_lines(comparison, comparison_page.Path("out"))
+        for line in printed(comparison)
     )
-    assert "  a: cost 0.5 -> 0.25 with feedback.alpha 3" in lines
-    assert "  b: cost failed -> 0.125 with feedback.alpha 3" in lines
-    assert "  c: cost" not in lines
-    assert "cards   out/tuned" in lines
+    tuned = [line.split() for line in lines.partition("\ntuned\n")[2].splitlines()[:3]]
+    assert tuned == [
+        ["cost", "gains"], ["a", "0.5", "->", "0.25", "feedback.alpha", "3"],
+        ["b", "failed", "->", "0.125", "feedback.alpha", "3"],
+    ]  # fmt: skip
     record = comparison.to_dict()
     assert record["tuning"]["a"]["after"] == 0.25
 
 
 def test_the_terminal_shows_errors_over_mismatch_under_a_title_of_their_own(helix):
-    lines = comparison_lines(compared(helix, LEVELS), comparison_page.Path("out"))
+    lines = printed(compared(helix, LEVELS))
     at = next(
         k for k, line in enumerate(lines) if list(line) == [StyledText("median rms_phi", "bold")]
     )
     heads, first = ("".join(part.text for part in line).split() for line in lines[at + 1 : at + 3])
     assert heads[0] == "mismatch"
     assert first[:2] == ["0", "%"]
-    single = comparison_lines(compared(helix, SINGLE), comparison_page.Path("out"))
+    single = printed(compared(helix, SINGLE))
     assert not any("median" in getattr(part, "text", part) for line in single for part in line)
 
 

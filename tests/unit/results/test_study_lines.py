@@ -8,13 +8,14 @@ from types import SimpleNamespace
 import pytest
 from printed_lines import plain, styles
 
-from ukctrl.cli.terminal.studies_text import comparison_lines, tuned_lines
+from ukctrl.cli.terminal.studies_text import report_lines, tuned_lines
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
+from ukctrl.studies.comparison.comparison_page import report
 from ukctrl_laws.learning.command import learning_lines
 
 OUT = Path("out")
-TABLES = "ukctrl.studies.comparison.comparison_tables"
+TABLES = "ukctrl.studies.comparison.comparison_page"
 
 
 def table(*cells):
@@ -42,9 +43,7 @@ def _tables(monkeypatch):
         monkeypatch.setattr(f"{TABLES}.metric_table", record("metrics", metrics))
         monkeypatch.setattr(f"{TABLES}.robustness_table", record("robustness", robustness))
         monkeypatch.setattr(f"{TABLES}.search_spread_table", record("luck", luck))
-        monkeypatch.setattr(
-            "ukctrl.studies.comparison.front_figure.front_table", record("fronts", fronts)
-        )
+        monkeypatch.setattr(f"{TABLES}.front_table", record("fronts", fronts))
         return asked
 
     return give
@@ -58,9 +57,13 @@ def compared(**given):
     plain_comparison = {
         "title": "A comparison", "conditions": SimpleNamespace(asked=1), "tunings": {},
         "facts": (), "robustness": None, "fronts": None, "duels": "duels", "stands": None,
-        "verdicts": (),
+        "verdicts": (Verdict("good", "overall", "All alike."),),
     }  # fmt: skip
     return SimpleNamespace(**plain_comparison | given)
+
+
+def comparison_lines(comparison, folder):
+    return report_lines(report(comparison), folder)
 
 
 def test_a_comparison_is_a_title_a_table_and_where_its_files_are(tables):
@@ -68,7 +71,7 @@ def test_a_comparison_is_a_title_a_table_and_where_its_files_are(tables):
     comparison = compared()
     lines = comparison_lines(comparison, OUT)
     assert plain(lines) == [
-        "A comparison", "  rms_phi", "report  out/report.html", "data    out/compare.csv"
+        "A comparison", "  rms_phi", "All alike.", "report  out/report.html"
     ]  # fmt: skip
     assert styles(lines)["A comparison"] == "bold"
     assert asked["metrics"] == ((comparison,), {"short": True})
@@ -89,8 +92,7 @@ def test_all_tables_of_a_comparison_have_their_heads(tables):
     assert plain(lines) == [
         "A comparison", "  rms_phi*", "  * best, by a test", "", "median peak_phi", "  robust", "",
         "rms_phi at equal effort", "  front", "", "luck of tuning", "  luck", "", "tuned",
-        "  a: cost 2 -> 1 with k 3", "report  out/report.html", "data    out/compare.csv",
-        "fronts  out/fronts.csv", "cards   out/tuned",
+        "     cost    gains", "  a  2 -> 1  k 3", "All alike.", "report  out/report.html",
     ]  # fmt: skip
     assert styles(lines).items() >= {
         "median peak_phi": "bold", "rms_phi at equal effort": "bold", "luck of tuning": "bold",
@@ -107,7 +109,7 @@ def test_a_table_of_robustness_needs_an_answer_and_cards_need_gains(tables):
     robust = compared(robustness=SimpleNamespace(metric="peak_phi"), tunings={"a": without})
     text = plain(comparison_lines(robust, OUT))
     assert "median peak_phi" not in text
-    assert "cards   out/tuned" not in text
+    assert "tuned" not in text
 
 
 @pytest.mark.parametrize(
@@ -132,19 +134,19 @@ def test_facts_of_a_comparison_are_told_where_they_are_worth_it(asked, tuned, eq
     assert all(styles(lines)[f"about {subject}."] == "dim" for subject in told)
 
 
-def test_verdicts_of_a_comparison_stand_once_and_those_of_metrics_on_the_page_alone(tables):
+def test_two_lines_follow_the_table_and_name_what_the_page_tells_beside_its_metrics(tables):
     tables(table(["x"]))
-    announced, other = Verdict("warning", "fair", "Told."), Verdict("warning", "fair", "Not told.")
-    note = Verdict("note", "fair", "A note.")
-    of_metric = Verdict("good", "rms_phi", "The smallest.")
-    given = {"verdicts": (announced, other, note, of_metric)}
-    for stands, told in (
-        (SimpleNamespace(warnings=lambda: iter((announced, note))), [other, note]),
-        (None, [announced, other, note]),
-    ):
-        text = plain(comparison_lines(compared(stands=stands, **given), OUT))
-        marks = {"warning": "warning: ", "note": ""}
-        assert text[2:-2] == [f"{marks[each.level]}{each.text}" for each in told]
+    overall, note = Verdict("bad", "overall", "Who wins."), Verdict("note", "fair", "A note.")
+    verdicts = [
+        overall, Verdict("warning", "chance", "One draw."), note, note,
+        Verdict("good", "rms_phi", "The smallest."),
+    ]  # fmt: skip
+    lines = comparison_lines(compared(verdicts=verdicts), OUT)
+    assert plain(lines)[1:] == [
+        "  x", "problem: Who wins.", "report  out/report.html, also on warning: chance, fair",
+    ]  # fmt: skip
+    (alone,) = [line for line in plain(comparison_lines(compared(), OUT)) if "report" in line]
+    assert alone == "report  out/report.html"
 
 
 # A search for gains
@@ -178,9 +180,9 @@ def test_what_a_search_has_found(monkeypatch):
     lines = searched(monkeypatch)
     text = plain(lines)
     assert text[0] == "A search"
-    assert text[1].startswith("  tuned   pid: ")
+    assert text[1].startswith("  tuned    pid: ")
     assert text[2:] == [
-        "  cost    rms_phi", "  budget  30 of 40 simulations", "  gains of pid",
+        "  cost     rms_phi", "  budget   30 of 40 simulations", "  gains of pid",
         "  costs of A search", "problem: It failed.", "report  out/tune.html",
         "data    out/history.csv", "card    out/arm pid.toml",
         "next    ukctrl run 'an arm.toml' -c 'out/arm pid.toml'",
@@ -194,7 +196,7 @@ def test_what_a_search_has_found(monkeypatch):
     ("cost", "ok", "ends"),
     [
         (1.0, False, ["data    out/history.csv", "card    out/arm pid.toml"]),
-        (float("inf"), True, ["report  out/tune.html", "data    out/history.csv"]),
+        (float("inf"), False, ["report  out/tune.html", "data    out/history.csv"]),
     ],
 )
 def test_a_card_is_written_where_there_is_a_best_and_recommended_where_it_holds(
@@ -208,8 +210,8 @@ def test_plants_limits_and_metrics_of_a_search_are_told(monkeypatch):
     text = plain(
         searched(monkeypatch, metrics=metrics, plants=3, limits=("peak_u <= 4", "work <= 2"))
     )
-    assert "  cost    rms_phi on 3 plants, average" in text
-    assert "  limits  peak_u <= 4, work <= 2" in text
+    assert "  cost     rms_phi on 3 plants, average" in text
+    assert "  limits   peak_u <= 4, work <= 2" in text
     assert [line for line in text if line.startswith("  m")] == [f"  m{k}" for k in range(8)]
     assert "  and 1 more, in the files" in text
 

@@ -23,7 +23,7 @@ from ukctrl.cli.terminal.lines import (
     verdict_lines,
     width,
 )
-from ukctrl.cli.terminal.studies_text import RESUME_TEXT, study_data, study_lines
+from ukctrl.cli.terminal.studies_text import report_lines, study_data
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import (
@@ -36,6 +36,8 @@ from ukctrl.reports.report_table import (
 )
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
+from ukctrl.studies.sweep_analysis import study_page
+from ukctrl.studies.sweep_analysis.study_page import RESUME_TEXT
 
 NAN, INF = math.nan, math.inf
 
@@ -269,14 +271,14 @@ def test_what_is_printed_of_a_study(given, head, style, replays, monkeypatch):
     insight = made_study(*given)
     insights = "ukctrl.studies.sweep_analysis"
     verdict = Verdict("note", "merit", "Good.")
-    monkeypatch.setattr(f"{insights}.sweep_verdicts.verdicts", lambda *given: [verdict])
+    monkeypatch.setattr(f"{insights}.study_page.verdicts", lambda *given: [verdict])
     monkeypatch.setattr(
         f"{insights}.study_tables.short_metric_table",
         lambda *given: ReportTable.from_rows([TableColumn("a")], []),
     )
-    lines = study_lines(insight, Path("out"), replays)
+    lines = report_lines(study_page.report(insight, Path("out"), replays), Path("out"), 10)
     text = plain(lines)
-    assert text[:2] == [head, "  design sobol, seed 3; varied: k"]
+    assert text[:2] == [head, "  design   sobol, seed 3; varied: k"]
     assert styles(lines)[head.partition(": ")[2]] == style
     assert "  merit     Good." in text
     assert ("report  out/report.html" in text) is (replays is not None)

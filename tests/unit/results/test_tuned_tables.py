@@ -385,13 +385,13 @@ def test_what_the_terminal_says_of_a_search(helix, tmp_path):
     runs = {"card": helix(), "tuned": helix(error=0.01)}
     made = tuned(results=runs)
     lines = "\n".join(plain(tuned_lines(made, "my masses", tmp_path)))
-    assert "  cost    rms_phi on 2 plants, worst\n" in lines
-    assert "  limits  peak_u <= 40\n" in lines
-    assert "  budget  6 of 9 simulations\n" in lines
+    assert "  cost     rms_phi on 2 plants, worst\n" in lines
+    assert "  limits   peak_u <= 40\n" in lines
+    assert "  budget   6 of 9 simulations\n" in lines
     assert f"next    ukctrl run 'my masses' -c {tmp_path}/law.toml" in lines
     assert f"card    {tmp_path}/law.toml" in lines
     stopped = "\n".join(plain(tuned_lines(tuned(ALONE, plants=Plants()), "masses", tmp_path)))
-    assert "  cost    rms_phi\n" in stopped
+    assert "  cost     rms_phi\n" in stopped
     assert "limits" not in stopped
     assert f"card    {tmp_path}/law.toml" in stopped
     assert "next    " not in stopped

@@ -15,7 +15,8 @@ from ukctrl.studies.sweep import Factor, SamplingPlan, Study
 from ukctrl.studies.sweep.study import StudyDescription
 from ukctrl.studies.sweep_analysis import SweepAnalysis, study_page
 from ukctrl.studies.sweep_analysis.sample_replay import SampleReplay, replay_command
-from ukctrl.studies.sweep_analysis.study_page import html, write_study_report
+from ukctrl.studies.sweep_analysis.study_page import page_html as html
+from ukctrl.studies.sweep_analysis.study_page import write_study_report
 
 NAN, INF = math.nan, math.inf
 

@@ -20,7 +20,7 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep import Factor, SamplingPlan, Study, sweep
 from ukctrl.studies.sweep.study import StudyDescription
-from ukctrl.studies.sweep_analysis import SweepAnalysis, write_study_report
+from ukctrl.studies.sweep_analysis import SweepAnalysis, study_page, write_study_report
 from ukctrl.studies.sweep_analysis.sample_replay import set_option_text
 
 SCENARIO = Scenario.load(
@@ -301,10 +301,12 @@ def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
 def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     from ukctrl.cli.terminal.lines import print_lines, write_json
-    from ukctrl.cli.terminal.studies_text import study_data, study_lines
+    from ukctrl.cli.terminal.studies_text import report_lines, study_data
 
     report = write_study_report(swept, tmp_path, again=False)
-    print_lines(study_lines(report.insight, tmp_path, report.replays))
+    print_lines(
+        report_lines(study_page.report(report.insight, tmp_path, report.replays), tmp_path, 10)
+    )
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
     write_json(study_data(report.insight, tmp_path, None))

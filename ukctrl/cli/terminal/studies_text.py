@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ukctrl.cli.terminal.lines import (
     BEST_MARK,
+    LEVEL_LABELS,
+    LEVEL_STYLES,
     Line,
     StyledText,
     file_lines,
@@ -20,95 +21,38 @@ from ukctrl.cli.terminal.lines import (
 )
 
 if TYPE_CHECKING:
-    from ukctrl.studies.comparison import Comparison
-    from ukctrl.studies.sweep import Study
+    from ukctrl.studies.study_report import Report
     from ukctrl.studies.sweep_analysis import SampleReplay, SweepAnalysis
     from ukctrl.studies.tuning import Tuned
 
 
-MAX_GAINS = 6
-"""Gains of more than these are on the page alone."""
+def report_lines(report: Report, folder: Path, size: int = 0) -> list[Line]:
+    """Return what the terminal shows of a study whose files are in a folder.
 
-
-def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
-    """Return the table of metrics, one column a controller."""
-    from ukctrl.simulation.result.metrics import METRICS
-    from ukctrl.studies.comparison.comparison_tables import (
-        metric_table,
-        robustness_table,
-        search_spread_table,
-    )
-    from ukctrl.studies.comparison.front_figure import front_table
-
-    lines: list[Line] = hanging_lines("", comparison.title, text_style="bold")
-    noteworthy = {
-        "repeats": comparison.conditions.asked > 1,
-        "gains": bool(comparison.tunings),
-        "belief": False,
-    }
-    facts = {fact.subject: fact for fact in comparison.facts}
-    for subject, always in noteworthy.items():
-        if subject in facts and (always or not facts[subject].equal):
-            lines += hanging_lines(f"  {subject:<9}", facts[subject].text, text_style="dim")
-    metrics = metric_table(comparison, short=True)
-    lines += table_lines(metrics)
-    if any(cell.mark == "best" for row in metrics.rows for cell in row):
-        lines += hanging_lines("  ", f"{BEST_MARK} best, by a test", text_style="dim")
-    robustness = robustness_table(comparison)
-    if comparison.robustness is not None and robustness is not None:
-        title = f"median {comparison.robustness.metric}"
-        lines += ["", [StyledText(title, "bold")], *table_lines(robustness)]
-    if comparison.fronts is not None:
-        title = f"{comparison.fronts.metrics[0]} at equal {comparison.fronts.metrics[1]}"
-        levels = front_table(comparison.fronts, comparison.duels)
-        lines += ["", [StyledText(title, "bold")], *table_lines(levels)]
-    luck = search_spread_table(comparison)
-    if luck is not None:
-        lines += ["", [StyledText("luck of tuning", "bold")], *table_lines(luck)]
-    lines += _tunings(comparison)
-    announced = list(comparison.stands.warnings()) if comparison.stands else []
-    general = [
-        verdict
-        for verdict in comparison.verdicts
-        if verdict.subject not in METRICS
-        and not (verdict.level == "warning" and verdict in announced)
-    ]
-    lines += verdict_lines(general)
-    written = [("report", "report.html"), ("data", "compare.csv")]
-    if comparison.fronts is not None:
-        written.append(("fronts", "fronts.csv"))
-    if any(tuning.gains for tuning in comparison.tunings.values()):
-        written.append(("cards", "tuned"))
-    return [*lines, *file_lines(folder, *written)]
-
-
-def _tunings(comparison: Comparison) -> list[Line]:
-    """Return what the search for gains has found, one line a controller."""
-    from ukctrl.core.number_text import number
-
-    lines: list[Line] = []
-    for name, tuning in comparison.tunings.items():
-        if not tuning.gains:
-            continue
-        gains = [
-            f"{gain.path.removeprefix('controller.')} {number(tuning.best.gains[gain.path], 4)}"
-            for gain in tuning.gains
-        ]
-        more = [f"and {len(gains) - MAX_GAINS} more"] if len(gains) > MAX_GAINS else []
-        shown = ", ".join([*gains[:MAX_GAINS], *more])
-        old_cost = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
-        if any(map(math.isnan, tuning.best.gains.values())):
-            shown = "the card's own gains"
-        cost = f"{old_cost} -> {number(tuning.after, 4)}"
-        lines += hanging_lines(f"  {sanitise(name)}: ", f"cost {cost} with {shown}")
-    return ["", [StyledText("tuned", "bold")], *lines] if lines else []
-
-
-SHORT_METRICS = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
-"""Metrics that are shown beside the cost; the page has all of them."""
-MAX_FACTORS = 6
-"""Factors that are named."""
-RESUME_TEXT = "The same command with --resume goes on from here."
+    Args:
+        report: What is shown.
+        folder: Where its files are.
+        size: Room for the subjects of verdicts; 0: none.
+    """
+    lines: list[Line] = hanging_lines("", report.title, text_style="bold")
+    if report.status:
+        style = f"bold {LEVEL_STYLES[report.status_level].split()[-1]}"
+        title = StyledText(sanitise(report.title), "bold")
+        lines = [[title, ": ", StyledText(report.status, style)]]
+    for name, text in report.facts:
+        lines += hanging_lines(f"  {name:<9}", text, text_style="dim")
+    for section in report.sections:
+        lines += ["", [StyledText(section.heading, "bold")]] if section.heading else []
+        lines += table_lines(section.table, section.max_rows)
+        if any(cell.mark == "best" for row in section.table.rows for cell in row):
+            lines += hanging_lines("  ", f"{BEST_MARK} best, by a test", text_style="dim")
+    lines += verdict_lines(report.verdicts, size)
+    files = file_lines(folder, *report.files)
+    named = [f"{LEVEL_LABELS.get(v.level, '')}{v.subject}" for v in report.page_verdicts]
+    if named:
+        text = f", also on {', '.join(dict.fromkeys(named))}"
+        files[0] = [*files[0], StyledText(text, "dim")]
+    return [*lines, *files, *([[report.advice]] if report.advice else [])]
 
 
 def study_data(
@@ -121,94 +65,13 @@ def study_data(
     return {"folder": str(folder), "finished": insight.study.finished, **record}
 
 
-def study_lines(
-    insight: SweepAnalysis, folder: Path, replays: Sequence[SampleReplay] | None
-) -> list[Line]:
-    """Return what a study shows, and where its files are.
-
-    Args:
-        insight: What it shows.
-        folder: Where its files are.
-        replays: Samples that were run again for the report; None where there is no report.
-    """
-    from ukctrl.studies.sweep_analysis.study_tables import short_metric_table
-    from ukctrl.studies.sweep_analysis.sweep_verdicts import verdicts
-
-    study, runs = insight.study, insight.runs
-    done = int(runs.completed.sum())
-    whole = done == len(runs) and study.finished and not runs.unbelievable
-    style = "bold green" if whole else "bold yellow" if done else "bold red"
-    remaining = study.about.plan.count - len(runs)
-    headline = f"{done} of {len(runs)} samples completed" + (
-        f", {remaining} are still to run" if remaining else ""
-    )
-    lines: list[Line] = [[StyledText(_name(study), "bold"), ": ", StyledText(headline, style)]]
-    lines += hanging_lines("  ", _design(insight), text_style="dim")
-    metrics = short_metric_table(insight, SHORT_METRICS)
-    lines += table_lines(metrics) if metrics.rows else []
-    lines += verdict_lines(verdicts(insight, replays or ()), 10)
-    if replays is not None:
-        lines += file_lines(folder, ("report", "report.html"))
-    lines += file_lines(folder, ("table", "study.csv"))
-    if (folder / "study.parquet").exists():
-        lines += file_lines(folder, ("parquet", "study.parquet"))
-    if not study.finished:
-        lines.append([RESUME_TEXT])
-    return lines
-
-
-def empty_study_lines(study: Study) -> list[Line]:
-    """Return that no sample of a study is finished."""
-    state = StyledText("no sample is finished", "bold yellow")
-    return [[StyledText(_name(study), "bold"), ": ", state], [RESUME_TEXT]]
-
-
-def _name(study: Study) -> str:
-    return sanitise(str(study.scenario.get("name") or study.scenario.get("title") or "study"))
-
-
-def _design(insight: SweepAnalysis) -> str:
-    study = insight.study
-    paths = [axis.path for axis in insight.strongest] or [f.path for f in study.factors]
-    surplus = len(paths) - MAX_FACTORS
-    varied = ", ".join(paths[:MAX_FACTORS]) + (f", and {surplus} more" if surplus > 0 else "")
-    repeats = f", {study.repeats} repeats" if study.repeats > 1 else ""
-    return (
-        f"design {study.design}{repeats}, seed {study.seed}; varied: {varied or 'the seed alone'}"
-    )
-
-
-MAX_METRICS = 8
-"""Metrics of more than these are on the page alone."""
-
-
 def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
-    """Return what a search has found."""
-    from ukctrl.studies.tuning import METHODS
-    from ukctrl.studies.tuning.tuning_page import card_name, cost_table, gain_table, metric_table
+    """Return what a search has found, and the command that runs it."""
+    from ukctrl.studies.tuning.tuning_page import card_name, report
 
-    tuning = tuned.tuning
-    lines: list[Line] = hanging_lines("", tuned.title, text_style="bold")
-    plants = f" on {tuning.plants} plants, {tuning.aggregate}" if tuning.plants > 1 else ""
-    facts = [
-        ("tuned", f"{tuning.entry}: {METHODS[tuning.method]}"),
-        ("cost", f"{tuning.cost}{plants}"),
-        ("limits", ", ".join(tuning.limits)),
-        ("budget", f"{tuning.simulations} of {tuning.budget} simulations"),
-    ]
-    for name, text in facts:
-        if text:
-            lines += hanging_lines(f"  {name:<8}", text, text_style="dim")
-    lines += table_lines(gain_table(tuning))
-    lines += table_lines(cost_table(tuned))
-    metrics = metric_table(tuned.results, blocks=False)
-    lines += table_lines(metrics, MAX_METRICS) if metrics is not None else []
-    lines += verdict_lines(tuned.verdicts)
-    card = f"{card_name(tuned)}.toml"
-    lines += file_lines(folder, ("report", "tune.html"), ("data", "history.csv"))
-    if tuned.tuning.best.cost < float("inf"):
-        lines += file_lines(folder, ("card", card))
-        if tuned.ok:
-            command = f"ukctrl run {shlex.quote(scenario)} -c {shlex.quote(str(folder / card))}"
-            lines.append([StyledText("next    ", "bold"), sanitise(command)])
+    lines = report_lines(report(tuned), folder)
+    if tuned.ok:
+        card = shlex.quote(str(folder / f"{card_name(tuned)}.toml"))
+        command = f"ukctrl run {shlex.quote(scenario)} -c {card}"
+        lines.append([StyledText("next    ", "bold"), sanitise(command)])
     return lines

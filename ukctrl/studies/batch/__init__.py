@@ -7,7 +7,8 @@ In order:
 3. ``environment_fingerprint``: whether another process computes the same numbers.
 4. ``worker``: what happens where they are computed, and how their owner sees how far they are.
 5. ``executors``: where that is: on this machine, or in somebody else's executor.
-6. ``task_runner``: computes them in this process, or hands them over, some at a time.
-7. ``thread_safety``: whether threads can compute some.
-8. ``dask_cluster``: the executor of a Dask cluster.
+6. ``thread_safety``: whether threads can compute some.
+7. ``task_runner``: computes them in this process, or hands them over, some at a time.
+8. ``run_store``: runs in a journal, none of which is made again; ``dask_cluster``: the executor of
+   a Dask cluster.
 """

@@ -262,8 +262,7 @@ class _MonitoredExecutor(Executor):
                 self._processors.add(kind)
                 self._notify(
                     f"{where} has another kind of processor ({kind} instead of "
-                    f"{processor_kind()}): its "
-                    "numbers may differ in their last digits."
+                    f"{processor_kind()}): its numbers may differ in their last digits."
                 )
 
     def _scheduler_lost(self) -> MachineFailure:

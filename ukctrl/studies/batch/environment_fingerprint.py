@@ -4,13 +4,14 @@ our source and catalogue, and the user's files that scenarios name.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import platform
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,21 +113,16 @@ def scenario_file_digests(table: Mapping[str, Any]) -> dict[str, str]:
     These are robots with their models, laws and other code of the user's, tables of numbers. What
     a file of code imports, and the meshes of a model, are not among them.
     """
-    digests: dict[str, str] = {}
-    for text in _strings(table):
-        _add_digest(digests, Path(text.rpartition(":")[0] if ".py:" in text else text))
-    for robot in _robots(table):
-        try:
-            path = catalog.find("robots", robot)
-            named = _strings(read_toml(path)) if path.suffix == ".toml" else []
-        except UkctrlError:
-            continue  # whoever loads it says what is wrong
-        _add_digest(digests, path)
-        for text in named:
-            _add_digest(
-                digests, path.parent / (text.rpartition(":")[0] if ".py:" in text else text)
-            )
-    return dict(sorted(digests.items()))
+    paths = [Path(name) for name in _file_names(table)]
+    for holder in (table, table.get("believed") or {}):  # the true robot and the believed one
+        robot = holder.get("robot")
+        name = robot.get("use") if isinstance(robot, Mapping) else robot
+        with contextlib.suppress(UkctrlError):  # whoever loads it says what is wrong
+            path = catalog.find("robots", name) if isinstance(name, str) else None
+            if path is not None:
+                named = _file_names(read_toml(path)) if path.suffix == ".toml" else []
+                paths += [path, *(path.parent / name for name in named)]
+    return dict(sorted(_digests(paths).items()))
 
 
 def without_catalogue(files: Mapping[str, str]) -> dict[str, str]:
@@ -145,34 +141,25 @@ def changed_file(files: Mapping[str, str]) -> str:
     Args:
         files: What `scenario_file_digests` said where it was right, perhaps on another machine.
     """
-    for path, digest in files.items():
-        digests: dict[str, str] = {}
-        _add_digest(digests, Path(path))
-        if digests.get(path) != digest:
-            return path
-    return ""
+    current = _digests(map(Path, files))
+    return next((path for path, digest in files.items() if current.get(path) != digest), "")
 
 
-def _robots(table: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the robots of a scenario, the true one and the believed one, as they are named."""
-    for holder in (table, table.get("believed") or {}):
-        robot = holder.get("robot")
-        name = robot.get("use") if isinstance(robot, Mapping) else robot
-        if isinstance(name, str):
-            yield name
+def _file_names(table: object) -> list[str]:
+    """Return the texts of a table, each of which may be a file's name, or a class in one."""
+    texts = [value for _, value in table_leaves(table) if isinstance(value, str)]
+    return [text.rpartition(":")[0] if ".py:" in text else text for text in texts]
 
 
-def _strings(table: object) -> list[str]:
-    return [value for _, value in table_leaves(table) if isinstance(value, str)]
-
-
-def _add_digest(digests: dict[str, str], path: Path) -> None:
-    try:
-        if path.suffix and path.is_file():
-            stat = path.stat()
-            digests[str(path)] = _digest(path, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
-    except (OSError, ValueError):  # a text that is no path, such as a formula
-        return
+def _digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the digests of those that are files; a name without a suffix is taken for none."""
+    digests: dict[str, str] = {}
+    for path in paths:
+        with contextlib.suppress(OSError, ValueError):  # a text that is no path, as a formula
+            if path.suffix and path.is_file():
+                stat = path.stat()
+                digests[str(path)] = _digest(path, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+    return digests
 
 
 @functools.lru_cache(DIGEST_CACHE_SIZE)

@@ -118,8 +118,7 @@ def _new_process(files: Mapping[str, str]) -> _WorkerHandle:
 
 def _new_thread() -> _WorkerHandle:
     """Return a thread, for tasks that are machine code for most of their time."""
-    board = WorkerStatus()
-    return _WorkerHandle(_ThreadExecutor(), board, Worker(board).work)
+    return _WorkerHandle(_ThreadExecutor(), board := WorkerStatus(), Worker(board).work)
 
 
 @final
@@ -163,24 +162,16 @@ class _ThreadExecutor:
 
 @final
 class LocalWorkers:
-    """Some processes, or some threads; none at first."""
+    """Some threads, for machine code and catalogue parts alone, or some processes, for what holds
+    the interpreter, or may take its process along; none at first.
+    """
 
     grace = STOP_TIMEOUT
 
-    def __init__(self, make: Callable[[], _WorkerHandle]) -> None:
-        self._factory = make
+    def __init__(self, threads: bool, files: Mapping[str, str]) -> None:
+        self._factory = _new_thread if threads else functools.partial(_new_process, files)
         self._workers: list[_WorkerHandle] = []
         self._failed_starts = 0
-
-    @staticmethod
-    def processes(files: Mapping[str, str]) -> LocalWorkers:
-        """Return processes: for what holds the interpreter, or may take its process along."""
-        return LocalWorkers(functools.partial(_new_process, files))
-
-    @staticmethod
-    def threads() -> LocalWorkers:
-        """Return threads: for what is machine code, and catalogue parts alone."""
-        return LocalWorkers(_new_thread)
 
     @property
     def slots(self) -> int:
@@ -211,8 +202,8 @@ class LocalWorkers:
     def _restart(self, index: int) -> _WorkerHandle:
         self._workers[index].end()
         with _start_errors():
-            self._workers[index] = self._factory()
-        return self._workers[index]
+            self._workers[index] = worker = self._factory()
+        return worker
 
     def progress(self) -> float:
         """Return how many of the tasks under way are done, and end those that take too long."""
@@ -231,26 +222,22 @@ class LocalWorkers:
             worker.future, self._failed_starts = None, 0
             return TaskResults(*pickle.loads(future.result()))
         self._restart(index)
+        cause = _death_cause(str(error))
+        # Asked in this order: the kill of one that is overdue looks like a death.
         if worker.timed_out:
             lost = TaskFailure(f"it took longer than {worker.timeout:g} s.", timed_out=True)
-            return TaskResults(failure=lost, failed_index=worker.status.task_index)
-        if not isinstance(error, BrokenExecutor):  # it could not read what came, or hand over
+        elif not isinstance(error, BrokenExecutor):  # it could not read what came, or hand over
             lost = TaskFailure(error_text(error), is_machine_failure=is_machine_failure(error))
-            return TaskResults(failure=lost, failed_index=worker.status.task_index)
-        cause = _death_cause(str(error))
-        if worker.status.pid:
-            return TaskResults(
-                failure=TaskFailure(cause, is_machine_failure=True),
-                failed_index=worker.status.task_index,
-            )
-        self._failed_starts += 1
-        if "exit code" in cause:
-            raise InputError(_START_EXITED.format(cause))
-        if (
-            self._failed_starts > MAX_FAILED_STARTS
-        ):  # one may have been killed for no fault of its own
-            raise MachineFailure(_START_REFUSED.format(cause))
-        return TaskResults()
+        elif worker.status.pid:
+            lost = TaskFailure(cause, is_machine_failure=True)
+        else:
+            self._failed_starts += 1
+            if "exit code" in cause:
+                raise InputError(_START_EXITED.format(cause))
+            if self._failed_starts > MAX_FAILED_STARTS:  # one may be killed for no fault of its own
+                raise MachineFailure(_START_REFUSED.format(cause))
+            return TaskResults()
+        return TaskResults(failure=lost, failed_index=worker.status.task_index)
 
     def stop(self) -> None:
         """Ask all to stop and hand over what they have."""

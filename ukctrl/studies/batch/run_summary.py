@@ -15,6 +15,7 @@ from ukctrl.core.files.plugins import plugin_fault
 from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.robot import Robot
 from ukctrl.simulation.result import sample_measures
+from ukctrl.simulation.result.atomic_files import attributes_of
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.run_record import STOPPED, Status
 from ukctrl.simulation.result.verdicts import RunVerdict
@@ -75,15 +76,15 @@ class RunSummary:
 
     controller: str
     """Whose run it is."""
-    repeat: int
-    seed: int
-    mismatch: float | None
+    repeat: int = 0
+    seed: int = 0
+    mismatch: float | None = None
     """Mismatch between the true robot and the file's; None: the scenario as it is."""
     status: Status
     message: str
-    end_time: float
+    end_time: float = 0.0
     """Time of the last sample since the start [s]."""
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, float] = dc.field(default_factory=dict)
     validity: RunVerdict = dc.field(default_factory=lambda: RunVerdict("ok", ()))
     """Whether it is to be believed."""
     is_random: bool = False
@@ -110,9 +111,6 @@ class RunSummary:
         time = result.time
         return RunSummary(
             controller=entry,
-            repeat=0,
-            seed=0,
-            mismatch=None,
             status=result.status,
             message=result.message,
             validity=result.belief,
@@ -178,22 +176,13 @@ class SimulationTask:
         outcome = RunSummary.of(
             result, self.controller, curves=self.with_curves, keep=self.with_result
         )
-        repeat, seed, level = self.repeat, self.scenario.seed, self.mismatch
-        return dc.replace(outcome, repeat=repeat, seed=seed, mismatch=level, search=self.search)
+        key = attributes_of(self, "repeat", "mismatch", "search")
+        return dc.replace(outcome, **key, seed=self.scenario.seed)
 
     def failure_summary(self, status: Status, message: str) -> RunSummary:
         """Return the outcome of a run that did not even start."""
-        return RunSummary(
-            controller=self.controller,
-            repeat=self.repeat,
-            seed=self.scenario.seed,
-            mismatch=self.mismatch,
-            search=self.search,
-            status=status,
-            message=message,
-            end_time=0.0,
-            metrics={},
-        )
+        key = attributes_of(self, "controller", "repeat", "mismatch", "search")
+        return RunSummary(**key, seed=self.scenario.seed, status=status, message=message)
 
 
 def _error_curves(result: Result) -> ErrorCurves:

@@ -9,6 +9,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ukctrl.core.errors import UkctrlError
+from ukctrl.core.subprocess_safety import is_machine_failure
+
 T_co = TypeVar("T_co", covariant=True)
 
 TaskCallback = Callable[[float], None]
@@ -124,3 +127,21 @@ class RetryPolicy:
 def error_text(error: BaseException) -> str:
     """Return an error as one reads it: its kind and what it says."""
     return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def run_task(task: BatchTask[Any], watch: TaskCallback) -> Any:
+    """Return the value of a task; a `TaskFailure` where it has none, or the `UkctrlError` it has
+    raised.
+
+    Raises:
+        KeyboardInterrupt: It was stopped.
+    """
+    try:
+        return task(watch)
+    except SystemExit as error:  # of a user's code
+        return TaskFailure(error_text(error))
+    except Exception as error:
+        is_ours, is_machine = isinstance(error, UkctrlError), is_machine_failure(error)
+        if is_ours and not is_machine:
+            return error
+        return TaskFailure(str(error) if is_ours else error_text(error), is_machine)

@@ -8,6 +8,7 @@ loses its own task and no other, and that is computed again.
 from __future__ import annotations
 
 import contextlib
+import dataclasses as dc
 import os
 import sys
 from collections import deque
@@ -16,6 +17,8 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, Self, TypeVar, final
 
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.environment_fingerprint import input_file_digests
 from ukctrl.studies.batch.executors import ExternalExecutor, LocalWorkers
 from ukctrl.studies.batch.task import (
     BatchTask,
@@ -23,8 +26,10 @@ from ukctrl.studies.batch.task import (
     RetryPolicy,
     TaskFailure,
     TaskResults,
+    run_task,
 )
-from ukctrl.studies.batch.worker import PICKLE_ERRORS, run_task
+from ukctrl.studies.batch.thread_safety import are_thread_safe
+from ukctrl.studies.batch.worker import PICKLE_ERRORS
 
 T = TypeVar("T")
 
@@ -78,14 +83,38 @@ class TaskRunner:
         self._external = (
             ExternalExecutor(executor, room or _cpu_count(), files or {}) if executor else None
         )
-        self._processes, self._threads = LocalWorkers.processes(files or {}), LocalWorkers.threads()
+        self._files, self._local = files or {}, dict[bool, LocalWorkers]()
+
+    @classmethod
+    @contextlib.contextmanager
+    def of_scenarios(
+        cls,
+        scenarios: Sequence[Scenario],
+        jobs: int | None,
+        executor: Executor | None,
+        capacity: int | None,
+        resume_advice: str,
+    ) -> Iterator[Self]:
+        """Yield who simulates scenarios and such as differ from them in numbers alone: in threads
+        where they suit.
+
+        Raises:
+            InputError: As for the class.
+            KeyboardInterrupt: The user has stopped it.
+        """
+        care = RetryPolicy(resume_advice=resume_advice)
+        files = {} if executor is None and jobs == 1 else input_file_digests(scenarios)
+        with cls(jobs, executor, room=capacity, care=care, files=files) as runner:
+            if runner.may_use_threads and are_thread_safe(scenarios, runner):
+                runner.policy = dc.replace(care, thread_safe=True)
+            yield runner
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._threads.end()
-        self._processes.end()
+        for workers in self._local.values():
+            workers.end()
 
     def run(
         self,
@@ -124,7 +153,9 @@ class TaskRunner:
         threads = care.thread_safe and not care.in_processes
         if not (several or care.in_processes or (threads and care.timeout is not None)):
             return batch.run_serially(chosen)
-        workers = self._threads if threads else self._processes
+        if threads not in self._local:
+            self._local[threads] = LocalWorkers(threads, self._files)
+        workers = self._local[threads]
         workers.scale_to(min(self._jobs or _cpu_count(), len(chosen)))
         return batch.run_on(workers, chosen)
 
@@ -178,11 +209,9 @@ class _TaskBatch(Generic[T]):
                     numbers = queue.next(alone=not under_way)
                     if not numbers:
                         break
+                    some = [self.tasks[k] for k in numbers]
                     try:
-                        future = executor.submit(
-                            [self.tasks[k] for k in numbers], self.policy.timeout
-                        )
-                        under_way[future] = numbers
+                        under_way[executor.submit(some, self.policy.timeout)] = numbers
                     except PICKLE_ERRORS:
                         unsendable += numbers
                 for future in wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done:
@@ -302,8 +331,7 @@ class _RetryQueue:
             else:
                 self._failed[k] = value.message
                 self._consecutive_failures += 1
-                if (
-                    self._consecutive_failures == MAX_CONSECUTIVE_FAILURES
-                ):  # such as for a disk that is full
+                # such as for a disk that is full
+                if self._consecutive_failures == MAX_CONSECUTIVE_FAILURES:
                     self._failed.update(dict.fromkeys(self._retry_alone, value.message))
                     self._retry_alone.clear()

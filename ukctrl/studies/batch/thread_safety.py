@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import loaded_files
@@ -15,7 +15,9 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.scenario.scenario import PARTS, table_of
 from ukctrl.simulation.step.simulation_run import SimulationRun
 from ukctrl.studies.batch.task import ProgressCallback, RetryPolicy, TaskCallback, TaskFailure
-from ukctrl.studies.batch.task_runner import TaskRunner
+
+if TYPE_CHECKING:
+    from ukctrl.studies.batch.task_runner import TaskRunner
 
 MAX_START_SECONDS = 60.0
 """Scenarios that need longer to begin do not suit [s]."""
@@ -40,10 +42,8 @@ def are_thread_safe(
     if any(_is_user_code(table_of(scenario, objects=True)) for scenario in scenarios):
         return False
     answers: list[bool | TaskFailure] = []
-    task, care = (
-        _CompiledCheck(tuple(scenarios)),
-        RetryPolicy(thread_safe=True, timeout=MAX_START_SECONDS),
-    )
+    task = _CompiledCheck(tuple(scenarios))
+    care = RetryPolicy(thread_safe=True, timeout=MAX_START_SECONDS)
     try:
         going = crew.run([task], lambda _, answer: answers.append(answer), progress, care=care)
     except UkctrlError:

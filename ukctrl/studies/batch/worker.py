@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pickle
 import signal
@@ -27,7 +28,7 @@ from ukctrl.studies.batch.environment_fingerprint import (
     fingerprint_mismatch,
     worker_name,
 )
-from ukctrl.studies.batch.task import BatchTask, TaskCallback, TaskFailure, error_text
+from ukctrl.studies.batch.task import BatchTask, TaskCallback, TaskFailure, error_text, run_task
 
 OVERTIME_SECONDS = 2.0
 """How much longer than granted a task may take before its process is ended [s]: most find out
@@ -59,26 +60,6 @@ class WorkerStatus(ctypes.Structure):
         *((name, ctypes.c_int) for name in ("stop_requested", "pid", "task_index")),
         *((name, ctypes.c_double) for name in ("fraction", "deadline")),
     )
-
-
-def run_task(task: BatchTask[Any], watch: TaskCallback) -> Any:
-    """Return the value of a task; a `TaskFailure` where it has none, or the `UkctrlError` it has
-    raised.
-
-    Raises:
-        KeyboardInterrupt: It was stopped.
-    """
-    try:
-        return task(watch)
-    except SystemExit as error:  # of a user's code
-        return TaskFailure(error_text(error))
-    except Exception as error:
-        is_ukctrl_error = isinstance(error, UkctrlError)
-        if is_machine_failure(error):
-            return TaskFailure(
-                str(error) if is_ukctrl_error else error_text(error), is_machine_failure=True
-            )
-        return error if is_ukctrl_error else TaskFailure(error_text(error))
 
 
 def run_tasks(
@@ -170,14 +151,9 @@ def worker_main(
     data: bytes, granted: float | None, sender: Mapping[str, str], read: Mapping[str, str]
 ) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
-    return run_received_tasks(
-        data,
-        (),
-        sender,
-        read,
-        _THIS_WORKER.task_callback(granted),
-        lambda k: _THIS_WORKER.start_task(k, granted),
-    )
+    begin = functools.partial(_THIS_WORKER.start_task, granted=granted)
+    watch = _THIS_WORKER.task_callback(granted)
+    return run_received_tasks(data, (), sender, read, watch, begin)
 
 
 def run_received_tasks(

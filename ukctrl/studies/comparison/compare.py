@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
 from ukctrl.control.error_dynamics_spec import ErrorSpec
-from ukctrl.core.errors import InputError, MachineFailure, unknown_name
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import AnyPath
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.assemble import Loop
@@ -19,24 +19,22 @@ from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.environment_fingerprint import input_file_digests
+from ukctrl.studies.batch.run_store import RunStore, run_missing
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed
-from ukctrl.studies.batch.task import ProgressCallback, RetryPolicy, scaled_progress
+from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
 from ukctrl.studies.batch.task_runner import TaskRunner
-from ukctrl.studies.batch.thread_safety import are_thread_safe
-from ukctrl.studies.comparison.build_entries import (
+from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.comparison_verdicts import ignored_settings_verdicts
+from ukctrl.studies.comparison.entry import (
+    Entry,
     default_controllers,
     entry_scenarios,
     ignored_settings,
 )
-from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.comparison_verdicts import ignored_settings_verdicts
-from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries, design_equal, summarise_loops
 from ukctrl.studies.comparison.fairness import RunConditions
-from ukctrl.studies.comparison.front_settings import Front, run_fronts
+from ukctrl.studies.comparison.front_settings import Front, check_front_metrics, run_fronts
 from ukctrl.studies.comparison.pareto_front import Fronts
-from ukctrl.studies.comparison.run_store import RunStore, run_missing
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning import Budget, GainSearch, Objective, Plants, SimulationJournal, tune_all
 from ukctrl.studies.tuning.candidate_evaluator import CandidateEvaluator
@@ -129,14 +127,9 @@ def compare(
     plan = _ComparisonPlan(
         count, levels, dropped, equal, ready, tuning, front, tuple(vary), journal, warn
     )
-    care, files = (
-        RetryPolicy(resume_advice="give the same command again"),
-        input_file_digests(variants.values()),
-    )
-    with TaskRunner(jobs, executor, room=room, care=care, files=files) as crew:
-        if crew.may_use_threads and are_thread_safe(list(variants.values()), crew):
-            crew.policy = dc.replace(crew.policy, thread_safe=True)
-        return _run_comparison(scenario, variants, plan, crew, progress)
+    advice = "give the same command again"
+    with TaskRunner.of_scenarios(list(variants.values()), jobs, executor, room, advice) as runner:
+        return _run_comparison(scenario, variants, plan, runner, progress)
 
 
 class _ComparisonPlan(NamedTuple):
@@ -158,7 +151,7 @@ def _run_comparison(
     scenario: Scenario,
     variants: dict[str, Scenario],
     plan: _ComparisonPlan,
-    crew: TaskRunner,
+    runner: TaskRunner,
     progress: ProgressCallback | None,
 ) -> Comparison:
     searches = plan.tuning.searches if plan.tuning else 1
@@ -167,75 +160,61 @@ def _run_comparison(
     count = len(variants) * searches
     total = budget + count * plan.repeats * (1 + len(plan.mismatch_levels)) + swept
     tunings: dict[str, GainSearch] = {}
-    if plan.tuning is not None:
-        tunings = tune_all(
-            variants,
-            plan.tuning,
-            journal=plan.journal,
-            crew=crew,
-            progress=scaled_progress(progress, 0, budget, total),
-        )
-        if not all(
-            name in tunings and _searches_finished(tunings[name], searches) for name in variants
-        ):
-            raise KeyboardInterrupt
     scenarios = {name: [variant] for name, variant in variants.items()}
-    for name, group in tunings.items():
-        scenarios[name] = [variants[name].replace(search.best.changes) for search in group.every]
-    variants = {name: group[0] for name, group in scenarios.items()}
-    entries = [(name, k) for name, group in scenarios.items() for k in range(len(group))]
-    remaining = list(_remaining_runs(entries, plan.repeats, plan.mismatch_levels))
-    fixed_gains = plan.tuning is None
-    summaries = summarise_loops(
-        variants,
-        plan.design_spec if fixed_gains else None,
-        plan.prepared_loops if fixed_gains else {},
-    )
+    if plan.tuning is not None:
+        report = scaled_progress(progress, 0, budget, total)
+        tunings = _tune_entries(variants, plan.tuning, plan.journal, runner, report)
+        scenarios = {
+            name: [variants[name].replace(search.best.changes) for search in group.every]
+            for name, group in tunings.items()
+        }
+        variants = {name: group[0] for name, group in scenarios.items()}
+    design = (plan.design_spec, plan.prepared_loops) if plan.tuning is None else ()
+    summaries = summarise_loops(variants, *design)
     if plan.warn is not None:
         for verdict in (*summaries.warnings(), *ignored_settings_verdicts(plan.ignored_settings)):
             plan.warn(verdict)
-    values = validation_values(plan.vary, scenario.seed, plan.repeats)
+    levels = plan.mismatch_levels
     make_task = functools.partial(
-        _simulation_task, scenarios, mismatch_effects(scenario, plan.mismatch_levels), values
+        _simulation_task,
+        scenarios,
+        mismatch_effects(scenario, levels) if levels else {},
+        validation_values(plan.vary, scenario.seed, plan.repeats) if plan.vary else None,
     )
-    first = [make_task(RunKey(name)) for name in variants]
     store = RunStore(plan.journal)
+    first = [make_task(RunKey(name)) for name in variants]
     report = scaled_progress(progress, budget, len(first), total)
-    outcomes, stopped, failure = run_missing(first, store, crew, report)
+    outcomes, stopped, failure = run_missing(first, store, runner, report)
     store.verify(first, outcomes)
-    metric_names = dict.fromkeys(name for run in outcomes for name in run.metrics)
-    for name in plan.front.metrics if plan.front and metric_names else ():
-        if name not in metric_names:
-            raise unknown_name("metric (of the front)", name, metric_names, limit=40)
+    if plan.front is not None:
+        check_front_metrics(plan.front, outcomes)
     random = any(run.is_random for run in outcomes) or bool(plan.vary)
     if not stopped:
-        controllers = {run.controller for run in outcomes}
+        entries = [(name, k) for name, group in scenarios.items() for k in range(len(group))]
+        ended = {run.controller for run in outcomes}
         keys = [
             key
-            for key in remaining
-            if key.controller in controllers
-            and (random or key.repeat == 0 or key.mismatch is not None)
+            for key in _remaining_runs(entries, plan.repeats, levels)
+            if key.controller in ended and (random or key.repeat == 0 or key.mismatch is not None)
         ]
-        report = scaled_progress(
-            progress, budget + len(first), total - budget - len(first) - swept, total
-        )
-        more, stopped, later = run_missing([make_task(key) for key in keys], store, crew, report)
+        remaining_count = total - budget - len(first) - swept
+        report = scaled_progress(progress, budget + len(first), remaining_count, total)
+        more, stopped, later = run_missing([make_task(key) for key in keys], store, runner, report)
         outcomes, failure = outcomes + more, failure or later
     fronts = None
     if plan.front is not None and not (stopped or failure):
-        report = scaled_progress(progress, total - swept, swept, total)
-        level = plan.mismatch_levels[-1] if plan.mismatch_levels else None
-        count = plan.repeats if random or level is not None else 1
+        level = levels[-1] if levels else None
+        repeats = range(plan.repeats if random or level is not None else 1)
         plants = {
-            name: [make_task(RunKey(name, 0, k, level)).scenario for k in range(count)]
+            name: [make_task(RunKey(name, 0, k, level)).scenario for k in repeats]
             for name in variants
         }
         log = SimulationJournal() if plan.journal is None else plan.journal
-        bench = CandidateEvaluator(Objective.parse(plan.front.metrics[0]), Plants(), log, crew)
-        labels = next((run.result.labels for run in outcomes if run.result), Labels())
+        bench = CandidateEvaluator(Objective.parse(plan.front.metrics[0]), Plants(), log, runner)
+        report = scaled_progress(progress, total - swept, swept, total)
         try:
             fronts = run_fronts(
-                plan.front, plants, summaries.lowest_bandwidths, bench, labels, report
+                plan.front, plants, summaries.lowest_bandwidths, bench, _labels(outcomes), report
             )
             stopped = not fronts.whole
         except MachineFailure as error:
@@ -245,17 +224,32 @@ def _run_comparison(
         asked=plan.repeats,
         stopped=stopped,
         failure=failure,
-        levels=tuple(plan.mismatch_levels),
+        levels=tuple(levels),
         dropped=plan.ignored_settings,
         varied=tuple(factor.path for factor in plan.vary),
     )
     return _make_comparison(variants, outcomes, tunings, conditions, summaries, fronts)
 
 
-def _searches_finished(tuning: GainSearch, searches: int) -> bool:
-    """Tell whether all searches of a controller have come to their end."""
-    count = searches if tuning.gains else 1
-    return len(tuning.every) == count and all(search.finished for search in tuning.every)
+def _tune_entries(
+    variants: Mapping[str, Scenario],
+    budget: Budget,
+    journal: SimulationJournal | None,
+    runner: TaskRunner,
+    progress: ProgressCallback,
+) -> dict[str, GainSearch]:
+    """Return the searches for the gains of all.
+
+    Raises:
+        KeyboardInterrupt: One has not come to its end: the user has stopped it.
+    """
+    tunings = tune_all(variants, budget, journal=journal, crew=runner, progress=progress)
+    for name in variants:
+        searches = tunings[name].every if name in tunings else ()
+        count = budget.searches if searches and tunings[name].gains else 1
+        if len(searches) != count or not all(search.finished for search in searches):
+            raise KeyboardInterrupt
+    return tunings
 
 
 def _repeat_count(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
@@ -284,13 +278,8 @@ class RunKey(NamedTuple):
 def _remaining_runs(
     entries: Sequence[tuple[str, int]], repeats: int, levels: Sequence[float]
 ) -> Iterator[RunKey]:
-    """Yield the runs beside the first of each controller, in an order in which what is done when
-    somebody stops can be paired.
-
-    Args:
-        entries: Controllers, each with the number of a search.
-        repeats: Number of repeats.
-        levels: Of the mismatch.
+    """Yield the runs beside the first of each controller, with the number of its search, in an
+    order in which what is done when somebody stops can be paired.
     """
     for repeat in range(repeats):
         yield from (RunKey(*entry, repeat) for entry in entries if (entry[1], repeat) != (0, 0))
@@ -301,12 +290,12 @@ def _remaining_runs(
 def _simulation_task(
     variants: Mapping[str, Sequence[Scenario]],
     mismatches: Mapping[float, Mismatch],
-    values: Sequence[Mapping[str, object]],
+    values: Sequence[Mapping[str, object]] | None,
     key: RunKey,
 ) -> SimulationTask:
     scenario = variants[key.controller][key.search]
     seed = repeat_seed(scenario.seed, key.repeat)
-    scenario = scenario.replace({**values[key.repeat], "seed": seed})
+    scenario = scenario.replace({**(values[key.repeat] if values else {}), "seed": seed})
     if key.mismatch is not None:
         scenario = with_mismatch(scenario, mismatches[key.mismatch])
     first = key == RunKey(key.controller)
@@ -331,17 +320,13 @@ def _make_comparison(
     firsts = {run.controller: run for run in first_runs}
     if not firsts:
         raise KeyboardInterrupt
-    labels = next((run.result.labels for run in firsts.values() if run.result), Labels())
-    results = {}
-    for name, variant in variants.items():
-        if name in firsts:
-            result = firsts[name].result or _empty_result(firsts[name], variant, labels)
-            tuned = name in tunings and bool(tunings[name].gains)
-            gain_source = (
-                "tuned" if tuned else "given" if summaries.design_spec is None else "designed"
-            )
-            origin = {**result.provenance, "gains": gain_source}
-            results[name] = dc.replace(result, provenance=origin)
+    labels, results = _labels(first_runs), {}
+    untuned = "given" if summaries.design_spec is None else "designed"
+    for name in (name for name in variants if name in firsts):
+        result = firsts[name].result or _empty_result(firsts[name], variants[name], labels)
+        gain_source = "tuned" if name in tunings and tunings[name].gains else untuned
+        origin = {**result.provenance, "gains": gain_source}
+        results[name] = dc.replace(result, provenance=origin)
     return Comparison(
         results=results,
         outcomes=tuple(dc.replace(run, result=None) for run in outcomes),
@@ -350,6 +335,10 @@ def _make_comparison(
         stands=summaries,
         fronts=fronts,
     )
+
+
+def _labels(runs: Sequence[RunSummary]) -> Labels:
+    return next((run.result.labels for run in runs if run.result), Labels())
 
 
 def _empty_result(outcome: RunSummary, variant: Scenario, labels: Labels) -> Result:

@@ -17,7 +17,7 @@ from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.atomic_files import finite_or_none
+from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import SEVERITY, RunVerdict
 from ukctrl.studies.batch.run_summary import RunSummary
@@ -54,7 +54,7 @@ class TestedResults(NamedTuple):
 class Comparison(NotebookRepr):
     """The results of several controllers on the same scenario, in order."""
 
-    repr_module: ClassVar[str] = "ukctrl.studies.comparison.comparison_card"
+    repr_module: ClassVar[str] = "ukctrl.studies.comparison.comparison_page"
 
     results: Mapping[str, Result]
     """Results of the first repeat by the names of their controllers; at least one."""
@@ -105,15 +105,13 @@ class Comparison(NotebookRepr):
             key=lambda run: (run.repeat, run.search),
         )
         named = {name: [run for run in chosen if run.controller == name] for name in self.results}
+        common = {run.repeat for run in chosen}
         if not self.conditions.whole:  # some lack repeats: only those that all have are paired
-            repeat_sets = [
-                self._complete_repeats(name, runs) for name, runs in named.items() if runs
-            ]
-            common = set[int]().union(*repeat_sets).intersection(*repeat_sets)
-            named = {
-                name: [run for run in runs if run.repeat in common] for name, runs in named.items()
-            }
-        return {name: tuple(runs) for name, runs in named.items()}
+            repeat_sets = (self._complete_repeats(n, runs) for n, runs in named.items() if runs)
+            common = common.intersection(*repeat_sets)
+        return {
+            name: tuple(run for run in runs if run.repeat in common) for name, runs in named.items()
+        }
 
     def _complete_repeats(self, name: str, runs: Sequence[RunSummary]) -> set[int]:
         """Return the repeats that all searches of a controller have done."""
@@ -164,9 +162,7 @@ class Comparison(NotebookRepr):
     @property
     def error(self) -> str:
         """The metric that stands for the error: `rms_phi`, or `rms_beta` without any `phi`."""
-        values = (
-            run.metrics.get("rms_phi", math.nan) for runs in self.runs.values() for run in runs
-        )
+        values = (run.metrics.get("rms_phi", math.nan) for one in self.runs.values() for run in one)
         return "rms_phi" if any(map(math.isfinite, values)) else "rms_beta"
 
     @property
@@ -196,9 +192,8 @@ class Comparison(NotebookRepr):
             tested_rows = tuple(row._replace(withheld=True) for row in tested_rows)
         nominal_rows = tested_rows[: len(names)]
         if robustness is not None:
-            first = next(
-                (row for row in nominal_rows if row.metric == self.error), robustness.rows[0]
-            )
+            nominal = {row.metric: row for row in nominal_rows}
+            first = nominal.get(self.error, robustness.rows[0])
             robustness = robustness._replace(rows=(first, *tested_rows[len(names) :]))
         duels = self.fronts.decided(p) if self.fronts else ()
         return TestedResults(nominal_rows, robustness, duels)
@@ -213,17 +208,11 @@ class Comparison(NotebookRepr):
     @functools.cached_property
     def _completed_repeats(self) -> CompletedRepeats:
         levels = {
-            level: min(
-                (len({run.repeat for run in runs}) for runs in self._runs_at(level).values()),
-                default=0,
-            )
+            level: min(len({run.repeat for run in runs}) for runs in self._runs_at(level).values())
             for level in self.conditions.levels
         }
-        seeds = {
-            tuple({run.repeat: run.seed for run in runs}.values())
-            for runs in self.runs.values()
-            if runs
-        }
+        groups = filter(None, self.runs.values())
+        seeds = {tuple({run.repeat: run.seed for run in runs}.values()) for runs in groups}
         return CompletedRepeats(self.repeats, levels, self.seeds, len(seeds) <= 1)
 
     @functools.cached_property
@@ -292,8 +281,7 @@ class Comparison(NotebookRepr):
         run, rows = self.results[name], self.rows
         entry: dict[str, Any] = {
             "name": name,
-            "status": run.status,
-            "message": run.message,
+            **attributes_of(run, "status", "message"),
             "verdict": self.belief(name).verdict,
             "verdict_reasons": [reason._asdict() for reason in self.belief(name).reasons],
             "gains": str(run.provenance.get("gains", "given")),
@@ -320,11 +308,7 @@ class Comparison(NotebookRepr):
         head = ["controller", "status", "verdict", *names]
         if several:
             statistics = ("ci_low", "ci_high", "median", "worst")
-            head += [
-                "repeats",
-                "completed",
-                *(f"{n}:{statistic}" for n in names for statistic in statistics),
-            ]
+            head += ["repeats", "completed", *(f"{n}:{one}" for n in names for one in statistics)]
         lines: list[list[object]] = []
         for name, run in self.results.items():
             verdict = self.belief(name).verdict
@@ -341,22 +325,12 @@ class Comparison(NotebookRepr):
         names = [row.metric for row in self.rows]
         several = any(run.search for run in self.outcomes)
         head = ["controller", "repeat", "seed", "mismatch", "status", "verdict", *names]
-        return csv_text(
-            [*head, *(["search"] if several else [])],
-            (
-                [
-                    run.controller,
-                    run.repeat,
-                    run.seed,
-                    run.mismatch,
-                    run.status,
-                    run.validity.verdict,
-                ]
-                + [run.metrics.get(name, math.nan) for name in names]
-                + ([run.search] if several else [])
-                for run in self.outcomes
-            ),
-        )
+        lines: list[list[object]] = []
+        for run in self.outcomes:
+            lines.append([run.controller, run.repeat, run.seed, run.mismatch, run.status])
+            metrics_of_run = [run.metrics.get(name, math.nan) for name in names]
+            lines[-1] += [run.validity.verdict, *metrics_of_run, *([run.search] * several)]
+        return csv_text([*head, *(["search"] * several)], lines)
 
 
 def _folder_name(controller: str, used_names: set[str]) -> str:

@@ -64,16 +64,12 @@ def _points(comparison: Comparison) -> dict[str, TradeoffPoint]:
     """Return where every controller stands between effort and error."""
     table = {row.metric: row for row in comparison.rows}
     effort, error = table["effort"], table[comparison.error]
-    return {
-        name: TradeoffPoint(
-            effort.values[name],
-            error.values[name],
-            (effort.spreads[name].low, effort.spreads[name].high),
-            (error.spreads[name].low, error.spreads[name].high),
-            "" if name in comparison.ranked else _note(comparison, name),
-        )
-        for name in comparison.results
-    }
+    points = {}
+    for name in comparison.results:
+        across, up = ((row.spreads[name].low, row.spreads[name].high) for row in (effort, error))
+        note = "" if name in comparison.ranked else _note(comparison, name)
+        points[name] = TradeoffPoint(effort.values[name], error.values[name], across, up, note)
+    return points
 
 
 def _note(comparison: Comparison, name: str) -> str:
@@ -88,13 +84,12 @@ def _note(comparison: Comparison, name: str) -> str:
 def pareto_front(points: Mapping[str, TradeoffPoint]) -> list[str]:
     """Return who is ranked and beaten by nobody in both effort and error, by rising effort."""
     ranked = {name: p for name, p in points.items() if not p.note and np.isfinite(p[:2]).all()}
-    front = [
-        name
-        for name, p in ranked.items()
-        if not any(
-            o.effort <= p.effort and o.error <= p.error and o[:2] != p[:2] for o in ranked.values()
-        )
-    ]
+
+    def beaten(p: TradeoffPoint) -> bool:
+        peers = (o for o in ranked.values() if o[:2] != p[:2])
+        return any(o.effort <= p.effort and o.error <= p.error for o in peers)
+
+    front = (name for name, p in ranked.items() if not beaten(p))
     return sorted(front, key=lambda name: ranked[name].effort)
 
 

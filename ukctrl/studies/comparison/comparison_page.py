@@ -22,16 +22,18 @@ from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_tables import (
     controller_columns,
+    front_table,
+    loop_table,
     metric_table,
     robustness_table,
     search_spread_table,
     share_completed,
 )
 from ukctrl.studies.comparison.fairness import believed_changes
-from ukctrl.studies.comparison.front_figure import draw_fronts, front_table
-from ukctrl.studies.comparison.loop_table import loop_table
-from ukctrl.studies.comparison.multiple_testing import TEST_DESCRIPTION
-from ukctrl.studies.tuning import tuned_card
+from ukctrl.studies.comparison.front_figure import draw_fronts
+from ukctrl.studies.comparison.ranking import TEST_DESCRIPTION
+from ukctrl.studies.study_report import Report, ReportSection
+from ukctrl.studies.tuning import GainSearch, tuned_card
 from ukctrl.studies.tuning.tuning_page import gain_table
 
 if TYPE_CHECKING:
@@ -39,15 +41,17 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-_CAPTIONS: Mapping[str, tuple[str, str]] = {
+_CAPTIONS: Mapping[str, tuple[str, str, str]] = {
     "compare_errors": (
         "Errors",
         "Norms of the task's error on a log scale, one colour and dash for each controller.",
+        " Lines are medians over the repeats, bands hold 80 % of them.",
     ),
     "compare_tradeoff": (
         "Error against effort",
         "Lower left is better. Joined by stairs: those that nobody beats in both. "
         "Hollow, where it fits in: not all runs completed.",
+        " Those on the stairs are ringed. Crosses are 95 % confidence intervals of the means.",
     ),
     "compare_front": (
         "What each law can do",
@@ -55,25 +59,26 @@ _CAPTIONS: Mapping[str, tuple[str, str]] = {
         "in both metrics, on average over the repeats. Lower left is better. Bands and bars are "
         "95 % confidence intervals of the means; what a draw does to all laws is in them, and not "
         "in the tests of pairs.",
+        "",
     ),
     "compare_mismatch": (
         "Robustness",
         "The true robot's parameters are off at random by up to the mismatch, and beliefs stay. "
         "Lines are medians of the runs that completed, bands hold 80 % of them.",
+        "",
     ),
-    "compare_inputs": ("Inputs", "What each actuator does under each controller."),
+    "compare_inputs": (
+        "Inputs",
+        "What each actuator does under each controller.",
+        " Those of the first repeat.",
+    ),
     "compare_tuning": (
         "Search for gains",
         "The lowest cost so far, simulation by simulation; the first is the card.",
+        "",
     ),
 }
-_REPEAT_CAPTIONS: Mapping[str, str] = {
-    "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
-    "compare_tradeoff": "Those on the stairs are ringed. Crosses are 95 % confidence intervals of "
-    "the means.",
-    "compare_inputs": "Those of the first repeat.",
-}
-"""What captions say where there are repeats."""
+"""Figures: title, caption, and what it says besides where there are repeats."""
 
 
 def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
@@ -98,9 +103,65 @@ def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
         "runs.csv": comparison.runs_csv(),
         **({"fronts.csv": comparison.fronts.to_csv()} if comparison.fronts else {}),
         **{f"tuned/{name}.toml": card for name, card in tuned_cards(comparison).items()},
-        "report.html": html(comparison, images, scene),
+        "report.html": page_html(comparison, images, scene),
     }
     return html_page.write_page("the comparison", home, texts, images, _CAPTIONS)
+
+
+MAX_GAINS = 6
+"""Gains of more than these are on the page alone."""
+
+
+def report(comparison: Comparison) -> Report:
+    """Return what the terminal shows: the tables, and the verdict that sums up."""
+    sections = [ReportSection(metric_table(comparison, short=True))]
+    robustness, fronts = robustness_table(comparison), comparison.fronts
+    if comparison.robustness is not None and robustness is not None:
+        sections.append(ReportSection(robustness, f"median {comparison.robustness.metric}"))
+    if fronts is not None:
+        heading = f"{fronts.metrics[0]} at equal {fronts.metrics[1]}"
+        sections.append(ReportSection(front_table(fronts, comparison.duels), heading))
+    luck = search_spread_table(comparison)
+    sections += [ReportSection(luck, "luck of tuning")] if luck is not None else []
+    tuned = {name: tuning for name, tuning in comparison.tunings.items() if tuning.gains}
+    sections += [ReportSection(_tuned_table(tuned), "tuned")] if tuned else []
+    noteworthy = {
+        "repeats": comparison.conditions.asked > 1,
+        "gains": bool(comparison.tunings),
+        "belief": False,
+    }
+    facts = {fact.subject: fact for fact in comparison.facts}
+    shown = [facts[name] for name in noteworthy if name in facts]
+    return Report(
+        comparison.title,
+        comparison.verdicts[:1],
+        sections,
+        [(f.subject, f.text) for f in shown if noteworthy[f.subject] or not f.equal],
+        files=[("report", "report.html")],
+        page_verdicts=[v for v in comparison.verdicts[1:] if v.subject not in METRICS],
+    )
+
+
+def html(comparison: Comparison) -> str:
+    """Return the card of a notebook."""
+    return report(comparison).card(runs_scene(comparison.results))
+
+
+def _tuned_table(tunings: Mapping[str, GainSearch]) -> ReportTable:
+    rows = []
+    for name, tuning in tunings.items():
+        gains = [
+            f"{gain.path.removeprefix('controller.')} {number(tuning.best.gains[gain.path], 4)}"
+            for gain in tuning.gains
+        ]
+        more = [f"and {len(gains) - MAX_GAINS} more"] if len(gains) > MAX_GAINS else []
+        text = ", ".join([*gains[:MAX_GAINS], *more])
+        if any(map(math.isnan, tuning.best.gains.values())):
+            text = "the card's own gains"
+        card_cost = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
+        rows.append([name, f"{card_cost} -> {number(tuning.after, 4)}", text])
+    heads = TableColumn("", "name"), TableColumn("cost", "text"), TableColumn("gains", "text")
+    return ReportTable.from_rows(heads, rows)
 
 
 def tuned_cards(comparison: Comparison) -> dict[str, str]:
@@ -139,12 +200,10 @@ def pictures(comparison: Comparison) -> list[html_page.PageFigure]:
         draw["compare_inputs"] = lambda: overlay.inputs(_by_display_name(comparison, shown))
     if comparison.tunings:
         draw["compare_tuning"] = lambda: figures.tuning_figure(comparison.tunings)
-    repeated = _REPEAT_CAPTIONS if comparison.repeats > 1 else {}
+    several = comparison.repeats > 1
     return [
-        html_page.page_figure(
-            name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name]
-        )
-        for name, (title, caption) in _CAPTIONS.items()
+        html_page.page_figure(name, title, f"{caption}{repeated * several}", draw[name])
+        for name, (title, caption, repeated) in _CAPTIONS.items()
         if name in draw
     ]
 
@@ -154,28 +213,19 @@ def _by_display_name(comparison: Comparison, by_name: Mapping[str, T]) -> dict[s
     return {comparison.shown(name): one for name, one in by_name.items()}
 
 
-def html(
-    comparison: Comparison,
-    images: Sequence[html_page.PageFigure],
-    scene: PageData | None = None,
+def page_html(
+    comparison: Comparison, images: Sequence[html_page.PageFigure], scene: PageData | None = None
 ) -> str:
     """Return the page, with figures from `pictures` and the robots of all controllers in step."""
-    first = comparison.first
-    overall, *verdicts = comparison.verdicts
-    general = [entry for entry in verdicts if entry.subject not in METRICS]
-    contents = [("table", "Table"), *((image.name, image.title) for image in images)]
-    contents += [
-        ("words", "In words"),
-        ("conditions", "Conditions"),
-        ("controllers", "Controllers"),
-    ]
+    first, (overall, *verdicts) = comparison.first, comparison.verdicts
+    last = ("words", "In words"), ("conditions", "Conditions"), ("controllers", "Controllers")
     context = {
         "title": first.title,
         "names": first.names,
         "count": len(comparison.results),
         "headline": overall.text,
-        "contents": contents,
-        "general": general,
+        "contents": [("table", "Table"), *((one.name, one.title) for one in images), *last],
+        "general": [entry for entry in verdicts if entry.subject not in METRICS],
         "figures": images,
         "controllers": [
             _controller(comparison, name, index) for index, name in enumerate(comparison.results)

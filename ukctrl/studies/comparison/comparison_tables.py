@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ukctrl.analysis.linear.performance import LoopPerformance
+from ukctrl.control.regulators.riccati import pole_text
 from ukctrl.core.number_text import number, percent, plus_minus, range_text, unit_text
+from ukctrl.core.statistics import spread
 from ukctrl.reports.report_table import (
     Mark,
     ReportTable,
@@ -15,7 +19,14 @@ from ukctrl.reports.report_table import (
     metric_description,
 )
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.ranking import MetricRanking, MismatchStatistics, rounding_floor
+from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries
+from ukctrl.studies.comparison.pareto_front import FrontDifference, Fronts, LawFront
+from ukctrl.studies.comparison.ranking import (
+    MetricRanking,
+    MismatchStatistics,
+    rounding_floor,
+    violates_limit,
+)
 
 
 def metric_table(comparison: Comparison, *, short: bool = False) -> ReportTable:
@@ -29,39 +40,31 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> ReportTable:
     digits = 4 if short else 3
     alone = len(comparison.first.labels.blocks) < 2  # whose metrics are those of all rows
     keep_blocks = comparison.first.labels.keep_blocks
-    metric_rows = [
-        row
-        for row in comparison.rows
-        if row.known
-        and (
-            "." not in row.metric
-            or not (short or (alone and row.metric.partition(".")[2] not in keep_blocks))
-        )
-    ]
+
+    def stands(metric: str) -> bool:
+        block = metric.partition(".")[2]
+        return not block or not (short or (alone and block not in keep_blocks))
+
+    metric_rows = [row for row in comparison.rows if row.known and stands(row.metric)]
     order = list(dict.fromkeys(row.metric.partition(".")[0] for row in metric_rows))
     shown = sorted(metric_rows, key=lambda row: order.index(row.metric.partition(".")[0]))
     names = list(comparison.results)
-    rows = [[TableCell("status"), TableCell(""), *(_status(comparison, name) for name in names)]]
+    rows: list[list[TableCell | str]] = [
+        ["status", "", *(_status(comparison, name) for name in names)]
+    ]
     beliefs = [comparison.belief(name) for name in names]
     if any(belief.verdict != "ok" for belief in beliefs):
-        rows.append(
-            [TableCell("verdict"), TableCell(""), *(TableCell(b.verdict, b.level) for b in beliefs)]
-        )
+        rows.append(["verdict", "", *(TableCell(b.verdict, b.level) for b in beliefs)])
     if comparison.at_border:
         at_end, ended = TableCell("at a border", "warning"), comparison.at_border
-        marks = (at_end if name in ended else TableCell("") for name in names)
-        rows.append([TableCell("gains"), TableCell(""), *marks])
-    rows += [
-        [
-            TableCell(row.metric, note="median · worst" if spread else "", kind="name"),
-            TableCell(unit_text(row.unit)),
-            *(_cell(comparison, row, name, digits=digits, spread=spread) for name in row.values),
-        ]
-        for row in shown
-        for spread in (comparison.repeats > 1 and (not short or row.metric == comparison.error),)
-    ]
+        rows.append(["gains", "", *(at_end if name in ended else "" for name in names)])
+    for row in shown:
+        spread = comparison.repeats > 1 and (not short or row.metric == comparison.error)
+        head = TableCell(row.metric, note="median · worst" if spread else "", kind="name")
+        cells = (_cell(comparison, row, n, digits=digits, spread=spread) for n in row.values)
+        rows.append([head, unit_text(row.unit), *cells])
     meanings = [""] * (len(rows) - len(shown)) + [metric_description(row.metric) for row in shown]
-    return ReportTable(controller_columns("metric", comparison), rows, meanings)
+    return ReportTable.from_rows(controller_columns("metric", comparison), rows, meanings)
 
 
 def search_spread_table(comparison: Comparison) -> ReportTable | None:
@@ -100,17 +103,15 @@ def robustness_table(comparison: Comparison) -> ReportTable | None:
     robustness = comparison.robustness
     if robustness is None:
         return None
+    unit = unit_text(robustness.unit)
     rows = [
-        [
-            TableCell(f"{number(100.0 * level)} %"),
-            TableCell(unit_text(robustness.unit)),
-            *(_mismatch_cell(at[k], name in row.marked) for name, at in robustness.entries.items()),
-        ]
+        [f"{number(100.0 * level)} %", unit]
+        + [_mismatch_cell(at[k], name in row.marked) for name, at in robustness.entries.items()]
         for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
     ]
     columns = controller_columns("mismatch", comparison)
     heads = [column._replace(head=comparison.shown(column.head)) for column in columns]
-    return ReportTable(heads, rows)
+    return ReportTable.from_rows(heads, rows)
 
 
 def share_completed(comparison: Comparison, name: str) -> str:
@@ -159,3 +160,109 @@ def _mismatch_cell(at: MismatchStatistics, best: bool) -> TableCell:
     if not failed and at.low != at.high:
         aside = f"{number(at.low)} to {number(at.high)}"
     return TableCell(number(at.median), "best" if best else "", aside, note_failed=failed)
+
+
+_QUANTITIES: Mapping[str, tuple[str, str, Callable[[LoopPerformance], str]]] = {
+    "bandwidth": (
+        "rad/s",
+        "Of the servo rows, from the least to the largest: below it the loop takes away more than "
+        "3 dB of what disturbs the row.",
+        lambda loop: _span(loop.bandwidth),
+    ),
+    "slowest pole": ("1/s", "Of those that decay.", lambda loop: _pole(loop.decaying, 0)),
+    "fastest pole": ("1/s", "Of those that decay.", lambda loop: _pole(loop.decaying, -1)),
+    "disk margin": ("", "The least of all motors; 2 is the most.", lambda loop: number(loop.disk)),
+    "delay margin": (
+        "s",
+        "The shortest delay at a motor that is too much.",
+        lambda loop: number(loop.delay),
+    ),
+    "noise of positions": (
+        "N m/rad",
+        "What the input does at once where a position is measured wrong by a unit.",
+        lambda loop: number(loop.position_noise),
+    ),
+    "noise of speeds": (
+        "N m s/rad",
+        "What the input does at once where a speed is measured wrong by a unit.",
+        lambda loop: number(loop.speed_noise),
+    ),
+}
+"""What is told of a loop: unit, meaning, and the number."""
+
+
+def loop_table(stands: LoopSummaries | None, columns: Sequence[TableColumn]) -> ReportTable | None:
+    """Return what each loop is at the start; None where none is known.
+
+    Args:
+        stands: The loops.
+        columns: What is told, its unit, and a column for each controller, by its name.
+    """
+    if stands is None or not stands.loops:
+        return None
+    loops = [stands.loops.get(column.head) for column in columns[2:]]
+    rows = [
+        [head, unit_text(unit), *(tell(loop) if loop else "not known" for loop in loops)]
+        for head, (unit, _, tell) in _QUANTITIES.items()
+    ]
+    meanings = (meaning for _, meaning, _ in _QUANTITIES.values())
+    return ReportTable.from_rows(columns, rows, meanings)
+
+
+def _span(values: Sequence[float]) -> str:
+    finite = [value for value in values if not math.isnan(value)]
+    if not finite:
+        return "no row reached"
+    low, high = number(min(finite)), number(max(finite))
+    return low if low == high else f"{low} to {high}"
+
+
+def _pole(poles: Sequence[complex], index: int) -> str:
+    return pole_text(poles[index]) if poles else "none"
+
+
+def front_table(fronts: Fronts, duels: Sequence[FrontDifference]) -> ReportTable:
+    """Return what each law has of the first metric at equal levels of the second.
+
+    Marked are those that no other beats there, where a test tells any two apart.
+    """
+    of_error, of_cost = (unit_text(unit) for unit in fronts.units)
+    names = [TableColumn(name, series=index) for index, name in enumerate(fronts.laws)]
+    columns = [TableColumn(fronts.metrics[1], "text"), TableColumn("unit", "unit"), *names]
+    counts = [
+        TableCell(f"{len(law.front)} of {len(law.points)}", "", _rejection_text(law))
+        for law in fronts.laws.values()
+    ]
+    rows: list[list[TableCell | str]] = [["on the front", "", *counts]]
+    floor = rounding_floor(fronts.metrics[0])
+    for level in fronts.levels:
+        level_duels = [duel for duel in duels if duel.level == level and duel.supported]
+        beaten = {duel.higher for duel in level_duels}
+        best = {name for name in fronts.laws if level_duels and name not in beaten}
+        laws = fronts.laws.items()
+        cells = (_front_cell(law, level, floor, best=name in best) for name, law in laws)
+        rows.append([f"{number(level)} {of_cost}".rstrip(), of_error, *cells])
+    return ReportTable.from_rows(columns, rows)
+
+
+def _rejection_text(law: LawFront) -> str:
+    """Return of how many settings there is nothing to draw, and why."""
+    refused = sum(bool(point.refused) for point in law.points)
+    crossings = sum(any(violates_limit(run.metrics) for run in point.runs) for point in law.points)
+    failed = sum(not point.completed for point in law.points) - refused - crossings
+    counts = (refused, "refused"), (crossings, "crossed a limit"), (failed, "failed")
+    clauses = [f"{n} {reason}" for n, reason in counts if n]
+    terms = next((", ".join(point.gains) for point in law.points), "")
+    over = "" if "bandwidth" in terms or not terms else "over its own gains"
+    return ", ".join([*clauses, *([over] if over else [])])
+
+
+def _front_cell(law: LawFront, level: float, floor: float, *, best: bool) -> TableCell:
+    """Return what a law has at a level, with its interval."""
+    estimate = law.at(level, floor)
+    if estimate is None:
+        return TableCell("not reached", "faint")
+    over = spread(np.exp(estimate[0]))
+    half = over.high - over.mean
+    text = plus_minus(over.mean, half) if math.isfinite(half) else number(over.mean)
+    return TableCell(text, "best" if best else "")

@@ -59,18 +59,24 @@ def overall_verdict(
         return Verdict("warning", "overall", text)
     errors = [by_metric[name] for name in ("rms_phi", "rms_beta") if name in by_metric]
     error = next((row for row in errors if row.known), errors[0] if errors else None)
-    blocks = {row.metric.partition(".")[2]: row for row in rows if _is_block_metric(row, error)}
-    smallest, effort_text = (
-        _winner_text(error, ranked, blocks),
-        _winner_text(by_metric.get("effort"), ranked),
-    )
+    blocks = {}
+    if error is not None:  # of single servo blocks, in other units than the whole
+        blocks = {
+            row.metric.partition(".")[2]: row
+            for row in rows
+            if row.metric.startswith(f"{error.metric}.") and row.unit != error.unit and row.known
+        }
+    effort_text = _winner_text(by_metric.get("effort"), ranked)
+    smallest = _winner_text(error, ranked, blocks)
     text = f"Smallest error (rms): {smallest}. Least effort: {effort_text}."
     if any(violates_limit(run.metrics) for name in ranked for run in runs[name]):
-        limit_text = ", ".join(
-            f"'{name}' {_violation_text(runs[name], by_metric)}" for name in ranked
-        )
-        text = f"Nobody kept all limits: {limit_text}. {text}"
-    gave = [name for name in ranked if any(_relaxed_task(run) for run in runs[name])]
+        limit_texts = (f"'{name}' {_violation_text(runs[name], by_metric)}" for name in ranked)
+        text = f"Nobody kept all limits: {', '.join(limit_texts)}. {text}"
+    relaxed = {
+        name: max((run.metrics.get("task_given_up", 0.0) for run in runs[name]), default=0.0)
+        for name in ranked
+    }
+    gave = [name for name in ranked if relaxed[name] > RELAXATION_ATOL]
     if gave:
         subject = "All" if len(gave) == len(ranked) else quoted(gave)
         text = f"{text} {subject} gave up some of the task for limits."
@@ -87,16 +93,6 @@ def overall_verdict(
     return Verdict("good", "overall", text)
 
 
-def _is_block_metric(row: MetricRanking, whole: MetricRanking | None) -> bool:
-    """Tell whether a metric is another one's of a single servo block, of another unit than it."""
-    return (
-        whole is not None
-        and row.metric.startswith(f"{whole.metric}.")
-        and row.unit != whole.unit
-        and row.known
-    )
-
-
 def _violation_text(runs: Sequence[RunSummary], rows: Mapping[str, MetricRanking]) -> str:
     """Return which limits runs crossed, and by how much at most."""
     texts = []
@@ -111,11 +107,6 @@ def _violation_text(runs: Sequence[RunSummary], rows: Mapping[str, MetricRanking
     return f"crossed {' and '.join(texts)}{many}"
 
 
-def _relaxed_task(run: RunSummary) -> bool:
-    """Tell whether some of the task was given up for limits."""
-    return run.metrics.get("task_given_up", 0.0) > RELAXATION_ATOL
-
-
 def _failure_text(runs: Sequence[RunSummary]) -> str:
     """Return how runs ended that are not ranked."""
     failed = [run.status for run in runs if not run.completed]
@@ -128,12 +119,8 @@ def _winner_text(
     ranked: Sequence[str],
     blocks: Mapping[str, MetricRanking] = MappingProxyType({}),
 ) -> str:
-    """Return who has the least of a metric, how much, and how far the others are from it.
-
-    Args:
-        row: The metric.
-        ranked: Who is ranked.
-        blocks: The same of single servo blocks, where a sum over all would add metres and radians.
+    """Return who has the least of a metric, how much, and how far the others are from it; of single
+    servo ``blocks``, where a sum over all would add metres and radians.
     """
     if row is None:
         return "not known"
@@ -169,18 +156,14 @@ def failure_verdicts(runs: RunsByController) -> Iterator[Verdict]:
         if not failed:
             continue
         first = failed[0]
-        if len(group) == 1:
-            text = (
-                f"'{name}' {first.status} at t = {number(first.end_time, 3)} s and is not ranked."
-            )
-            text = f"{text} {sentence(first.message)}"
-        else:
+        text = f"'{name}' {first.status} at t = {number(first.end_time, 3)} s and is not ranked."
+        text = f"{text} {sentence(first.message)}"
+        if len(group) > 1:
             ends = Counter(run.status for run in failed).items()
             tally = ", ".join(f"{count} {status}" for status, count in ends)
-            text = (
-                f"'{name}' completed {len(group) - len(failed)} of {len(group)} repeats ({tally}) "
-                f"and is not ranked. With seed {first.seed}: {first.message}"
-            )
+            done = f"{len(group) - len(failed)} of {len(group)} repeats ({tally})"
+            text = f"'{name}' completed {done} and is not ranked. "
+            text += f"With seed {first.seed}: {first.message}"
         yield Verdict("bad", first.status, text.strip())
 
 
@@ -233,9 +216,8 @@ def caution_verdicts(
             "others. --tune 40 gives all the same budget, --cost says for what."
         )
         yield Verdict("note", "gains", text)
-    searched = [tuned for tuned in tunings.values() if tuned.gains]
     tested = max([done.repeats, *done.levels.values()]) > 1
-    if tested and any(len(tuned.every) == 1 for tuned in searched):
+    if tested and any(tuned.gains and len(tuned.every) == 1 for tuned in tunings.values()):
         text = (
             "One search for each: its luck is no part of the intervals and tests, which may take "
             "it for a difference of laws. --searches 5 makes it one."
@@ -268,9 +250,8 @@ def exact_model_verdicts(
     """Yield that an error of nothing but rounding comes of a model that is true."""
     equal = {fact.subject: fact.text for fact in facts if fact.equal}
     true = all(equal.get(subject) == text for subject, text in DEFAULT_TEXTS.items())
-    exact = (
-        [] if row is None else [n for n, v in row.values.items() if v <= rounding_floor(row.metric)]
-    )
+    values = {} if row is None else row.values
+    exact = [n for n, v in values.items() if row and v <= rounding_floor(row.metric)]
     if true and exact:
         text = (
             "The model is exact and nothing disturbs, so that a law that uses the whole model errs "
@@ -306,13 +287,8 @@ def _ranking_text(
     told: int | None = None,
     amount: Callable[[str], str] | None = None,
 ) -> str:
-    """Return who has least (most where more is better), how much, and how the others compare.
-
-    Args:
-        row: The metric.
-        ranked: Who is ranked.
-        told: Of so many others it is said; absent: of all.
-        amount: Says how much somebody has, without what repeats tell; absent: with it.
+    """Return who has least (most where more is better), how much, and how ``told`` of the others,
+    or all, compare; ``amount`` says how much somebody has without what repeats tell.
     """
     sign = 1.0 if metrics.less_is_better(row.metric) else -1.0
     leader = row.best[first_smallest([sign * row.values[name] for name in row.best])]
@@ -362,9 +338,8 @@ def _mean_text(row: MetricRanking, name: str) -> str:
     spread = row.spreads.get(name)
     if spread is None or not math.isfinite(spread.low) or spread.high == spread.low:
         return text
-    return (
-        f"{text} on average (95 % confidence: {_interval_text(spread.low, spread.high, row.unit)})"
-    )
+    interval = _interval_text(spread.low, spread.high, row.unit)
+    return f"{text} on average (95 % confidence: {interval})"
 
 
 def _significance_text(row: MetricRanking, leader: str, name: str) -> str:

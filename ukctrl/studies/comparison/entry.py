@@ -1,20 +1,28 @@
-"""One controller of a comparison: a card or a law, its name, and what it alone believes."""
+"""Entries of a comparison: each a card or a law, its name, and what it alone believes."""
 
 from __future__ import annotations
 
 import dataclasses as dc
 import itertools
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ukctrl.control.controller import Controller, law_name
-from ukctrl.core.errors import InputError, did_you_mean
+from ukctrl.core.errors import InputError, UkctrlError, did_you_mean
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.table_paths import parse_value, split_list
+from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import Scenario
 
 SCENARIO_CONTROLLER = "own"
 """The entry that is the scenario's own controller."""
+DEFAULT_CARDS = (
+    "servo-baumgarte", "servo-pid", "computed-torque", "operational-space", "pd-gravity",
+    "io-linearisation", "elastic-tracking", "feedforward-flat",
+)  # fmt: skip
+"""One card of each way to follow a task, in the order in which they are tried."""
+MAX_DEFAULT_CARDS = 3
+"""So many of them are compared with the scenario's own."""
 CONTROLLER_PARTS = ("controller", "believed")
 """Parts of a scenario that belong to a controller; the others are the same for all."""
 
@@ -48,15 +56,10 @@ class Entry:
         for path in self.changes:
             section = path.split(".")[0]
             if section not in CONTROLLER_PARTS or path == "controller":
-                controller = self.controller
-                shown = self.name or (
-                    controller if isinstance(controller, str) else law_name(controller)
-                )
-                advice = (
-                    did_you_mean(section, CONTROLLER_PARTS)
-                    if section not in CONTROLLER_PARTS
-                    else "."
-                )
+                law = self.controller
+                shown = self.name or (law if isinstance(law, str) else law_name(law))
+                allowed = section in CONTROLLER_PARTS
+                advice = "." if allowed else did_you_mean(section, CONTROLLER_PARTS)
                 raise InputError(
                     f"entry '{shown}' may change what is below controller and believed; got "
                     f"'{path}'{advice} What is the same for all is changed with --set, or in the "
@@ -109,11 +112,8 @@ class Entry:
 
     def called(self, variant: Scenario) -> str:
         """Return what it is called, given the scenario with it."""
-        return self.name or (
-            SCENARIO_CONTROLLER
-            if self.controller == SCENARIO_CONTROLLER
-            else law_name(variant.controller)
-        )
+        is_scenarios = self.controller == SCENARIO_CONTROLLER
+        return self.name or (SCENARIO_CONTROLLER if is_scenarios else law_name(variant.controller))
 
     def renamed(self, name: str, used_names: Container[str]) -> str:
         """Return how this entry, called ``name``, is written with one that is not taken."""
@@ -123,6 +123,66 @@ class Entry:
             return f"Entry(controller=..., name='{free}')"
         changes = ", ".join(f"{key}={_inline(value)}" for key, value in self.changes.items())
         return f"'{free}={self.controller}{f'{{{changes}}}' if changes else ''}'"
+
+
+def default_controllers(
+    scenario: Scenario, *, beside: AnyPath | None = None, trust: bool = False
+) -> list[str]:
+    """Return ``own`` and the cards that can take a first step of a scenario, another law each."""
+    names = [SCENARIO_CONTROLLER]
+    for card in DEFAULT_CARDS if scenario.servo else ():
+        if len(names) > MAX_DEFAULT_CARDS:
+            break
+        try:
+            variant = Entry(controller=card).apply(scenario, beside=beside, trust=trust)
+            loop = Loop(variant)
+            loop.plant.move(loop.t0, loop.state.q, loop.state.v)
+            loop.command(loop.t0, *loop.state)
+        except (UkctrlError, ArithmeticError):
+            continue
+        if variant.controller != scenario.controller:
+            names.append(card)
+    return names
+
+
+def entry_scenarios(
+    scenario: Scenario,
+    controllers: Sequence[str | Controller | Entry],
+    *,
+    beside: AnyPath | None = None,
+    trust: bool = False,
+) -> dict[str, Scenario]:
+    """Return the scenario with each controller in it, by name.
+
+    Raises:
+        InputError: There are none, one does not fit, or two share a name.
+    """
+    if not controllers:
+        raise InputError("compare needs at least one controller; got none.")
+    variants: dict[str, Scenario] = {}
+    for controller in controllers:
+        entry = Entry.parse(controller) if isinstance(controller, str) else controller
+        entry = entry if isinstance(entry, Entry) else Entry(controller=entry)
+        variant = entry.apply(scenario, beside=beside, trust=trust)
+        name = entry.called(variant)
+        if name in variants:
+            raise InputError(
+                f"two controllers are named '{name}'; give each its own name, as in "
+                f"{entry.renamed(name, variants)}."
+            )
+        variants[name] = variant
+    return variants
+
+
+def ignored_settings(
+    scenario: Scenario, variants: Mapping[str, Scenario]
+) -> dict[str, tuple[str, ...]]:
+    """Return which settings of the scenario's own controller each entry does not take over."""
+    gaps = {
+        name: tuple(missing_settings(scenario.controller, variant.controller))
+        for name, variant in variants.items()
+    }
+    return {name: settings for name, settings in gaps.items() if settings}
 
 
 CARD_LABELS = ("name", "title", "source")

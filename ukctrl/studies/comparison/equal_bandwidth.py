@@ -19,7 +19,7 @@ from ukctrl.analysis.linear.design import GainDesignError, designed
 from ukctrl.analysis.linear.performance import LoopPerformance, loop_performance
 from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError, UkctrlError, quoted
-from ukctrl.core.number_text import number
+from ukctrl.core.number_text import number, range_text
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.result.atomic_files import finite_or_none
@@ -61,13 +61,10 @@ class LoopSummaries(NamedTuple):
         bandwidths = self.lowest_bandwidths
         if not bandwidths:
             return FairnessCondition("bandwidth", True, "not known of any loop")
-        low, high = min(bandwidths.values()), max(bandwidths.values())
-        text = f"{number(low)} rad/s" if low == high else f"{number(low)} to {number(high)} rad/s"
+        text = f"{range_text(bandwidths.values())} rad/s, of the slowest row of each"
         if self.design_spec is not None:
             text = f"designed for {self.design_spec}: {text}"
-        return FairnessCondition(
-            "bandwidth", self.similar_bandwidths, f"{text}, of the slowest row of each"
-        )
+        return FairnessCondition("bandwidth", self.similar_bandwidths, text)
 
     def warnings(self) -> Iterator[Verdict]:
         """Yield what is unfair before anything has run."""
@@ -79,8 +76,7 @@ class LoopSummaries(NamedTuple):
                 remedy = "They were designed alike, and the hold or the start takes of some."
             text = (
                 f"Bandwidths differ by more than a factor of {number(BANDWIDTH_RATIO)} ({listing} "
-                "rad/s): the "
-                f"ranking is of stiffness as much as of laws. {remedy}"
+                f"rad/s): the ranking is of stiffness as much as of laws. {remedy}"
             )
             yield Verdict("warning", "bandwidth", text)
         if 0 < len(self.assumed_bounds) < len(self.loops) + len(self.errors):
@@ -155,14 +151,11 @@ def summarise_loops(
             limited[name] = _saturated_motors(ready)
         except Exception as error:  # a law of one's own may raise anything: its run tells
             unknown[name] = str(error)
-    assumed_bounds = {name: variant.controller.told for name, variant in variants.items()}
-    return LoopSummaries(
-        design_spec,
-        loops,
-        unknown,
-        {name: bounds for name, bounds in assumed_bounds.items() if bounds},
-        {name: motors for name, motors in limited.items() if motors},
-    )
+    bounds_by_name = {
+        name: bounds for name, one in variants.items() if (bounds := one.controller.told)
+    }
+    motors = {name: saturated for name, saturated in limited.items() if saturated}
+    return LoopSummaries(design_spec, loops, unknown, bounds_by_name, motors)
 
 
 def _saturated_motors(loop: Loop) -> tuple[str, ...]:

@@ -15,18 +15,11 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import BelievedRobot
 from ukctrl.studies.tuning import GainSearch
 
-_COMPARED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "robot": ("robot", "passive"),
-        "belief": ("believed",),
-        "task": ("servo",),
-        "start": ("start",),
-        "timing": ("timing",),
-        "integrator": ("integrator",),
-        "effects": ("effect", "effects"),
-        "seed": ("seed",),
-    }
-)
+_COMPARED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "robot": ("robot", "passive"), "belief": ("believed",), "task": ("servo",), "start": ("start",),
+    "timing": ("timing",), "integrator": ("integrator",), "effects": ("effect", "effects"),
+    "seed": ("seed",),
+})  # fmt: skip
 """Parts of a scenario that a fair comparison keeps equal."""
 _CONTROLLER_KEYS = ("controller", "name", "title", "source", "description")
 """Parts of a scenario that may differ."""
@@ -126,15 +119,15 @@ def fairness_conditions(
     """Return every condition, whether it was equal for all, and where the gains come from."""
     covered_keys = {key for keys in _COMPARED_KEYS.values() for key in keys} | set(_CONTROLLER_KEYS)
     extra_keys = sorted({key for run in results.values() for key in run.scenario} - covered_keys)
-    differing = []
+    conditions = []
     for subject, keys in {**_COMPARED_KEYS, **{key: (key,) for key in extra_keys}}.items():
         sections = {
             name: {key: run.scenario[key] for key in keys if key in run.scenario}
             for name, run in results.items()
         }
         if any(sections.values()) or subject in DEFAULT_TEXTS:
-            differing.append(_condition(subject, sections))
-    return (*differing, _limits(results), _start_condition(results), _gains(results, tunings))
+            conditions.append(_condition(subject, sections))
+    return (*conditions, _limits(results), _start_condition(results), _gains(results, tunings))
 
 
 def beliefs_differ(facts: Sequence[FairnessCondition]) -> bool:
@@ -174,17 +167,15 @@ def _gains(results: Mapping[str, Result], tunings: Mapping[str, GainSearch]) -> 
     if tunings:
         return _tuning_condition(results, tunings)
     origin = {name: str(run.provenance.get("gains", "given")) for name, run in results.items()}
-    if len(set(origin.values())) == 1:
-        source = next(iter(origin.values()))
+    source, *more = set(origin.values())
+    text = f"{source}, for every controller"
+    if not more and source == "given":
         laws = {_law(run.scenario.get("controller")) for run in results.values()}
-        untuned = source == "given" and len(laws) > 1
-        return FairnessCondition(
-            "gains", True, UNTUNED_TEXT if untuned else f"{source}, for every controller"
-        )
-    sources = ", ".join(f"{source} for '{name}'" for name, source in origin.items())
-    return FairnessCondition(
-        "gains", False, f"{sources}; tuned against given gains is no fair comparison"
-    )
+        text = UNTUNED_TEXT if len(laws) > 1 else text
+    elif more:
+        sources = ", ".join(f"{source} for '{name}'" for name, source in origin.items())
+        text = f"{sources}; tuned against given gains is no fair comparison"
+    return FairnessCondition("gains", not more, text)
 
 
 def _law(controller: object) -> tuple[str, str]:
@@ -201,7 +192,7 @@ def _tuning_condition(
     searched = {name: tuning for name, tuning in tunings.items() if tuning.gains}
     fixed = tuple(name for name, tuning in tunings.items() if not tuning.gains)
     apart = f"; without gains: {quoted(fixed)}" if fixed else ""
-    spent = {len(tuning.trials) * tuning.plants for tuning in searched.values()}
+    spent = {tuning.simulations for tuning in searched.values()}
     if set(tunings) == set(results) and len(spent) <= 1:
         any_one = next(iter(searched.values()), None)
         if any_one is None:
@@ -217,28 +208,19 @@ def _tuning_condition(
         elif len(alone) < len(searched):
             text = f"{text}; over bandwidth and damping, of {quoted(alone)} over its own gains"
         return FairnessCondition("gains", True, f"{text}{apart}")
-    counts = ", ".join(
-        f"{len(tuning.trials) * tuning.plants} for '{name}'" for name, tuning in searched.items()
-    )
-    return FairnessCondition(
-        "gains", False, f"tuned with unequal numbers of simulations: {counts}{apart}"
-    )
+    counts = ", ".join(f"{one.simulations} for '{name}'" for name, one in searched.items())
+    text = f"tuned with unequal numbers of simulations: {counts}{apart}"
+    return FairnessCondition("gains", False, text)
 
 
 def _condition(subject: str, sections: Mapping[str, Mapping[str, Any]]) -> FairnessCondition:
-    keys = {name: json.dumps(section, sort_keys=True) for name, section in sections.items()}
-    if len(set(keys.values())) == 1:
-        section = next(iter(sections.values()))
-        text = (
-            _DESCRIPTIONS.get(subject, _one_line)(section)
-            if section
-            else DEFAULT_TEXTS.get(subject, "none")
-        )
-        return FairnessCondition(subject, True, text)
     groups: dict[str, list[str]] = {}
-    for name, key in keys.items():
-        groups.setdefault(key, []).append(name)
+    for name, section in sections.items():
+        groups.setdefault(json.dumps(section, sort_keys=True), []).append(name)
     absent, describe = DEFAULT_TEXTS.get(subject, "none"), _DESCRIPTIONS.get(subject, _one_line)
+    if len(groups) == 1:
+        section = next(iter(sections.values()))
+        return FairnessCondition(subject, True, describe(section) if section else absent)
     texts = [
         f"{describe(sections[names[0]]) or absent} for {quoted(names)}" for names in groups.values()
     ]
@@ -277,11 +259,6 @@ def _kind_text(entry: Mapping[str, Any]) -> str:
     return f"{entry.get('kind', '?')}{suffix}"
 
 
-def _observer(section: Mapping[str, Any]) -> str:
-    """Return an observer by its kind, with what it is set to."""
-    return _kind_text(section["observer"])
-
-
 def _belief(section: Mapping[str, Any]) -> str:
     change = believed_changes(section.get("believed"))
     return _one_line({"": change}) if change else DEFAULT_TEXTS["belief"]
@@ -308,5 +285,6 @@ def _task(section: Mapping[str, Any]) -> str:
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
-    {"robot": _robot, "belief": _belief, "task": _task, "effects": _effects, "observer": _observer}
+    {"robot": _robot, "belief": _belief, "task": _task, "effects": _effects}
+    | {"observer": lambda section: _kind_text(section["observer"])}
 )

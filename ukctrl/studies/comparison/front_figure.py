@@ -1,21 +1,16 @@
-"""Fronts of several laws as a figure, and as a table of levels."""
+"""Fronts of several laws as a figure."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ukctrl.core.number_text import number, plus_minus, unit_text
-from ukctrl.core.statistics import spread
+from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
 from ukctrl.reports.plot.overlay import BAND_ALPHA, keys_of
-from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.studies.comparison.comparison_figures import MARKERS
-from ukctrl.studies.comparison.pareto_front import FrontDifference, Fronts, LawFront
-from ukctrl.studies.comparison.ranking import rounding_floor, violates_limit
+from ukctrl.studies.comparison.pareto_front import Fronts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,58 +63,3 @@ def draw_fronts(fronts: Fronts) -> Figure:
     panel = panels.Panel("what each law can do, whatever its gains", draw, columns=2)
     x_label = f"{panels.shorten(cost, 40)} [{x_unit}]"
     return panels.grid([panel], height=3.2, x_label=x_label, keys=keys)
-
-
-def front_table(fronts: Fronts, duels: Sequence[FrontDifference]) -> ReportTable:
-    """Return what each law has of the first metric at equal levels of the second.
-
-    Marked are those that no other beats there, where a test tells any two apart.
-    """
-    of_error, of_cost = (unit_text(unit) for unit in fronts.units)
-    names = [TableColumn(name, series=index) for index, name in enumerate(fronts.laws)]
-    columns = [TableColumn(fronts.metrics[1], "text"), TableColumn("unit", "unit"), *names]
-    counts = [(f"{len(law.front)} of {len(law.points)}", law) for law in fronts.laws.values()]
-    rows = [
-        [
-            TableCell("on the front"),
-            TableCell(""),
-            *(TableCell(text, "", _rejection_text(law)) for text, law in counts),
-        ]
-    ]
-    for level in fronts.levels:
-        level_duels = [duel for duel in duels if duel.level == level and duel.supported]
-        beaten = {duel.higher for duel in level_duels}
-        cells = [
-            _cell(
-                law,
-                level,
-                rounding_floor(fronts.metrics[0]),
-                best=bool(level_duels) and name not in beaten,
-            )
-            for name, law in fronts.laws.items()
-        ]
-        rows.append([TableCell(f"{number(level)} {of_cost}".rstrip()), TableCell(of_error), *cells])
-    return ReportTable(columns, rows)
-
-
-def _rejection_text(law: LawFront) -> str:
-    """Return of how many settings there is nothing to draw, and why."""
-    refused = sum(bool(point.refused) for point in law.points)
-    crossings = sum(any(violates_limit(run.metrics) for run in point.runs) for point in law.points)
-    failed = sum(not point.completed for point in law.points) - refused - crossings
-    counts = (refused, "refused"), (crossings, "crossed a limit"), (failed, "failed")
-    clauses = [f"{n} {reason}" for n, reason in counts if n]
-    terms = next((", ".join(point.gains) for point in law.points), "")
-    over = "" if "bandwidth" in terms or not terms else "over its own gains"
-    return ", ".join([*clauses, *([over] if over else [])])
-
-
-def _cell(law: LawFront, level: float, floor: float, *, best: bool) -> TableCell:
-    """Return what a law has at a level, with its interval."""
-    estimate = law.at(level, floor)
-    if estimate is None:
-        return TableCell("not reached", "faint")
-    over = spread(np.exp(estimate[0]))
-    half = over.high - over.mean
-    text = plus_minus(over.mean, half) if math.isfinite(half) else number(over.mean)
-    return TableCell(text, "best" if best else "")

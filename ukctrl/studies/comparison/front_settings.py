@@ -9,10 +9,11 @@ import numpy as np
 
 from ukctrl.analysis.linear.design import GainDesigner, GainDesignError
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS, ErrorSpec
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.result.metrics import unit_in
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.batch.task import ProgressCallback
 from ukctrl.studies.comparison.pareto_front import FrontPoint, Fronts, LawFront
 from ukctrl.studies.sweep.sampling_plan import sobol_points
@@ -66,11 +67,7 @@ class Front:
             InputError: No bandwidth is known, or the hold is too slow for any of them.
         """
         if any(name in self.over for name in ERROR_SPEC_FIELDS if name != "damping"):
-            return (
-                dict(self.over)
-                if "damping" in self.over
-                else {**self.over, "damping": DEFAULT_DAMPING_RANGE}
-            )
+            return {**self.over, "damping": self.over.get("damping", DEFAULT_DAMPING_RANGE)}
         if not slowest:
             raise InputError(
                 "no loop's bandwidth is known, from which a range would follow; give one: "
@@ -96,6 +93,14 @@ class Front:
             gains = gains_of(scenario)
             settings = _sobol_settings(gains, self.points, scenario.seed) if gains else [{}]
         return [make_candidate(name, setting, "front", plants, designer) for setting in settings]
+
+
+def check_front_metrics(front: Front, runs: Sequence[RunSummary]) -> None:
+    """Refuse a metric that none of the first runs has; where none began, its reason is told."""
+    metrics = dict.fromkeys(name for run in runs for name in run.metrics)
+    for name in front.metrics if metrics else ():
+        if name not in metrics:
+            raise unknown_name("metric (of the front)", name, metrics, limit=40)
 
 
 def _has_design(designer: GainDesigner, settings: Sequence[Mapping[str, float]]) -> bool:

@@ -22,11 +22,15 @@ from ukctrl.core.number_text import number, percent, range_text
 from ukctrl.core.statistics import Spread, paired_difference, spread
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import csv_text
-from ukctrl.simulation.result.atomic_files import finite_or_none
-from ukctrl.studies.comparison.multiple_testing import FAMILY_ERROR_RATE
-from ukctrl.studies.comparison.ranking import TIE_RTOL, rounding_floor, violates_limit
+from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
+from ukctrl.studies.batch.run_store import SimulationRecord
+from ukctrl.studies.comparison.ranking import (
+    FAMILY_ERROR_RATE,
+    TIE_RTOL,
+    rounding_floor,
+    violates_limit,
+)
 from ukctrl.studies.tuning.gains import Range
-from ukctrl.studies.tuning.simulation_record import SimulationRecord
 
 LOG_FLOOR, LOG_ATOL = 1e-300, 1e-9
 """What stands for zero in a logarithm, and what rounding is there."""
@@ -55,18 +59,13 @@ class FrontPoint(NamedTuple):
         metrics: tuple[str, str],
     ) -> FrontPoint:
         """Return what came of a setting."""
-        valid = [run.completed and not violates_limit(run.metrics) for run in done]
-        values = np.array(
-            [
-                [
-                    run.metrics.get(name, np.nan) if ok else np.nan
-                    for run, ok in zip(done, valid, strict=True)
-                ]
-                for name in metrics
-            ]
+        valid_metrics = [
+            run.metrics if run.completed and not violates_limit(run.metrics) else {} for run in done
+        ]
+        values = np.array([[one.get(name, np.nan) for one in valid_metrics] for name in metrics])
+        return FrontPoint(
+            gains, tuple(done), refused, values, (spread(values[0]), spread(values[1]))
         )
-        both = spread(values[0]), spread(values[1])
-        return FrontPoint(gains, tuple(done), refused, values, both)
 
     @property
     def completed(self) -> bool:
@@ -185,12 +184,11 @@ class Fronts:
 
     def decided(self, p: Sequence[float]) -> tuple[FrontDifference, ...]:
         """Return the duels with what is claimed, from their corrected probabilities."""
-        return tuple(
-            duel._replace(
-                p=sure, supported=sure < FAMILY_ERROR_RATE and duel.more > max(TIE_RTOL, duel.off)
-            )
-            for duel, sure in zip(self.duels, p, strict=True)
-        )
+        decided = []
+        for duel, sure in zip(self.duels, p, strict=True):
+            supported = sure < FAMILY_ERROR_RATE and duel.more > max(TIE_RTOL, duel.off)
+            decided.append(duel._replace(p=sure, supported=supported))
+        return tuple(decided)
 
     def verdicts(self, duels: Sequence[FrontDifference]) -> Iterator[Verdict]:
         """Yield who beats whom on which part of the fronts, the picture of all first."""
@@ -239,18 +237,12 @@ class Fronts:
 
     def to_dict(self, duels: Sequence[FrontDifference]) -> dict[str, Any]:
         """Return them as JSON-able data; numbers that are not finite are None."""
-        plain: dict[str, Any] = finite_or_none(
-            {
-                "metrics": list(self.metrics),
-                "units": list(self.units),
-                "over": {path: list(ends) for path, ends in self.over.items()},
-                "laws": {
-                    name: [self._record(point, law.front) for point in law.points]
-                    for name, law in self.laws.items()
-                },
-                "duels": [duel._asdict() for duel in duels],
-            }
-        )
+        laws = {
+            name: [self._record(point, law.front) for point in law.points]
+            for name, law in self.laws.items()
+        }
+        table = attributes_of(self, "metrics", "units", "over") | {"laws": laws}
+        plain: dict[str, Any] = finite_or_none(table | {"duels": [one._asdict() for one in duels]})
         return plain
 
     def _record(self, point: FrontPoint, front: Sequence[FrontPoint]) -> dict[str, Any]:
@@ -277,10 +269,8 @@ class Fronts:
             front = law.front
             for k, point in enumerate(law.points):
                 record = self._record(point, front)
-                gains = [point.gains.get(path) for path in paths]
-                lines.append(
-                    [name, k, int(record["front"]), *gains, record["runs"], record["completed"]]
-                )
+                lines.append([name, k, int(record["front"]), *map(point.gains.get, paths)])
+                lines[-1] += [record["runs"], record["completed"]]
                 for interval in point.spreads:
                     lines[-1] += [interval.mean, interval.low, interval.high]
         return csv_text(head, lines)

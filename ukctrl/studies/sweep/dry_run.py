@@ -53,12 +53,8 @@ def dry_run(base: SweepInput, crew: TaskRunner, progress: ProgressCallback) -> N
         for value in factor.trials[:MAX_TEST_VALUES]:
             fault = _rejection_text(base, first | {factor.path: value})
             if fault is not None:
-                at = (
-                    ""
-                    if factor.path in fault
-                    else f" So with {factor.path} = {literal_text(value)}."
-                )
-                raise InputError(f"{fault}{at}")
+                at = f" So with {factor.path} = {literal_text(value)}."
+                raise InputError(fault if factor.path in fault else f"{fault}{at}")
         _check_inside(base, first, factor)
     care = dc.replace(crew.policy, timeout=MAX_START_SECONDS, chunk_seconds=0.0)
     with contextlib.suppress(MachineFailure):  # its sample will say why
@@ -90,9 +86,8 @@ def representative_scenarios(base: SweepInput) -> list[Scenario]:
 def _number_free_text(value: object) -> str:
     """Return a value as text, with all numbers alike; a truth value is none."""
     if isinstance(value, Mapping):
-        return (
-            f"{{{', '.join(f'{key}: {_number_free_text(inner)}' for key, inner in value.items())}}}"
-        )
+        entries = (f"{key}: {_number_free_text(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_number_free_text, value))}]"
     return repr(value) if isinstance(value, bool) or not is_number(value) else "0"
@@ -127,13 +122,10 @@ def _check_starts(
     for changes in (first, last):
         _check_units(base, changes)
     count = base.plan.count
-    faults = [
-        _start_error(base, base.plan.scenario_changes(k))
-        for k in sorted({0, count // 2, count - 1})
-    ]
-    reasons = [fault for fault in faults if fault is not None]
-    if len(reasons) == len(faults):
-        raise InputError(reasons[0])
+    some = sorted({0, count // 2, count - 1})
+    faults = [_start_error(base, base.plan.scenario_changes(k)) for k in some]
+    if faults[0] is not None and None not in faults:
+        raise InputError(faults[0])
 
 
 def _check_inside(base: SweepInput, first: Mapping[str, object], factor: Factor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import re
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from typing import Any, final
 
 from ukctrl.core.errors import InputError, did_you_mean
 from ukctrl.core.expression.units import constant_value
+from ukctrl.core.fields import is_number
 from ukctrl.core.files.table_paths import parse_value, split_list
 from ukctrl.core.files.toml import error_context
 from ukctrl.studies.sweep.distributions import (
@@ -24,19 +26,10 @@ from ukctrl.studies.sweep.distributions import (
 DISTRIBUTION_NAMES = ("uniform", "log", "whole", "normal")
 """Words that a range may begin with."""
 ALIASES = {
-    "lin": "uniform",
-    "linear": "uniform",
-    "linspace": "uniform",
-    "range": "uniform",
-    "logspace": "log",
-    "geomspace": "log",
-    "loguniform": "log",
-    "gauss": "normal",
-    "gaussian": "normal",
-    "norm": "normal",
-    "int": "whole",
-    "integer": "whole",
-    "randint": "whole",
+    **dict.fromkeys(("lin", "linear", "linspace", "range"), "uniform"),
+    **dict.fromkeys(("logspace", "geomspace", "loguniform"), "log"),
+    **dict.fromkeys(("gauss", "gaussian", "norm"), "normal"),
+    **dict.fromkeys(("int", "integer", "randint"), "whole"),
 }
 """What other programs call them."""
 
@@ -157,16 +150,11 @@ def _unit_hint(text: str) -> str:
 
 def _number(value: object) -> float | None:
     """Return a number, or the number that a text such as ``30*deg`` stands for; else None."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
+    if is_number(value):
         return float(value)
-    if not isinstance(value, str):
-        return None
-    try:
-        return constant_value(value, "")
-    except InputError:
-        return None
+    with contextlib.suppress(InputError):
+        return constant_value(value, "") if isinstance(value, str) else None
+    return None
 
 
 def _count(text: str) -> int:

@@ -38,15 +38,11 @@ class RetentionPolicy:
             InputError: It is none of these, or there is no such metric.
         """
         mode, *options = (piece.strip() for piece in text.split(":", 2))
-        if (
-            mode == "worst"
-            and options
-            and options[0].isdecimal()
-            and 1 <= int(options[0]) <= MAX_WORST
-        ):
+        count = int(options[0]) if options and options[0].isdecimal() else 0
+        if mode == "worst" and 1 <= count <= MAX_WORST:
             metric = options[1] if len(options) > 1 else "rms_phi"
             metrics.describe(metric)
-            return RetentionPolicy("worst", int(options[0]), metric)
+            return RetentionPolicy("worst", count, metric)
         for choice in ("none", "failed", "all"):
             if choice == mode and not options:
                 return RetentionPolicy(choice)
@@ -63,11 +59,8 @@ class RetentionPolicy:
         """
         if self.what != "worst":
             return []
-        ran = [
-            k
-            for k, status in enumerate(table["status"])
-            if status not in (FAILED_STATUS, TIMED_OUT)
-        ]
+        statuses = enumerate(table["status"])
+        ran = [k for k, status in statuses if status not in (FAILED_STATUS, TIMED_OUT)]
         if not ran:
             return []
         if self.metric not in table:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing import parent_process
 from pathlib import Path
-from typing import NamedTuple, final, overload
+from typing import Any, NamedTuple, final, overload
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import plugin_fault
@@ -120,18 +120,15 @@ class SampleTask:
             if is_machine_failure(error):
                 raise
             fault = plugin_fault(error) or f"{type(error).__name__}: {error}"
-            return SampleOutput(
-                self.failure_row(str(error) if isinstance(error, UkctrlError) else fault)
-            )
+            is_ours = isinstance(error, UkctrlError)
+            return SampleOutput(self.failure_row(str(error) if is_ours else fault))
         since: float | None = None
         late = interrupt = False
 
         def watched(fraction: float) -> None:
             nonlocal since, late, interrupt
             timestamp = time.monotonic()
-            since = (
-                timestamp if since is None else since
-            )  # what comes before is loading and compiling
+            since = timestamp if since is None else since  # before it: loading, compiling
             if base.timeout is not None and timestamp - since > base.timeout:
                 late = True
                 raise KeyboardInterrupt
@@ -142,14 +139,9 @@ class SampleTask:
                 raise
 
         keeping = base.save_all or base.save_failed
-        run = SimulationTask(
-            scenario=scenario,
-            controller="",
-            with_curves=False,
-            with_result=keeping,
-            measure_law_time=False,
-            robot=base.robot,
-        )
+        less: dict[str, Any] = {"with_curves": False, "measure_law_time": False}
+        less |= {"with_result": keeping, "robot": base.robot}
+        run = SimulationTask(scenario=scenario, controller="", **less)
         try:
             outcome = run(watched)
         except KeyboardInterrupt:
@@ -169,10 +161,8 @@ class SampleTask:
     def _row(self, outcome: RunSummary) -> SampleRecord:
         if not outcome.metrics:  # there was no run
             return self.failure_row(outcome.message)
-        items = outcome.metrics.items()
-        metrics = {
-            name: value for name, value in items if name.partition(".")[0] in DETERMINISTIC_METRICS
-        }
+        names = (n for n in outcome.metrics if n.partition(".")[0] in DETERMINISTIC_METRICS)
+        metrics = {name: outcome.metrics[name] for name in names}
         record = self._new_row(outcome.status, outcome.message, outcome.end_time, metrics)
         return record._replace(verdict=outcome.validity.verdict)
 
@@ -182,9 +172,8 @@ class SampleTask:
 
     def timeout_row(self) -> SampleRecord:
         """Return the row of a sample that took too long."""
-        return self._new_row(
-            TIMED_OUT, f"it took longer than {self.base.timeout:g} s.", math.nan, {}
-        )
+        message = f"it took longer than {self.base.timeout:g} s."
+        return self._new_row(TIMED_OUT, message, math.nan, {})
 
     def _new_row(
         self, status: str, message: str, reached: float, metrics: dict[str, float]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.simulation.result.atomic_files import attributes_of
 from ukctrl.studies.batch.run_summary import point_rng, sample_seed
 from ukctrl.studies.sweep.factor import Factor
 
@@ -80,22 +81,14 @@ class SamplingPlan:
         """
         if design is not None and design not in DESIGNS:
             raise unknown_name("design", design, DESIGNS)
-        chosen: Design
-        if design is None:
-            listed = all(factor.spread.grid_values() is not None for factor in factors)
-            chosen = "random" if not factors else "grid" if listed and n is None else "sobol"
-        else:
-            chosen = next(name for name in DESIGNS if name == design)
+        listed = all(factor.spread.grid_values() is not None for factor in factors)
+        usual = "random" if not factors else "grid" if listed and n is None else "sobol"
+        chosen = next(name for name in DESIGNS if name == (design or usual))
         if chosen == "grid":
             n = _grid_size(factors, n)
-        usual = DEFAULT_POINTS if factors else 1
-        return SamplingPlan(
-            factors=tuple(factors),
-            design=chosen,
-            n=usual if n is None else n,
-            seed=seed,
-            repeats=repeats,
-        )
+        elif n is None:
+            n = DEFAULT_POINTS if factors else 1
+        return SamplingPlan(factors=tuple(factors), design=chosen, n=n, seed=seed, repeats=repeats)
 
     def __post_init__(self) -> None:
         paths = [factor.path for factor in self.factors]
@@ -199,14 +192,9 @@ class SamplingPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-able data."""
-        return {
-            "factors": [factor.to_dict() for factor in self.factors],
-            "design": self.design,
-            "n": self.n,
-            "seed": self.seed,
-            "repeats": self.repeats,
-            "samples": self.count,
-        }
+        factors = [factor.to_dict() for factor in self.factors]
+        plain = attributes_of(self, "design", "n", "seed", "repeats")
+        return {"factors": factors, **plain, "samples": self.count}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -25,7 +25,7 @@ from ukctrl.studies.batch.environment_fingerprint import scenario_file_digests, 
 from ukctrl.studies.journal import require_regular_file
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.point_scenarios import PointScenarios
-from ukctrl.studies.sweep.sample_record import SampleRecord, read_samples
+from ukctrl.studies.sweep.sample_record import read_samples
 from ukctrl.studies.sweep.sampling_plan import Design, SamplingPlan
 from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
 
@@ -116,8 +116,7 @@ class StudyDescription:
         if data.get("format") != FORMAT_VERSION:
             raise InputError(
                 f"'{path}' must have format {FORMAT_VERSION}; got {data.get('format')}. Read it "
-                "with the "
-                "version of ukctrl that wrote it."
+                "with the version of ukctrl that wrote it."
             )
         try:
             plan, base_file = SamplingPlan.from_dict(data), data.get("beside")
@@ -141,7 +140,7 @@ class Study(NotebookRepr):
     [`Study.load`][ukctrl.Study.load].
     """
 
-    repr_module: ClassVar[str] = "ukctrl.studies.sweep.study_card"
+    repr_module: ClassVar[str] = "ukctrl.studies.sweep_analysis.study_page"
 
     about: StudyDescription
     """What it is of."""
@@ -261,12 +260,9 @@ class Study(NotebookRepr):
         folder = Path(folder)
         with output_folder("the study", folder):
             self.about.write(folder)
-            lines = "".join(f"{row.to_line()}\n" for row in self._rows())
+            plan, rows = self.about.plan, rows_of(self.factors, self.columns)
+            whole = (row._replace(values=plan.values(row.sample)) for row in rows)
+            lines = "".join(f"{row.to_line()}\n" for row in whole)
             write_atomically(folder / JOURNAL_FILE, lines.encode())
             write_tables(folder, self.columns)
         return folder
-
-    def _rows(self) -> list[SampleRecord]:
-        plan = self.about.plan
-        rows = rows_of(plan.factors, self.columns)
-        return [row._replace(values=plan.values(row.sample)) for row in rows]

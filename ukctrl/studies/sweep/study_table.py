@@ -21,16 +21,11 @@ FIXED_COLUMNS = ("sample", SEED_PATH, "status", "message", "reached")
 """Columns that every study has, beside its factors and metrics."""
 VERDICT_COLUMN = "verdict"
 """A column that studies of earlier versions lack."""
-DETERMINISTIC_METRICS = tuple(
-    name for name, metric in METRICS.items() if metric.function is not None
-)
+DETERMINISTIC_METRICS = tuple(name for name, one in METRICS.items() if one.function is not None)
 """Metrics that do not depend on wall time."""
 DTYPES: dict[ColumnType, str] = {
-    "bool": "bool",
-    "int": "int64",
-    "float": "float64",
-    "text": "object",
-}
+    "bool": "bool", "int": "int64", "float": "float64", "text": "object"
+}  # fmt: skip
 
 
 def table_of(factors: Iterable[Factor], rows: Iterable[SampleRecord], count: int) -> Columns:

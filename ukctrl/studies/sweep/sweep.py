@@ -142,14 +142,17 @@ def sweep(
         save_all=keeping.what == "all",
         save_failed=keeping.what == "failed",
     )
-    care = RetryPolicy(
-        timeout=timeout,
-        chunk_seconds=CHUNK_SECONDS,
-        resume_advice="go on by --resume (resume=True)",
-    )
+    advice = "go on by --resume (resume=True)"
+    care = RetryPolicy(timeout=timeout, chunk_seconds=CHUNK_SECONDS, resume_advice=advice)
     crew = TaskRunner(jobs, executor, room=room, care=care, files=about.input_file_digests)
-    with crew, _study_folder(folder) as home:
-        watch, some = _start_callback(progress, plan.count), []
+    workspace = tempfile.TemporaryDirectory() if folder is None else contextlib.nullcontext(folder)
+    with crew, workspace as home_name:
+        home, some = Path(home_name), []
+
+        def watch(_: float, __: float) -> None:
+            if progress is not None:  # nothing is done before the first sample
+                progress(SweepProgress(0.0, plan.count, 0, 0))
+
         if executor is None and not isolated and (jobs != 1 or isolated is None):
             some = representative_scenarios(base)
         compiled = bool(some) and are_thread_safe(some, crew, watch)
@@ -162,26 +165,6 @@ def sweep(
         if study.finished and keeping.what == "worst":
             _save_worst(study, base, keeping, crew)
     return study if folder is not None else dc.replace(study, folder=None)
-
-
-@contextlib.contextmanager
-def _study_folder(folder: AnyPath | None) -> Iterator[Path]:
-    """Yield where the study is, which is nowhere for long where there is no folder."""
-    if folder is not None:
-        yield Path(folder)
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        yield Path(temporary)
-
-
-def _start_callback(progress: Progress | None, count: int) -> Callable[[float, float], None]:
-    """Return a callback for what comes before the first sample."""
-
-    def watch(_: float, __: float) -> None:
-        if progress is not None:
-            progress(SweepProgress(0.0, count, 0, 0))
-
-    return watch
 
 
 def _run_samples(
@@ -199,10 +182,9 @@ def _run_samples(
         def take(k: int, value: SampleOutput | TaskFailure) -> None:
             nonlocal failed
             if isinstance(value, TaskFailure):
-                lost = tasks[k]
-                value = SampleOutput(
-                    lost.timeout_row() if value.timed_out else lost.failure_row(value.message)
-                )
+                task, message = tasks[k], value.message
+                row = task.timeout_row() if value.timed_out else task.failure_row(message)
+                value = SampleOutput(row)
             if value.result is not None:  # before the line that says that the sample is done
                 value.result.save(folder / RESULTS_FOLDER / str(value.row.sample))
             journal.append(value.row)
@@ -251,8 +233,7 @@ def prepare_folder(folder: Path, about: StudyDescription, resume: bool) -> None:
             if (folder / JOURNAL_FILE).exists():
                 raise InputError(
                     f"'{folder}' holds a {JOURNAL_FILE} of other work, for there is no "
-                    f"{DESCRIPTION_FILE} "
-                    "beside it; give another folder."
+                    f"{DESCRIPTION_FILE} beside it; give another folder."
                 )
             about.write(folder)
             return

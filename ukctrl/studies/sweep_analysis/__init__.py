@@ -25,14 +25,6 @@ from ukctrl.studies.sweep_analysis.study_page import StudyReport, write_study_re
 from ukctrl.studies.sweep_analysis.sweep_analysis import SweepAnalysis
 
 __all__ = [
-    "Axis",
-    "FailureFactor",
-    "Map",
-    "SampleReplay",
-    "Sensitivity",
-    "StudyArrays",
-    "StudyReport",
-    "Summary",
-    "SweepAnalysis",
-    "write_study_report",
-]
+    "Axis", "FailureFactor", "Map", "SampleReplay", "Sensitivity", "StudyArrays", "StudyReport",
+    "Summary", "SweepAnalysis", "write_study_report",
+]  # fmt: skip

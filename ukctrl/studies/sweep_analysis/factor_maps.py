@@ -67,13 +67,9 @@ def factor_map(x: Axis, y: Axis, merit: Array, good: NDArray[np.bool_], *, grid:
     count = np.bincount(cell, minlength=size)
     succeeded = np.bincount(cell[good], minlength=size)
     share = np.divide(succeeded, count, out=np.full(size, np.nan), where=count > 0)
-    return Map(
-        x=_side(x, across),
-        y=_side(y, up),
-        samples=count.reshape(shape),
-        share=share.reshape(shape),
-        middle=_medians(cell, merit, count).reshape(shape),
-    )
+    middle = _medians(cell, merit, count).reshape(shape)
+    sides = _side(x, across), _side(y, up)
+    return Map(*sides, count.reshape(shape), share.reshape(shape), middle)
 
 
 def _medians(cell: NDArray[np.intp], merit: Array, count: NDArray[np.intp]) -> Array:

@@ -142,10 +142,8 @@ def summarise_values(runs: StudyArrays, name: str, values: Array) -> Summary:
     mask = np.isfinite(values)
     finite = values[mask]
     mean = deviation = best = worst = float("nan")
-    levels, worst_sample = (
-        tuple(Percentile(at, Estimate(*[mean] * 3)) for at in PERCENTILE_LEVELS),
-        -1,
-    )
+    levels = tuple(Percentile(at, Estimate(*[mean] * 3)) for at in PERCENTILE_LEVELS)
+    worst_sample = -1
     if finite.size:
         with np.errstate(over="ignore"):
             mean = float(np.mean(finite))
@@ -181,9 +179,8 @@ def percentiles(merit: Array, runs: StudyArrays) -> tuple[Percentile, ...]:
         value = quantile(ordered, level)
         low = high = float("nan")
         if runs.design != "grid" and len(ordered) > 1:
-            low, high = quantile_interval(
-                ordered, level, effective_sample_size(merit <= value, family)
-            )
+            effective = effective_sample_size(merit <= value, family)
+            low, high = quantile_interval(ordered, level, effective)
         levels.append(Percentile(level, Estimate(value, low, high)))
     return tuple(levels)
 

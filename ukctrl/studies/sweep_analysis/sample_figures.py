@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ MIN_EXTREMES = 25
 """Of these, how many are the largest and the smallest, which no thinning may lose."""
 LOG_SCALE_RATIO = 30.0
 """Values further apart than by this factor go on a log scale."""
+OFFSET: dict[str, Any] = {"textcoords": "offset points"}
 MAX_BINS = 24
 """Ranges of a histogram, and of the line through dots."""
 
@@ -60,13 +61,10 @@ def _histogram(amount: MetricDistribution, axes: Axes, width: float) -> None:
     log = needs_log_scale(values)
     low, high = float(values.min()), float(values.max())
     steps = int(np.clip(2.0 * len(values) ** (1.0 / 3.0), 5, MAX_BINS))
+    edges = (np.geomspace if log else np.linspace)(low, high, steps + 1)
     if low == high:
         span = abs(low) or 1.0
         edges = np.linspace(low - 0.1 * span, high + 0.1 * span, 6)
-    elif log:
-        edges = np.geomspace(low, high, steps + 1)
-    else:
-        edges = np.linspace(low, high, steps + 1)
     axes.hist(values, np.unique(edges).tolist(), color=style.PALETTE[0], alpha=0.55, linewidth=0.0)
     if log:
         axes.set_xscale("log")
@@ -99,16 +97,8 @@ def _failure_bar(axes: Axes, edges: Array, failed: int, log: bool, label: str) -
         ends[1] = bar[1] + 0.02 * span
         left, right = 10.0**bar if log else bar
         axes.bar(left, failed, width=right - left, align="edge", color=style.ALERT, alpha=0.75)
-        axes.annotate(
-            label,
-            (right, failed),
-            (0, 2),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=7.5,
-            color=style.ALERT,
-        )
+        look: dict[str, Any] = {"ha": "right", "va": "bottom", "color": style.ALERT}
+        axes.annotate(label, (right, failed), (0, 2), **look, **OFFSET, fontsize=7.5)
     axes.set_xlim(*(10.0**ends if log else ends))
 
 
@@ -122,16 +112,9 @@ def _label_percentiles(axes: Axes, marks: Sequence[Percentile], top: float) -> N
         if where < used + 0.085:
             continue
         used = where
-        axes.annotate(
-            _percentile_label(mark),
-            (mark.value.value, 1.14 * top),
-            (2, -2),
-            textcoords="offset points",
-            ha="left",
-            va="top",
-            fontsize=7.0,
-            color=style.INK,
-        )
+        look: dict[str, Any] = {"ha": "left", "va": "top", "color": style.INK, **OFFSET}
+        corner = (mark.value.value, 1.14 * top)
+        axes.annotate(_percentile_label(mark), corner, (2, -2), **look, fontsize=7.0)
 
 
 @style.styled
@@ -171,15 +154,8 @@ def _scatter(axes: Axes, factor: Axis, merit: Array) -> None:
     shift = np.zeros(len(x))
     if names:  # side by side instead of on each other
         shift = np.random.default_rng(0).uniform(-0.16, 0.16, len(x))
-    axes.plot(
-        (x + shift)[dots],
-        merit[dots],
-        "o",
-        color=style.PALETTE[0],
-        alpha=0.3,
-        markersize=3.0,
-        markeredgewidth=0.0,
-    )
+    look: dict[str, Any] = {"alpha": 0.3, "markersize": 3.0, "markeredgewidth": 0.0}
+    axes.plot((x + shift)[dots], merit[dots], "o", color=style.PALETTE[0], **look)
     middles, low, half, high = _quantile_band(spread, merit, bool(names))
     positions = 10.0**middles if log_x else middles
     if names or len(np.unique(x)) <= line_labels.FULL_LEGEND:
@@ -200,25 +176,11 @@ def _scatter(axes: Axes, factor: Axis, merit: Array) -> None:
         )
         ends = np.array([-0.5, len(names) - 0.5])
     axes.set_xlim(*(10.0**ends if log_x else ends))
-    failed = _thin(np.flatnonzero(~finite), merit)
-    _failure_rug(axes, (x + shift)[failed])
-
-
-def _failure_rug(axes: Axes, x: Array) -> None:
-    """Mark what failed along the upper edge."""
-    if x.size:
-        at = np.full(len(x), 0.975)
-        axes.plot(
-            x,
-            at,
-            "|",
-            color=style.ALERT,
-            markersize=5.0,
-            markeredgewidth=0.9,
-            alpha=0.7,
-            transform=axes.get_xaxis_transform(),
-            clip_on=False,
-        )
+    failed = (x + shift)[_thin(np.flatnonzero(~finite), merit)]
+    if failed.size:  # marked along the upper edge
+        rug: dict[str, Any] = {"markersize": 5.0, "markeredgewidth": 0.9, "alpha": 0.7}
+        rug |= {"color": style.ALERT, "transform": axes.get_xaxis_transform(), "clip_on": False}
+        axes.plot(failed, np.full(len(failed), 0.975), "|", **rug)
 
 
 def _thin(indices: NDArray[np.intp], merit: Array) -> NDArray[np.intp]:

@@ -110,14 +110,13 @@ def sensitivities(
             half = np.zeros_like(shares)
         case _:
             shares, half = _binned_indices(points, y, intervals)
-    results = {}
+    paths, results = [axis.path for axis in points.axes], {}
     for k, name in enumerate(outputs):
+        at, by = shares[:, k], half[:, k]
+        ends = np.stack([at, at - by, at + by], axis=-1)
         first, *total = (
-            {
-                axis.path: Estimate(float(at), float(at - by), float(at + by))
-                for axis, at, by in zip(points.axes, middles, halves, strict=True)
-            }
-            for middles, halves in zip(shares[:, k], half[:, k], strict=True)
+            {path: Estimate(*row) for path, row in zip(paths, rows, strict=True)}
+            for rows in ends.tolist()
         )
         results[name] = Sensitivity(name, of, method, first, total[0] if total else {}, len(runs))
     return results

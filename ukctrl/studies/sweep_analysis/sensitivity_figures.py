@@ -14,7 +14,7 @@ from ukctrl.core.statistics import Estimate
 from ukctrl.reports.plot import line_labels, panels, style
 from ukctrl.studies.sweep_analysis.factor_maps import Map, MapAxis
 from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor
-from ukctrl.studies.sweep_analysis.sample_figures import needs_log_scale, tick_decades
+from ukctrl.studies.sweep_analysis.sample_figures import OFFSET, needs_log_scale, tick_decades
 from ukctrl.studies.sweep_analysis.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -54,15 +54,8 @@ def _bars(one: Sensitivity, axes: Axes, width: float) -> None:
         for k, (estimate, color) in enumerate(pairs):
             y = index + (0.06 + 0.25 * k if len(pairs) > 1 else 0.18)
             _bar(axes, y, estimate, color)
-        axes.annotate(
-            panels.shorten(path, 52),
-            (0.0, index - 0.18),
-            (3, 0),
-            textcoords="offset points",
-            fontsize=7.5,
-            va="center",
-            color=style.INK,
-        )
+        look: dict[str, Any] = {"fontsize": 7.5, "va": "center", "color": style.INK}
+        axes.annotate(panels.shorten(path, 52), (0.0, index - 0.18), (3, 0), **look, **OFFSET)
     axes.set_ylim(len(shown) - 0.45, -0.5)
     axes.set_yticks([])
     axes.set_xlim(-4.0, 104.0)
@@ -224,15 +217,9 @@ def _counts(axes: Axes, cells: Map) -> None:
     across, up = _cell_centres(cells.x), _cell_centres(cells.y)
     for i, j in zip(*np.nonzero(cells.samples), strict=True):
         share = cells.share[i, j]
-        axes.text(
-            across[j],
-            up[i],
-            str(cells.samples[i, j]),
-            ha="center",
-            va="center",
-            fontsize=6.5,
-            color="white" if share < 0.2 or share > 0.8 else style.INK,
-        )
+        color = "white" if share < 0.2 or share > 0.8 else style.INK
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
+        axes.text(across[j], up[i], str(cells.samples[i, j]), color=color, **look)
 
 
 def _cell_centres(side: MapAxis) -> Array:

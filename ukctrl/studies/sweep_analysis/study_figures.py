@@ -28,16 +28,10 @@ FIGURE_NAMES = ("study_spread", "study_factors", "study_sensitivity", "study_suc
 
 def pictures(insight: SweepAnalysis) -> list[html_page.PageFigure]:
     """Draw every figure that has something to show."""
-    return [
-        html_page.page_figure(name, title, caption, draw)
-        for name, title, caption, draw in _figures(insight)
-    ]
+    return [html_page.page_figure(*figure) for figure in _figures(insight)]
 
 
-FigureSpec = tuple[str, str, str, Callable[[], "Figure"]]
-
-
-def _figures(insight: SweepAnalysis) -> Iterator[FigureSpec]:
+def _figures(insight: SweepAnalysis) -> Iterator[tuple[str, str, str, Callable[[], Figure]]]:
     runs, cost = insight.runs, insight.cost.text
     finite = np.isfinite(insight.values)
     if finite.any():
@@ -45,9 +39,8 @@ def _figures(insight: SweepAnalysis) -> Iterator[FigureSpec]:
             FIGURE_NAMES[0],
             "How it spreads",
             f"How many samples have which value. Lines are percentiles{_shade_text(insight)}. A "
-            "red bar "
-            "counts the samples that have no value, which is worse than any: percentiles among "
-            "them are named there.",
+            "red bar counts the samples that have no value, which is worse than any: percentiles "
+            "among them are named there.",
             lambda: sample_figures.histograms(_distributions(insight)),
         )
     strongest = insight.strongest[:MAX_PANELS]
@@ -87,9 +80,7 @@ def _figures(insight: SweepAnalysis) -> Iterator[FigureSpec]:
     for index, one in enumerate(insight.maps):
         marginal = len(runs.varied) > 2
         exact = one.x.by_value and one.y.by_value
-        cell_text = (
-            "Each cell is a pair of values" if exact else "Each cell is a range of both factors"
-        )
+        cell_text = f"Each cell is a {'pair of values' if exact else 'range of both factors'}"
         yield (
             f"{FIGURE_NAMES[4]}{'' if index == 0 else f'_{index + 1}'}",
             f"{one.x.path} × {one.y.path}",
@@ -110,10 +101,9 @@ def _distributions(insight: SweepAnalysis) -> list[sample_figures.MetricDistribu
     ]
     amounts = []
     for one in chosen[:4]:
-        of_cost = one is insight.overall
-        values = insight.values if of_cost else insight.runs.metric(one.metric)
-        unit = insight.unit_of(one.metric)
-        amounts.append(sample_figures.MetricDistribution(one, unit, values[np.isfinite(values)]))
+        values = insight.values if one is insight.overall else insight.runs.metric(one.metric)
+        finite, unit = values[np.isfinite(values)], insight.unit_of(one.metric)
+        amounts.append(sample_figures.MetricDistribution(one, unit, finite))
     return amounts
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, si_prefix
-from ukctrl.reports import html_page
+from ukctrl.reports import html_page, notebook_card
+from ukctrl.reports.report_table import ReportTable, TableColumn
 from ukctrl.reports.run_page import KeyNumber
-from ukctrl.simulation.result.atomic_files import output_folder, toml_text
+from ukctrl.simulation.result.atomic_files import attributes_of, output_folder, toml_text
 from ukctrl.simulation.result.result import STATUSES
 from ukctrl.studies.batch.task import ProgressCallback
+from ukctrl.studies.study_report import Report, ReportSection
 from ukctrl.studies.sweep import Study
 from ukctrl.studies.sweep_analysis import study_figures
 from ukctrl.studies.sweep_analysis import study_tables as tables
@@ -84,10 +89,86 @@ def write_study_report(
     texts = {
         SCENARIO_FILE: toml_text(study.scenario),
         "summary.json": f"{summary}\n",
-        "report.html": html(insight, images, replays, home),
+        "report.html": page_html(insight, images, replays, home),
     }
     page = html_page.write_page("the report", home, texts, images, stale_names)
     return StudyReport(page, insight, replays)
+
+
+SHORT_METRICS = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
+"""Metrics that the terminal shows beside the cost."""
+MAX_FACTORS = 6
+"""Factors that it names."""
+RESUME_TEXT = "The same command with --resume goes on from here."
+
+
+def report(insight: SweepAnalysis, folder: Path, replays: Sequence[SampleReplay] | None) -> Report:
+    """Return what the terminal shows.
+
+    Args:
+        insight: What the study shows.
+        folder: Where its files are.
+        replays: Samples that were run again for the page; None where there is no page.
+    """
+    study, runs = insight.study, insight.runs
+    done, remaining = int(runs.completed.sum()), study.about.plan.count - len(runs)
+    whole = done == len(runs) and study.finished and not runs.unbelievable
+    metrics = tables.short_metric_table(insight, SHORT_METRICS)
+    files = [("report", "report.html")] if replays is not None else []
+    files += [("table", "study.csv"), ("parquet", "study.parquet")]
+    return empty_report(study)._replace(
+        verdicts=verdicts(insight, replays or ()),
+        sections=[ReportSection(metrics)] if metrics.rows else [],
+        facts=[("design", _design_text(insight))],
+        files=[file for file in files if file[0] != "parquet" or (folder / file[1]).exists()],
+        status=f"{done} of {len(runs)} samples completed"
+        + (f", {remaining} are still to run" if remaining else ""),
+        status_level="good" if whole else "warning" if done else "bad",
+        advice="" if study.finished else RESUME_TEXT,
+    )
+
+
+def _design_text(insight: SweepAnalysis) -> str:
+    study = insight.study
+    paths = [axis.path for axis in insight.strongest] or [f.path for f in study.factors]
+    surplus = len(paths) - MAX_FACTORS
+    varied = ", ".join(paths[:MAX_FACTORS]) + (f", and {surplus} more" if surplus > 0 else "")
+    repeats = f", {study.repeats} repeats" if study.repeats > 1 else ""
+    return f"{study.design}{repeats}, seed {study.seed}; varied: {varied or 'the seed alone'}"
+
+
+def empty_report(study: Study) -> Report:
+    """Return that no sample of a study is finished."""
+    name = str(study.scenario.get("name") or study.scenario.get("title") or "study")
+    return Report(
+        name, (), status="no sample is finished", status_level="warning", advice=RESUME_TEXT
+    )
+
+
+MAX_SAMPLES = 8
+"""So many samples stand on a card."""
+CARD_METRICS = ("rms_phi", "rms_beta", "effort", "peak_u")
+
+
+def html(study: Study) -> str:
+    """Return the card of a notebook."""
+    columns, factors = study.columns, [factor.path for factor in study.factors]
+    metrics = [n for n in CARD_METRICS if n in columns and not np.isnan(columns[n]).all()]
+    shown = [name for name in ("sample", *factors, "status", *metrics) if name in columns]
+    values = [columns[name][:MAX_SAMPLES].tolist() for name in shown]
+    table = ReportTable.from_rows(
+        [TableColumn(name, "number" if name in metrics else "text") for name in shown],
+        (map(_cell_text, row) for row in zip(*values, strict=True)),
+    )
+    counts = Counter(columns["status"].tolist()).most_common()
+    ended = ", ".join(f"{count} {status}" for status, count in counts)
+    done = f"{study.done} of {study.about.plan.count} samples"
+    text = f"{done} of {', '.join(factors) or 'the seed'}: {ended or 'none yet'}."
+    return notebook_card.card(str(study.scenario.get("title") or "A study"), text, table=table)
+
+
+def _cell_text(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _replay_samples(
@@ -114,7 +195,7 @@ def _replay_samples(
     return tuple(replays)
 
 
-def html(
+def page_html(
     insight: SweepAnalysis,
     images: Sequence[html_page.PageFigure],
     replays: Sequence[SampleReplay],
@@ -136,6 +217,11 @@ def html(
     contents += [("worst", "Worst samples")] if insight.worst else []
     contents += [("failed", "Failed samples")] if insight.failed else []
     contents += [("scenario", "Scenario"), ("provenance", "Provenance")]
+    origin: dict[str, Any] = {
+        "design": runs.design,
+        "samples": f"{len(runs)} of {study.about.plan.count}",
+    }
+    origin |= attributes_of(study, "repeats", "seed") | {"versions": study.about.versions}
     context = {
         "title": str(study.scenario.get("title") or study.scenario.get("name") or "A study"),
         "names": {key: _name(study.scenario.get(key)) for key in ("robot", "controller")}
@@ -164,15 +250,7 @@ def html(
         },
         "replays": [entry for entry in replays if entry.folder],
         "scenario": html_page.highlight_toml(toml_text(study.scenario)),
-        "provenance": html_page.provenance_entries(
-            {
-                "design": runs.design,
-                "samples": f"{len(runs)} of {study.about.plan.count}",
-                "repeats": study.repeats,
-                "seed": study.seed,
-                "versions": study.about.versions,
-            }
-        ),
+        "provenance": html_page.provenance_entries(origin),
     }
     return html_page.render("study.html.j2", context)
 
@@ -184,17 +262,12 @@ def _contents_label(image: html_page.PageFigure) -> str:
 
 
 def _dependence_words(insight: SweepAnalysis) -> str:
-    method = next((one.method for one in insight.dependence.values()), "binned")
-    kind = "first-order" if method == "binned" else "total"
-    source = {
-        "saltelli": "Sobol indices",
-        "grid": "exact over the grid",
-        "binned": "estimated from ranges of the given samples",
-    }[method]
-    return (
-        "How much of the variance of each metric's rank a factor accounts for: "
-        f"{kind} shares, {source}."
-    )
+    shares = {
+        "saltelli": "total shares, Sobol indices",
+        "grid": "total shares, exact over the grid",
+        "binned": "first-order shares, estimated from ranges of the given samples",
+    }[next((one.method for one in insight.dependence.values()), "binned")]
+    return f"How much of the variance of each metric's rank a factor accounts for: {shares}."
 
 
 def _tiles(insight: SweepAnalysis) -> list[KeyNumber]:

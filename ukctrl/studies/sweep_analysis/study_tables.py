@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ukctrl.core.number_text import number, unit_text
@@ -31,48 +31,30 @@ def metric_table(insight: SweepAnalysis) -> ReportTable:
     summaries = [one for one in insight.summaries if not (one_block and "." in one.metric)]
     if insight.cost.text not in insight.runs.metrics:
         summaries.insert(0, insight.overall)
-    heads = [
-        "samples",
-        "mean",
-        "sd",
-        *(f"{100.0 * level:g} %" for level in TABLE_PERCENTILES),
-        "worst",
-    ]
-    return ReportTable.from_rows(
-        [TableColumn("metric", "name"), *map(TableColumn, heads)],
-        (
-            [
-                TableCell(one.metric, note=unit_text(insight.unit_of(one.metric))),
-                *(str(one.known), number(one.mean), number(one.deviation)),
-                *(_percentile(one.percentile(level)) for level in TABLE_PERCENTILES),
-                TableCell(number(one.worst), note=f"sample {one.worst_sample}"),
-            ]
-            for one in summaries
-        ),
-        (metric_description(one.metric) for one in summaries),
-    )
+    percentiles = (f"{100.0 * level:g} %" for level in TABLE_PERCENTILES)
+    columns = map(TableColumn, ("samples", "mean", "sd", *percentiles, "worst"))
+    rows: list[list[TableCell | str]] = []
+    for one in summaries:
+        rows.append([TableCell(one.metric, note=unit_text(insight.unit_of(one.metric)))])
+        rows[-1] += [str(one.known), number(one.mean), number(one.deviation)]
+        rows[-1] += [_percentile(one.percentile(level)) for level in TABLE_PERCENTILES]
+        rows[-1] += [TableCell(number(one.worst), note=f"sample {one.worst_sample}")]
+    meanings = (metric_description(one.metric) for one in summaries)
+    return ReportTable.from_rows([TableColumn("metric", "name"), *columns], rows, meanings)
 
 
 def short_metric_table(insight: SweepAnalysis, names: Sequence[str]) -> ReportTable:
     """Return the cost and the metrics of these names by percentiles alone."""
-    by_metric = {one.metric: one for one in insight.summaries}
-    summaries = [
-        by_metric[name] for name in names if name in by_metric and name != insight.cost.text
-    ]
-    heads = [*(f"{100.0 * level:g} %" for level in SHORT_PERCENTILES), "worst"]
-    return ReportTable.from_rows(
-        [TableColumn("metric", "name"), TableColumn("", "unit"), *map(TableColumn, heads)],
-        (
-            [
-                one.metric,
-                unit_text(insight.unit_of(one.metric)),
-                *(_percentile(one.percentile(at), 4)._replace(note="") for at in SHORT_PERCENTILES),
-                number(one.worst, 4),
-            ]
-            for one in (insight.overall, *summaries)
-            if one.known
-        ),
-    )
+    by_metric = {one.metric: one for one in insight.summaries if one.metric != insight.cost.text}
+    summaries = insight.overall, *(by_metric[name] for name in names if name in by_metric)
+    rows: list[list[TableCell | str]] = []
+    for one in (one for one in summaries if one.known):
+        cells = (_percentile(one.percentile(at), 4) for at in SHORT_PERCENTILES)
+        rows.append([one.metric, unit_text(insight.unit_of(one.metric))])
+        rows[-1] += [*(cell._replace(note="") for cell in cells), number(one.worst, 4)]
+    heads = *(f"{100.0 * level:g} %" for level in SHORT_PERCENTILES), "worst"
+    names_and_units = TableColumn("metric", "name"), TableColumn("", "unit")
+    return ReportTable.from_rows([*names_and_units, *map(TableColumn, heads)], rows)
 
 
 def _percentile(at: Estimate, digits: int = 3) -> TableCell:
@@ -86,9 +68,8 @@ def _value(value: float, digits: int = 3) -> str:
 
 def _interval(at: Estimate) -> str:
     """Return an interval; an end that nothing bounds is left open."""
-    if math.isnan(at.low) and math.isnan(at.high):
-        return ""
-    if math.isinf(at.value) and not math.isfinite(at.low):
+    nothing = math.isnan(at.low) and math.isnan(at.high)
+    if nothing or (math.isinf(at.value) and not math.isfinite(at.low)):
         return ""
     low, high = ("…" if math.isnan(end) else _value(end, 2) for end in (at.low, at.high))
     return f"{low} to {high}"
@@ -96,12 +77,9 @@ def _interval(at: Estimate) -> str:
 
 def reason_table(insight: SweepAnalysis) -> ReportTable:
     """Return why samples failed, the commonest first."""
+    heads = TableColumn("status", "text"), TableColumn("samples")
     return ReportTable.from_rows(
-        [
-            TableColumn("status", "text"),
-            TableColumn("samples"),
-            TableColumn("why, of the first", "meaning"),
-        ],
+        [*heads, TableColumn("why, of the first", "meaning")],
         (
             [TableCell(one.status, "bad"), str(one.samples), f"{one.message} (sample {one.sample})"]
             for one in insight.reasons[:MAX_REASONS]
@@ -127,13 +105,10 @@ def factor_table(insight: SweepAnalysis) -> ReportTable:
         interval = f"{number(rho.low, 2)} to {number(rho.high, 2)}" if bounded else ""
         correlation = TableCell(number(rho.value, 2), note=interval)
         rows.append([axis.path, distribution_text(factor.to_dict()), correlation, succeeded])
-    columns = [
-        TableColumn("factor", "name"),
-        TableColumn("varied", "text"),
-        TableColumn(f"rank correlation with {insight.cost.text}"),
-        TableColumn("samples that succeeded, where it separates", "text"),
-    ]
-    return ReportTable.from_rows(columns, rows)
+    correlation_head = TableColumn(f"rank correlation with {insight.cost.text}")
+    where = TableColumn("samples that succeeded, where it separates", "text")
+    names = TableColumn("factor", "name"), TableColumn("varied", "text")
+    return ReportTable.from_rows([*names, correlation_head, where], rows)
 
 
 def distribution_text(spread: dict[str, Any]) -> str:
@@ -142,8 +117,7 @@ def distribution_text(spread: dict[str, Any]) -> str:
     steps = f", {count} values" if isinstance(count, int) else ""
     match spread["kind"]:
         case "list":
-            values = spread["values"]
-            listed = [_plain(value) for value in values] if isinstance(values, list) else []
+            listed = [_plain(value) for value in spread["values"]]
             more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
             return f"{', '.join(listed[:8])}{more}"
         case "normal":
@@ -165,43 +139,29 @@ def dependence_table(insight: SweepAnalysis) -> ReportTable:
             continue
         strength = one.strength
         largest = max(strength.values())
-        shares = [
-            TableCell(
-                f"{max(0.0, 100.0 * strength[path]):.0f} %",
-                "best" if strength[path] == largest > 0.05 else "",
-            )
-            for path in paths
-        ]
-        rows.append([name, *shares])
+        texts = {path: f"{max(0.0, 100.0 * strength[path]):.0f} %" for path in paths}
+        best = [path for path in paths if strength[path] == largest > 0.05]
+        rows.append([name, *(TableCell(texts[p], "best" if p in best else "") for p in paths)])
     return ReportTable.from_rows([TableColumn("metric", "name"), *map(TableColumn, paths)], rows)
 
 
 def worst_table(insight: SweepAnalysis) -> ReportTable:
     """Return the completed samples with the highest cost."""
-    rows: Iterator[list[TableCell | str]] = (
-        [
-            str(insight.runs.number[row]),
-            TableCell(number(float(insight.values[row]), 4), "strong"),
-            *_factor_values(insight, row),
-        ]
-        for row in insight.worst
-    )
+    rows: list[list[TableCell | str]] = []
+    for row in insight.worst:
+        cost = TableCell(number(float(insight.values[row]), 4), "strong")
+        rows.append([str(insight.runs.number[row]), cost, *_factor_values(insight, row)])
     return ReportTable.from_rows(_sample_columns(insight, TableColumn(insight.cost.text)), rows)
 
 
 def failed_table(insight: SweepAnalysis) -> ReportTable:
     """Return the first samples that did not complete."""
     runs = insight.runs
-    rows: Iterator[list[TableCell | str]] = (
-        [
-            str(runs.number[row]),
-            TableCell(runs.status[row], "bad"),
-            number(float(runs.reached[row])),
-            *_factor_values(insight, row),
-            runs.message[row],
-        ]
-        for row in insight.failed
-    )
+    rows: list[list[TableCell | str]] = []
+    for row in insight.failed:
+        rows.append([str(runs.number[row]), TableCell(runs.status[row], "bad")])
+        rows[-1] += [number(float(runs.reached[row])), *_factor_values(insight, row)]
+        rows[-1].append(runs.message[row])
     between = TableColumn("status", "text"), TableColumn("reached [s]")
     return ReportTable.from_rows(
         [*_sample_columns(insight, *between), TableColumn("why", "meaning")], rows

@@ -12,6 +12,7 @@ import numpy as np
 from ukctrl.core.statistics import CONFIDENCE
 from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.studies.sweep_analysis.factor_maps import Map, MapAxis
+from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor
 from ukctrl.studies.sweep_analysis.metric_summary import Summary, status_counts
 from ukctrl.studies.sweep_analysis.sample_replay import SampleReplay, replay_command
 from ukctrl.studies.sweep_analysis.sensitivity import Sensitivity
@@ -54,23 +55,7 @@ def to_dict(
         },
         "failures": {
             "reasons": [reason._asdict() for reason in insight.reasons],
-            "factors": {
-                one.path: {
-                    "score": one.score,
-                    "clear": one.clear,
-                    "ranges": [
-                        {
-                            "range": rate.label,
-                            "samples": rate.samples,
-                            "succeeded": rate.succeeded,
-                            **rate.share._asdict(),
-                        }
-                        for rate in one.rates
-                    ],
-                    "split": None if one.split is None else one.split.threshold,
-                }
-                for one in insight.separations
-            },
+            "factors": {one.path: _failure_factor(one) for one in insight.separations},
         },
         "sensitivity": {of: _shares(one) for of, one in insight.sensitivities.items()},
         "rank_correlation": {path: share._asdict() for path, share in insight.correlations.items()},
@@ -86,13 +71,19 @@ def to_dict(
     return plain
 
 
+def _failure_factor(one: FailureFactor) -> dict[str, Any]:
+    ranges = [
+        {"range": label, "samples": samples, "succeeded": succeeded, **share._asdict()}
+        for label, samples, succeeded, share in one.rates
+    ]
+    split = None if one.split is None else one.split.threshold
+    return {"score": one.score, "clear": one.clear, "ranges": ranges, "split": split}
+
+
 def _summary(one: Summary) -> dict[str, Any]:
     percentiles = {
-        f"p{round(100.0 * entry.level)}": {
-            **entry.value._asdict(),
-            "failed": math.isinf(entry.value.value),
-        }
-        for entry in one.percentiles
+        f"p{round(100.0 * level)}": {**value._asdict(), "failed": math.isinf(value.value)}
+        for level, value in one.percentiles
     }
     return {
         **attributes_of(one, "known", "failed", "without", "mean", "deviation", "best", "worst"),
@@ -112,21 +103,13 @@ def _shares(one: Sensitivity) -> dict[str, Any]:
 
 def _map(one: Map) -> dict[str, Any]:
     median = np.where(np.isinf(one.middle), np.nan, one.middle)
-    return {
-        "x": _side(one.x),
-        "y": _side(one.y),
-        "samples": one.samples.tolist(),
-        "succeeded_share": one.share.tolist(),
-        "median": median.tolist(),
-    }
+    counts = {"samples": one.samples.tolist(), "succeeded_share": one.share.tolist()}
+    return {"x": _side(one.x), "y": _side(one.y), **counts, "median": median.tolist()}
 
 
 def _side(side: MapAxis) -> dict[str, Any]:
-    values = "values" if side.by_value else "edges"
-    return {
-        "factor": side.path,
-        values: list(side.labels) if side.categorical else side.edges.tolist(),
-    }
+    values = list(side.labels) if side.categorical else side.edges.tolist()
+    return {"factor": side.path, "values" if side.by_value else "edges": values}
 
 
 def _sample(insight: SweepAnalysis, row: int, folder: Path) -> dict[str, Any]:

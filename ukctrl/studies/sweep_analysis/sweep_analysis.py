@@ -118,10 +118,9 @@ class SweepAnalysis:
     @functools.cached_property
     def values(self) -> Array:
         """The cost of every sample; NaN where it failed or has none, shape `(n,)`."""
+        none, runs = np.full(len(self.runs), np.nan), self.runs
         terms = [
-            weight * self.runs.metric(name)
-            if name in self.runs.metrics
-            else np.full(len(self.runs), np.nan)
+            weight * runs.metric(name) if name in runs.metrics else none
             for name, weight in self.cost.weights.items()
         ]
         total: Array = np.sum(terms, axis=0)

@@ -42,27 +42,20 @@ def headline(insight: SweepAnalysis) -> str:
     sensitivity = insight.sensitivities.get("rank") or insight.sensitivities.get("success")
     if insight.strongest and sensitivity is not None:
         first = sensitivity.ordered()[0]
-        clauses += (
-            [f"what matters most: '{first}'"]
-            if _strength(sensitivity, first) > NEGLIGIBLE_SHARE
-            else []
-        )
+        if _strength(sensitivity, first) > NEGLIGIBLE_SHARE:
+            clauses.append(f"what matters most: '{first}'")
     return f"{'; '.join(clauses)}."
 
 
 def verdicts(insight: SweepAnalysis, replays: Sequence[SampleReplay]) -> tuple[Verdict, ...]:
     """Return what a study shows, judgement by judgement."""
-    checks = (
-        _sample_count_verdicts,
-        _completion_verdicts,
-        _validity_verdicts,
-        _requirement_verdicts,
-        _percentile_verdicts,
-        _factor_verdicts,
-        _failure_factor_verdicts,
+    return (
+        *(*_sample_count_verdicts(insight), *_completion_verdicts(insight)),
+        *(*_validity_verdicts(insight), *_requirement_verdicts(insight)),
+        *(*_percentile_verdicts(insight), *_factor_verdicts(insight)),
+        *(*_failure_factor_verdicts(insight), *_noise_verdicts(insight, replays)),
+        *map(_replay_verdict, replays),
     )
-    of_replays = (*_noise_verdicts(insight, replays), *map(_replay_verdict, replays))
-    return (*(verdict for check in checks for verdict in check(insight)), *of_replays)
 
 
 def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
@@ -72,12 +65,11 @@ def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
     for path in sensitivity.ordered()[:3]:
         if _strength(sensitivity, path) <= NEGLIGIBLE_SHARE:
             break
-        shares = [_percent(max(0.0, sensitivity.first[path].value))]
+        alone = _percent(max(0.0, sensitivity.first[path].value))
+        shares = [alone]
         if path in sensitivity.total:
-            shares = [
-                f"{shares[0]} alone",
-                f"{_percent(sensitivity.total[path].value)} with others",
-            ]
+            total = _percent(sensitivity.total[path].value)
+            shares = [f"{alone} alone", f"{total} with others"]
         rho = insight.correlations[path].value
         if sensitivity.of != "success" and math.isfinite(rho) and abs(rho) > MIN_CORRELATION:
             shares.append(f"{'worse' if rho > 0.0 else 'better'} where it is larger")
@@ -85,9 +77,9 @@ def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
     if not clauses:
         return f"No factor accounts for {output}."
     text = f"The variance of {output} comes from {', '.join(clauses)}."
-    alone = sum(max(0.0, share.value) for share in sensitivity.first.values())
-    if sensitivity.total and alone < 0.8:
-        text += f" {_percent(1.0 - alone)} is what factors do together."
+    sum_alone = sum(max(0.0, share.value) for share in sensitivity.first.values())
+    if sensitivity.total and sum_alone < 0.8:
+        text += f" {_percent(1.0 - sum_alone)} is what factors do together."
     return text
 
 
@@ -113,10 +105,8 @@ def _completion_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
     if done == len(runs):
         yield Verdict("good", "completed", f"{text}.")
         return
-    ended = {
-        status: count for status, count in status_counts(runs).items() if status != "completed"
-    }
-    text += f"; {', '.join(f'{status}: {count}' for status, count in ended.items())}."
+    ended = (f"{s}: {count}" for s, count in status_counts(runs).items() if s != "completed")
+    text += f"; {', '.join(ended)}."
     first = insight.reasons[0]
     if first.message:
         text += f" Most often: {first.message.rstrip('.')} (sample {first.sample})."
@@ -124,8 +114,7 @@ def _completion_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
 
 
 def _validity_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
-    numbers = insight.runs.unbelievable
-    if numbers:
+    if numbers := insight.runs.unbelievable:
         text = (
             f"Not to be believed: {len(numbers)} of {len(insight.runs)} samples, though they are "
             f"counted here; the first is sample {numbers[0]}. Run it by itself, with its values, "
@@ -201,10 +190,8 @@ def _rates(one: FailureFactor) -> str:
         texts = [f"{_percent(r.share.value)} at {r.label}" for r in (ordered[0], ordered[-1])]
     else:
         above, below, at = one.split.above, one.split.below, number(one.split.threshold)
-        texts = [
-            f"{_percent(below.share.value)} of {below.samples} up to {at}",
-            f"{_percent(above.share.value)} of {above.samples} above",
-        ]
+        texts = [f"{_percent(below.share.value)} of {below.samples} up to {at}"]
+        texts += [f"{_percent(above.share.value)} of {above.samples} above"]
     return f"'{one.path}': {', '.join(texts)}"
 
 

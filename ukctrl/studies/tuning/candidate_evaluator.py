@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 from ukctrl.core.errors import InputError
 from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask
-from ukctrl.studies.batch.task import ProgressCallback, TaskCallback, TaskFailure, scaled_progress
-from ukctrl.studies.batch.task_runner import TaskRunner
-from ukctrl.studies.tuning.cost import Objective
-from ukctrl.studies.tuning.gain_search import SearchStage, TuningTrial
-from ukctrl.studies.tuning.plants import Plants
-from ukctrl.studies.tuning.simulation_record import (
+from ukctrl.studies.batch.run_store import (
     SimulationJournal,
     SimulationRecord,
     same_record,
     simulation_key,
 )
+from ukctrl.studies.batch.run_summary import SimulationTask
+from ukctrl.studies.batch.task import ProgressCallback, TaskCallback, TaskFailure, scaled_progress
+from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.tuning.cost import Objective
+from ukctrl.studies.tuning.gain_search import SearchStage, TuningTrial
+from ukctrl.studies.tuning.plants import Plants
 
 
 class KeyedPlant(NamedTuple):
@@ -111,11 +111,10 @@ class CandidateEvaluator:
 
         def take(k: int, value: SimulationRecord | TaskFailure) -> None:
             task = tasks[k]
-            outcome = (
-                value if isinstance(value, SimulationRecord) else _failed_record(value.message)
-            )
-            self._store(task.order, task.indices[1], outcome)
-            done[task.indices] = outcome
+            if isinstance(value, TaskFailure):
+                value = _failed_record(value.message)
+            self._store(task.order, task.indices[1], value)
+            done[task.indices] = value
 
         stored_count, count = len(done), len(tasks)
         report = scaled_progress(progress, stored_count, count, stored_count + count)
@@ -142,11 +141,7 @@ class CandidateEvaluator:
 
         def take(k: int, value: SimulationRecord | TaskFailure) -> None:
             record = self._stored_run(stored_cards[k])
-            if not (
-                isinstance(value, SimulationRecord)
-                and record is not None
-                and same_record(value, record)
-            ):
+            if isinstance(value, TaskFailure) or not (record and same_record(value, record)):
                 wrong.append(stored_cards[k].controller)
 
         going = self._crew.run(tasks, take) if tasks else True
@@ -158,13 +153,12 @@ class CandidateEvaluator:
         return self._journal.find(_candidate_key(card.plants[0], card))
 
     def _store(self, order: Candidate, plant: int, done: SimulationRecord) -> None:
-        description = {
+        description: dict[str, Any] = {
             "entry": order.controller,
             "stage": order.stage,
             "gains": dict(order.gains),
-            "plant": plant,
-            "seed": order.plants[plant].scenario.seed,
         }
+        description |= {"plant": plant, "seed": order.plants[plant].scenario.seed}
         key = _candidate_key(order.plants[plant], order)
         self._journal.append(done._replace(key=key, description=description))
 
@@ -218,15 +212,12 @@ class _CandidateTask:
             if is_machine_failure(error):
                 raise
             return _failed_record(str(error))
-        strict = order.stage == "card"
-        run = SimulationTask(
-            scenario=scenario,
-            controller=order.controller,
-            with_curves=False,
-            measure_law_time=False,
-            strict=strict,
-        )
-        outcome: RunSummary = run(watch)
+        ask: dict[str, Any] = {
+            "with_curves": False,
+            "measure_law_time": False,
+            "strict": order.stage == "card",
+        }
+        outcome = SimulationTask(scenario=scenario, controller=order.controller, **ask)(watch)
         return None if outcome.stopped else SimulationRecord.of(outcome, scenario.timing.duration)
 
 

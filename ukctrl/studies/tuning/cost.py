@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.fields import is_number
 from ukctrl.core.files.table_paths import parse_value
 from ukctrl.core.number_text import number, percent
 from ukctrl.simulation.assemble import Loop
@@ -55,9 +56,9 @@ class Cost(NamedTuple):
                 reason = f"metric '{name}' {reason}, for which no gain is tuned"
                 raise InputError(f"{of} '{text}': {reason}.")
             if metric.more_is_better is not more:
-                direction, bound = ("less", f"{name} <= NUMBER")
+                direction, bound = "less", f"{name} <= NUMBER"
                 if metric.more_is_better:
-                    direction, bound = ("more", f"{name} >= 0")
+                    direction, bound = "more", f"{name} >= 0"
                 raise InputError(
                     f"{of} '{text}': {direction} of '{name}' is better; bound it by a constraint, "
                     f"'{bound}'."
@@ -119,11 +120,7 @@ class Limit(NamedTuple):
             )
         below, written = tail[0].startswith(">"), tail[1].strip()
         bound = parse_value(written)
-        if (
-            isinstance(bound, bool)
-            or not isinstance(bound, int | float)
-            or not (math.isfinite(bound) and (below or bound >= 0.0))
-        ):
+        if not (is_number(bound) and math.isfinite(bound) and (below or float(bound) >= 0.0)):
             must = "a number" if below else "a number, zero or above"
             raise InputError(
                 f"constraint '{text.strip()}': the bound must be {must}; got '{written}'."

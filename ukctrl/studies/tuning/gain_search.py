@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS
-from ukctrl.simulation.result.atomic_files import finite_or_none
+from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.studies.tuning.gains import Gain
 
 SearchStage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out", "front"]
@@ -181,18 +181,13 @@ class GainSearch:
     def to_dict(self) -> dict[str, Any]:
         """Return the search as JSON-able data."""
         data: dict[str, Any] = {
-            "cost": self.cost,
-            "budget": self.budget,
-            "simulations": self.simulations,
+            **attributes_of(self, "cost", "budget", "simulations"),
             "method": METHODS[self.method],
             **({"constraints": list(self.limits)} if self.limits else {}),
             **({"plants": self.plants, "aggregate": self.aggregate} if self.plants > 1 else {}),
             "training_seed": self.seed,
-            "before": self.before,
-            "after": self.after,
-            "gains": [
-                {**gain._asdict(), "tuned": self.best.gains[gain.path]} for gain in self.gains
-            ],
+            **attributes_of(self, "before", "after"),
+            "gains": [{**one._asdict(), "tuned": self.best.gains[one.path]} for one in self.gains],
             "at_border": list(self.borders),
             **({"searches": [search._brief() for search in self.every]} if self.others else {}),
             "trials": [trial.to_dict() for trial in self.trials],
@@ -200,12 +195,8 @@ class GainSearch:
         return {key: finite_or_none(value) for key, value in data.items()}
 
     def _brief(self) -> dict[str, Any]:
-        return {
-            "training_seed": self.seed,
-            "after": self.after,
-            "gains": dict(self.best.gains),
-            "at_border": list(self.at_border),
-        }
+        gains = {"gains": dict(self.best.gains), "at_border": list(self.at_border)}
+        return {"training_seed": self.seed, "after": self.after, **gains}
 
 
 class HeldOut(NamedTuple):
@@ -223,10 +214,6 @@ class HeldOut(NamedTuple):
 
 
 def _score_dict(trial: TuningTrial) -> dict[str, Any]:
-    return {
-        "cost": finite_or_none(trial.cost),
-        "worst": finite_or_none(trial.worst),
-        "violation": finite_or_none(trial.violation),
-        "status": trial.status,
-        "each": finite_or_none(trial.costs),
-    }
+    plain = attributes_of(trial, "cost", "worst", "violation", "status")
+    data: dict[str, Any] = finite_or_none({**plain, "each": trial.costs})
+    return data

@@ -116,13 +116,9 @@ class Plants:
 
     def to_dict(self) -> dict[str, object]:
         """Return them as JSON-able data."""
-        return {
-            "plants": self.count,
-            "mismatch": self.mismatch,
-            "vary": [factor.to_dict() for factor in self.vary],
-            "aggregate": self.aggregate,
-            "held_out": self.held_out,
-        }
+        vary = [factor.to_dict() for factor in self.vary]
+        table = {"plants": self.count, "mismatch": self.mismatch, "vary": vary}
+        return {**table, "aggregate": self.aggregate, "held_out": self.held_out}
 
 
 def validation_values(vary: Sequence[Factor], seed: int, count: int) -> list[dict[str, object]]:

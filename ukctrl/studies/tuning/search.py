@@ -10,8 +10,10 @@ from ukctrl.analysis.linear.design import GainDesigner, GainDesignError
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS, ErrorSpec
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.run_store import SimulationJournal
 from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
 from ukctrl.studies.batch.task_runner import TaskRunner
+from ukctrl.studies.sweep.point_scenarios import split_terms
 from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
 from ukctrl.studies.tuning.cost import Objective, check_metrics
 from ukctrl.studies.tuning.error_dynamics_ranges import error_dynamics_gains, loop_bandwidth
@@ -20,7 +22,6 @@ from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.search_methods import run_method
 from ukctrl.studies.tuning.search_space import AskTell, SearchSpace
-from ukctrl.studies.tuning.simulation_record import SimulationJournal
 
 MAX_SIMULATIONS = 1_000_000
 """A larger budget is a typing error."""
@@ -55,11 +56,12 @@ class Budget:
     from points of its own: how much they differ is the luck of tuning."""
 
     def __post_init__(self) -> None:
-        if self.simulations < 1:
-            raise InputError(f"the budget must be at least 1 simulation; got {self.simulations}.")
-        if self.simulations > MAX_SIMULATIONS:
+        count = self.simulations
+        if count < 1:
+            raise InputError(f"the budget must be at least 1 simulation; got {count}.")
+        if count > MAX_SIMULATIONS:
             raise InputError(
-                f"the budget must be at most {MAX_SIMULATIONS} simulations; got {self.simulations}."
+                f"the budget must be at most {MAX_SIMULATIONS} simulations; got {count}."
             )
         if self.simulations < self.plants.count:
             raise InputError(
@@ -145,10 +147,9 @@ def _search_gains(scenarios: Mapping[str, Scenario], budget: Budget) -> dict[str
     chosen = with_ranges(card_gains, budget.over, scenarios, only=budget.only)
     for name, scenario in scenarios.items():
         if any(gain.path in ERROR_SPEC_FIELDS for gain in chosen[name]):
-            bandwidth = loop_bandwidth(scenario)
+            values = {"bandwidth": loop_bandwidth(scenario)}
             chosen[name] = tuple(
-                gain._replace(value=bandwidth) if gain.path == "bandwidth" else gain
-                for gain in chosen[name]
+                gain._replace(value=values.get(gain.path, gain.value)) for gain in chosen[name]
             )
         elif budget.in_terms and chosen[name] == card_gains[name]:
             chosen[name] = error_dynamics_gains(scenario) or chosen[name]
@@ -244,22 +245,14 @@ def make_candidate(
     designer: GainDesigner,
 ) -> Candidate:
     """Return a candidate to simulate, its gains worked out where they follow from terms."""
-    terms = {path: value for path, value in gains.items() if path in ERROR_SPEC_FIELDS}
-    derived: dict[str, Any] | None = None
+    terms, plain = split_terms(gains)
+    derived: dict[str, Any] | None = plain if terms else None
     refused = ""
-    if terms:
-        plain_gains = {
-            path: value for path, value in gains.items() if path not in ERROR_SPEC_FIELDS
-        }
+    if terms and stage != "card":  # whose gains need not follow from any terms
         try:
-            is_card = stage == "card"  # whose gains need not follow from any terms
-            derived = (
-                plain_gains
-                if is_card
-                else {**designer.by_formula(ErrorSpec(**terms)).gains, **plain_gains}
-            )
+            derived = {**designer.by_formula(ErrorSpec(**terms)).gains, **plain}
         except (UkctrlError, ArithmeticError) as error:
-            refused = str(error)
+            derived, refused = None, str(error)
     return Candidate(name, gains, stage, plants, derived, refused)
 
 
@@ -268,19 +261,12 @@ class _ControllerSearch:
     """The search for the gains of one controller."""
 
     def __init__(
-        self,
-        name: str,
-        scenario: Scenario,
-        gains: tuple[Gain, ...],
-        budget: Budget,
-        number: int = 0,
+        self, name: str, scenario: Scenario, gains: tuple[Gain, ...], budget: Budget, number: int
     ) -> None:
         self.name = name
         self._gains, self._budget = gains, budget
         self._designer = GainDesigner(scenario)
-        self._plants = tuple(
-            KeyedPlant.of(plant) for plant in budget.plants.training(scenario, number)
-        )
+        self._plants = tuple(map(KeyedPlant.of, budget.plants.training(scenario, number)))
         candidates = budget.simulations // len(self._plants) if gains else 1
         self.simulations = candidates * len(self._plants)
         self._seed = self._plants[0].scenario.seed

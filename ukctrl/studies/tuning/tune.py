@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -12,16 +11,14 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch.environment_fingerprint import input_file_digests
+from ukctrl.studies.batch.run_store import SimulationJournal
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask
-from ukctrl.studies.batch.task import ProgressCallback, RetryPolicy, TaskFailure, scaled_progress
+from ukctrl.studies.batch.task import ProgressCallback, TaskFailure, scaled_progress
 from ukctrl.studies.batch.task_runner import TaskRunner
-from ukctrl.studies.batch.thread_safety import are_thread_safe
 from ukctrl.studies.tuning.candidate_evaluator import Candidate, CandidateEvaluator, KeyedPlant
 from ukctrl.studies.tuning.gain_search import GainSearch, HeldOut
 from ukctrl.studies.tuning.gains import gains_of
 from ukctrl.studies.tuning.search import Budget, tune_all
-from ukctrl.studies.tuning.simulation_record import SimulationJournal
 from ukctrl.studies.tuning.tuned import Tuned
 
 JOURNAL_FILE = "journal.jsonl"
@@ -67,21 +64,13 @@ def tune(
     search = budget.simulations * budget.searches
     held_out = (1 + budget.searches) * budget.plants.held_out
     total = search + held_out + 2
-    care = RetryPolicy(resume_advice="go on by --resume (resume=True)")
-    files = input_file_digests([scenario])
+    advice = "go on by --resume (resume=True)"
     with (
-        TaskRunner(jobs, executor, room=room, care=care, files=files) as crew,
+        TaskRunner.of_scenarios([scenario], jobs, executor, room, advice) as crew,
         _open_journal(folder, resume) as journal,
     ):
-        if crew.may_use_threads and are_thread_safe([scenario], crew):
-            crew.policy = dc.replace(care, thread_safe=True)
-        tunings = tune_all(
-            {name: scenario},
-            budget,
-            journal=journal,
-            crew=crew,
-            progress=scaled_progress(progress, 0, search, total),
-        )
+        report = scaled_progress(progress, 0, search, total)
+        tunings = tune_all({name: scenario}, budget, journal=journal, crew=crew, progress=report)
         if name not in tunings:
             raise KeyboardInterrupt
         tuning, validation, results = tunings[name], None, {}
@@ -150,14 +139,10 @@ def _validate(
 def _run_responses(scenario: Scenario, tuning: GainSearch, crew: TaskRunner) -> dict[str, Result]:
     """Run the scenario as it is, before and after; nothing where it was stopped."""
     chosen = {CARD_RUN: tuning.card, TUNED_RUN: tuning.best}
+    scenarios = {name: scenario.replace(trial.changes) for name, trial in chosen.items()}
     runs = [
-        SimulationTask(
-            scenario=scenario.replace(trial.changes),
-            controller=name,
-            with_curves=False,
-            with_result=True,
-        )
-        for name, trial in chosen.items()
+        SimulationTask(scenario=one, controller=name, with_curves=False, with_result=True)
+        for name, one in scenarios.items()
     ]
     results: dict[str, Result] = {}
 

@@ -41,20 +41,14 @@ class _CandidatePlot:
 
     def keys(self) -> list[panels.LegendEntry]:
         """Return what the legend says."""
+        entry, best = panels.LegendEntry, "best" if self.feasible.any() else "nearest"
         groups = [
-            (self.feasible, panels.LegendEntry("candidate", FEASIBLE_COLOR, "", "o")),
-            (
-                self.infeasible,
-                panels.LegendEntry("beyond a constraint", INFEASIBLE_COLOR, "", "o", True),
-            ),
-            (self.failed, panels.LegendEntry("did not complete", FAILED_COLOR, "", "x")),
+            (self.feasible, entry("candidate", FEASIBLE_COLOR, "", "o")),
+            (self.infeasible, entry("beyond a constraint", INFEASIBLE_COLOR, "", "o", True)),
+            (self.failed, entry("did not complete", FAILED_COLOR, "", "x")),
         ]
-        chosen = [key for group, key in groups if group.any()]
-        return [
-            *chosen,
-            panels.LegendEntry("card", style.INK, "", "D", True),
-            panels.LegendEntry("best" if self.feasible.any() else "nearest", style.INK, "", "*"),
-        ]
+        ends = entry("card", style.INK, "", "D", True), entry(best, style.INK, "", "*")
+        return [*(key for group, key in groups if group.any()), *ends]
 
     def scale(self, axes: Axes) -> Array:
         """Scale the axis of costs, and return where to draw each candidate on it."""

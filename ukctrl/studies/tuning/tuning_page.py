@@ -15,6 +15,7 @@ from ukctrl.reports.plot import overlay
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.simulation.result.metrics import METRICS, unit_in
 from ukctrl.simulation.result.result import Result
+from ukctrl.studies.study_report import Report, ReportSection
 from ukctrl.studies.tuning import tuning_figures
 from ukctrl.studies.tuning.cost import MAX_VIOLATION, Limit
 from ukctrl.studies.tuning.gain_search import METHODS, GainSearch, TuningTrial
@@ -78,6 +79,34 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     return page
 
 
+MAX_METRICS = 8
+"""Metrics of more than these are on the page alone."""
+
+
+def report(tuned: Tuned) -> Report:
+    """Return what the terminal shows; the page has metrics of single servo blocks beside it."""
+    tuning, metrics = tuned.tuning, metric_table(tuned.results, blocks=False)
+    plants = f" on {tuning.plants} plants, {tuning.aggregate}" if tuning.plants > 1 else ""
+    facts = [
+        ("tuned", f"{tuning.entry}: {METHODS[tuning.method]}"),
+        ("cost", f"{tuning.cost}{plants}"),
+        ("limits", ", ".join(tuning.limits)),
+        ("budget", f"{tuning.simulations} of {tuning.budget} simulations"),
+    ]
+    card = [("card", f"{card_name(tuned)}.toml")] if math.isfinite(tuning.best.cost) else []
+    return Report(
+        tuned.title,
+        tuned.verdicts,
+        [
+            ReportSection(gain_table(tuning)),
+            ReportSection(cost_table(tuned)),
+            *([ReportSection(metrics, max_rows=MAX_METRICS)] if metrics is not None else []),
+        ],
+        facts=[(name, text) for name, text in facts if text],
+        files=[("report", "tune.html"), ("data", "history.csv"), *card],
+    )
+
+
 def pictures(tuned: Tuned) -> list[html_page.PageFigure]:
     """Draw the figures."""
     tuning, shown = tuned.tuning, {k: run for k, run in tuned.results.items() if len(run.samples)}
@@ -101,10 +130,9 @@ def html(tuned: Tuned, images: Sequence[html_page.PageFigure]) -> str:
     tuning = tuned.tuning
     outcome, *verdicts = tuned.verdicts
     contents = [("outcome", "Outcome"), *((image.name, image.title) for image in images)]
-    if tuned.results:
-        contents.append(("metrics", "Metrics before and after"))
+    contents += [("metrics", "Metrics before and after")] if tuned.results else []
     contents += [("card", "The card"), ("conditions", "How it was searched")]
-    first = next(iter(tuned.results.values()), None)
+    origin = next((run.provenance for run in tuned.results.values()), {})
     context = {
         "title": tuned.title,
         "what": "tuning",
@@ -124,9 +152,7 @@ def html(tuned: Tuned, images: Sequence[html_page.PageFigure]) -> str:
         "no_card": "no candidate completed",
         "how": "How it was searched",
         "facts": search_conditions(tuned),
-        "provenance": html_page.provenance_entries(first.provenance, "timing", "gains")
-        if first
-        else [],
+        "provenance": html_page.provenance_entries(origin, "timing", "gains"),
     }
     return html_page.render("new_card.html.j2", context)
 
@@ -145,10 +171,8 @@ def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
         ("seed", f"{tuning.seed}, which no repeat of a comparison has"),
     ]
     if plants.count > 1 or plants.held_out:
-        differences = [
-            f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"
-        ]
-        differences = differences if plants.mismatch else []
+        off = f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"
+        differences = [off] if plants.mismatch else []
         differences += [f"{factor.path} varied" for factor in plants.vary]
         facts.append(("plants", "; ".join([*differences, "a seed of noise and start for each"])))
     if plants.count > 1:
@@ -159,33 +183,17 @@ def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
 
 def gain_table(tuning: GainSearch) -> ReportTable:
     """Return every gain with its range, those marked that came to an end of it."""
-    heads = [
-        TableColumn("gain", "name"),
-        TableColumn("card"),
-        TableColumn("tuned"),
-        TableColumn("range searched"),
-    ]
-    return ReportTable.from_rows(
-        [*heads, TableColumn("scale", "unit")],
-        (
-            [
-                gain.path.removeprefix("controller."),
-                _number_or_dash(gain.value),
-                TableCell(
-                    _number_or_dash(tuning.best.gains[gain.path]),
-                    "strong",
-                    "at an end" if gain.path in tuning.at_border else "",
-                    note_failed=True,
-                ),
-                TableCell(
-                    f"{number(gain.low)} to {number(gain.high)}",
-                    note="widened" if gain.widened else "",
-                ),
-                "logarithmic" if gain.scale == "log" else "linear",
-            ]
-            for gain in tuning.gains
-        ),
-    )
+    heads = TableColumn("gain", "name"), *map(TableColumn, ("card", "tuned", "range searched"))
+    rows: list[list[TableCell | str]] = []
+    for gain in tuning.gains:
+        end = "at an end" if gain.path in tuning.at_border else ""
+        best = _number_or_dash(tuning.best.gains[gain.path])
+        ends = f"{number(gain.low)} to {number(gain.high)}"
+        name, scale = gain.path.removeprefix("controller."), gain.scale
+        rows.append([name, _number_or_dash(gain.value), TableCell(best, "strong", end, True)])
+        rows[-1] += [TableCell(ends, note="widened" if gain.widened else "")]
+        rows[-1] += ["logarithmic" if scale == "log" else "linear"]
+    return ReportTable.from_rows([*heads, TableColumn("scale", "unit")], rows)
 
 
 def _number_or_dash(value: float) -> str:
@@ -209,10 +217,10 @@ def _cost_rows(tuned: Tuned) -> Iterator[list[TableCell | str]]:
         if several:
             yield _change_row("worst cost", where, card.worst, best.worst)
         for k, text in enumerate(tuning.limits):
-            card_text, strong = (
-                _constraint_text(trial, k, Limit.parse(text)) for trial in (card, best)
+            card_text, tuned_text = (
+                _constraint_text(one, k, Limit.parse(text)) for one in (card, best)
             )
-            yield [text, where, card_text, TableCell(strong, "strong"), ""]
+            yield [text, where, card_text, TableCell(tuned_text, "strong"), ""]
 
 
 def _constraint_text(trial: TuningTrial, k: int, limit: Limit) -> str:
@@ -247,20 +255,15 @@ def metric_table(results: Mapping[str, Result], *, blocks: bool = True) -> Repor
             run.metrics.get(name, math.nan) if run.status == "completed" else math.nan
             for run in runs
         )
-        if (math.isfinite(card_value) or math.isfinite(tuned_value)) and (
-            blocks or "." not in name
-        ):
+        if any(map(math.isfinite, (card_value, tuned_value))) and (blocks or "." not in name):
             unit = unit_text(unit_in(name, runs[0].labels))
             rows.append(_change_row(name, unit, card_value, tuned_value))
     return ReportTable.from_rows(_columns("metric", "unit", *results), rows)
 
 
 def _columns(label: str, where: str, *runs: str) -> list[TableColumn]:
-    return [
-        TableColumn(label, "name"),
-        TableColumn(where, "unit"),
-        *map(TableColumn, (*runs, "change")),
-    ]
+    names = TableColumn(label, "name"), TableColumn(where, "unit")
+    return [*names, *map(TableColumn, (*runs, "change"))]
 
 
 def _change_row(label: str, where: str, card: float, tuned: float) -> list[TableCell | str]:

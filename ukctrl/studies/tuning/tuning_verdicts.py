@@ -58,11 +58,8 @@ def _outcome(tuning: GainSearch) -> Verdict:
         reason = f": {best.message or best.status}".rstrip(".")
         text += f"{percent(best.reached)} of the run{reason}."
     elif not best.feasible:
-        level, text = (
-            "bad",
-            f"None of {count} candidates keeps to the constraints{_plants_text(tuning)}; ",
-        )
-        text += f"the nearest is beyond {violations_text(best, tuning)}."
+        level, text = "bad", f"None of {count} candidates keeps to the constraints"
+        text += f"{_plants_text(tuning)}; the nearest is beyond {violations_text(best, tuning)}."
     elif best.gains == card.gains:
         level, text = "note", f"None of {count} candidates is better than the card itself."
     elif not math.isfinite(card.cost):
@@ -73,11 +70,9 @@ def _outcome(tuning: GainSearch) -> Verdict:
     elif re.fullmatch(r"(rms|peak|final)_(phi|beta)(\..+)?", tuning.cost) and (
         card.cost < NEGLIGIBLE
     ):
-        level = "note"
-        text = (
-            f"The card's cost, {number(card.cost, 4)}, is rounding, and so is the lowest, {cost}: "
-            f"the gains make no difference that {tuning.simulations} simulations could tell."
-        )
+        level, text = "note", f"The card's cost, {number(card.cost, 4)}, is rounding, and so is "
+        text += f"the lowest, {cost}: the gains make no difference that "
+        text += f"{tuning.simulations} simulations could tell."
     else:
         change = percent(1.0 - best.cost / card.cost)
         level = "good"
