@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.analysis.check.sampled_error import (
+from ukctrl.analysis.check.timing import (
     max_error_period,
     sampled_error_matrix,
     sampled_error_rates,

@@ -17,25 +17,24 @@ from ukctrl.analysis.check.check_result import (
     RowCheck,
     TaskMotionSummary,
 )
-from ukctrl.analysis.check.feasibility import ContactLoad, Feasibility
+from ukctrl.analysis.check.diagnostics import motion_diagnostics
+from ukctrl.analysis.check.input_feasibility import (
+    AccelerationResidual,
+    ContactLoad,
+    Feasibility,
+    LawFailure,
+)
 from ukctrl.analysis.check.limit_usage import (
     LimitUsage,
     larger_usages,
     limit_usages,
     usage_fractions,
 )
-from ukctrl.analysis.check.motion_diagnostics import (
-    LIMIT_REMEDY,
-    SINGULAR_REMEDY,
-    SLOW_DOWN,
-    motion_diagnostics,
-)
 from ukctrl.analysis.check.motion_end import MotionEnd
-from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory
-from ukctrl.analysis.check.required_inputs import AccelerationResidual, LawFailure
-from ukctrl.analysis.check.sampled_error import SampledError
+from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory, WeakAuthority
+from ukctrl.analysis.check.sentences import LIMIT_REMEDY, SINGULAR_REMEDY, SLOW_DOWN
 from ukctrl.analysis.check.task_motion import _times
-from ukctrl.analysis.check.weakest_authority import WeakAuthority
+from ukctrl.analysis.check.timing import SampledError
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 

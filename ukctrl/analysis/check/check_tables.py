@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ukctrl.analysis.check.check_result import Check, RowCheck
 from ukctrl.analysis.check.contact_phases import LiftInterval
-from ukctrl.analysis.check.feasibility import Feasibility
+from ukctrl.analysis.check.input_feasibility import Feasibility
 from ukctrl.analysis.check.motion_ranks import RankHistory
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.number_text import start_shift_text

@@ -18,7 +18,7 @@ from ukctrl.cli.terminal.lines import (
 if TYPE_CHECKING:
     from ukctrl.analysis.check import Check
     from ukctrl.analysis.check.check_result import RootCause
-    from ukctrl.analysis.check.feasibility import Feasibility
+    from ukctrl.analysis.check.input_feasibility import Feasibility
 
 MAX_ROWS, MAX_USAGES = 20, 10
 """Servo rows and limits of more than these are on the page and in `check --json` alone."""
