@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ukctrl import control, robot, uk
     from ukctrl.analysis import conformance as testing
     from ukctrl.analysis import linear
-    from ukctrl.analysis.check.check_figure import check_figure
+    from ukctrl.analysis.check.check_report import check_figure
     from ukctrl.analysis.check.check_result import Check
     from ukctrl.analysis.check.check_scenario import check
     from ukctrl.analysis.internal_dynamics.internal_dynamics import internal_dynamics

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from printed_lines import plain, styles
 
-from ukctrl.analysis.check import check_tables
+from ukctrl.analysis.check import check_report
 from ukctrl.analysis.check.check_result import Diagnostic, OptimisedSummary, RootCause, RowCheck
 from ukctrl.analysis.check.contact_phases import LiftInterval
 from ukctrl.analysis.check.input_feasibility import Feasibility
@@ -64,7 +64,7 @@ def checked(**given):
 
 
 def facts(**given):
-    return dict(check_tables.facts(checked(**given)))
+    return dict(check_report.facts(checked(**given)))
 
 
 def test_what_a_scenario_without_rows_is_told_by():

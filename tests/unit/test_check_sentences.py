@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check import check_tables
+from ukctrl.analysis.check import check_report
 from ukctrl.analysis.check.check_result import (
     Diagnostic,
     MotionCheck,
@@ -422,7 +422,7 @@ MOTIONS = [
 @pytest.mark.parametrize(("given", "text"), MOTIONS)
 def test_what_motion_was_looked_at_is_told(given, text):
     found = SimpleNamespace(motion=SimpleNamespace(way=way(**given)))
-    assert check_tables._motion(found) == text
+    assert check_report._motion(found) == text
 
 
 @pytest.mark.parametrize(
@@ -437,7 +437,7 @@ def test_a_motion_is_looked_at_sixty_times_a_second_but_neither_too_seldom_nor_t
 
 def test_without_a_task_no_motion_is_claimed():
     found = check(Scenario.load("projectile"))
-    facts = dict(check_tables.facts(found))
+    facts = dict(check_report.facts(found))
     assert facts["motion"] == "none: there is no task; the run itself is the motion"
     assert facts["servo rows A"] == "none"
     assert not facts.keys() & {"grip H = A G", "error", "realisation"}
@@ -463,7 +463,7 @@ ONE = RankHistory(
 def test_a_rank_at_the_start_and_along_the_way(matrix, along, text):
     if isinstance(along, dict):
         along = RankHistory(**(vars(ONE) | along))
-    assert check_tables._ranks(rank_report(np.asarray(matrix)), along) == text
+    assert check_report._ranks(rank_report(np.asarray(matrix)), along) == text
 
 
 ERRORS = [
@@ -481,7 +481,7 @@ def test_the_poles_of_the_error_are_told(sampling, text):
     poles = {"poles": (-1 + 2j, -1 - 2j, -3 + 0j), "sampled": (-2 + 0j,)}
     with_poles = SampledError(**(vars(sampling) | poles))
     found = SimpleNamespace(motion=SimpleNamespace(sampling=with_poles))
-    assert check_tables._error_dynamics(found) == text.replace("-2 1/s", "-2")
+    assert check_report._error_dynamics(found) == text.replace("-2 1/s", "-2")
 
 
 def test_causes_come_with_their_cure_and_count_what_follows():

@@ -11,10 +11,9 @@ In order:
 3. ``check_result``: these as data. ``sentences``: the words of every diagnostic, which
    ``start_diagnostics`` (ranks, reach, closures of the start) and ``diagnostics`` (what all of that
    means, and what follows from what) choose.
-4. ``check_scenario`` asks them in this order; ``check_tables``, ``check_figure`` and
-   ``check_page`` show, ``check_card`` in notebooks.
+4. ``check_scenario`` asks them in this order; ``check_report`` shows: facts, figures, page, card.
 5. ``first_scenario``, ``parser_differences`` (how others read a file), ``robot_check``: a robot
-   before there is a task; ``robot_tables`` and ``robot_page`` show it.
+   before there is a task; ``robot_report`` shows it.
 """
 
 from ukctrl.analysis.check.check_result import (

@@ -177,7 +177,7 @@ class RootCause(NamedTuple):
 class Check(NotebookRepr):
     """What `check` found. ``problems`` empty means that a run can start."""
 
-    repr_module: ClassVar[str] = "analysis.check.check_card"
+    repr_module: ClassVar[str] = "analysis.check.check_report"
 
     scenario: str
     robot: str

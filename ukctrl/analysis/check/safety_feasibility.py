@@ -106,18 +106,6 @@ class SafetyFeasibility:
     contacts: tuple[str, ...]
     """Contacts whose forces are kept."""
 
-    def summary(self) -> str:
-        """Return it in words."""
-        if not self.stretches:
-            return "all of the motion is feasible with what is kept"
-        longest = max(self.stretches, key=lambda each: each.stop - each.start)
-        more = len(self.stretches) - 1
-        repeats = f" and {more} more times" if more > 1 else " and once more" if more else ""
-        return (
-            f"{100.0 * self.share:.3g} % of the motion is feasible with what is kept; it is not "
-            f"from t = {longest.start:.4g} s to {longest.stop:.4g} s{longest.binding_text}{repeats}"
-        )
-
 
 class SafetyRows(NamedTuple):
     """What is asked of the input at a state: ``C u + free >= lower``."""

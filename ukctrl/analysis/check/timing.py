@@ -52,8 +52,6 @@ MIN_TRAVEL = 1e-6
 """A stretch that goes no further than this stands, but for rounding [rad, m]."""
 FRICTION_PASSES = 4
 """Passes for what friction takes at another speed."""
-MAX_NAMED = 3
-"""Of what binds the fastest timing, so much is named."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -76,25 +74,6 @@ class PathTiming:
     """What binds that timing, and in which part of its time, the most first."""
     clock_ends: float | None
     """When the retimed paths of the scenario end [s]; None where it has none."""
-
-    def summary_lines(self) -> Iterator[tuple[str, str]]:
-        """Yield it in words: what the motion as it is allows, and the fastest timing."""
-        binding = f"{describe_binding(self.binding)}, t = {self.t:.4g} s"
-        if self.rate <= 0.0:
-            yield "timing", f"no speed keeps the limits ({binding})"
-        else:
-            yield (
-                "timing",
-                f"at {self.rate:.3g} times its speed it would keep all limits ({binding})",
-            )
-        if self.least is not None:
-            named = [f"{name} {100.0 * share:.0f} %" for name, share in self.bound_by.items()]
-            by = f"; by {', '.join(named[:MAX_NAMED])}" if named else ""
-            if self.clock_ends is None:
-                took = f"{self.least:.4g} s for the {self.duration:.4g} s that it moves"
-                yield "at best", f"{took}{by}"
-            else:  # exact, and smoothed as the scenario wants it
-                yield "retimed", f"the paths end at t = {self.clock_ends:.4g} s{by}"
 
 
 def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
