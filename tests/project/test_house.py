@@ -1,4 +1,4 @@
-"""The page of the house tells the truth: its picture, and a scenario's way through the code."""
+"""The page of the house tells the truth: its picture, and the ways through the code."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import re
 import runpy
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 HOUSE = runpy.run_path(str(ROOT / "docs" / "assets" / "house.py"))
@@ -22,11 +24,19 @@ def test_the_house_is_drawn_as_the_code_is_today():
         assert re.search(rf'class="name"[^>]*>{name}</text>', picture)
 
 
-def test_a_scenarios_way_can_be_walked_from_file_to_file():
+WALKS = [
+    ("A scenario's way through the code", 15, 20),
+    ("The way of a check", 10, 12),
+]
+"""Headings, and the fewest and most files from a command to its page."""
+
+
+@pytest.mark.parametrize(("heading", "fewest", "most"), WALKS)
+def test_a_way_can_be_walked_from_file_to_file(heading, fewest, most):
     """Each step's function or class is used in the file of a step before it."""
-    way = PAGE.partition("## A scenario's way through the code")[2].partition("\n## ")[0]
+    way = PAGE.partition(f"## {heading}")[2].partition("\n## ")[0]
     steps = [(place, name) for place, name, _ in STEP.findall(way.partition("Where is")[0])]
-    assert 15 <= len(steps) <= 20
+    assert fewest <= len(steps) <= most
     assert len({place for place, _ in steps}) == len(steps)
     above: set[str] = set()
     for place, name in steps:
@@ -39,3 +49,4 @@ def test_a_scenarios_way_can_be_walked_from_file_to_file():
         nodes = list(ast.walk(tree))
         above |= {node.id for node in nodes if isinstance(node, ast.Name)}
         above |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        above |= {node.name for node in nodes if isinstance(node, ast.alias)}

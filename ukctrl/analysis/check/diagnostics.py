@@ -381,9 +381,10 @@ def _start_limits(keeper: SafetyFilter, h: Vector, inward: Vector) -> Iterator[D
 
 def _crossing_diagnostics(curves: SlackCurves, t: Vector) -> Iterator[Diagnostic]:
     """Yield of every block how much the exact task leaves, or by how much it is beyond."""
-    blocks, known = curves.blocks[: curves.force_offset], ~np.isnan(curves.slack).any(axis=0)
+    blocks = curves.blocks[: curves.force_offset]
+    unknown = np.asarray(np.isnan(curves.slack).any(axis=0))
     for block in dict.fromkeys(blocks):
-        rows = [i for i, name in enumerate(blocks) if name == block and known[i]]
+        rows = [i for i, name in enumerate(blocks) if name == block and not unknown[i]]
         if not rows:  # of accelerations without any
             continue
         row = rows[int(np.argmin(curves.slack[:, rows].min(axis=0)))]
