@@ -65,6 +65,7 @@ def check(
     A file with a law, feedback, allocation or constraint of your own, or a controller card, is
     tried on what every one of the catalogue satisfies.
     """
+    # A .toml may be each: a part before a robot before a scenario, by its keys.
     if is_user_part(scenario):
         if controller is not None:
             raise InputError("--controller goes with a scenario; use --on SCENARIO for a part.")

@@ -185,6 +185,7 @@ def _rank_diagnostics(
     """Yield what the ranks along a motion mean; ``stopped`` is where it ends before the run [s]."""
     servo, grip, passive = ranks.servo, ranks.grip, ranks.passive
     values: dict[str, object] = {"servo": servo, "grip": grip, "passive": passive}
+    # The end of the motion before the loss of rank, and that before nearness.
     if servo.worst_at >= stopped - END_WINDOW:
         pass  # the end of the motion itself, which is told already
     elif servo.lowest < servo.highest:

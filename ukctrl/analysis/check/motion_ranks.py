@@ -191,6 +191,7 @@ def motion_ranks(
     servo, servo_sigma = _row_history(A, motion.t, names, RANK_TOLERANCE, kinds)
     grip, grip_sigma = _row_history(H, motion.t, names, lost, kinds)
     ranks_A = (servo_sigma > RANK_TOLERANCE).sum(axis=1)
+    # Authority cannot exceed the rows' rank, whatever rounding says.
     ranks_H = np.minimum((grip_sigma > lost).sum(axis=1), ranks_A)
     deficit = ranks_A - ranks_H
     at = int(np.argmax(deficit))
@@ -331,6 +332,7 @@ def weakest_authority(
         dynamics.move(t, q, v)
         served = lifts.phase_at(t).rows if lifts else stack
         A = served.write(dynamics.snapshot).A
+        # A cheap bound first: singular values only where it does not tell.
         if dynamics.firm(A, np.zeros(len(A))):
             continue
         authority = dynamics.grip(A, served.names)

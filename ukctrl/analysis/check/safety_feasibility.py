@@ -177,6 +177,7 @@ class SafetyRowEvaluator:
         loads, contacts = self.safety_filter.contact_rows, dynamics.contacts
         if contacts is None or not len(loads):
             return np.zeros((len(loads), len(dynamics.passive)))
+        # By identity: the robots of a plant live as long as the loop.
         if id(dynamics) not in self._cones_of:
             D, kernels = loads.rows(contacts)
             self._cones_of[id(dynamics)] = D, KernelSequence(tuple(kernels))
@@ -251,6 +252,7 @@ class _SafetyProbe:
         safety_rows, limits, lower = self._rows_at(k, dynamics, u)
         crossed = bool((safety_rows.h < -LIMIT_TOLERANCE).any())
         inside = bool((limits.low <= u).all() and (u <= limits.high).all())
+        # Cheapest first: the input, the null space, relaxation, contradiction (decision 0149).
         if not (inside and (safety_rows.C @ u >= lower).all()):
             x = None if crossed else feasible_input(H, u, limits, safety_rows.C, lower)
             if x is None:
@@ -371,6 +373,7 @@ def _infeasible_intervals(
     """Yield the parts of a motion that are not feasible."""
     edges = np.flatnonzero(np.diff(np.concatenate([[True], feasible, [True]]).astype(int)))
     spans = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    # To name a conflict takes several quadratic programs.
     longest = sorted(spans, key=lambda span: t[span[0]] - t[span[1] - 1])[:MAX_EXPLAINED]
     for begin, end in spans:
         samples = moments[begin:end]

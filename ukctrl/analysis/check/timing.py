@@ -161,6 +161,7 @@ def _input_bounds(loop: Loop, rate: Vector) -> tuple[Vector, Vector]:
 def _speed_factor(one: _MotionSegment) -> tuple[float, float, tuple[str, ...]]:
     """Return at which part of its speed a stretch keeps all limits, what binds it, and when."""
     factor = np.ones(len(one.t))
+    # Friction depends on the speed that is looked for: a fixed point.
     for _ in range(FRICTION_PASSES):
         rows = one.limits.tangents((factor * one.speed) ** 2)
         demand = rows.a * one.bend[:, None] + rows.b * one.speed[:, None] ** 2
@@ -287,6 +288,7 @@ def sampled_error_rates(
 ) -> tuple[complex, ...]:
     """Return the poles of the held error as rates, ``ln z / h`` [1/s], the slowest first."""
     z = np.linalg.eigvals(sampled_error_matrix(error, period, late)).astype(complex)
+    # z = 0 is over at once and has no logarithm.
     z = z[np.abs(z) > 1e-12]
     rates = np.log(z) / period
     return tuple(sorted(rates.tolist(), key=lambda root: (-root.real, root.imag)))
@@ -304,12 +306,14 @@ def max_error_period(error: ErrorPolynomial, late: float = 0.0, decay: float = 0
     def kept(h: float) -> bool:
         radius = max_abs(np.linalg.eigvals(sampled_error_matrix(error, h, late)))
         bound = math.exp(-decay * h)
+        # A margin of 1e-9 keeps what is marginally stable out.
         return radius < bound if decay > 0.0 else radius < 1.0 - 1e-9
 
     fastest = max(abs(pole) for pole in error.poles)
     h = 1e-3 / fastest
     if not kept(h):
         return 0.0
+    # A scan: stable periods need not be an interval, and bisection could miss the first loss.
     while kept(1.05 * h):
         h *= 1.05
         if h > MAX_PERIOD:

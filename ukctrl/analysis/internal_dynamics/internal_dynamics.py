@@ -105,6 +105,7 @@ def internal_dynamics(
         if whole and not dimension
         else _equilibria(tracking.with_frozen_path(t), whole, q, notes)
     )
+    # Without authority the zeros of a state of rest decide, else the count of coordinates.
     if not whole and rests:
         dimension, free, names = len(rests[0].states), rests[0].free, rests[0].states
     elif not whole:
@@ -116,6 +117,7 @@ def internal_dynamics(
     if whole and simulate and dimension:
         seconds = min(scenario.timing.duration, MAX_DURATION) if duration is None else duration
         run = internal_motion(tracking, q, v, x, seconds)
+    # Frozen time is for paths that move; at rest the states of rest say it all.
     if whole and dimension and (moves or (v.any() and not rests)):
         along = _frozen_time(tracking, run, q, v, notes)
     cycle: PeriodicOrbit | None = None

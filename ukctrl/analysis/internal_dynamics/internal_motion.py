@@ -201,8 +201,10 @@ def classify_growth(
     span = -float(np.subtract(*t[list(ends)]))
     rate = math.log(peaks[3] / peaks[1]) / span if span > 0.0 else 0.0
     grown, late = peaks[3] / peaks[1], peaks[3] / peaks[2]
+    # What leaves the linear range within half the time grows faster than time.
     if size.max() > LINEAR_RANGE and small < len(size) // 2:
         return "runs_away", rate
+    # Over half the time: exponential growth, linear growth, decay, or none of these.
     if grown > 3.0:
         return "runs_away", rate
     if grown > 1.5 and late > 1.15:

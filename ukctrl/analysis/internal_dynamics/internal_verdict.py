@@ -71,6 +71,7 @@ def internal_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
         return "none", text
     if result.free >= result.dimension and not result.grip:
         return "none", f"nothing is left to itself: {_null_space_text(facts)}."
+    # Floquet multipliers before frozen time before rest: only the first prove anything of a path.
     if result.periodic is not None:
         return _periodic(result.periodic, facts.plans_motion)
     if result.along and (result.path_moves or _motion_behaviour(result.motion) != "runs_away"):

@@ -85,6 +85,7 @@ def about_equilibrium(tracking: ExactTracking, grip: bool, q: Vector, u: Vector)
     hidden = output_nulling_space(linear.A, linear.B, C, len(linear.positions))
     zeros = invariant_zeros(linear.A, linear.B, C, np.zeros((len(C), tracking.robot.nu)))
     at = t, q, still, u
+    # Without authority only V*/R* is defined.
     if not grip:
         null_modes = modes(hidden.A, 0)  # its coordinates are mixed, and scaled already
         near = _local_dynamics(

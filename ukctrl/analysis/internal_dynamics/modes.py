@@ -95,6 +95,7 @@ def modes(A: Matrix, positions: int) -> Modes:
     margin = DAMPING_RTOL * np.maximum(np.abs(moving), 1e-3 * max_abs(moving))
     growing, lasting = moving.real > margin, np.abs(moving.real) <= margin
     pole: complex = 0.0
+    # The worst names the behaviour: growth, a chain at zero, an undamped pair, a zero.
     if growing.any():
         kind: Kind = "runs_away"
         decides = first_largest(moving.real)

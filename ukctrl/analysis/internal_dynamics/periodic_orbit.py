@@ -87,6 +87,7 @@ def path_period(tracking: ExactTracking, q: Vector) -> float | None:
         return residual
 
     for k in dips:
+        # A dip this shallow is no period.
         if off[k] > 0.1:
             continue
         lag = gap * float(lags[k])
@@ -140,6 +141,7 @@ def periodic_orbit(
                     monodromy=turned,
                     multipliers=multipliers[order],
                 )
+            # The cutoff leaves free places where they are.
             x: Vector = np.asarray(
                 np.linalg.lstsq(np.eye(coordinates.size) - turned, off, rcond=1e-6)[0]
             )

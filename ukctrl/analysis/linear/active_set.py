@@ -79,6 +79,7 @@ def active_set(loop: Loop, point: OperatingPoint, u: Vector) -> tuple[ActiveSet,
     sides = dict[str, str]()
     memory = loop.law.memory if point.memory is None else point.memory
     signal = loop.law.signals(loop.believed_model, memory).get("binding")
+    # A bounded allocation tells its limits itself; the safety filter does not.
     if signal is not None:
         of = zip(signal.components, np.sign(np.ravel(signal.value)).tolist(), strict=False)
         sides = {name: SIDES[side] for name, side in of if side}

@@ -51,6 +51,7 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
     """
     robot, n, k = belief.robot, belief.robot.nv, directions.shape[1]
     memory = law.memory if point.memory is None else point.memory
+    # Modes of a law that switches have no slope.
     m = 0 if law.switches else len(memory)
     bound = np.zeros(0) if law.keeper is None else law.keeper.diagnostics.active
     patterns = set[bytes]()

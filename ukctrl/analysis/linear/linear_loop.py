@@ -229,6 +229,7 @@ def _zero_rates(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], 
     finite = rates[np.isfinite(rates)]
     order = finite[np.argsort(np.abs(finite))]
     scale = max(1.0, max_abs(finite))
+    # The largest cluster within its k-th root of zero whose mean is there.
     for k in range(len(order), 0, -1):
         radius = 3.0 * scale * ZERO_SCATTER ** (1.0 / min(k, MAX_JORDAN_CHAIN))
         if abs(order[k - 1]) < radius and abs(order[:k].mean()) < ZERO_MEAN_RTOL * scale:
