@@ -252,8 +252,7 @@ def _advice(near: LocalDynamics, facts: VerdictInputs, kind: Kind) -> list[str]:
     elif facts.result.free:
         sentences.append(
             f"{facts.result.free} of the {facts.result.dimension} states that are left are free "
-            "for "
-            "the null space: their poles are the allocation's."
+            "for the null space: their poles are the allocation's."
         )
     if kind in BAD and facts.result.grip and not near.fixed:
         sentences.append(NULL_SPACE_REMEDY)

@@ -177,8 +177,7 @@ class GainDesigner:
                 bound, instead = f"not known below {min_value:.3g} {unit}", "more"
             raise InputError(
                 f"no gains of '{law_name(law)}' are found for {terms}: the {quantity} is {bound}, "
-                "and "
-                f"{target:.3g} {unit} is asked. Ask for {instead}."
+                f"and {target:.3g} {unit} is asked. Ask for {instead}."
             )
         return gains(x)
 

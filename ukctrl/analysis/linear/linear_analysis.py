@@ -216,8 +216,7 @@ def _verdict(analysis: LinearAnalysis) -> str:
     )
     return (
         f"{text}; the least disk margin is {thin}{min_margin.disk:.3g} at motor "
-        f"'{min_margin.motor}' "
-        f"({gain}, or {min_margin.disk_phase:.3g} deg)."
+        f"'{min_margin.motor}' ({gain}, or {min_margin.disk_phase:.3g} deg)."
     )
 
 

@@ -340,7 +340,6 @@ def _notes(scenario: Scenario, bench: RunContext, loop: Loop, linear: LinearLaw)
     if linear.nonsmoothness:
         notes.append(
             f"the law is not smooth here: its slopes change by {linear.nonsmoothness:.2g} of the "
-            "largest "
-            "with the step of the differences."
+            "largest with the step of the differences."
         )
     return notes
