@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ukctrl.analysis.check.check_scenario import check
     from ukctrl.analysis.internal_dynamics.internal_dynamics import internal_dynamics
     from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import internal_dynamics_figure
-    from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
+    from ukctrl.analysis.internal_dynamics.internal_verdict import InternalDynamics
     from ukctrl.analysis.linear.design import designed
     from ukctrl.analysis.linear.linear_analysis import analyze
     from ukctrl.analysis.linear.linear_loop import linear_loop

@@ -19,7 +19,7 @@ from ukctrl.analysis.check import check_report
 from ukctrl.analysis.check.robot_check import JointCheck, MotorCheck, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
-from ukctrl.analysis.linear.active_set import ActiveSet
+from ukctrl.analysis.linear.linear_law import ActiveSet
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.cli.terminal import check_text, progress_bars
 from ukctrl.cli.terminal.analyze_text import analysis_data, analysis_lines

@@ -7,22 +7,26 @@ import dataclasses as dc
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.exact_tracking import ExactTracking
-from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_equilibria import (
     InternalEquilibrium,
     InternalEquilibriumSearch,
 )
-from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion, internal_motion
-from ukctrl.analysis.internal_dynamics.internal_verdict import VerdictInputs, internal_verdict
+from ukctrl.analysis.internal_dynamics.internal_motion import (
+    InternalMotion,
+    PeriodicOrbit,
+    internal_motion,
+    path_period,
+    periodic_orbit,
+)
+from ukctrl.analysis.internal_dynamics.internal_verdict import (
+    InternalDynamics,
+    VerdictInputs,
+    internal_verdict,
+)
 from ukctrl.analysis.internal_dynamics.local_dynamics import (
     LocalDynamics,
     about_equilibrium,
     at_frozen_time,
-)
-from ukctrl.analysis.internal_dynamics.periodic_orbit import (
-    PeriodicOrbit,
-    path_period,
-    periodic_orbit,
 )
 from ukctrl.analysis.linear import equilibria
 from ukctrl.core.algebra.blas_threads import one_blas_thread

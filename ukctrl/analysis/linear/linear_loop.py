@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.analysis.linear.active_set import ActiveSet, active_set
-from ukctrl.analysis.linear.linear_law import LinearLaw, linear_law
-from ukctrl.analysis.linear.linear_observer import with_observer
+from ukctrl.analysis.linear.linear_law import (
+    ActiveSet,
+    LinearLaw,
+    active_set,
+    linear_law,
+    with_observer,
+)
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control import SignalNames, signal_names, state_space
