@@ -115,14 +115,14 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
         yield "first input", ", ".join(listed)
 
 
-def _kept(kept: SafetyFeasibility) -> str:
-    if not kept.stretches:
+def _kept(safety: SafetyFeasibility) -> str:
+    if not safety.stretches:
         return "all of the motion is feasible with what is kept"
-    longest = max(kept.stretches, key=lambda each: each.stop - each.start)
-    more = len(kept.stretches) - 1
+    longest = max(safety.stretches, key=lambda interval: interval.stop - interval.start)
+    more = len(safety.stretches) - 1
     repeats = f" and {more} more times" if more > 1 else " and once more" if more else ""
     return (
-        f"{100.0 * kept.share:.3g} % of the motion is feasible with what is kept; it is not "
+        f"{100.0 * safety.share:.3g} % of the motion is feasible with what is kept; it is not "
         f"from t = {longest.start:.4g} s to {longest.stop:.4g} s{longest.binding_text}{repeats}"
     )
 

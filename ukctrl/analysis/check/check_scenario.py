@@ -69,16 +69,16 @@ def _motion_check(
     loop: Loop, motion: TaskMotion, inputs: dict[str, float], lifts: ContactSchedule
 ) -> MotionCheck:
     """Return what the motion that the task asks for tells."""
-    kinds, known = lifts.phase_indices(motion.t), len(motion.t) > 0
-    ranks, curves = motion_ranks(loop, motion, kinds) if known else (None, None)
+    kinds, has_knots = lifts.phase_indices(motion.t), len(motion.t) > 0
+    ranks, curves = motion_ranks(loop, motion, kinds) if has_knots else (None, None)
     approach = initial_transient(loop, motion, lifts)
-    has_motion = known or approach is not None
+    has_motion = has_knots or approach is not None
     demands, loads = input_feasibility(loop, motion, approach) if has_motion else (None, None)
-    way = TaskMotionSummary(
+    trajectory = TaskMotionSummary(
         kind=motion.kind,
         start=loop.t0,
         end=loop.t1,
-        reached=float(motion.t[-1]) if known else loop.t0,
+        reached=float(motion.t[-1]) if has_knots else loop.t0,
         stop=motion.early_end,
         yields=motion.relaxed_blocks,
         why=motion.reason,
@@ -95,7 +95,7 @@ def _motion_check(
             unknown = str(error)
     optimum = optimal_path_motion(loop.scenario, loop.robot)
     return MotionCheck(
-        way=way,
+        way=trajectory,
         ranks=ranks,
         feasibility=demands,
         sampling=sampled_error(loop),

@@ -96,43 +96,43 @@ def diagnostics(
         samples: What an observer sees along it.
         about_internal: What is said of the internal dynamics.
     """
-    problems = [said.text for said in about_start if said.level == "bad"]
-    found = [
+    problems = [entry.text for entry in about_start if entry.level == "bad"]
+    entries = [
         *about_start,
         *(  # a problem of the start is not told once more of the motion
-            said
-            for said in motion_diagnostics(loop, rows, along)
-            if said.level != "bad" or not any(text in said.text for text in problems)
+            entry
+            for entry in motion_diagnostics(loop, rows, along)
+            if entry.level != "bad" or not any(text in entry.text for text in problems)
         ),
         *safety_diagnostics(loop, along, lifts),
         *observability_diagnostics(samples),
         *lift_diagnostics(lifts, motion),
         *about_internal,
     ]
-    found = list(relax_sticking(loop, found))
-    causes = root_causes(found, along)
-    return causes, tuple(order_by_cause(causes, found))
+    entries = list(relax_sticking(loop, entries))
+    causes = root_causes(entries, along)
+    return causes, tuple(order_by_cause(causes, entries))
 
 
 def motion_diagnostics(
     loop: Loop, rows: tuple[RowCheck, ...], along: MotionCheck
 ) -> Iterator[Diagnostic]:
     """Yield what the findings along a motion mean."""
-    controller, way = loop.scenario.controller, along.way
+    controller, trajectory = loop.scenario.controller, along.way
     allocation = controller.row_allocation
     shares = None if allocation is None else allocation.behaviour(loop.law.task)
     # Who stops decides: a law that gives way turns problems into warnings.
     strict = controller.needs_grip if shares is None else shares.raises_if_infeasible
     grave: Level = "bad" if strict else "warning"
-    if way.stop is not None:
+    if trajectory.stop is not None:
         # That the default law stops says nothing of the scenario's own.
-        level = "note" if way.stop.why == "law" and shares is None else grave
+        level = "note" if trajectory.stop.why == "law" and shares is None else grave
         case = "motion" if strict else "motion: gives way"
-        yield diagnose(case, level, {"stop": way.stop}, helps=way.stop.why != "law")
-    if way.lost:
-        yield diagnose("lost", "bad", {"why": way.lost})
-    if way.yields:
-        yield diagnose("motion: yields", "note", {"names": quoted(way.yields)})
+        yield diagnose(case, level, {"stop": trajectory.stop}, helps=trajectory.stop.why != "law")
+    if trajectory.lost:
+        yield diagnose("lost", "bad", {"why": trajectory.lost})
+    if trajectory.yields:
+        yield diagnose("motion: yields", "note", {"names": quoted(trajectory.yields)})
     weak = along.weak_grip
     direct_rows = {row.name for row in rows if row.relative_degree in (1, 2)}  # others are told
     if weak is not None and (weak.hold == "weak" or weak.row in direct_rows):
@@ -143,7 +143,7 @@ def motion_diagnostics(
         off = [row.name for row in rows if row.name in unmoved and abs(row.phi) > PATH_TOLERANCE]
         if off:
             yield diagnose("unmoved", "bad", {"names": quoted(off)})
-        stopped = way.reached if way.stop is not None else math.inf
+        stopped = trajectory.reached if trajectory.stop is not None else math.inf
         yield from _rank_diagnostics(along.ranks, grave, stopped, needs_grip=controller.needs_grip)
     if along.feasibility is not None:
         slows = shares is not None and shares.respects_limits
@@ -154,8 +154,8 @@ def motion_diagnostics(
         ground = (load for load in along.feasibility.ground if load.name not in served)
         yield from _contact_diagnostics(ground)
     if along.timing is not None:
-        yield from _timing_diagnostics(along.timing, way)
-    if along.optimum is not None and along.optimum.end - way.end > TIME_RTOL:
+        yield from _timing_diagnostics(along.timing, trajectory)
+    if along.optimum is not None and along.optimum.end - trajectory.end > TIME_RTOL:
         yield diagnose("timing: optimised", "note", {"optimum": along.optimum})
     if along.sampling is not None:
         yield from _period_diagnostics(along.sampling)
@@ -265,16 +265,16 @@ def _contact_diagnostics(ground: Iterable[ContactLoad]) -> Iterator[Diagnostic]:
             yield diagnose("ground: slips", "note", {"load": load})
 
 
-def _timing_diagnostics(timing: PathTiming, way: TaskMotionSummary) -> Iterator[Diagnostic]:
+def _timing_diagnostics(timing: PathTiming, trajectory: TaskMotionSummary) -> Iterator[Diagnostic]:
     """Yield by how much a motion is too fast, and whether a clock of retimed paths is its own."""
     retimed = timing.clock_ends is not None
     values: dict[str, object] = {"timing": timing, "binding": describe_binding(timing.binding)}
     if 0.0 < timing.rate < TIMING_NOTE_FACTOR:
         values["best"] = f", {timing.least:.4g} s," if timing.least is not None else ""
         yield diagnose("timing", "note", values, helps=not retimed)
-    if retimed and way.kind == "law":
+    if retimed and trajectory.kind == "law":
         yield diagnose("open", "warning")
-    if timing.clock_ends is not None and timing.clock_ends > way.end:
+    if timing.clock_ends is not None and timing.clock_ends > trajectory.end:
         yield diagnose("timing: retimed", "note", values)
 
 
@@ -347,9 +347,9 @@ def _opposed_limits(keeper: SafetyFilter, rows: Rows, h: Vector) -> Iterator[Dia
 def _infeasible_diagnostic(interval: InfeasibleInterval) -> Diagnostic:
     """Say of an interval that is not only beyond a limit that no input keeps all."""
     several = len(interval.limits) + len(interval.motors) != 1
-    why = "they contradict each other at" if several else "the worst is"
+    reason = "they contradict each other at" if several else "the worst is"
     case = "keep: conflict" if interval.conflict else "keep: task"
-    return diagnose(case, "warning", {"interval": interval, "why": why}, interval.start)
+    return diagnose(case, "warning", {"interval": interval, "why": reason}, interval.start)
 
 
 def _unactuated_limits(
@@ -415,16 +415,16 @@ def observability_diagnostics(samples: Sequence[ObservabilitySample]) -> Iterato
         yield diagnose("observer", "note", {"look": worst, "count": len(samples)})
 
 
-def relax_sticking(loop: Loop, found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+def relax_sticking(loop: Loop, entries: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
     """Yield diagnostics; problems of rows that motors move where contacts slide as warnings."""
-    grave = [said.level == "bad" and said.subject in AUTHORITY_SUBJECTS for said in found]
+    grave = [entry.level == "bad" and entry.subject in AUTHORITY_SUBJECTS for entry in entries]
     names = sticking_contacts(loop) if any(grave) else ()
     cure = (
         f"Contacts {quoted(names)} are taken to stick here; where they slide the motors move all "
         "rows. Whether they do, a run tells."
     )
-    for said, of_authority in zip(found, grave, strict=True):
-        yield said._replace(level="warning", remedy=cure) if names and of_authority else said
+    for entry, of_authority in zip(entries, grave, strict=True):
+        yield entry._replace(level="warning", remedy=cure) if names and of_authority else entry
 
 
 # What follows from what

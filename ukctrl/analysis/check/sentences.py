@@ -190,5 +190,5 @@ def diagnose(
         helps: Whether to name the remedy.
     """
     remedy = REMEDIES.get(case, "") if helps else ""
-    said, cure = (words.format_map(values or {}) for words in (SENTENCES[case], remedy))
-    return Diagnostic(level, case.partition(":")[0], said, time, cure)
+    sentence, cure = (words.format_map(values or {}) for words in (SENTENCES[case], remedy))
+    return Diagnostic(level, case.partition(":")[0], sentence, time, cure)

@@ -57,7 +57,7 @@ def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Di
     reach |= dict(zip(served.names, np.abs(short).tolist(), strict=True))
     velocity_rows, remarks = classify_velocity_rows(truth.passive, servo)
     integrable = row_integrability(servo, velocity_rows)
-    ranks, found = _start_ranks(loop, lifts)
+    ranks, entries = _start_ranks(loop, lifts)
     row_checks = tuple(
         RowCheck(
             name=name,
@@ -75,21 +75,21 @@ def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Di
     inputs, refusal = _first_input(loop)
     blocked = lifts and lifts.phases[0].ground_blocks
     case = "law: ground" if blocked else "law"
-    found += [diagnose(case, "bad", {"text": text}, loop.t0) for text in refusal]
-    found += [*remarks, *free_fall_note(loop, q)]
-    found += [Diagnostic(said.level, said.subject, said.text) for said in loop.law.remarks()]
+    entries += [diagnose(case, "bad", {"text": text}, loop.t0) for text in refusal]
+    entries += [*remarks, *free_fall_note(loop, q)]
+    entries += [Diagnostic(entry.level, entry.subject, entry.text) for entry in loop.law.remarks()]
     truth.move(loop.t0, q, v)
     violations = input_limit_violations(inputs, truth, loop.t0)
     sharing = truth.sharing() if len(truth.passive) else ()
-    found += violations.values()
+    entries += violations.values()
     for name, value in angles_without_unit(scenario.start, loop.robot):
         values = {"name": name, "value": value, "turns": abs(value) / (2.0 * np.pi)}
-        found.append(diagnose("turned", "warning", values))
-    found += start_error_note(tuple(row for row in row_checks if row.name in served.names))
+        entries.append(diagnose("turned", "warning", values))
+    entries += start_error_note(tuple(row for row in row_checks if row.name in served.names))
     if sharing:
-        found.append(diagnose("start: share", "note", {"names": quoted(sharing)}))
-    found += contact_height_diagnostics(truth)
-    found += closure_violations(truth.passive, scenario.monitor, truth.contacts)
+        entries.append(diagnose("start: share", "note", {"names": quoted(sharing)}))
+    entries += contact_height_diagnostics(truth)
+    entries += closure_violations(truth.passive, scenario.monitor, truth.contacts)
     start = StartCheck(
         moved=loop.start_shift,
         sharing=sharing,
@@ -105,7 +105,7 @@ def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Di
         inputs=inputs,
         over_limit=tuple(violations),
     )
-    return start, found
+    return start, entries
 
 
 class _StartRanks(NamedTuple):
@@ -122,7 +122,7 @@ def _start_ranks(loop: Loop, lifts: ContactSchedule) -> tuple[_StartRanks, list[
     with the contacts open that the law lifts later.
     """
     scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.recorder.servo, loop.state
-    needs_grip, found = scenario.controller.needs_grip, list[Diagnostic]()
+    needs_grip, entries = scenario.controller.needs_grip, list[Diagnostic]()
     if lifts and scenario.controller.row_allocation is not None:  # rows come and go by plan
         behaviour = scenario.controller.row_allocation.behaviour(loop.law.task)
         needs_grip = behaviour.raises_if_infeasible
@@ -153,18 +153,18 @@ def _start_ranks(loop: Loop, lifts: ContactSchedule) -> tuple[_StartRanks, list[
         whole = shared_channel_degree(truth, stack, t, q, v, row_degrees)
         instead = f" {advice(loop.robot, whole)}" if needs_grip else ""
         short = grip.rank, servo_rank.rank
-        found += (
-            said
-            for said in rank_diagnostics(
+        entries += (
+            entry
+            for entry in rank_diagnostics(
                 servo_rank, grip, row_degrees, whole, instead, level, instant
             )
-            if said.subject != "held" or short not in counts
+            if entry.subject != "held" or short not in counts
         )
         counts.add(short)
         first = first or (servo_rank, grip)
         degrees = {degree.name: degree for degree in row_degrees} | degrees
     assert first is not None  # there is a phase at least
-    return _StartRanks(*first, degrees), found
+    return _StartRanks(*first, degrees), entries
 
 
 def rank_diagnostics(

@@ -61,12 +61,12 @@ def _counted(draw: Draw, digits: int, unit: str, phase: str = "") -> Progress:
     speed = _Throughput()
 
     def progress(done: float, total: float) -> None:
-        def told(timestamp: float) -> str:
+        def status(timestamp: float) -> str:
             remaining = speed.remaining_text(timestamp, done, total)
             count = f"{done:.1f} of {total:.{digits}f} {unit}"
             return " ".join(filter(None, (count, phase, remaining)))
 
-        draw(done, total, told)
+        draw(done, total, status)
 
     return progress
 
