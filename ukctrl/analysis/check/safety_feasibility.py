@@ -107,83 +107,30 @@ class SafetyFeasibility:
     """Contacts whose forces are kept."""
 
 
-class SafetyRows(NamedTuple):
-    """What is asked of the input at a state: ``C u + free >= lower``."""
+class _SafetyState(NamedTuple):
+    """What is asked of the input at a knot: ``C u >= lower``, within limits."""
 
+    u: Vector
+    """The smallest input."""
+    H: Matrix
+    """The rows' answer to inputs."""
     C: Matrix
     offset: Vector
+    limits: LinearBounds
     lower: Vector
+    """What ``C u`` may not go below; like the limits, a little wider than it is."""
     h: Vector
     """What is left of every quantity; NaN of forces, which the input decides."""
     force_rows: Indices
     """Places in it of the forces that are asked for, the last rows of ``C``."""
     force_offset: Vector
-    """What is left of these is ``C u + free + shift``."""
+    """What is left of these is ``C u + offset + force_offset``."""
 
     def slack(self, u: Vector) -> Vector:
         """Return what is left of every quantity under an input."""
-        h, count = self.h.copy(), len(self.force_rows)
-        first = len(self.C) - count
+        h, first = self.h.copy(), len(self.C) - len(self.force_rows)
         h[self.force_rows] = self.C[first:] @ u + self.offset[first:] + self.force_offset
         return h
-
-
-@final
-class SafetyRowEvaluator:
-    """What a keeper asks of inputs of the true robot of a loop."""
-
-    def __init__(self, keeper: SafetyFilter, loop: Loop) -> None:
-        self.safety_filter = keeper
-        self._stack = keeper.stack_on(loop.robot)
-        of_rows, of_stack = np.zeros((5, len(keeper.barriers.row))), np.zeros((2, len(self._stack)))
-        buffers = [*of_rows, np.zeros(0), *of_stack]
-        self._account = FilterDiagnostics(*buffers)
-        self._cones_of: dict[int, tuple[Matrix, KernelSequence]] = {}
-
-    def at(self, dynamics: Dynamics, u: Vector, low: Vector, high: Vector) -> SafetyRows:
-        """Return what is asked where a robot is that would move by some input."""
-        rows, barriers, loads = (
-            self._stack.write(dynamics.snapshot),
-            self.safety_filter.barriers,
-            self.safety_filter.contact_rows,
-        )
-        a, account = dynamics.acceleration(u), self._account
-        check_barriers(
-            rows, barriers, self.safety_filter.period, a, u, low, high, account, np.zeros(1)
-        )
-        A, sign = rows.A[barriers.row], barriers.sign
-        D = self._friction_rows(dynamics)
-        per_force, force = np.zeros((len(D), len(u))), np.zeros(len(D))
-        if D.any():
-            answer = reaction_map(dynamics)
-            per_force, force = D @ answer.Lam, D @ answer.lam_free
-        asks = np.flatnonzero(D.any(axis=1))
-        return SafetyRows(
-            C=np.vstack([sign[:, None] * (A @ dynamics.G), per_force[asks]]),
-            offset=np.append(sign * (A @ dynamics.a_free - rows.b[barriers.row]), force[asks]),
-            lower=np.append(account.lower_bound, loads.lower_bound[asks]),
-            h=np.append(account.h, np.full(len(loads), np.nan)),
-            force_rows=len(barriers.row) + asks,
-            force_offset=(loads.margin - loads.lower_bound)[asks],
-        )
-
-    def names(self, dynamics: Dynamics) -> tuple[str, ...]:
-        """Return what the rows are called that are asked for where a robot is."""
-        names, count = self.safety_filter.names, len(self.safety_filter.barriers.row)
-        asks = np.flatnonzero(self._friction_rows(dynamics).any(axis=1))
-        return (*names[:count], *(names[count + i] for i in asks))
-
-    def _friction_rows(self, dynamics: Dynamics) -> Matrix:
-        loads, contacts = self.safety_filter.contact_rows, dynamics.contacts
-        if contacts is None or not len(loads):
-            return np.zeros((len(loads), len(dynamics.passive)))
-        # By identity: the robots of a plant live as long as the loop.
-        if id(dynamics) not in self._cones_of:
-            D, kernels = loads.rows(contacts)
-            self._cones_of[id(dynamics)] = D, KernelSequence(tuple(kernels))
-        D, steps = self._cones_of[id(dynamics)]
-        steps()
-        return D
 
 
 def input_null_space(H: Matrix) -> Matrix:
@@ -222,64 +169,57 @@ class _SafetySample(NamedTuple):
 
 @final
 class _SafetyProbe:
-    """The motion, moment by moment.
+    """What the filter asks of inputs along a motion, and whether some input gives it.
 
-    Args:
-        loop: The scenario, ready to run.
-        motion: The motion.
-        needed: The smallest inputs along it, shape ``(k, nu)``.
-        bounds: Limits of the inputs along it.
-        lifts: Which rows are served when.
+    The smallest inputs and their limits have shape ``(k, nu)``; ``lifts`` says which rows are
+    served when.
     """
 
     def __init__(
         self,
         loop: Loop,
+        keeper: SafetyFilter,
         motion: TaskMotion,
         task_inputs: Matrix,
         bounds: tuple[Matrix, Matrix],
         lifts: ContactSchedule,
     ) -> None:
-        keeper = loop.law.keeper
-        assert keeper is not None
-        self._loop, self._motion, self._needed, self._lifts = loop, motion, task_inputs, lifts
-        self._low, self._high = bounds
-        self.rows = SafetyRowEvaluator(keeper, loop)
+        self._loop, self._keeper, self._motion, self._lifts = loop, keeper, motion, lifts
+        self._needed, (self._low, self._high) = task_inputs, bounds
+        self._stack = keeper.stack_on(loop.robot)
+        of_rows, of_stack = np.zeros((5, len(keeper.barriers.row))), np.zeros((2, len(self._stack)))
+        self._account = FilterDiagnostics(*of_rows, np.zeros(0), *of_stack)
+        self._cones_of: dict[int, tuple[Matrix, KernelSequence]] = {}
 
     def sample(self, k: int) -> _SafetySample:
         """Look at a knot."""
-        dynamics, u, H = self._state_at(k)
-        safety_rows, limits, lower = self._rows_at(k, dynamics, u)
-        crossed = bool((safety_rows.h < -LIMIT_TOLERANCE).any())
+        state = self._state_at(k)
+        u, H, C, limits, lower = state.u, state.H, state.C, state.limits, state.lower
+        crossed = bool((state.h < -LIMIT_TOLERANCE).any())
         inside = bool((limits.low <= u).all() and (u <= limits.high).all())
         # Cheapest first: the input, the null space, relaxation, contradiction (decision 0149).
-        if not (inside and (safety_rows.C @ u >= lower).all()):
-            x = None if crossed else feasible_input(H, u, limits, safety_rows.C, lower)
+        if not (inside and (C @ u >= lower).all()):
+            x = None if crossed else feasible_input(H, u, limits, C, lower)
             if x is None:
-                bounds = stack_bounds(limits, lower_bounds(safety_rows.C, lower))
+                bounds = stack_bounds(limits, lower_bounds(C, lower))
                 x = bounded_least_squares(H, H @ u, bounds)
                 if x is None:
                     conflict = not crossed and nearest_in_bounds(bounds, -u) is None
-                    return _SafetySample(safety_rows.slack(u), False, crossed, np.nan, conflict)
+                    return _SafetySample(state.slack(u), False, crossed, np.nan, conflict)
                 gives_up = float(np.linalg.norm(H @ (x - u)))
-                return _SafetySample(safety_rows.slack(x), False, crossed, gives_up, False)
+                return _SafetySample(state.slack(x), False, crossed, gives_up, False)
             u = x
-        return _SafetySample(safety_rows.slack(u), not crossed, crossed, 0.0, False)
+        return _SafetySample(state.slack(u), not crossed, crossed, 0.0, False)
 
     def conflicting_limits(self, k: int) -> tuple[list[str], list[str]]:
         """Return what is kept that leaves no input at a knot, and the motors that have a part."""
-        dynamics, u, H = self._state_at(k)
-        safety_rows, limits, lower = self._rows_at(k, dynamics, u)
-        keeper, robot = self.rows.safety_filter, self._loop.robot
-        crossed = [
-            name
-            for name, h in zip(keeper.names, safety_rows.h, strict=True)
-            if h < -LIMIT_TOLERANCE
-        ]
-        names = self.rows.names(dynamics)
-        N, C = input_null_space(H), safety_rows.C
+        state, names, robot = self._state_at(k), self._keeper.names, self._loop.robot
+        u, C, limits, lower = state.u, state.C, state.limits, state.lower
+        crossed = [name for name, h in zip(names, state.h, strict=True) if h < -LIMIT_TOLERANCE]
         if crossed:
             return crossed, []
+        names = (*names[: len(C) - len(state.force_rows)], *(names[i] for i in state.force_rows))
+        N = input_null_space(state.H)
         if nearest_in_bounds(stack_bounds(limits, lower_bounds(C, lower)), -u) is None:
             N = np.eye(len(u))
         if not N.shape[1]:
@@ -290,34 +230,55 @@ class _SafetyProbe:
         at_limits, rows = irreducible_infeasible_set(bounds, C @ N, lower - C @ u)
         return [names[i] for i in rows], [robot.actuators[i] for i in at_limits]
 
-    def _state_at(self, k: int) -> tuple[Dynamics, Vector, Matrix]:
-        """Return the robot at a knot, its smallest input, and the rows' answer to inputs."""
-        t, motion = float(self._motion.t[k]), self._motion
-        dynamics = self._loop.plant_at(t)
-        dynamics.move(t, motion.q[k], motion.v[k])
-        A = self._lifts.phase_at(t).rows.write(dynamics.snapshot).A
-        return dynamics, self._needed[k], dynamics.servo_matrix(A)
-
-    def _rows_at(
-        self, k: int, dynamics: Dynamics, u: Vector
-    ) -> tuple[SafetyRows, LinearBounds, Vector]:
-        """Return what is asked at a knot, with limits and bounds ``C u >= least``, a little wider
-        than they are.
-        """
+    def _state_at(self, k: int) -> _SafetyState:
+        """Return what is asked of the input at a knot."""
+        t, q, v, u = float(self._motion.t[k]), self._motion.q[k], self._motion.v[k], self._needed[k]
         low, high = self._low[k], self._high[k]
-        safety_rows = self.rows.at(dynamics, u, low, high)
-        size = (
-            np.abs(safety_rows.lower)
-            + np.abs(safety_rows.offset)
-            + np.abs(safety_rows.C) @ np.abs(u)
+        dynamics, keeper, account = self._loop.plant_at(t), self._keeper, self._account
+        dynamics.move(t, q, v)
+        H = dynamics.servo_matrix(self._lifts.phase_at(t).rows.write(dynamics.snapshot).A)
+        rows, barriers, loads = (
+            self._stack.write(dynamics.snapshot),
+            keeper.barriers,
+            keeper.contact_rows,
         )
+        a = dynamics.acceleration(u)
+        check_barriers(rows, barriers, keeper.period, a, u, low, high, account, np.zeros(1))
+        A, sign = rows.A[barriers.row], barriers.sign
+        D = self._friction_rows(dynamics)
+        per_force, force = np.zeros((len(D), len(u))), np.zeros(len(D))
+        if D.any():
+            answer = reaction_map(dynamics)
+            per_force, force = D @ answer.Lam, D @ answer.lam_free
+        asks = np.flatnonzero(D.any(axis=1))
+        C = np.vstack([sign[:, None] * (A @ dynamics.G), per_force[asks]])
+        offset = np.append(sign * (A @ dynamics.a_free - rows.b[barriers.row]), force[asks])
+        lower = np.append(account.lower_bound, loads.lower_bound[asks])
+        size = np.abs(lower) + np.abs(offset) + np.abs(C) @ np.abs(u)
         wide = ROW_RTOL * (1.0 + np.abs(u))
-        limits = LinearBounds(np.eye(len(u)), low - wide, high + wide)
-        return (
-            safety_rows,
-            limits,
-            safety_rows.lower - safety_rows.offset - ROW_RTOL * (size + ROW_RTOL),
+        return _SafetyState(
+            u=u,
+            H=H,
+            C=C,
+            offset=offset,
+            limits=LinearBounds(np.eye(len(u)), low - wide, high + wide),
+            lower=lower - offset - ROW_RTOL * (size + ROW_RTOL),
+            h=np.append(account.h, np.full(len(loads), np.nan)),
+            force_rows=len(barriers.row) + asks,
+            force_offset=(loads.margin - loads.lower_bound)[asks],
         )
+
+    def _friction_rows(self, dynamics: Dynamics) -> Matrix:
+        loads, contacts = self._keeper.contact_rows, dynamics.contacts
+        if contacts is None or not len(loads):
+            return np.zeros((len(loads), len(dynamics.passive)))
+        # By identity: the robots of a plant live as long as the loop.
+        if id(dynamics) not in self._cones_of:
+            D, kernels = loads.rows(contacts)
+            self._cones_of[id(dynamics)] = D, KernelSequence(tuple(kernels))
+        D, steps = self._cones_of[id(dynamics)]
+        steps()
+        return D
 
 
 def safety_feasibility(
@@ -344,7 +305,7 @@ def safety_feasibility(
     )
     if not has_inputs:
         return None, _slack_curves(keeper, np.array(list(_slack(loop, keeper, motion))), None)
-    look = _SafetyProbe(loop, motion, task_inputs, bounds, lifts)
+    look = _SafetyProbe(loop, keeper, motion, task_inputs, bounds, lifts)
     moments = [look.sample(k) for k in range(len(motion.t))]
     feasible = np.array([moment.feasible for moment in moments])
     weights = np.gradient(motion.t) if len(motion.t) > 1 else np.ones(1)
