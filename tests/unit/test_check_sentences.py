@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check import check_report
+from ukctrl.analysis.check import check_report, diagnostics
 from ukctrl.analysis.check.check_result import (
     Diagnostic,
     MotionCheck,
@@ -32,7 +33,14 @@ from ukctrl.analysis.check.limit_usage import (
 )
 from ukctrl.analysis.check.motion_end import MotionEnd
 from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory, WeakAuthority
-from ukctrl.analysis.check.sentences import LIMIT_REMEDY, SINGULAR_REMEDY, SLOW_DOWN
+from ukctrl.analysis.check.sentences import (
+    LIMIT_REMEDY,
+    REMEDIES,
+    SENTENCES,
+    SINGULAR_REMEDY,
+    SLOW_DOWN,
+    diagnose,
+)
 from ukctrl.analysis.check.task_motion import _times
 from ukctrl.analysis.check.timing import SampledError
 from ukctrl.cli.terminal import check_text
@@ -576,3 +584,12 @@ def test_of_many_rows_those_without_a_degree_and_those_furthest_off_are_shown_in
     assert lines[-1][:3] == ["and", "4", "more"], lines[-1]
     kept = [line[0] for line in lines if line[0] in {one.name for one in many}]
     assert kept == ["r00", "r01", *(f"r{k:02d}" for k in range(6, 24))]
+
+
+def test_every_sentence_of_the_table_is_said_and_every_remedy_helps_one():
+    folder = Path(diagnostics.__file__).parent
+    text = "".join(path.read_text() for path in folder.glob("*.py") if path.stem != "sentences")
+    assert not [case for case in SENTENCES if f'"{case}"' not in text]
+    assert REMEDIES.keys() <= SENTENCES.keys()
+    with pytest.raises(KeyError):
+        diagnose("period: slow", "warning")  # its numbers are missing

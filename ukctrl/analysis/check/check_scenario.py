@@ -51,7 +51,7 @@ def check(scenario: Scenario) -> Check:
     samples = list(observability_samples(loop, motion))
     internal, about_internal = _internal(loop, lifts)
     causes, judgements = diagnostics(
-        loop, lifts, motion, about_start, start.rows, along, samples, about_internal
+        loop, lifts, motion, (start, about_start), along, samples, about_internal
     )
     return Check(
         scenario=scenario.name or scenario.title,

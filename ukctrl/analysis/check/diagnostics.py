@@ -21,6 +21,7 @@ from ukctrl.analysis.check.check_result import (
     MotionCheck,
     RootCause,
     RowCheck,
+    StartCheck,
     TaskMotionSummary,
 )
 from ukctrl.analysis.check.contact_phases import ContactSchedule, sticking_contacts
@@ -78,8 +79,7 @@ def diagnostics(
     loop: Loop,
     lifts: ContactSchedule,
     motion: TaskMotion,
-    about_start: Sequence[Diagnostic],
-    rows: tuple[RowCheck, ...],
+    start: tuple[StartCheck, Sequence[Diagnostic]],
     along: MotionCheck,
     samples: Sequence[ObservabilitySample],
     about_internal: Iterable[Diagnostic],
@@ -90,18 +90,17 @@ def diagnostics(
         loop: The scenario, ready to run.
         lifts: Its contacts that are lifted.
         motion: The motion that its task asks for.
-        about_start: What the start alone tells.
-        rows: The servo rows there.
+        start: What the start alone tells, and what that means.
         along: What the motion tells.
         samples: What an observer sees along it.
         about_internal: What is said of the internal dynamics.
     """
-    problems = [entry.text for entry in about_start if entry.level == "bad"]
+    problems = [entry.text for entry in start[1] if entry.level == "bad"]
     entries = [
-        *about_start,
+        *start[1],
         *(  # a problem of the start is not told once more of the motion
             entry
-            for entry in motion_diagnostics(loop, rows, along)
+            for entry in motion_diagnostics(loop, start[0].rows, along)
             if entry.level != "bad" or not any(text in entry.text for text in problems)
         ),
         *safety_diagnostics(loop, along, lifts),
