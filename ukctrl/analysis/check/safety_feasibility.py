@@ -188,7 +188,8 @@ class _SafetyProbe:
         self._needed, (self._low, self._high) = task_inputs, bounds
         self._stack = keeper.stack_on(loop.robot)
         of_rows, of_stack = np.zeros((5, len(keeper.barriers.row))), np.zeros((2, len(self._stack)))
-        self._account = FilterDiagnostics(*of_rows, np.zeros(0), *of_stack)
+        buffers = [*of_rows, np.zeros(0), *of_stack]
+        self._account = FilterDiagnostics(*buffers)
         self._cones_of: dict[int, tuple[Matrix, KernelSequence]] = {}
 
     def sample(self, k: int) -> _SafetySample:
