@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ukctrl import control, robot, uk
     from ukctrl.analysis import conformance as testing
     from ukctrl.analysis import linear
-    from ukctrl.analysis.check.check_figure import check_figure
+    from ukctrl.analysis.check.check_report import check_figure
     from ukctrl.analysis.check.check_result import Check
     from ukctrl.analysis.check.check_scenario import check
     from ukctrl.analysis.internal_dynamics.internal_dynamics import internal_dynamics
     from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import internal_dynamics_figure
-    from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
+    from ukctrl.analysis.internal_dynamics.internal_verdict import InternalDynamics
     from ukctrl.analysis.linear.design import designed
     from ukctrl.analysis.linear.linear_analysis import analyze
     from ukctrl.analysis.linear.linear_loop import linear_loop

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check.check_page import write_check
+from ukctrl.analysis.check.check_report import write_check
 
 FROM, TO, LASTS = 0.5, 0.7, 1.0
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check
+from ukctrl.analysis.check.check_report import timing_facts
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Line, MinJerk, Retimed
@@ -58,7 +59,7 @@ def test_a_robot_that_its_motors_cannot_hold_has_no_timing():
     timing = check(cart(Line(start=0.0, end=1.0, duration=2.0), 2.0, weight=4.0)).motion.timing
     assert timing.rate == 0.0
     assert timing.least is None
-    [(name, text)] = timing.summary_lines()
+    [(name, text)] = timing_facts(timing)
     assert name == "timing"
     assert text.startswith("no speed keeps the limits (motor 'F', t =")
 

@@ -7,7 +7,7 @@ import pytest
 from seeds import seeded
 
 from ukctrl import Scenario, simulate
-from ukctrl.analysis.check.sampled_error import (
+from ukctrl.analysis.check.timing import (
     max_error_period,
     sampled_error_matrix,
     sampled_error_rates,

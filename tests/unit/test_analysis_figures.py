@@ -21,7 +21,7 @@ from pictures import (
 )
 
 from ukctrl import check_figure, internal_dynamics_figure
-from ukctrl.analysis.check.feasibility import InputCurves
+from ukctrl.analysis.check.input_feasibility import InputCurves
 from ukctrl.analysis.check.limit_usage import LimitUsage
 from ukctrl.analysis.check.motion_ranks import RankHistory, SingularValueCurves
 from ukctrl.analysis.internal_dynamics import InternalDynamics, InternalMotion

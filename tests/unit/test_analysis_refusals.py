@@ -11,8 +11,9 @@ import pytest
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.check import start_diagnostics, task_motion
 from ukctrl.analysis.check.check_result import Diagnostic
-from ukctrl.analysis.check.check_scenario import _first_input, _internal
+from ukctrl.analysis.check.check_scenario import _internal
 from ukctrl.analysis.check.contact_phases import ContactSchedule
+from ukctrl.analysis.check.start_diagnostics import _first_input
 from ukctrl.analysis.internal_dynamics import internal_dynamics
 from ukctrl.analysis.internal_dynamics.internal_dynamics import _frozen_time
 from ukctrl.analysis.linear import design
@@ -74,9 +75,8 @@ def test_what_velocity_rows_come_to_is_told(psi, said):
         Lagrangian(coordinates={"x": "m", "y": "m", "th": "rad"}, kinetic="v.x**2+v.y**2+v.th**2")
     )
     rows = [Expression(psi=text, unit="m/s", name=f"r{k}") for k, text in enumerate(psi)]
-    assert start_diagnostics.classify_velocity_rows(Stack((), plane), Stack(rows, plane))[2] == [
-        said
-    ]
+    *_, notes = start_diagnostics.classify_velocity_rows(Stack((), plane), Stack(rows, plane))
+    assert [note.text for note in notes] == [said]
 
 
 def test_a_controller_without_a_first_input_says_why():

@@ -6,7 +6,7 @@ import pytest
 
 from ukctrl import Scenario, check
 from ukctrl.analysis.check.check_result import Diagnostic
-from ukctrl.analysis.check.root_causes import CAUSED_BY, root_causes
+from ukctrl.analysis.check.diagnostics import CAUSED_BY, root_causes
 from ukctrl.cli import main
 
 ARM = """

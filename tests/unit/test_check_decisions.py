@@ -12,19 +12,23 @@ import pytest
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.check import start_diagnostics
 from ukctrl.analysis.check.check_result import Diagnostic
-from ukctrl.analysis.check.contact_phases import immovable_rows
+from ukctrl.analysis.check.contact_phases import immovable_rows, project_rows
+from ukctrl.analysis.check.diagnostics import (
+    _coincides,
+    order_by_cause,
+    relax_sticking,
+    root_causes,
+)
 from ukctrl.analysis.check.motion_end import diagnose_end, row_conflict
 from ukctrl.analysis.check.motion_ranks import _max_rank_in_phase, _row_history, motion_ranks
-from ukctrl.analysis.check.projected_rows import project_rows
-from ukctrl.analysis.check.root_causes import _coincides, order_by_cause, root_causes
-from ukctrl.analysis.check.sampled_error import (
+from ukctrl.analysis.check.sentences import diagnose
+from ukctrl.analysis.check.task_motion import TaskMotion, task_motion
+from ukctrl.analysis.check.timing import (
     max_error_period,
     sampled_error,
     sampled_error_matrix,
     sampled_error_rates,
 )
-from ukctrl.analysis.check.stick_slip import relax_sticking
-from ukctrl.analysis.check.task_motion import TaskMotion, task_motion
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.algebra.rank_policy import RankPolicy
@@ -197,14 +201,21 @@ def degree(name, value, at_least=2, note=""):
     return RelativeDegree(name=name, value=value, at_least=at_least, note=note)
 
 
+def ranks_said(*given):
+    """Return problems, what they amount to, and notes."""
+    found = list(start_diagnostics.rank_diagnostics(*given))
+    return tuple(
+        [said.text for said in found if said.subject == subject]
+        for subject in ("degree", "held", "start")
+    )
+
+
 def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once():
     degrees = (
         degree("a", 4), degree("b", 2), degree("c", 4), degree("d", None, 3), degree("e", 6),
         degree("f", 4),
     )  # fmt: skip
-    problems, counted, notes = start_diagnostics.rank_diagnostics(
-        report(5, ("f",)), report(3), degrees, None, " Do this."
-    )
+    problems, counted, notes = ranks_said(report(5, ("f",)), report(3), degrees, None, " Do this.")
     assert problems == [
         "no motor accelerates rows 'a', 'c': their relative degree is 4. Do this.",
         "no motor accelerates row 'd': its relative degree is at least 3.",
@@ -219,11 +230,7 @@ def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once()
 
 def test_rows_that_motors_hold_are_no_problem():
     degrees = (degree("a", 1), degree("b", 2))
-    assert start_diagnostics.rank_diagnostics(report(2), report(2), degrees, None, "") == (
-        [],
-        [],
-        [],
-    )
+    assert ranks_said(report(2), report(2), degrees, None, "") == ([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -242,10 +249,8 @@ def test_rows_that_motors_hold_together_after_more_derivatives(
     whole = SimpleNamespace(
         extended=extended, orders=orders, internal=internal, sentence="Together."
     )
-    given = start_diagnostics.rank_diagnostics(
-        report(1), report(1), (degree("a", 4),), whole, " Instead."
-    )
-    assert given == expected
+    given = report(1), report(1), (degree("a", 4),), whole, " Instead."
+    assert ranks_said(*given) == expected
 
 
 @pytest.mark.parametrize(
@@ -267,8 +272,8 @@ def test_inputs_beyond_their_limits_are_told_with_both_numbers():
     )
     snapshot = SimpleNamespace(v=np.array([1.0, 2.0]), B=np.array([[1.0], [0.5]]))
     truth = SimpleNamespace(robot=robot, snapshot=snapshot)
-    said = start_diagnostics.input_limit_violations({"a": 1.0, "b": 2.5, "c": -3.25}, truth)
-    assert said == {
+    found = start_diagnostics.input_limit_violations({"a": 1.0, "b": 2.5, "c": -3.25}, truth)
+    assert {name: said.text for name, said in found.items()} == {
         "b": "input 'b' starts at 2.5, above its limit 2.",
         "c": "input 'c' starts at -3.25, below its limit -3.",
     }
@@ -297,7 +302,7 @@ OFF = "Feedback must bring it back, or set start.solve = true."
     ],
 )  # fmt: skip
 def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
-    assert start_diagnostics.start_error_note(tuple(rows)) == said
+    assert [each.text for each in start_diagnostics.start_error_note(tuple(rows))] == said
 
 
 def test_contacts_that_start_above_the_ground_or_below_it_are_told():
@@ -305,18 +310,19 @@ def test_contacts_that_start_above_the_ground_or_below_it_are_told():
         felt = np.zeros((len(heights), 10))
         felt[:, HEIGHT] = heights
         names = tuple("abcd"[: len(heights)])
-        return start_diagnostics.contact_height_diagnostics(
-            SimpleNamespace(contacts=SimpleNamespace(names=names, kinematics=felt))
-        )
+        contacts = SimpleNamespace(names=names, kinematics=felt)
+        found = start_diagnostics.contact_height_diagnostics(SimpleNamespace(contacts=contacts))
+        return [(each.level, each.text) for each in found]
 
-    assert said(0.0, 0.9e-9, -0.9e-6) == ([], [])
-    assert said(0.25, 0.0, 0.5, -0.025) == (
-        ["contacts 'a', 'c' start above the ground, by up to 0.5 m; what is said here is of the "
-         "robot that stands."],
-        ["contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set start.solve "
-         "= true."],
-    )  # fmt: skip
-    assert start_diagnostics.contact_height_diagnostics(SimpleNamespace(contacts=None)) == ([], [])
+    assert said(0.0, 0.9e-9, -0.9e-6) == []
+    assert said(0.25, 0.0, 0.5, -0.025) == [
+        ("note", "contacts 'a', 'c' start above the ground, by up to 0.5 m; what is said here is "
+         "of the robot that stands."),
+        ("bad", "contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set "
+         "start.solve = true."),
+    ]  # fmt: skip
+    nothing = start_diagnostics.contact_height_diagnostics(SimpleNamespace(contacts=None))
+    assert list(nothing) == []
 
 
 def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
@@ -325,9 +331,8 @@ def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
 
     def said(phi, beta):
         rows = SimpleNamespace(phi=np.array(phi), beta=np.array(beta))
-        return start_diagnostics.closure_violations(
-            SimpleNamespace(rows=rows, names=("a", "b")), monitor
-        )
+        stack = SimpleNamespace(rows=rows, names=("a", "b"))
+        return [each.text for each in start_diagnostics.closure_violations(stack, monitor)]
 
     assert said([0.006, np.nan], [0.06, -0.06]) == []
     first, second = said([0.005, -0.02], [0.3, 0.1])
@@ -337,11 +342,10 @@ def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
 
 
 def test_passive_rows_that_share_a_load_are_told():
-    assert start_diagnostics.indeterminate_row_notes(()) == []
-    assert start_diagnostics.indeterminate_row_notes(("a", "b")) == [
+    assert diagnose("start: share", "note", {"names": "'a', 'b'"}).text == (
         "passive rows 'a', 'b' share their load in a way that no motion tells; their reactions are "
         "those of least norm."
-    ]
+    )
 
 
 @pytest.mark.parametrize("proved", [True, False])
@@ -387,7 +391,7 @@ def falling(*motors, allocation=None, weight="0*x", phi="x", potential="g*y"):
 def test_a_freedom_that_gravity_moves_though_a_motor_could_hold_it():
     """The law holds x alone, and the motor of y rests."""
     [said] = falling("x", "y")
-    assert said == (
+    assert said.text == (
         "1 of 2 freedoms are held; the other 1 moves freely under gravity: give "
         'allocation.null_space, e.g. { kind = "damping", gain = 1.0 }, or more rows.'
     )
@@ -427,7 +431,7 @@ def test_a_freedom_that_the_robots_own_rows_take_is_none_that_falls():
         ),
     )
     [said] = start_diagnostics.free_fall_note(Loop(scenario_of(robot, "x")), np.zeros(3))
-    assert said.startswith("1 of 2 freedoms are held; the other 1 moves freely under gravity")
+    assert said.text.startswith("1 of 2 freedoms are held; the other 1 moves freely under gravity")
 
 
 # Causes

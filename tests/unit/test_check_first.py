@@ -10,9 +10,9 @@ import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.check.first_scenario import _angle, _goal, _head, _joint_motion
+from ukctrl.analysis.check.motion_ranks import weakest_authority
 from ukctrl.analysis.check.robot_check import _bodies, _implausible, _joints, _missing, check_robot
 from ukctrl.analysis.check.task_motion import TaskMotion
-from ukctrl.analysis.check.weakest_authority import weakest_authority
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.core.errors import StartError
 from ukctrl.mechanics.constraints import Expression

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.check.feasibility import (
+from ukctrl.analysis.check.input_feasibility import (
     PULL_TOLERANCE,
     Feasibility,
     _contact_loads,
-    feasibility,
-)
-from ukctrl.analysis.check.initial_transient import (
-    InitialTransient,
-    initial_transient,
-    starts_off_rows,
+    alternative_input_exists,
+    input_feasibility,
+    law_inputs,
+    required_inputs,
 )
 from ukctrl.analysis.check.limit_usage import (
     LimitUsage,
@@ -27,13 +25,13 @@ from ukctrl.analysis.check.limit_usage import (
     limit_usages,
     max_usage_fraction,
 )
-from ukctrl.analysis.check.path_timing import path_timing
-from ukctrl.analysis.check.required_inputs import (
-    alternative_input_exists,
-    law_inputs,
-    required_inputs,
+from ukctrl.analysis.check.task_motion import (
+    InitialTransient,
+    TaskMotion,
+    initial_transient,
+    starts_off_rows,
 )
-from ukctrl.analysis.check.task_motion import TaskMotion
+from ukctrl.analysis.check.timing import path_timing
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.robot import Elastic, JointMotor, JointSpring, Lagrangian, Options
@@ -331,7 +329,7 @@ def test_rates_speeds_and_places_have_their_units_and_limits():
         motor("F", limit=3.0, rate_limit=20.0),
         limit=[{"joint": "x", "position": [-0.1, 0.3], "velocity": 1.2}],
     )
-    found, loads = feasibility(loop_of(robot), ALONG)
+    found, loads = input_feasibility(loop_of(robot), ALONG)
     [force], [rate], [speed], [place] = found.inputs, found.rates, found.velocities, found.positions
     assert (force.unit, rate.unit, speed.unit, place.unit) == ("N", "N/s", "m/s", "m")
     assert force.share == pytest.approx(3.6 / 3.0, rel=1e-3)
@@ -355,10 +353,10 @@ def test_two_knots_tell_no_rate_and_a_path_alone_no_speed():
     loop = loop_of(robot)
     short = motion(*(x[:2] for x in WAVE), t=T[:2])
     three = motion(*(x[:3] for x in WAVE), t=T[:3])
-    assert feasibility(loop, short)[0].rates == ()
-    assert len(feasibility(loop, three)[0].rates) == 1
-    assert feasibility(loop_of(pushed("F")), ALONG)[0].rates == ()
-    found, loads = feasibility(loop, dc.replace(ALONG, kind="path alone"))
+    assert input_feasibility(loop, short)[0].rates == ()
+    assert len(input_feasibility(loop, three)[0].rates) == 1
+    assert input_feasibility(loop_of(pushed("F")), ALONG)[0].rates == ()
+    found, loads = input_feasibility(loop, dc.replace(ALONG, kind="path alone"))
     assert (found.inputs, found.law, found.rates, found.velocities) == ((), (), (), ())
     assert len(found.positions) == 1
     assert np.isnan(loads.used[:, :2]).all()
@@ -366,7 +364,7 @@ def test_two_knots_tell_no_rate_and_a_path_alone_no_speed():
 
 def test_two_motors_help_each_other_where_one_is_weak():
     robot = pushed(motor("F", limit=1.0), motor("P", limit=9.0))
-    found, _ = feasibility(loop_of(robot), ALONG)
+    found, _ = input_feasibility(loop_of(robot), ALONG)
     assert found.elsewhere
     assert [use.since is None for use in found.inputs] == [False, True]
 
@@ -374,7 +372,7 @@ def test_two_motors_help_each_other_where_one_is_weak():
 def test_limits_are_used_by_the_smallest_input_and_else_by_the_laws():
     loop = loop_of(pushed(motor("F", limit=4.0)))
     beside = dc.replace(ALONG, q=ALONG.q + 0.5)  # where the law asks for more
-    _, loads = feasibility(loop, beside)
+    _, loads = input_feasibility(loop, beside)
     np.testing.assert_allclose(loads.used[:, 0], np.abs(loads.needed[:, 0]) / 4.0, **EXACT)
     assert np.abs(loads.law - loads.needed).max() > 1.0
     missed = Robot.build(
@@ -382,7 +380,7 @@ def test_limits_are_used_by_the_smallest_input_and_else_by_the_laws():
         Options(actuator=[motor("F", limit=4.0)]),
     )
     both = motion(*(np.column_stack([x, x]) for x in WAVE))
-    found, loads = feasibility(loop_of(missed), both)
+    found, loads = input_feasibility(loop_of(missed), both)
     assert found.missed.dof == "y"
     np.testing.assert_allclose(loads.used[:, 0], np.abs(WAVE[2]) / 4.0, **EXACT)
 

@@ -8,15 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.analysis.check import motion_diagnostics, safety_diagnostics
+from ukctrl.analysis.check import diagnostics
 from ukctrl.analysis.check.check_result import MotionCheck, TaskMotionSummary
 from ukctrl.analysis.check.contact_phases import ContactPhase, Touchdown
-from ukctrl.analysis.check.observability import (
-    ObservabilitySample,
-    hautus_sigma,
-    observability_diagnostics,
-)
-from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.diagnostics import observability_diagnostics
+from ukctrl.analysis.check.motion_ranks import ObservabilitySample, hautus_sigma
 from ukctrl.analysis.check.safety_feasibility import (
     MAX_EXPLAINED,
     InfeasibleInterval,
@@ -24,6 +20,8 @@ from ukctrl.analysis.check.safety_feasibility import (
     _infeasible_intervals,
     _SafetySample,
 )
+from ukctrl.analysis.check.sentences import diagnose
+from ukctrl.analysis.check.timing import PathTiming
 from ukctrl.mechanics.constraints.constraint import Rows
 
 
@@ -61,7 +59,7 @@ def keeper(*names, **barriers):
     ],
 )  # fmt: skip
 def test_a_start_beyond_a_limit_or_too_fast_towards_it(h, inward, text, cure):
-    found = safety_diagnostics._start_diagnostics(
+    found = diagnostics._start_limits(
         keeper("free", "wall"), np.array([1.0, h]), np.array([1.0, inward])
     )
     assert told(*found) == ([("warning", "keep", text, None, cure)] if text else [])
@@ -103,14 +101,14 @@ LACKS = (
     ],
 )
 def test_positions_that_pull_against_each_other_leave_no_room(given, lack):
-    found = told(*safety_diagnostics._opposed_limits(*given))
+    found = told(*diagnostics._opposed_limits(*given))
     cure = "Move one of them; or say by order which gives way first."
     assert found == ([("warning", "keep", LACKS.format(lack), None, cure)] if lack else [])
 
 
 def test_three_pairs_without_room_are_named_at_most():
     both = pulling(*[[1.0], [-1.0]] * 2, h=[-1.0] * 4)
-    found = safety_diagnostics._opposed_limits(*both)
+    found = diagnostics._opposed_limits(*both)
     assert [text.split(" contradict")[0] for _, _, text, *_ in found] == [
         "'k0', 'k1'", "'k0', 'k3'", "'k1', 'k2'",
     ]  # fmt: skip
@@ -145,11 +143,13 @@ def test_what_no_motor_accelerates_at_once_is_told(reached, later, told_of):
     )
     cure = "Keep what the motors move at once, such as the joints before the springs."
     expected = [("warning", "keep", text, None, cure)] if told_of else []
-    assert told(*safety_diagnostics._unactuated_limits(own, loop, stack, lifts)) == expected
+    assert told(*diagnostics._unactuated_limits(own, loop, stack, lifts)) == expected
 
 
 def test_what_is_not_known_is_told_with_why():
-    assert told(safety_diagnostics._unknown_diagnostic("at the start", "it has no value.")) == [
+    assert told(diagnose(
+        "keep: unknown", "warning", {"where": "at the start", "why": "it has no value."}
+    )) == [
         ("warning", "keep", "what is to be kept is not known at the start: it has no value.", None,
          "Keep what has a value wherever the robot may be."),
     ]  # fmt: skip
@@ -170,7 +170,7 @@ def left(**columns):
 
 def test_of_every_block_the_row_that_comes_nearest_is_told():
     t, nan = np.array([1.0, 1.5, 2.0, 2.5]), math.nan
-    found = safety_diagnostics._crossing_diagnostics(
+    found = diagnostics._crossing_diagnostics(
         left(
             ax=[0.9, 0.8, 0.9, 1.0], ay=[0.7, 0.04, 0.2, 0.3], az=[nan, nan, 0.0, 0.0],
             bx=[0.1, -0.9e-9, 0.3, 0.2], by=[0.1, 0.2, 0.3, 0.4],
@@ -228,7 +228,7 @@ MANY = ("a", "b", "c", "d")
     ],
 )  # fmt: skip
 def test_a_time_in_which_no_input_keeps_everything(given, text, cure):
-    assert told(safety_diagnostics._infeasible_diagnostic(stretch(**given))) == [
+    assert told(diagnostics._infeasible_diagnostic(stretch(**given))) == [
         ("warning", "keep", text, 0.5, cure)
     ]
 
@@ -332,7 +332,7 @@ def test_a_motion_that_is_too_fast_and_a_clock_that_is_anothers(given, kind, exp
         kind=kind, start=0.0, end=2.0, reached=2.0, stop=None, yields=(), why="", approach=None,
         lost="",
     )  # fmt: skip
-    assert told(*motion_diagnostics._timing_diagnostics(timing(**given), way)) == expected
+    assert told(*diagnostics._timing_diagnostics(timing(**given), way)) == expected
 
 
 def test_an_optimised_path_that_ends_after_the_run_is_told():
@@ -349,7 +349,7 @@ def test_an_optimised_path_that_ends_after_the_run_is_told():
             optimum=SimpleNamespace(end=ends),
         )  # fmt: skip
         text = "the optimised path ends at t = 2.5 s, after the run."
-        found = told(*motion_diagnostics.motion_diagnostics(loop, (), along))
+        found = told(*diagnostics.motion_diagnostics(loop, (), along))
         assert found == ([("note", "timing", text, None, LONGER)] if says else [])
 
 
@@ -383,11 +383,11 @@ def test_blocks_that_the_ground_holds_are_told_until_when_and_late_feet_where():
         "the ground holds {} until t = {} s, and whenever else their contacts stand: no input "
         "moves these rows then, and what is said of them is said of the rest of the time."
     )
-    assert told(*motion_diagnostics.lift_diagnostics(Planned(phases), motion)) == [
+    assert told(*diagnostics.lift_diagnostics(Planned(phases), motion)) == [
         ("note", "lifts", holds.format("'a', 'c'", "0.5"), None, ""),
     ]
     later = (phase(0.0, 0.5, "a", "b"), phase(0.5, 1.0, "b"), phase(1.0, 2.0))
-    found = motion_diagnostics.lift_diagnostics(Planned(later), motion)
+    found = diagnostics.lift_diagnostics(Planned(later), motion)
     assert [text for _, _, text, *_ in found] == [
         holds.format("'a'", "0.5"), holds.format("'b'", "1"),
     ]  # fmt: skip
@@ -396,13 +396,10 @@ def test_blocks_that_the_ground_holds_are_told_until_when_and_late_feet_where():
         Touchdown("b", 0.5, 0.006),
         Touchdown("c", 0.75, 1.0),
     ]
-    found = motion_diagnostics.lift_diagnostics(Planned((phase(0.0, 1.0),), landings), motion)
+    found = diagnostics.lift_diagnostics(Planned((phase(0.0, 1.0),), landings), motion)
     assert told(*found) == [("warning", "lifts", LATE[0].format("6 mm"), 0.5, LATE[1])]
     still = SimpleNamespace(t=np.zeros(0), q=None, v=None)
-    assert (
-        told(*motion_diagnostics.lift_diagnostics(Planned((phase(0.0, 1.0),), landings), still))
-        == []
-    )
+    assert told(*diagnostics.lift_diagnostics(Planned((phase(0.0, 1.0),), landings), still)) == []
 
 
 # Observers

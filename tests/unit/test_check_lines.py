@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from printed_lines import plain, styles
 
-from ukctrl.analysis.check import check_tables
+from ukctrl.analysis.check import check_report
 from ukctrl.analysis.check.check_result import Diagnostic, OptimisedSummary, RootCause, RowCheck
 from ukctrl.analysis.check.contact_phases import LiftInterval
-from ukctrl.analysis.check.feasibility import Feasibility
+from ukctrl.analysis.check.input_feasibility import Feasibility
 from ukctrl.analysis.check.limit_usage import LimitUsage
 from ukctrl.analysis.check.motion_ranks import RankHistory
-from ukctrl.analysis.check.path_timing import PathTiming
 from ukctrl.analysis.check.safety_feasibility import InfeasibleInterval, SafetyFeasibility
+from ukctrl.analysis.check.timing import PathTiming
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 
@@ -64,7 +64,7 @@ def checked(**given):
 
 
 def facts(**given):
-    return dict(check_tables.facts(checked(**given)))
+    return dict(check_report.facts(checked(**given)))
 
 
 def test_what_a_scenario_without_rows_is_told_by():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, check_figure
-from ukctrl.analysis.check.feasibility import limit_usages
+from ukctrl.analysis.check.input_feasibility import limit_usages
 from ukctrl.analysis.check.motion_end import row_conflict
 from ukctrl.analysis.check.motion_ranks import motion_ranks, realisation
 from ukctrl.analysis.check.task_motion import task_motion

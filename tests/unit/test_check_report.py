@@ -9,7 +9,7 @@ import re
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check import check_page
+from ukctrl.analysis.check import check_report
 from ukctrl.analysis.check.check_result import Diagnostic, RootCause
 from ukctrl.reports.plot import figure_files
 
@@ -23,7 +23,7 @@ def _weak():
 
 def test_a_check_writes_a_page_its_figures_and_its_data(weak, tmp_path):
     (tmp_path / "internal.png").touch()  # of an earlier check
-    assert check_page.write_check(weak, tmp_path) == tmp_path / "report.html"
+    assert check_report.write_check(weak, tmp_path) == tmp_path / "report.html"
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "check.json", "check.png"}
     assert json.loads((tmp_path / "check.json").read_text())["curves"]["t"]
     text = (tmp_path / "report.html").read_text()
@@ -37,14 +37,14 @@ def test_a_check_writes_a_page_its_figures_and_its_data(weak, tmp_path):
         assert row in text
     assert not re.search(r"(?:href|src)=.(?!#)", text)  # nothing from elsewhere
     with figure_files.figure_formats(["pdf"], "column"):
-        check_page.write_check(weak, tmp_path)
+        check_report.write_check(weak, tmp_path)
     assert (tmp_path / "check.pdf").is_file()
     assert not (tmp_path / "check.png").exists()
 
 
 def test_a_check_of_which_nothing_is_to_be_said_says_so(weak):
-    text = check_page.html(dc.replace(weak, causes=(), judgements=()), [])
-    assert check_page.READY_TEXT in text
+    text = check_report.page_html(dc.replace(weak, causes=(), judgements=()), [])
+    assert check_report.READY_TEXT in text
     assert '<span class="badge good">ready</span>' in text
 
 
@@ -58,6 +58,6 @@ def test_the_page_of_a_check_escapes_what_strangers_wrote(weak):
         weak, scenario=ATTACK, robot=ATTACK, causes=causes, findings=(f"error: {ATTACK}",),
         start=dc.replace(weak.start, rows=rows, inputs={ATTACK: 1.0}),
     )  # fmt: skip
-    text = check_page.html(hostile, check_page.draw_figures(weak))
+    text = check_report.page_html(hostile, check_report.draw_figures(weak))
     assert "<script" not in text
     assert text.count("&lt;script&gt;alert(1)") > 5

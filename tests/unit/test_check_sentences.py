@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ukctrl import Scenario, check
-from ukctrl.analysis.check import check_tables
+from ukctrl.analysis.check import check_report, diagnostics
 from ukctrl.analysis.check.check_result import (
     Diagnostic,
     MotionCheck,
@@ -17,25 +18,31 @@ from ukctrl.analysis.check.check_result import (
     RowCheck,
     TaskMotionSummary,
 )
-from ukctrl.analysis.check.feasibility import ContactLoad, Feasibility
+from ukctrl.analysis.check.diagnostics import motion_diagnostics
+from ukctrl.analysis.check.input_feasibility import (
+    AccelerationResidual,
+    ContactLoad,
+    Feasibility,
+    LawFailure,
+)
 from ukctrl.analysis.check.limit_usage import (
     LimitUsage,
     larger_usages,
     limit_usages,
     usage_fractions,
 )
-from ukctrl.analysis.check.motion_diagnostics import (
+from ukctrl.analysis.check.motion_end import MotionEnd
+from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory, WeakAuthority
+from ukctrl.analysis.check.sentences import (
     LIMIT_REMEDY,
+    REMEDIES,
+    SENTENCES,
     SINGULAR_REMEDY,
     SLOW_DOWN,
-    motion_diagnostics,
+    diagnose,
 )
-from ukctrl.analysis.check.motion_end import MotionEnd
-from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory
-from ukctrl.analysis.check.required_inputs import AccelerationResidual, LawFailure
-from ukctrl.analysis.check.sampled_error import SampledError
 from ukctrl.analysis.check.task_motion import _times
-from ukctrl.analysis.check.weakest_authority import WeakAuthority
+from ukctrl.analysis.check.timing import SampledError
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 
@@ -423,7 +430,7 @@ MOTIONS = [
 @pytest.mark.parametrize(("given", "text"), MOTIONS)
 def test_what_motion_was_looked_at_is_told(given, text):
     found = SimpleNamespace(motion=SimpleNamespace(way=way(**given)))
-    assert check_tables._motion(found) == text
+    assert check_report._motion(found) == text
 
 
 @pytest.mark.parametrize(
@@ -438,7 +445,7 @@ def test_a_motion_is_looked_at_sixty_times_a_second_but_neither_too_seldom_nor_t
 
 def test_without_a_task_no_motion_is_claimed():
     found = check(Scenario.load("projectile"))
-    facts = dict(check_tables.facts(found))
+    facts = dict(check_report.facts(found))
     assert facts["motion"] == "none: there is no task; the run itself is the motion"
     assert facts["servo rows A"] == "none"
     assert not facts.keys() & {"grip H = A G", "error", "realisation"}
@@ -464,7 +471,7 @@ ONE = RankHistory(
 def test_a_rank_at_the_start_and_along_the_way(matrix, along, text):
     if isinstance(along, dict):
         along = RankHistory(**(vars(ONE) | along))
-    assert check_tables._ranks(rank_report(np.asarray(matrix)), along) == text
+    assert check_report._ranks(rank_report(np.asarray(matrix)), along) == text
 
 
 ERRORS = [
@@ -482,7 +489,7 @@ def test_the_poles_of_the_error_are_told(sampling, text):
     poles = {"poles": (-1 + 2j, -1 - 2j, -3 + 0j), "sampled": (-2 + 0j,)}
     with_poles = SampledError(**(vars(sampling) | poles))
     found = SimpleNamespace(motion=SimpleNamespace(sampling=with_poles))
-    assert check_tables._error_dynamics(found) == text.replace("-2 1/s", "-2")
+    assert check_report._error_dynamics(found) == text.replace("-2 1/s", "-2")
 
 
 def test_causes_come_with_their_cure_and_count_what_follows():
@@ -577,3 +584,12 @@ def test_of_many_rows_those_without_a_degree_and_those_furthest_off_are_shown_in
     assert lines[-1][:3] == ["and", "4", "more"], lines[-1]
     kept = [line[0] for line in lines if line[0] in {one.name for one in many}]
     assert kept == ["r00", "r01", *(f"r{k:02d}" for k in range(6, 24))]
+
+
+def test_every_sentence_of_the_table_is_said_and_every_remedy_helps_one():
+    folder = Path(diagnostics.__file__).parent
+    text = "".join(path.read_text() for path in folder.glob("*.py") if path.stem != "sentences")
+    assert not [case for case in SENTENCES if f'"{case}"' not in text]
+    assert REMEDIES.keys() <= SENTENCES.keys()
+    with pytest.raises(KeyError):
+        diagnose("period: slow", "warning")  # its numbers are missing

@@ -289,7 +289,7 @@ def _checked(here, monkeypatch, capsys):
     def run(*arguments, ok=True):
         asked.clear()
         monkeypatch.setattr("ukctrl.analysis.check.check", keep("check", Checked(ok)))
-        monkeypatch.setattr("ukctrl.analysis.check.check_page.write_check", keep("page", None))
+        monkeypatch.setattr("ukctrl.analysis.check.check_report.write_check", keep("page", None))
         monkeypatch.setattr("ukctrl.cli.check.check_lines", keep("lines", [["checked"]]))
         with pytest.raises(SystemExit) as ended:
             main(["check", *arguments])

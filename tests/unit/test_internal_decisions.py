@@ -10,14 +10,19 @@ import pytest
 
 from ukctrl import Robot
 from ukctrl.analysis.internal_dynamics.internal_dynamics import _equilibria, _same_poles, path_moves
-from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_equilibria import (
     _damped_step,
     forward_difference,
     golden_ratio_point,
 )
-from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion, classify_growth
+from ukctrl.analysis.internal_dynamics.internal_motion import (
+    InternalMotion,
+    PeriodicOrbit,
+    classify_growth,
+    path_period,
+)
 from ukctrl.analysis.internal_dynamics.internal_verdict import (
+    InternalDynamics,
     VerdictInputs,
     _escapes,
     _is_time_invariant,
@@ -29,11 +34,12 @@ from ukctrl.analysis.internal_dynamics.internal_verdict import (
 from ukctrl.analysis.internal_dynamics.local_dynamics import (
     LocalDynamics,
     clean_zeros,
+    modes,
     output_nulling_space,
+    state_scale,
+    time_constant,
     zero_mismatch,
 )
-from ukctrl.analysis.internal_dynamics.modes import modes, state_scale, time_constant
-from ukctrl.analysis.internal_dynamics.periodic_orbit import PeriodicOrbit, path_period
 from ukctrl.core.errors import InputError
 
 ROBOT = Robot.load("two_link")

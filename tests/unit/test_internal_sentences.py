@@ -17,7 +17,7 @@ from ukctrl.analysis.internal_dynamics.internal_verdict import (
     internal_verdict,
     linear_behaviour_text,
 )
-from ukctrl.analysis.internal_dynamics.modes import modes
+from ukctrl.analysis.internal_dynamics.local_dynamics import modes
 
 ROBOT = Robot.load("two_link")
 Q = np.array([0.1, 0.2])

@@ -8,7 +8,7 @@ from extras import needs
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.analysis.check.robot_check import check_robot
-from ukctrl.analysis.check.robot_page import html
+from ukctrl.analysis.check.robot_report import html
 from ukctrl.cli import main
 from ukctrl.core.files import catalog
 

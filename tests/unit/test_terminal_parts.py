@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from printed_lines import plain
 
+from ukctrl.analysis.linear.linear_page import _pole, _poles
 from ukctrl.cli.main import main
-from ukctrl.cli.terminal.analyze_text import _pole, _poles
 from ukctrl.cli.terminal.interrupt import INSIST_SECONDS, InterruptHandler, interruptible
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _log_lines, _Throughput

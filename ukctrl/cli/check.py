@@ -10,9 +10,8 @@ import typer
 from ukctrl.cli.arguments import is_robot, load_scenario, make_folder, parse_settings, prefix_errors
 from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import OUTPUT, ControllerOption, Format, Json, Quiet, Set, Trust, Width
-from ukctrl.cli.terminal.check_text import check_lines
+from ukctrl.cli.terminal.check_text import check_lines, robot_lines
 from ukctrl.cli.terminal.lines import print_result
-from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.summaries import conformance_lines
 from ukctrl.core.errors import InputError
 
@@ -66,6 +65,7 @@ def check(
     A file with a law, feedback, allocation or constraint of your own, or a controller card, is
     tried on what every one of the catalogue satisfies.
     """
+    # A .toml may be each: a part before a robot before a scenario, by its keys.
     if is_user_part(scenario):
         if controller is not None:
             raise InputError("--controller goes with a scenario; use --on SCENARIO for a part.")
@@ -83,7 +83,7 @@ def check(
         robot = check_robot(scenario, trust=trust, robot=loaded)
         home = None if out is None else make_folder(out)
         if home is not None:
-            from ukctrl.analysis.check.robot_page import write_robot
+            from ukctrl.analysis.check.robot_report import write_robot
 
             write_robot(robot, loaded, home)
         print_result(quiet, as_json, robot.to_dict, lambda: robot_lines(robot, home))
@@ -97,7 +97,7 @@ def check(
         outcome = check_scenario(chosen)
     folder = None if out is None else make_folder(out)
     if folder is not None:
-        from ukctrl.analysis.check.check_page import write_check
+        from ukctrl.analysis.check.check_report import write_check
 
         write_check(outcome, folder)
     print_result(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder, whole))

@@ -8,7 +8,7 @@ import pytest
 from tests.shared.free_bodies import free, inertial
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_loop
-from ukctrl.analysis.linear.active_set import ActiveSet
+from ukctrl.analysis.linear.linear_law import ActiveSet
 from ukctrl.analysis.linear.operating_point import operating_point
 from ukctrl.mechanics.constraints.contact import CREEP_DIRECTION, MODE, OPEN, SLIDING, STICKING
 from ukctrl.mechanics.linearise import Linearizer

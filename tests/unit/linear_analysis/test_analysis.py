@@ -8,8 +8,8 @@ import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_plant, uncontrollable_modes, unobservable_modes
-from ukctrl.analysis.linear.active_set import ActiveSet
 from ukctrl.analysis.linear.linear_analysis import _rest_notes, _verdict
+from ukctrl.analysis.linear.linear_law import ActiveSet
 from ukctrl.analysis.linear.linear_loop import growth_rate, neutral_count
 from ukctrl.analysis.linear.linear_page import write_analysis
 from ukctrl.cli.terminal.analyze_text import analysis_data, analysis_lines

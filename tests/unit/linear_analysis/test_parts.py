@@ -543,14 +543,15 @@ def test_the_contents_of_a_page_are_what_it_has(monkeypatch, plants):
     assert seen["contents"] == [("margins", "Margins"), ("poles", "Poles and zeros"),
                                 ("facts", "Facts")]  # fmt: skip
     facts = dict(seen["facts"])
-    assert (facts["motors"], facts["rows"], facts["hold"]) == ("F", "place", "0.01 s, 0 s late")
+    assert (facts["motors"], facts["rows"]) == ("F", "place")
+    assert facts["loop"].endswith("states, held for 0.01 s")
     assert facts["states"] == "x, v.x"
     assert (seen["stability"], seen["level"]) == ("stable", "good")
     assert seen["margins"] is not None
     linear_page._html(analyze(Scenario.load("projectile")), images)
     assert seen["contents"] == [("poles", "Poles and zeros"), ("facts", "Facts")]
     assert (seen["stability"], seen["level"], seen["margins"]) == ("no loop", "note", None)
-    assert "hold" not in dict(seen["facts"])
+    assert "loop" not in dict(seen["facts"])
     assert dict(seen["facts"])["rows"] == "none"
 
 

@@ -15,17 +15,17 @@ import pytest
 from printed_lines import plain, styles
 from rich.progress import TextColumn
 
-from ukctrl.analysis.check import check_tables
+from ukctrl.analysis.check import check_report
 from ukctrl.analysis.check.robot_check import JointCheck, MotorCheck, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
 from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
-from ukctrl.analysis.linear.active_set import ActiveSet
+from ukctrl.analysis.linear.linear_law import ActiveSet
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.cli.terminal import check_text, progress_bars
 from ukctrl.cli.terminal.analyze_text import analysis_data, analysis_lines
+from ukctrl.cli.terminal.check_text import robot_lines
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import is_plain
-from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.summaries import conformance_lines
 from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.robot.model_audit import ModelDiagnostic
@@ -267,7 +267,7 @@ def test_poles_are_printed_together_where_they_are_alike(poles, text):
     [(12.4, "12 %"), (999.4, "999 %"), (1000.0, "10 times"), (2500.0, "25 times")],
 )
 def test_a_share_of_a_limit_is_told_as_one_reads_it(percent, text):
-    assert check_tables.share_text(percent) == text
+    assert check_report.share_text(percent) == text
 
 
 def test_what_is_left_out_is_counted():

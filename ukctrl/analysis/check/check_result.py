@@ -6,14 +6,12 @@ import dataclasses as dc
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ukctrl.analysis.check.contact_phases import LiftInterval
-from ukctrl.analysis.check.feasibility import Feasibility, InputCurves
+from ukctrl.analysis.check.input_feasibility import Feasibility, InputCurves
 from ukctrl.analysis.check.motion_end import MotionEnd
-from ukctrl.analysis.check.motion_ranks import MotionRanks, SingularValueCurves
-from ukctrl.analysis.check.path_timing import PathTiming
+from ukctrl.analysis.check.motion_ranks import MotionRanks, SingularValueCurves, WeakAuthority
 from ukctrl.analysis.check.safety_feasibility import SafetyFeasibility, SlackCurves
-from ukctrl.analysis.check.sampled_error import SampledError
 from ukctrl.analysis.check.task_motion import Kind
-from ukctrl.analysis.check.weakest_authority import WeakAuthority
+from ukctrl.analysis.check.timing import PathTiming, SampledError
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Level
@@ -170,7 +168,7 @@ class Diagnostic(NamedTuple):
 
     level: Level
     subject: str
-    """What it is about, in a word: see `ukctrl.analysis.check.root_causes`."""
+    """What it is about, in a word: see `CAUSED_BY` in `ukctrl.analysis.check.diagnostics`."""
     text: str
     time: float | None = None
     """When it is worst [s]; None where it is said of the whole run."""
@@ -189,9 +187,7 @@ class RootCause(NamedTuple):
 
     def to_dict(self) -> dict[str, object]:
         """Return it as plain data for programs."""
-        follows = [
-            {"level": diagnostic.level, "text": diagnostic.text} for diagnostic in self.follows
-        ]
+        follows = [{"level": effect.level, "text": effect.text} for effect in self.follows]
         return {"level": self.level, "text": self.text, "cure": self.cure, "follows": follows}
 
 
@@ -199,7 +195,7 @@ class RootCause(NamedTuple):
 class Check(NotebookRepr):
     """What `check` found. ``problems`` empty means that a run can start."""
 
-    repr_module: ClassVar[str] = "ukctrl.analysis.check.check_card"
+    repr_module: ClassVar[str] = "ukctrl.analysis.check.check_report"
 
     scenario: str
     robot: str

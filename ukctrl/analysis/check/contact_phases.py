@@ -12,12 +12,50 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.analysis.check.projected_rows import ZERO_ROW_RTOL, project_rows
+from ukctrl.core.algebra.row_space import mass_weighted_rows
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.constraints.contact import ACTIVE_MODE, HEIGHT, OPEN
+from ukctrl.mechanics.constraints.contact import ACTIVE_MODE, HEIGHT, MODE, OPEN, SLIDING
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.assemble import Loop
+from ukctrl.uk import rank_report
+
+ZERO_ROW_RTOL = 1e-9
+"""A row shorter than this fraction of what it would be without projection is none."""
+
+
+def project_rows(dynamics: Dynamics, A: Matrix) -> tuple[Matrix, Vector, Vector]:
+    """Return rows in mass-weighted velocities along what the passive rows leave free, what their
+    lengths would be without these, and the margins of the passive rows' rank.
+    """
+    from scipy.linalg import solve_triangular
+
+    whole = solve_triangular(dynamics.L, A.T, lower=True, check_finite=False).T
+    lengths, margins = np.linalg.norm(whole, axis=1), np.zeros(2)
+    if len(dynamics.passive):
+        basis, margins = _passive_basis(dynamics)
+        whole = whole - (whole @ basis.T) @ basis
+    return whole, lengths, margins
+
+
+def _passive_basis(dynamics: Dynamics) -> tuple[Matrix, Vector]:
+    """Return an orthonormal basis of what passive rows hold, as rows, and their margins.
+
+    The smallest singular value that counts, and the largest that does not.
+    """
+    rows, rank = dynamics.passive.rows.A, dynamics.passive_rank
+    weighted, _ = mass_weighted_rows(dynamics.L, rows, np.zeros((1, len(rows))))
+    _, sigma, Vt = np.linalg.svd(weighted, full_matrices=False)
+    return Vt[:rank], rank_gap(sigma, rank)
+
+
+def rank_gap(sigma: Matrix, rank: int) -> Matrix:
+    """Return the last singular value that counts and the first that does not, shape ``(..., 2)``;
+    zero where there is none.
+    """
+    none = np.zeros((*sigma.shape[:-1], 1))
+    return np.concatenate([none, sigma, none], axis=-1)[..., rank : rank + 2]
+
 
 TIME_TOLERANCE = 1e-6
 """A time nearer to a change is not looked at, but the change itself [s]."""
@@ -177,3 +215,28 @@ def immovable_rows(dynamics: Dynamics, stack: Stack) -> Flags:
     """Return which rows nothing changes that the passive constraints leave, shape ``(m,)``."""
     free, lengths, _ = project_rows(dynamics, stack.write(dynamics.snapshot).A)
     return np.asarray(np.linalg.norm(free, axis=1) <= ZERO_ROW_RTOL * np.maximum(lengths, 1e-300))
+
+
+def has_full_authority(loop: Loop) -> bool:
+    """Return whether the motors move all independent servo rows at the start."""
+    truth, servo = loop.plant, loop.servo
+    truth.move(loop.t0, loop.state.q, loop.state.v)
+    A, names = servo.write(truth.snapshot).A, servo.names
+    return truth.servo_report(A, names).rank == rank_report(A, names, loop.scenario.rank.servo).rank
+
+
+def sticking_contacts(loop: Loop) -> tuple[str, ...]:
+    """Return the contacts with friction, where the motors move all rows once these slide."""
+    truth, contacts = loop.plant, loop.plant.contacts
+    if contacts is None or not contacts.mu.any():
+        return ()
+    modes = contacts.mode.copy()
+    try:  # modes are changed, and restored, on the robot that all share
+        contacts.mode[:, MODE] = SLIDING
+        moved = has_full_authority(loop)
+    finally:
+        contacts.mode[:] = modes
+        truth.move(loop.t0, loop.state.q, loop.state.v)
+    return tuple(
+        name for name, mu in zip(contacts.names, contacts.mu, strict=True) if mu > 0.0 and moved
+    )

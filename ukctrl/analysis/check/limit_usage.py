@@ -73,6 +73,7 @@ def limit_usages(
             unit=unit,
             value=float(x[peak]),
             t=float(t[k]),
+            # At a share of zero both limits are as near: the upper is named.
             limit=float(high[k, i] if over[k] >= under[k] or share[k] <= NEGLIGIBLE else low[k, i]),
             beyond=max(0.0, float(past[peak])) if broken.any() else 0.0,
             since=float(t[int(np.argmax(broken))]) if broken.any() else None,

@@ -50,6 +50,7 @@ def row_conflict(stack: Stack, q: Vector, t: float) -> RowConflict:
 
     A, phi = errors(q)
     damping = 1e-3
+    # Levenberg-Marquardt, until nothing is gained or no step helps.
     for _ in range(MAX_TRIALS):
         normal = A.T @ A
         scale = damping * (np.trace(normal) / len(normal) + 1e-12)
@@ -123,6 +124,7 @@ def diagnose_end(
         conflict for _, conflict in looks[:EARLY_PROBES] if conflict.residual > RESIDUAL_TOLERANCE
     ]
     at, worst = looks[first_largest([conflict.residual for _, conflict in looks])]
+    # Rows that can be met a little later end by a leap of the joints: another branch.
     if not clashes:
         text = text or (
             f"at t = {t:.4g} s the joints would have to leap: the motion cannot be continued past "
@@ -137,6 +139,7 @@ def diagnose_end(
     missed = f"by up to {f'{worst.residual:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
     if len(blocks) == 1:
         label = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
+        # Met from elsewhere, the row is in reach: the motion runs into a dead end.
         if random_consistent_configuration(stack, at) is not None:
             text = (
                 f"{label.rpartition(' ')[0]} cannot be kept from t = {t:.4g} s on: the motion runs "

@@ -260,8 +260,7 @@ def _missing_meshes(robot: Robot) -> Iterator[ModelDiagnostic]:
             more = f", as {len(names) - 1} more do" if len(names) > 1 else ""
             text = (
                 f"mesh {quote_text(names[0])} {reason}{more}: pictures show rods instead, and no "
-                "capsule "
-                "can be put around its link."
+                "capsule can be put around its link."
             )
             if any(name.startswith("package://") for name in names):
                 text += " Name the folders that hold its packages as package_path in robot.toml."
@@ -283,8 +282,7 @@ def _implausible(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[Model
     if fast:
         text = (
             f"{_joint_group_text(fast)} at {fast[0].fastest:g} rad/s; are these degrees per "
-            "second? Write "
-            "radians per second."
+            "second? Write radians per second."
         )
         yield ModelDiagnostic("warning", "fast_joint", fast[0].name, text)
     try:

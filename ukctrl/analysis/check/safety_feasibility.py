@@ -17,12 +17,6 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.analysis.check.contact_phases import ContactSchedule
-from ukctrl.analysis.check.safety_rows import (
-    SafetyRowEvaluator,
-    SafetyRows,
-    feasible_input,
-    input_null_space,
-)
 from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.control.allocation.bounded_input import (
     LinearBounds,
@@ -30,9 +24,12 @@ from ukctrl.control.allocation.bounded_input import (
     nearest_in_bounds,
     stack_bounds,
 )
+from ukctrl.control.allocation.internal_force import reaction_map
+from ukctrl.control.safety.barriers import FilterDiagnostics, check_barriers
 from ukctrl.control.safety.relaxation import irreducible_infeasible_set, lower_bounds
 from ukctrl.control.safety.safety_filter import SafetyFilter
-from ukctrl.core.arrays import Flags, Matrix, Vector
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.core.program import KernelSequence
 from ukctrl.core.tie_breaking import first_largest
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.assemble import Loop
@@ -41,8 +38,14 @@ LIMIT_TOLERANCE = 1e-9
 """A quantity above minus this [unit] is kept."""
 ROW_RTOL = 1e-7
 """By so much of its terms a row may be missed: a motion is known no better."""
+
+NULL_SPACE_RTOL = 1e-9
+"""Directions of the input whose singular value is below this part of the largest move no row."""
+
 MAX_NAMED = 3
 """Of more limits in a conflict the first are named."""
+MAX_EXPLAINED = 20
+"""Of more stretches the limits of the longest are named."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -103,17 +106,54 @@ class SafetyFeasibility:
     contacts: tuple[str, ...]
     """Contacts whose forces are kept."""
 
-    def summary(self) -> str:
-        """Return it in words."""
-        if not self.stretches:
-            return "all of the motion is feasible with what is kept"
-        longest = max(self.stretches, key=lambda each: each.stop - each.start)
-        more = len(self.stretches) - 1
-        repeats = f" and {more} more times" if more > 1 else " and once more" if more else ""
-        return (
-            f"{100.0 * self.share:.3g} % of the motion is feasible with what is kept; it is not "
-            f"from t = {longest.start:.4g} s to {longest.stop:.4g} s{longest.binding_text}{repeats}"
-        )
+
+class _SafetyState(NamedTuple):
+    """What is asked of the input at a knot: ``C u >= lower``, within limits."""
+
+    u: Vector
+    """The smallest input."""
+    H: Matrix
+    """The rows' answer to inputs."""
+    C: Matrix
+    offset: Vector
+    limits: LinearBounds
+    lower: Vector
+    """What ``C u`` may not go below; like the limits, a little wider than it is."""
+    h: Vector
+    """What is left of every quantity; NaN of forces, which the input decides."""
+    force_rows: Indices
+    """Places in it of the forces that are asked for, the last rows of ``C``."""
+    force_offset: Vector
+    """What is left of these is ``C u + offset + force_offset``."""
+
+    def slack(self, u: Vector) -> Vector:
+        """Return what is left of every quantity under an input."""
+        h, first = self.h.copy(), len(self.C) - len(self.force_rows)
+        h[self.force_rows] = self.C[first:] @ u + self.offset[first:] + self.force_offset
+        return h
+
+
+def input_null_space(H: Matrix) -> Matrix:
+    """Return the directions of the input that move no row, shape ``(nu, k)``."""
+    _, sigma, Vt = np.linalg.svd(H)
+    return np.asarray(Vt[int(np.sum(sigma > NULL_SPACE_RTOL * sigma.max(initial=0.0))) :].T)
+
+
+def feasible_input(
+    H: Matrix, u: Vector, limits: LinearBounds, C: Matrix, lower: Vector
+) -> Vector | None:
+    """Return an input that moves rows as ``u`` does, within limits, and obeys ``C u >= lower``.
+
+    None where there is none beside ``u`` itself, which does not.
+    """
+    N = input_null_space(H)
+    if not N.shape[1]:
+        return None
+    bounds = LinearBounds(N, limits.low - u, limits.high - u)
+    z = nearest_in_bounds(
+        stack_bounds(bounds, lower_bounds(C @ N, lower - C @ u)), np.zeros(N.shape[1])
+    )
+    return None if z is None else u + N @ z
 
 
 class _SafetySample(NamedTuple):
@@ -129,63 +169,58 @@ class _SafetySample(NamedTuple):
 
 @final
 class _SafetyProbe:
-    """The motion, moment by moment.
+    """What the filter asks of inputs along a motion, and whether some input gives it.
 
-    Args:
-        loop: The scenario, ready to run.
-        motion: The motion.
-        needed: The smallest inputs along it, shape ``(k, nu)``.
-        bounds: Limits of the inputs along it.
-        lifts: Which rows are served when.
+    The smallest inputs and their limits have shape ``(k, nu)``; ``lifts`` says which rows are
+    served when.
     """
 
     def __init__(
         self,
         loop: Loop,
+        keeper: SafetyFilter,
         motion: TaskMotion,
         task_inputs: Matrix,
         bounds: tuple[Matrix, Matrix],
         lifts: ContactSchedule,
     ) -> None:
-        keeper = loop.law.keeper
-        assert keeper is not None
-        self._loop, self._motion, self._needed, self._lifts = loop, motion, task_inputs, lifts
-        self._low, self._high = bounds
-        self.rows = SafetyRowEvaluator(keeper, loop)
+        self._loop, self._keeper, self._motion, self._lifts = loop, keeper, motion, lifts
+        self._needed, (self._low, self._high) = task_inputs, bounds
+        self._stack = keeper.stack_on(loop.robot)
+        of_rows, of_stack = np.zeros((5, len(keeper.barriers.row))), np.zeros((2, len(self._stack)))
+        buffers = [*of_rows, np.zeros(0), *of_stack]
+        self._account = FilterDiagnostics(*buffers)
+        self._cones_of: dict[int, tuple[Matrix, KernelSequence]] = {}
 
     def sample(self, k: int) -> _SafetySample:
         """Look at a knot."""
-        dynamics, u, H = self._state_at(k)
-        safety_rows, limits, lower = self._rows_at(k, dynamics, u)
-        crossed = bool((safety_rows.h < -LIMIT_TOLERANCE).any())
+        state = self._state_at(k)
+        u, H, C, limits, lower = state.u, state.H, state.C, state.limits, state.lower
+        crossed = bool((state.h < -LIMIT_TOLERANCE).any())
         inside = bool((limits.low <= u).all() and (u <= limits.high).all())
-        if not (inside and (safety_rows.C @ u >= lower).all()):
-            x = None if crossed else feasible_input(H, u, limits, safety_rows.C, lower)
+        # Cheapest first: the input, the null space, relaxation, contradiction (decision 0149).
+        if not (inside and (C @ u >= lower).all()):
+            x = None if crossed else feasible_input(H, u, limits, C, lower)
             if x is None:
-                bounds = stack_bounds(limits, lower_bounds(safety_rows.C, lower))
+                bounds = stack_bounds(limits, lower_bounds(C, lower))
                 x = bounded_least_squares(H, H @ u, bounds)
                 if x is None:
                     conflict = not crossed and nearest_in_bounds(bounds, -u) is None
-                    return _SafetySample(safety_rows.slack(u), False, crossed, np.nan, conflict)
+                    return _SafetySample(state.slack(u), False, crossed, np.nan, conflict)
                 gives_up = float(np.linalg.norm(H @ (x - u)))
-                return _SafetySample(safety_rows.slack(x), False, crossed, gives_up, False)
+                return _SafetySample(state.slack(x), False, crossed, gives_up, False)
             u = x
-        return _SafetySample(safety_rows.slack(u), not crossed, crossed, 0.0, False)
+        return _SafetySample(state.slack(u), not crossed, crossed, 0.0, False)
 
     def conflicting_limits(self, k: int) -> tuple[list[str], list[str]]:
         """Return what is kept that leaves no input at a knot, and the motors that have a part."""
-        dynamics, u, H = self._state_at(k)
-        safety_rows, limits, lower = self._rows_at(k, dynamics, u)
-        keeper, robot = self.rows.safety_filter, self._loop.robot
-        crossed = [
-            name
-            for name, h in zip(keeper.names, safety_rows.h, strict=True)
-            if h < -LIMIT_TOLERANCE
-        ]
-        names = self.rows.names(dynamics)
-        N, C = input_null_space(H), safety_rows.C
+        state, names, robot = self._state_at(k), self._keeper.names, self._loop.robot
+        u, C, limits, lower = state.u, state.C, state.limits, state.lower
+        crossed = [name for name, h in zip(names, state.h, strict=True) if h < -LIMIT_TOLERANCE]
         if crossed:
             return crossed, []
+        names = (*names[: len(C) - len(state.force_rows)], *(names[i] for i in state.force_rows))
+        N = input_null_space(state.H)
         if nearest_in_bounds(stack_bounds(limits, lower_bounds(C, lower)), -u) is None:
             N = np.eye(len(u))
         if not N.shape[1]:
@@ -196,34 +231,55 @@ class _SafetyProbe:
         at_limits, rows = irreducible_infeasible_set(bounds, C @ N, lower - C @ u)
         return [names[i] for i in rows], [robot.actuators[i] for i in at_limits]
 
-    def _state_at(self, k: int) -> tuple[Dynamics, Vector, Matrix]:
-        """Return the robot at a knot, its smallest input, and the rows' answer to inputs."""
-        t, motion = float(self._motion.t[k]), self._motion
-        dynamics = self._loop.plant_at(t)
-        dynamics.move(t, motion.q[k], motion.v[k])
-        A = self._lifts.phase_at(t).rows.write(dynamics.snapshot).A
-        return dynamics, self._needed[k], dynamics.servo_matrix(A)
-
-    def _rows_at(
-        self, k: int, dynamics: Dynamics, u: Vector
-    ) -> tuple[SafetyRows, LinearBounds, Vector]:
-        """Return what is asked at a knot, with limits and bounds ``C u >= least``, a little wider
-        than they are.
-        """
+    def _state_at(self, k: int) -> _SafetyState:
+        """Return what is asked of the input at a knot."""
+        t, q, v, u = float(self._motion.t[k]), self._motion.q[k], self._motion.v[k], self._needed[k]
         low, high = self._low[k], self._high[k]
-        safety_rows = self.rows.at(dynamics, u, low, high)
-        size = (
-            np.abs(safety_rows.lower)
-            + np.abs(safety_rows.offset)
-            + np.abs(safety_rows.C) @ np.abs(u)
+        dynamics, keeper, account = self._loop.plant_at(t), self._keeper, self._account
+        dynamics.move(t, q, v)
+        H = dynamics.servo_matrix(self._lifts.phase_at(t).rows.write(dynamics.snapshot).A)
+        rows, barriers, loads = (
+            self._stack.write(dynamics.snapshot),
+            keeper.barriers,
+            keeper.contact_rows,
         )
+        a = dynamics.acceleration(u)
+        check_barriers(rows, barriers, keeper.period, a, u, low, high, account, np.zeros(1))
+        A, sign = rows.A[barriers.row], barriers.sign
+        D = self._friction_rows(dynamics)
+        per_force, force = np.zeros((len(D), len(u))), np.zeros(len(D))
+        if D.any():
+            answer = reaction_map(dynamics)
+            per_force, force = D @ answer.Lam, D @ answer.lam_free
+        asks = np.flatnonzero(D.any(axis=1))
+        C = np.vstack([sign[:, None] * (A @ dynamics.G), per_force[asks]])
+        offset = np.append(sign * (A @ dynamics.a_free - rows.b[barriers.row]), force[asks])
+        lower = np.append(account.lower_bound, loads.lower_bound[asks])
+        size = np.abs(lower) + np.abs(offset) + np.abs(C) @ np.abs(u)
         wide = ROW_RTOL * (1.0 + np.abs(u))
-        limits = LinearBounds(np.eye(len(u)), low - wide, high + wide)
-        return (
-            safety_rows,
-            limits,
-            safety_rows.lower - safety_rows.offset - ROW_RTOL * (size + ROW_RTOL),
+        return _SafetyState(
+            u=u,
+            H=H,
+            C=C,
+            offset=offset,
+            limits=LinearBounds(np.eye(len(u)), low - wide, high + wide),
+            lower=lower - offset - ROW_RTOL * (size + ROW_RTOL),
+            h=np.append(account.h, np.full(len(loads), np.nan)),
+            force_rows=len(barriers.row) + asks,
+            force_offset=(loads.margin - loads.lower_bound)[asks],
         )
+
+    def _friction_rows(self, dynamics: Dynamics) -> Matrix:
+        loads, contacts = self._keeper.contact_rows, dynamics.contacts
+        if contacts is None or not len(loads):
+            return np.zeros((len(loads), len(dynamics.passive)))
+        # By identity: the robots of a plant live as long as the loop.
+        if id(dynamics) not in self._cones_of:
+            D, kernels = loads.rows(contacts)
+            self._cones_of[id(dynamics)] = D, KernelSequence(tuple(kernels))
+        D, steps = self._cones_of[id(dynamics)]
+        steps()
+        return D
 
 
 def safety_feasibility(
@@ -250,7 +306,7 @@ def safety_feasibility(
     )
     if not has_inputs:
         return None, _slack_curves(keeper, np.array(list(_slack(loop, keeper, motion))), None)
-    look = _SafetyProbe(loop, motion, task_inputs, bounds, lifts)
+    look = _SafetyProbe(loop, keeper, motion, task_inputs, bounds, lifts)
     moments = [look.sample(k) for k in range(len(motion.t))]
     feasible = np.array([moment.feasible for moment in moments])
     weights = np.gradient(motion.t) if len(motion.t) > 1 else np.ones(1)
@@ -273,16 +329,13 @@ def _slack_curves(keeper: SafetyFilter, h: Matrix, feasible: Flags | None) -> Sl
     )
 
 
-MAX_EXPLAINED = 20
-"""Of more stretches the limits of the longest are named."""
-
-
 def _infeasible_intervals(
     look: _SafetyProbe, t: Vector, moments: list[_SafetySample], feasible: Flags
 ) -> Iterator[InfeasibleInterval]:
     """Yield the parts of a motion that are not feasible."""
     edges = np.flatnonzero(np.diff(np.concatenate([[True], feasible, [True]]).astype(int)))
     spans = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    # To name a conflict takes several quadratic programs.
     longest = sorted(spans, key=lambda span: t[span[0]] - t[span[1] - 1])[:MAX_EXPLAINED]
     for begin, end in spans:
         samples = moments[begin:end]

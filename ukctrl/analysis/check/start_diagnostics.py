@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.analysis.check.check_result import Actuation, Integrability, RowCheck
-from ukctrl.analysis.check.initial_transient import CONSISTENCY_TOLERANCE
+from ukctrl import uk
+from ukctrl.analysis.check.check_result import (
+    Actuation,
+    Diagnostic,
+    Integrability,
+    RowCheck,
+    StartCheck,
+)
+from ukctrl.analysis.check.contact_phases import ContactSchedule
+from ukctrl.analysis.check.sentences import diagnose
+from ukctrl.analysis.check.task_motion import CONSISTENCY_TOLERANCE
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, UkctrlError, quoted
+from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.core.number_text import si
 from ukctrl.core.tie_breaking import first_largest, max_abs
+from ukctrl.core.verdict import Level
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.contact import HEIGHT
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise import ConstraintNullSpace
-from ukctrl.mechanics.relative_degree import RelativeDegree, VectorRelativeDegree
+from ukctrl.mechanics.relative_degree import (
+    RelativeDegree,
+    VectorRelativeDegree,
+    advice,
+    relative_degrees,
+    shared_channel_degree,
+)
 from ukctrl.mechanics.unilateral_contacts import UnilateralContacts
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.start_state import angles_without_unit
@@ -25,13 +43,190 @@ from ukctrl.simulation.events.contact_events import PENETRATION_TOLERANCE, TOUCH
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
+REST_TOLERANCE = 1e-6
+"""Free accelerations [rad/s^2, m/s^2] and loads [N m, N] below this are those of rest."""
+
+
+def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Diagnostic]]:
+    """Return what the start alone tells, and what that means."""
+    scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.servo, loop.state
+    truth.move(loop.t0, q, v)
+    passive_rank = truth.passive_report()
+    mobility = loop.robot.nv - passive_rank.rank
+    actuation = actuation_class(truth, mobility)
+    rows = servo.write(truth.snapshot)
+    phi, beta = rows.phi.copy(), rows.beta.copy()  # the trials overwrite what they are given
+    served = lifts.phases[0].rows
+    rows = served.write(truth.snapshot)
+    demand = rows.b - rows.A @ truth.a_free
+    short = uk.reach_residual(truth.servo_matrix(rows.A), demand, scenario.rank)
+    reach = dict.fromkeys(servo.names, 0.0)
+    reach |= dict(zip(served.names, np.abs(short).tolist(), strict=True))
+    velocity_rows, integrable, remarks = classify_velocity_rows(truth.passive, servo)
+    ranks, entries = _start_ranks(loop, lifts)
+    row_checks = tuple(
+        RowCheck(
+            name=name,
+            unit=servo.units[i],
+            phi=float(phi[i]),
+            beta=float(beta[i]),
+            reach=reach[name],
+            relative_degree=ranks.degrees[name].value,
+            relative_degree_at_least=ranks.degrees[name].at_least,
+            relative_degree_note=ranks.degrees[name].note,
+            integrable=bool(servo.holonomic[i]) or integrable.get(name),
+        )
+        for i, name in enumerate(servo.names)
+    )
+    inputs, refusal = _first_input(loop)
+    blocked = lifts and lifts.phases[0].ground_blocks
+    case = "law: ground" if blocked else "law"
+    entries += [diagnose(case, "bad", {"text": text}, loop.t0) for text in refusal]
+    entries += [*remarks, *free_fall_note(loop, q)]
+    entries += [Diagnostic(entry.level, entry.subject, entry.text) for entry in loop.law.remarks()]
+    truth.move(loop.t0, q, v)
+    violations = input_limit_violations(inputs, truth, loop.t0)
+    sharing = truth.sharing() if len(truth.passive) else ()
+    entries += violations.values()
+    for name, value in angles_without_unit(scenario.start, loop.robot):
+        values = {"name": name, "value": value, "turns": abs(value) / (2.0 * np.pi)}
+        entries.append(diagnose("turned", "warning", values))
+    entries += start_error_note(tuple(row for row in row_checks if row.name in served.names))
+    if sharing:
+        entries.append(diagnose("start: share", "note", {"names": quoted(sharing)}))
+    entries += contact_height_diagnostics(truth)
+    entries += closure_violations(truth.passive, scenario.monitor, truth.contacts)
+    start = StartCheck(
+        moved=loop.start_shift,
+        sharing=sharing,
+        freedoms=loop.robot.nv,
+        mobility=mobility,
+        motors=loop.robot.nu,
+        actuation=actuation,
+        passive=passive_rank,
+        servo=ranks.servo,
+        grip=ranks.grip,
+        rows=row_checks,
+        velocity_rows=velocity_rows,
+        inputs=inputs,
+        over_limit=tuple(violations),
+    )
+    return start, entries
+
+
+class _StartRanks(NamedTuple):
+    """Of the servo rows at the start: as many as are served there."""
+
+    servo: RankReport
+    grip: RankReport
+    degrees: dict[str, RelativeDegree]
+    """By row, of the first phase in which it is served."""
+
+
+def _start_ranks(loop: Loop, lifts: ContactSchedule) -> tuple[_StartRanks, list[Diagnostic]]:
+    """Return ranks and relative degrees of the servo rows, and what they mean: at the start, and
+    with the contacts open that the law lifts later.
+    """
+    scenario, truth, servo, (q, v, _) = loop.scenario, loop.plant, loop.servo, loop.state
+    needs_grip, entries = scenario.controller.needs_grip, list[Diagnostic]()
+    if lifts and scenario.controller.row_allocation is not None:  # rows come and go by plan
+        behaviour = scenario.controller.row_allocation.behaviour(loop.law.task)
+        needs_grip = behaviour.raises_if_infeasible
+    level: Level = "bad" if needs_grip else "note"
+    never = [
+        block
+        for block in servo.blocks
+        if all(block in kind.ground_blocks for kind in lifts.distinct_phases)
+    ]
+    first, degrees, counts = None, dict[str, RelativeDegree](), set[tuple[int, int]]()
+    for kind in lifts.distinct_phases:
+        t, instant = kind.middle, f"t = {kind.start:.4g} s"
+        if first is None:
+            t, instant = loop.t0, "the start"
+        stack = kind.rows
+        if first is None and never:
+            pairs = zip(servo.attached, servo.constraints, strict=True)
+            at_all = (*stack.blocks, *never)
+            stack = Stack(
+                [constraint for attachment, constraint in pairs if attachment.block in at_all],
+                loop.robot,
+            )
+        truth.move(t, q, v)
+        A = stack.write(truth.snapshot).A
+        grip = truth.servo_report(A, stack.names)
+        servo_rank = uk.rank_report(A, stack.names, scenario.rank.servo)
+        row_degrees = relative_degrees(truth, stack, t, q, v)
+        whole = shared_channel_degree(truth, stack, t, q, v, row_degrees)
+        instead = f" {advice(loop.robot, whole)}" if needs_grip else ""
+        short = grip.rank, servo_rank.rank
+        entries += (
+            entry
+            for entry in rank_diagnostics(
+                servo_rank, grip, row_degrees, whole, instead, level, instant
+            )
+            if entry.subject != "held" or short not in counts
+        )
+        counts.add(short)
+        first = first or (servo_rank, grip)
+        degrees = {degree.name: degree for degree in row_degrees} | degrees
+    assert first is not None  # there is a phase at least
+    return _StartRanks(*first, degrees), entries
+
+
+def rank_diagnostics(
+    servo: RankReport,
+    grip: RankReport,
+    degrees: tuple[RelativeDegree, ...],
+    whole: VectorRelativeDegree | None,
+    instead: str,
+    level: Level = "bad",
+    instant: str = "the start",
+) -> Iterator[Diagnostic]:
+    """Yield what ranks mean; ``instant`` is where, ``level`` how grave it is."""
+    together = whole is not None and whole.extended and whole.orders is not None
+    if together:  # a dynamic extension explains all rows: singly they would be blamed twice
+        yield diagnose("degree: together", level, {"whole": whole, "instead": instead})
+    alike: dict[str, list[str]] = {}
+    certain = dict[str, bool]()
+    for degree in () if together else degrees:
+        is_direct = degree.value is not None and degree.value <= 2
+        if not is_direct and degree.name not in servo.dependent:
+            alike.setdefault(degree.sentence, []).append(degree.name)
+            certain.setdefault(degree.sentence, degree.value is not None)
+    for sentence, names in alike.items():
+        suffix = instead if certain[sentence] else ""
+        instead = instead.removeprefix(suffix)  # said once
+        rows = f"row{'s' if len(names) > 1 else ''} {quoted(names)}"
+        if len(names) > 1:
+            sentence = sentence.replace("its relative degree", "their relative degree", 1)
+        yield diagnose("degree", level, {"rows": rows, "why": sentence, "instead": suffix})
+    if grip.rank < servo.rank:
+        yield diagnose("held", level, {"servo": servo, "grip": grip, "instant": instant})
+    if servo.dependent:
+        yield diagnose("start: dependent", "note", {"names": quoted(servo.dependent)})
+    if whole is not None and whole.internal and not together:
+        yield diagnose("start", "note", {"text": whole.sentence})
+
+
+def _first_input(loop: Loop) -> tuple[dict[str, float], list[str]]:
+    """Return the input at the start by actuator, or why there is none."""
+    q, v, _ = loop.state
+    try:
+        command = loop.command(loop.t0, q, v, loop.state.memory)
+    except InfeasibleConstraint as error:
+        return {}, [str(error)]
+    except (UkctrlError, ArithmeticError) as error:
+        return {}, [f"the controller cannot start: {error}"]
+    return dict(zip(loop.robot.actuators, command.u.tolist(), strict=True)), []
+
+
 CLASSIFIER = "ukctrl_papers.integrability.classify"
 """Tells with proof which rows integrate; without it a numerical rank test does."""
 
 
 def classify_velocity_rows(
     passive: Stack, servo: Stack
-) -> tuple[Integrability | None, dict[str, bool | None], list[str]]:
+) -> tuple[Integrability | None, dict[str, bool | None], list[Diagnostic]]:
     """Classify the rows on velocities, passive and servo; the paths of the task are left out.
 
     Returns:
@@ -57,16 +252,17 @@ def classify_velocity_rows(
             attachments, servo.robot, closed_form=True
         )
     except InputError as error:
-        return None, {}, [f"the velocity rows cannot be classified: {error}"]
+        text = f"the velocity rows cannot be classified: {error}"
+        return None, {}, [diagnose("start", "note", {"text": text})]
     velocity = {name for name, flag in zip(names, holonomic, strict=True) if not flag}
     notes = [
-        f"velocity row '{row.name}' says that {row.integral} stays constant; written as phi it "
-        "would hold a value."
+        diagnose("start: integral", "note", {"row": row})
         for row in verdict.rows
         if row.integral and row.name in velocity
     ]
     if verdict.witness:
-        notes.append(f"velocity rows do not all integrate: {verdict.witness}.")
+        text = f"velocity rows do not all integrate: {verdict.witness}."
+        notes.append(diagnose("start", "note", {"text": text}))
     by_kind: dict[str, bool | None] = {"holonomic": True, "nonholonomic": False}
     return verdict, {row.name: by_kind.get(row.kind) for row in verdict.rows}, notes
 
@@ -78,109 +274,44 @@ def actuation_class(dynamics: Dynamics, mobility: int) -> Actuation:
     return "redundantly" if dynamics.robot.nu > mobility else "fully"
 
 
-def rank_diagnostics(
-    servo: RankReport,
-    grip: RankReport,
-    degrees: tuple[RelativeDegree, ...],
-    whole: VectorRelativeDegree | None,
-    instead: str,
-    instant: str = "the start",
-) -> tuple[list[str], list[str], list[str]]:
-    """Return what ranks mean: problems, what they amount to, and notes; ``instant`` is where."""
-    problems, notes = [], []
-    if servo.dependent:
-        names = quoted(servo.dependent)
-        notes.append(f"servo rows {names} depend on the others; they are kept if consistent.")
-    counted = []
-    if grip.rank < servo.rank:
-        counted.append(
-            f"the motors hold {grip.rank} of {servo.rank} independent servo rows at {instant}: "
-            "the rest has a higher relative degree, or is beyond the actuation."
-        )
-    if whole is not None and whole.extended and whole.orders is not None:
-        return [f"{whole.sentence}{instead}"], counted, notes
-    if whole is not None and whole.internal:
-        notes.append(whole.sentence)
-    alike: dict[str, list[RelativeDegree]] = {}
-    for degree in degrees:
-        is_direct = degree.value is not None and degree.value <= 2
-        if not is_direct and degree.name not in servo.dependent:
-            alike.setdefault(degree.sentence, []).append(degree)
-    for sentence, same in alike.items():
-        suffix = instead if same[0].value is not None else ""
-        instead = instead.removeprefix(suffix)  # said once
-        names = f"row {quoted([same[0].name])}"
-        if len(same) > 1:
-            names = f"rows {quoted([degree.name for degree in same])}"
-            sentence = sentence.replace("its relative degree", "their relative degree", 1)
-        problems.append(f"no motor accelerates {names}: {sentence}{suffix}")
-    return problems, counted, notes
-
-
-def input_limit_violations(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
+def input_limit_violations(
+    inputs: dict[str, float], truth: Dynamics, t: float = 0.0
+) -> dict[str, Diagnostic]:
     """Say of each input beyond what its motor gives at this speed by how much, by name."""
     rate = truth.snapshot.v @ truth.snapshot.B
     violations = {}
     for name, low, high in zip(truth.robot.actuators, *truth.robot.input_bounds(rate), strict=True):
         u = inputs.get(name, low)
-        if u > high:
-            violations[name] = f"input '{name}' starts at {u:.4g}, above its limit {high:.4g}."
-        elif u < low:
-            violations[name] = f"input '{name}' starts at {u:.4g}, below its limit {low:.4g}."
+        if not low <= u <= high:
+            side, limit = ("above", high) if u > high else ("below", low)
+            values = {"name": name, "u": u, "side": side, "limit": limit}
+            violations[name] = diagnose("first input", "note", values, t)
     return violations
 
 
-def angle_unit_notes(loop: Loop) -> list[str]:
-    """Say which angles the start gives more than a turn, as degrees would be."""
-    return [
-        f"the start has '{name}' at {value:g} rad, {abs(value) / (2.0 * np.pi):.3g} turns; if that "
-        f'is meant in degrees, write "{value:g}*deg".'
-        for name, value in angles_without_unit(loop.scenario.start, loop.robot)
-    ]
-
-
-def indeterminate_row_notes(sharing: tuple[str, ...]) -> list[str]:
-    """Say which passive rows share their load, if any do."""
-    if not sharing:
-        return []
-    return [
-        f"passive rows {quoted(sharing)} share their load in a way that no motion tells; their "
-        "reactions are those of least norm."
-    ]
-
-
-def contact_height_diagnostics(truth: Dynamics) -> tuple[list[str], list[str]]:
+def contact_height_diagnostics(truth: Dynamics) -> Iterator[Diagnostic]:
     """Say which contacts that only push start above the ground, and which, wrongly, below."""
     contacts = truth.contacts
     if contacts is None:
-        return [], []
+        return
     height = dict(zip(contacts.names, contacts.kinematics[:, HEIGHT].tolist(), strict=True))
     above = {name: h for name, h in height.items() if h > TOUCH_TOLERANCE}
     below = {name: -h for name, h in height.items() if h < -PENETRATION_TOLERANCE}
-    notes, problems = list[str](), list[str]()
     if above:
-        gap = si(max(above.values()), "m")
-        notes.append(
-            f"contacts {quoted(above)} start above the ground, by up to {gap}; what is said here "
-            "is of the robot that stands."
-        )
+        values = {"names": quoted(above), "gap": si(max(above.values()), "m")}
+        yield diagnose("start: above", "note", values)
     if below:
-        gap = si(max(below.values()), "m")
-        problems.append(
-            f"contacts {quoted(below)} start below the ground, by up to {gap}. Raise the start, "
-            "or set start.solve = true."
-        )
-    return notes, problems
+        values = {"names": quoted(below), "gap": si(max(below.values()), "m")}
+        yield diagnose("closures: below", "bad", values)
 
 
 def closure_violations(
     passive: Stack, monitor: Monitor, contacts: UnilateralContacts | None = None
-) -> list[str]:
+) -> Iterator[Diagnostic]:
     """Say which passive rows the start breaks by more than a run allows.
 
     Those of contacts that only push are not among them: such a one may be open, or strike.
     """
-    messages = []
     pushing = () if contacts is None else contacts.names
     free = [block in pushing for block in passive.blocks] if pushing else False
     for level, error, limit in (
@@ -190,36 +321,24 @@ def closure_violations(
         size = np.where(free, 0.0, np.abs(np.nan_to_num(error)))
         if np.linalg.norm(size) > limit:
             worst = first_largest(size)
-            messages.append(
-                f"the start breaks the passive constraints, most row '{passive.names[worst]}': "
-                f"{level} = {error[worst]:.3g}. Correct it, or set start.solve = true."
-            )
-    return messages
+            values = {"row": passive.names[worst], "level": level, "error": error[worst]}
+            yield diagnose("closures", "bad", values)
 
 
-def start_error_note(rows: tuple[RowCheck, ...]) -> list[str]:
+def start_error_note(rows: tuple[RowCheck, ...]) -> Iterator[Diagnostic]:
     """Say how far the start is off the servo rows, if it is."""
     off = [
         row
         for row in rows
         if abs(row.phi) > CONSISTENCY_TOLERANCE or abs(row.beta) > CONSISTENCY_TOLERANCE
     ]
-    if not off:
-        return []
-    worst = off[first_largest([np.nanmax(np.abs([row.phi, row.beta])) for row in off])]
-    phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
-    return [
-        f"the start is off the constraints, most on row '{worst.name}': {phi}"
-        f"beta = {worst.beta:.3g} {worst.unit}/s. Feedback must bring it back, or set "
-        "start.solve = true."
-    ]
+    if off:
+        worst = off[first_largest([np.nanmax(np.abs([row.phi, row.beta])) for row in off])]
+        phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
+        yield diagnose("off", "note", {"row": worst, "phi": phi})
 
 
-REST_TOLERANCE = 1e-6
-"""Free accelerations [rad/s^2, m/s^2] and loads [N m, N] below this are those of rest."""
-
-
-def free_fall_note(loop: Loop, q: Vector) -> list[str]:
+def free_fall_note(loop: Loop, q: Vector) -> list[Diagnostic]:
     """Return a note where a law lets gravity move what its task leaves free.
 
     At rest at the configuration, the law's own input must leave an acceleration along a direction
@@ -241,6 +360,7 @@ def free_fall_note(loop: Loop, q: Vector) -> list[str]:
     null_space = ConstraintNullSpace(truth.L, A_stacked, truth.rank.passive)
     free = null_space.tangent(null_space.independent_velocities)
     idle = truth.reached().shape[1] > truth.servo_report(A, servo.names).rank
+    # Something falls only where a direction is free, gravity pulls along it, and a motor idles.
     if not free.size or not idle or max_abs(gravity @ free) <= REST_TOLERANCE:
         return []
     try:
@@ -251,8 +371,6 @@ def free_fall_note(loop: Loop, q: Vector) -> list[str]:
     if max_abs(a @ free) <= REST_TOLERANCE:
         return []
     count = free.shape[1]
-    return [
-        f"{mobility - count} of {mobility} freedoms are held; the other {count} "
-        f"{'moves' if count == 1 else 'move'} freely under gravity: give allocation.null_space, "
-        'e.g. { kind = "damping", gain = 1.0 }, or more rows.'
-    ]
+    values: dict[str, object] = {"held": mobility - count, "mobility": mobility, "count": count}
+    values |= {"verb": "moves" if count == 1 else "move"}
+    return [diagnose("start: falls", "note", values)]

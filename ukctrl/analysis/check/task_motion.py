@@ -10,6 +10,10 @@ r"""The motion that a task asks for, worked out before the run.
 
 Inverse kinematics takes the smallest joint motion. It serves also where the rows leave freedoms
 open, if the law is none by rows and follows that motion itself.
+
+A start off the rows comes back to them by a transient of the law's error dynamics, which the law
+makes itself on the true robot, without the rest of the bench, so that a limit shows what is asked
+for and not what is left of it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.analysis.check.contact_phases import ContactSchedule
+from ukctrl.analysis.check.contact_phases import ContactSchedule, has_full_authority
 from ukctrl.analysis.check.motion_end import MotionEnd, diagnose_end
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller
@@ -36,10 +40,9 @@ from ukctrl.mechanics.linearise import ConstraintNullSpace
 from ukctrl.mechanics.path_inverse_kinematics import JointPath, follow_path, joint_rates
 from ukctrl.robot import rigid_link_robot
 from ukctrl.simulation.assemble import Loop
-from ukctrl.uk import rank_report
+from ukctrl.simulation.simulate import simulate
 
 Kind = Literal["joint motion", "law", "plan", "path alone", "none"]
-
 KNOTS_PER_SECOND, MIN_KNOTS, MAX_KNOTS = 60.0, 300, 1500
 """Knots of a motion: so many a second, within these limits."""
 MAX_DOFS = 100
@@ -52,6 +55,13 @@ DEFAULT_LAW = Servo(feedback=Baumgarte(alpha=20.0, beta=100.0), allocation=Least
 """Moves what the scenario's own law does not move by rows."""
 RELAXED_LAW = dc.replace(DEFAULT_LAW, allocation=LeastNorm(on_infeasible="least_squares"))
 """The same where the ground holds some rows now and then."""
+
+CONSISTENCY_TOLERANCE = 1e-6
+"""A start this close to the constraints counts as on them [unit of phi, of beta]."""
+SETTLING_TIME_CONSTANTS = 10.0
+"""Time constants after which an error is gone: below 0.1 % even with a double pole."""
+MAX_SAMPLES = 2000
+"""States of a way that are looked at, no more than one a control period."""
 
 
 @final
@@ -90,6 +100,7 @@ def task_motion(loop: Loop, lifts: ContactSchedule | None = None) -> TaskMotion:
     if robot.nv > MAX_DOFS:
         message = f"robots with more than {MAX_DOFS} velocities are looked at at the start alone"
         return _no_motion(robot.nq, robot.nv, message)
+    # A plan; else a law where contacts switch or rows are nonholonomic; else the path.
     planned = _planned_motion(loop)
     if planned is not None:
         return planned
@@ -106,11 +117,10 @@ def task_motion(loop: Loop, lifts: ContactSchedule | None = None) -> TaskMotion:
         return path
     reason = _underactuation(task, path)
     is_row_law = scenario.controller.row_allocation is not None and robot.elastic is None
-    if (is_row_law or (reason and scenario.controller.needs_grip)) and _has_full_authority(loop):
+    if (is_row_law or (reason and scenario.controller.needs_grip)) and has_full_authority(loop):
         motion = dc.replace(_by_law(task, law), relaxed_blocks=path.relaxed_blocks)
-        if (
-            len(motion.t) or not path.relaxed_blocks
-        ):  # a law in order may start where rows contradict
+        # A law in order may start where rows contradict: the path is better than no motion.
+        if len(motion.t) or not path.relaxed_blocks:
             return motion
     return dc.replace(path, kind="path alone", reason=reason) if reason else path
 
@@ -133,7 +143,7 @@ def _planned_motion(loop: Loop) -> TaskMotion | None:
         return None
     inside = (plan.times >= loop.t0 - 1e-9) & (plan.times <= loop.t1 + 1e-9)
     t, q, v = plan.times[inside], plan.q[inside], plan.v[inside]
-    if len(t) < 3:
+    if len(t) < 3:  # no difference of velocities tells an acceleration
         return None
     a = np.zeros_like(v)
     for k, at in enumerate(t.tolist()):  # a plan may have corners: its input tells more than v
@@ -268,9 +278,74 @@ def _underactuation(task: Task, path: TaskMotion) -> str:
     return f"the task leaves freedoms open that no motor decides: {driven} of {mobility} are driven"
 
 
-def _has_full_authority(loop: Loop) -> bool:
-    truth, servo = loop.plant, loop.servo
-    truth.move(loop.t0, loop.state.q, loop.state.v)
-    A = servo.write(truth.snapshot).A
-    names = servo.names
-    return truth.servo_report(A, names).rank == rank_report(A, names, truth.rank.servo).rank
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class InitialTransient:
+    """The way from the start to the rows."""
+
+    motion: TaskMotion
+    end: float
+    """When the error has died away [s]; the end of the run where that is not known."""
+    u: Matrix
+    """What the law asks of the motors, shape ``(k, nu)``."""
+    covers_run: bool
+    """Whether it is all of the run, and so the motion itself."""
+    failure: str
+    """Why it breaks off before it is over; empty where it does not."""
+
+
+def starts_off_rows(loop: Loop, lifts: ContactSchedule | None = None) -> bool:
+    """Return whether a scenario starts off its servo rows, those that are served there."""
+    loop.plant.move(loop.t0, loop.state.q, loop.state.v)
+    served = lifts.phases[0].rows if lifts else loop.servo
+    rows = served.write(loop.plant.snapshot)
+    return bool((np.abs(np.nan_to_num([rows.phi, rows.beta])) > CONSISTENCY_TOLERANCE).any())
+
+
+def initial_transient(
+    loop: Loop, goal: TaskMotion, lifts: ContactSchedule | None = None
+) -> InitialTransient | None:
+    """Return the way from the start to the rows; None from a start that is on them, or where the
+    law cannot take a step.
+
+    Args:
+        loop: The scenario, ready to run.
+        goal: The motion that the task asks for.
+        lifts: Which rows are served when; absent: all of them always.
+    """
+    if loop.robot.nv > MAX_DOFS or not starts_off_rows(loop, lifts):
+        return None
+    timing = loop.scenario.timing
+    dying = min(timing.duration, _settling_time(loop))
+    # What rows leave free goes on from how it began: of a law's motion the way is the whole run.
+    duration = timing.duration if goal.kind == "law" else dying
+    interval = max(timing.control or 0.0, duration / MAX_SAMPLES)
+    if timing.control:
+        interval = timing.control * round(interval / timing.control)
+        duration = max(duration, timing.control)
+    try:
+        timing = dc.replace(timing, duration=duration, sample=min(interval, duration))
+        result = simulate(dc.replace(loop.scenario, timing=timing, effect=()), robot=loop.robot)
+    except (UkctrlError, ArithmeticError):
+        return None  # told elsewhere
+    if not len(result.time):
+        return None
+    motion = TaskMotion(kind="law", t=result.time, q=result["q"], v=result["v"], a=result["a"])
+    return InitialTransient(
+        motion=motion,
+        end=loop.t0 + dying,
+        u=result["u"],
+        covers_run=duration >= loop.scenario.timing.duration and result.status == "completed",
+        failure=result.message,
+    )
+
+
+def _settling_time(loop: Loop) -> float:
+    """Return how long the slowest error takes to die away [s]; without end where it does not, or
+    where its law is not linear.
+    """
+    polynomials = loop.scenario.controller.error_polynomials(loop.law.stack)
+    rates = [-max(pole.real for pole in polynomial.poles) for polynomial in polynomials]
+    slowest = min(rates, default=0.0)
+    linear = slowest > 0.0 and len(rates) == len(loop.law.stack)
+    return SETTLING_TIME_CONSTANTS / slowest if linear else np.inf

@@ -178,6 +178,7 @@ def works_under_a_hold(trial: ControllerCase) -> None:
         return  # made for a hold: there is no continuous control to come close to
     ideal = simulate(trial.run)
     require(ideal.status == "completed", f"a run ended as {ideal.status}: {ideal.message}")
+    # The error of a hold is of first order: a quarter must help, unless both are rounding.
     far, near = (_held_deviation(trial, period, ideal) for period in (HOLD, HOLD / 4.0))
     require(
         near < max(far, DEVIATION_TOLERANCE),

@@ -85,6 +85,7 @@ def energy_balance(robot: Robot) -> None:
         )
         rate = (4.0 * fine - coarse) / 3.0  # Richardson's: stiff springs ask for it
         size = 1.0 + float(np.abs(a) @ np.abs(dynamics.snapshot.M) @ np.abs(v))
+        # Large energies round, and the step divides what they lose.
         tolerance = DIFFERENCE_RTOL * size + 1e-15 * abs(_energy(robot, q, v, a, 0.0)) / STEP
         off = abs(rate - power)
         require(off <= tolerance, f"energy must change by the power; it is off by {off:.1e} W.")

@@ -11,19 +11,16 @@ positions. Zero dynamics is this motion with the path at rest.
 In order:
 
 1. ``exact_tracking``: the robot with its rows held.
-2. ``modes``, ``internal_equilibria``, ``local_dynamics``: what it does near rest, of any relative
-   degree.
-3. ``internal_motion``, ``periodic_orbit``: what it does along the path.
-4. ``internal_dynamics_result``, ``internal_verdict``: what is found, as data and in words.
+2. ``internal_equilibria``, ``local_dynamics``: what it does near rest, of any relative degree.
+3. ``internal_motion``: what it does along the path.
+4. ``internal_verdict``: what is found, as data and in words.
 5. ``internal_dynamics``: all of it for one scenario. ``internal_dynamics_figure``: drawn.
 """
 
 from ukctrl.analysis.internal_dynamics.internal_dynamics import MAX_DOFS, internal_dynamics
-from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
-from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion
-from ukctrl.analysis.internal_dynamics.local_dynamics import LocalDynamics
-from ukctrl.analysis.internal_dynamics.modes import Kind, Modes, modes
-from ukctrl.analysis.internal_dynamics.periodic_orbit import PeriodicOrbit
+from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion, PeriodicOrbit
+from ukctrl.analysis.internal_dynamics.internal_verdict import InternalDynamics
+from ukctrl.analysis.internal_dynamics.local_dynamics import Kind, LocalDynamics, Modes, modes
 
 __all__ = [
     "MAX_DOFS",

@@ -209,6 +209,7 @@ class ExactTracking:
             return np.concatenate([passive, servo])
 
         S = np.zeros((robot.nv, len(i)))
+        # At rest on holonomic rows no velocity follows from a displacement: S = 0.
         if len(i) and (v.any() or not self.whole.holonomic.all()):
             S = -null_space.least_norm_solution(jacobian(slips, len(i)))
             S -= N_v @ S[j]

@@ -7,22 +7,26 @@ import dataclasses as dc
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.exact_tracking import ExactTracking
-from ukctrl.analysis.internal_dynamics.internal_dynamics_result import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_equilibria import (
     InternalEquilibrium,
     InternalEquilibriumSearch,
 )
-from ukctrl.analysis.internal_dynamics.internal_motion import InternalMotion, internal_motion
-from ukctrl.analysis.internal_dynamics.internal_verdict import VerdictInputs, internal_verdict
+from ukctrl.analysis.internal_dynamics.internal_motion import (
+    InternalMotion,
+    PeriodicOrbit,
+    internal_motion,
+    path_period,
+    periodic_orbit,
+)
+from ukctrl.analysis.internal_dynamics.internal_verdict import (
+    InternalDynamics,
+    VerdictInputs,
+    internal_verdict,
+)
 from ukctrl.analysis.internal_dynamics.local_dynamics import (
     LocalDynamics,
     about_equilibrium,
     at_frozen_time,
-)
-from ukctrl.analysis.internal_dynamics.periodic_orbit import (
-    PeriodicOrbit,
-    path_period,
-    periodic_orbit,
 )
 from ukctrl.analysis.linear import equilibria
 from ukctrl.core.algebra.blas_threads import one_blas_thread
@@ -105,6 +109,7 @@ def internal_dynamics(
         if whole and not dimension
         else _equilibria(tracking.with_frozen_path(t), whole, q, notes)
     )
+    # Without authority the zeros of a state of rest decide, else the count of coordinates.
     if not whole and rests:
         dimension, free, names = len(rests[0].states), rests[0].free, rests[0].states
     elif not whole:
@@ -116,6 +121,7 @@ def internal_dynamics(
     if whole and simulate and dimension:
         seconds = min(scenario.timing.duration, MAX_DURATION) if duration is None else duration
         run = internal_motion(tracking, q, v, x, seconds)
+    # Frozen time is for paths that move; at rest the states of rest say it all.
     if whole and dimension and (moves or (v.any() and not rests)):
         along = _frozen_time(tracking, run, q, v, notes)
     cycle: PeriodicOrbit | None = None

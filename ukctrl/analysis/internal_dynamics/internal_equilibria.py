@@ -87,6 +87,7 @@ class InternalEquilibriumSearch:
             return
         turns = np.array(self._robot.dof_units) == "rad/s"
         reach = np.where(turns, np.pi, SEARCH_RADIUS)
+        # Other branches first, then along the rows; one coordinate has seven points.
         for k in range(1, RANDOM_STARTS + 1 if len(chosen) else 1):
             offset = reach * golden_ratio_point(k, self._robot.nv)
             with contextlib.suppress(UkctrlError):

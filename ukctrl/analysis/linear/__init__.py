@@ -10,8 +10,8 @@ In order:
 1. ``operating_point``, ``equilibria``: where to look.
 2. ``zeros``, with hidden modes, ``sampled_systems``: numbers and ticks of any linear system.
    ``python_control``: how that library takes one.
-3. ``linear_plant``, ``linear_law``, ``linear_observer``, ``active_set`` (which limits bind),
-   ``linear_loop``: what is there. ``nonlinear_systems``: not linearised.
+3. ``linear_plant``, ``linear_law`` (with observer and active set), ``linear_loop``: what is there.
+   ``nonlinear_systems``: not linearised.
 4. ``response``, ``crossings``, ``delay_margin``, ``margins``: numbers of a loop.
 5. ``performance``: a loop in terms that every law has. ``design``: gains for such terms; the
    longest period.

@@ -115,6 +115,7 @@ class _DelaySearch:
             for delay, frequency in guesses:
                 if delay < shortest + self.period:
                     shortest = min(shortest, self._newton(delay, frequency))
+            # Every further turn is later by a period at least.
             if min(min(piece.delays_after(turn + 1)) for piece in pieces) > shortest + self.period:
                 break
         return shortest

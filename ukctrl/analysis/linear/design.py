@@ -111,6 +111,7 @@ class GainDesigner:
             return self._inertia
 
         gains = law.gains_for(terms, inertia)
+        # These are adjusted to their loop (decision 0136), others have the formula.
         if gains and exactly and law.poles_aimed_at is not None:
             gains = self._adjusted(terms, law.poles_aimed_at, inertia)
             notes.append(
@@ -176,8 +177,7 @@ class GainDesigner:
                 bound, instead = f"not known below {min_value:.3g} {unit}", "more"
             raise InputError(
                 f"no gains of '{law_name(law)}' are found for {terms}: the {quantity} is {bound}, "
-                "and "
-                f"{target:.3g} {unit} is asked. Ask for {instead}."
+                f"and {target:.3g} {unit} is asked. Ask for {instead}."
             )
         return gains(x)
 
@@ -208,6 +208,7 @@ def rising_root(miss: Callable[[float], float], furthest: float) -> float | None
         return min(max(miss(x), -furthest), furthest)
 
     start_value = bounded(0.0)
+    # From a loop too quick go down, from one too slow up; from none both ways.
     signs = (1.0,) if start_value > -furthest else (1.0, -1.0)
     for sign in (-1.0,) if start_value > 0.0 else signs:
         x, height, step = 0.0, start_value, min(max(1.1 * abs(start_value), FIRST_STEP), MAX_STEP)

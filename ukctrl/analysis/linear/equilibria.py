@@ -100,6 +100,7 @@ def equilibria(
             best = answer if best is None or answer.residual < best.residual else best
         elif not any(search.is_same(answer, peer) for peer in rests):
             rests.append(answer)
+            # It rests anywhere: further guesses find the same.
             if answer.family == search.freedoms:
                 break
     if not rests:
@@ -241,6 +242,7 @@ class _EquilibriumSearch:
         rows = (output_matrix(self._servo, linear, self.t) @ linear.full)[:, :k]
         rows[~self._servo.holonomic] = 0.0
         inside = null_space(N[self._held], rcond=RANK_RTOL) if self._held else np.eye(k)
+        # Less the motors' part; in lengths of its own, no light row hides a heavy one.
         by_motors, alone = np.vstack([carried / usual, 0.0 * rows]), np.vstack([free / usual, rows])
         unit = np.maximum(1.0, np.linalg.norm(alone, axis=1))
         return _Evaluation(

@@ -147,6 +147,7 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
     together: tuple[float, float] | None = None
     if loop is not None and loop_growth_rate(loop) <= 0.0:
         margins = tuple(margins_at(loop, motor) for motor in range(len(loop.inputs)))
+        # One motor without a margin leaves none to all; of many motors mu takes minutes.
         if any(margin.disk == 0.0 for margin in margins):
             together = 0.0, math.nan
         elif len(loop.inputs) <= MAX_MOTORS:
@@ -215,8 +216,7 @@ def _verdict(analysis: LinearAnalysis) -> str:
     )
     return (
         f"{text}; the least disk margin is {thin}{min_margin.disk:.3g} at motor "
-        f"'{min_margin.motor}' "
-        f"({gain}, or {min_margin.disk_phase:.3g} deg)."
+        f"'{min_margin.motor}' ({gain}, or {min_margin.disk_phase:.3g} deg)."
     )
 
 

@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.analysis.linear.active_set import ActiveSet, active_set
-from ukctrl.analysis.linear.linear_law import LinearLaw, linear_law
-from ukctrl.analysis.linear.linear_observer import with_observer
+from ukctrl.analysis.linear.linear_law import (
+    ActiveSet,
+    LinearLaw,
+    active_set,
+    linear_law,
+    with_observer,
+)
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control import SignalNames, signal_names, state_space
@@ -229,6 +233,7 @@ def _zero_rates(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], 
     finite = rates[np.isfinite(rates)]
     order = finite[np.argsort(np.abs(finite))]
     scale = max(1.0, max_abs(finite))
+    # The largest cluster within its k-th root of zero whose mean is there.
     for k in range(len(order), 0, -1):
         radius = 3.0 * scale * ZERO_SCATTER ** (1.0 / min(k, MAX_JORDAN_CHAIN))
         if abs(order[k - 1]) < radius and abs(order[:k].mean()) < ZERO_MEAN_RTOL * scale:
@@ -339,7 +344,6 @@ def _notes(scenario: Scenario, bench: RunContext, loop: Loop, linear: LinearLaw)
     if linear.nonsmoothness:
         notes.append(
             f"the law is not smooth here: its slopes change by {linear.nonsmoothness:.2g} of the "
-            "largest "
-            "with the step of the differences."
+            "largest with the step of the differences."
         )
     return notes

@@ -1,20 +1,29 @@
 """The page of a linear analysis: verdict, margins, poles, Bode, Nyquist and root locus.
 
-The table of margins is the terminal's as well.
+The facts and the table of margins are the terminal's as well.
 """
 
 from __future__ import annotations
 
+import cmath
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
-from ukctrl.analysis.linear.linear_loop import LinearLoop
+from ukctrl.analysis.linear import (
+    Equilibrium,
+    HiddenMode,
+    LinearAnalysis,
+    frequencies,
+    linear_figures,
+    response_at,
+)
+from ukctrl.analysis.linear.linear_loop import LinearLoop, snap_zero_rates
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, sentence
@@ -29,6 +38,10 @@ if TYPE_CHECKING:
 MIN_LOCUS_GAIN, MAX_LOCUS_GAIN = 0.02, 50.0
 """Factors of the gain between which the root locus goes."""
 LOCUS_POINTS = 500
+MAX_ENTRIES = 12
+"""Poles, modes and margins of more than these are in the files alone."""
+POLE_RTOL = 2e-3
+"""Poles that differ by less than this fraction are printed as one."""
 LEVELS: Mapping[str | None, Level] = {
     "stable": "good",
     "neutral": "warning",
@@ -117,22 +130,89 @@ def _locus(loop: LinearLoop, motor: int) -> linear_figures.RootLocus:
     return linear_figures.RootLocus(loop.inputs[motor], gains, np.array(poles), loop.poles())
 
 
-def _html(analysis: LinearAnalysis, images: list[html_page.PageFigure]) -> str:
+def facts(
+    analysis: LinearAnalysis, equilibria: Sequence[Equilibrium] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of every fact, for page and terminal alike."""
     plant, loop = analysis.plant, analysis.loop
-    facts = [
-        ("robot", analysis.robot),
-        ("controller", analysis.controller),
-        ("point", plant.point.source),
-        ("states", ", ".join(plant.states)),
-        ("motors", ", ".join(plant.inputs) or "none"),
-        ("rows", ", ".join(plant.outputs) or "none"),
-    ]
-    if loop is not None and loop.period is not None:
-        facts.append(("hold", f"{loop.period:g} s, {loop.delay:g} s late"))
-    if loop is not None and loop.active.words:
-        facts.append(("active", loop.active.words))
+    poles = plant.poles()
+    yield "robot", f"{analysis.robot}, controller {analysis.controller}"
+    yield "point", plant.point.source + _equilibria_text(equilibria)
+    sizes = len(plant.A), len(plant.inputs), len(plant.outputs)
+    yield "plant", "states: {}, motors: {}, rows: {}".format(*sizes)
+    yield "poles", _poles(poles)
+    if plant.inputs and plant.outputs:
+        yield "zeros", _poles(analysis.zeros, max(map(abs, poles.tolist()), default=0.0))
+    if analysis.unreached:
+        yield "beyond motors", _modes(analysis.unreached)
+    if analysis.unseen:
+        yield "not in rows", _modes(analysis.unseen)
+    if loop is not None:
+        hold = "" if loop.period is None else f", held for {loop.period:g} s"
+        late = f", {loop.delay:g} s late" if loop.delay else ""
+        if loop.active.words:
+            yield "active", loop.active.words
+        yield "loop", f"{len(loop.A)} states{hold}{late}"
+        yield "loop poles", _poles(loop.rates())
     if analysis.disk is not None:
-        facts.append(("disk margin of all motors at once", number(analysis.disk)))
+        yield "all at once", f"disk margin {analysis.disk:.3g}"
+
+
+def _equilibria_text(equilibria: Sequence[Equilibrium]) -> str:
+    if not equilibria:
+        return ""
+    first, *tail = equilibria
+    family = f", one of a family of {first.family} directions" if first.family else ""
+    return family + (f"; {len(tail)} more further away" if tail else "")
+
+
+def _poles(values: NDArray[np.complex128], min_scale: float = 0.0) -> str:
+    """Return poles, those that grow most first, alike ones and conjugates together."""
+    poles: list[complex] = snap_zero_rates(values).tolist()
+    remaining = sorted(filter(cmath.isfinite, poles), key=lambda p: (-p.real, abs(p.imag)))
+    over = len(poles) - len(remaining)
+    scale = max((abs(p) for p in remaining), default=min_scale) or 1.0
+    scale = max(scale, min_scale)
+    texts = []
+    while remaining:
+        first = remaining[0]
+        size = POLE_RTOL * max(abs(first), 1e-3 * scale)
+        same = [
+            p
+            for p in remaining
+            if cmath.isclose(_upper_half(p), _upper_half(first), rel_tol=0, abs_tol=size)
+        ]
+        remaining = [p for p in remaining if p not in same]
+        texts.append(_pole(_upper_half(first), len(same), max(size, 1e-6 * scale)))
+    if len(texts) > MAX_ENTRIES:
+        texts = [*texts[:MAX_ENTRIES], f"and {len(texts) - MAX_ENTRIES} more"]
+    if over:
+        texts.append(f"{over} over at once")
+    return f"{', '.join(texts)} 1/s" if texts else "none"
+
+
+def _upper_half(pole: complex) -> complex:
+    return complex(pole.real, abs(pole.imag))
+
+
+def _pole(pole: complex, count: int, size: float) -> str:
+    real = 0.0 if abs(pole.real) <= 1e-3 * size else pole.real
+    if abs(pole.imag) <= size:
+        return f"{real:.3g}" + (f" ({count} of them)" if count > 1 else "")
+    pair = f"{real:.3g} +- {pole.imag:.3g}j"
+    return pair + (f" ({count // 2} pairs)" if count > 3 else "")
+
+
+def _modes(modes: Sequence[HiddenMode]) -> str:
+    return "; ".join(
+        f"{mode.number} with s = {_pole(_upper_half(mode.pole), 1, 1e-9)} 1/s, in {mode.states}"
+        for mode in modes[:MAX_ENTRIES]
+    )
+
+
+def _html(analysis: LinearAnalysis, images: list[html_page.PageFigure]) -> str:
+    plant = analysis.plant
+    names = (("states", plant.states), ("motors", plant.inputs), ("rows", plant.outputs))
     contents = [("margins", "Margins")] if analysis.margins else []
     contents += [(image.name, image.title) for image in images]
     contents.append(("facts", "Facts"))
@@ -145,7 +225,7 @@ def _html(analysis: LinearAnalysis, images: list[html_page.PageFigure]) -> str:
         "margins": margin_table(analysis.margins) if analysis.margins else None,
         "figures": images,
         "notes": [sentence(note) for note in analysis.notes],
-        "facts": facts,
+        "facts": [*facts(analysis), *((name, ", ".join(of) or "none") for name, of in names)],
     }
     return html_page.render("analyze.html.j2", context)
 

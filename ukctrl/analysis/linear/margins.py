@@ -150,6 +150,7 @@ def motor_disk_margin(
     response = response_at(loop, motor)
     grid = frequencies(loop, motor) if grid is None else grid
     values = _disk_distances(response.at_frequencies(grid)[:, 0, 0])
+    # A pencil a little above the peak proves that none is higher, or finds it.
     for _ in range(MAX_RAISES):
         alpha, at = _peak(lambda w: _disk_distance(response.value(w)), grid, values)
         if not alpha > 0.0:

@@ -90,6 +90,7 @@ def _start_point(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
     )
     if passive:
         q, v, *_ = consistent_state(Stack(passive, robot), q, v, t, rank=scenario.rank)
+    # Held at rest where some input can, else the first command, else least acceleration.
     if not v.any():
         try:
             u = equilibrium(robot, q, t)

@@ -91,11 +91,13 @@ def frequencies(loop: LinearLoop, motor: int | None = None) -> Vector:
     sizes = np.abs(poles)
     top = max_abs(sizes) or 1.0
     last = top * 10.0**EXTRA_DECADES if loop.period is None else math.pi / loop.period
+    # Poles near zero do not stretch the grid.
     slow = sizes[sizes > MIN_POLE_RATIO * top]
     first = min(float(slow.min(initial=top)), last) * 10.0**-EXTRA_DECADES
     count = max(2, math.ceil(DENSITY * math.log10(last / first)))
     grid = [np.geomspace(first, last, count)]
     for pole in poles[(poles.imag > 0.0) & (np.abs(poles.real) < LIGHT_DAMPING * sizes)]:
+        # A light resonance has points of its own.
         width = max(abs(pole.real), 1e-9 * abs(pole))
         grid.append(pole.imag + width * RESONANCE_OFFSETS)
     points: Vector = np.unique(np.concatenate(grid))

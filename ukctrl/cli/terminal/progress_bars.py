@@ -45,49 +45,30 @@ def progress_bar(title: str, hidden: bool, unit: str = "runs") -> Iterator[Progr
         hidden: Whether to draw nothing.
         unit: What the callback counts.
     """
-    with _counting_bar(title, hidden, 0, unit) as draw:
-        yield lambda done, total: draw(done, total, "")
+    with _delayed_bar(title, hidden) as draw:
+        yield _counted(draw, 0, unit)
 
 
 @contextlib.contextmanager
 def run_progress(title: str, hidden: bool) -> Iterator[tuple[Progress, Progress]]:
     """Yield two callbacks for the seconds of a run: simulated, and planned before it."""
-    with _counting_bar(title, hidden, 1, "s") as draw:
-        yield (
-            lambda reached, duration: draw(reached, duration, ""),
-            lambda reached, duration: draw(reached, duration, "planned"),
-        )
+    with _delayed_bar(title, hidden) as draw:
+        yield _counted(draw, 1, "s"), _counted(draw, 1, "s", "planned")
 
 
-@contextlib.contextmanager
-def _counting_bar(
-    title: str, hidden: bool, digits: int, unit: str
-) -> Iterator[Callable[[float, float, str], None]]:
-    """Yield what draws a bar beside a count; it also takes what is counted, in a word."""
-    if hidden or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, total, what: None
-        return
-    speeds: dict[str, _Throughput] = {}  # a plan and the run that follows it go on at their own
-    with _delayed_bar(sanitise(title), TITLE_WIDTH) as draw:
+def _counted(draw: Draw, digits: int, unit: str, phase: str = "") -> Progress:
+    """Return what draws a count and how long the rest takes, at a speed of its own."""
+    speed = _Throughput()
 
-        def counted(done: float, total: float, phase: str) -> None:
-            def told(timestamp: float) -> str:
-                remaining = speeds.setdefault(phase, _Throughput()).remaining_text(
-                    timestamp, done, total
-                )
-                count = f"{done:.1f} of {total:.{digits}f} {unit}"
-                return " ".join(filter(None, (count, phase, remaining)))
+    def progress(done: float, total: float) -> None:
+        def status(timestamp: float) -> str:
+            remaining = speed.remaining_text(timestamp, done, total)
+            count = f"{done:.1f} of {total:.{digits}f} {unit}"
+            return " ".join(filter(None, (count, phase, remaining)))
 
-            draw(done, total, told)
+        draw(done, total, status)
 
-        yield counted
-
-
-def _text_column(template: str, style: str = "none") -> ProgressColumn:
-    """Return a column that shows words as they are: in a title, [red] is no colour."""
-    from rich.progress import TextColumn
-
-    return TextColumn(template, style=style, markup=False)
+    return progress
 
 
 @contextlib.contextmanager
@@ -96,24 +77,26 @@ def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[SweepProgress
 
     In a terminal it draws a bar; elsewhere it writes a line now and then, for a log.
     """
-    if hidden or sys.stderr is None:
-        yield lambda tally: None
-        return
     speed = _Throughput()
-    if not sys.stderr.isatty():
+    if not hidden and sys.stderr is not None and not sys.stderr.isatty():
         yield _log_lines(speed)
         return
-    with _delayed_bar(sanitise(title), SWEEP_TITLE_WIDTH, wide=True) as draw:
+    with _delayed_bar(title, hidden, SWEEP_TITLE_WIDTH, wide=True) as draw:
         yield lambda tally: draw(tally.done, tally.total, lambda now: speed.status_text(now, tally))
 
 
 @contextlib.contextmanager
-def _delayed_bar(title: str, width: int, *, wide: bool = False) -> Iterator[Draw]:
-    """Yield what draws a bar now and then, once the work has lasted a while.
+def _delayed_bar(
+    title: str, hidden: bool, size: int = TITLE_WIDTH, *, wide: bool = False
+) -> Iterator[Draw]:
+    """Yield what draws a bar now and then, once the work has lasted a while; in a terminal alone.
 
     It takes how much is done, of how much, and what to tell beside it at a time.
     """
-    short = textwrap.shorten(title, width, placeholder=" ...")
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done, total, tell: None
+        return
+    short = textwrap.shorten(sanitise(title), size, placeholder=" ...")
     began, drawn = time.perf_counter(), 0.0
     with _plain_line(short) if is_plain() else _bar(short, wide) as show:
 
@@ -127,6 +110,13 @@ def _delayed_bar(title: str, width: int, *, wide: bool = False) -> Iterator[Draw
                 show(done, total, status)
 
         yield draw
+
+
+def _text_column(template: str, style: str = "none") -> ProgressColumn:
+    """Return a column that shows words as they are: in a title, [red] is no colour."""
+    from rich.progress import TextColumn
+
+    return TextColumn(template, style=style, markup=False)
 
 
 @contextlib.contextmanager
@@ -187,9 +177,7 @@ def _log_lines(speed: _Throughput) -> Callable[[SweepProgress], None]:
 
 @final
 class _Throughput:
-    """How fast work goes on lately, but for its longest pause: while workers start or code is
-    compiled nothing is done, and the rest would seem to take as long again.
-    """
+    """How fast work goes on lately, but for its longest pause."""
 
     def __init__(self) -> None:
         self._history: deque[tuple[float, float]] = deque()
@@ -203,7 +191,7 @@ class _Throughput:
         steps = [(t - s, d - c) for (s, c), (t, d) in itertools.pairwise(self._history)]
         if len(steps) < 2:
             return None
-        steps.remove(max(steps))
+        steps.remove(max(steps))  # the longest pause: workers start, or code is compiled
         waiting = timestamp - self._history[-1][0]
         return sum(d for _, d in steps) / max(sum(t for t, _ in steps) + waiting, 1e-9)
 
@@ -219,9 +207,8 @@ class _Throughput:
         speed = self.rate(timestamp, tally.done)
         if speed is None:
             return counted
-        return (
-            f"{counted}, {speed:.3g}/s, {self.remaining_text(timestamp, tally.done, tally.total)}"
-        )
+        remaining = self.remaining_text(timestamp, tally.done, tally.total)
+        return f"{counted}, {speed:.3g}/s, {remaining}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,194 @@
+"""The sentences of `check`: what each diagnostic says, and what helps.
+
+A diagnostic is a subject, a level, numbers and a remedy. `SENTENCES` has the words of every subject
+and case, `diagnose` puts the numbers in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ukctrl.analysis.check.check_result import Diagnostic
+from ukctrl.core.verdict import Level
+
+SLOW_DOWN = "Slow the motion down"
+LIMIT_REMEDY = f"{SLOW_DOWN}, or let the law keep within the limits: allocation.kind = 'bounded'."
+SINGULAR_REMEDY = (
+    "Move the path or the start, or let the law give way there: allocation.kind = 'damped'."
+)
+LONGER_RUN = "Let timing.duration be longer."
+MORE_SENSORS = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensing.imu."
+BEYOND = (
+    "{element} '{use.name}' {does} {use.value:.4g} {use.unit} at t = {use.t:.4g} s, "
+    "{use.beyond:.3g} beyond its limit of {use.limit:.4g}, first at t = {use.since:.4g} s"
+)
+
+SENTENCES: Mapping[str, str] = {
+    # The start
+    "start": "{text}",
+    "start: above": ("contacts {names} start above the ground, by up to {gap}; what is said here "
+        "is of the robot that stands."),
+    "start: share": ("passive rows {names} share their load in a way that no motion tells; their "
+        "reactions are those of least norm."),
+    "start: dependent": "servo rows {names} depend on the others; they are kept if consistent.",
+    "start: integral": ("velocity row '{row.name}' says that {row.integral} stays constant; "
+        "written as phi it would hold a value."),
+    "start: falls": ("{held} of {mobility} freedoms are held; the other {count} {verb} freely "
+        'under gravity: give allocation.null_space, e.g. {{ kind = "damping", gain = 1.0 }}, or '
+        "more rows."),
+    "closures": ("the start breaks the passive constraints, most row '{row}': {level} = "
+        "{error:.3g}. Correct it, or set start.solve = true."),
+    "closures: below": ("contacts {names} start below the ground, by up to {gap}. Raise the start, "
+        "or set start.solve = true."),
+    "off": ("the start is off the constraints, most on row '{row.name}': {phi}beta = "
+        "{row.beta:.3g} {row.unit}/s. Feedback must bring it back, or set start.solve = true."),
+    "turned": ("the start has '{name}' at {value:g} rad, {turns:.3g} turns; if that is meant in "
+        'degrees, write "{value:g}*deg".'),
+    "first input": "input '{name}' starts at {u:.4g}, {side} its limit {limit:.4g}.",
+    "degree": "no motor accelerates {rows}: {why}{instead}",
+    "degree: together": "{whole.sentence}{instead}",
+    "held": ("the motors hold {grip.rank} of {servo.rank} independent servo rows at {instant}: the "
+        "rest has a higher relative degree, or is beyond the actuation."),
+    "law": "{text}",
+    "law: ground": "{text}",
+    # The motion
+    "motion": "{stop.text}",
+    "motion: gives way": "{stop.text} The law gives way there.",
+    "motion: yields": ("blocks {names} contradict those before them somewhere; the law keeps them "
+        "as nearly as it can."),
+    "lost": "the law does not bring the start back to the rows: {why}",
+    "weak": "{text}",
+    "unmoved": ("rows {names} are off their path, and nothing on the robot moves them: no freedom "
+        "that the passive constraints leave changes them."),
+    "ranks: lost": ("the servo rows lose their independence at t = {servo.lowest_at:.4g} s, most "
+        "row '{servo.worst_row}': a singular position, where {lost} of {servo.highest} cannot be "
+        "moved."),
+    "ranks: near": ("the motion comes near a singular position at t = {servo.worst_at:.4g} s: the "
+        "smallest singular value falls to {servo.worst:.2g}, most in row '{servo.worst_row}'. "
+        "Inputs and rates grow as its inverse."),
+    "grip: lost": ("the motors lose their grip of row '{grip.worst_row}' at t = "
+        "{grip.lowest_at:.4g} s: they hold {grip.lowest} of {servo.highest} independent rows "
+        "there."),
+    "grip: near": ("the motors come near losing their grip of row '{grip.worst_row}' at t = "
+        "{grip.worst_at:.4g} s: the smallest singular value falls to {grip.worst:.2g}."),
+    "mechanism": ("the mechanism passes a singular position at t = {passive.lowest_at:.4g} s, "
+        "where {lost} of its constraints gives way, most '{passive.worst_row}'."),
+    # Inputs, joints, ground
+    "missed": ("the motors cannot make the motion: from t = {missed.t:.4g} s on they miss {share} "
+        "of its acceleration, most at '{missed.dof}'."),
+    "law: gives up": "at t = {refused.t:.4g} s the law gives up: {refused.text}",
+    "elsewhere": ("the smallest input is beyond the limits of {names}, but another one that keeps "
+        'them serves: allocation.kind = "bounded" finds it.'),
+    "gives way": "the law keeps within the limits, and the task gives way instead.",
+    "limits": f"{BEYOND}.",
+    "limits: rates": f"{BEYOND}.",
+    "speed": f"{BEYOND}.",
+    "place": f"{BEYOND}.",
+    "approach": f"{BEYOND}, on the way from the start back to the rows.",
+    "more": "{count} more {element}s are beyond a limit.",
+    "ground: lifts": ("contact '{load.name}' would lift off at t = {load.lifts:.4g} s: the ground "
+        "would have to pull with up to {pull:.3g} N (t = {load.t:.4g} s)."),
+    "ground: slips": ("contact '{load.name}' needs a coefficient of friction of "
+        "{load.friction:.2g} not to slip, more than rubber has on dry concrete."),
+    "lifts: waits": ("the ground holds {names} until t = {t:.4g} s, and whenever else their "
+        "contacts stand: no input moves these rows then, and what is said of them is said of the "
+        "rest of the time."),
+    "lifts: late": ("contact '{landing.contact}' is counted on again at t = {landing.t:.4g} s, "
+        "where the task has it {height} above the ground."),
+    # Timing
+    "timing": ("the motion would keep all limits at {timing.rate:.3g} times its speed ({binding}, "
+        "t = {timing.t:.4g} s)."),
+    "timing: optimised": "the optimised path ends at t = {optimum.end:.4g} s, after the run.",
+    "timing: retimed": "the retimed paths end at t = {timing.clock_ends:.4g} s, after the run.",
+    "open": ("the rows leave freedoms open, and the retimed paths have the clock of the smallest "
+        "joint motion; the law moves otherwise, and may need more."),
+    "period: grows": ("a control period of {sampling.period:.4g} s{late} is too long for the "
+        "gains: the error of row '{sampling.row}' grows from {sampling.longest:.3g} s on. Shorten "
+        "timing.control to {sampling.recommended:.2g} s, or lower the gains."),
+    "period: slow": ("a control period of {sampling.period:.4g} s{late} is long for the gains: the "
+        "error of row '{sampling.row}' decays at {sampling.sampled_decay:.3g} 1/s instead of "
+        "{sampling.decay:.3g}; below {sampling.recommended:.2g} s it keeps four fifths of that."),
+    # What the law keeps
+    "keep: doubt": "{text}",
+    "keep: unknown": "what is to be kept is not known {where}: {why}",
+    "keep: start": ("the start is beyond the limit '{name}' by {gap}: the law comes back to it, "
+        "but nothing keeps it until then."),
+    "keep: start moves": ("the start moves towards the limit '{name}' faster than its decay lets "
+        "it, with {gap} left: it may be crossed."),
+    "keep: opposed": ("{names} contradict each other at the start, whatever the task asks: they "
+        "leave no room, but lack {gap} of it."),
+    "keep: conflict": ("from t = {interval.start:.4g} s to {interval.stop:.4g} s no input keeps "
+        "all limits, whatever the task asks: {why} t = {interval.worst_at:.4g} "
+        "s{interval.binding_text}."),
+    "keep: task": ("from t = {interval.start:.4g} s to {interval.stop:.4g} s no input serves the "
+        "task and keeps all limits{interval.binding_text}: the task gives way, by up to "
+        "{interval.gives_up:.3g} of its accelerations (t = {interval.worst_at:.4g} s)."),
+    "keep: unactuated": ("no motor accelerates {names}{more} at once at the start, as behind "
+        "springs or at a singularity: nothing keeps it there, and it gives way."),
+    "keep: inside": "the exact task stays within '{name}', with {gap} to spare.",
+    "keep: crossed": ("the exact task goes beyond '{name}' by {gap} at t = {t:.4g} s, first at t = "
+        "{since:.4g} s: the law keeps the limit, and the task gives way."),
+    # Observers, internal dynamics
+    "observer: blind": ("the observer does not see {names} at t = {look.t:.4g} s: nothing that is "
+        "measured changes with it, and its estimate is the model's alone."),
+    "observer: weak": ("the observer hardly sees some of the state at t = {look.t:.4g} s: the "
+        "smallest singular value of what shows a mode falls to {look.sigma:.2g}."),
+    "observer": ("the observer sees the whole state at all moments looked at, {count}: the "
+        "smallest singular value of what shows a mode is {look.sigma:.2g}."),
+    "internal": "{text}",
+    "internal: contacts": ("what the task leaves to itself changes with the contacts, and is not "
+        "looked at."),
+    "internal: unknown": "what the task leaves to itself is not known: {text}",
+}  # fmt: skip
+"""By subject, or subject and case: what is said."""
+REMEDIES: Mapping[str, str] = {
+    "law: ground": ("Let the law leave out what the ground holds: allocation.on_infeasible = "
+        '"least_squares", or allocation.kind = "prioritized".'),
+    "motion": SINGULAR_REMEDY,
+    "ranks: lost": SINGULAR_REMEDY,
+    "ranks: near": SINGULAR_REMEDY,
+    "missed": "Leave the freedoms that no motor drives out of the task, or add a motor.",
+    "limits": LIMIT_REMEDY,
+    "limits: rates": f"{SLOW_DOWN}.",
+    "speed": f"{SLOW_DOWN}.",
+    "place": "Move the path, or start in another position from which it is reached.",
+    "ground: lifts": f"{SLOW_DOWN}.",
+    "lifts: late": "Let its path come down by then, to a millimetre below the ground.",
+    "timing": 'kind = "retimed" gives the path the fastest timing{best} that the robot can do.',
+    "timing: optimised": LONGER_RUN,
+    "timing: retimed": LONGER_RUN,
+    "open": ("Hold the posture by a row that is constant, or follow the joints, such as with "
+        "controller.use = 'computed-torque'."),
+    "keep: doubt": "Give a smaller deceleration or speed.",
+    "keep: unknown": "Keep what has a value wherever the robot may be.",
+    "keep: start": "Start inside, or move the limit.",
+    "keep: start moves": "Start slower, or give a shorter decay.",
+    "keep: opposed": "Move one of them; or say by order which gives way first.",
+    "keep: conflict": "Move a limit, or the path; or say by order which gives way first.",
+    "keep: task": "Slow the path down there, keep further away, or give a shorter decay.",
+    "keep: unactuated": "Keep what the motors move at once, such as the joints before the springs.",
+    "observer: blind": MORE_SENSORS,
+    "observer: weak": MORE_SENSORS,
+}  # fmt: skip
+"""What helps, where something does."""
+
+
+def diagnose(
+    case: str,
+    level: Level,
+    values: Mapping[str, object] | None = None,
+    time: float | None = None,
+    helps: bool = True,
+) -> Diagnostic:
+    """Return a diagnostic.
+
+    Args:
+        case: Its subject, or subject and case, in `SENTENCES`.
+        level: How grave it is.
+        values: What the words name.
+        time: When it is worst [s]; None where it is said of the whole run.
+        helps: Whether to name the remedy.
+    """
+    remedy = REMEDIES.get(case, "") if helps else ""
+    sentence, cure = (words.format_map(values or {}) for words in (SENTENCES[case], remedy))
+    return Diagnostic(level, case.partition(":")[0], sentence, time, cure)
