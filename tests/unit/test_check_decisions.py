@@ -768,7 +768,7 @@ def test_contacts_are_taken_to_stick_only_where_they_rub_and_sliding_frees_all_r
         snapshot=None,
     )
     loop = SimpleNamespace(
-        plant=truth, recorder=SimpleNamespace(servo=servo), t0=0.0,
+        plant=truth, servo=servo, t0=0.0,
         state=SimpleNamespace(q=None, v=None), scenario=SimpleNamespace(rank=RankPolicy()),
     )  # fmt: skip
     bad = Diagnostic("bad", "motion", "rows that nothing moves")

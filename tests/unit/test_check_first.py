@@ -121,7 +121,7 @@ def test_a_grip_that_is_lost_is_told_of_laws_that_need_one():
     assert found.text.endswith(" (t = 0 s).")
     without = SimpleNamespace(needs_grip=False)
     scenario = SimpleNamespace(controller=without)
-    same = {name: getattr(lost, name) for name in ("recorder", "t0", "state", "plant_at", "robot")}
+    same = {name: getattr(lost, name) for name in ("servo", "t0", "state", "plant_at", "robot")}
     other = SimpleNamespace(scenario=scenario, **same)
     assert weakest_authority(other, STILL, None, {}) is None
 

@@ -66,7 +66,7 @@ def integrated(rate, method):
     system = OdeSystem.from_function(
         lambda t, q, v, memory: (np.array([rate(t, q[0])]), np.zeros(0)), mass, rest
     )
-    run = AdaptiveIntegrator(system, mass, method, 1e-6, 1e-9, 1.0)
+    run = AdaptiveIntegrator(system, mass, method, rtol=1e-6, atol=1e-9, max_step=1.0)
     return lambda: list(run.advance(0.0, rest, 1.0, [1.0]))
 
 
