@@ -152,7 +152,7 @@ def test_the_command_tells_before_and_after_within_80_columns(tmp_path, capsys, 
     assert max(map(len, lines)) <= 80
     assert re.search(r"^  feedback.alpha +20 +[\d.]+ +2 to 200", out, re.MULTILINE)
     assert re.search(r"^  worst cost +held out", out, re.MULTILINE)
-    assert "  budget  12 of 12 simulations" in lines
+    assert "  budget   12 of 12 simulations" in lines
     assert any(line.startswith("next    ukctrl run scara-helix -c ") for line in lines)
 
 
