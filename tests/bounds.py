@@ -32,7 +32,11 @@ EXTRAS = ("cluster", "descriptions", "film", "mujoco", "optimise", "tables", "xa
 """What a user may ask for besides; the zoo is 420 MB of models, and no code."""
 TOOLS = ("hypothesis", "jsonschema", "psutil", "pytest", "pytest-xdist")
 """What runs the tests, of any version."""
-FOLDERS = ("closed_loop", "conformance", "hostile", "theorems", "truth", "twin", "unit")
+PACKAGES = (
+    "core", "robot", "mechanics", "control", "simulation", "reports", "analysis", "studies",
+    "cli", "film", "laws", "optimal", "papers",
+)  # fmt: skip
+FOLDERS = (*PACKAGES, "closed_loop", "conformance", "hostile", "truth", "twin")
 """Tests of the library; those of the project need its developers' tools."""
 SIZE = "UKCTRL_BOUNDS_SAMPLE"
 """Tells the processes of the tests how many of them to run."""

@@ -17,6 +17,8 @@ import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
 
+pytest_plugins = ["made_runs"]  # of tests/shared: runs made by hand, as fixtures
+
 
 BLANK = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000" "1f15c489"

@@ -18,14 +18,14 @@ def bounds():
 
 
 def test_a_sample_has_one_test_of_every_file_before_a_second_of_any(bounds):
-    names = [f"tests/unit/test_{file}.py::test_{k}[x::y]" for file in "abcde" for k in range(9)]
+    names = [f"tests/core/test_{file}.py::test_{k}[x::y]" for file in "abcde" for k in range(9)]
     chosen = bounds.sample(names, 12)
     assert chosen == bounds.sample(reversed(names), 12)
     counts = collections.Counter(name.partition("::")[0] for name in chosen)
     assert sorted(counts.values()) == [2, 2, 2, 3, 3]
     assert bounds.sample(names, 5) < chosen < bounds.sample(names, 40)
     assert bounds.sample(names, 100) == set(names)
-    more = [f"tests/unit/test_f.py::test_{k}" for k in range(9)]
+    more = [f"tests/core/test_f.py::test_{k}" for k in range(9)]
     assert bounds.sample(names, 5) < bounds.sample([*names, *more], 6)  # the rest stays
 
 

@@ -172,26 +172,54 @@ def test_what_kernels_leave_to_libraries_is_read_from_their_text(twin):
 
 # Kernels as functions of Python.
 
-UNIT = ("test_program.py", "test_formula_machine.py", "test_explicit.py", "test_fixed_steps.py")
+FEW = (
+    "core/program/test_kernel_sequence.py",
+    "core/expression/test_compiled_formula.py",
+    "mechanics/integrate/test_explicit_solver.py",
+    "mechanics/integrate/test_fixed_step_integrator.py",
+)
 MORE = (
-    "laws", "robot/test_tree.py", "robot/test_configurations.py", "test_effects.py",
-    "test_energy_rows.py", "test_expression.py", "test_expression_rows.py", "test_gain_rows.py",
-    "test_jets.py", "test_projection.py", "test_reference.py", "test_reference_orientation.py",
-    "test_reference_waypoints.py", "test_robust_feedback.py",
-)  # fmt: skip
+    "control/allocation/test_allocation_choices.py",
+    "control/baselines/test_joint_formulas.py",
+    "control/baselines/test_time_delay.py",
+    "control/disturbance",
+    "control/elastic/test_elastic_refusals.py",
+    "control/elastic/test_elastic_row_laws.py",
+    "control/feedback/test_feedback_formulas.py",
+    "control/feedback/test_gain_rows.py",
+    "control/feedback/test_integral_sliding_mode.py",
+    "control/feedback/test_robust_feedback.py",
+    "control/feedforward",
+    "control/predictive",
+    "control/safety/test_barriers.py",
+    "control/special",
+    "control/test_error_dynamics_spec.py",
+    "control/test_law_kernels.py",
+    "control/test_law_limits.py",
+    "control/test_signals.py",
+    "core/expression/test_constraint_rows.py",
+    "core/expression/test_expression.py",
+    "mechanics/constraints/test_energy.py",
+    "mechanics/derivatives/test_jets.py",
+    "mechanics/reference",
+    "mechanics/test_projection.py",
+    "robot/test_manifold_kernels.py",
+    "robot/test_pinocchio_tree.py",
+    "simulation/effects/test_effects.py",
+)
 
 
 def passes_without_machine_code(files):
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
     done = subprocess.run(
-        [*words, *(str(ROOT / "tests" / "unit" / file) for file in files)], cwd=ROOT,
+        [*words, *(str(ROOT / "tests" / file) for file in files)], cwd=ROOT,
         capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_programs_formulas_and_integrators_run_without_machine_code():
-    passes_without_machine_code(UNIT)
+    passes_without_machine_code(FEW)
 
 
 @pytest.mark.slow

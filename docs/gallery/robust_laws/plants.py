@@ -1,6 +1,6 @@
 """Two hundred robots that are not as their model says, and laws that promise to bear them.
 
-The tests hold the same robots to the same promises (`tests/theorems/test_robust_bounds.py`).
+The tests hold the same robots to the same promises (`tests/control/feedback/test_robust_bounds.py`).
 """
 
 from __future__ import annotations
