@@ -42,6 +42,7 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
     taken.
     """
     by_kind, group = dict(classes), f"ukctrl.{sort}"
+    # ours by a tuple: an editable installation has new metadata only when it is made anew
     ours = EntryPoints(EntryPoint(value, value, group) for value in OWN.get(sort, ()))
     for entry in (*ours, *sorted(_all_entry_points().select(group=group))):
         try:
@@ -50,6 +51,7 @@ def with_entry_points(sort: str, base: type, classes: dict[str, type]) -> dict[s
             if by_kind.setdefault(kind, cls) is not cls:
                 raise InputError(f"kind '{kind}' is that of {by_kind[kind].__qualname__}")
             PACKAGES.add(cls.__module__.partition(".")[0])
+        # one broken distribution must not stop every command, also those that do not name its part
         except (Exception, SystemExit) as error:
             name = "ukctrl" if entry.dist is None else entry.dist.name
             label = f"entry point '{entry.name}' of group '{group}' in distribution '{name}'"
