@@ -125,7 +125,7 @@ def test_what_a_scenario_with_rows_is_told_by():
         ("grip H = A G", rank.format("c.x")),
         ("realisation", "orthogonal (ideal)"),
         ("velocity rows", "the rows roll."),
-        ("start", "moved onto the constraints by 0.25 rad"),
+        ("start", "moved to satisfy the constraints, by 0.25 rad"),
         ("first input", "u = 1.235"),
     ]
     along.realisation, along.realisation_at = "tangent", 0.75

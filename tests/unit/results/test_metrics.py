@@ -279,8 +279,8 @@ def test_what_is_the_last_the_largest_or_the_smallest_is_called_so(helix):
     said = {name: metrics.describe(name).description for name in ("final_phi", "peak_passive_phi")}
     assert said == {
         "final_phi": "position-level error of the servo rows at the last sample",
-        "peak_passive_phi": "largest position-level error of the passive rows: how far a closed "
-        "loop came open",
+        "peak_passive_phi": "largest position-level error of the passive rows, such as the gap of "
+        "a closed loop",
     }
     names = ("reaction", "reaction_residual", "passive_sigma_dropped", "u_upper")
     assert [FIELDS[name].long_name for name in names] == [

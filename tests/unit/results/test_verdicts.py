@@ -122,12 +122,12 @@ def test_priorities_may_cost_rows_but_not_those_of_the_first_level(top, level):
         labels=labels,
         status="completed",
     )
-    kept = " Only rows below the first in the order of priorities go short."
+    kept = " Only rows below the first priority are affected."
     assert verdict(result, "reach") == (
         level,
         "reach",
-        "The task asks for accelerations that no input gives: short by up to 0.3 m/s² (t = 0 s), "
-        f"during 100 % of the run.{kept if level == 'note' else ''}",
+        "No input gives the accelerations that the task asks for: the shortfall is up to 0.3 "
+        f"m/s² (t = 0 s), during 100 % of the run.{kept if level == 'note' else ''}",
     )
 
 
@@ -145,7 +145,7 @@ def test_the_input_nearest_to_its_limit_is_named(motors):
     u = np.stack([0.5 * np.sin(T), 3.0 * np.sin(T)], axis=1)
     found = verdict(motors(T, u, limits=[1.0, 4.0]), "limits")
     assert found.level == "good"
-    assert "'u1' comes nearest, at 75 % of its own" in found.text
+    assert "'u1' comes nearest, at 75 % of its limit" in found.text
 
 
 def test_saturation_is_a_warning(motors):
@@ -207,8 +207,8 @@ def test_feet_that_push_are_told_with_the_weakest_and_the_friction_they_need():
     assert told == (
         "good",
         "ground",
-        "Every contact pushes, 'left' least, by 10 N (t = 0 s); not to slip, friction must reach a "
-        "coefficient of 0.3.",
+        "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s); without "
+        "slip, the coefficient of friction must be at least 0.3.",
     )
 
 
@@ -232,9 +232,9 @@ def test_more_friction_than_rubber_has_is_noted():
 def test_feet_that_share_their_load_are_not_told_as_if_it_were_known():
     run = standing(forces(), provenance={"passive": {"sharing": ["left.height", "right.height"]}})
     assert verdict(run, "ground").text == (
-        "Every contact pushes, 'left' least, by 10 N (t = 0 s); not to slip, friction must reach a "
-        "coefficient of 0.3. How 2 of the contacts share their load no motion tells; these are the "
-        "forces of least norm."
+        "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s); without "
+        "slip, the coefficient of friction must be at least 0.3. The motion does not determine "
+        "how 2 of the contacts share their load; these are the forces of least norm."
     )
 
 
