@@ -330,7 +330,7 @@ CASES = {
                 "theta5": "-50*deg",
             }
         },
-        "problems", r"breaks the passive constraints, most row 'hinge_x'",
+        "problems", r"breaks the passive constraints, most in row 'hinge_x'",
     ),
     # cos(60 deg) - cos(50 deg) = -0.143, and the tool starts 10 deg off: 0.175 rad.
     "a start off the task": Broken(

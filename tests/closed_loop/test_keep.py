@@ -209,8 +209,8 @@ def test_check_names_positions_that_leave_no_room_between_them():
     left, right = {**WALL, "name": "left", "h": "-0.1 - x"}, {**WALL, "name": "right", "h": "x"}
     texts = [text for text in check(mass([left, right])).warnings if "no room" in text]
     assert texts == [
-        "'left', 'right' contradict each other at the start, whatever the task asks: they leave "
-        "no room, but lack 0.1 m of it."
+        "'left', 'right' contradict each other at the start, whatever the task asks: no state "
+        "keeps both; the limits overlap by 0.1 m."
     ]
     beside = {**right, "h": "x + 0.1001"}
     assert not [text for text in check(mass([left, beside])).warnings if "no room" in text]

@@ -107,15 +107,15 @@ def test_a_limit_that_binds_is_told_for_how_long_and_at_what_cost():
         left, binding=(FIRST, FIRST, LATER, 0), given_up=(0, 2e-6 * FIRST, -3e-6 * LATER)
     )
     wall, joints, foot = (text.partition("; ")[2] for _, text in told(costly, "keep"))
-    assert wall == "it bound for 1.05 s, with a task error of up to 0.25 m in 'a'."
+    assert wall == "the limit was active for 1.05 s, with a task error of up to 0.25 m in 'a'."
     assert joints == (
-        "it bound for 2.1 s, with a task error of up to 0.25 m in 'a' and 8 rad in 'b'."
+        "the limit was active for 2.1 s, with a task error of up to 0.25 m in 'a' and 8 rad in 'b'."
     )
-    assert foot == "it never bound."
+    assert foot == "the limit was never active."
     # The norm over the rows: 2e-6 for 1.05 s, and 3e-6 for as long.
     assert costly.metric("task_given_up") == pytest.approx(5e-6 * 1.05)
     little = keeping(left, binding=(FIRST, 0, 0, 0), given_up=(0.9e-6, 0, 0))
-    assert "at no cost to the task" in told(little, "keep")[0][1]
+    assert "without loss to the task" in told(little, "keep")[0][1]
 
 
 def test_forces_that_nothing_was_asked_of_have_nothing_to_spare():

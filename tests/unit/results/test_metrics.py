@@ -321,7 +321,7 @@ def test_an_input_at_a_limit_that_the_allocation_keeps_is_saturated(motors):
     )
     np.testing.assert_allclose(kept.metric("saturated_fraction"), 0.25, atol=5e-4)
     verdict = next(each for each in judge(kept) if each.subject == "limits")
-    assert "Some input is at a limit that the allocation keeps during 25" in verdict.text
+    assert "Some input is at a limit of the allocation during 25" in verdict.text
 
 
 def test_limits_are_crossed_where_more_than_rounding_is_lacking():

@@ -220,7 +220,7 @@ def test_an_error_that_grows_beyond_the_motors_is_not_the_controllers():
         "end."
     )
     before = one_row(grown, reach=0.1 * (T < 7.0))
-    assert "the controller does not hold it" in told(before, "task").text
+    assert "the controller does not reduce it" in told(before, "task").text
 
 
 WALL = {"keep_rows": ("wall",), "keep_row_units": ("m",), "keep_row_blocks": ("wall",)}
@@ -371,14 +371,14 @@ GRIPS = [
     ),
     (
         (np.inf, np.inf), {"rows_demanded": True}, "warning",
-        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the "
-        "free robot (t = 1.5 s): it takes 2 N m of motor 'turn', 4 times the weight of what it "
+        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the free "
+        "robot (t = 1.5 s): the row takes 2 N m of motor 'turn', 4 times the weight of what it "
         "drives.",
     ),
     (
         (0.0, np.inf), {"rows_demanded": False}, "note",
-        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the "
-        "free robot (t = 1.5 s): it takes 2 N m of motor 'turn', 4 times the weight of what it "
+        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the free "
+        "robot (t = 1.5 s): the row takes 2 N m of motor 'turn', 4 times the weight of what it "
         "drives.",
     ),
     (
@@ -707,7 +707,7 @@ def test_of_many_times_at_a_limit_the_longest_are_named():
     found = told(at_limits(columns(often, 0.0), columns(0.0, 0.0)), "motors")
     assert found.text.startswith(
         "'lift' at its upper limit, 1.00 s to 1.10 s; 'lift' at its upper limit, 2.00 s to 2.10 s; "
-        "'lift' at its upper limit, 3.00 s to 3.10 s; and 2 more such. "
+        "'lift' at its upper limit, 3.00 s to 3.10 s; and 2 more intervals. "
     )
 
 
@@ -791,7 +791,7 @@ def test_the_terminal_shows_what_a_law_gave_up_also_where_it_cost_nothing(tmp_pa
         return " ".join(" ".join(lines).split())
 
     served = shown(at_limits(columns(FIRST, 0.0), columns(0.0, 0.0)))
-    assert unfolded(served).count("The task was served in full") == 1
+    assert unfolded(served).count("The task was still met in full") == 1
     missed = shown(at_limits(columns(FIRST, 0.0), columns(1.0, 0.0)))
     assert missed[0] == "run: completed, warning"
     assert unfolded(missed).count("gave way") == 1
