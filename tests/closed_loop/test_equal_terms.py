@@ -76,7 +76,7 @@ def loop_of(*bandwidth):
 
 @pytest.mark.parametrize(
     ("asked", "remedy"),
-    [(None, "--equal bandwidth="), (ErrorSpec(bandwidth=60.0), "They were designed alike")],
+    [(None, "--equal bandwidth="), (ErrorSpec(bandwidth=60.0), "All were designed alike")],
 )
 def test_loops_are_said_to_differ_by_more_than_the_factor_up_to_which_they_are_alike(asked, remedy):
     soft, twice, stiff = loop_of(50.0, 10.0), loop_of(20.0), loop_of(21.0, math.nan)
