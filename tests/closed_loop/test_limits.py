@@ -52,7 +52,7 @@ def test_the_run_tells_which_motor_bound_when_and_what_it_cost(weak):
     )
     peak = weak.metric("peak_phi.tool")
     share = weak["task_scale"].min()
-    assert f"scaled down to {share:.2f} of what was asked" in verdict.text
+    assert f"scaled down to {share:.2f} of the demand" in verdict.text
     assert f"the tracking error grew to {1e3 * peak:.2f} mm in 'tool'." in verdict.text
 
 
