@@ -234,7 +234,7 @@ def test_internal_motion_is_drawn_by_unit_with_the_pushed_one_dotted():
     assert [heading(axes) for axes in figure.axes] == [
         "Internal motion; dotted: pushed by 0.0001 rad",
         "Internal motion; dotted: pushed by 0.0001 m",
-        "What becomes of the push",
+        "Response to the push",
     ]
     assert [labels(axes)[:2] for axes in figure.axes] == [
         ("time [s]", "since the start [rad]"),
@@ -298,5 +298,7 @@ def test_what_can_be_drawn_is_drawn_and_nothing_is_refused(found, panels):
     if panels:
         assert len(internal_dynamics_figure(found).axes) == panels
     else:
-        with pytest.raises(InputError, match="'made' must leave something .* Nothing is known"):
+        with pytest.raises(
+            InputError, match="'made' must have internal dynamics .* Nothing is known"
+        ):
             internal_dynamics_figure(found)

@@ -95,7 +95,7 @@ def test_a_controller_without_a_first_input_says_why():
 
 def test_internal_dynamics_that_cannot_be_found_are_a_note(monkeypatch):
     monkeypatch.setattr(sys.modules[_internal.__module__], "internal_dynamics", refuse)
-    text = "what the task leaves to itself is not known: no."
+    text = "the internal dynamics is not known: no."
     loop = Loop(scenario())
     assert _internal(loop, ContactSchedule(loop)) == (None, [Diagnostic("note", "internal", text)])
 
@@ -134,7 +134,7 @@ def test_a_path_without_a_periodic_motion_says_which_is_missing(monkeypatch):
         notes += found.notes
     assert notes == [
         "the path does not repeat itself within the run.",
-        "the path repeats itself after 1.25 s; no motion that does was found.",
+        "the path repeats itself after 1.25 s; no periodic motion was found.",
     ]
 
 
@@ -204,9 +204,9 @@ def test_what_a_linear_loop_leaves_out_is_told():
 
     assert told(False, 0.0) == []
     (one_sided,) = told(False, 0.0, edge=True)
-    assert "only just binds here" in one_sided
+    assert "just at the border of being active" in one_sided
     assert told(True, 0.25) == [
-        "the law switches; it is looked at in the mode that is due here.",
+        "the law switches; the analysis takes the mode that is active here.",
         "the law is not smooth here: its slopes change by 0.25 of the largest with the step of the "
         "differences.",
     ]

@@ -52,7 +52,7 @@ def test_the_run_tells_which_motor_bound_when_and_what_it_cost(weak):
     )
     peak = weak.metric("peak_phi.tool")
     share = weak["task_scale"].min()
-    assert f"scaled down to {share:.2f} of what was asked" in verdict.text
+    assert f"scaled down to {share:.2f} of the demand" in verdict.text
     assert f"the tracking error grew to {1e3 * peak:.2f} mm in 'tool'." in verdict.text
 
 
@@ -101,7 +101,7 @@ def test_an_arm_that_cannot_reach_stays_calm_within_the_bound_it_records(stretch
     assert stretched.metric("peak_phi") < 0.012  # 10 mm of it are out of reach
     assert stretched.metric("final_phi") < 1e-6
     (told,) = relaxation_verdicts(stretched)
-    assert told.text.startswith("Near a singular pose, between 1.3")
+    assert told.text.startswith("Near a singular pose, from 1.3")
 
 
 def test_the_exact_law_does_not_pass_there():

@@ -92,9 +92,9 @@ def test_a_run_tells_whether_the_promise_was_kept():
     broken = helix("servo-sliding", believed={"mass_scale": 0.3})
     (well,), (badly,) = relaxation_verdicts(kept), relaxation_verdicts(broken)
     assert well.level == "note"
-    assert "Errors stayed within the bounds" in well.text
+    assert "errors stayed within the law's bounds" in well.text
     assert badly.level == "warning"
-    assert "left the bound that the law promises" in badly.text
+    assert "exceeded the law's bound" in badly.text
 
 
 def test_an_error_is_drawn_with_its_bound_and_a_bound_that_is_unknown_not_at_all():

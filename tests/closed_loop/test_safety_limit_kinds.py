@@ -145,7 +145,7 @@ def test_self_motion_stays_away_from_an_end_at_no_cost_to_the_task():
     assert run.metric("time_at_limits.kept") > 0.5
     assert run.metric("task_given_up") < 1e-6
     (said,) = [verdict.text for verdict in run.verdicts if verdict.subject == "keep"]
-    assert "at no cost to the task" in said
+    assert "without loss to the task" in said
     free = simulate(scenario("panda", [], task, start, 2.0, controller=law))
     assert free["q"][:, 2].max() > 0.6
     # What is left is that of the hold.

@@ -225,8 +225,8 @@ def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
     (told,) = [verdict for verdict in verdicts(insight, ()) if verdict.subject == "belief"]
     assert (told.level, told.text) == (
         "bad",
-        "Not to be believed: 1 of 2 samples, though they are counted here; the first is sample 1. "
-        "Run it by itself, with its values, to see why.",
+        "Not to be believed: 1 of 2 samples, which are counted here all the same; the first is "
+        "sample 1. Run it by itself, with its values, to see why.",
     )
     looks = styles(report_lines(study_page.report(insight, tmp_path, None), tmp_path, 10))
     assert looks["2 of 2 samples completed"] == "bold yellow"

@@ -38,7 +38,7 @@ def test_the_page_of_a_run_has_every_part_that_there_is_something_for(helix):
     page = page_of(helix())
     assert linked(page) == ["verdicts", "metrics", "audit", "scenario", "provenance"]
     assert "<script" not in page
-    assert "Nothing was recorded that could be drawn." in page
+    assert "The run recorded nothing that can be drawn." in page
     assert "After Xu &amp; Liu 2017" in page
     assert "each servo block by itself" in page
     bare = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")

@@ -164,7 +164,7 @@ def test_a_notebook_is_a_shell_with_a_kernel(shell, inside_one, monkeypatch):
 
 
 def test_the_card_of_a_check_has_the_verdict_of_its_page(scenario):
-    assert "Nothing stands in the way of a run." in inside(check(scenario)._repr_html_())
+    assert "The check finds no problem." in inside(check(scenario)._repr_html_())
 
 
 def test_the_card_of_a_comparison_says_who_won(result):

@@ -193,7 +193,7 @@ def test_a_run_of_nothing_has_a_report():
     nothing = Result.build(time=[], samples={}, labels=Labels(), status="interrupted")
     text = html(nothing)
     assert "no sample was recorded" in text
-    assert "Nothing was recorded that could be drawn" in text
+    assert "The run recorded nothing that can be drawn" in text
 
 
 @pytest.mark.slow

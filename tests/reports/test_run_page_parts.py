@@ -22,16 +22,16 @@ def test_the_first_numbers_of_a_run_with_a_task(helix):
         "motion": ("20", "s", "simulated in 1.9 s"),
         "largest error": ("20", "mm", "in 'tool'; 8 mrad in 'tilt'"),
         "error at the end": ("135", "µm", "in 'tool'; 53.9 µrad in 'tilt'"),
-        "settled after": ("15.6", "s", "to 2 % of its start"),
+        "settled after": ("15.6", "s", "to 2 % of the initial error"),
         "largest input": ("4.91", "N", "by 'u4'"),
-        "work": ("3.36", "J", "without recuperation"),
+        "work": ("3.36", "J", "energy that flows back is not subtracted"),
     }
     assert tiles(helix(0)) == {}
 
 
 def test_a_run_that_does_not_settle_and_costs_no_known_work(rows):
     found = tiles(rows(T, 1e-3 + 0.0 * T, u=np.zeros((len(T), 0))))
-    assert found["settled after"] == ("not yet", "", "to 2 % of its start")
+    assert found["settled after"] == ("not yet", "", "to 2 % of the initial error")
     assert found["largest error"] == ("1", "mm", "norm of all rows")
     assert "largest input" not in found
     assert "work" not in found

@@ -61,7 +61,7 @@ def test_where_all_crossed_all_are_ranked_and_it_is_said(before_a_wall):
     crossed = compare(before_a_wall(), [LIGHT, LIGHT.replace("light", "lighter").replace("5", "4")])
     assert crossed.ranked == ("light", "lighter")
     text = crossed.verdicts[0].text
-    assert text.startswith("Nobody kept all limits: 'light' crossed 'wall' by ")
+    assert text.startswith("No controller kept all limits: 'light' crossed 'wall' by ")
     assert "Smallest error (rms): 'light', " in text
 
 

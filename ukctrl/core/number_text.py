@@ -133,8 +133,8 @@ def start_shift_text(by: object) -> str:
         return ""
     far = [f"{float(size):.3g} {unit}" for unit, size in by.items() if size]
     if not far:
-        return "on the constraints as given"
-    return f"moved onto the constraints by {', '.join(far)}"
+        return "satisfies the constraints as given"
+    return f"moved to satisfy the constraints, by {', '.join(far)}"
 
 
 MAX_GLANCE_LETTERS = 150

@@ -127,10 +127,13 @@ def key_numbers(result: Result) -> list[KeyNumber]:
         _error_tile(result, "largest error", f"peak_{level}"),
         _error_tile(result, "error at the end", f"final_{level}"),
         KeyNumber(
-            "settled after", settling, "s" if settling != "not yet" else "", "to 2 % of its start"
+            "settled after",
+            settling,
+            "s" if settling != "not yet" else "",
+            "to 2 % of the initial error",
         ),
         _input_tile(result),
-        _tile("work", result.metric("work"), "J", "without recuperation"),
+        _tile("work", result.metric("work"), "J", "energy that flows back is not subtracted"),
     ]
     return [tile for tile in tiles if tile.value != "–"]
 

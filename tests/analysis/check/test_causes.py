@@ -62,7 +62,7 @@ def test_a_row_that_no_motor_reaches_is_one_problem_with_its_cure(checked):
     assert len(graves) == 1
     assert "no motor accelerates row 'far.x2': its relative degree is 4" in graves[0]
     assert 'kind = "io_linearisation"' in graves[0]
-    assert "2 things follow from that: --all shows what" in out
+    assert "2 consequences: see --all" in out
     assert "the motors hold 0 of 1" not in out
 
 

@@ -189,7 +189,7 @@ CASES = {
     ),
     "the smallest input beyond a limit, another one within": Broken(
         "three-rrr-redundant", {"effect": [{"kind": "saturation", "limit": 0.18}]},
-        "notes", r"beyond the limits of 'foot0', but another one .* serves", None,
+        "notes", r"beyond the limits of 'foot0', but another input serves the task", None,
     ),
     # q1 starts at -0.05 pi = -0.157 rad/s.
     "a joint that is too slow": Broken(
@@ -330,7 +330,7 @@ CASES = {
                 "theta5": "-50*deg",
             }
         },
-        "problems", r"breaks the passive constraints, most row 'hinge_x'",
+        "problems", r"breaks the passive constraints, most in row 'hinge_x'",
     ),
     # cos(60 deg) - cos(50 deg) = -0.143, and the tool starts 10 deg off: 0.175 rad.
     "a start off the task": Broken(

@@ -316,8 +316,9 @@ def test_contacts_that_start_above_the_ground_or_below_it_are_told():
 
     assert said(0.0, 0.9e-9, -0.9e-6) == []
     assert said(0.25, 0.0, 0.5, -0.025) == [
-        ("note", "contacts 'a', 'c' start above the ground, by up to 0.5 m; what is said here is "
-         "of the robot that stands."),
+        ("note",
+            "contacts 'a', 'c' start above the ground, by up to 0.5 m; the check assumes that "
+            "they are closed."),
         ("bad", "contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set "
          "start.solve = true."),
     ]  # fmt: skip
@@ -336,15 +337,15 @@ def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
 
     assert said([0.006, np.nan], [0.06, -0.06]) == []
     first, second = said([0.005, -0.02], [0.3, 0.1])
-    most = "the start breaks the passive constraints, most row"
+    most = "the start breaks the passive constraints, most in row"
     assert first == f"{most} 'b': phi = -0.02. {how}"
     assert second == f"{most} 'a': beta = 0.3. {how}"
 
 
 def test_passive_rows_that_share_a_load_are_told():
     assert diagnose("start: share", "note", {"names": "'a', 'b'"}).text == (
-        "passive rows 'a', 'b' share their load in a way that no motion tells; their reactions are "
-        "those of least norm."
+        "the motion does not determine how passive rows 'a', 'b' share their load; their "
+        "reactions are those of least norm."
     )
 
 

@@ -32,7 +32,7 @@ def test_a_check_writes_a_page_its_figures_and_its_data(weak, tmp_path):
     assert lead.startswith("Motor &#39;u2&#39; needs")
     assert lead.count(". ") == 0  # one sentence
     assert "Slow the motion down" in text
-    assert "<details><summary>1 thing follows from that</summary>" in text
+    assert "<details><summary>1 consequence</summary>" in text
     for row in ("tool.x", "u1", "109 %"):
         assert row in text
     assert not re.search(r"(?:href|src)=.(?!#)", text)  # nothing from elsewhere

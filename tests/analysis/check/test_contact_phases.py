@@ -102,7 +102,7 @@ def test_a_foot_that_is_counted_on_in_the_air_is_warned_of():
     high = "[[0.1805, 0.1308, 0.0], [0.1805, 0.1308, 0.03], [0.1805, 0.1308, 0.03]]"
     found = check(scenario(high))
     assert any(
-        "'FL_foot_contact' is counted on again at t = 0.4 s" in text and "30 mm above" in text
+        "'FL_foot_contact' is used by the law again at t = 0.4 s" in text and "30 mm above" in text
         for text in found.warnings
     )
 

@@ -46,14 +46,14 @@ def keeper(*names, **barriers):
         (-0.9e-9, -0.9e-9, "", ""),
         (
             -0.025, -1.0,
-            "the start is beyond the limit 'wall' by 25 mm: the law comes back to it, but nothing "
-            "keeps it until then.",
+            "the start is beyond the limit 'wall' by 25 mm: the law returns to the limit, but "
+            "does not keep it until then.",
             "Start inside, or move the limit.",
         ),
         (
             0.25, -1.1e-9,
-            "the start moves towards the limit 'wall' faster than its decay lets it, with 0.25 m "
-            "left: it may be crossed.",
+            "the start moves towards the limit 'wall' faster than the decay allows, at a "
+            "distance of 0.25 m: it may cross the limit.",
             "Start slower, or give a shorter decay.",
         ),
     ],
@@ -80,8 +80,8 @@ def pulling(*rows, h, degree=None, margin=None, sign=None):
 
 
 LACKS = (
-    "'k0', 'k1' contradict each other at the start, whatever the task asks: they leave no room, "
-    "but lack {} of it."
+    "'k0', 'k1' contradict each other at the start, whatever the task asks: no state keeps both; "
+    "the limits overlap by {}."
 )
 
 
@@ -138,8 +138,8 @@ def test_what_no_motor_accelerates_at_once_is_told(reached, later, told_of):
     )
     stack = SimpleNamespace(write=lambda snapshot: rows)
     text = (
-        f"no motor accelerates {told_of} at once at the start, as behind springs or at a "
-        "singularity: nothing keeps it there, and it gives way."
+        f"no motor accelerates {told_of} directly at the start, as behind springs or at a "
+        "singularity: no input keeps this limit there, and it gives way."
     )
     cure = "Keep what the motors move at once, such as the joints before the springs."
     expected = [("warning", "keep", text, None, cure)] if told_of else []
@@ -150,7 +150,8 @@ def test_what_is_not_known_is_told_with_why():
     assert told(diagnose(
         "keep: unknown", "warning", {"where": "at the start", "why": "it has no value."}
     )) == [
-        ("warning", "keep", "what is to be kept is not known at the start: it has no value.", None,
+        ("warning", "keep",
+            "the kept limits cannot be evaluated at the start: it has no value.", None,
          "Keep what has a value wherever the robot may be."),
     ]  # fmt: skip
 
@@ -181,8 +182,8 @@ def test_of_every_block_the_row_that_comes_nearest_is_told():
         t,
     )  # fmt: skip
     assert told(*found) == [
-        ("note", "keep", "the exact task stays within 'a', with 40 mm to spare.", None, ""),
-        ("note", "keep", "the exact task stays within 'b', with −900 pm to spare.", None, ""),
+        ("note", "keep", "the exact task stays within 'a', with a slack of 40 mm.", None, ""),
+        ("note", "keep", "the exact task stays within 'b', with a slack of −900 pm.", None, ""),
         ("warning", "keep",
          "the exact task goes beyond 'c.x' by 0.5 m at t = 2 s, first at t = 1.5 s: the law keeps "
          "the limit, and the task gives way.", 1.5, ""),
@@ -302,8 +303,8 @@ def timing(**given):
 SLOWER = "the motion would keep all limits at 0.5 times its speed (motor 'a', t = 1.25 s)."
 RETIME = 'kind = "retimed" gives the path the fastest timing{} that the robot can do.'
 OPEN = (
-    "the rows leave freedoms open, and the retimed paths have the clock of the smallest joint "
-    "motion; the law moves otherwise, and may need more."
+    "the rows leave freedoms open; the retimed paths assume the smallest joint motion. The law "
+    "moves differently, and may need more time."
 )
 HOLD = (
     "Hold the posture by a row that is constant, or follow the joints, such as with "
@@ -371,7 +372,8 @@ def phase(start, stop, *held):
 
 
 LATE = (
-    "contact 'b' is counted on again at t = 0.5 s, where the task has it {} above the ground.",
+    "contact 'b' is used by the law again at t = 0.5 s, where the task puts it {} above the "
+    "ground.",
     "Let its path come down by then, to a millimetre below the ground.",
 )
 
@@ -380,8 +382,8 @@ def test_blocks_that_the_ground_holds_are_told_until_when_and_late_feet_where():
     motion = SimpleNamespace(t=np.arange(3.0), q=None, v=None)
     phases = (phase(0.0, 0.5, "a", "b", "c"), phase(0.5, 1.0, "b"), phase(1.0, 2.0, "a", "b"))
     holds = (
-        "the ground holds {} until t = {} s, and whenever else their contacts stand: no input "
-        "moves these rows then, and what is said of them is said of the rest of the time."
+        "the ground holds {} until t = {} s, and whenever their contacts are closed: no input "
+        "moves these rows then; the results for them are for the rest of the time."
     )
     assert told(*diagnostics.lift_diagnostics(Planned(phases), motion)) == [
         ("note", "lifts", holds.format("'a', 'c'", "0.5"), None, ""),
@@ -415,21 +417,21 @@ MEASURE = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensi
         (
             [ObservabilitySample(0.0, (), 0.5), ObservabilitySample(1.0, (), 0.25)],
             [("note", "observer",
-              "the observer sees the whole state at all moments looked at, 2: the smallest "
-              "singular value of what shows a mode is 0.25.", None, "")],
+              "the whole state is observable at all 2 times that were checked: the smallest "
+              "singular value of the observability test of the modes is 0.25.", None, "")],
         ),
         (
             [ObservabilitySample(0.0, (), 0.5), ObservabilitySample(1.0, (), 0.9e-3)],
             [("warning", "observer",
-              "the observer hardly sees some of the state at t = 1 s: the smallest singular value "
-              "of what shows a mode falls to 0.0009.", 1.0, MEASURE)],
+              "part of the state is hardly observable at t = 1 s: the smallest singular value of "
+              "the observability test of the modes falls to 0.0009.", 1.0, MEASURE)],
         ),
         (
             [ObservabilitySample(0.0, (), 1e-4), ObservabilitySample(1.0, ("q1", "v.q1"), 0.0),
             ObservabilitySample(2.0, ("q2",), 0.0)],
             [("warning", "observer",
-              "the observer does not see q1 and v.q1 at t = 1 s: nothing that is measured changes "
-              "with it, and its estimate is the model's alone.", 1.0, MEASURE)],
+              "the observer does not see q1 and v.q1 at t = 1 s: no measurement depends on it, "
+              "and its estimate comes from the model alone.", 1.0, MEASURE)],
         ),
     ],
 )  # fmt: skip

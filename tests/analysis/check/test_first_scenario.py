@@ -57,8 +57,8 @@ def motion(*q):
 
 STILL = motion((0.0, 0.0), (0.0, 0.0))
 WEAK = (
-    "the motors have a weak grip of row 'far': 1.0e-05 of what they could do to it were the robot "
-    "free (t = 0 s): it takes {} N of motor 'F', {} times the weight of what it drives."
+    "the motors have a weak grip of row 'far': 1.0e-05 of their authority over it on the free "
+    "robot (t = 0 s): the row takes {} N of motor 'F', {} times the weight of what it drives."
 )
 INVERSE = " Inputs grow as its inverse: lead the task elsewhere, or add a motor."
 

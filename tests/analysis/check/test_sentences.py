@@ -129,8 +129,8 @@ def test_what_gives_way_or_never_comes_back_is_told():
 
 SERVO = {"lowest": 2, "worst_at": 0.5}
 LOSES = (
-    "the servo rows lose their independence at t = 0.5 s, most row 'a.x': a singular position, "
-    "where 1 of 3 cannot be moved."
+    "the servo rows lose their independence at t = 0.5 s, most in row 'a.x': a singular "
+    "position, where 1 of 3 rows cannot be moved."
 )
 COMES_NEAR = (
     "the motion comes near a singular position at t = 0.75 s: the smallest singular value falls to "
@@ -142,8 +142,8 @@ LOOSENS = (
     "value falls to {:.2g}."
 )
 GIVES = (
-    "the mechanism passes a singular position at t = 0.5 s, where 1 of its constraints gives way, "
-    "most 'a.x'."
+    "the mechanism passes a singular position at t = 0.5 s, where 1 of its constraints becomes "
+    "dependent, most 'a.x'."
 )
 RANKS = [
     (STRICT, {"servo": SERVO}, [("bad", "ranks", LOSES, 0.5, SINGULAR_REMEDY)]),
@@ -261,8 +261,8 @@ LIMITS = [
     (
         STRICT, {"inputs": (beyond(), beyond("turn")), "elsewhere": True},
         [("note", "elsewhere",
-          "the smallest input is beyond the limits of 'lift', 'turn', but another one that keeps "
-          'them serves: allocation.kind = "bounded" finds it.', None, "")],
+          "the smallest input is beyond the limits of 'lift', 'turn', but another input serves "
+          "the task within them: allocation.kind = \"bounded\" finds it.", None, "")],
     ),
     (
         STRICT, {"law": (beyond(),)},
@@ -463,8 +463,12 @@ ONE = RankHistory(
         (np.zeros((0, 2)), None, "none"),
         (np.eye(2), None, "rank 2 of 2"),
         ([[1.0, 0.0], [2.0, 0.0]], None, "rank 1 of 2, dependent: row 1"),
-        (np.eye(2), ONE, "rank 2 of 2, all the way; smallest singular value 0.25 (a.x, t = 1.5 s)"),
-        (np.eye(2), {"lowest": 1}, "rank 2 of 2; between 1 and 2 on the way"),
+        (
+            np.eye(2),
+            ONE,
+            "rank 2 of 2 along the motion; smallest singular value 0.25 (a.x, t = 1.5 s)",
+        ),
+        (np.eye(2), {"lowest": 1}, "rank 2 of 2; between 1 and 2 along the motion"),
         (np.zeros((1, 2)), {"highest": 0, "lowest": 0}, "rank 0 of 1, dependent: row 0"),
     ],
 )
@@ -475,11 +479,14 @@ def test_a_rank_at_the_start_and_along_the_way(matrix, along, text):
 
 
 ERRORS = [
-    (sampled(None, None), "poles at -1 +- 2i, -3 1/s; a hold would be stable below 0.5 s"),
+    (
+        sampled(None, None),
+        "poles at -1 +- 2i, -3 1/s; a control period would be stable below 0.5 s",
+    ),
     (sampled(None, None, longest=0.0), "poles at -1 +- 2i, -3 1/s; it does not decay"),
     (
         sampled(0.1, 1.0),
-        "poles at -1 +- 2i, -3 1/s; held for 0.1 s: -2 1/s; stable below 0.5 s",
+        "poles at -1 +- 2i, -3 1/s; with a control period of 0.1 s: -2 1/s; stable below 0.5 s",
     ),
 ]
 
@@ -504,9 +511,9 @@ def test_causes_come_with_their_cure_and_count_what_follows():
     effect = Diagnostic("warning", "limits", "it needs more.")
     assert lines(cure="") == ["problem: it stops."]
     assert lines(effect) == [
-        "problem: it stops.", "  do: Move.", "  1 thing follows from that: --all shows what"
+        "problem: it stops.", "  do: Move.", "  1 consequence: see --all"
     ]  # fmt: skip
-    assert lines(effect, effect)[-1] == "  2 things follow from that: --all shows what"
+    assert lines(effect, effect)[-1] == "  2 consequences: see --all"
     assert lines(effect, whole=True)[-1] == "  so warning: it needs more."
 
 

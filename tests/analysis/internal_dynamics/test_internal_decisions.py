@@ -181,7 +181,8 @@ def test_a_push_is_told_by_the_coordinate_that_it_moves_most_at_the_end():
     pushed[:20, 0], pushed[20:, 1] = 5.0, -1.0
     kind, text = _perturbation_text(motion_of(np.ones_like, "runs_away", pushed), near())
     assert (kind, text) == (
-        "runs_away", "'elbow' leaves it ever faster once it is pushed: 2 times the push after 4 s",
+        "runs_away",
+            "'elbow' departs from its motion ever faster after a push: 2 times the push after 4 s",
     )  # fmt: skip
 
 

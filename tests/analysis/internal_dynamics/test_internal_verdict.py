@@ -41,7 +41,7 @@ def oscillator(stiffness, damping=0.0):
 
 SETTLES, RUNS = pole(-2.0), pole(3.0)
 FATES = [
-    (near(np.zeros((0, 0)), 0), "nothing is left to itself"),
+    (near(np.zeros((0, 0)), 0), "no state is left undetermined"),
     (
         RUNS,
         "'elbow' drifts away: internal dynamics has an unstable pole at +3 rad/s (twice as far "
@@ -62,18 +62,16 @@ FATES = [
     ),
     (
         oscillator(4.0),
-        "'elbow' swings on for ever once it is pushed: undamped at 2 rad/s",
+        "'elbow' oscillates without decay after a push: undamped at 2 rad/s",
     ),
     (pole(0.0, -2.0), "'elbow' stays where it is pushed: internal dynamics has a pole at 0"),
     (
         SETTLES,
-        "what it leaves settles: the slowest pole of the internal dynamics is -2 rad/s (time "
-        "constant 0.5 s)",
+        "the internal dynamics settles: its slowest pole is -2 rad/s (time constant 0.5 s)",
     ),
     (
         oscillator(4.0, 1.0),
-        "what it leaves settles: the slowest pole of the internal dynamics is -0.5 ± 1.94j rad/s "
-        "(time constant 2 s)",
+        "the internal dynamics settles: its slowest pole is -0.5 ± 1.94j rad/s (time constant 2 s)",
     ),
 ]
 
@@ -109,8 +107,8 @@ def run(fate="settles", ended="", moved=0.0, factor=0.5, grows=None):
 
 NOTHING = "the task determines the whole motion: there is no internal dynamics."
 FREE = (
-    "inputs can move {} 2 states that the rows leave without disturbing these, and the law decides "
-    "what becomes of them"
+    "inputs can move {} 2 internal states without disturbing the rows, and the law determines "
+    "their motion"
 )
 DRIFTS_AWAY = f"the task is followed, but {linear_behaviour_text(RUNS)}."
 COMES_BACK = f"the task is followed, and {linear_behaviour_text(SETTLES)}."
@@ -126,62 +124,62 @@ VERDICTS = [
     ({"dimension": 0}, "none", NOTHING),
     (
         {"dimension": 0, "rows": 3}, "none",
-        f"{NOTHING} It asks for 3 independent rows of motors: 2, which can keep no more than a "
-        "state of rest.",
+        f"{NOTHING} It asks for 3 independent rows of motors: 2, which can keep a state of rest "
+        "at most.",
     ),
     (
         {"free": 2, "grip": False}, "none",
-        f"nothing is left to itself: {FREE.format('all')}.",
+        f"no state is left undetermined: {FREE.format('all')}.",
     ),
     (
         {"periodic": cycle(1.01)}, "runs_away",
-        "the task is followed, but the periodic motion of what it leaves is unstable: Floquet "
-        f"multiplier 1.01 over the period of 1.5 s. {INVERSION_REMEDY}",
+        "the task is followed, but the internal dynamics has an unstable periodic motion: "
+        f"Floquet multiplier 1.01 over the period of 1.5 s. {INVERSION_REMEDY}",
     ),
     (
         {"periodic": cycle(-1.01), "prepared": True}, "runs_away",
-        "the task is followed, but the periodic motion of what it leaves is unstable: Floquet "
-        f"multiplier 1.01 over the period of 1.5 s. {PLANNED_TEXT}",
+        "the task is followed, but the internal dynamics has an unstable periodic motion: "
+        f"Floquet multiplier 1.01 over the period of 1.5 s. {PLANNED_TEXT}",
     ),
     (
         {"periodic": cycle(0.99)}, "settles",
-        "the task is followed, and what it leaves comes to a periodic motion: Floquet multiplier "
-        "0.99 over the period of 1.5 s.",
+        "the task is followed, and the internal dynamics converges to a periodic motion: Floquet "
+        "multiplier 0.99 over the period of 1.5 s.",
     ),
     (
         {"periodic": cycle(1.0)}, "stays",
-        "the task is followed, and what it leaves stays near a periodic motion, without coming "
-        "back to it: Floquet multiplier 1 over the period of 1.5 s.",
+        "the task is followed, and the internal dynamics stays near a periodic motion, without "
+        "convergence to it: Floquet multiplier 1 over the period of 1.5 s.",
     ),
     ({"rests": (SETTLES,)}, "settles", COMES_BACK),
     ({"rests": (RUNS,)}, "runs_away", f"{DRIFTS_AWAY} {INVERSION_REMEDY}"),
     ({"rests": (RUNS,), "prepared": True}, "runs_away", f"{DRIFTS_AWAY} {PLANNED_TEXT}"),
     (
         {"rests": (SETTLES,), "path_moves": True}, "settles",
-        f"{COMES_BACK} The path was held at rest for this.",
+        f"{COMES_BACK} For this result the path is held at rest.",
     ),
     (
         {"rests": (SETTLES,), "free": 1, "grip": False}, "settles",
-        f"{COMES_BACK} Beside that, {FREE.format('1 of the')}.",
+        f"{COMES_BACK} In addition, {FREE.format('1 of the')}.",
     ),
     (
         {"rests": (near([[3.0]], 0, free=1, fixed=False),), "free": 1}, "runs_away",
-        f"{DRIFTS_AWAY} 1 of the 2 states that are left are free for the null space: their poles "
-        f"are the allocation's. {NULL_SPACE_REMEDY}",
+        f"{DRIFTS_AWAY} 1 of the 2 internal states are free for the null space: the allocation "
+        f"determines their poles. {NULL_SPACE_REMEDY}",
     ),
     (
         {"rests": (AWAY,)}, "settles",
-        f"{COMES_BACK} That is about the state of rest next to the start, {AROUND}.",
+        f"{COMES_BACK} This holds about the state of rest next to the start, {AROUND}.",
     ),
     (
         {"rests": (AWAY,), "motion": run(factor=0.25)}, "settles",
-        "the task is followed, and what it leaves comes back after a push: 0.25 times the push "
-        f"after 4 s. About the state of rest next to the start, {AROUND}: "
+        "the task is followed, and the internal dynamics returns after a push: 0.25 times the "
+        f"push after 4 s. About the state of rest next to the start, {AROUND}: "
         f"{linear_behaviour_text(SETTLES)}.",
     ),
     (
         {"rests": (SETTLES, near([[3.0]], 0, q=Q - np.array([0.25, 0.0])))}, "settles",
-        f"{COMES_BACK} About another one, 'shoulder' -0.25 rad away: "
+        f"{COMES_BACK} About another state of rest, 'shoulder' -0.25 rad away: "
         f"{linear_behaviour_text(RUNS)}.",
     ),
     (
@@ -197,46 +195,45 @@ VERDICTS = [
     ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True}, "settles",
-        f"{COMES_BACK} That is with time standing still at the start, which proves nothing.",
+        f"{COMES_BACK} This holds with time frozen at the start, which is no proof for the motion.",
     ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True, "motion": run("drifts", "at its end.")},
         "drifts",
-        "the task is followed, but 'elbow' drifts off steadily once it is pushed: 0.5 times the "
-        "push after 4 s. The motion ends early: at its end.",
+        "the task is followed, but 'elbow' drifts away steadily after a push: 0.5 times the push "
+        "after 4 s. The motion ends early: at its end.",
     ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True, "motion": run("runs_away"),
          "rests": (SETTLES,)},
         "runs_away",
-        "the task is followed, but 'elbow' leaves it ever faster once it is pushed: 0.5 times the "
-        f"push after 4 s. With the path held at rest, {linear_behaviour_text(SETTLES)}. "
+        "the task is followed, but 'elbow' departs from its motion ever faster after a push: 0.5 "
+        f"times the push after 4 s. With the path held at rest, {linear_behaviour_text(SETTLES)}. "
         f"{INVERSION_REMEDY}",
     ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True, "motion": run("stays")}, "stays",
-        "the task is followed, and 'elbow' stays near its motion after a push, without coming "
-        "back.",
+        "the task is followed, and 'elbow' stays near its motion after a push, without return.",
     ),
     (
         {"along": (oscillator(4.0), RUNS), "path_moves": True, "motion": run("stays")}, "swings",
-        "the task is followed, but 'elbow' stays near its motion after a push, without coming "
-        "back.",
+        "the task is followed, but 'elbow' stays near its motion after a push, without return.",
     ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True, "motion": run(factor=1e-7)}, "settles",
-        "the task is followed, and what it leaves comes back after a push: less than 1e-06 times "
-        "the push after 4 s.",
+        "the task is followed, and the internal dynamics returns after a push: less than 1e-06 "
+        "times the push after 4 s.",
     ),
     (
         {"along": (RUNS, SETTLES), "rests": (near([[3.0]], 0, q=Q + np.array([0.0, 0.01])),),
          "path_moves": True, "motion": run(moved=1.0, grows=lambda t: t)},
         "runs_away",
-        f"{DRIFTS_AWAY} That is with the path held at rest; along the path it goes away as well. "
-        f"{INVERSION_REMEDY}",
+        f"{DRIFTS_AWAY} This holds with the path at rest; along the path the state moves away "
+        f"too. {INVERSION_REMEDY}",
     ),
-    ({}, None, "2 states are left to themselves, and no state of rest was found that keeps the "
-     "task."),
+    ({}, None,
+        "2 states are internal: the rows do not determine them, and no state of rest was found "
+        "that keeps the task."),
     (
         {"motion": run(moved=1.0, grows=lambda t: np.exp(2.0 * t), ended="it has run away.")},
         "runs_away",

@@ -56,7 +56,7 @@ def test_a_loop_at_a_wall_has_the_poles_of_the_barrier_and_of_the_rows_that_are_
     np.testing.assert_allclose(np.sort(found.loop.rates().real), expected, **DOUBLE)
     assert "while 'wall' binds" in found.verdict
     assert found.to_dict()["loop"]["active"]["kept"] == ["wall"]
-    assert any("what is active is held" in note for note in found.notes)
+    assert any("active limits are held" in note for note in found.notes)
 
 
 def test_before_a_limit_binds_nothing_is_active():

@@ -109,7 +109,7 @@ def test_data_and_page_hold_what_was_found(name, tmp_path):
     assert all(motor in page for motor in found.plant.inputs)
     assert (tmp_path / "poles.png").stat().st_size > 1000
     assert ("<h2>Nyquist</h2>" in page) == (found.loop is not None)
-    dotted = "A dot marks the crossing with the least phase margin; a dashed line half the rate"
+    dotted = "gain crossover with the least phase margin, a dashed line half the sampling rate"
     assert (dotted in page) == (found.loop is not None)
 
 
@@ -216,13 +216,15 @@ def test_what_a_linear_analysis_says_in_a_sentence(given, text):
         (0.0, 0.0, []),
         (
             1.0, 0.0,
-            ["the robot moves here: the poles are those of this moment and promise nothing for "
-             "later; those of an equilibrium do (--at equilibrium)."],
+            [
+                "the robot moves here: the poles hold for this moment alone; poles of an "
+                "equilibrium hold later too (--at equilibrium)."],
         ),
         (
             0.0, 1.0,
-            ["the robot rests here, but its input moves it on: the poles are those of this moment "
-             "and promise nothing for later."],
+            [
+                "the robot is at rest here, but its input accelerates it: the poles hold for "
+                "this moment alone."],
         ),
     ],
 )  # fmt: skip

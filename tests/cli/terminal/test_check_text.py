@@ -89,15 +89,15 @@ def test_a_timing_is_told_as_it_is_and_at_best():
     assert found["timing"] == (
         "at 2.5 times its speed it would keep all limits (motors 'a', 'b' together, t = 1.25 s)"
     )
-    assert found["at best"] == (
-        "0.8125 s for the 4 s that it moves; by motor 'a' 75 %, speed of 'b' 25 %"
+    assert found["fastest"] == (
+        "0.8125 s instead of the 4 s of motion; limited by motor 'a' 75 %, speed of 'b' 25 %"
     )
     alone = facts(motion=motion(timing=dc.replace(TIMED, least=None)))
-    assert "at best" not in alone
+    assert "fastest" not in alone
     retimed = facts(motion=motion(timing=dc.replace(TIMED, clock_ends=0.8)))
-    assert "at best" not in retimed
+    assert "fastest" not in retimed
     assert retimed["retimed"] == (
-        "the paths end at t = 0.8 s; by motor 'a' 75 %, speed of 'b' 25 %"
+        "the paths end at t = 0.8 s; limited by motor 'a' 75 %, speed of 'b' 25 %"
     )
 
 
@@ -113,7 +113,7 @@ def test_what_a_scenario_with_rows_is_told_by():
         rows=(ROW,), servo=both, grip=both, passive=both, moved={"rad": 0.25},
         velocity_rows=SimpleNamespace(sentence=lambda: "the rows roll."), inputs={"u": 1.23456},
     )  # fmt: skip
-    rank = "rank 2 of 2, all the way; smallest singular value 0.25 ({}, t = 1.5 s)"
+    rank = "rank 2 of 2 along the motion; smallest singular value 0.25 ({}, t = 1.5 s)"
     along = SimpleNamespace(
         passive=ONE, servo=vary(ONE, worst_row="b.x"), grip=vary(ONE, worst_row="c.x"),
         realisation="orthogonal", realisation_at=0.5,
@@ -125,7 +125,7 @@ def test_what_a_scenario_with_rows_is_told_by():
         ("grip H = A G", rank.format("c.x")),
         ("realisation", "orthogonal (ideal)"),
         ("velocity rows", "the rows roll."),
-        ("start", "moved onto the constraints by 0.25 rad"),
+        ("start", "moved to satisfy the constraints, by 0.25 rad"),
         ("first input", "u = 1.235"),
     ]
     along.realisation, along.realisation_at = "tangent", 0.75
@@ -271,7 +271,7 @@ def test_a_check_begins_with_its_verdict_and_what_is_behind_it(tmp_path):
     lines = check_text.check_lines(given)
     assert plain(lines) == [
         "s: not ready", "problem: it stops.", "  do: Move.",
-        "  1 thing follows from that: --all shows what", "warning: it is weak.", "",
+        "  1 consequence: see --all", "warning: it is weak.", "",
         *(f"  {name:<14}{text}" for name, text in facts().items()),
         "", "warning: no mass.", "error: no link.", "other: what.", "note: no colour.",
         "note: it is slow.",

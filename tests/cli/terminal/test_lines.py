@@ -205,7 +205,7 @@ def test_what_is_printed_of_a_run(helix, tmp_path):
     moved = helix(provenance={"start_moved": {"rad": 0.25}, "robot": "arm"}, scenario={})
     text = plain(result_lines(moved, tmp_path))
     assert text[0].startswith("run: ")
-    assert "  the start: moved onto the constraints by 0.25 rad" in text
+    assert "  the start: moved to satisfy the constraints, by 0.25 rad" in text
     bad = helix(status="diverged", message="it left every bound")
     lines = result_lines(bad, tmp_path)
     assert plain(lines)[:2] == ["scara-helix: diverged", "  it left every bound"]

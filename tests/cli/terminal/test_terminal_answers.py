@@ -177,13 +177,13 @@ def test_what_is_printed_of_an_analysis():
     lines = analysis_lines(analysed(), Path("out"))
     assert plain(lines) == [
         "s: stable: by far.",
-        "  robot         r, controller c",
-        "  point         the start",
-        "  plant         states: 4, motors: 1, rows: 2",
-        "  poles         3, -1 +- 2j, -5 1/s",
-        "  zeros         none",
-        "  loop          6 states, held for 0.01 s, 0.02 s late",
-        "  loop poles    -2 (2 of them), -4 1/s",
+        "  robot          r, controller c",
+        "  point          the start",
+        "  plant          states: 4, motors: 1, rows: 2",
+        "  poles          3, -1 +- 2j, -5 1/s",
+        "  zeros          none",
+        "  loop           6 states, held for 0.01 s, 0.02 s late",
+        "  loop poles     -2 (2 of them), -4 1/s",
         "report  out/analysis.html",
         "data    out/analysis.json",
     ]
@@ -192,7 +192,7 @@ def test_what_is_printed_of_an_analysis():
     assert not any(line.startswith("  loop") for line in open_loop)
     continuous = analysed()
     continuous.loop.period, continuous.loop.delay = None, 0.0
-    assert "  loop          6 states" in plain(analysis_lines(continuous, Path("out")))
+    assert "  loop           6 states" in plain(analysis_lines(continuous, Path("out")))
 
 
 def test_more_of_an_analysis_is_printed_where_there_is_more():
@@ -206,22 +206,24 @@ def test_more_of_an_analysis_is_printed_where_there_is_more():
                      notes=("It is so.",))  # fmt: skip
     period, card = LargestPeriod(0.0125, 0.0126, 0.4), Path("my.toml")
     text = plain(analysis_lines(found, Path("out"), rests, design, period, card))
-    assert "  point         the start, one of a family of 2 directions; 2 more further away" in text
-    assert "  beyond motors 2 with s = 1 +- 2j 1/s, in q1, q2" in text
-    assert "  not in rows   2 with s = 1 +- 2j 1/s, in q1, q2" in text
-    assert "  all at once   disk margin 0.75" in text
-    assert "  longest hold  0.0125 s keeps a disk margin of 0.4; beyond it is lost" in text
-    assert "  gains         for settling in 2 s with damping 0.7:" in text
+    assert (
+        "  point          the start, one of a family of 2 directions; 2 more further away" in text
+    )
+    assert "  uncontrollable 2 with s = 1 +- 2j 1/s, in q1, q2" in text
+    assert "  unobservable   2 with s = 1 +- 2j 1/s, in q1, q2" in text
+    assert "  all motors     disk margin 0.75" in text
+    assert "  longest hold   0.0125 s keeps a disk margin of 0.4; beyond it is lost" in text
+    assert "  gains          for settling in 2 s with damping 0.7:" in text
     assert "    --set a.b=3" in text
-    assert "  card          my.toml" in text
+    assert "  card           my.toml" in text
     assert [line for line in text if line.startswith("note")] == ["note: It is so.",
                                                                   "note: Mind it."]  # fmt: skip
     assert any(line.split()[:4] == ["m", "0.5", "to", "2"] for line in text)
     alone = rests[:1]
     alone[0].family = 0
     text = plain(analysis_lines(found, Path("out"), alone, None, period._replace(disk=0.0)))
-    assert "  point         the start" in text
-    assert "  longest hold  0.0125 s keeps stability; beyond it is lost" in text
+    assert "  point          the start" in text
+    assert "  longest hold   0.0125 s keeps stability; beyond it is lost" in text
     assert analysis_data(found, rests, design, period, card) == {
         "scenario": "s",
         "equilibria": [{"q": [0.0], "u": [1.0], "family": rests[k].family, "distance": 0.5}
@@ -249,7 +251,7 @@ def test_of_many_motors_those_with_least_margin_are_printed():
         ([-1.0, -1.0005], "-1 (2 of them) 1/s"),
         ([-1.0, -1.01], "-1, -1.01 1/s"),
         ([-1 + 1j, -1 - 1j, -1 + 1j, -1 - 1j], "-1 +- 1j (2 pairs) 1/s"),
-        ([-2.0, cmath.inf], "-2, 1 over at once 1/s"),
+        ([-2.0, cmath.inf], "-2, 1 deadbeat 1/s"),
         ([float(-k) for k in range(1, 15)], f"{', '.join(f'-{k}' for k in range(1, 13))}, and 2 "
                                             "more 1/s"),
     ],
@@ -259,7 +261,7 @@ def test_poles_are_printed_together_where_they_are_alike(poles, text):
     found.plant.poles = lambda: np.array(poles, dtype=complex)
     found.plant.inputs = ()
     line = next(line for line in plain(analysis_lines(found, Path("out"))) if "  poles" in line)
-    assert line == f"  poles         {text}"
+    assert line == f"  poles          {text}"
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,9 @@ def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
     [
         (None, ""),
         ({}, ""),
-        ({"m": 0.0, "rad": 0.0}, "on the constraints as given"),
-        ({"m": 0.01234, "rad": 0.0}, "moved onto the constraints by 0.0123 m"),
-        ({"m": 0.01, "rad": 0.2}, "moved onto the constraints by 0.01 m, 0.2 rad"),
+        ({"m": 0.0, "rad": 0.0}, "satisfies the constraints as given"),
+        ({"m": 0.01234, "rad": 0.0}, "moved to satisfy the constraints, by 0.0123 m"),
+        ({"m": 0.01, "rad": 0.2}, "moved to satisfy the constraints, by 0.01 m, 0.2 rad"),
     ],
 )
 def test_how_far_a_start_was_moved(by, text):

@@ -117,11 +117,12 @@ def test_every_curve_of_an_svg_keeps_two_digits_and_takes_the_fonts_of_the_page(
 def test_figures_of_what_is_no_error_say_what_they_show():
     said = {name: plot.FIGURES[name].caption for name in ("measured", "passive", "energy", "grip")}
     assert said == {
-        "measured": "By how much the law's last measurement is off the true state. Between two "
-        "ticks the robot moves on while the measurement stays.",
-        "passive": "Physics holds the errors at zero; what is seen of them is the drift of the "
-        "integration. Beside them, what each constraint transmits.",
-        "energy": "Total energy against what inputs and outside forces fed in. What remains "
-        "unaccounted for measures the integration, not the controller.",
-        "grip": "What the actuators can do about the servo rows at each moment.",
+        "measured": "Error of the law's last measurement. Between two ticks the robot moves and "
+        "the measurement is constant.",
+        "passive": "Position and velocity errors: the drift of the integration, zero in exact "
+        "physics. Beside them, the reaction of each constraint.",
+        "energy": "Total energy, and the energy fed in by inputs and outside forces. Their "
+        "difference, the unaccounted energy, judges the integration, not the controller.",
+        "grip": "Authority of the actuators over the servo rows: rank and smallest singular value "
+        "of H = A G, and the demand out of reach.",
     }

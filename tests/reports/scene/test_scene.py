@@ -574,7 +574,7 @@ def test_a_swarm_of_hundreds_stays_within_the_budget():
     kept = data.head["time"][0]
     assert page_data.FEWEST <= kept < 300
     assert data.head["notes"] == [
-        f"Of 300 moments the picture holds {kept}; figures hold them all."
+        f"The 3-D view shows {kept} of 300 time steps; the figures show all."
     ]
 
 
@@ -597,7 +597,7 @@ def test_of_too_many_moments_the_same_are_kept_of_everything(monkeypatch):
     monkeypatch.setattr(page_data, "MOTION_BYTES", 51 * (2 * moving + 2))
     thin, told = page_data._thin_moments(scene)
     kept = 2 * np.arange(51)
-    assert told == ["Of 101 moments the picture holds 51; figures hold them all."]
+    assert told == ["The 3-D view shows 51 of 101 time steps; the figures show all."]
     np.testing.assert_array_equal(thin.time, scene.time[kept])
     for now, before in zip(thin.actors[0].poses, ball.poses, strict=True):
         np.testing.assert_array_equal(now, before[kept])

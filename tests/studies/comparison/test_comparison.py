@@ -69,7 +69,9 @@ def test_a_better_integration_is_no_merit_of_a_controller(helix):
     comparison = Comparison.of({"tidy": tidy, "leaky": leaky})
     words = {v.subject: v.text for v in comparison.verdicts}
     assert row(comparison, "energy_drift").best == ()
-    assert words["energy_drift"].startswith("Judges the integration, not the controllers")
+    assert words["energy_drift"].startswith(
+        "This metric judges the integration, not the controllers"
+    )
 
 
 def test_a_run_that_ended_early_is_not_ranked(helix):
@@ -82,7 +84,7 @@ def test_a_run_that_ended_early_is_not_ranked(helix):
     )
     assert row(comparison, "rms_phi").best == ("good",)
     text = next(v.text for v in comparison.verdicts if v.subject == "diverged")
-    assert text == "'gone' diverged at t = 20 s and is not ranked. Left every bound."
+    assert text == "'gone' ended as 'diverged' at t = 20 s and is not ranked. Left every bound."
 
 
 def test_a_metric_that_a_run_has_not_is_told_so(rows):
@@ -239,7 +241,7 @@ def test_the_page_of_single_runs_marks_nobody_and_brackets_the_unranked(helix):
     )
     text = comparison_page.page_html(comparison, comparison_page.pictures(comparison))
     assert "&#9733;" not in text
-    assert "no test stands behind a single run" in text
+    assert "because a test needs several runs" in text
     assert re.search(r'class="number unranked">\(0\.0\d+\)</td>', text)
     assert "not ranked" in text
 

@@ -331,21 +331,21 @@ def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(he
     assert drawn == {
         "compare_errors": "Norms of the task's error on a log scale, one colour and dash for each "
         "controller. Lines are medians over the repeats, bands hold 80 % of them.",
-        "compare_tradeoff": "Lower left is better. Joined by stairs: those that nobody beats in "
-        "both. Hollow, where it fits in: not all runs completed. Those on the stairs are ringed. "
-        "Crosses are 95 % confidence intervals of the means.",
-        "compare_inputs": "What each actuator does under each controller. Those of the first "
-        "repeat.",
-        "compare_tuning": "The lowest cost so far, simulation by simulation; the first is the "
-        "card.",
+        "compare_tradeoff": "Lower left is better. Stairs join the Pareto-optimal controllers. A "
+        "hollow marker: not all runs completed; it is drawn if it fits the axes. Those on the "
+        "stairs are ringed. Crosses are 95 % confidence intervals of the means.",
+        "compare_inputs": "The input of each actuator, by controller. The first repeat is shown.",
+        "compare_tuning": "The lowest cost so far, simulation by simulation; the first has the "
+        "card's gains.",
     }
     single = {each.name: each.caption for each in comparison_page.pictures(compared(helix, SINGLE))}
     assert list(single) == ["compare_errors", "compare_tradeoff", "compare_inputs"]
-    assert single["compare_inputs"].endswith("under each controller.")
+    assert single["compare_inputs"].endswith("by controller.")
     levels = {each.name: each.caption for each in comparison_page.pictures(compared(helix, LEVELS))}
     assert levels["compare_mismatch"] == (
-        "The true robot's parameters are off at random by up to the mismatch, and beliefs stay. "
-        "Lines are medians of the runs that completed, bands hold 80 % of them."
+        "The parameters of the true robot differ at random by up to the mismatch; the models of "
+        "the laws stay the same. Lines are medians of the runs that completed, bands hold 80 % "
+        "of them."
     )
     empty = Comparison.of(
         {"a": Result.build(time=[], samples={}, labels=Labels(), status="infeasible")}

@@ -76,7 +76,7 @@ def loop_of(*bandwidth):
 
 @pytest.mark.parametrize(
     ("asked", "remedy"),
-    [(None, "--equal bandwidth="), (ErrorSpec(bandwidth=60.0), "They were designed alike")],
+    [(None, "--equal bandwidth="), (ErrorSpec(bandwidth=60.0), "All were designed alike")],
 )
 def test_loops_are_said_to_differ_by_more_than_the_factor_up_to_which_they_are_alike(asked, remedy):
     soft, twice, stiff = loop_of(50.0, 10.0), loop_of(20.0), loop_of(21.0, math.nan)
@@ -108,7 +108,9 @@ def test_laws_without_such_a_design_are_refused_by_name_and_all_at_once():
 def test_what_one_law_is_told_of_the_uncertainty_is_said():
     found = compare(helix(), ["servo-baumgarte", "servo-chen-robust"])
     (verdict,) = (v for v in found.verdicts if v.subject == "knowledge")
-    assert verdict.text.startswith("Told of the uncertainty what the others are not: 'servo-chen")
+    assert verdict.text.startswith(
+        "These laws know bounds of the uncertainty that the others do not: 'servo-chen"
+    )
     assert "rho" in verdict.text
 
 

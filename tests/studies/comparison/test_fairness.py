@@ -109,7 +109,7 @@ def test_who_is_not_ranked_and_why():
     assert list(words.failure_verdicts(every)) == [
         (
             "bad", "diverged",
-            "'b' diverged at t = 1.25 s and is not ranked. Row 'tool.x' is lost.",
+            "'b' ended as 'diverged' at t = 1.25 s and is not ranked. Row 'tool.x' is lost.",
         ),
         (
             "bad", "infeasible",
@@ -138,7 +138,7 @@ def test_an_error_of_rounding_alone_comes_of_an_exact_model():
     both = row({"a": 1e-12, "b": 1e-3}, ("a",))
     (found,) = words.exact_model_verdicts(both, true)
     assert found.level == "note"
-    assert "whatever its gains: 'a'." in found.text
+    assert "with any gains: 'a'." in found.text
     wrong = [*true[1:], FairnessCondition("belief", True, "mass_scale: 0.8")]
     assert not list(words.exact_model_verdicts(both, wrong))
     assert not list(words.exact_model_verdicts(row({"a": 1e-6, "b": 1e-3}, ("a",)), true))
@@ -211,11 +211,11 @@ ABOUT = [
         row({"a": 0.002, "b": 0.004}, ("a",), pairs=(pair("a", "b", 0.002, 0.002),)),
         "Best: 'a', 2 mm; 'b' has 2 times as much.",
     ),
-    (row({"a": 0.002, "b": 0.003}), "Nothing sets the controllers apart (at most 3 mm)."),
-    (row({"a": math.nan, "b": math.nan}), "Nothing sets the controllers apart."),
+    (row({"a": 0.002, "b": 0.003}), "No difference between the controllers (largest value 3 mm)."),
+    (row({"a": math.nan, "b": math.nan}), "No difference between the controllers."),
     (
         row({"a": 2.0, "b": 3.0}, metric="energy_drift", unit="J"),
-        "Judges the integration, not the controllers (at most 3 J).",
+        "This metric judges the integration, not the controllers (largest value 3 J).",
     ),
     (
         row({"a": 0.002, "b": 0.004}, pairs=(pair("a", "b"),)),
@@ -223,7 +223,7 @@ ABOUT = [
     ),
     (
         row({"a": 0.002, "b": 0.00201}, pairs=(pair("a", "b"),)),
-        "Nothing sets the controllers apart (at most 2.01 mm).",
+        "No difference between the controllers (largest value 2.01 mm).",
     ),
 ]  # fmt: skip
 
@@ -314,8 +314,8 @@ UNEQUAL = FairnessCondition("limits", False, "")
 LUCK = (
     "warning",
     "luck",
-    "One search for each: its luck is no part of the intervals and tests, which may take it for a "
-    "difference of laws. --searches 5 makes it one.",
+    "One search for each law: the intervals and tests do not contain the randomness of the "
+    "search, and may take it for a difference of laws. --searches 5 includes it.",
 )
 CAUTIONS = [
     (RunConditions(), done(), [FairnessCondition("limits", True, "")], {}, []),
@@ -332,30 +332,32 @@ CAUTIONS = [
         RunConditions(), done(), [FairnessCondition("belief", False, ""), UNEQUAL,
         FairnessCondition("gains", False, "")], {},
         [("note", "belief",
-          "Not all believe the same: the ranking is of each law with its belief."),
+          "Not all laws have the same model: the ranking is of each law with its model."),
          ("warning", "fairness",
           "Not equal for all: limits, gains. The ranking mixes these with the laws.")],
     ),
     (
         RunConditions(random=True), done(), [], {},
         [("warning", "chance",
-          "One draw of what is random: the ranking holds for it alone. Ask for repeats.")],
+          "Each controller ran once, with one draw of the random values: the ranking holds for "
+          "this draw alone. Ask for repeats.")],
     ),
     (RunConditions(random=True, asked=2), done(2), [], {}, []),
     (
         RunConditions(random=False), done(), [], {},
         [("note", "marks",
-          "One run of each, in which nothing is random: the lowest values are lowest for this "
-          "scenario alone, and none is marked as best. A mark needs a test over several runs: ask "
-          "for a mismatch of the true robot, or add noise and ask for repeats.")],
+          "Each controller ran once, without random values: the ranking holds for this scenario "
+          "alone, and no value is marked as best. A mark needs a test over several runs: ask for "
+          "a mismatch of the true robot, or add noise and ask for repeats.")],
     ),
     (RunConditions(random=False, levels=(0.1,)), done(), [], {}, []),
     (
         RunConditions(), done(), [],
         {"a": tuned(("controller.kp", "controller.kd")), "b": tuned(), "c": tuned(("x",))},
         [("warning", "tuning",
-          "Tuned to an end of their range: kp, kd of 'a'; x of 'c'. A better value may lie beyond, "
-          "or the cost leaves out what such a gain costs; so nobody is called best.")],
+          "Tuned to an end of their range: kp, kd of 'a'; x of 'c'. A better value may lie "
+          "beyond, or the cost omits the price of such a gain; so no controller is marked as "
+          "best.")],
     ),
     (RunConditions(random=True), done(5), [], {"a": tuned(searches=1)}, [LUCK]),
     (RunConditions(random=False, levels=(0.1,)), done(1, {0.1: 4}), [], {"a": tuned()}, [LUCK]),

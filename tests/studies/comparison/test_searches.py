@@ -118,7 +118,7 @@ def test_a_controller_is_tuned_several_times_and_its_luck_is_told(bench):
     assert len(tuned.held_out.others) == 1
     (luck,) = (verdict.text for verdict in tuned.verdicts if verdict.subject == "luck")
     assert luck.startswith("Luck of tuning: 2 searches, each on plants of its own, ended at ")
-    assert "on plants that none was tuned on, at " in luck
+    assert "on plants that no search used, at " in luck
 
 
 @pytest.mark.slow

@@ -338,13 +338,13 @@ def test_captions_say_how_samples_were_drawn_and_what_numbers_mean(runs_of):
     chance = wanted(insight_of(runs_of, y, require={"rms_phi": 1.0}, **parts))
     spread, factors, success, exact, ranged = (caption for *_, caption in grid)
     assert spread == (
-        "How many samples have which value. Lines are percentiles. A red bar counts the samples "
-        "that have no value, which is worse than any: percentiles among them are named there."
+        "Histogram of the samples. Lines are percentiles. A red bar counts the samples without a "
+        "value, which rank as worst: percentiles among them are named there."
     )
     assert factors == (
-        "'rms_phi' against the factors, those that matter most first. Dots are samples, the dark "
-        "line is their median, and between 5 and 95 % of them lie within the grey. Red ticks at "
-        "the top are samples that failed, which count as the worst."
+        "'rms_phi' over each factor, the most influential first. Dots are samples, the dark line "
+        "is their median, the grey band their range from 5 to 95 %. Red ticks at the top are "
+        "failed samples, which rank as worst."
     )
     assert success == (
         "The share of samples that completed, over ranges of each factor with about as many "

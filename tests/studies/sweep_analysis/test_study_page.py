@@ -50,7 +50,7 @@ def test_the_page_has_every_part_that_there_is_something_for(insight):
     assert "95 % confidence interval" not in text  # the points of a grid are chosen
     for each in (3, 2, 1, 0, 5):
         assert replay_command(insight.study, each, Path("here")).replace("'", "&#39;") in text
-    assert "total shares, exact over the grid. Marked is the largest." in text
+    assert "total shares, exact over the grid. The largest is marked." in text
 
 
 def test_the_page_of_a_study_of_one_factor_has_no_table_over_factors():

@@ -110,8 +110,8 @@ def test_what_a_reader_of_a_study_wants_first(given, text):
     [
         ("random", ""),
         ("sobol", ""),
-        ("saltelli", " With gaps the design 'saltelli' is no more than some samples."),
-        ("grid", " With gaps the design 'grid' is no more than some samples."),
+        ("saltelli", " With samples missing, the design 'saltelli' loses its properties."),
+        ("grid", " With samples missing, the design 'grid' loses its properties."),
     ],
 )
 def test_a_study_with_gaps_says_so(design, more):
@@ -169,21 +169,22 @@ MERITS = [
     ),
     (
         summary(low=0.003, high=INF, failed=1),
-        f"{HALF}, up to 4 mm in 95 % (95 % confidence: 3 mm to what failed), {WORST} What failed, "
-        "or has none, counts as worse than any other.",
+        f"{HALF}, up to 4 mm in 95 % (95 % confidence: 3 mm to what failed), {WORST} Samples that "
+        "failed or have no value rank as worst.",
     ),
     (
         summary(without=1),
-        f"{HALF}, up to 4 mm in 95 %, {WORST} What failed, or has none, counts as worse than any "
-        "other.",
+        f"{HALF}, up to 4 mm in 95 %, {WORST} Samples that failed or have no value rank as worst.",
     ),
     (
         summary(most=INF, failed=2),
-        f"{HALF}, {WORST} Nothing bounds 95 %, because more than 5 % failed or have none.",
+        f"{HALF}, {WORST} There is no bound for 95 %, because more than 5 % failed or have no "
+        "value.",
     ),
     (
         summary(half=INF, most=INF, failed=9, known=2),
-        f"rms_phi: {WORST} Nothing bounds 95 %, because more than 5 % failed or have none.",
+        f"rms_phi: {WORST} There is no bound for 95 %, because more than 5 % failed or have no "
+        "value.",
     ),
 ]
 
@@ -213,9 +214,9 @@ INFLUENCES = [
     ),
     (
         sensitive({"a": 0.5, "b": 0.29}, {"a": 0.6, "b": 0.4}),
-        "The variance of 'rms_phi' comes from 'a' (50 % alone, 60 % with others, worse where it is "
-        "larger), 'b' (29 % alone, 40 % with others, better where it is larger). 21 % is what "
-        "factors do together. By Sobol indices.",
+        "The variance of 'rms_phi' comes from 'a' (50 % alone, 60 % with others, worse where it "
+        "is larger), 'b' (29 % alone, 40 % with others, better where it is larger). 21 % comes "
+        "from interactions of factors. By Sobol indices.",
     ),
     (
         sensitive({"a": 0.5, "b": 0.31}, {"a": 0.6, "b": 0.4}),
@@ -243,7 +244,7 @@ def test_what_success_depends_on_has_no_direction():
 
 
 def test_too_few_samples_tell_no_factor():
-    text = "So few samples, or all alike, do not tell which factors matter."
+    text = "The samples are too few, or too similar, to show which factors matter."
     assert one(study(varied=("a",)), "factors") == Verdict("note", "factors", text)
     assert one(study(), "factors") is None
     assert one(study(status=["completed"], varied=("a",)), "factors") is None
@@ -260,7 +261,7 @@ def separation(path, clear, score=0.5, names=False):
     return FailureFactor(path, rates, score, clear, split)
 
 
-NOBODY = "No factor by itself separates failed from good samples beyond doubt."
+NOBODY = "No single factor separates failed from good samples with statistical confidence."
 SEPARATED = [
     (
         [separation("a", True), separation("b", True, names=True), separation("c", True)],
@@ -322,7 +323,7 @@ def test_noise_counts_in_the_indices_where_seeds_differ(seeds, random, design, c
     assert said(study(seeds=seeds, design=design), "noise", replays) == count * [
         Verdict(
             "note", "noise",
-            "Every sample has a seed of its own, so that what noise does counts in every total "
-            "index. Repeats lessen it.",
+            "Every sample has its own seed, so noise adds to every total index. Repeats reduce "
+            "this.",
         )
     ]  # fmt: skip

@@ -167,7 +167,7 @@ def test_how_it_was_searched():
         "cost": "rms_phi",
         "constraints": "peak_u <= 40",
         "budget": "6 of 9 simulations, 3 candidates on 2 plants",
-        "seed": "17, which no repeat of a comparison has",
+        "seed": "17, not used by any repeat of a comparison",
         "plants": "masses, inertias or parameters off by up to 10 %; a seed of noise and start for "
         "each",
         "cost of a candidate": "that of the worst over the plants",
@@ -350,14 +350,17 @@ def test_the_figures_of_a_search_say_what_they_show(helix, monkeypatch):
         ),
         (
             "Gains explored",
-            "The same candidates against each gain. A valley that ends at an end of the range says "
-            "that the range is too narrow, or that the cost leaves something out.",
+            "The cost of the same candidates over each gain. A minimum at an end of the range "
+            "means that the range is too narrow, or that the cost omits something.",
         ),
         (
             "Errors before and after",
             "The scenario as its file has it, with the card's gains and with the tuned ones.",
         ),
-        ("Inputs before and after", "What each actuator does with either gains."),
+        (
+            "Inputs before and after",
+            "The input of each actuator, with the card's gains and with the tuned ones.",
+        ),
     ]
     assert len(tuning_page.pictures(tuned())) == 2
 

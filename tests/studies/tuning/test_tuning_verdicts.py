@@ -135,12 +135,12 @@ def test_a_gain_at_an_end_of_its_range_is_warned_of(kp, at_border):
     assert bool(at_border) == (found is not None)
     assert not at_border or found == Verdict(
         "warning", "range",
-        "At an end of its range: kp. A better value may lie beyond, or the cost leaves out what "
-        "such a gain costs; widen the range (--over), or add effort, noise or a constraint.",
+        "At an end of its range: kp. A better value may lie beyond, or the cost omits the price "
+        "of such a gain; widen the range (--over), or add effort, noise or a constraint.",
     )  # fmt: skip
 
 
-ELSEWHERE = "Cost on average on plants that it was not tuned on: tuned"
+ELSEWHERE = "Cost on average on plants that the search did not use: tuned"
 PARTLY = trial(math.inf, 20.0, each=(1.0, math.inf, 2.0), status="diverged")
 HELD = [  # the card's trial on held-out plants, the tuned one's, level, sentence, overfitted
     (trial(4.0), trial(1.0), "good", f"{ELSEWHERE} 1, card 4; tuning gave 1.", False),
@@ -172,8 +172,8 @@ def test_what_tuned_gains_are_worth_elsewhere(card, better, level, text, overfit
     found = said(tuned(CARD, BETTER, **LIMIT), HeldOut(card=card, tuned=better))
     assert found["held out"] == Verdict(level, "held out", text)
     tip = (
-        "The gains fit the plants they were tuned on better than others: tune on more of them "
-        "(--ensemble), or on ones as wrong as these (--mismatch)."
+        "The gains are overfitted to the plants of the search: tune on more plants (--ensemble), "
+        "or with the same mismatch (--mismatch)."
     )
     assert found.get("overfitted") == (
         Verdict("warning", "overfitted", tip) if overfitted else None
@@ -183,7 +183,9 @@ def test_what_tuned_gains_are_worth_elsewhere(card, better, level, text, overfit
 def test_the_worst_of_held_out_plants_is_told_as_such():
     held = HeldOut(card=trial(4.0), tuned=trial(1.0))
     found = said(tuned(CARD, BETTER, aggregate="worst"), held)["held out"].text
-    assert found.startswith("Cost of the worst on plants that it was not tuned on: tuned 1, card 4")
+    assert found.startswith(
+        "Cost of the worst on plants that the search did not use: tuned 1, card 4"
+    )
 
 
 def test_a_search_without_a_success_has_nothing_to_hold_out():

@@ -56,21 +56,21 @@ MIN_SIGMA = 1e-7
 LIMIT_KINDS = ("inputs", "velocities", "positions")
 LEVELS: Mapping[Readiness, Level] = {"ready": "good", "warnings": "warning", "not ready": "bad"}
 BADGES: Mapping[Readiness, str] = {"warnings": "ready, with warnings"}
-READY_TEXT = "Nothing stands in the way of a run."
+READY_TEXT = "The check finds no problem."
 FIGURES: Mapping[str, tuple[str, str]] = {
     "check": (
         "Along the motion",
-        "How well the rows are held, how much of each limit the motion uses, and the inputs that "
-        "it takes. A dot marks the smallest singular value; a red shade is where no motion is.",
+        "Singular values of the rows, the used share of each limit, and the inputs of the "
+        "motion. A dot marks the smallest singular value; red shade marks times without a motion.",
     ),
     "kept": (
         "Limits kept",
-        "What the exact task leaves of what the law keeps; a dashed line is a margin. A red shade "
-        "is where it leaves no input that serves the task.",
+        "Distance to the kept limits along the exact task; a dashed line is a margin. Red shade "
+        "marks times at which no input serves the task and keeps the limits.",
     ),
     "internal": (
         "Internal dynamics",
-        "What the servo rows leave to itself, and what becomes of a push.",
+        "Motion of the states that the servo rows do not determine, and its response to a push.",
     ),
 }
 _AUDIT: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
@@ -136,10 +136,10 @@ def timing_facts(timing: PathTiming) -> Iterator[tuple[str, str]]:
         yield "timing", f"at {timing.rate:.3g} times its speed it would keep all limits ({binding})"
     if timing.least is not None:
         named = [f"{name} {100.0 * share:.0f} %" for name, share in timing.bound_by.items()]
-        by = f"; by {', '.join(named[:MAX_BINDING])}" if named else ""
+        by = f"; limited by {', '.join(named[:MAX_BINDING])}" if named else ""
         if timing.clock_ends is None:
-            took = f"{timing.least:.4g} s for the {timing.duration:.4g} s that it moves"
-            yield "at best", f"{took}{by}"
+            took = f"{timing.least:.4g} s instead of the {timing.duration:.4g} s of motion"
+            yield "fastest", f"{took}{by}"
         else:  # exact, and smoothed as the scenario wants it
             yield "retimed", f"the paths end at t = {timing.clock_ends:.4g} s{by}"
 
@@ -183,9 +183,12 @@ def _error_dynamics(check: Check) -> str:
     if sampled.period is None:
         if sampled.longest <= 0.0:
             return f"{text}; it does not decay"
-        return f"{text}; a hold would be stable below {sampled.longest:.3g} s"
+        return f"{text}; a control period would be stable below {sampled.longest:.3g} s"
     moved = ", ".join(_pole(pole) for pole in sampled.sampled if pole.imag >= 0.0)
-    return f"{text}; held for {sampled.period:.3g} s: {moved}; stable below {sampled.longest:.3g} s"
+    return (
+        f"{text}; with a control period of {sampled.period:.3g} s: {moved}; stable below "
+        f"{sampled.longest:.3g} s"
+    )
 
 
 def _pole(pole: complex) -> str:
@@ -267,14 +270,14 @@ def _ranks(report: RankReport, along: RankHistory | None) -> str:
     if along is None:
         return text
     if along.lowest < along.highest:
-        return f"{text}; between {along.lowest} and {along.highest} on the way"
+        return f"{text}; between {along.lowest} and {along.highest} along the motion"
     if not along.highest:
         return text
     if along.highest > report.rank:
-        return f"{text} at the start; up to {along.highest} on the way"
+        return f"{text} at the start; up to {along.highest} along the motion"
     return (
-        f"{text}, all the way; smallest singular value {along.worst:.2g} "
-        f"({along.worst_row}, t = {along.worst_at:.4g} s)"
+        f"{text} along the motion; smallest singular value {along.worst:.2g} ({along.worst_row}, "
+        f"t = {along.worst_at:.4g} s)"
     )
 
 

@@ -141,7 +141,7 @@ class MotionCheck:
     ranks: MotionRanks | None
     """Mobility, ranks and realisation along the motion; None without one."""
     feasibility: Feasibility | None
-    """What the motion takes of motors, joints and ground; None without one."""
+    """Peaks of motors, joints and ground along the motion; None without one."""
     sampling: SampledError | None
     """The control period against the error dynamics; None where the law's error is not linear."""
     weak_grip: WeakAuthority | None = None

@@ -305,8 +305,8 @@ def _implausible(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[Model
         if len(alike) >= MIN_EQUAL_INERTIAS and len(set(alike)) > 1:
             text = (
                 f"{len(alike)} bodies of different mass have the same moments of inertia "
-                f"({', '.join(f'{moment:.3g}' for moment in moments)} kg m^2), as where nobody "
-                "has worked them out. Take them from the drawing or the maker."
+                f"({', '.join(f'{moment:.3g}' for moment in moments)} kg m^2), as if nobody had "
+                "computed them. Take them from the drawing or the manufacturer."
             )
             yield ModelDiagnostic("warning", "same_inertia", robot.name, text)
 

@@ -26,17 +26,17 @@ BEYOND = (
 SENTENCES: Mapping[str, str] = {
     # The start
     "start": "{text}",
-    "start: above": ("contacts {names} start above the ground, by up to {gap}; what is said here "
-        "is of the robot that stands."),
-    "start: share": ("passive rows {names} share their load in a way that no motion tells; their "
-        "reactions are those of least norm."),
+    "start: above": ("contacts {names} start above the ground, by up to {gap}; the check assumes "
+        "that they are closed."),
+    "start: share": ("the motion does not determine how passive rows {names} share their load; "
+        "their reactions are those of least norm."),
     "start: dependent": "servo rows {names} depend on the others; they are kept if consistent.",
     "start: integral": ("velocity row '{row.name}' says that {row.integral} stays constant; "
         "written as phi it would hold a value."),
     "start: falls": ("{held} of {mobility} freedoms are held; the other {count} {verb} freely "
         'under gravity: give allocation.null_space, e.g. {{ kind = "damping", gain = 1.0 }}, or '
         "more rows."),
-    "closures": ("the start breaks the passive constraints, most row '{row}': {level} = "
+    "closures": ("the start breaks the passive constraints, most in row '{row}': {level} = "
         "{error:.3g}. Correct it, or set start.solve = true."),
     "closures: below": ("contacts {names} start below the ground, by up to {gap}. Raise the start, "
         "or set start.solve = true."),
@@ -61,8 +61,8 @@ SENTENCES: Mapping[str, str] = {
     "unmoved": ("rows {names} are off their path, and nothing on the robot moves them: no freedom "
         "that the passive constraints leave changes them."),
     "ranks: lost": ("the servo rows lose their independence at t = {servo.lowest_at:.4g} s, most "
-        "row '{servo.worst_row}': a singular position, where {lost} of {servo.highest} cannot be "
-        "moved."),
+        "in row '{servo.worst_row}': a singular position, where {lost} of {servo.highest} rows "
+        "cannot be moved."),
     "ranks: near": ("the motion comes near a singular position at t = {servo.worst_at:.4g} s: the "
         "smallest singular value falls to {servo.worst:.2g}, most in row '{servo.worst_row}'. "
         "Inputs and rates grow as its inverse."),
@@ -72,13 +72,13 @@ SENTENCES: Mapping[str, str] = {
     "grip: near": ("the motors come near losing their grip of row '{grip.worst_row}' at t = "
         "{grip.worst_at:.4g} s: the smallest singular value falls to {grip.worst:.2g}."),
     "mechanism": ("the mechanism passes a singular position at t = {passive.lowest_at:.4g} s, "
-        "where {lost} of its constraints gives way, most '{passive.worst_row}'."),
+        "where {lost} of its constraints becomes dependent, most '{passive.worst_row}'."),
     # Inputs, joints, ground
     "missed": ("the motors cannot make the motion: from t = {missed.t:.4g} s on they miss {share} "
         "of its acceleration, most at '{missed.dof}'."),
     "law: gives up": "at t = {refused.t:.4g} s the law gives up: {refused.text}",
-    "elsewhere": ("the smallest input is beyond the limits of {names}, but another one that keeps "
-        'them serves: allocation.kind = "bounded" finds it.'),
+    "elsewhere": ("the smallest input is beyond the limits of {names}, but another input serves "
+        'the task within them: allocation.kind = "bounded" finds it.'),
     "gives way": "the law keeps within the limits, and the task gives way instead.",
     "limits": f"{BEYOND}.",
     "limits: rates": f"{BEYOND}.",
@@ -90,18 +90,18 @@ SENTENCES: Mapping[str, str] = {
         "would have to pull with up to {pull:.3g} N (t = {load.t:.4g} s)."),
     "ground: slips": ("contact '{load.name}' needs a coefficient of friction of "
         "{load.friction:.2g} not to slip, more than rubber has on dry concrete."),
-    "lifts: waits": ("the ground holds {names} until t = {t:.4g} s, and whenever else their "
-        "contacts stand: no input moves these rows then, and what is said of them is said of the "
-        "rest of the time."),
-    "lifts: late": ("contact '{landing.contact}' is counted on again at t = {landing.t:.4g} s, "
-        "where the task has it {height} above the ground."),
+    "lifts: waits": ("the ground holds {names} until t = {t:.4g} s, and whenever their contacts "
+        "are closed: no input moves these rows then; the results for them are for the rest of the "
+        "time."),
+    "lifts: late": ("contact '{landing.contact}' is used by the law again at t = {landing.t:.4g} "
+        "s, where the task puts it {height} above the ground."),
     # Timing
     "timing": ("the motion would keep all limits at {timing.rate:.3g} times its speed ({binding}, "
         "t = {timing.t:.4g} s)."),
     "timing: optimised": "the optimised path ends at t = {optimum.end:.4g} s, after the run.",
     "timing: retimed": "the retimed paths end at t = {timing.clock_ends:.4g} s, after the run.",
-    "open": ("the rows leave freedoms open, and the retimed paths have the clock of the smallest "
-        "joint motion; the law moves otherwise, and may need more."),
+    "open": ("the rows leave freedoms open; the retimed paths assume the smallest joint motion. "
+        "The law moves differently, and may need more time."),
     "period: grows": ("a control period of {sampling.period:.4g} s{late} is too long for the "
         "gains: the error of row '{sampling.row}' grows from {sampling.longest:.3g} s on. Shorten "
         "timing.control to {sampling.recommended:.2g} s, or lower the gains."),
@@ -110,35 +110,34 @@ SENTENCES: Mapping[str, str] = {
         "{sampling.decay:.3g}; below {sampling.recommended:.2g} s it keeps four fifths of that."),
     # What the law keeps
     "keep: doubt": "{text}",
-    "keep: unknown": "what is to be kept is not known {where}: {why}",
-    "keep: start": ("the start is beyond the limit '{name}' by {gap}: the law comes back to it, "
-        "but nothing keeps it until then."),
-    "keep: start moves": ("the start moves towards the limit '{name}' faster than its decay lets "
-        "it, with {gap} left: it may be crossed."),
-    "keep: opposed": ("{names} contradict each other at the start, whatever the task asks: they "
-        "leave no room, but lack {gap} of it."),
+    "keep: unknown": "the kept limits cannot be evaluated {where}: {why}",
+    "keep: start": ("the start is beyond the limit '{name}' by {gap}: the law returns to the "
+        "limit, but does not keep it until then."),
+    "keep: start moves": ("the start moves towards the limit '{name}' faster than the decay "
+        "allows, at a distance of {gap}: it may cross the limit."),
+    "keep: opposed": ("{names} contradict each other at the start, whatever the task asks: no "
+        "state keeps both; the limits overlap by {gap}."),
     "keep: conflict": ("from t = {interval.start:.4g} s to {interval.stop:.4g} s no input keeps "
         "all limits, whatever the task asks: {why} t = {interval.worst_at:.4g} "
         "s{interval.binding_text}."),
     "keep: task": ("from t = {interval.start:.4g} s to {interval.stop:.4g} s no input serves the "
         "task and keeps all limits{interval.binding_text}: the task gives way, by up to "
         "{interval.gives_up:.3g} of its accelerations (t = {interval.worst_at:.4g} s)."),
-    "keep: unactuated": ("no motor accelerates {names}{more} at once at the start, as behind "
-        "springs or at a singularity: nothing keeps it there, and it gives way."),
-    "keep: inside": "the exact task stays within '{name}', with {gap} to spare.",
+    "keep: unactuated": ("no motor accelerates {names}{more} directly at the start, as behind "
+        "springs or at a singularity: no input keeps this limit there, and it gives way."),
+    "keep: inside": "the exact task stays within '{name}', with a slack of {gap}.",
     "keep: crossed": ("the exact task goes beyond '{name}' by {gap} at t = {t:.4g} s, first at t = "
         "{since:.4g} s: the law keeps the limit, and the task gives way."),
     # Observers, internal dynamics
-    "observer: blind": ("the observer does not see {names} at t = {look.t:.4g} s: nothing that is "
-        "measured changes with it, and its estimate is the model's alone."),
-    "observer: weak": ("the observer hardly sees some of the state at t = {look.t:.4g} s: the "
-        "smallest singular value of what shows a mode falls to {look.sigma:.2g}."),
-    "observer": ("the observer sees the whole state at all moments looked at, {count}: the "
-        "smallest singular value of what shows a mode is {look.sigma:.2g}."),
+    "observer: blind": ("the observer does not see {names} at t = {look.t:.4g} s: no measurement "
+        "depends on it, and its estimate comes from the model alone."),
+    "observer: weak": ("part of the state is hardly observable at t = {look.t:.4g} s: the smallest "
+        "singular value of the observability test of the modes falls to {look.sigma:.2g}."),
+    "observer": ("the whole state is observable at all {count} times that were checked: the "
+        "smallest singular value of the observability test of the modes is {look.sigma:.2g}."),
     "internal": "{text}",
-    "internal: contacts": ("what the task leaves to itself changes with the contacts, and is not "
-        "looked at."),
-    "internal: unknown": "what the task leaves to itself is not known: {text}",
+    "internal: contacts": "the internal dynamics changes with the contacts, and is not analysed.",
+    "internal: unknown": "the internal dynamics is not known: {text}",
 }  # fmt: skip
 """By subject, or subject and case: what is said."""
 REMEDIES: Mapping[str, str] = {

@@ -101,7 +101,7 @@ def internal_dynamics(
     )
     if tracking.robot.nv > MAX_DOFS:
         note = f"robots with more than {MAX_DOFS} velocities are counted, but not looked at closer"
-        text = f"{x.size} of {states} states are left to themselves."
+        text = f"{x.size} of {states} states are internal: the rows do not determine them."
         return dc.replace(result, verdict=text, notes=(note,))
     dimension, free, names = result.dimension, result.free, result.coordinates
     rests, families = (
@@ -132,7 +132,7 @@ def internal_dynamics(
             notes.append(
                 "the path does not repeat itself within the run."
                 if period is None
-                else f"the path repeats itself after {period:.4g} s; no motion that does was found."
+                else f"the path repeats itself after {period:.4g} s; no periodic motion was found."
             )
     result = dc.replace(
         result,

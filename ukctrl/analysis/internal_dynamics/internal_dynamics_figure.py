@@ -33,7 +33,7 @@ def internal_dynamics_figure(result: InternalDynamics) -> Figure:
     drawn = [*_motion(result.motion), *_poles(result)] if result.dimension else []
     if not drawn:
         raise InputError(
-            f"scenario '{result.scenario}' must leave something to itself for a figure of it; "
+            f"scenario '{result.scenario}' must have internal dynamics for a figure of it; "
             f"{result.verdict}"
         )
     return panels.grid(drawn, height=2.1)
@@ -86,7 +86,7 @@ def _motion(run: InternalMotion | None) -> list[panels.Panel]:
         axes.axhline(1.0, color=style.FAINT, linewidth=0.9)
         axes.set_ylabel("times the push")
 
-    drawn.append(panels.Panel("What becomes of the push", apart, 1))
+    drawn.append(panels.Panel("Response to the push", apart, 1))
     return drawn
 
 

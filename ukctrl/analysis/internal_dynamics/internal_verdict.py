@@ -100,18 +100,18 @@ VANISHED_RATIO = 1e-6
 ESCAPE_RATIO = 3.0
 """A motion that gets this many times farther from a state of rest than it began leaves it."""
 INVERSION_REMEDY = (
-    f'Follow a motion worked out before the run, {PLANNED} "stable_inversion", or hold other rows.'
+    f'Follow a motion computed before the run, {PLANNED} "stable_inversion", or hold other rows.'
 )
 """What to do about a pole that no input moves while the rows hold."""
 PLANNED_TEXT = (
-    "That is what a law meets that looks at the rows alone: this controller follows a motion "
-    "worked out before the run, on which nothing grows."
+    "A law that uses the rows alone meets this instability: this controller follows a motion "
+    "computed before the run, on which no state grows."
 )
 """What to know of it where the controller has the remedy already."""
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
 """What one may want to prevent."""
 NULL_SPACE_REMEDY = (
-    "The motors are free to hold it: give allocation.null_space, e.g. "
+    "The motors can hold this state: give allocation.null_space, e.g. "
     '{ kind = "damping", gain = 1.0 }.'
 )
 """What to do about one that the motors could move."""
@@ -138,11 +138,11 @@ def internal_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
         if facts.rows > facts.robot.nu:
             text += (
                 f" It asks for {facts.rows} independent rows of motors: {facts.robot.nu}, which "
-                "can keep no more than a state of rest."
+                "can keep a state of rest at most."
             )
         return "none", text
     if result.free >= result.dimension and not result.grip:
-        return "none", f"nothing is left to itself: {_null_space_text(facts)}."
+        return "none", f"no state is left undetermined: {_null_space_text(facts)}."
     # Floquet multipliers before frozen time before rest: only the first prove anything of a path.
     if result.periodic is not None:
         return _periodic(result.periodic, facts.plans_motion)
@@ -162,15 +162,18 @@ def _periodic(cycle: PeriodicOrbit, prepared: bool) -> tuple[Kind, str]:
     largest = float(np.abs(cycle.multipliers[0]))
     floquet_text = f"Floquet multiplier {largest:.4g} over the period of {cycle.period:.4g} s"
     if largest > 1.0 + UNIT_CIRCLE_TOLERANCE:
-        text = f"the periodic motion of what it leaves is unstable: {floquet_text}"
+        text = f"the internal dynamics has an unstable periodic motion: {floquet_text}"
         return (
             "runs_away",
             f"{_tracking_text('runs_away', text)} {PLANNED_TEXT if prepared else INVERSION_REMEDY}",
         )
     if largest < 1.0 - UNIT_CIRCLE_TOLERANCE:
-        text = f"what it leaves comes to a periodic motion: {floquet_text}"
+        text = f"the internal dynamics converges to a periodic motion: {floquet_text}"
         return "settles", _tracking_text("settles", text)
-    text = f"what it leaves stays near a periodic motion, without coming back to it: {floquet_text}"
+    text = (
+        "the internal dynamics stays near a periodic motion, without convergence to it: "
+        f"{floquet_text}"
+    )
     return "stays", _tracking_text("stays", text)
 
 
@@ -182,7 +185,7 @@ def _equilibrium_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
         kind = near.modes.kind
         sentences = [_tracking_text(kind, linear_behaviour_text(near))]
         sentences += (
-            [f"That is about the state of rest next to the start, {offset}."] if offset else []
+            [f"This holds about the state of rest next to the start, {offset}."] if offset else []
         )
     else:
         kind, words = _perturbation_text(run, near)
@@ -191,12 +194,12 @@ def _equilibrium_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
             f"About the state of rest next to the start, {offset}: {linear_behaviour_text(near)}."
         )
     sentences += [
-        f"About another one, {_offset_text(facts.robot, peer, near.q)}: "
+        f"About another state of rest, {_offset_text(facts.robot, peer, near.q)}: "
         f"{linear_behaviour_text(peer)}."
         for peer in facts.result.rests[1:]
         if not (near.modes.at_zero or peer.modes.at_zero)
     ][:1]
-    sentences += ["The path was held at rest for this."] if facts.result.path_moves else []
+    sentences += ["For this result the path is held at rest."] if facts.result.path_moves else []
     return kind, " ".join([*sentences, *_advice(near, facts, kind)])
 
 
@@ -208,12 +211,16 @@ def _path_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
         decides = facts.result.rests[0]
         kind = decides.modes.kind
         sentences = [_tracking_text(kind, linear_behaviour_text(decides))]
-        sentences.append("That is with the path held at rest; along the path it goes away as well.")
+        sentences.append(
+            "This holds with the path at rest; along the path the state moves away too."
+        )
     elif steady or run is None or run.fate == "ended":
         kind = decides.modes.kind
         sentences = [_tracking_text(kind, linear_behaviour_text(decides))]
         if not steady:
-            sentences.append("That is with time standing still at the start, which proves nothing.")
+            sentences.append(
+                "This holds with time frozen at the start, which is no proof for the motion."
+            )
     else:
         decides = facts.result.rests[0] if facts.result.rests else decides
         kind, words = _perturbation_text(run, decides)
@@ -230,7 +237,10 @@ def _no_equilibrium_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
     run, result = facts.result.motion, _motion_behaviour(facts.result.motion)
     none = "no state of rest was found that keeps the task"
     if run is None or result is None:
-        return None, f"{facts.result.dimension} states are left to themselves, and {none}."
+        return None, (
+            f"{facts.result.dimension} states are internal: the rows do not determine them, and "
+            f"{none}."
+        )
     name, far, unit = run.largest_displacement()
     kind: Kind = "settles" if result == "ended" else result
     words = {
@@ -258,8 +268,8 @@ def _null_space_text(facts: VerdictInputs) -> str:
     free, dimension = facts.result.free, facts.result.dimension
     count_text = "all" if free >= dimension else f"{free} of the"
     return (
-        f"inputs can move {count_text} {dimension} states that the rows leave without disturbing "
-        "these, and the law decides what becomes of them"
+        f"inputs can move {count_text} {dimension} internal states without disturbing the rows, "
+        "and the law determines their motion"
     )
 
 
@@ -275,7 +285,7 @@ def linear_behaviour_text(near: LocalDynamics) -> str:
     m, name, pole = near.modes, near.moving, near.modes.pole
     pair = f" ± {pole.imag:.3g}j" if pole.imag else ""
     if m.kind == "none":
-        return "nothing is left to itself"
+        return "no state is left undetermined"
     if m.kind == "runs_away":
         poles = "pair of poles" if pair else "pole"
         return (
@@ -290,12 +300,12 @@ def linear_behaviour_text(near: LocalDynamics) -> str:
         return f"'{name}' {behaviour}: internal dynamics has a {count} pole at 0"
     if m.kind == "swings":
         rate = f"{abs(pole):.3g} rad/s"
-        return f"'{name}' swings on for ever once it is pushed: undamped at {rate}"
+        return f"'{name}' oscillates without decay after a push: undamped at {rate}"
     if m.kind == "stays":
         return f"'{name}' stays where it is pushed: internal dynamics has a pole at 0"
     return (
-        f"what it leaves settles: the slowest pole of the internal dynamics is {pole.real:.3g}"
-        f"{pair} rad/s (time constant {time_constant(pole):.2g} s)"
+        f"the internal dynamics settles: its slowest pole is {pole.real:.3g}{pair} rad/s (time "
+        f"constant {time_constant(pole):.2g} s)"
     )
 
 
@@ -307,24 +317,24 @@ def _perturbation_text(run: InternalMotion, near: LocalDynamics) -> tuple[Kind, 
     factor = f"{run.factor:.3g}" if run.factor > VANISHED_RATIO else f"less than {VANISHED_RATIO:g}"
     grown = f"{factor} times the push after {seconds:.3g} s"
     if run.fate == "runs_away":
-        return "runs_away", f"'{name}' leaves it ever faster once it is pushed: {grown}"
+        return "runs_away", f"'{name}' departs from its motion ever faster after a push: {grown}"
     if run.fate == "drifts":
-        return "drifts", f"'{name}' drifts off steadily once it is pushed: {grown}"
+        return "drifts", f"'{name}' drifts away steadily after a push: {grown}"
     if run.fate == "settles":
-        return "settles", f"what it leaves comes back after a push: {grown}"
+        return "settles", f"the internal dynamics returns after a push: {grown}"
     kind: Kind = "swings" if near.modes.kind == "swings" else "stays"
-    return kind, f"'{name}' stays near its motion after a push, without coming back"
+    return kind, f"'{name}' stays near its motion after a push, without return"
 
 
 def _advice(near: LocalDynamics, facts: VerdictInputs, kind: Kind) -> list[str]:
     """Return whose what is left is, and what to do where it does not stay."""
     sentences = []
     if facts.result.free and not facts.result.grip:
-        sentences.append(f"Beside that, {_null_space_text(facts)}.")
+        sentences.append(f"In addition, {_null_space_text(facts)}.")
     elif facts.result.free:
         sentences.append(
-            f"{facts.result.free} of the {facts.result.dimension} states that are left are free "
-            "for the null space: their poles are the allocation's."
+            f"{facts.result.free} of the {facts.result.dimension} internal states are free for "
+            "the null space: the allocation determines their poles."
         )
     if kind in BAD and facts.result.grip and not near.fixed:
         sentences.append(NULL_SPACE_REMEDY)

@@ -178,10 +178,13 @@ def _rest_notes(plant: LinearPlant) -> list[str]:
     """Say where a state is not one of rest, so that poles are those of an instant."""
     if _at_rest(plant):
         return []
-    moment = "the poles are those of this moment and promise nothing for later"
+    moment = "the poles hold for this moment alone"
     if max_abs(plant.point.v) > REST_TOLERANCE:
-        return [f"the robot moves here: {moment}; those of an equilibrium do (--at equilibrium)."]
-    return [f"the robot rests here, but its input moves it on: {moment}."]
+        return [
+            f"the robot moves here: {moment}; poles of an equilibrium hold later too (--at "
+            "equilibrium)."
+        ]
+    return [f"the robot is at rest here, but its input accelerates it: {moment}."]
 
 
 def _verdict(analysis: LinearAnalysis) -> str:

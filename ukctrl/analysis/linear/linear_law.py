@@ -181,9 +181,9 @@ class ActiveSet(NamedTuple):
         """Yield what is left out for it."""
         if any(self):
             yield (
-                "what is active is held, as it is for small deviations: the loop, its margins and "
-                "gains are those of the rest. Zeros, and modes beyond motors or not in rows, are "
-                "the plant's, whatever the law keeps."
+                "active limits are held, as for small deviations: loop, margins and gains are "
+                "those of the remaining inputs. Zeros, uncontrollable and unobservable modes are "
+                "those of the plant without limits."
             )
         if self.bench:
             yield (

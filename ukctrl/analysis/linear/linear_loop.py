@@ -335,11 +335,11 @@ def _notes(scenario: Scenario, bench: RunContext, loop: Loop, linear: LinearLaw)
     if estimator is not None:
         notes += estimator.notes()
     if law.switches:
-        notes.append("the law switches; it is looked at in the mode that is due here.")
+        notes.append("the law switches; the analysis takes the mode that is active here.")
     if linear.set_changes:
         notes.append(
-            "what the law keeps only just binds here, or only just does not: for deviations to one "
-            "side the loop is another, and this is between the two."
+            "a kept limit is just at the border of being active here: the loop differs on the "
+            "two sides, and this analysis is between them."
         )
     if linear.nonsmoothness:
         notes.append(

@@ -50,16 +50,16 @@ LEVELS: Mapping[str | None, Level] = {
 }
 TITLES = {"poles": "Poles and zeros", "bode": "Bode", "nyquist": "Nyquist", "root_locus": ""}
 CAPTIONS = {
-    "poles": "Crosses are poles, rings invariant zeros from the motors to the servo rows. Right of "
-    "the red line modes grow.",
-    "bode": "The loop transfer function at each motor, the others closed. A dot marks the crossing "
-    "with the least phase margin; a dashed line half the rate of the hold.",
-    "nyquist": "The same in the plane; thin lines are negative frequencies. The red disk around -1 "
-    "is what a disk margin of 0.5 keeps free: a factor of 1.67 of gain, or 28 deg.",
+    "poles": "Crosses are poles, rings invariant zeros from the motors to the servo rows. Modes "
+    "right of the red line grow.",
+    "bode": "The loop transfer function at each motor, the other loops closed. A dot marks the "
+    "gain crossover with the least phase margin, a dashed line half the sampling rate.",
+    "nyquist": "The loop transfer function in the complex plane; thin lines are negative "
+    "frequencies. A disk margin of 0.5 keeps the curve outside the red disk around -1: a gain "
+    "factor of 1.67, or 28 deg.",
     "root_locus": "Poles of the closed loop while the gain of one motor goes from "
-    f"{MIN_LOCUS_GAIN:g} to {MAX_LOCUS_GAIN:g} times what it is; crosses are the poles as they "
-    "are, in the "
-    "zoom with where they lie. The red line is the border of stability.",
+    f"{MIN_LOCUS_GAIN:g} to {MAX_LOCUS_GAIN:g} times its value; crosses are the poles at the "
+    "present gain, with their values in the zoom. The red line is the stability limit.",
 }
 
 
@@ -144,9 +144,9 @@ def facts(
     if plant.inputs and plant.outputs:
         yield "zeros", _poles(analysis.zeros, max(map(abs, poles.tolist()), default=0.0))
     if analysis.unreached:
-        yield "beyond motors", _modes(analysis.unreached)
+        yield "uncontrollable", _modes(analysis.unreached)
     if analysis.unseen:
-        yield "not in rows", _modes(analysis.unseen)
+        yield "unobservable", _modes(analysis.unseen)
     if loop is not None:
         hold = "" if loop.period is None else f", held for {loop.period:g} s"
         late = f", {loop.delay:g} s late" if loop.delay else ""
@@ -155,7 +155,7 @@ def facts(
         yield "loop", f"{len(loop.A)} states{hold}{late}"
         yield "loop poles", _poles(loop.rates())
     if analysis.disk is not None:
-        yield "all at once", f"disk margin {analysis.disk:.3g}"
+        yield "all motors", f"disk margin {analysis.disk:.3g}"
 
 
 def _equilibria_text(equilibria: Sequence[Equilibrium]) -> str:
@@ -187,7 +187,7 @@ def _poles(values: NDArray[np.complex128], min_scale: float = 0.0) -> str:
     if len(texts) > MAX_ENTRIES:
         texts = [*texts[:MAX_ENTRIES], f"and {len(texts) - MAX_ENTRIES} more"]
     if over:
-        texts.append(f"{over} over at once")
+        texts.append(f"{over} deadbeat")
     return f"{', '.join(texts)} 1/s" if texts else "none"
 
 

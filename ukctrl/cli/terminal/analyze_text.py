@@ -36,13 +36,13 @@ def analysis_lines(
     lines: list[Line] = []
     lines += hanging_lines(f"{sanitise(analysis.scenario)}: ", analysis.verdict, "bold", style)
     for name, value in facts(analysis, equilibria):
-        lines += hanging_lines(f"  {name:<14}", value, "cyan")
+        lines += hanging_lines(f"  {name:<15}", value, "cyan")
     if analysis.margins:
         lines += ["", *_margins(analysis.margins)]
     if period is not None:
         margin = f"a disk margin of {period.disk:g}" if period.disk else "stability"
         text = f"{period.period:.6g} s keeps {margin}; beyond it is lost"
-        lines += hanging_lines(f"  {'longest hold':<14}", text, "cyan")
+        lines += hanging_lines(f"  {'longest hold':<15}", text, "cyan")
     if design is not None:
         lines += _design(design, card)
     for note in (*analysis.notes, *(design.notes if design is not None else ())):
@@ -99,8 +99,8 @@ def _margins(margins: Sequence[Margins]) -> list[Line]:
 
 def _design(design: Design, card: Path | None) -> list[Line]:
     target = f"for {design.terms}:"
-    lines: list[Line] = hanging_lines(f"  {'gains':<14}", target, "cyan")
+    lines: list[Line] = hanging_lines(f"  {'gains':<15}", target, "cyan")
     lines += [[f"    --set {sanitise(argument)}"] for argument in design.arguments()]
     if card is not None:
-        lines += hanging_lines(f"  {'card':<14}", str(card), "cyan")
+        lines += hanging_lines(f"  {'card':<15}", str(card), "cyan")
     return lines

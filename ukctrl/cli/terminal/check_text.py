@@ -101,8 +101,8 @@ def _causes(causes: Iterable[RootCause], whole: bool) -> Iterator[Line]:
                 yield from _labelled(f"so {LABELS[effect.level]}", effect.text, "  ")
         elif cause.follows:
             count = len(cause.follows)
-            things = "1 thing follows" if count == 1 else f"{count} things follow"
-            yield [StyledText(f"  {things} from that: --all shows what", "dim")]
+            things = "1 consequence" if count == 1 else f"{count} consequences"
+            yield [StyledText(f"  {things}: see --all", "dim")]
 
 
 def _rows(check: Check) -> list[Line]:

@@ -97,8 +97,8 @@ def authority_text(hold: AuthorityLevel, row: str, weakest: float) -> str:
     """Return what a grip that is not firm amounts to, as part of a sentence."""
     some = "no grip" if hold == "lost" else "a weak grip"
     return (
-        f"the motors have {some} of row '{row}': {weakest:.1e} of what they could do to it were "
-        "the robot free"
+        f"the motors have {some} of row '{row}': {weakest:.1e} of their authority over it on the "
+        "free robot"
     )
 
 

@@ -213,7 +213,7 @@ class PathLimits:
             reason = (
                 f"{spare} motors more than freedoms leave reactions open"
                 if spare
-                else f"{quoted(shared)} share their load in a way that no motion tells"
+                else f"{quoted(shared)} share their load, which the motion does not determine"
             )
             raise InputError(
                 f"reaction must be of rows whose reactions the motion determines; {reason}."

@@ -94,82 +94,81 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
     {
         "path": FigureSpec(
             "Path",
-            "The thin line is where the frame went; a wide pale band is where the task wants it. "
-            "A ring marks the start, a dot the end; the axes are equal.",
+            "The thin line is the path of the frame, the wide pale band its reference. A ring "
+            "marks the start, a dot the end; all axes have one scale.",
             path,
             lambda result: _known(result, "frame_position"),
         ),
         "errors": FigureSpec(
             "Errors",
             "Above: the norm of each servo block's error on a log scale. Below: each row on a "
-            "linear scale; mind the unit on the axis. Grey is what the integrator does not "
-            "promise to see.",
+            "linear scale; the axis names the unit. Grey marks errors below the integrator's "
+            "tolerance, or below rounding.",
             errors,
             lambda result: _known(result, "phi") or _known(result, "beta"),
         ),
         "kept": FigureSpec(
             "Limits kept",
-            "What is left of the limits that the law keeps: at the black line nothing, dashed the "
-            "margins. A red shade marks the time in which one of them changed the input.",
+            "Distance to the limits that the law keeps: zero at the black line; dashed lines are "
+            "margins. Red shade marks the time in which a limit changed the input.",
             inequality_margins,
             lambda result: _known(result, "keep"),
         ),
         "inputs": FigureSpec(
             "Inputs",
-            "What the actuators do. Dashed lines are limits that the inputs come near, in the "
-            "colour of their input; a red shade marks the time spent at one, and what is beyond "
-            "is bold. "
-            "Where effects change the input, a thin grey line "
-            "is what the law commanded.",
+            "The input of each actuator. A dashed line is the limit of an input that comes near "
+            "it, in the same colour; red shade marks the time at a limit, a bold line an input "
+            "beyond it. Where effects change the input, a thin grey line is the law's command.",
             inputs,
             lambda result: _known(result, "u") and bool(result["u"].any()),
         ),
         "motion": FigureSpec(
             "Motion",
-            "Configuration on the left, velocity on the right; each unit has panels of its own. "
-            "Dashed lines are limits that a joint comes near; what is beyond is bold, and its time "
-            "shaded.",
+            "Configuration on the left, velocity on the right; each unit has its own panels. "
+            "Dashed lines are limits that a joint comes near; beyond a limit the line is bold "
+            "and the time shaded.",
             motion,
             lambda result: _known(result, "q"),
         ),
         "measured": FigureSpec(
             "Measurement",
-            "By how much the law's last measurement is off the true state. Between two ticks the "
-            "robot moves on while the measurement stays.",
+            "Error of the law's last measurement. Between two ticks the robot moves and the "
+            "measurement is constant.",
             measured,
             lambda result: _known(result, "q_measured"),
         ),
         "estimated": FigureSpec(
             "Estimation",
-            "By how much the true state is off the observer's estimate at its last tick, and what "
-            "force it takes for unexplained. Squares of errors over the covariance that the "
-            "observer promises are 1 on average where it is right.",
+            "Error of the observer's estimate at its last tick, and the estimated disturbance. "
+            "Squared errors over the observer's covariance are 1 on average if the covariance is "
+            "right.",
             estimated,
             lambda result: _known(result, "q_estimate_error"),
         ),
         "signals": FigureSpec(
             "Signals",
-            "What was recorded beside the standard quantities.",
+            "Recorded signals beside the standard quantities.",
             signals,
             lambda result: any(_known(result, name) for name in result.samples.signals),
         ),
         "passive": FigureSpec(
             "Passive constraints",
-            "Physics holds the errors at zero; what is seen of them is the drift of the "
-            "integration. Beside them, what each constraint transmits.",
+            "Position and velocity errors: the drift of the integration, zero in exact physics. "
+            "Beside them, the reaction of each constraint.",
             passive,
             lambda result: _known(result, "passive_phi") or _known(result, "passive_beta"),
         ),
         "energy": FigureSpec(
             "Energy",
-            "Total energy against what inputs and outside forces fed in. What remains "
-            "unaccounted for measures the integration, not the controller.",
+            "Total energy, and the energy fed in by inputs and outside forces. Their difference, "
+            "the unaccounted energy, judges the integration, not the controller.",
             energy,
             lambda result: _known(result, "energy"),
         ),
         "grip": FigureSpec(
             "Grip",
-            "What the actuators can do about the servo rows at each moment.",
+            "Authority of the actuators over the servo rows: rank and smallest singular value of "
+            "H = A G, and the demand out of reach.",
             grip,
             _noteworthy_grip,
         ),

@@ -244,4 +244,4 @@ def _thin_moments(scene: Scene) -> tuple[Scene, list[str]]:
             for item in scene.arrows
         ),
     )
-    return thin, [f"Of {count} moments the picture holds {len(indices)}; figures hold them all."]
+    return thin, [f"The 3-D view shows {len(indices)} of {count} time steps; the figures show all."]

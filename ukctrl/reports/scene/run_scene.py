@@ -195,7 +195,7 @@ class _LoadedRobots:
             )
             return None if belief is robot else build_visuals(belief)
         except (UkctrlError, OSError) as error:
-            self.notes[f"What is believed is not shown: {str(error).rstrip('.')}."] = None
+            self.notes[f"The believed robot is not shown: {str(error).rstrip('.')}."] = None
             return None
 
 

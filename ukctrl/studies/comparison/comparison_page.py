@@ -49,32 +49,33 @@ _CAPTIONS: Mapping[str, tuple[str, str, str]] = {
     ),
     "compare_tradeoff": (
         "Error against effort",
-        "Lower left is better. Joined by stairs: those that nobody beats in both. "
-        "Hollow, where it fits in: not all runs completed.",
+        "Lower left is better. Stairs join the Pareto-optimal controllers. A hollow marker: not "
+        "all runs completed; it is drawn if it fits the axes.",
         " Those on the stairs are ringed. Crosses are 95 % confidence intervals of the means.",
     ),
     "compare_front": (
         "What each law can do",
-        "Each law at many settings of its gains; joined are those that no other of its own beats "
-        "in both metrics, on average over the repeats. Lower left is better. Bands and bars are "
-        "95 % confidence intervals of the means; what a draw does to all laws is in them, and not "
-        "in the tests of pairs.",
+        "Each law at many settings of its gains; a line joins the Pareto-optimal settings of a "
+        "law, by means over the repeats. Lower left is better. Bands and bars are 95 % "
+        "confidence intervals of the means; they contain the random effects common to all laws, "
+        "the paired tests do not.",
         "",
     ),
     "compare_mismatch": (
         "Robustness",
-        "The true robot's parameters are off at random by up to the mismatch, and beliefs stay. "
-        "Lines are medians of the runs that completed, bands hold 80 % of them.",
+        "The parameters of the true robot differ at random by up to the mismatch; the models of "
+        "the laws stay the same. Lines are medians of the runs that completed, bands hold 80 % "
+        "of them.",
         "",
     ),
     "compare_inputs": (
         "Inputs",
-        "What each actuator does under each controller.",
-        " Those of the first repeat.",
+        "The input of each actuator, by controller.",
+        " The first repeat is shown.",
     ),
     "compare_tuning": (
         "Search for gains",
-        "The lowest cost so far, simulation by simulation; the first is the card.",
+        "The lowest cost so far, simulation by simulation; the first has the card's gains.",
         "",
     ),
 }

@@ -90,7 +90,7 @@ def search_spread_table(comparison: Comparison) -> ReportTable | None:
     meanings = (
         "Lowest cost of each search, on the plants that it was tuned on: from the lowest to the "
         "highest.",
-        "Mean over the repeats, none of which a search saw, with the gains of each search.",
+        "Mean over the repeats, which no search used, with the gains of each search.",
         "Standard deviation of these means between searches, as a part of their mean.",
         "Searches that left a gain at an end of its range.",
     )
@@ -165,8 +165,8 @@ def _mismatch_cell(at: MismatchStatistics, best: bool) -> TableCell:
 _QUANTITIES: Mapping[str, tuple[str, str, Callable[[LoopPerformance], str]]] = {
     "bandwidth": (
         "rad/s",
-        "Of the servo rows, from the least to the largest: below it the loop takes away more than "
-        "3 dB of what disturbs the row.",
+        "Range over the servo rows: below this frequency the loop attenuates a disturbance of "
+        "the row by more than 3 dB.",
         lambda loop: _span(loop.bandwidth),
     ),
     "slowest pole": ("1/s", "Of those that decay.", lambda loop: _pole(loop.decaying, 0)),
@@ -174,17 +174,17 @@ _QUANTITIES: Mapping[str, tuple[str, str, Callable[[LoopPerformance], str]]] = {
     "disk margin": ("", "The least of all motors; 2 is the most.", lambda loop: number(loop.disk)),
     "delay margin": (
         "s",
-        "The shortest delay at a motor that is too much.",
+        "The shortest delay at a motor that makes the loop unstable.",
         lambda loop: number(loop.delay),
     ),
     "noise of positions": (
         "N m/rad",
-        "What the input does at once where a position is measured wrong by a unit.",
+        "Immediate change of the input per unit of error in a measured position.",
         lambda loop: number(loop.position_noise),
     ),
     "noise of speeds": (
         "N m s/rad",
-        "What the input does at once where a speed is measured wrong by a unit.",
+        "Immediate change of the input per unit of error in a measured speed.",
         lambda loop: number(loop.speed_noise),
     ),
 }

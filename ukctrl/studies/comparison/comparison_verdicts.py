@@ -71,7 +71,7 @@ def overall_verdict(
     text = f"Smallest error (rms): {smallest}. Least effort: {effort_text}."
     if any(violates_limit(run.metrics) for name in ranked for run in runs[name]):
         limit_texts = (f"'{name}' {_violation_text(runs[name], by_metric)}" for name in ranked)
-        text = f"Nobody kept all limits: {', '.join(limit_texts)}. {text}"
+        text = f"No controller kept all limits: {', '.join(limit_texts)}. {text}"
     relaxed = {
         name: max((run.metrics.get("task_given_up", 0.0) for run in runs[name]), default=0.0)
         for name in ranked
@@ -156,8 +156,8 @@ def failure_verdicts(runs: RunsByController) -> Iterator[Verdict]:
         if not failed:
             continue
         first = failed[0]
-        text = f"'{name}' {first.status} at t = {number(first.end_time, 3)} s and is not ranked."
-        text = f"{text} {sentence(first.message)}"
+        end = f"'{first.status}' at t = {number(first.end_time, 3)} s"
+        text = f"'{name}' ended as {end} and is not ranked. {sentence(first.message)}"
         if len(group) > 1:
             ends = Counter(run.status for run in failed).items()
             tally = ", ".join(f"{count} {status}" for status, count in ends)
@@ -193,34 +193,37 @@ def caution_verdicts(
         text = f"{cause}{conditions.progress(done)}. What was done is compared."
         yield Verdict("warning", "stopped" if conditions.stopped else "machine", text)
     if beliefs_differ(facts):
-        text = "Not all believe the same: the ranking is of each law with its belief."
+        text = "Not all laws have the same model: the ranking is of each law with its model."
         yield Verdict("note", "belief", text)
     unequal = [f.subject for f in facts if not f.equal and f.subject not in ("belief", "bandwidth")]
     if unequal:
         text = f"Not equal for all: {', '.join(unequal)}. The ranking mixes these with the laws."
         yield Verdict("warning", "fairness", text)
     if conditions.random and done.repeats == 1:
-        text = "One draw of what is random: the ranking holds for it alone. Ask for repeats."
+        text = (
+            "Each controller ran once, with one draw of the random values: the ranking holds for "
+            "this draw alone. Ask for repeats."
+        )
         yield Verdict("warning", "chance", text)
     elif conditions.random is False and not conditions.levels:
         text = (
-            "One run of each, in which nothing is random: the lowest values are lowest for this "
-            "scenario alone, and none is marked as best. A mark needs a test over several runs: "
-            "ask for a mismatch of the true robot, or add noise and ask for repeats."
+            "Each controller ran once, without random values: the ranking holds for this "
+            "scenario alone, and no value is marked as best. A mark needs a test over several "
+            "runs: ask for a mismatch of the true robot, or add noise and ask for repeats."
         )
         yield Verdict("note", "marks", text)
     gains = next((fact.text for fact in facts if fact.subject == "gains"), "")
     if gains == UNTUNED_TEXT:
         text = (
-            "No gains were tuned: each law has those of its card, and may do better or worse with "
-            "others. --tune 40 gives all the same budget, --cost says for what."
+            "No gains were tuned: each law has the gains of its card, and other gains may change "
+            "the ranking. --tune 40 tunes all with the same budget, --cost sets the objective."
         )
         yield Verdict("note", "gains", text)
     tested = max([done.repeats, *done.levels.values()]) > 1
     if tested and any(tuned.gains and len(tuned.every) == 1 for tuned in tunings.values()):
         text = (
-            "One search for each: its luck is no part of the intervals and tests, which may take "
-            "it for a difference of laws. --searches 5 makes it one."
+            "One search for each law: the intervals and tests do not contain the randomness of "
+            "the search, and may take it for a difference of laws. --searches 5 includes it."
         )
         yield Verdict("warning", "luck", text)
     infeasible = [
@@ -239,7 +242,8 @@ def caution_verdicts(
     if at_border:
         text = (
             f"Tuned to an end of their range: {'; '.join(at_border)}. A better value may lie "
-            "beyond, or the cost leaves out what such a gain costs; so nobody is called best."
+            "beyond, or the cost omits the price of such a gain; so no controller is marked as "
+            "best."
         )
         yield Verdict("warning", "tuning", text)
 
@@ -254,9 +258,9 @@ def exact_model_verdicts(
     exact = [n for n, v in values.items() if row and v <= rounding_floor(row.metric)]
     if true and exact:
         text = (
-            "The model is exact and nothing disturbs, so that a law that uses the whole model errs "
-            f"by rounding alone, whatever its gains: {quoted(exact)}. --mismatch 0,0.1 tells what "
-            "is left of that on a robot that is not the model."
+            "The model is exact and nothing disturbs: a law that uses the whole model has "
+            f"rounding errors alone, with any gains: {quoted(exact)}. --mismatch 0,0.1 shows its "
+            "errors on robots that differ from the model."
         )
         yield Verdict("note", "exact model", text)
 
@@ -269,10 +273,10 @@ def metric_verdict(row: MetricRanking, runs: RunsByController) -> Verdict:
         word = "Best" if row.marked else extreme
         return Verdict("note", row.metric, f"{word}: {_ranking_text(row, ranked)}.")
     finite = [row.values[name] for name in ranked if math.isfinite(row.values[name])]
-    at_most = f" (at most {si(max(finite), row.unit)})" if finite else ""
-    text = f"Nothing sets the controllers apart{at_most}."
+    at_most = f" (largest value {si(max(finite), row.unit)})" if finite else ""
+    text = f"No difference between the controllers{at_most}."
     if not metrics.describe(row.metric).about_controller:
-        text = f"Judges the integration, not the controllers{at_most}."
+        text = f"This metric judges the integration, not the controllers{at_most}."
     elif row.pairs and not all(_is_tie(row, pair.lower, pair.higher) for pair in row.pairs):
         low, high = si(min(finite), row.unit), si(max(finite), row.unit)
         count = max(len(group) for group in runs.values())

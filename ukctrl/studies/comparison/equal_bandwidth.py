@@ -73,23 +73,25 @@ class LoopSummaries(NamedTuple):
             listing = ", ".join(f"'{name}' {number(w)}" for name, w in bandwidths.items())
             remedy = "Design all alike with --equal bandwidth=..., or tune them."
             if self.design_spec is not None:
-                remedy = "They were designed alike, and the hold or the start takes of some."
+                remedy = (
+                    "All were designed alike; the hold or the start lowers the bandwidth of some."
+                )
             text = (
                 f"Bandwidths differ by more than a factor of {number(BANDWIDTH_RATIO)} ({listing} "
-                f"rad/s): the ranking is of stiffness as much as of laws. {remedy}"
+                f"rad/s): the ranking is of gains as much as of laws. {remedy}"
             )
             yield Verdict("warning", "bandwidth", text)
         if 0 < len(self.assumed_bounds) < len(self.loops) + len(self.errors):
             listing = "; ".join(
                 f"'{name}' {', '.join(bounds)}" for name, bounds in self.assumed_bounds.items()
             )
-            text = f"Told of the uncertainty what the others are not: {listing}."
+            text = f"These laws know bounds of the uncertainty that the others do not: {listing}."
             yield Verdict("note", "knowledge", text)
         if len(self.saturated_motors) == 1 and len(self.loops) > 1:
             ((name, motors),) = self.saturated_motors.items()
             text = (
-                f"'{name}' alone asks for more than {quoted(motors)} can give, from the start: "
-                "with the limit it is another law, without it the comparison is of motors."
+                f"'{name}' alone exceeds the limits of {quoted(motors)} from the start: with "
+                "these limits it is another law, without them the comparison is of motors."
             )
             yield Verdict("warning", "limits", text)
 

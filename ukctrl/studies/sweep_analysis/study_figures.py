@@ -38,9 +38,9 @@ def _figures(insight: SweepAnalysis) -> Iterator[tuple[str, str, str, Callable[[
         yield (
             FIGURE_NAMES[0],
             "How it spreads",
-            f"How many samples have which value. Lines are percentiles{_shade_text(insight)}. A "
-            "red bar counts the samples that have no value, which is worse than any: percentiles "
-            "among them are named there.",
+            f"Histogram of the samples. Lines are percentiles{_shade_text(insight)}. A red bar "
+            "counts the samples without a value, which rank as worst: percentiles among them are "
+            "named there.",
             lambda: sample_figures.histograms(_distributions(insight)),
         )
     strongest = insight.strongest[:MAX_PANELS]
@@ -49,9 +49,9 @@ def _figures(insight: SweepAnalysis) -> Iterator[tuple[str, str, str, Callable[[
         yield (
             FIGURE_NAMES[1],
             "Against each factor",
-            f"'{cost}' against the factors, those that matter most first. Dots are samples, the "
-            "dark line is their median, and between 5 and 95 % of them lie within the grey. Red "
-            f"ticks at the top are samples that failed, which count as the worst.{thinned}",
+            f"'{cost}' over each factor, the most influential first. Dots are samples, the dark "
+            "line is their median, the grey band their range from 5 to 95 %. Red ticks at the "
+            f"top are failed samples, which rank as worst.{thinned}",
             lambda: sample_figures.scatter_figure(cost, insight.unit, insight.merit, strongest),
         )
     sensitivities = list(insight.sensitivities.values())

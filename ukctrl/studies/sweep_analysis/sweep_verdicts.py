@@ -79,7 +79,7 @@ def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
     text = f"The variance of {output} comes from {', '.join(clauses)}."
     sum_alone = sum(max(0.0, share.value) for share in sensitivity.first.values())
     if sensitivity.total and sum_alone < 0.8:
-        text += f" {_percent(1.0 - sum_alone)} is what factors do together."
+        text += f" {_percent(1.0 - sum_alone)} comes from interactions of factors."
     return text
 
 
@@ -89,7 +89,7 @@ def _sample_count_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
     if len(runs) < planned:
         text = f"{len(runs)} of {planned} samples are finished; what follows is of these."
         if runs.design in ("saltelli", "grid"):
-            text += f" With gaps the design '{runs.design}' is no more than some samples."
+            text += f" With samples missing, the design '{runs.design}' loses its properties."
         yield Verdict("warning", "samples", text)
     if runs.design == "grid" and len(runs) > 1:
         text = (
@@ -116,9 +116,9 @@ def _completion_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
 def _validity_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
     if numbers := insight.runs.unbelievable:
         text = (
-            f"Not to be believed: {len(numbers)} of {len(insight.runs)} samples, though they are "
-            f"counted here; the first is sample {numbers[0]}. Run it by itself, with its values, "
-            "to see why."
+            f"Not to be believed: {len(numbers)} of {len(insight.runs)} samples, which are "
+            f"counted here all the same; the first is sample {numbers[0]}. Run it by itself, with "
+            "its values, to see why."
         )
         yield Verdict("bad", "belief", text)
 
@@ -148,9 +148,9 @@ def _percentile_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
     clauses.append(f"{si(overall.worst, unit)} in the worst that completed")
     text = f"{insight.cost.text}: {', '.join(clauses)}."
     if math.isinf(upper.value):
-        text += " Nothing bounds 95 %, because more than 5 % failed or have none."
+        text += " There is no bound for 95 %, because more than 5 % failed or have no value."
     elif overall.failed or overall.without:
-        text += " What failed, or has none, counts as worse than any other."
+        text += " Samples that failed or have no value rank as worst."
     yield Verdict("note", "merit", text)
 
 
@@ -168,7 +168,7 @@ def _factor_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
         text = f"{sensitivity_words(insight, sensitivity)} By {METHOD_TEXTS[sensitivity.method]}."
         yield Verdict("note", "factors", text)
     elif insight.runs.varied and not insight.sensitivities and len(insight.runs) > 1:
-        text = "So few samples, or all alike, do not tell which factors matter."
+        text = "The samples are too few, or too similar, to show which factors matter."
         yield Verdict("note", "factors", text)
 
 
@@ -177,7 +177,7 @@ def _failure_factor_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
     for one in clear[:2]:
         yield Verdict("warning", "failures", f"Samples that succeeded, by {_rates(one)}.")
     if insight.separations and not clear:
-        text = "No factor by itself separates failed from good samples beyond doubt."
+        text = "No single factor separates failed from good samples with statistical confidence."
         nearest = insight.separations[0]
         text += f" The nearest: {_rates(nearest)}." if nearest.score > 0.0 else ""
         yield Verdict("note", "failures", text)
@@ -199,8 +199,8 @@ def _noise_verdicts(insight: SweepAnalysis, replays: Sequence[SampleReplay]) -> 
     drawn = len(set(insight.runs.seed)) > 1 and any(entry.random for entry in replays)
     if drawn and insight.runs.design == "saltelli":
         text = (
-            "Every sample has a seed of its own, so that what noise does counts in every total "
-            "index. Repeats lessen it."
+            "Every sample has its own seed, so noise adds to every total index. Repeats reduce "
+            "this."
         )
         yield Verdict("note", "noise", text)
 

@@ -39,14 +39,17 @@ _CAPTIONS: Mapping[str, tuple[str, str]] = {
     ),
     "tune_gains": (
         "Gains explored",
-        "The same candidates against each gain. A valley that ends at an end of the range says "
-        "that the range is too narrow, or that the cost leaves something out.",
+        "The cost of the same candidates over each gain. A minimum at an end of the range means "
+        "that the range is too narrow, or that the cost omits something.",
     ),
     "tune_errors": (
         "Errors before and after",
         "The scenario as its file has it, with the card's gains and with the tuned ones.",
     ),
-    "tune_inputs": ("Inputs before and after", "What each actuator does with either gains."),
+    "tune_inputs": (
+        "Inputs before and after",
+        "The input of each actuator, with the card's gains and with the tuned ones.",
+    ),
 }
 
 
@@ -168,7 +171,7 @@ def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
         ("cost", tuning.cost),
         ("constraints", ", ".join(tuning.limits) or "none"),
         ("budget", f"{spent}, {len(tuning.trials)} candidates on {plant_text}"),
-        ("seed", f"{tuning.seed}, which no repeat of a comparison has"),
+        ("seed", f"{tuning.seed}, not used by any repeat of a comparison"),
     ]
     if plants.count > 1 or plants.held_out:
         off = f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"

@@ -71,8 +71,8 @@ def _outcome(tuning: GainSearch) -> Verdict:
         card.cost < NEGLIGIBLE
     ):
         level, text = "note", f"The card's cost, {number(card.cost, 4)}, is rounding, and so is "
-        text += f"the lowest, {cost}: the gains make no difference that "
-        text += f"{tuning.simulations} simulations could tell."
+        text += f"the lowest cost, {cost}: {tuning.simulations} simulations show no effect of the "
+        text += "gains."
     else:
         change = percent(1.0 - best.cost / card.cost)
         level = "good"
@@ -109,8 +109,8 @@ def violations_text(trial: TuningTrial, tuning: GainSearch) -> str:
 def _limit_verdict(tuning: GainSearch) -> Verdict:
     names = ", ".join(path.removeprefix("controller.") for path in tuning.at_border)
     text = (
-        f"At an end of its range: {names}. A better value may lie beyond, or the cost leaves out "
-        "what such a gain costs; widen the range (--over), or add effort, noise or a constraint."
+        f"At an end of its range: {names}. A better value may lie beyond, or the cost omits the "
+        "price of such a gain; widen the range (--over), or add effort, noise or a constraint."
     )
     return Verdict("warning", "range", text)
 
@@ -122,10 +122,12 @@ def _search_spread(tuning: GainSearch, validation: HeldOut | None) -> Verdict:
     text = f"Luck of tuning: {count} searches, each on plants of its own, ended at {_span(costs)}"
     if validation is not None:
         elsewhere = [trial.cost for trial in (validation.tuned, *validation.others)]
-        text += f"; on plants that none was tuned on, at {_span(elsewhere)}"
+        text += f"; on plants that no search used, at {_span(elsewhere)}"
     ends = sum(bool(search.at_border) for search in tuning.every)
     text += f"; {ends} of {count} at an end of a range" if ends else ""
-    return Verdict("note", "luck", f"{text}. The gains are those of the lowest where it was tuned.")
+    return Verdict(
+        "note", "luck", f"{text}. The gains are those of the search with the lowest tuning cost."
+    )
 
 
 def _span(costs: Sequence[float]) -> str:
@@ -134,7 +136,9 @@ def _span(costs: Sequence[float]) -> str:
 
 def _validation_verdicts(validation: HeldOut, tuning: GainSearch) -> Iterator[Verdict]:
     aggregate = "of the worst" if tuning.aggregate == "worst" else "on average"
-    costs = f"Cost {aggregate} on plants that it was not tuned on: tuned {_cost(validation.tuned)}"
+    costs = (
+        f"Cost {aggregate} on plants that the search did not use: tuned {_cost(validation.tuned)}"
+    )
     costs += f", card {_cost(validation.card)}"
     if math.isfinite(tuning.after):
         costs += f"; tuning gave {number(tuning.after, 4)}"
@@ -148,8 +152,8 @@ def _validation_verdicts(validation: HeldOut, tuning: GainSearch) -> Iterator[Ve
     yield Verdict(level, "held out", f"{costs}.")
     if math.isfinite(validation.tuned.cost) and (level == "bad" or overfitted):
         text = (
-            "The gains fit the plants they were tuned on better than others: tune on more of "
-            "them (--ensemble), or on ones as wrong as these (--mismatch)."
+            "The gains are overfitted to the plants of the search: tune on more plants "
+            "(--ensemble), or with the same mismatch (--mismatch)."
         )
         yield Verdict("warning", "overfitted", text)
 

@@ -279,8 +279,8 @@ def test_what_is_the_last_the_largest_or_the_smallest_is_called_so(helix):
     said = {name: metrics.describe(name).description for name in ("final_phi", "peak_passive_phi")}
     assert said == {
         "final_phi": "position-level error of the servo rows at the last sample",
-        "peak_passive_phi": "largest position-level error of the passive rows: how far a closed "
-        "loop came open",
+        "peak_passive_phi": "largest position-level error of the passive rows, such as the gap of "
+        "a closed loop",
     }
     names = ("reaction", "reaction_residual", "passive_sigma_dropped", "u_upper")
     assert [FIELDS[name].long_name for name in names] == [
@@ -321,7 +321,7 @@ def test_an_input_at_a_limit_that_the_allocation_keeps_is_saturated(motors):
     )
     np.testing.assert_allclose(kept.metric("saturated_fraction"), 0.25, atol=5e-4)
     verdict = next(each for each in judge(kept) if each.subject == "limits")
-    assert "Some input is at a limit that the allocation keeps during 25" in verdict.text
+    assert "Some input is at a limit of the allocation during 25" in verdict.text
 
 
 def test_limits_are_crossed_where_more_than_rounding_is_lacking():

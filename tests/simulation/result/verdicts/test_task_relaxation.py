@@ -56,10 +56,11 @@ def told(result, subject):
 def test_what_was_kept_is_told_block_by_block_with_what_was_left_where():
     found = keeping((0.5 - 0.0625 * T, 0.3, 0.2 + (T - 2.0) ** 2, np.where(T < 1.0, np.nan, 5.0)))
     assert told(found, "keep") == [
-        ("good", "'wall' held with 0.25 m to spare (t = 4 s); it never bound."),
-        ("good", "'joints' held with 0.2 rad to spare (t = 2 s, least at 'joints.upper'); it never "
-         "bound."),
-        ("good", "'foot' held with 5 N to spare (t = 1 s); it never bound."),
+        ("good", "'wall' was kept with a slack of 0.25 m (t = 4 s); the limit was never active."),
+        ("good",
+            "'joints' was kept with a slack of 0.2 rad (t = 2 s, worst at 'joints.upper'); the "
+            "limit was never active."),
+        ("good", "'foot' was kept with a slack of 5 N (t = 1 s); the limit was never active."),
     ]  # fmt: skip
     assert found.metric("worst_margin") == pytest.approx(0.2)
     assert found.metric("worst_margin.wall") == pytest.approx(0.25)
@@ -71,22 +72,23 @@ def test_what_was_kept_is_told_block_by_block_with_what_was_left_where():
 @pytest.mark.parametrize(
     ("left", "level", "text"),
     [
-        ((0.9e-6, 1.0, 1.0, 1.0), "good", "'wall' held with nothing to spare (t = 0 s)"),
-        ((-0.9e-6, 1.0, 1.0, 1.0), "good", "'wall' held with nothing to spare (t = 0 s)"),
-        ((1.1e-6, 1.0, 1.0, 1.0), "good", "'wall' held with 1.1 µm to spare (t = 0 s)"),
-        ((-0.025, 1.0, 1.0, 1.0), "warning", "'wall' was crossed by 25 mm (t = 0 s)"),
+        ((0.9e-6, 1.0, 1.0, 1.0), "good", "'wall' was kept without slack (t = 0 s)"),
+        ((-0.9e-6, 1.0, 1.0, 1.0), "good", "'wall' was kept without slack (t = 0 s)"),
+        ((1.1e-6, 1.0, 1.0, 1.0), "good", "'wall' was kept with a slack of 1.1 µm (t = 0 s)"),
+        ((-0.025, 1.0, 1.0, 1.0), "warning", "'wall' exceeded its limit by 25 mm (t = 0 s)"),
     ],
 )
 def test_a_limit_is_crossed_by_more_than_rounding(left, level, text):
-    assert told(keeping(left), "keep")[0] == (level, f"{text}; it never bound.")
+    assert told(keeping(left), "keep")[0] == (level, f"{text}; the limit was never active.")
 
 
 def test_of_a_block_the_row_that_is_crossed_most_is_named_and_forces_round_coarsely():
     found = keeping((1.0, -0.1, -0.2, -0.9e-3))
     assert told(found, "keep")[1:] == [
-        ("warning", "'joints' was crossed by 0.2 rad (t = 0 s, least at 'joints.upper'); it never "
-         "bound."),
-        ("good", "'foot' held with nothing to spare (t = 0 s); it never bound."),
+        ("warning",
+            "'joints' exceeded its limit by 0.2 rad (t = 0 s, worst at 'joints.upper'); the "
+            "limit was never active."),
+        ("good", "'foot' was kept without slack (t = 0 s); the limit was never active."),
     ]  # fmt: skip
     assert found.metric("limits_crossed") == 2.0
     assert found.metric("limits_crossed.foot") == 0.0
@@ -97,39 +99,43 @@ def test_a_limit_that_binds_is_told_for_how_long_and_at_what_cost():
     left = (1.0, 1.0, 1.0, 1.0)
     free = keeping(left, binding=(FIRST, 0, 0, 0))
     assert told(free, "keep")[0][1] == (
-        "'wall' held with 1 m to spare (t = 0 s); it bound for 1.05 s, at no cost to the task."
+        "'wall' was kept with a slack of 1 m (t = 0 s); the limit was active for 1.05 s, without "
+        "loss to the task."
     )
     assert free.metric("time_at_limits.wall") == pytest.approx(1.05)
     costly = keeping(
         left, binding=(FIRST, FIRST, LATER, 0), given_up=(0, 2e-6 * FIRST, -3e-6 * LATER)
     )
     wall, joints, foot = (text.partition("; ")[2] for _, text in told(costly, "keep"))
-    assert wall == "it bound for 1.05 s, while the task was off by up to 0.25 m in 'a'."
+    assert wall == "the limit was active for 1.05 s, with a task error of up to 0.25 m in 'a'."
     assert joints == (
-        "it bound for 2.1 s, while the task was off by up to 0.25 m in 'a' and 8 rad in 'b'."
+        "the limit was active for 2.1 s, with a task error of up to 0.25 m in 'a' and 8 rad in 'b'."
     )
-    assert foot == "it never bound."
+    assert foot == "the limit was never active."
     # The norm over the rows: 2e-6 for 1.05 s, and 3e-6 for as long.
     assert costly.metric("task_given_up") == pytest.approx(5e-6 * 1.05)
     little = keeping(left, binding=(FIRST, 0, 0, 0), given_up=(0.9e-6, 0, 0))
-    assert "at no cost to the task" in told(little, "keep")[0][1]
+    assert "without loss to the task" in told(little, "keep")[0][1]
 
 
 def test_forces_that_nothing_was_asked_of_have_nothing_to_spare():
     found = keeping((1.0, 1.0, 1.0, np.nan))
-    assert told(found, "keep")[2] == ("good", "'foot' was asked of nothing; it never bound.")
+    assert told(found, "keep")[2] == (
+        "good",
+        "'foot' had nothing to limit; the limit was never active.",
+    )
 
 
 def test_a_limit_that_gave_way_is_a_warning_and_the_worst_of_its_block_is_named():
     found = keeping((1.0, 1.0, 1.0, 1.0), missed=(0, 0.5, 2.0 * FIRST, 30.0))
     assert [each[0] for each in told(found, "keep")] == ["good", "warning", "warning"]
     assert told(found, "keep")[1][1] == (
-        "'joints' held with 1 rad to spare (t = 0 s, least at 'joints.lower'); 'joints.upper' gave "
-        "way, by up to 2 rad/s²; it never bound."
+        "'joints' was kept with a slack of 1 rad (t = 0 s, worst at 'joints.lower'); "
+        "'joints.upper' gave way, by up to 2 rad/s²; the limit was never active."
     )
     assert told(found, "keep")[2][1] == (
-        "'foot' held with 1 N to spare (t = 0 s); 'foot.normal' gave way, by up to 30 N; it never "
-        "bound."
+        "'foot' was kept with a slack of 1 N (t = 0 s); 'foot.normal' gave way, by up to 30 N; the "
+        "limit was never active."
     )
 
 
@@ -142,10 +148,7 @@ def test_a_task_gives_way_to_what_binds_meanwhile_and_else_to_the_motors():
     assert (one.limits, one.errors) == ("'wall'", ("0.25 m in 'a'",))
     assert one.time == pytest.approx(1.05)
     np.testing.assert_array_equal(one.during, FIRST > 0.0)
-    assert (
-        one.sentence
-        == "gave way to 'wall' for 1.05 s, and was off meanwhile by up to 0.25 m in 'a'"
-    )
+    assert one.sentence == "gave way to 'wall' for 1.05 s, with an error of up to 0.25 m in 'a'"
     both = by(binding=(FIRST, 0, LATER, 0), given_up=(up, 0, later))
     assert both.limits == "'wall' and 'joints'"
     assert both.errors == ("0.25 m in 'a'", "8 rad in 'b'")
@@ -179,7 +182,7 @@ def test_limits_ahead_that_are_given_up_are_told_with_their_share_and_their_most
     share = f"{100.0 * 22 / 41:.3g}"
     assert told(keeping((1.0,) * 4, signals=ahead), "limits ahead") == [
         ("warning",
-         f"No inputs within their limits kept all limits ahead in {share} % of the samples. "
+         f"In {share} % of the samples no admissible input kept all limits over the horizon. "
          "Exceeded: 'elbow' by up to 0.5 rad, 'v.elbow' by up to 2 rad/s."),
     ]  # fmt: skip
     none = {"excess_ahead": (columns(0.0, 0.0), "rad", ("elbow", "wrist"))}
@@ -206,10 +209,12 @@ def test_programs_that_took_longer_than_a_tick_are_told():
         (40, 0.5, "good", "."),
         (32, 0.5, "good", "."),
         (31, 0.5, "warning",
-         ": it is too sure. Give it more acceleration_std or input_std, or a better model."),
+         ": the covariance is too small. Increase acceleration_std or input_std, or improve the "
+         "model."),
         (40, 0.11, "good", "."),
         (40, 0.09, "note",
-         ": it trusts its model too little. Less acceleration_std would make it quieter."),
+         ": the covariance is too large. A smaller acceleration_std makes the estimate less "
+         "noisy."),
     ],
 )  # fmt: skip
 def test_an_estimate_is_judged_by_its_own_covariance(within, size, level, end):
@@ -218,9 +223,10 @@ def test_an_estimate_is_judged_by_its_own_covariance(within, size, level, end):
     mean = nees[:-1].mean()
     found = run({}, nees=nees, provenance={"observer": {"states": 4}})
     assert told(found, "estimate") == [
-        (level, f"Estimation errors are within the observer's own 95 % bound at "
-         f"{100.0 * within / 40:.3g} % of the samples; squared, they are {mean:.3g} times what it "
-         f"promises{end}"),
+        (level,
+            "Estimation errors are within the observer's own 95 % bound at "
+            f"{100.0 * within / 40:.3g} % of the samples; their squares are {mean:.3g} times the "
+            f"observer's covariance{end}"),
     ]  # fmt: skip
 
 
@@ -249,7 +255,8 @@ def test_feet_that_slide_are_told_for_how_long():
     slides = 1.0 - FIRST
     assert told(standing(10.0, 20.0, sticks=(slides, 1)), "ground") == [
         ("warning",
-         "Every contact pushes, 'left' least, by 10 N (t = 0 s); 'left' slid for 1.05 s."),
+         "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s); 'left' "
+         "slid for 1.05 s."),
     ]  # fmt: skip
     both = standing(10.0, 20.0, along=(3.0, 2.0), sticks=(slides, 1.0 - LATER))
     assert told(both, "ground")[0][1].endswith(
@@ -257,7 +264,7 @@ def test_feet_that_slide_are_told_for_how_long():
     )
     smooth = standing(10.0, 20.0, along=(0.0, 0.0), sticks=(slides, 1))
     assert told(smooth, "ground") == [
-        ("good", "Every contact pushes, 'left' least, by 10 N (t = 0 s)."),
+        ("good", "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s)."),
     ]
 
 
@@ -267,8 +274,8 @@ def test_feet_that_are_open_are_told_with_what_impacts_took():
     found = standing(10.0 * up, 20.0, along=(0.0, 0.0), closed=(up, 1), provenance=lost)
     assert told(found, "ground") == [
         ("good",
-         "Every contact pushes, 'left' least, by 10 N (t = 1.1 s). Open were 'left' for 1.05 s; "
-         "impacts took 25 mJ."),
+         "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 1.1 s). Open "
+         "were 'left' for 1.05 s; impacts took 25 mJ."),
     ]  # fmt: skip
     quiet = standing(10.0 * up, 20.0, along=(0.0, 0.0), closed=(up, 1))
     assert told(quiet, "ground")[0][1].endswith("Open were 'left' for 1.05 s.")
@@ -282,8 +289,9 @@ def test_feet_that_share_their_load_are_counted():
     shared = {"passive": {"sharing": ["left.height", "left.slip_x", "right.height"]}}
     found = standing(10.0, 20.0, along=(0.0, 0.0), provenance=shared)
     assert told(found, "ground")[0][1] == (
-        "Every contact pushes, 'left' least, by 10 N (t = 0 s). How 2 of the contacts share their "
-        "load no motion tells; these are the forces of least norm."
+        "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s). The motion "
+        "does not determine how 2 of the contacts share their load; these are the forces of "
+        "least norm."
     )
 
 
@@ -301,17 +309,17 @@ def test_a_pull_of_rounding_is_none(pull, lifts):
     ("u", "limits", "weights", "text"),
     [
         ([0.4, 3.0], [0.5, 10.0], [9.0, 9.0],
-         "it takes 0.4 N of motor 'lift', 0.8 times its limit of 0.5"),
+         "the row takes 0.4 N of motor 'lift', 0.8 times its limit of 0.5"),
         ([0.4, -9.0], [0.5, 10.0], [9.0, 9.0],
-         "it takes -9 N m of motor 'turn', 0.9 times its limit of 10"),
+         "the row takes -9 N m of motor 'turn', 0.9 times its limit of 10"),
         ([[0.1, 1.0], [-0.4, 2.0]], [0.5, 10.0], [9.0, 9.0],
-         "it takes -0.4 N of motor 'lift', 0.8 times its limit of 0.5"),
+         "the row takes -0.4 N of motor 'lift', 0.8 times its limit of 0.5"),
         ([1.0, 3.0], [np.inf, 0.0], [0.25, 0.5],
-         "it takes 3 N m of motor 'turn', 6 times the weight of what it drives"),
+         "the row takes 3 N m of motor 'turn', 6 times the weight of what it drives"),
         ([1.0, 3.0], [2.0, np.inf], [0.25, 12.0],
-         "it takes 1 N of motor 'lift', 0.5 times its limit of 2"),
+         "the row takes 1 N of motor 'lift', 0.5 times its limit of 2"),
         ([1.0, 3.0], [np.inf, np.inf], [0.0, 12.0],
-         "it takes 3 N m of motor 'turn', 0.25 times the weight of what it drives"),
+         "the row takes 3 N m of motor 'turn', 0.25 times the weight of what it drives"),
         ([1.0, 3.0], [np.inf, np.inf], [0.0, 0.0], ""),
         ([0.0, 0.0], [1.0, 1.0], [1.0, 1.0], ""),
         ([np.nan, 1.0], [1.0, 1.0], [1.0, 1.0], ""),

@@ -72,8 +72,8 @@ ENDS = [
     ("infeasible", "", "bad", "The task asked for accelerations that no input can give."),
     (
         "drifted", "passive row 'loop' is open.", "bad",
-        "A passive constraint came apart; the motion is not the mechanism's. Passive row 'loop' is "
-        "open.",
+        "A passive constraint opened; the motion is not that of the mechanism. Passive row "
+        "'loop' is open.",
     ),
     (
         "drifted", "row 'tool.x' is off.", "bad",
@@ -167,7 +167,7 @@ def test_a_law_without_modes_has_not_failed_to_switch():
 def test_which_effects_acted_and_which_never_did():
     acting = [{"name": "noise"}, {"name": "friction"}]
     assert told(run(energy=ONE, provenance={"effects": acting}), "effects") == (
-        "note", "effects", "Between the ideal loop and the bench: 'noise', 'friction'."
+        "note", "effects", "Effects in this run: 'noise', 'friction'."
     )  # fmt: skip
     idle = [{"name": "noise"}, {"name": "push", "never": "the run ends before it begins."}]
     assert told(run(energy=ONE, provenance={"effects": idle}), "effects") == (
@@ -194,7 +194,7 @@ ERRORS = [
     ),
     (
         1e-3 * (1.0 + T), "warning",
-        "The error keeps growing, from 1 mm to 11 mm: the controller does not hold it.",
+        "The error keeps growing, from 1 mm to 11 mm: the controller does not reduce it.",
     ),
 ]  # fmt: skip
 
@@ -207,8 +207,8 @@ def test_how_well_the_task_was_met(phi, level, text):
 def test_an_error_that_nothing_pulls_back_grows_for_that_reason():
     exact = {"controller": {"feedback": {"kind": "exact"}}}
     assert told(one_row(1e-3 * (1.0 + T), scenario=exact), "task").text == (
-        "The error keeps growing, from 1 mm to 11 mm: nothing pulls it back. A stabilised feedback "
-        "(Baumgarte, PID) would."
+        "The error keeps growing, from 1 mm to 11 mm: no feedback reduces it. A stabilised "
+        "feedback (Baumgarte, PID) would."
     )
 
 
@@ -220,7 +220,7 @@ def test_an_error_that_grows_beyond_the_motors_is_not_the_controllers():
         "end."
     )
     before = one_row(grown, reach=0.1 * (T < 7.0))
-    assert "the controller does not hold it" in told(before, "task").text
+    assert "the controller does not reduce it" in told(before, "task").text
 
 
 WALL = {"keep_rows": ("wall",), "keep_row_units": ("m",), "keep_row_blocks": ("wall",)}
@@ -243,13 +243,13 @@ def test_an_error_that_a_limit_explains_is_not_the_controllers():
     grown = 1e-3 * (1.0 + T * late)
     assert told(led_away(grown, late), "task") == Verdict(
         "note", "task",
-        "Error 1 mm at the start, 11 mm at most (t = 10 s), 11 mm at the end; the task gave way to "
-        "'wall' for 5.05 s, and was off meanwhile by up to 11 mm in 'a'; it does not settle within "
+        "Error 1 mm at the start, 11 mm at most (t = 10 s), 11 mm at the end; the task gave way "
+        "to 'wall' for 5.05 s, with an error of up to 11 mm in 'a'; it does not settle within "
         "the run.",
     )  # fmt: skip
     assert headline(led_away(grown, late)) == (
         "The run completed 10 s of motion; its largest task error is 11 mm: the task gave way to "
-        "'wall' for 5.05 s, and was off meanwhile by up to 11 mm in 'a'."
+        "'wall' for 5.05 s, with an error of up to 11 mm in 'a'."
     )
     by_motors = led_away(grown, late, binding=0.0)
     assert "gave way to the motors' limits for 5.05 s" in told(by_motors, "task").text
@@ -259,8 +259,8 @@ def test_an_error_that_grows_where_no_limit_binds_is_the_controllers_all_the_sam
     late = (T >= 9.0).astype(float)
     assert told(led_away(1e-3 * (1.0 + T), late), "task") == Verdict(
         "warning", "task",
-        "The error keeps growing, from 1 mm to 11 mm, by 8.9 mm while no limit changes the input: "
-        "the controller does not hold it.",
+        "The error keeps growing, from 1 mm to 11 mm, by 8.9 mm while no limit changes the "
+        "input: the controller does not reduce it.",
     )  # fmt: skip
 
 
@@ -366,25 +366,25 @@ WEAK = {"hold": "weak", "row": "a.x", "weakest": 1e-7, "at": 1.5}
 GRIPS = [
     (
         (10.0, np.inf), {"weights": {"lift": 1.0, "turn": 1.0}}, "warning",
-        "The motors have a weak grip of row 'a.x': 1.0e-07 of what they could do to it were the "
-        "robot free (t = 1.5 s): it takes -30 N of motor 'lift', 3 times its limit of 10.",
+        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the "
+        "free robot (t = 1.5 s): the row takes -30 N of motor 'lift', 3 times its limit of 10.",
     ),
     (
         (np.inf, np.inf), {"rows_demanded": True}, "warning",
-        "The motors have a weak grip of row 'a.x': 1.0e-07 of what they could do to it were the "
-        "robot free (t = 1.5 s): it takes 2 N m of motor 'turn', 4 times the weight of what it "
+        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the free "
+        "robot (t = 1.5 s): the row takes 2 N m of motor 'turn', 4 times the weight of what it "
         "drives.",
     ),
     (
         (0.0, np.inf), {"rows_demanded": False}, "note",
-        "The motors have a weak grip of row 'a.x': 1.0e-07 of what they could do to it were the "
-        "robot free (t = 1.5 s): it takes 2 N m of motor 'turn', 4 times the weight of what it "
+        "The motors have a weak grip of row 'a.x': 1.0e-07 of their authority over it on the free "
+        "robot (t = 1.5 s): the row takes 2 N m of motor 'turn', 4 times the weight of what it "
         "drives.",
     ),
     (
         (10.0, np.inf), {"hold": "lost", "weakest": 1e-14}, "warning",
-        "The motors have no grip of row 'a.x': 1.0e-14 of what they could do to it were the robot "
-        "free (t = 1.5 s).",
+        "The motors have no grip of row 'a.x': 1.0e-14 of their authority over it on the free "
+        "robot (t = 1.5 s).",
     ),
 ]  # fmt: skip
 
@@ -404,8 +404,8 @@ def test_what_a_weak_grip_costs(limits, changed, level, text):
 
 GIVEN = "The actuators can give every acceleration that the task asks for."
 SHORT = (
-    "The task asks for accelerations that no input gives: short by up to 2 (m/s², rad/s²) (t = 3 "
-    "s), during 11 % of the run."
+    "No input gives the accelerations that the task asks for: the shortfall is up to 2 (m/s², "
+    "rad/s²) (t = 3 s), during 11 % of the run."
 )
 
 
@@ -429,17 +429,17 @@ LIMITS = [
     ((8.0, 2.0), (np.inf, 0.0), "note", "No actuator has an effort limit."),
     (
         (8.0, 2.0), (10.0, 8.0), "good",
-        "All inputs stay within their limits; 'lift' comes nearest, at 80 % of its own.",
+        "All inputs stay within their limits; 'lift' comes nearest, at 80 % of its limit.",
     ),
     (
         (-20.0, 2.0), (10.0, 8.0), "warning",
         "Some input is at or beyond its limit during 100 % of the run; 'lift' comes nearest, at "
-        "200 % of its own.",
+        "200 % of its limit.",
     ),
     (
         (8.0, -18.0), (10.0, 8.0), "bad",
-        "'turn' gives 18 N·m where its limit is 8 N·m, 2.2 times as much: this robot cannot move "
-        "so. Let the effect 'saturation' keep the limits, or ask for less.",
+        "'turn' gives 18 N·m where its limit is 8 N·m, 2.2 times as much: this robot cannot make "
+        "this motion. Let the effect 'saturation' keep the limits, or ask for less.",
     ),
 ]  # fmt: skip
 
@@ -456,12 +456,12 @@ def test_limits_that_an_allocation_or_an_effect_keeps_are_told_as_theirs():
     kept = run(labels, u=columns(5.0, 1.0), signals={"binding": recorded(columns(half, 0.0))})
     assert told(kept, "limits") == (
         "warning", "limits",
-        "Some input is at a limit that the allocation keeps during 50.5 % of the run, within what "
-        "the motors can give.",
+        "Some input is at a limit of the allocation during 50.5 % of the run; the motors can "
+        "give more.",
     )  # fmt: skip
     tighter = run(labels, u=columns(4.0, 1.0), u_lower=columns(-5.0, -8.0), u_upper=columns(5.0, 8))
     assert told(tighter, "limits").text == (
-        "All inputs stay within their limits; 'lift' comes nearest, at 80 % of its own."
+        "All inputs stay within their limits; 'lift' comes nearest, at 80 % of its limit."
     )
     assert told(run(labels, u=columns(0.0, 0.0)), "limits") is None
 
@@ -505,16 +505,16 @@ OPENED = [
     (1e-6, "good", {}, "1 µm."),
     (
         2e-6, "note", {"kind": "projection"},
-        "2 µm, held by projection; a tighter integrator tolerance lowers that.",
+        "2 µm, stabilised by projection; a tighter integrator tolerance lowers this.",
     ),
     (
         1e-3, "note", {"kind": "none"},
-        "1 mm, held by nothing; a tighter integrator tolerance lowers that.",
+        "1 mm, without stabilisation; a tighter integrator tolerance lowers this.",
     ),
     (
         1e-3 * JUST_MORE, "bad", {"kind": "baumgarte", "alpha": 20.0, "beta": 100.0},
-        "1 mm, held by gains of 20 1/s and 100 1/s²: the mechanism that was simulated is not the "
-        "one meant.",
+        "1 mm, stabilised with gains of 20 1/s and 100 1/s²: the simulated mechanism is not the "
+        "intended one.",
     ),
 ]  # fmt: skip
 
@@ -547,13 +547,13 @@ def test_what_reactions_do_beyond_the_rows(outside, on_drift, level):
         reaction_power=-0.4 * on_drift * ONE, energy=np.where(T < 5.0, 0.0, 1.0),
         kinetic_energy=np.where(T < 5.0, 0.0, 3.0), provenance={"passive": {"sharing": ["a"]}},
     )  # fmt: skip
-    worse = ": they are not to be believed" if level == "warning" else ""
+    worse = ": the reactions are not to be believed" if level == "warning" else ""
     shares = {0.0: "0", 0.99e-4: "0.0099", 1.1e-4: "0.011", 0.99e-2: "0.99", 1.1e-2: "1.1"}
     size = {0.0: "0 J", 1.1e-4: "440 µJ", 0.99e-2: "39.6 mJ", 1.1e-2: "44 mJ"}[on_drift]
     text = (
-        f"Of the passive force, {shares[outside]} % at most is outside the rows; on their drift "
-        f"the reactions exchange {size}, {shares[on_drift]} % of the energy that moved{worse}. "
-        "Rows that share their load in a way that no motion tells: 1."
+        f"At most {shares[outside]} % of the passive force is outside the rows; the work of the "
+        f"reactions on the drift of the rows is {size}, {shares[on_drift]} % of the energy "
+        f"transferred{worse}. Rows whose load sharing the motion does not determine: 1."
     )
     assert told(result, "reactions") == Verdict(level, "reactions", text)
 
@@ -565,16 +565,16 @@ def test_reactions_without_force_or_motion_are_no_shares_of_zero():
     )  # fmt: skip
     assert told(still, "reactions") == (
         "good", "reactions",
-        "Of the passive force, 0 % at most is outside the rows; on their drift the reactions "
-        "exchange 0 J, 0 % of the energy that moved.",
+        "At most 0 % of the passive force is outside the rows; the work of the reactions on the "
+        "drift of the rows is 0 J, 0 % of the energy transferred.",
     )  # fmt: skip
 
 
 MOVED = 8.0  # supplied 2 J, stored 2 J, between height and motion 4 J
 BALANCES = [
     (0.99e-4, "good", "792 µJ", "0.0099", "."),
-    (1.1e-4, "note", "880 µJ", "0.011", "; a shorter step or sample interval lowers that."),
-    (0.99e-2, "note", "79.2 mJ", "0.99", "; a shorter step or sample interval lowers that."),
+    (1.1e-4, "note", "880 µJ", "0.011", "; a shorter step or sample interval lowers this."),
+    (0.99e-2, "note", "79.2 mJ", "0.99", "; a shorter step or sample interval lowers this."),
     (
         1.1e-2, "bad", "88 mJ", "1.1",
         ": the integration is too coarse to be believed. Shorten the step, or tighten the "
@@ -594,7 +594,8 @@ def test_energy_is_judged_by_all_that_moved_also_between_height_and_motion(
     )  # fmt: skip
     assert told(result, "energy") == Verdict(
         level, "energy",
-        f"{size} is unaccounted for at worst, {per_cent} % of the {MOVED:g} J that moved{end}",
+        f"At most {size} of energy is unaccounted for, {per_cent} % of the {MOVED:g} J "
+        f"transferred{end}",
     )  # fmt: skip
 
 
@@ -604,8 +605,8 @@ def test_samples_too_far_apart_are_not_blamed_on_the_integration():
     found = told(apart, "energy")
     assert found.level == "warning"
     assert found.text == (
-        "1.39 J is unaccounted for at worst, 1.04 % of the 134 J that moved: too far between the "
-        "samples to tell more; shorten timing.sample."
+        "At most 1.39 J of energy is unaccounted for, 1.04 % of the 134 J transferred: the "
+        "samples are too far apart to tell more; shorten timing.sample."
     )
 
 
@@ -613,22 +614,23 @@ def test_a_peak_of_power_between_the_samples_is_thought_of_where_nothing_recorde
     unseen = run(energy=0.2 * T + np.where(T < 5.0, 0.0, 3.0), power=0.2 * ONE)
     assert told(unseen, "energy") == Verdict(
         "bad", "energy",
-        "3 J is unaccounted for at worst, 42.9 % of the 7 J that moved: power peaks between the "
-        "samples, unseen by every metric, or the integration is too coarse to be believed. Shorten "
-        "timing.sample; if that does not help: shorten the step, or tighten the tolerance.",
+        "At most 3 J of energy is unaccounted for, 42.9 % of the 7 J transferred: either the "
+        "power has peaks between the samples, which no metric sees, or the integration is too "
+        "coarse to be believed. Shorten timing.sample; if that does not help: shorten the step, "
+        "or tighten the tolerance.",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("moved", [0.0, 0.9e-12])
 def test_without_energy_that_moves_there_is_none_to_lose(moved):
     result = run(energy=moved * T / T[-1], supplied_energy=0.0 * T)
-    assert told(result, "energy") == Verdict("good", "energy", "No energy moved.")
+    assert told(result, "energy") == Verdict("good", "energy", "No energy was transferred.")
 
 
 STEPS = [
     ("RK4", 0.0, "good", "no digit", "."),
     ("RK4", 1e-4, "good", "0.01 %", "."),
-    ("RK4", 1e-3, "note", "0.1 %", "; a shorter integrator.step lowers that."),
+    ("RK4", 1e-3, "note", "0.1 %", "; a shorter integrator.step lowers this."),
     (
         "RK4", 1e-2, "warning", "1 %",
         ": the step is long for this motion. Shorten integrator.step.",
@@ -639,7 +641,7 @@ STEPS = [
         "method.",
     ),
     ("semi_implicit_euler", 1e-2, "good", "1 %", "."),
-    ("semi_implicit_euler", 3e-2, "note", "3 %", "; a shorter integrator.step lowers that."),
+    ("semi_implicit_euler", 3e-2, "note", "3 %", "; a shorter integrator.step lowers this."),
     (
         "semi_implicit_euler", 1e-1, "warning", "10 %",
         ": the step is long for this motion. Shorten integrator.step.",
@@ -683,7 +685,7 @@ def test_motors_at_their_limits_are_told_with_what_it_cost():
     binding, after = columns(FIRST, -SECOND), np.where(T > 0.95, 1.0, 0.0)
     served = at_limits(binding, columns(1e-6, 0.0))
     assert told(served, "motors") == Verdict(
-        "note", "motors", f"{SPELLS}The task was served in full all the same."
+        "note", "motors", f"{SPELLS}The task was still met in full."
     )
     early = columns(5e-3 * (1.0 - after), 5e-3 * (1.0 - after))  # before any limit was met
     missed = at_limits(binding, columns(0.0, SECOND), phi=early + columns(2e-3 * after, 0.0))
@@ -694,8 +696,8 @@ def test_motors_at_their_limits_are_told_with_what_it_cost():
     scaled = at_limits(binding, columns(0.0, SECOND), task_scale=1.0 - 0.5 * FIRST)
     assert told(scaled, "motors") == Verdict(
         "warning", "motors",
-        f"{SPELLS}The task was scaled down to 0.5 of what was asked; the tracking error grew to "
-        "0 m in 'a'.",
+        f"{SPELLS}The task was scaled down to 0.5 of the demand; the tracking error grew to 0 m "
+        "in 'a'.",
     )  # fmt: skip
     assert told(at_limits(columns(0.0, 0.0), columns(1.0, 1.0)), "motors") is None
 
@@ -705,7 +707,7 @@ def test_of_many_times_at_a_limit_the_longest_are_named():
     found = told(at_limits(columns(often, 0.0), columns(0.0, 0.0)), "motors")
     assert found.text.startswith(
         "'lift' at its upper limit, 1.00 s to 1.10 s; 'lift' at its upper limit, 2.00 s to 2.10 s; "
-        "'lift' at its upper limit, 3.00 s to 3.10 s; and 2 more such. "
+        "'lift' at its upper limit, 3.00 s to 3.10 s; and 2 more intervals. "
     )
 
 
@@ -717,8 +719,8 @@ def test_damping_is_told_with_its_miss_and_its_bound():
     spell = np.where((T > 1.95) & (T < 4.05), 1.0, 0.0)
     assert told(damped(0.5 * spell, 0.25 * spell + 9.0 * (T > 5.0)), "damping") == Verdict(
         "warning", "damping",
-        "Near a singular pose, between 2.00 s and 4.00 s, damping missed the rows by up to 0.25 "
-        "m/s², where its bound allows 0.5 m/s²; the tracking error grew to 0 m in 'a'.",
+        "Near a singular pose, from 2.00 s to 4.00 s, damping left a row residual of up to 0.25 "
+        "m/s²; its bound is 0.5 m/s²; the tracking error grew to 0 m in 'a'.",
     )  # fmt: skip
     assert told(damped(1e-6 * ONE, 0.0), "damping") is None
 
@@ -743,7 +745,7 @@ def test_levels_that_higher_ones_left_nothing_are_named():
 
     assert told(ordered(np.where(T < 2.45, 1.0, 0.0)), "priorities") == Verdict(
         "warning", "priorities",
-        "The levels above left 'posture' too little freedom in 24.8 % of the samples; the tracking "
+        "Higher levels left 'posture' too little freedom in 24.8 % of the samples; the tracking "
         "error grew to 0 m in 'a'.",
     )  # fmt: skip
     assert told(ordered(1e-6), "priorities") is None
@@ -761,8 +763,8 @@ def promised(error, bound, level="surface"):
 def test_a_bound_that_a_law_promises_is_kept_or_its_breach_is_told(level):
     kept = Verdict(
         "note", "promise",
-        f"Errors stayed within the bounds that the law promises. At the end the error of {level} "
-        "is 0.002 m, its bound 0.002 m.",
+        f"The errors stayed within the law's bounds. At the end the error of {level} is 0.002 m, "
+        "its bound 0.002 m.",
     )  # fmt: skip
     assert promised(2e-3, 2e-3, level) == kept
     assert promised(2e-3 * (1.0 + 0.5e-6), 2e-3, level) == kept
@@ -771,9 +773,9 @@ def test_a_bound_that_a_law_promises_is_kept_or_its_breach_is_told(level):
     broken = np.where(T > 2.95, 3e-3, 1e-3) + np.where(T == 6.0, 1e-3, 0.0)
     assert promised(broken, 2e-3, level) == Verdict(
         "warning", "promise",
-        f"At 3.00 s the error of {level} left the bound that the law promises; it grew to 0.004 m "
-        "where the bound is 0.002 m. Something that the promise assumes does not hold: the model "
-        "is further off than the law was told, or the input is limited or held too long.",
+        f"At 3.00 s the error of {level} exceeded the law's bound; it grew to 0.004 m where the "
+        "bound is 0.002 m. An assumption of the bound does not hold: the model error is larger "
+        "than the law was told, or the input is saturated or held too long.",
     )  # fmt: skip
     assert promised(2e-3 * (1.0 + 2e-6), 2e-3, level).level == "warning"
 
@@ -789,7 +791,7 @@ def test_the_terminal_shows_what_a_law_gave_up_also_where_it_cost_nothing(tmp_pa
         return " ".join(" ".join(lines).split())
 
     served = shown(at_limits(columns(FIRST, 0.0), columns(0.0, 0.0)))
-    assert unfolded(served).count("The task was served in full") == 1
+    assert unfolded(served).count("The task was still met in full") == 1
     missed = shown(at_limits(columns(FIRST, 0.0), columns(1.0, 0.0)))
     assert missed[0] == "run: completed, warning"
     assert unfolded(missed).count("gave way") == 1

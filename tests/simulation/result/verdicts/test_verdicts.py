@@ -91,7 +91,7 @@ def test_a_singularity_that_comes_near_is_a_warning():
 def test_a_demand_out_of_reach_is_told_with_its_size_and_share():
     found = verdict(grip(reach=np.where(T <= 5.0, 0.3, 0.0)), "reach")
     assert found.level == "warning"
-    assert "short by up to 0.3 m/s²" in found.text
+    assert "the shortfall is up to 0.3 m/s²" in found.text
     assert "during 50.1 % of the run" in found.text
 
 
@@ -99,8 +99,8 @@ def test_a_law_that_asks_no_rows_for_anything_gets_a_note_on_their_reach():
     found = grip(reach=np.where(T <= 5.0, 0.3, 0.0))
     note = verdict(dc.replace(found, provenance={"rows_demanded": False}), "reach")
     assert note.level == "note"
-    assert "short by up to 0.3 m/s²" in note.text
-    assert "This law does not ask for them" in note.text
+    assert "the shortfall is up to 0.3 m/s²" in note.text
+    assert "This law does not demand" in note.text
     asked = verdict(dc.replace(found, provenance={"rows_demanded": True}), "reach")
     assert asked.level == "warning"
 
@@ -122,18 +122,18 @@ def test_priorities_may_cost_rows_but_not_those_of_the_first_level(top, level):
         labels=labels,
         status="completed",
     )
-    kept = " Only rows below the first in the order of priorities go short."
+    kept = " Only rows below the first priority are affected."
     assert verdict(result, "reach") == (
         level,
         "reach",
-        "The task asks for accelerations that no input gives: short by up to 0.3 m/s² (t = 0 s), "
-        f"during 100 % of the run.{kept if level == 'note' else ''}",
+        "No input gives the accelerations that the task asks for: the shortfall is up to 0.3 "
+        f"m/s² (t = 0 s), during 100 % of the run.{kept if level == 'note' else ''}",
     )
 
 
 @pytest.mark.parametrize(
     ("scenario", "words"),
-    [("acrobot-swing-up", "does not ask for them"), ("panda-priorities", "order of priorities")],
+    [("acrobot-swing-up", "does not demand"), ("panda-priorities", "first priority")],
 )
 def test_what_gives_up_rows_by_design_is_not_warned_of(scenario, words):
     result = simulate(Scenario.load(scenario, {"timing.duration": 0.5}))
@@ -145,7 +145,7 @@ def test_the_input_nearest_to_its_limit_is_named(motors):
     u = np.stack([0.5 * np.sin(T), 3.0 * np.sin(T)], axis=1)
     found = verdict(motors(T, u, limits=[1.0, 4.0]), "limits")
     assert found.level == "good"
-    assert "'u1' comes nearest, at 75 % of its own" in found.text
+    assert "'u1' comes nearest, at 75 % of its limit" in found.text
 
 
 def test_saturation_is_a_warning(motors):
@@ -207,8 +207,8 @@ def test_feet_that_push_are_told_with_the_weakest_and_the_friction_they_need():
     assert told == (
         "good",
         "ground",
-        "Every contact pushes, 'left' least, by 10 N (t = 0 s); not to slip, friction must reach a "
-        "coefficient of 0.3.",
+        "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s); without "
+        "slip, the coefficient of friction must be at least 0.3.",
     )
 
 
@@ -226,15 +226,18 @@ def test_a_foot_that_would_lift_off_is_named_with_the_moment_and_the_pull():
 def test_more_friction_than_rubber_has_is_noted():
     told = verdict(standing(forces(along=9.0)), "ground")
     assert told.level == "note"
-    assert "a coefficient of 0.9, more than rubber has on dry concrete" in told.text
+    assert (
+        "the coefficient of friction must be at least 0.9, more than rubber has on dry concrete"
+        in told.text
+    )
 
 
 def test_feet_that_share_their_load_are_not_told_as_if_it_were_known():
     run = standing(forces(), provenance={"passive": {"sharing": ["left.height", "right.height"]}})
     assert verdict(run, "ground").text == (
-        "Every contact pushes, 'left' least, by 10 N (t = 0 s); not to slip, friction must reach a "
-        "coefficient of 0.3. How 2 of the contacts share their load no motion tells; these are the "
-        "forces of least norm."
+        "Every contact pushes; the smallest normal force is 10 N at 'left' (t = 0 s); without "
+        "slip, the coefficient of friction must be at least 0.3. The motion does not determine "
+        "how 2 of the contacts share their load; these are the forces of least norm."
     )
 
 

@@ -30,9 +30,7 @@ def _of_block(samples: Samples, name: str, block: str | None) -> Array | None:
 
 @metric_of("keep", r"\min_{t,k} h_k", per_keep=True, more_is_better=True)
 def worst_margin(samples: Samples, block: str | None) -> float:
-    """Least distance to a limit that the law keeps, more of which is better; below zero it was
-    crossed.
-    """
+    """Least distance to a kept limit: more is better; negative where the limit was crossed."""
     margins = _of_block(samples, "keep", block)
     # fmin passes over NaN, of contacts that are asked of nothing
     return float("nan") if margins is None else float(np.fmin.reduce(margins, axis=None))
@@ -40,9 +38,7 @@ def worst_margin(samples: Samples, block: str | None) -> float:
 
 @metric_of("1", r"\#\{k : \min_t h_k < 0\}", per_keep=True)
 def limits_crossed(samples: Samples, block: str | None) -> float:
-    """How many of the quantities that the law keeps were beyond their limit, by more than
-    rounding.
-    """
+    """Number of kept quantities that crossed their limit by more than rounding."""
     margins = _of_block(samples, "keep", block)
     if margins is None:
         return float("nan")
@@ -54,14 +50,14 @@ def limits_crossed(samples: Samples, block: str | None) -> float:
 
 @metric_of("s", r"\int_0^T [\exists k: h_k \text{ binds}] \, dt", per_keep=True)
 def time_at_limits(samples: Samples, block: str | None) -> float:
-    """Time in which a limit that the law keeps changed its input."""
+    """Time in which a kept limit changed the law's input."""
     bound = _of_block(samples, "keep_binding", block)
     return float("nan") if bound is None else integral(samples.time, bound.max(axis=1))
 
 
 @metric_of("beta", r"\int_0^T \lVert A\, G\, (u_0 - u) \rVert \, dt", about_task=True)
 def task_given_up(samples: Samples, block: str | None) -> float:
-    """Time integral of the row acceleration that the task did not get for limits."""
+    """Time integral of the row acceleration that the task lost to limits."""
     if "keep_given_up" not in samples or not len(samples.labels.rows):
         return float("nan")
     return integral(samples.time, np.linalg.norm(samples["keep_given_up"], axis=1))

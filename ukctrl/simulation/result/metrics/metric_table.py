@@ -81,7 +81,7 @@ def _last(time: Array, norm: Array) -> float:
 )
 def settling_time(samples: Samples, block: str | None) -> float:
     """Time after which the error stays below 2 % of its initial value, or below 1e-4 if that is
-    larger; of `beta` when no row has a `phi`; none when it never does.
+    larger; `beta` is the error if no row has a `phi`; no value if the error never settles.
     """
     norm, time = error_norm(samples, error_level(samples, block), block), samples.time
     if len(norm) == 0 or not np.isfinite(norm).all():
@@ -118,7 +118,7 @@ def peak_u(samples: Samples, block: str | None) -> float:
 
 @metric_of("J", r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt")
 def work(samples: Samples, block: str | None) -> float:
-    """Work that the inputs exchange, with no credit for what they get back."""
+    """Time integral of the inputs' absolute power: energy that flows back is not subtracted."""
     if "actuator_rate" not in samples or not samples.labels.actuators:
         return float("nan")
 
@@ -130,9 +130,7 @@ def work(samples: Samples, block: str | None) -> float:
 
 @metric_of("u/s", r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert")
 def input_travel(samples: Samples, block: str | None) -> float:
-    """How far the inputs move from sample to sample, in total per second: what noise and chattering
-    ask of the motors.
-    """
+    """Sum of input changes from sample to sample, per second: large with noise or chattering."""
     time, u = samples.time, samples["u"]
     if len(time) < 2 or not u.size:
         return float("nan")
@@ -148,14 +146,14 @@ def input_travel(samples: Samples, block: str | None) -> float:
 
 @metric_of("N", r"\max_{t,k} \max(0, -\lambda_{n,k})")
 def ground_pull(samples: Samples, block: str | None) -> float:
-    """Largest force by which a contact would have to pull, which no ground does."""
+    """Largest pulling force that a contact would need; real ground cannot pull."""
     pulls = [-float(np.min(force.normal)) for force in ground_forces(samples)]
     return max(0.0, *pulls) if pulls else float("nan")
 
 
 @metric_of("1", r"\max_{t,k} \lVert \lambda_{t,k} \rVert / \lambda_{n,k}")
 def needed_friction(samples: Samples, block: str | None) -> float:
-    """Coefficient of friction that keeps every contact from slipping while it pushes."""
+    """Smallest coefficient of friction at which no pushing contact slips."""
     ratios = [
         float(np.max(force.tangential_force[pushed] / force.normal[pushed]))
         for force in ground_forces(samples)
@@ -167,7 +165,7 @@ def needed_friction(samples: Samples, block: str | None) -> float:
 
 @metric_of("s", r"\sum_k \int_0^T [k \text{ slides}] \, dt")
 def sliding_time(samples: Samples, block: str | None) -> float:
-    """Time in which contacts slide on ground that has friction, all of them added up."""
+    """Sliding time on ground with friction, summed over the contacts."""
     times = [
         integral(samples.time, force.is_sliding.astype(np.float64))
         for force in ground_forces(samples)
@@ -177,7 +175,7 @@ def sliding_time(samples: Samples, block: str | None) -> float:
 
 PEAK_PASSIVE_PHI = Metric(
     "passive_phi",
-    "largest position-level error of the passive rows: how far a closed loop came open",
+    "largest position-level error of the passive rows, such as the gap of a closed loop",
     r"\max_t \lVert \varphi_p \rVert",
     _norm_metric("passive_phi", _largest),
     about_controller=False,
@@ -194,7 +192,7 @@ def reaction_residual(samples: Samples, block: str | None) -> float:
 
 @metric_of("J", r"\int_0^T \lvert \lambda^\top \beta_p \rvert \, dt", about_controller=False)
 def reaction_work(samples: Samples, block: str | None) -> float:
-    """Energy that the reactions exchange because the passive rows drift."""
+    """Absolute work of the reactions on the drift of the passive rows."""
     if "reaction_power" not in samples:
         return float("nan")
     return integral(samples.time, np.abs(samples["reaction_power"]))
@@ -202,7 +200,7 @@ def reaction_work(samples: Samples, block: str | None) -> float:
 
 @metric_of("J", r"-\int_0^T c^\top v \, dt", about_controller=False)
 def friction_loss(samples: Samples, block: str | None) -> float:
-    """Energy that passive constraints take because they are not ideal."""
+    """Energy that non-ideal passive constraints dissipate."""
     if "nonideal_force" not in samples or not len(samples):
         return float("nan")
     power = -np.einsum("ki,ki->k", samples["nonideal_force"], samples["v"])
@@ -251,8 +249,8 @@ def rms_disturbance(samples: Samples, block: str | None) -> float:
 
 @metric_of("1", r"\frac{1}{n N} \sum_k e_k^\top P_k^{-1} e_k", about_controller=False)
 def mean_nees(samples: Samples, block: str | None) -> float:
-    """Square of the estimation error over the covariance that the observer promises, a state: 1
-    on average if it is right, more if it is too sure.
+    """Squared estimation error over the observer's covariance, per state: 1 on average if the
+    covariance is right, more if it is too small.
     """
     if "nees" not in samples or not np.isfinite(samples["nees"][:-1]).any():
         return float("nan")
@@ -262,8 +260,8 @@ def mean_nees(samples: Samples, block: str | None) -> float:
 
 @metric_of("1", r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt")
 def saturated_fraction(samples: Samples, block: str | None) -> float:
-    """Fraction of the time in which some input is at or beyond its limit, or at one that the
-    allocation keeps.
+    """Fraction of the time in which some input is at or beyond its limit, or at a limit of the
+    allocation.
     """
     if not samples.labels.actuators:
         return float("nan")

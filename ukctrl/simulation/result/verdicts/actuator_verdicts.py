@@ -94,14 +94,15 @@ def reach(result: RunRecord) -> Verdict | None:
     short = np.nan_to_num(result["reach"] > NEGLIGIBLE).astype(np.float64)
     shortfall = quantity(worst, FIELDS["reach"].units(result.labels)[0])
     text = (
-        f"The task asks for accelerations that no input gives: short by up to {shortfall} ({at}), "
-        f"during {percent(sample_measures.time_mean(result.time, short))} of the run."
+        "No input gives the accelerations that the task asks for: the shortfall is up to "
+        f"{shortfall} ({at}), during {percent(sample_measures.time_mean(result.time, short))} of "
+        "the run."
     )
     reason = ""
     if result.provenance.get("rows_demanded") is False:
-        reason = " This law does not ask for them: it comes to the task in its own way."
+        reason = " This law does not demand these accelerations."
     elif _first_level_kept(result):
-        reason = " Only rows below the first in the order of priorities go short."
+        reason = " Only rows below the first priority are affected."
     return Verdict("note" if reason else "warning", "reach", f"{text}{reason}")
 
 
@@ -128,8 +129,8 @@ def limits(result: RunRecord) -> Verdict | None:
         return Verdict(
             "warning",
             "limits",
-            f"Some input is at a limit that the allocation keeps during {percent(share)} of the "
-            "run, within what the motors can give.",
+            f"Some input is at a limit of the allocation during {percent(share)} of the run; the "
+            "motors can give more.",
         )
     if not limited.size:
         return Verdict("note", "limits", "No actuator has an effort limit.")
@@ -137,21 +138,24 @@ def limits(result: RunRecord) -> Verdict | None:
         peaks = np.fmax.reduce(np.abs(u[:, limited]), initial=0.0)
         use = peaks / limit[limited]
     k = first_largest(use)
-    nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
+    nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))}"
     # a little beyond is one sample of a transient, and a warning (decision 0109)
     if use[k] > UNREACHABLE_RATIO:
         name, times = labels.actuators[limited[k]], number(float(use[k]), 2)
         unit = labels.actuator_units[limited[k]]
         text = (
             f"'{name}' gives {quantity(float(peaks[k]), unit)} where its limit is "
-            f"{quantity(float(limit[limited[k]]), unit)}, {times} times as much: this robot cannot "
-            "move so. Let the effect 'saturation' keep the limits, or ask for less"
+            f"{quantity(float(limit[limited[k]]), unit)}, {times} times as much: this robot "
+            "cannot make this motion. Let the effect 'saturation' keep the limits, or ask for "
+            "less"
         )
         return Verdict("bad", "limits", f"{text}.")
     if share > 0.0:
         text = f"Some input is at or beyond its limit during {percent(share)} of the run"
-        return Verdict("warning", "limits", f"{text}; {nearest} own.")
-    return Verdict("good", "limits", f"All inputs stay within their limits; {nearest} own.")
+        return Verdict("warning", "limits", f"{text}; {nearest} of its limit.")
+    return Verdict(
+        "good", "limits", f"All inputs stay within their limits; {nearest} of its limit."
+    )
 
 
 PULL_RTOL = 1e-9
@@ -172,7 +176,8 @@ def ground(result: RunRecord) -> Verdict | None:
         weakest, at = minimum_and_time(result, pressed[k])
         level, slid = "good", any(force.is_sliding.any() for force in forces)
         text = (
-            f"Every contact pushes, '{forces[k].block}' least, by {quantity(weakest, 'N')} ({at})"
+            f"Every contact pushes; the smallest normal force is {quantity(weakest, 'N')} at "
+            f"'{forces[k].block}' ({at})"
         )
         if not np.isfinite(weakest):
             text = "No contact touches at any sample"
@@ -180,7 +185,9 @@ def ground(result: RunRecord) -> Verdict | None:
             level, text = "warning", f"{text}; {_sliding_contacts(result, forces)}"
         elif any(force.tangential_force.any() for force in forces):
             friction = result.metric("needed_friction")
-            text += f"; not to slip, friction must reach a coefficient of {number(friction)}"
+            text += (
+                f"; without slip, the coefficient of friction must be at least {number(friction)}"
+            )
             if friction > SLIPPERY:
                 level, text = "note", f"{text}, more than rubber has on dry concrete"
     text += _open_contacts(result, forces)
@@ -189,8 +196,8 @@ def ground(result: RunRecord) -> Verdict | None:
     undetermined = sum(f"{force.block}.height" in sharing for force in forces)
     if undetermined:
         text += (
-            f". How {undetermined} of the contacts share their load no motion tells; these are the "
-            "forces of least norm"
+            f". The motion does not determine how {undetermined} of the contacts share their "
+            "load; these are the forces of least norm"
         )
     return Verdict(level, "ground", f"{text}.")
 

@@ -31,4 +31,4 @@ def authority_cost(
         return ""
     k = first_largest(share)
     of = f"its limit of {limits[k]:.3g}" if limited[k] else "the weight of what it drives"
-    return f"it takes {u[k]:.3g} {units[k]} of motor '{names[k]}', {share[k]:.2g} times {of}"
+    return f"the row takes {u[k]:.3g} {units[k]} of motor '{names[k]}', {share[k]:.2g} times {of}"

@@ -33,12 +33,19 @@ def consistency(result: RunRecord) -> Verdict | None:
     mean = float(np.mean(nees))
     text = (
         f"Estimation errors are within the observer's own {percent(BOUND)} bound at "
-        f"{percent(share)} of the samples; squared, they are {mean:.3g} times what it promises"
+        f"{percent(share)} of the samples; their squares are {mean:.3g} times the observer's "
+        "covariance"
     )
     if share < MIN_CONSISTENT_SHARE:
-        more = ": it is too sure. Give it more acceleration_std or input_std, or a better model."
+        more = (
+            ": the covariance is too small. Increase acceleration_std or input_std, or improve "
+            "the model."
+        )
         return Verdict("warning", "estimate", text + more)
     if mean < MIN_MEAN_NEES:
-        more = ": it trusts its model too little. Less acceleration_std would make it quieter."
+        more = (
+            ": the covariance is too large. A smaller acceleration_std makes the estimate less "
+            "noisy."
+        )
         return Verdict("note", "estimate", text + more)
     return Verdict("good", "estimate", text + ".")

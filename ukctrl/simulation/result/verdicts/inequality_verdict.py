@@ -1,4 +1,4 @@
-"""Verdicts on kept limits: how much was to spare, how long they bound, and at what cost."""
+"""Verdicts on kept limits: their slack, how long they were active, and at what cost."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def _margin_verdict(result: RunRecord, block: str, rows: NDArray[np.intp]) -> tu
     k = first_smallest(margins.min(axis=0))
     margin, unit = float(margins[:, k].min()), labels.keep_row_units[rows[k]]
     at = quantity(float(result.time[first_smallest(margins[:, k])]), "s")
-    where = "" if len(rows) == 1 else f", least at '{labels.keep_rows[rows[k]]}'"
+    where = "" if len(rows) == 1 else f", worst at '{labels.keep_rows[rows[k]]}'"
     if np.isinf(margin):
-        return "good", f"'{block}' was asked of nothing"
+        return "good", f"'{block}' had nothing to limit"
     near = margin_rounding(unit)
     if margin >= -near:
-        spare = si(margin, unit) if margin > near else "nothing"
-        return "good", f"'{block}' held with {spare} to spare (t = {at}{where})"
-    return "warning", f"'{block}' was crossed by {si(-margin, unit)} (t = {at}{where})"
+        slack = f"with a slack of {si(margin, unit)}" if margin > near else "without slack"
+        return "good", f"'{block}' was kept {slack} (t = {at}{where})"
+    return "warning", f"'{block}' exceeded its limit by {si(-margin, unit)} (t = {at}{where})"
 
 
 def _cost(result: RunRecord, rows: NDArray[np.intp]) -> str:
@@ -55,12 +55,12 @@ def _cost(result: RunRecord, rows: NDArray[np.intp]) -> str:
     binding = np.asarray(result["keep_binding"][:, rows].max(axis=1))
     bound = binding > 0.0
     if not bound.any():
-        return "; it never bound"
+        return "; the limit was never active"
     long = sample_measures.integral(result.time, binding)
-    text = f"; it bound for {quantity(long, 's')}"
+    text = f"; the limit was active for {quantity(long, 's')}"
     off = block_errors(result, relaxed_rows(result) & bound[:, None])
     return (
-        f"{text}, while the task was off by up to {' and '.join(off)}"
+        f"{text}, with a task error of up to {' and '.join(off)}"
         if off
-        else (f"{text}, at no cost to the task")
+        else (f"{text}, without loss to the task")
     )

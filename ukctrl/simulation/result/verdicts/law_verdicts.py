@@ -84,15 +84,15 @@ def _motor_limits(result: RunRecord) -> Verdict | None:
     longest = sorted(intervals, key=lambda spell: spell.start - spell.stop)[:MAX_NAMED_INTERVALS]
     more = len(intervals) - len(longest)
     text = "; ".join(str(spell) for spell in sorted(longest, key=lambda spell: spell.start))
-    text = f"{text}; and {more} more such. " if more else f"{text}. "
+    text = f"{text}; and {more} more intervals. " if more else f"{text}. "
     during = (result["binding"] != 0.0).any(axis=1)
     missed = np.abs(result["row_miss"][during])
     if not (np.linalg.norm(missed, axis=1) > NEGLIGIBLE).any():
         # a limit that cost the task nothing is worth no warning
-        return Verdict("note", "motors", f"{text}The task was served in full all the same.")
+        return Verdict("note", "motors", f"{text}The task was still met in full.")
     if "task_scale" in result.samples:
         scale = float(result["task_scale"].min())
-        text += f"The task was scaled down to {number(scale, 2)} of what was asked"
+        text += f"The task was scaled down to {number(scale, 2)} of the demand"
     else:
         labels = result.labels
         blocks = (b for b in labels.blocks if (missed[:, labels.block_rows(b)] > NEGLIGIBLE).any())
@@ -111,8 +111,8 @@ def _damping(result: RunRecord) -> Verdict | None:
     at = result.time[during]
     unit = result.samples.signals["miss_bound"].units
     text = (
-        f"Near a singular pose, between {at[0]:.2f} s and {at[-1]:.2f} s, damping missed the rows "
-        f"by up to {quantity(float(miss[during].max()), unit)}, where its bound allows "
+        f"Near a singular pose, from {at[0]:.2f} s to {at[-1]:.2f} s, damping left a row residual "
+        f"of up to {quantity(float(miss[during].max()), unit)}; its bound is "
         f"{quantity(float(bound.max()), unit)}"
     )
     return Verdict("warning", "damping", f"{text}; {_error(result, during)}.")
@@ -129,7 +129,7 @@ def _priorities(result: RunRecord) -> Verdict | None:
     lost = quoted(name for name, level in zip(names, missed.T, strict=True) if level.any())
     during: NDArray[np.bool_] = np.any(missed, axis=1)
     share = 100.0 * float(during.mean())
-    text = f"The levels above left {lost} too little freedom in {share:.3g} % of the samples"
+    text = f"Higher levels left {lost} too little freedom in {share:.3g} % of the samples"
     return Verdict("warning", "priorities", f"{text}; {_error(result, during)}.")
 
 
@@ -148,7 +148,7 @@ def _predicted_excess(result: RunRecord) -> Verdict | None:
         return None
     share = 100.0 * float(during.mean())
     text = (
-        f"No inputs within their limits kept all limits ahead in {share:.3g} % of the samples. "
+        f"In {share:.3g} % of the samples no admissible input kept all limits over the horizon. "
         f"Exceeded: {', '.join(reports)}."
     )
     return Verdict("warning", "limits ahead", text)
@@ -183,18 +183,18 @@ def _error_bound(result: RunRecord) -> Verdict | None:
             return Verdict(
                 "warning",
                 "promise",
-                f"At {result.time[excess[0]]:.2f} s the error of {level} left the bound that the "
-                f"law promises; it grew to {quantity(float(error[worst]), unit)} where the bound "
-                f"is {quantity(float(bound[worst]), unit)}. Something that the promise assumes "
-                "does not hold: the model is further off than the law was told, or the input is "
-                "limited or held too long.",
+                f"At {result.time[excess[0]]:.2f} s the error of {level} exceeded the law's "
+                f"bound; it grew to {quantity(float(error[worst]), unit)} where the bound is "
+                f"{quantity(float(bound[worst]), unit)}. An assumption of the bound does not "
+                "hold: the model error is larger than the law was told, or the input is "
+                "saturated or held too long.",
             )
         if np.isfinite(bound[-1]) and bound[-1] > 0.0:
             verdict = Verdict(
                 "note",
                 "promise",
-                f"Errors stayed within the bounds that the law promises. At the end the error of "
-                f"{level} is {quantity(float(error[-1]), unit)}, its bound "
+                f"The errors stayed within the law's bounds. At the end the error of {level} is "
+                f"{quantity(float(error[-1]), unit)}, its bound "
                 f"{quantity(float(bound[-1]), unit)}.",
             )
     return verdict

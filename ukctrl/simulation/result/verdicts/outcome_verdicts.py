@@ -33,7 +33,7 @@ ENDINGS: dict[str, tuple[Level, str]] = {
     "completed": ("good", "The run reached its end."),
     "diverged": ("bad", "The state grew without bound; everything near the end is meaningless."),
     "infeasible": ("bad", "The task asked for accelerations that no input can give."),
-    "drifted": ("bad", "A passive constraint came apart; the motion is not the mechanism's."),
+    "drifted": ("bad", "A passive constraint opened; the motion is not that of the mechanism."),
     "interrupted": ("warning", "The run was stopped early; what was computed until then is valid."),
 }
 """What each ending means."""
@@ -111,7 +111,7 @@ def effects(result: RunRecord) -> Verdict | None:
         if entry.get("never"):
             return Verdict("warning", "effects", f"'{entry['name']}' never acts: {entry['never']}")
     names = quoted(entry["name"] for entry in effects)
-    return Verdict("note", "effects", f"Between the ideal loop and the bench: {names}.")
+    return Verdict("note", "effects", f"Effects in this run: {names}.")
 
 
 GROWTH = 2.0
@@ -158,13 +158,13 @@ def _why_it_grows(result: RunRecord) -> str:
     controller = result.scenario.get("controller", {})
     feedback = controller.get("feedback", {}) if isinstance(controller, Mapping) else {}
     if isinstance(feedback, Mapping) and feedback.get("kind") == "exact":
-        return "nothing pulls it back. A stabilised feedback (Baumgarte, PID) would."
+        return "no feedback reduces it. A stabilised feedback (Baumgarte, PID) would."
     if "reach" in result.samples:
         late = result["reach"][-(len(result.time) // 4) :]
         # such as rows of a foot that stands, whose error no controller can mend
         if np.mean(late > NEGLIGIBLE) > 0.5:
             return "no input gives what the task asks for at the end."
-    return "the controller does not hold it."
+    return "the controller does not reduce it."
 
 
 def _grows(norm: NDArray[np.float64]) -> bool:

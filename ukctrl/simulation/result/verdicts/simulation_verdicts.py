@@ -44,8 +44,8 @@ def drift(result: RunRecord) -> Verdict | None:
     level = grade(peak, NEGLIGIBLE, LOOSE_PASSIVE, "bad")
     meaning = {
         "good": ".",
-        "note": "; a tighter integrator tolerance lowers that.",
-        "bad": ": the mechanism that was simulated is not the one meant.",
+        "note": "; a tighter integrator tolerance lowers this.",
+        "bad": ": the simulated mechanism is not the intended one.",
     }[level]
     opened = si(peak, metrics.unit_in("peak_passive_phi", result.labels))
     text = f"The passive constraints open by at most {opened}{_stabilisation_text(result)}{meaning}"
@@ -58,9 +58,10 @@ def _stabilisation_text(result: RunRecord) -> str:
     if not isinstance(chosen, Mapping):
         return ""
     if chosen["kind"] != "baumgarte":
-        return ", held by projection" if chosen["kind"] == "projection" else ", held by nothing"
+        projected = chosen["kind"] == "projection"
+        return ", stabilised by projection" if projected else ", without stabilisation"
     alpha, beta = (quantity(float(chosen[k]), u) for k, u in (("alpha", "1/s"), ("beta", "1/s^2")))
-    return f", held by gains of {alpha} and {beta}"
+    return f", stabilised with gains of {alpha} and {beta}"
 
 
 def reactions(result: RunRecord) -> Verdict | None:
@@ -75,13 +76,13 @@ def reactions(result: RunRecord) -> Verdict | None:
     fed = work / moved if moved > ENERGY_FLOOR else 0.0
     level = grade(max(share, fed), ENERGY_RTOL, ENERGY_LOOSE)
     text = (
-        f"Of the passive force, {percent(share)} at most is outside the rows; on their drift the "
-        f"reactions exchange {si(work, 'J')}, {percent(fed)} of the energy that moved"
-        f"{': they are not to be believed' if level == 'warning' else ''}."
+        f"At most {percent(share)} of the passive force is outside the rows; the work of the "
+        f"reactions on the drift of the rows is {si(work, 'J')}, {percent(fed)} of the energy "
+        f"transferred{': the reactions are not to be believed' if level == 'warning' else ''}."
     )
     sharing = result.provenance.get("passive", {}).get("sharing", [])
     if sharing:
-        text += f" Rows that share their load in a way that no motion tells: {len(sharing)}."
+        text += f" Rows whose load sharing the motion does not determine: {len(sharing)}."
     return Verdict(level, "reactions", text)
 
 
@@ -95,7 +96,7 @@ def balance(result: RunRecord) -> Verdict | None:
     # all that went to and fro: a swing ends with the energy it had, and moved it all the same
     moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy)) + _exchanged(result)
     if moved <= ENERGY_FLOOR:
-        return Verdict("good", "energy", "No energy moved.")
+        return Verdict("good", "energy", "No energy was transferred.")
     share = unaccounted / moved
     # samples this coarse miss power by more than is missing: no fault of the integrator
     coarse = sample_measures.power_sampling_error(result.samples) > unaccounted
@@ -104,16 +105,17 @@ def balance(result: RunRecord) -> Verdict | None:
     unseen = "supplied_energy" not in result.samples
     meaning = {
         "good": ".",
-        "note": "; a shorter step or sample interval lowers that.",
-        "warning": ": too far between the samples to tell more; shorten timing.sample.",
-        "bad": ": power peaks between the samples, unseen by every metric, or the integration is "
-        f"too coarse to be believed. Shorten timing.sample; if that does not help: {finer.lower()}"
+        "note": "; a shorter step or sample interval lowers this.",
+        "warning": ": the samples are too far apart to tell more; shorten timing.sample.",
+        "bad": ": either the power has peaks between the samples, which no metric sees, or the "
+        "integration is too coarse to be believed. Shorten timing.sample; if that does not "
+        f"help: {finer.lower()}"
         if unseen
         else f": the integration is too coarse to be believed. {finer}",
     }[level]
     text = (
-        f"{si(unaccounted, 'J')} is unaccounted for at worst, {percent(share)} of the "
-        f"{si(moved, 'J')} that moved{meaning}"
+        f"At most {si(unaccounted, 'J')} of energy is unaccounted for, {percent(share)} of the "
+        f"{si(moved, 'J')} transferred{meaning}"
     )
     return Verdict(level, "energy", text)
 
@@ -128,7 +130,7 @@ def step_halving(result: RunRecord) -> Verdict | None:
     level = grade(share, fine, noted, "warning" if share <= warned else "bad")
     meaning = {
         "good": ".",
-        "note": "; a shorter integrator.step lowers that.",
+        "note": "; a shorter integrator.step lowers this.",
         "warning": ": the step is long for this motion. Shorten integrator.step.",
         "bad": ": the step is too long to be believed. Shorten integrator.step, or use an adaptive "
         "method.",

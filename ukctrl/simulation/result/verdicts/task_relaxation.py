@@ -29,9 +29,7 @@ class TaskRelaxation(NamedTuple):
     @property
     def sentence(self) -> str:
         """All of it: to what, for how long, and by how much."""
-        cost = (
-            f", and was off meanwhile by up to {' and '.join(self.errors)}" if self.errors else ""
-        )
+        cost = f", with an error of up to {' and '.join(self.errors)}" if self.errors else ""
         return f"gave way to {self.limits} for {quantity(self.time, 's')}{cost}"
 
 
