@@ -251,7 +251,7 @@ def test_of_many_motors_those_with_least_margin_are_printed():
         ([-1.0, -1.0005], "-1 (2 of them) 1/s"),
         ([-1.0, -1.01], "-1, -1.01 1/s"),
         ([-1 + 1j, -1 - 1j, -1 + 1j, -1 - 1j], "-1 +- 1j (2 pairs) 1/s"),
-        ([-2.0, cmath.inf], "-2, 1 deadbeat 1/s"),
+        ([-2.0, cmath.inf], "-2 1/s, 1 deadbeat"),
         ([float(-k) for k in range(1, 15)], f"{', '.join(f'-{k}' for k in range(1, 13))}, and 2 "
                                             "more 1/s"),
     ],

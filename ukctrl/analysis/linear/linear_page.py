@@ -186,9 +186,10 @@ def _poles(values: NDArray[np.complex128], min_scale: float = 0.0) -> str:
         texts.append(_pole(_upper_half(first), len(same), max(size, 1e-6 * scale)))
     if len(texts) > MAX_ENTRIES:
         texts = [*texts[:MAX_ENTRIES], f"and {len(texts) - MAX_ENTRIES} more"]
+    parts = [f"{', '.join(texts)} 1/s"] if texts else []
     if over:
-        texts.append(f"{over} deadbeat")
-    return f"{', '.join(texts)} 1/s" if texts else "none"
+        parts.append(f"{over} deadbeat")
+    return ", ".join(parts) or "none"
 
 
 def _upper_half(pole: complex) -> complex:
