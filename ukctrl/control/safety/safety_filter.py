@@ -65,7 +65,7 @@ class SafetyFilter:
         units: Of the quantities.
         blocks: Which block each belongs to.
         barriers: What each asks.
-        account: What was found at the last tick.
+        diagnostics: Values, margins and relaxations at the last tick.
 
     Args:
         keeps: What is kept, as in a file.

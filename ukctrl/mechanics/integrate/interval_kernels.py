@@ -94,9 +94,9 @@ class StepHistory(NamedTuple):
     """The steps that were taken last, a ring; without room nothing is looked out for."""
 
     steps: Matrix
-    """When each began, and how long it was, shape ``(RECENT, 2)`` [s]."""
+    """When each began, and how long it was, shape ``(HISTORY_SIZE, 2)`` [s]."""
     states: Matrix
-    """Where it began, shape ``(RECENT, n)``."""
+    """Where it began, shape ``(HISTORY_SIZE, n)``."""
     counts: Indices
     """Steps so far, and how many of the last ones are short, shape ``(2,)``."""
 

@@ -56,7 +56,7 @@ class SingularityCrossing:
         coordinates: Names of the first entries of a state.
         stop: The end of the span [s].
         longest: The longest step [s].
-        taken: The steps before.
+        steps: The steps before.
     """
 
     def __init__(

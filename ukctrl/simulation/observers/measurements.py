@@ -127,7 +127,7 @@ class StackedMeasurement(Measurement):
     $\sigma/\sqrt r$.
 
     Args:
-        parts: What of each.
+        selections: The measurements, and which of their numbers count.
         hidden: How many deviations there are beside those of the state, which are left out.
     """
 

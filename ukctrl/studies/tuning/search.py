@@ -160,7 +160,7 @@ def _changed_paths(scenario: Scenario, gains: Sequence[Gain]) -> list[str]:
     """Return the paths that a search changes, also those that follow from terms.
 
     Raises:
-        NoDesign: A law's gains follow nowhere in the ranges of terms.
+        GainDesignError: A law's gains follow nowhere in the ranges of terms.
     """
     terms = [gain for gain in gains if gain.path in ERROR_SPEC_FIELDS]
     moved = [gain.path for gain in gains if gain.path not in ERROR_SPEC_FIELDS]
