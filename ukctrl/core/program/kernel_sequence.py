@@ -72,7 +72,7 @@ def _run(lines: Indices) -> int:
 
 
 def _run_in_python(lines: Indices) -> int:
-    """Do what `_run` does, where nothing is compiled."""
+    """Run the steps of a table where nothing is compiled; return 0 or the code of a failure."""
     steps = _LIVE[int(lines[0, BLOCK])]
     for k, step in enumerate(steps.items, 1):
         code = step.run_in_python() if isinstance(step, BoundKernel) else -1

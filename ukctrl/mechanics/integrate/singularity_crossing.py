@@ -54,7 +54,7 @@ class SingularityCrossing:
         begin: Makes solvers.
         onto: Moves a state onto the closures.
         coordinates: Names of the first entries of a state.
-        stop: The end of the span [s].
+        stop: The end of the interval [s].
         longest: The longest step [s].
         steps: The steps before.
     """
