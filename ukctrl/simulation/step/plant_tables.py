@@ -59,7 +59,7 @@ class PlantTables(NamedTuple):
     guard: KernelSequence
     """After every step under continuous control, what writes the margin."""
     margin: Vector
-    """Least margin of the law's mode and of the contacts, shape ``(1,)``; positive while all last."""
+    """Least margin of the modes of law and contacts, shape ``(1,)``; positive while all last."""
     correction: KernelSequence
     """After every step, what corrects the state."""
     method: StepMethod | None
