@@ -343,7 +343,7 @@ def blend_bodies(
 
 @compiled
 def blend_line(coverage: Depths, opacity: float, color: Vector, out: Light) -> None:
-    """Mix a colour into a picture where a line covers it (`raster_kernels.cover`); undo that."""
+    """Mix a colour into a picture by the `raster_kernels.line_coverage`, which becomes zero."""
     height, width = coverage.shape
     for y in range(height):
         for x in range(width):

@@ -53,7 +53,7 @@ class RenderTarget(Protocol):
     """So many points of the canvas along each axis are one of the picture."""
 
     def points(self, world: Array) -> Array:
-        """Return where points of the world are in the picture; see `picture.Painter.points`."""
+        """Return where points of the world are in the picture; see `SceneRenderer.points`."""
         ...
 
 

@@ -60,7 +60,7 @@ class VariableLayout:
         stages: Points of each.
         n: Number of coordinates.
         nu: Number of inputs.
-        seen: Number of points where it is looked at what is kept.
+        grid_points: Number of points where the path's inequalities are rows.
 
     Attributes:
         count: Number of unknowns.

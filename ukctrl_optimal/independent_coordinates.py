@@ -67,7 +67,7 @@ class IndependentCoordinates:
         first: Velocities whose joints shall be among the coordinates.
 
     Attributes:
-        chosen: The velocities whose joints are the coordinates, shape ``(n,)``.
+        dofs: The velocities whose joints are the coordinates, shape ``(n,)``.
         start: The configuration.
 
     Raises:

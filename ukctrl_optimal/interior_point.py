@@ -76,7 +76,7 @@ def solve_program(
 
     Raises:
         InputError: CasADi is missing.
-        NoOptimum: No optimum was found; the message says why.
+        OptimisationFailed: No optimum was found; the message says why.
     """
     try:
         import casadi

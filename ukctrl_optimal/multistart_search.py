@@ -101,7 +101,7 @@ def _refined_optimum(program: NonlinearProgram, guess: Vector) -> LocalOptimum:
     The points at which it is are points of a grid, so that this ends.
 
     Raises:
-        NoOptimum: There is none.
+        OptimisationFailed: There is none.
     """
     # a way has loops on branches of its own: nothing of the last one
     program.reset_continuation()

@@ -60,7 +60,7 @@ class NonlinearProgram:
         steps: Number of steps.
         wanted: What the motion is to do.
         duration: How long it takes, or the first guess of it [s].
-        kept: What it keeps.
+        inequalities: The inequality constraints along the path.
         closer: Where it is looked at that; see `PathConstraintGrid`.
 
     Attributes:
@@ -68,7 +68,7 @@ class NonlinearProgram:
         count: Number of unknowns.
         split: Returns a vector of them by name.
         rows: Number of rows.
-        kept: Where it is looked at what is kept.
+        path_constraints: The inequalities at the points of the grid.
     """
 
     def __init__(

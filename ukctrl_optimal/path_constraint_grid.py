@@ -75,14 +75,14 @@ class PathConstraintGrid:
         scheme: The scheme of the motion.
         steps: Its number of steps.
         h: Length of one, in times of the program [s].
-        wanted: What the motion is to do.
+        problem: What the motion is to do.
         closer: Where it is looked at, and how far above zero; absent: at every tenth of the grid.
 
     Attributes:
-        where: As given, or as it is at first.
+        selection: As given, or as it is at first.
         count: Number of points.
         times: When they are, in times of the program from the start on.
-        seen: Coordinates, rates and accelerations there from those of the motion, sparse.
+        evaluation: Coordinates, rates and accelerations there from those of the motion, sparse.
     """
 
     def __init__(

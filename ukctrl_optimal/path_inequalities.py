@@ -71,11 +71,11 @@ class PathInequalities:
     """Quantities to keep, of a robot in its coordinates.
 
     Attributes:
-        kept: The quantities.
+        table: The quantities.
         degree: As there.
         names: As there.
         units: As there.
-        timed: Whether each changes with the time alone, shape ``(k,)``.
+        is_time_varying: Whether each changes with the time alone, shape ``(k,)``.
     """
 
     def __init__(self, freedoms: IndependentCoordinates, table: InequalityTable) -> None:

@@ -382,7 +382,7 @@ def test_a_jittered_clock_and_missed_ticks_give_the_same_run_every_time():
 
 
 class Halved(InputEffect):
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return _Half()
 
 
@@ -411,7 +411,7 @@ from ukctrl import Positive, spec
 class Weak(InputEffect):
     share: Positive
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return WeakDrive(self.share)
 
 

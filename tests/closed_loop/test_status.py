@@ -255,7 +255,7 @@ def test_a_controller_that_starts_as_no_law_is_an_input_error(fault, said):
 class Faulty(InputEffect):
     fault: str = "nan"
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return None if self.fault == "none" else FaultyDrive(self.fault)
 
 
@@ -281,7 +281,7 @@ def test_an_effect_that_applies_no_input_is_named(fault, control):
 class Blind(SensorEffect):
     fault: str = "nan"
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return BlindSensor(self.fault)
 
 

@@ -33,12 +33,12 @@ class Reading(SensorEffect):
     fault: Text = "none"
     late: Number = 0.0
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return ReadingSensor(self.fault, rng)
 
-    def linear(self, bench):
-        assert (bench.robot.name, bench.start, bench.duration) == ("scara", 0.0, 0.03)
-        assert bench.period == 0.005
+    def linear(self, context):
+        assert (context.robot.name, context.start, context.duration) == ("scara", 0.0, 0.03)
+        assert context.period == 0.005
         late = np.inf if self.fault == "never" else self.late
         return None if self.fault == "crooked" else LinearSensorModel(delay=late)
 
@@ -68,7 +68,7 @@ class ReadingSensor(Sensor):
 class Applying(InputEffect):
     fault: Text = "none"
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return ApplyingDrive(self.fault)
 
 
@@ -134,7 +134,7 @@ class Replacing(PlantEffect):
 class Ticking(ClockEffect):
     fault: Text = "none"
 
-    def ticks(self, times, bench, rng):
+    def ticks(self, times, context, rng):
         made = {
             "late": times + 1e-4,
             "back": times[::-1] * np.where(times[::-1] == times[-1], 0.0, 1.0),

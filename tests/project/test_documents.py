@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import functools
 import importlib
@@ -33,7 +34,7 @@ A_FOLDER = re.compile(
     rf"((?:{OURS}|tests|docs|controllers|scenarios|robots|benchmarks)(?:/\w+)*)/?"
 )
 A_SCRIPT = re.compile(rf"\b(?:benchmarks|docs|tests|{OURS})/[\w/.-]+\.py\b")
-IN_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:of `\w+` )?(?:of|in) `((?:\w+/)+\w+\.py)`")
+IN_A_FILE = re.compile(r"((?:`[\w.]+`(?:, | and )?)+) (?:of `\w+` )?(?:of|in) `((?:\w+/)*\w+\.py)`")
 STANDS_FOR = ("KEY", "NNNN", "NAME", "_catalog")
 """What a reader puts a name of their own for, and what is in a wheel alone."""
 WRITTEN = re.compile(r"(?:first/)?([\w-]+?)(?:-\d)?\.(?:csv|json|nc|toml)")
@@ -110,15 +111,26 @@ def unknown_places(page: Path) -> set[str]:
     return {path for path in wanted if not ((of := WRITTEN.fullmatch(path)) and of[1] in code())}
 
 
+@functools.cache
+def definitions(path: Path) -> set[str]:
+    """Return what a file defines: functions, classes, constants, fields and attributes."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            names.add(getattr(node, "id", None) or getattr(node, "attr", ""))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return names
+
+
 def unknown_definitions(page: Path) -> set[str]:
-    """Return what a page says to be in a file that does not know it."""
+    """Return what a page says to be in a file that does not define it."""
     unknown = set()
     for names, place in IN_A_FILE.findall(sentences(page)):
         files = [path for path in scripts() if path.match(f"*/{place}")]
-        texts = [path.read_text(encoding="utf-8") for path in files]
-        for name in re.findall(r"`(\w+)`", names):
-            word = re.compile(rf"\b{name}\b")
-            unknown |= {f"{name} in {place}"} if not any(map(word.search, texts)) else set()
+        for name in re.findall(r"`([\w.]+)`", names):
+            if not any(set(name.split(".")) <= definitions(path) for path in files):
+                unknown.add(f"{name} in {place}")
     return unknown
 
 

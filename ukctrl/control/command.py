@@ -34,9 +34,9 @@ class LawBuffers:
         u: Input, shape ``(nu,)``.
         memory_rate: Shape ``(k,)``.
         demand: Row acceleration that the law asked for, shape ``(m,)``.
-        asks: Whether it asked for one, as a number, shape ``(1,)``.
+        has_demand: Whether it asked for one, as a number, shape ``(1,)``.
         steps: What writes all of it at the state of the robot.
-        check: Called with every command of a law that is a function of Python.
+        check_command: Called with every command of a law that is a function of Python.
     """
 
     steps: KernelSequence

@@ -217,7 +217,7 @@ class Law:
         """Return the memory after every switch that is due; the very same one where none is.
 
         Raises:
-            SwitchingWithoutEnd: The guard of every mode that follows is not positive either.
+            ZenoSwitching: The guard of every mode that follows is not positive either.
         """
         # with hysteresis one switch suffices; so many at one instant never end (Zeno)
         for _ in range(MAX_SWITCHES):

@@ -64,7 +64,7 @@ if is_tested_numba:
 
 @python_entry_only
 def run_at_state_in_block(block: int, t: float, q: Vector, v: Vector) -> int:
-    """Do what `run_at_state` does, whose first five arrays are laid out at an address.
+    """Run steps at a state, as `run_at_state`; its first five arrays are laid out at an address.
 
     Every array that Python hands over takes 50 ns.
     """

@@ -295,9 +295,9 @@ class Dynamics:
             block_args = self.ties, demand, reach, u, miss
             return BoundKernel(block_diagonal.blockwise_input, *block_args, fault=fault)
         m, n = demand.A.shape
-        desk = input_buffers(m, n, len(u), len(demand.R) > 0)
+        buffers = input_buffers(m, n, len(u), len(demand.R) > 0)
         return BoundKernel(
-            least_norm_input.checked_input, desk, demand, reach, u, miss, fault=fault
+            least_norm_input.checked_input, buffers, demand, reach, u, miss, fault=fault
         )
 
     def under(

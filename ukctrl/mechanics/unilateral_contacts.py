@@ -253,18 +253,18 @@ class UnilateralContacts:
     Attributes:
         names: What their blocks are called.
         mu: Coefficients of friction, shape ``(k,)``.
-        half: Half lengths and widths of soles, zeros without, shape ``(k, 2)`` [m].
-        state: What each does, shape ``(k, 5)``; see `ContactArrays`.
-        felt: What is felt of each, shape ``(k, 10)``, written with the passive rows.
-        rub: Slip of those that slide per velocity, shape ``(k, nv)``.
-        touches: The same, contact by contact.
-        heights: Their rows ``height`` among the passive rows.
-        slips: Their rows ``slip_x``.
-        flat: How many rows of tilt they have, shape ``(k,)``.
-        directions: Along what the multipliers of passive rows push, shape ``(m, nv)``.
+        sole_half_sizes: Half lengths and widths of soles, zeros without, shape ``(k, 2)`` [m].
+        mode: What each does, shape ``(k, 5)``; see `ContactArrays`.
+        kinematics: Height, slip and what follows, shape ``(k, 10)``, written with the passive rows.
+        slip_jacobians: Slip of those that slide per velocity, shape ``(k, nv)``.
+        arrays: Views of these tables, contact by contact.
+        height_rows: Their rows ``height`` among the passive rows.
+        slip_rows: Their rows ``slip_x``.
+        tilt_row_counts: How many rows of tilt they have, shape ``(k,)``.
+        force_directions: Along what the multipliers of passive rows push, shape ``(m, nv)``.
         reaction: Multipliers, written by `margin_steps`.
         margins: What they last, shape ``(k,)``, likewise.
-        least: The least of them, shape ``(1,)``.
+        smallest_margin: The least of them, shape ``(1,)``.
 
     Args:
         passive: The passive rows of a robot, of which no steps have been made yet.

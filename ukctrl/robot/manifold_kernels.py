@@ -110,7 +110,7 @@ def integrate(blocks: Indices, q: Vector, dv: Vector, out: Vector) -> None:
 
 @deferred
 def integrate_group(kind: int, iq: int, iv: int, q: Vector, dv: Vector, out: Vector) -> None:
-    """Do what `integrate` does for a planar, spherical or free block."""
+    """Write the configuration a tangent step ahead, of a planar, spherical or free block."""
     if kind == PLANAR:
         x, y, _ = exp_translation(twist(kind, iv, dv))
         c, s = q[iq + 2], q[iq + 3]
@@ -150,7 +150,7 @@ def difference(blocks: Indices, q0: Vector, q1: Vector, out: Vector) -> None:
 
 @deferred
 def difference_in_group(kind: int, iq: int, iv: int, q0: Vector, q1: Vector, out: Vector) -> None:
-    """Do what `difference` does for a planar, spherical or free block."""
+    """Write the tangent step between configurations of a planar, spherical or free block."""
     if kind == PLANAR:
         c, s = q0[iq + 2], q0[iq + 3]
         x, y = q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1]
@@ -171,7 +171,7 @@ def difference_in_group(kind: int, iq: int, iv: int, q0: Vector, q1: Vector, out
 
 @compiled
 def coordinate_rate(blocks: Indices, q: Vector, v: Vector, out: Vector) -> None:
-    """Write ``q_dot`` of the motion with a velocity: the formulas of `Block.rates`."""
+    """Write ``q_dot`` of the motion with a velocity: the formulas of `JointBlock.rates`."""
     for k in range(len(blocks)):
         kind, iq, iv = blocks[k, KIND], blocks[k, IQ], blocks[k, IV]
         if kind == LINE:
@@ -187,7 +187,7 @@ def coordinate_rate(blocks: Indices, q: Vector, v: Vector, out: Vector) -> None:
 def coordinate_rate_of_group(
     kind: int, iq: int, iv: int, q: Vector, v: Vector, out: Vector
 ) -> None:
-    """Do what `coordinate_rate` does for a planar, spherical or free block."""
+    """Write ``q_dot`` of a planar, spherical or free block."""
     if kind == PLANAR:
         c, s, w = q[iq + 2], q[iq + 3], v[iv + 2]
         out[iq], out[iq + 1] = c * v[iv] - s * v[iv + 1], s * v[iv] + c * v[iv + 1]

@@ -176,11 +176,11 @@ class PredictionHorizon:
     """What lies ahead, and the changes of the inputs that are looked for.
 
     Attributes:
-        ahead: Systems and limits.
+        tables: Discrete systems and limits of the horizon.
         gains: Of its ticks.
         n: Unknowns of the program.
         m: Its rows: block by block the inputs, then the positions, then the speeds.
-        lengths: Ticks of each block.
+        block_lengths: Ticks of each block.
     """
 
     def __init__(self, horizon: HorizonTables, gains: Sequence[DiscreteGain]) -> None:

@@ -54,8 +54,8 @@ class MpcDiagnostics:
     Attributes:
         z: Change of the regulator's inputs, shape ``(n,)``.
         active: Of each limit ahead, one tick later: 1 at the upper, -1 at the lower, else 0.
-        beyond: By how much limits of positions and speeds are given up, block by block.
-        times: Of the programs since they were last looked at [s].
+        excess: By how much limits of positions and speeds are given up, block by block.
+        solve_times: Of the programs since they were last looked at [s].
     """
 
     def __init__(

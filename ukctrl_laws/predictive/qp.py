@@ -48,7 +48,7 @@ class MpcQp:
         n: Number of unknowns.
         gives: Rows whose limits give way, shape ``(m,)``.
         price: What it costs to exceed those by one, squared, beside ``|z|^2``, shape ``(m,)``.
-        most: Iterations after which it is given up.
+        max_iterations: Iterations after which it is given up.
         C: Rows of the first program, shape ``(m, n)``.
     """
 

@@ -18,7 +18,7 @@ class Fault(SensorEffect):
     scale: float = 1.0
     kills: str = ""
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         if self.what == "refuses":
             raise InputError("the fault does not fit.")
         if self.what == "dies at once":

@@ -290,22 +290,22 @@ def test_no_tick_is_due_at_the_end_of_the_run():
 
 
 class NoSensor(SensorEffect):
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return None
 
 
 class NoDrive(InputEffect):
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         return None
 
 
 class BackInTime(ClockEffect):
-    def ticks(self, times, bench, rng):
+    def ticks(self, times, context, rng):
         return times[::-1]
 
 
 class LateStart(ClockEffect):
-    def ticks(self, times, bench, rng):
+    def ticks(self, times, context, rng):
         return times + 1e-4
 
 
@@ -395,7 +395,7 @@ def test_a_sensor_or_a_drive_that_makes_no_number_is_named():
     class Blind(SensorEffect):
         kind = "blind"
 
-        def attach(self, bench, rng):
+        def attach(self, context, rng):
             class Reads(Sensor):
                 def read(self, t, q, v):
                     return q, v * (np.nan if t > 0.0 else 1.0)
@@ -405,7 +405,7 @@ def test_a_sensor_or_a_drive_that_makes_no_number_is_named():
     class Cut(InputEffect):
         kind = "cut"
 
-        def attach(self, bench, rng):
+        def attach(self, context, rng):
             class Gives(Drive):
                 def apply(self, t, u, rate):
                     return u[:1]

@@ -285,7 +285,7 @@ def test_drives_in_a_loop_are_told_the_rates_of_the_actuators(way):
     class Listens(InputEffect):
         sampled = way is accepted_input
 
-        def attach(self, bench, rng):
+        def attach(self, context, rng):
             return Hears()
 
     class Hears(Drive):
@@ -320,7 +320,7 @@ def test_the_memory_of_a_sensor_is_one_whoever_asks():
 class Counts(SensorEffect):
     """A sensor of Python, which keeps what it was given without a copy."""
 
-    def attach(self, bench, rng):
+    def attach(self, context, rng):
         self.__dict__["seen"] = seen = []
 
         class Reads(Sensor):

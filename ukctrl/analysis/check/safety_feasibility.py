@@ -235,7 +235,7 @@ class _SafetyProbe:
         """Return what is asked of the input at a knot."""
         t, q, v, u = float(self._motion.t[k]), self._motion.q[k], self._motion.v[k], self._needed[k]
         low, high = self._low[k], self._high[k]
-        dynamics, keeper, account = self._loop.plant_at(t), self._keeper, self._account
+        dynamics, keeper, diagnostics = self._loop.plant_at(t), self._keeper, self._account
         dynamics.move(t, q, v)
         H = dynamics.servo_matrix(self._lifts.phase_at(t).rows.write(dynamics.snapshot).A)
         rows, barriers, loads = (
@@ -244,7 +244,7 @@ class _SafetyProbe:
             keeper.contact_rows,
         )
         a = dynamics.acceleration(u)
-        check_barriers(rows, barriers, keeper.period, a, u, low, high, account, np.zeros(1))
+        check_barriers(rows, barriers, keeper.period, a, u, low, high, diagnostics, np.zeros(1))
         A, sign = rows.A[barriers.row], barriers.sign
         D = self._friction_rows(dynamics)
         per_force, force = np.zeros((len(D), len(u))), np.zeros(len(D))
@@ -254,7 +254,7 @@ class _SafetyProbe:
         asks = np.flatnonzero(D.any(axis=1))
         C = np.vstack([sign[:, None] * (A @ dynamics.G), per_force[asks]])
         offset = np.append(sign * (A @ dynamics.a_free - rows.b[barriers.row]), force[asks])
-        lower = np.append(account.lower_bound, loads.lower_bound[asks])
+        lower = np.append(diagnostics.lower_bound, loads.lower_bound[asks])
         size = np.abs(lower) + np.abs(offset) + np.abs(C) @ np.abs(u)
         wide = ROW_RTOL * (1.0 + np.abs(u))
         return _SafetyState(
@@ -264,7 +264,7 @@ class _SafetyProbe:
             offset=offset,
             limits=LinearBounds(np.eye(len(u)), low - wide, high + wide),
             lower=lower - offset - ROW_RTOL * (size + ROW_RTOL),
-            h=np.append(account.h, np.full(len(loads), np.nan)),
+            h=np.append(diagnostics.h, np.full(len(loads), np.nan)),
             force_rows=len(barriers.row) + asks,
             force_offset=(loads.margin - loads.lower_bound)[asks],
         )

@@ -41,7 +41,7 @@ class Clause(Generic[T]):
         """Test a part.
 
         Raises:
-            Broken: It does not hold.
+            ClauseViolation: It does not hold.
         """
         self.test(component)
 
@@ -114,7 +114,7 @@ class Conformance:
         """Do nothing where every clause holds.
 
         Raises:
-            Broken: Some do not; the message lists them.
+            ClauseViolation: Some do not; the message lists them.
         """
         lines = [f"{f.clause}: {f.detail}" for f in self.findings if not f.ok]
         if lines:
@@ -190,7 +190,7 @@ def require_record(component: Any) -> None:
     """Require a frozen dataclass that equals its copy, its pickle and its replacement.
 
     Raises:
-        Broken: It is not.
+        ClauseViolation: It is not.
     """
     kind = type(component).__name__
     require(dc.is_dataclass(component), f"{kind} must be a dataclass; decorate it with @spec.")

@@ -77,36 +77,36 @@ def _outputs(exposed: EffectCase, seed: int) -> Iterator[tuple[str, Vector]]:
     """Yield what the effect makes of a row of ticks, and check that it changes no argument."""
     effect = exposed.effect
     robot, q, v = _robot_and_start(exposed)
-    bench, rng = exposed.run_context(robot), effect_rng(seed, LABEL)
+    context, rng = exposed.run_context(robot), effect_rng(seed, LABEL)
     match effect:
         case SensorEffect():
-            sensor = effect.attach(bench, rng)
+            sensor = effect.attach(context, rng)
             for k in range(TICKS):
                 at = (robot.integrate(q, 0.01 * k * np.ones(robot.nv)), v + 0.1 * k)
                 old = [array.copy() for array in at]
-                q_read, v_read = sensor.read(bench.start + k * PERIOD, *at)
+                q_read, v_read = sensor.read(context.start + k * PERIOD, *at)
                 for name, array, original in zip("qv", at, old, strict=True):
                     require_equal(f"'{name}' before and after a reading", array, original)
                 yield "the configuration read", np.array(q_read)
                 yield "the velocity read", np.array(v_read)
         case InputEffect():
-            drive = effect.attach(bench, rng)
+            drive = effect.attach(context, rng)
             for k in range(TICKS):
                 u, rate = 3.0 * np.sin(k + np.arange(robot.nu)), 0.1 * k * np.ones(robot.nu)
                 old = [u.copy(), rate.copy()]
-                applied = drive.apply(bench.start + k * PERIOD, u, rate)
+                applied = drive.apply(context.start + k * PERIOD, u, rate)
                 require_equal("'u' before and after", u, old[0])
                 require_equal("'rate' before and after", rate, old[1])
                 yield "the input applied", np.array(applied)
         case PlantEffect():
-            for since in (bench.start, *effect.instants()):
+            for since in (context.start, *effect.instants()):
                 changed = effect.altered(robot, since, effect_rng(seed, LABEL))
                 s = changed.snapshot(q, v, since)
                 yield "M, row by row,", s.M.ravel().copy()
                 yield "nle - f", s.nle - s.f
         case ClockEffect():
-            times: Vector = bench.start + PERIOD * np.arange(TICKS, dtype=np.float64)
-            yield "the ticks", np.array(effect.ticks(times, bench, rng))
+            times: Vector = context.start + PERIOD * np.arange(TICKS, dtype=np.float64)
+            yield "the ticks", np.array(effect.ticks(times, context, rng))
         case _:
             raise ClauseViolation("it acts in no known place.")
 
@@ -158,9 +158,9 @@ def keeps_time(exposed: EffectCase) -> None:
         require_array("its instants", instants, len(instants))
     if isinstance(effect, ClockEffect):
         robot, _, _ = _robot_and_start(exposed)
-        bench = exposed.run_context(robot)
-        times: Vector = bench.start + PERIOD * np.arange(TICKS, dtype=np.float64)
-        ticks = np.asarray(effect.ticks(times.copy(), bench, effect_rng(0, LABEL)))
+        context = exposed.run_context(robot)
+        times: Vector = context.start + PERIOD * np.arange(TICKS, dtype=np.float64)
+        ticks = np.asarray(effect.ticks(times.copy(), context, effect_rng(0, LABEL)))
         require(ticks[0] == times[0], f"the first tick must stay {times[0]:g} s; got {ticks[0]:g}.")
         require(bool((np.diff(ticks) > 0.0).all()), f"ticks must increase; got {ticks.tolist()}.")
 

@@ -80,7 +80,7 @@ class ExactTracking:
             those on the plant itself.
 
     Attributes:
-        frozen: Time at which the path is stopped [s]; None: it goes on.
+        path_time: Time at which the path is stopped [s]; None: it goes on.
     """
 
     def __init__(self, scenario: Scenario) -> None:

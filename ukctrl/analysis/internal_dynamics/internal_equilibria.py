@@ -54,7 +54,7 @@ class InternalEquilibriumSearch:
     robot.
 
     Args:
-        held: The robot with its rows held, and the path stopped; its motors have grip on them.
+        tracking: The robot with its rows held, and the path stopped; its motors have grip on them.
     """
 
     def __init__(self, tracking: ExactTracking) -> None:

@@ -75,7 +75,7 @@ def designed(scenario: Scenario, terms: ErrorSpec) -> Design:
     start.
 
     Raises:
-        NoDesign: The controller has no such gains.
+        GainDesignError: The controller has no such gains.
         InputError: It cannot be as quick.
     """
     return GainDesigner(scenario)(terms)

@@ -271,8 +271,8 @@ def linearise_loop(scenario: Scenario, loop: Loop, point: OperatingPoint) -> Lin
     if not loop.robot.nu:
         raise InputError(f"robot '{loop.robot.name}' must have motors for a loop; it has none.")
     period = scenario.timing.control
-    bench = RunContext(loop.robot, loop.t0, scenario.timing.duration, period)
-    measurement = _measured_point(scenario, bench, point)
+    context = RunContext(loop.robot, loop.t0, scenario.timing.duration, period)
+    measurement = _measured_point(scenario, context, point)
     loop.set_contact_modes(point.contacts)
     memory = loop.law.memory if point.memory is None else point.memory
     loop.believed_model.move(point.t, measurement.q, measurement.v)
@@ -286,7 +286,7 @@ def linearise_loop(scenario: Scenario, loop: Loop, point: OperatingPoint) -> Lin
         point.t, loop.effects.apply_tick_drives(point.t, u, rate), rate
     )
     plant = linear_plant(scenario, dc.replace(point, u=u))
-    sensors = linear_sensors(scenario.effect, plant.linear, bench)
+    sensors = linear_sensors(scenario.effect, plant.linear, context)
     if loop.estimator is not None and period is not None:
         sensors = with_observer(sensors, loop.estimator, measurement, u, period)
     linear = linear_law(loop.law, loop.believed_model, measurement, sensors.full)
@@ -305,25 +305,27 @@ def linearise_loop(scenario: Scenario, loop: Loop, point: OperatingPoint) -> Lin
         period=period,
         delays=(loop.effects.delay,) * len(plant.inputs),
         commands=commands,
-        notes=(*_notes(scenario, bench, loop, linear), *active.notes()),
+        notes=(*_notes(scenario, context, loop, linear), *active.notes()),
         active=active,
     )
 
 
-def _measured_point(scenario: Scenario, bench: RunContext, point: OperatingPoint) -> OperatingPoint:
+def _measured_point(
+    scenario: Scenario, context: RunContext, point: OperatingPoint
+) -> OperatingPoint:
     """Return what the law measures where nothing moves: biases are all that is left."""
     q, v = point.q, point.v
-    for effect, sensor_model in sensor_parts(scenario.effect, bench):
+    for effect, sensor_model in sensor_parts(scenario.effect, context):
         if sensor_model is not None and sensor_model.is_constant_offset:
-            q, v = effect.attach(bench, np.random.default_rng(0)).read(point.t, q, v)
+            q, v = effect.attach(context, np.random.default_rng(0)).read(point.t, q, v)
     return dc.replace(point, q=q, v=v)
 
 
-def _notes(scenario: Scenario, bench: RunContext, loop: Loop, linear: LinearLaw) -> list[str]:
+def _notes(scenario: Scenario, context: RunContext, loop: Loop, linear: LinearLaw) -> list[str]:
     law, estimator = loop.law, loop.estimator
     notes = [
         f"effect '{kind_of(effect)}' has no linear part and is left out."
-        for effect, sensor_model in sensor_parts(scenario.effect, bench)
+        for effect, sensor_model in sensor_parts(scenario.effect, context)
         if sensor_model is None
     ]
     for effect in scenario.effect:

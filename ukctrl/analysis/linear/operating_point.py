@@ -53,8 +53,8 @@ class OperatingPoint:
 def plant_at(scenario: Scenario, t: float) -> Robot:
     """Return the true robot of a scenario with the effects that act on it at a time [s]."""
     timing, t0 = scenario.timing, scenario.start.t
-    bench = RunContext(true_robot(scenario.robot), t0, timing.duration, timing.control)
-    plants = AttachedEffects(scenario.effect, bench, scenario.seed).plants
+    context = RunContext(true_robot(scenario.robot), t0, timing.duration, timing.control)
+    plants = AttachedEffects(scenario.effect, context, scenario.seed).plants
     return [plant.robot for plant in plants if plant.start <= max(t, t0)][-1]
 
 

@@ -127,30 +127,30 @@ class LinearSensors(NamedTuple):
 
 
 def linear_sensors(
-    effects: Sequence[Effect], linear: Linearization, bench: RunContext
+    effects: Sequence[Effect], linear: Linearization, context: RunContext
 ) -> LinearSensors:
     """Return the linear part of a scenario's sensors; noise and rounding have none."""
     n = len(linear.A)
     measurement = LinearSensors(_identity(n), linear.full)
-    for _, sensor_model in sensor_parts(effects, bench):
+    for _, sensor_model in sensor_parts(effects, context):
         if sensor_model is not None and sensor_model.delay:
-            ticks = round(sensor_model.delay / (bench.period or 1.0))
+            ticks = round(sensor_model.delay / (context.period or 1.0))
             measurement = measurement._replace(
                 block=series(measurement.block, _delay_line(ticks, measurement))
             )
         if sensor_model is not None and sensor_model.differentiates:
-            assert bench.period is not None  # it acts at the ticks
-            measurement = _differentiator(sensor_model, measurement, linear, bench.period)
+            assert context.period is not None  # it acts at the ticks
+            measurement = _differentiator(sensor_model, measurement, linear, context.period)
     return measurement
 
 
 def sensor_parts(
-    effects: Sequence[Effect], bench: RunContext
+    effects: Sequence[Effect], context: RunContext
 ) -> Iterator[tuple[SensorEffect, LinearSensorModel | None]]:
     """Yield the effects on sensors, each with its linear part if it has one."""
     for effect in effects:
         if isinstance(effect, SensorEffect):
-            yield effect, effect.linear(bench)
+            yield effect, effect.linear(context)
 
 
 def _identity(n: int) -> LinearSystem:

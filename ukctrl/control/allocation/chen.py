@@ -131,9 +131,10 @@ def row_space_input(
     buffers: ChenBuffers,
     u: Vector,
 ) -> int:
-    """Write the input of `Chen`; return its rank, `UNDECIDED`, or `LOST` minus the rank.
+    """Write the input of `Chen`; return its rank, `UNDECIDED`, or `LOST_AUTHORITY` minus the rank.
 
-    `LOST` and less says that rows are missed. ``reacts`` says whether there are passive rows.
+    `LOST_AUTHORITY` and less says that rows are missed. ``reacts`` says whether there are passive
+    rows.
     """
     N, H, missing, a, mu, miss = buffers
     m, nu = H.shape

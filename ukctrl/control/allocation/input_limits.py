@@ -28,11 +28,11 @@ class InputLimits:
     """The lowest and the highest input at every moment.
 
     Attributes:
-        lowest: At low speed, shape ``(nu,)``.
-        highest: At low speed, shape ``(nu,)``.
+        lower: At low speed, shape ``(nu,)``.
+        upper: At low speed, shape ``(nu,)``.
 
     Args:
-        own: The user's limits.
+        user_limits: The user's limits.
         task: The task, with the robot.
         rates: The user's limits of rates, by motor [N m/s or N/s].
 

@@ -55,7 +55,7 @@ class InputMetric:
     """A metric of one robot's inputs.
 
     Args:
-        given: The metric, as in a file.
+        metric: The metric, as in a file.
         task: The task, with the robot.
         reacting: Whether the reactions of passive rows answer inputs.
 

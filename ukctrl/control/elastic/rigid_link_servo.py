@@ -89,8 +89,8 @@ class RigidLinkServo:
         robot: The links alone.
         law: The servo law.
         dynamics: The links where they were evaluated last.
-        count: Number ``k`` of joints.
-        wanted: What the servo law wants of them, and what their load is.
+        n_joints: Number ``k`` of joints.
+        quantities: What the servo law wants of them, and what their load is.
     """
 
     def __init__(self, spec: ElasticRowController, task: Task) -> None:

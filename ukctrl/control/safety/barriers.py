@@ -160,7 +160,7 @@ def check_barriers(
     u: Vector,
     low: Vector,
     high: Vector,
-    account: FilterDiagnostics,
+    diagnostics: FilterDiagnostics,
     alert: Vector,
 ) -> None:
     """Write what must be kept, and whether an input must be looked at with care: 1, else 0.
@@ -175,36 +175,36 @@ def check_barriers(
         u: The input, shape ``(nu,)``.
         low: Lowest inputs.
         high: Highest inputs.
-        account: Receives what is found.
+        diagnostics: Receives what is found.
         alert: Receives whether, shape ``(1,)``.
     """
     clear = True
     for k in range(len(u)):
         clear = clear and low[k] <= u[k] <= high[k]
-    for i in range(len(account.task_relaxation)):
-        account.task_relaxation[i] = 0.0
+    for i in range(len(diagnostics.task_relaxation)):
+        diagnostics.task_relaxation[i] = 0.0
     for k in range(len(rows.b)):
         gained, size = -rows.b[k], abs(rows.b[k])
         for c in range(len(a)):
             term = rows.A[k, c] * a[c]
             gained += term
             size += abs(term)
-        account.row_residual[k], account.row_magnitude[k] = gained, size
-    write_inequalities(rows, barriers, a, account.h)
-    for i in range(len(account.h)):
+        diagnostics.row_residual[k], diagnostics.row_magnitude[k] = gained, size
+    write_inequalities(rows, barriers, a, diagnostics.h)
+    for i in range(len(diagnostics.h)):
         k, sign = barriers.row[i], barriers.sign[i]
-        h = account.h[i] - barriers.margin[i]
+        h = diagnostics.h[i] - barriers.margin[i]
         rate = sign * rows.beta[k] if barriers.degree[i] == 2 else 0.0
         args = barriers.degree[i], h, rate, barriers.pole[i], barriers.deceleration[i], period
-        gained = sign * account.row_residual[k]
+        gained = sign * diagnostics.row_residual[k]
         lower_bound = (
             barrier_bound(*args, barriers.hold_factor[i]) if barriers.degree[i] else gained - h
         )
-        account.rate[i], account.lower_bound[i] = rate, lower_bound
-        account.active[i] = account.relaxation[i] = 0.0
+        diagnostics.rate[i], diagnostics.lower_bound[i] = rate, lower_bound
+        diagnostics.active[i] = diagnostics.relaxation[i] = 0.0
         spare = gained - lower_bound
         # with a hold the quantities change until the next tick, and need some room; without, none
         clear = clear and spare >= (
-            ALERT_MARGIN * account.row_magnitude[k] if period > 0.0 else 0.0
+            ALERT_MARGIN * diagnostics.row_magnitude[k] if period > 0.0 else 0.0
         )
     alert[0] = 0.0 if clear else 1.0

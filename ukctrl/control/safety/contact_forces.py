@@ -141,10 +141,10 @@ class ContactForceRows:
     """What is kept of contact forces, of one believed robot.
 
     Attributes:
-        owner: Which table of the file each row belongs to.
+        table_index: Which table of the file each row belongs to.
         names: What it is called within the block.
         units: Their units.
-        least: What ``D lam`` must reach, shape ``(r,)``.
+        lower_bound: Lower bound of ``D lam``, shape ``(r,)``.
     """
 
     def __init__(self, cones: Sequence[tuple[int, FrictionCone]]) -> None:

@@ -94,9 +94,9 @@ class FilterState(NamedTuple):
 def solve_in_bounds(
     lex: LexicographicQP, bounds: QpBounds, lower_bound: Vector, limits: Matrix, u: Vector
 ) -> bool:
-    """Write the input within limits that obeys all rows with bounds and serves the levels; return
-    whether one was found.
+    """Set the program's bounds and solve it; return whether an input was found.
 
+    ``u`` receives the input within limits that obeys all rows with bounds and serves the levels.
     Quantities of one row are one row with a lowest and a highest value, in ``limits``.
     """
     nu = len(u)
@@ -122,7 +122,9 @@ def solve_in_bounds(
 def factor_servo_qp(
     served: ServoRows, robot: InputResponse, bounds: QpBounds, u_nominal: Vector
 ) -> LexicographicQP:
-    """Return what leaves the servo rows what the law gives them, and then its input."""
+    """Build the safety filter's quadratic program: leave the servo rows what the law gives them,
+    level by level, and then be as near to its input as can be; bounds are set at each solution.
+    """
     A, aim = np.empty((len(served.order), len(robot.a_free))), np.empty(len(served.order))
     gather_rows(served.A, served.order, A)
     H = matmul(A, robot.G)
@@ -144,7 +146,7 @@ def gather_rows(X: Matrix, order: Indices, into: Matrix) -> None:
 def filter_input(
     rows: Rows,
     barriers: Barriers,
-    account: FilterDiagnostics,
+    diagnostics: FilterDiagnostics,
     robot: InputResponse,
     predictor: TickPredictor,
     served: ServoRows,
@@ -157,7 +159,7 @@ def filter_input(
     Args:
         rows: Of which quantities are made.
         barriers: What is kept by them; forces are kept beside.
-        account: What was found at the tick, with what each quantity must reach.
+        diagnostics: What was found at the tick, with what each quantity must reach.
         robot: At the tick.
         predictor: What predicts its end.
         served: The servo rows.
@@ -176,19 +178,40 @@ def filter_input(
     values = InequalityValues(
         np.empty((2, r)), buffers[0], buffers[1], buffers[2], np.zeros((3, k)), scratch
     )
-    turn = FilterState(
+    filter_state = FilterState(
         buffers[3], buffers[4], buffers[5], buffers[6], buffers[7], buffers[8], buffers[9]
     )
     matmul_into(rows.A, robot.G, bounds.C[len(u) : len(u) + len(rows.b)])
-    code = check_nominal_input(rows, barriers, account, robot, predictor, bounds, u, values, turn)
+    code = check_nominal_input(
+        rows, barriers, diagnostics, robot, predictor, bounds, u, values, filter_state
+    )
     if code <= 0:
         return code
     lex, limits = factor_servo_qp(served, robot, bounds, u_nominal), np.empty((2, r))
-    args = barriers, account, robot, predictor, yielding, bounds, limits, u, values, turn
+    args = (
+        barriers,
+        diagnostics,
+        robot,
+        predictor,
+        yielding,
+        bounds,
+        limits,
+        u,
+        values,
+        filter_state,
+    )
     code = solve_with_prediction(lex, code == VIOLATED_AT_END, *args)
     if code == 0:
         write_diagnostics(
-            account, robot, served, bounds, u_nominal, u, values, turn, np.zeros((2, nv))
+            diagnostics,
+            robot,
+            served,
+            bounds,
+            u_nominal,
+            u,
+            values,
+            filter_state,
+            np.zeros((2, nv)),
         )
     return code
 
@@ -197,38 +220,42 @@ def filter_input(
 def check_nominal_input(
     rows: Rows,
     barriers: Barriers,
-    account: FilterDiagnostics,
+    diagnostics: FilterDiagnostics,
     robot: InputResponse,
     predictor: TickPredictor,
     bounds: QpBounds,
     u: Vector,
     values: InequalityValues,
-    turn: FilterState,
+    filter_state: FilterState,
 ) -> int:
     """Return 0 where the law's input keeps everything, else `VIOLATED`, or `VIOLATED_AT_END` where
     it is only at the end of the tick that it does not; or `PREDICTION_FAILED`.
     """
-    n, within, lower_bound = len(barriers.row), True, account.lower_bound
+    n, within, lower_bound = len(barriers.row), True, diagnostics.lower_bound
     for c in range(len(u)):
         within = within and bounds.low[c] <= u[c] <= bounds.high[c]
-    for i in range(len(turn.zero_input_value)):
+    for i in range(len(filter_state.zero_input_value)):
         if i < n:
             row = barriers.row[i]
-            turn.zero_input_value[i] = bounds.sign[i] * (
+            filter_state.zero_input_value[i] = bounds.sign[i] * (
                 long_dot(rows.A[row], robot.a_free) - rows.b[row]
             )
         else:
-            turn.zero_input_value[i] = bounds.zero_input_force[i - n]
+            filter_state.zero_input_value[i] = bounds.zero_input_force[i - n]
         # never zero, for it divides
-        turn.magnitude[i] = abs(lower_bound[i]) + abs(turn.zero_input_value[i]) + 1e-300
-    evaluate_inequalities(bounds, u, turn.zero_input_value, values)
-    if not within or not all_satisfied(values.value, lower_bound, turn.loss):
+        filter_state.magnitude[i] = (
+            abs(lower_bound[i]) + abs(filter_state.zero_input_value[i]) + 1e-300
+        )
+    evaluate_inequalities(bounds, u, filter_state.zero_input_value, values)
+    if not within or not all_satisfied(values.value, lower_bound, filter_state.loss):
         return VIOLATED
     # all three stages: an input that keeps everything now may not at the end of the tick
     if predictor.period > 0.0 and not predict_losses(predictor, barriers, robot, u, 0, 3, values):
         return PREDICTION_FAILED
-    average_losses(barriers, 3, values.stage_losses, turn.quadrature_correction, turn.loss)
-    return 0 if all_satisfied(values.value, lower_bound, turn.loss) else VIOLATED_AT_END
+    average_losses(
+        barriers, 3, values.stage_losses, filter_state.quadrature_correction, filter_state.loss
+    )
+    return 0 if all_satisfied(values.value, lower_bound, filter_state.loss) else VIOLATED_AT_END
 
 
 @compiled
@@ -245,7 +272,7 @@ def solve_with_prediction(
     lex: LexicographicQP,
     is_predicted: bool,
     barriers: Barriers,
-    account: FilterDiagnostics,
+    diagnostics: FilterDiagnostics,
     robot: InputResponse,
     predictor: TickPredictor,
     yielding: RelaxationOrder,
@@ -253,7 +280,7 @@ def solve_with_prediction(
     limits: Matrix,
     u: Vector,
     values: InequalityValues,
-    turn: FilterState,
+    filter_state: FilterState,
 ) -> int:
     """Write the input under which the end of the tick is the one that it heeds.
 
@@ -261,7 +288,7 @@ def solve_with_prediction(
         lex: What is solved, whatever the bounds.
         is_predicted: Whether all of the tick has been predicted under the law's input.
         barriers: What is kept by rows.
-        account: What each quantity must reach.
+        diagnostics: What each quantity must reach.
         robot: At the tick.
         predictor: What predicts.
         yielding: In which order quantities give way.
@@ -269,7 +296,7 @@ def solve_with_prediction(
         limits: Scratch, shape ``(2, r)``.
         u: Receives the input.
         values: What the input does.
-        turn: What is known of the prediction.
+        filter_state: What is known of the prediction.
 
     Returns:
         0, `INFEASIBLE` or `PREDICTION_FAILED`.
@@ -277,24 +304,26 @@ def solve_with_prediction(
     lower_bound, last, foreseen = bounds.lower_bound, 0.0, np.inf
     for _ in range(MAX_PREDICTIONS):
         for i in range(len(lower_bound)):
-            lower_bound[i] = turn.relaxed_bound[i] = (
-                account.lower_bound[i] - turn.zero_input_value[i] + turn.loss[i]
+            lower_bound[i] = filter_state.relaxed_bound[i] = (
+                diagnostics.lower_bound[i] - filter_state.zero_input_value[i] + filter_state.loss[i]
             )
-            turn.relaxation[i], turn.previous_loss[i] = 0.0, turn.loss[i]
-        solve_in_bounds(lex, bounds, turn.relaxed_bound, limits, u)
-        evaluate_inequalities(bounds, u, turn.zero_input_value, values)
+            filter_state.relaxation[i], filter_state.previous_loss[i] = 0.0, filter_state.loss[i]
+        solve_in_bounds(lex, bounds, filter_state.relaxed_bound, limits, u)
+        evaluate_inequalities(bounds, u, filter_state.zero_input_value, values)
         # what is missed by rounding alone is no reason to relax
-        if not all_satisfied_to_rounding(values, lower_bound, turn.magnitude):
-            spare = relax_bounds(bounds, yielding, turn.relaxed_bound, turn.relaxation)
+        if not all_satisfied_to_rounding(values, lower_bound, filter_state.magnitude):
+            spare = relax_bounds(
+                bounds, yielding, filter_state.relaxed_bound, filter_state.relaxation
+            )
             for i in range(len(lower_bound)):
-                if yielding.is_hard[i] and turn.relaxation[i] != 0.0:
+                if yielding.is_hard[i] and filter_state.relaxation[i] != 0.0:
                     return INFEASIBLE
-            if not solve_in_bounds(lex, bounds, turn.relaxed_bound, limits, u):
+            if not solve_in_bounds(lex, bounds, filter_state.relaxed_bound, limits, u):
                 # rounding has left no room within the relaxed bounds: the input by which they were
                 # relaxed serves
                 copy_into(spare, u)
-            evaluate_inequalities(bounds, u, turn.zero_input_value, values)
-            raise_relaxation(values, lower_bound, turn.magnitude, turn.relaxation)
+            evaluate_inequalities(bounds, u, filter_state.zero_input_value, values)
+            raise_relaxation(values, lower_bound, filter_state.magnitude, filter_state.relaxation)
         # the last two changes bound the next one: another pass would change less than rounding
         if predictor.period == 0.0 or foreseen <= PREDICTION_RTOL:
             break
@@ -304,20 +333,36 @@ def solve_with_prediction(
         if is_predicted:
             if not predict_losses(predictor, barriers, robot, u, 0, 1, values):
                 return PREDICTION_FAILED
-            average_losses(barriers, 1, values.stage_losses, turn.quadrature_correction, turn.loss)
+            average_losses(
+                barriers,
+                1,
+                values.stage_losses,
+                filter_state.quadrature_correction,
+                filter_state.loss,
+            )
             first, moved = (
                 1,
                 prediction_change(
-                    values, account.lower_bound, turn.magnitude, turn.previous_loss, turn.loss
+                    values,
+                    diagnostics.lower_bound,
+                    filter_state.magnitude,
+                    filter_state.previous_loss,
+                    filter_state.loss,
                 ),
             )
             if MIDPOINT_FACTOR * moved <= PREDICTION_RTOL:
                 break
         if not predict_losses(predictor, barriers, robot, u, first, 3, values):
             return PREDICTION_FAILED
-        average_losses(barriers, 3, values.stage_losses, turn.quadrature_correction, turn.loss)
+        average_losses(
+            barriers, 3, values.stage_losses, filter_state.quadrature_correction, filter_state.loss
+        )
         moved = prediction_change(
-            values, account.lower_bound, turn.magnitude, turn.previous_loss, turn.loss
+            values,
+            diagnostics.lower_bound,
+            filter_state.magnitude,
+            filter_state.previous_loss,
+            filter_state.loss,
         )
         if moved <= PREDICTION_RTOL:
             break
@@ -330,27 +375,29 @@ def solve_with_prediction(
 
 @compiled
 def write_diagnostics(
-    account: FilterDiagnostics,
+    diagnostics: FilterDiagnostics,
     robot: InputResponse,
     served: ServoRows,
     bounds: QpBounds,
     u_nominal: Vector,
     u: Vector,
     values: InequalityValues,
-    turn: FilterState,
+    filter_state: FilterState,
     a: Matrix,
 ) -> None:
     """Write what binds, what gave way, and what that cost the law; ``a`` is zero."""
-    for i in range(len(turn.magnitude)):
-        near = ACTIVE_RTOL * (turn.magnitude[i] + values.magnitude[i])
-        account.active[i] = 1.0 if values.input_part[i] - turn.relaxed_bound[i] <= near else 0.0
-        account.relaxation[i] = turn.relaxation[i]
+    for i in range(len(filter_state.magnitude)):
+        near = ACTIVE_RTOL * (filter_state.magnitude[i] + values.magnitude[i])
+        diagnostics.active[i] = (
+            1.0 if values.input_part[i] - filter_state.relaxed_bound[i] <= near else 0.0
+        )
+        diagnostics.relaxation[i] = filter_state.relaxation[i]
     for c in range(len(u)):
         # what the rows lose of their acceleration follows from the difference of inputs alone
         u_nominal[c] -= u[c]
     apply_input_blockwise(robot.blocks, a[0], robot.G, u_nominal, a[1])
-    for i in range(len(account.task_relaxation)):
-        account.task_relaxation[i] = dot(served.A[i], a[1])
+    for i in range(len(diagnostics.task_relaxation)):
+        diagnostics.task_relaxation[i] = dot(served.A[i], a[1])
 
 
 @compiled

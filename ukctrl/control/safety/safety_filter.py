@@ -65,7 +65,7 @@ class SafetyFilter:
         units: Of the quantities.
         blocks: Which block each belongs to.
         barriers: What each asks.
-        account: What was found at the last tick.
+        diagnostics: Values, margins and relaxations at the last tick.
 
     Args:
         keeps: What is kept, as in a file.
@@ -325,11 +325,11 @@ class SafetyFilter:
 
     def recorded_arrays(self) -> Mapping[str, Vector]:
         """Return arrays that the next tick overwrites, by what a result calls them."""
-        account = self.diagnostics
+        diagnostics = self.diagnostics
         return {
-            "keep_binding": account.active,
-            "keep_missed": account.relaxation,
-            "keep_given_up": account.task_relaxation,
+            "keep_binding": diagnostics.active,
+            "keep_missed": diagnostics.relaxation,
+            "keep_given_up": diagnostics.task_relaxation,
         }
 
 

@@ -112,7 +112,7 @@ def checked_adjoint_input(
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Do what `ukctrl.core.algebra.least_norm_input.checked_input` does.
+    """Write the least input by the adjoint; return as `least_norm_input.checked_input`.
 
     Of the demand ``R`` is empty, and so are ``G`` and ``motors``, which nobody needs as a rule.
     """

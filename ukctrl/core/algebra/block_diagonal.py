@@ -65,8 +65,8 @@ def blockwise_acceleration(
     pushed: dynamics_kernels.EquationOfMotion,
     answer: dynamics_kernels.AccelerationMap,
 ) -> int:
-    """Do what `ukctrl.core.algebra.dynamics_kernels.unconstrained_acceleration` does, body by body;
-    ``L`` and ``G`` begin as zeros.
+    """Write the acceleration map of separate bodies without passive rows, body by body; ``L`` and
+    ``G`` begin as zeros.
     """
     (M, nle, f, B), (L, a_free, G, motors) = pushed, answer
     begin, none = 0, np.zeros((0, 0))
@@ -203,7 +203,7 @@ def next_block(shares: RowOwners, start: int) -> int:
 def blockwise_input(
     ties: Indices, demand: ServoProblem, reach: float, u: Vector, miss: Vector
 ) -> int:
-    """Do what `ukctrl.core.algebra.least_norm_input.checked_input` does."""
+    """Write the least input body by body; return as `least_norm_input.checked_input`."""
     A, b, a_free, G, L, motors, R, u0, rtol = demand
     split = row_owners(ties, A)
     # a metric may couple motors of several bodies
@@ -235,7 +235,7 @@ def blockwise_input(
 def blockwise_full_rank(
     ties: Indices, L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector
 ) -> int:
-    """Do what `ukctrl.core.algebra.input_authority.surely_full_rank` does."""
+    """Write the grip of every row, body by body; return as `input_authority.surely_full_rank`."""
     split = row_owners(ties, A)
     if not split.is_disjoint:
         return surely_full_rank(L, A, G, motors, grips)

@@ -144,7 +144,7 @@ def cholesky(M: Matrix, L: Matrix) -> int:
 
 @deferred
 def envelope_cholesky(M: Matrix, L: Matrix) -> int:
-    """Do what `cholesky` does, along the rows of memory, four of them at a time.
+    """Factor a mass matrix as `cholesky`, along the rows of memory, four of them at a time.
 
     Row i of the upper factor is made above the diagonal and kept as column i below it, up to where
     it or a row above has its last entry, ``ends``: the factor of many separate bodies takes little

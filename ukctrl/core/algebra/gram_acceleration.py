@@ -66,8 +66,8 @@ def gram_buffers(n: int, m: int, nu: int) -> GramBuffers:
 def gram_acceleration(
     buffers: GramBuffers, pushed: EquationOfMotion, passive: PassiveRows, answer: AccelerationMap
 ) -> int:
-    """Do what `ukctrl.core.algebra.dynamics_kernels.constrained_acceleration` does; return 0 where
-    rows are not clear of each other.
+    """Write the acceleration map under passive rows, by their Gram matrix; return 0 where rows are
+    not clear of each other.
     """
     T, S, per_row, m = buffers.T, buffers.S, buffers.per_row, len(passive.A)
     (M, nle, f, B), (L, a_free, G, motors) = pushed, answer

@@ -90,26 +90,26 @@ STEP, INPUT_SCRATCH = range(2)
 
 
 @compiled
-def gram_input(desk: InputBuffers, motors: Vector, rtol: float, miss: Vector) -> bool:
+def gram_input(buffers: InputBuffers, motors: Vector, rtol: float, miss: Vector) -> bool:
     r"""Write the step that rows clear of each other need, and what it misses; return if they are.
 
     By their Gram matrix $S = H R^{-1} H^\top$. If no eigenvalue of that of unit rows is below
     $\sigma^2$, every row has at least $\sigma$ left beside all others, in whatever order.
     """
-    H, across, S, step, m = desk.H, desk.Ht, desk.gram, desk.per_input[STEP], len(miss)
+    H, across, S, step, m = buffers.H, buffers.Ht, buffers.gram, buffers.per_input[STEP], len(miss)
     y, size, reach, d = (
-        desk.per_row[UNIT_DEMAND],
-        desk.per_row[ROW_NORM],
-        desk.per_row[MASS_WEIGHTED_NORM],
-        desk.per_row[DEMAND],
+        buffers.per_row[UNIT_DEMAND],
+        buffers.per_row[ROW_NORM],
+        buffers.per_row[MASS_WEIGHTED_NORM],
+        buffers.per_row[DEMAND],
     )
     # more rows than inputs are dependent; of many, disjoint ones are looked for first
     # (`pivoted_input`)
     if m == 0 or m > len(step) or m >= MIN_BLOCKED:
         return False
-    if len(desk.root) > 0:
+    if len(buffers.root) > 0:
         transpose_into(H, across)
-        solve_lower_columns(desk.root, across)
+        solve_lower_columns(buffers.root, across)
         gram_into(across, S)
     else:
         row_gram_into(H, S)
@@ -119,25 +119,28 @@ def gram_input(desk: InputBuffers, motors: Vector, rtol: float, miss: Vector) ->
         return False
     # a proof and no test: beside all others each row keeps the smallest singular value of its own
     # length, and that is above what counts as lost, in whatever scaling of the inputs
-    lower_bound = eigenvalue_lower_bound(S, size, desk.per_row[ROW_SCRATCH])
-    clear, stretch = lower_bound > MIN_GRAM_EIGENVALUE, input_scale_bound(motors, desk.root, step)
+    lower_bound = eigenvalue_lower_bound(S, size, buffers.per_row[ROW_SCRATCH])
+    clear, stretch = (
+        lower_bound > MIN_GRAM_EIGENVALUE,
+        input_scale_bound(motors, buffers.root, step),
+    )
     for i in range(m):
         threshold = rtol * stretch * reach[i]
         clear = clear and lower_bound * size[i] > threshold * threshold
     if not clear:
         return False
     ldl_solve(S, y)
-    weighted_transpose_product(desk, y, step)
+    weighted_transpose_product(buffers, y, step)
     long, off = dot(y, d), False  # the step's squared length, in the metric
     for i in range(m):
         miss[i] = dot(H[i], step) - d[i]
         off = off or miss[i] * miss[i] > ROUNDING_RTOL * ROUNDING_RTOL * size[i] * long
     if off:
-        residual, more = desk.per_row[ROW_SCRATCH], desk.per_input[INPUT_SCRATCH]
+        residual, more = buffers.per_row[ROW_SCRATCH], buffers.per_input[INPUT_SCRATCH]
         for i in range(m):
             residual[i] = -miss[i]
         ldl_solve(S, residual)
-        weighted_transpose_product(desk, residual, more)
+        weighted_transpose_product(buffers, residual, more)
         for k in range(len(step)):
             step[k] += more[k]
         for i in range(m):
@@ -176,13 +179,13 @@ def eigenvalue_lower_bound(K: Matrix, size: Vector, z: Vector) -> float:
 
 
 @compiled
-def weighted_transpose_product(desk: InputBuffers, y: Vector, step: Vector) -> None:
+def weighted_transpose_product(buffers: InputBuffers, y: Vector, step: Vector) -> None:
     """Write ``R^-1 H' y``."""
-    if len(desk.root) > 0:
-        matvec(desk.Ht, y, step)
-        solve_upper(desk.root, step)
+    if len(buffers.root) > 0:
+        matvec(buffers.Ht, y, step)
+        solve_upper(buffers.root, step)
     else:
-        matvec_transposed(y, desk.H, step)
+        matvec_transposed(y, buffers.H, step)
 
 
 @compiled

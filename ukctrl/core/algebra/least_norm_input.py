@@ -1,8 +1,10 @@
 """The least input that gives rows what they ask for.
 
-Decided twice: quickly, as inputs are measured, by compiled loops that are sure of almost every
-robot; and with care, as `ukctrl.core.algebra.input_authority` measures, where motors or bodies are
-most unlike or rows are lost or repeated.
+`Dynamics.input_step` chooses the kernel by the robot: by the adjoint, body by body, or dense. The
+dense `least_input` chooses by the rows: `gram_input` where they are clear of each other, else
+`pivoted_input`, by orthonormal rows. Where neither is sure of the rank (motors or bodies most
+unlike, rows lost or repeated), `scaled_input` settles it as
+`ukctrl.core.algebra.input_authority` measures.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def servo_input(problem: ServoProblem, u: Vector, miss: Vector) -> int:
 
 @allocating
 def fast_input(problem: ServoProblem, u: Vector, miss: Vector) -> int:
-    """Do what `least_input` does, in buffers of its own."""
+    """Write the least input, in buffers of its own; return its rank, or `UNDECIDED`."""
     (m, n), weighed = problem.A.shape, len(problem.R) > 0
     return least_input(input_buffers(m, n, len(u), weighed), problem, u, miss)
 
@@ -125,13 +127,19 @@ def least_input(buffers: InputBuffers, problem: ServoProblem, u: Vector, miss: V
 
 
 @deferred
-def pivoted_input(desk: InputBuffers, motors: Vector, rtol: float, miss: Vector) -> int:
-    """Do what `gram_input` does for any rows, by orthonormal ones.
+def pivoted_input(buffers: InputBuffers, motors: Vector, rtol: float, miss: Vector) -> int:
+    """Write the step that any rows need, by orthonormal ones, and what it misses.
 
     Returns their rank, or `UNDECIDED` minus it where that is not certain.
     """
-    H, rows, root, per_row, order = desk.H, desk.rows, desk.root, desk.per_row, desk.order
-    m, d, step = len(miss), per_row[DEMAND], desk.per_input[STEP]
+    H, rows, root, per_row, order = (
+        buffers.H,
+        buffers.rows,
+        buffers.root,
+        buffers.per_row,
+        buffers.order,
+    )
+    m, d, step = len(miss), per_row[DEMAND], buffers.per_input[STEP]
     copy_into(H, rows)
     copy_into(d, per_row[UNIT_DEMAND])
     if len(root) > 0:
@@ -140,20 +148,22 @@ def pivoted_input(desk: InputBuffers, motors: Vector, rtol: float, miss: Vector)
     normalise_rows(rows, per_row[UNIT_DEMAND], per_row[ROW_NORM])
     rank = -1
     if m >= MIN_BLOCKED:  # a swarm: rows without a common column are orthogonal as they are
-        rank = disjoint_rows_input(rows, per_row[UNIT_DEMAND], desk.per_input[INPUT_SCRATCH], step)
+        rank = disjoint_rows_input(
+            rows, per_row[UNIT_DEMAND], buffers.per_input[INPUT_SCRATCH], step
+        )
     sure = rank >= 0
     if not sure:
-        rank = pivoted_lq_in_place(rows, rtol, desk.factor, order, per_row[ROW_SCRATCH])
+        rank = pivoted_lq_in_place(rows, rtol, buffers.factor, order, per_row[ROW_SCRATCH])
         least_norm_into(
-            desk.factor, rows, order, rank, per_row[UNIT_DEMAND], per_row[ROW_SCRATCH], step
+            buffers.factor, rows, order, rank, per_row[UNIT_DEMAND], per_row[ROW_SCRATCH], step
         )
-        sure, stretch = rank == m, input_scale(motors, root, desk.per_input[INPUT_SCRATCH])
+        sure, stretch = rank == m, input_scale(motors, root, buffers.per_input[INPUT_SCRATCH])
         for i in range(rank):
             k = order[i]
             # a pivot above the threshold in the worst scaling of the inputs is above it in any
             sure = (
                 sure
-                and desk.factor[i, i] * per_row[ROW_NORM, k]
+                and buffers.factor[i, i] * per_row[ROW_NORM, k]
                 > rtol * per_row[MASS_WEIGHTED_NORM, k] * stretch
             )
     if len(root) > 0:
@@ -211,7 +221,7 @@ def disjoint_rows_input(rows: Matrix, d: Vector, usage: Vector, x: Vector) -> in
 def checked_input(
     buffers: InputBuffers, problem: ServoProblem, reach: float, u: Vector, miss: Vector
 ) -> int:
-    """Do what `least_input` does; return what `rank_or_lost` makes of its rank."""
+    """Write the least input; return its rank, `UNDECIDED`, or `LOST_AUTHORITY` minus the rank."""
     return rank_or_lost(least_input(buffers, problem, u, miss), problem, miss, reach)
 
 
@@ -249,7 +259,7 @@ def input_scale(motors: Vector, L: Matrix, column: Vector) -> float:
 
 
 def scaled_input(problem: ServoProblem, u: Vector, miss: Vector) -> int:
-    """Do what `servo_input` does, of the rows that motors control.
+    """Write the least input for the rows that motors control; return their rank.
 
     Rank and rows are decided, and solved for, in units of what the rows and motors could do.
     """

@@ -63,10 +63,10 @@ class CompiledFormula:
 
     Attributes:
         parameters: Its parameters; each is a number, or a list if the lines write ``p[3]``.
-        code: Its operations; see `machine.operate`.
+        code: Its operations; see `interpreter.run_operations`.
         table: Numbers that they load.
-        start: The places of numbers before a run, with the constants in theirs.
-        inputs: See `machine.fill`.
+        initial_slots: The places of numbers before a run, with the constants in theirs.
+        inputs: Where arguments go, shape ``(i, 3)``; see `interpreter.evaluate_into`.
         outputs: The places of the results.
         callbacks: Functions of Python that it calls, by the operation; a compiled loop cannot.
     """

@@ -29,9 +29,9 @@ class BoundKernel:
 
     Attributes:
         fault: Answers a negative number that the kernel returned.
-        inside: The `Steps` that the kernel runs itself, and whose faults are its own, before those
+        nested: The `KernelSequence` that the kernel runs itself, and whose faults come before those
             that ``fault`` knows; or None.
-        entrance: Address of what takes the block apart, or 0 where Python calls the kernel.
+        trampoline: Address of what takes the block apart, or 0 where Python calls the kernel.
         block: Address of the kernel's address and its arguments.
     """
 

@@ -72,7 +72,7 @@ def _run(lines: Indices) -> int:
 
 
 def _run_in_python(lines: Indices) -> int:
-    """Do what `_run` does, where nothing is compiled."""
+    """Run the steps of a table where nothing is compiled; return 0 or the code of a failure."""
     steps = _LIVE[int(lines[0, BLOCK])]
     for k, step in enumerate(steps.items, 1):
         code = step.run_in_python() if isinstance(step, BoundKernel) else -1
@@ -119,9 +119,9 @@ class KernelSequence:
     """Steps in their order, as a table that compiled loops `run`.
 
     Attributes:
-        every: The steps.
-        python: Which parts those belong to that are functions of Python, by their classes; here or
-            inside of kernels that run steps.
+        items: The steps.
+        python_owners: Classes of the parts whose steps are functions of Python, steps within
+            kernels included.
         lines: The table, shape ``(n + 1, 3)``.
         fault: What a run that failed met first; whoever looks at it takes it away.
     """

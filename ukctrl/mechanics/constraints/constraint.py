@@ -285,7 +285,7 @@ class SampledPath:
     """Where a path is, written into an array that kernels read.
 
     Attributes:
-        now: Value and derivatives, flat, as of the last time; see `ukctrl.mechanics.reference`.
+        values: Value and derivatives, flat, as of the last time; see `ukctrl.mechanics.reference`.
     """
 
     def __init__(self, path: Callable[[float], Sequence[float]], count: int) -> None:

@@ -335,7 +335,7 @@ class JetEvaluation:
     Attributes:
         clock: Time, shape ``(1,)``.
         levels: The coordinates and their derivatives, of which whoever runs it writes two.
-        pushes: The input and its derivatives.
+        inputs: The input and its derivatives.
         jets: The rows and their derivatives.
         steps: What writes levels and jets.
     """

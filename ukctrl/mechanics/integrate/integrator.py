@@ -50,7 +50,7 @@ class Integrator(abc.ABC):
 
     @property
     def step_doubling_error(self) -> tuple[float, float]:
-        """What halved steps change otherwise, and all that steps change, summed as `StepHalving`
+        """What halved steps change otherwise, and all that steps change, summed as `StepDoubling`
         does; nothing where a tolerance says how long steps are.
         """
         return 0.0, 0.0

@@ -29,10 +29,10 @@ from ukctrl.mechanics.integrate.runge_kutta_kernels import (
 from ukctrl.robot.manifold_kernels import normalize
 
 BEGIN, END = range(2)
-"""Columns of the times of spans: where each begins and ends [s]."""
+"""Columns of the times of intervals: where each begins and ends [s]."""
 TICKS, ARRIVALS, FIRST_OUTPUT, END_OUTPUT = range(4)
-"""Columns of what happens in a span: whether the law ticks and how many inputs arrive at its start,
-the first of its outputs and that behind the last one."""
+"""Columns of what happens in an interval: whether the law ticks and how many inputs arrive at its
+start, the first of its outputs and that behind the last one."""
 (
     OK,
     RATES_FAILED,
@@ -53,18 +53,18 @@ SHORT_STEP_RATIO = 1e-3
 TOTAL_STEPS, SHORT_RUN = range(2)
 """Places in `StepHistory.counts`."""
 INTERVALS_DONE, STATUS, OUTPUTS_DONE = range(3)
-"""Places in `LoopState.progress`: spans behind, how it ended, and outputs of the span behind."""
+"""Places in `LoopState.progress`: intervals behind, how it ended, outputs behind in this one."""
 PAUSED, STALLED, GUARD_CROSSED = 1, 2, 3
 NO_PAUSE = -1
 """So many steps until a pause."""
 FIRST_STEP = 1e-6
-"""First step where the rates near the start say nothing, as a fraction of the span."""
+"""First step where the rates near the start say nothing, as a fraction of the interval."""
 STEP_RTOL = 1e-9
 """A step may be longer than the longest by this fraction."""
 
 
 Intervals = tuple[Matrix, Indices, Vector]
-"""Times of spans, what happens in them, and their outputs."""
+"""Times of intervals, what happens in them, and their outputs."""
 
 
 class EventTables(NamedTuple):
@@ -94,9 +94,9 @@ class StepHistory(NamedTuple):
     """The steps that were taken last, a ring; without room nothing is looked out for."""
 
     steps: Matrix
-    """When each began, and how long it was, shape ``(RECENT, 2)`` [s]."""
+    """When each began, and how long it was, shape ``(HISTORY_SIZE, 2)`` [s]."""
     states: Matrix
-    """Where it began, shape ``(RECENT, n)``."""
+    """Where it began, shape ``(HISTORY_SIZE, n)``."""
     counts: Indices
     """Steps so far, and how many of the last ones are short, shape ``(2,)``."""
 
@@ -125,53 +125,57 @@ class StepMethod(NamedTuple):
 
 @compiled
 def run_intervals(
-    port: System, tables: EventTables, stepping: StepMethod, spans: Intervals, moving: LoopState
+    port: System,
+    tables: EventTables,
+    stepping: StepMethod,
+    intervals: Intervals,
+    loop_state: LoopState,
 ) -> int:
-    """Run the spans that are not behind.
+    """Run the intervals that are not behind.
 
     Returns 0, or what `ukctrl.core.program.run` does where it fails, or `FAULT`.
     """
-    times, events, outputs = spans
-    while moving.progress[INTERVALS_DONE] < len(times):
-        i = moving.progress[INTERVALS_DONE]
+    times, events, outputs = intervals
+    while loop_state.progress[INTERVALS_DONE] < len(times):
+        i = loop_state.progress[INTERVALS_DONE]
         t, stop = times[i, BEGIN], times[i, END]
-        moving.t[0] = t
-        write_state(port, t, moving.y)
+        loop_state.t[0] = t
+        write_state(port, t, loop_state.y)
         if events[i, TICKS] > 0:
             code = run(tables.tick)
             if code < 0:
-                moving.progress[STATUS] = TICK_FAILED
+                loop_state.progress[STATUS] = TICK_FAILED
                 return code
         for _ in range(events[i, ARRIVALS]):
             code = run(tables.arrival)
             if code < 0:
-                moving.progress[STATUS] = ARRIVAL_FAILED
+                loop_state.progress[STATUS] = ARRIVAL_FAILED
                 return code
         first, end = events[i, FIRST_OUTPUT], events[i, END_OUTPUT]
         if first < end and outputs[first] == t:
-            code = take_sample(port, tables, t, moving)
+            code = take_sample(port, tables, t, loop_state)
             if code < 0:
                 return code
             first += 1
         inside = outputs[first:end]
         if stepping.is_adaptive:
-            code = integrate_adaptive(port, tables, stepping.adaptive, stop, inside, moving)
+            code = integrate_adaptive(port, tables, stepping.adaptive, stop, inside, loop_state)
         else:
-            code = integrate_fixed(port, tables, stepping.fixed, stop, inside, moving)
+            code = integrate_fixed(port, tables, stepping.fixed, stop, inside, loop_state)
         if code < 0:
             return code
-        moving.progress[INTERVALS_DONE] += 1
+        loop_state.progress[INTERVALS_DONE] += 1
     return 0
 
 
 @compiled
-def take_sample(port: System, tables: EventTables, t: float, moving: LoopState) -> int:
+def take_sample(port: System, tables: EventTables, t: float, loop_state: LoopState) -> int:
     """Keep a sample where the loop is."""
-    moving.t[0] = t
-    write_state(port, t, moving.y)
+    loop_state.t[0] = t
+    write_state(port, t, loop_state.y)
     code = run(tables.sample)
     if code < 0:
-        moving.progress[STATUS] = SAMPLE_FAILED
+        loop_state.progress[STATUS] = SAMPLE_FAILED
     return code
 
 
@@ -182,12 +186,12 @@ def integrate_fixed(
     fixed: FixedStepper,
     stop: float,
     outputs: Vector,
-    moving: LoopState,
+    loop_state: LoopState,
 ) -> int:
-    """Go to the end of a span, with equal steps between outputs."""
-    q, v, memory, y = fixed.q, fixed.v, fixed.memory, moving.y
+    """Go to the end of an interval, with equal steps between outputs."""
+    q, v, memory, y = fixed.q, fixed.v, fixed.memory, loop_state.y
     for k in range(len(outputs) + 1):
-        t, last = moving.t[0], k == len(outputs)
+        t, last = loop_state.t[0], k == len(outputs)
         target = stop if last else outputs[k]
         if target == t:
             continue
@@ -198,17 +202,17 @@ def integrate_fixed(
         copy_into(y[len(q) + len(v) :], memory)
         done = fixed_steps(port, fixed, t, h, count)
         if done < 0:
-            moving.progress[STATUS] = RATES_FAILED
+            loop_state.progress[STATUS] = RATES_FAILED
             return done
         copy_into(q, y[: len(q)])
         copy_into(v, y[len(q) : len(q) + len(v)])
         copy_into(memory, y[len(q) + len(v) :])
-        moving.t[0] = target if done == count else t + done * h
+        loop_state.t[0] = target if done == count else t + done * h
         if not is_bounded(q, v, memory):
-            moving.progress[STATUS] = DIVERGED
+            loop_state.progress[STATUS] = DIVERGED
             return FAULT
         if not last:
-            code = take_sample(port, tables, target, moving)
+            code = take_sample(port, tables, target, loop_state)
             if code < 0:
                 return code
     return 0
@@ -221,29 +225,31 @@ def integrate_adaptive(
     chosen: AdaptiveStepper,
     stop: float,
     outputs: Vector,
-    moving: LoopState,
+    loop_state: LoopState,
 ) -> int:
-    """Go to the end of a span with steps that the error allows, and interpolate at outputs."""
-    code = begin_interval(port, chosen, stop, moving)
+    """Go to the end of an interval with steps that the error allows, and interpolate at outputs."""
+    code = begin_interval(port, chosen, stop, loop_state)
     if code < 0:
         return code
-    return continue_interval(port, tables, chosen, stop, outputs, moving, NO_PAUSE)
+    return continue_interval(port, tables, chosen, stop, outputs, loop_state, NO_PAUSE)
 
 
 @deferred
-def begin_interval(port: System, chosen: AdaptiveStepper, stop: float, moving: LoopState) -> int:
-    """Choose the first step of a span, from where the loop is."""
-    method, trial, t = chosen.method, chosen.buffers, moving.t[0]
+def begin_interval(
+    port: System, chosen: AdaptiveStepper, stop: float, loop_state: LoopState
+) -> int:
+    """Choose the first step of an interval, from where the loop is."""
+    method, trial, t = chosen.method, chosen.buffers, loop_state.t[0]
     trial.times[T] = t
-    copy_into(moving.y, trial.y)
-    moving.progress[OUTPUTS_DONE] = 0
+    copy_into(loop_state.y, trial.y)
+    loop_state.progress[OUTPUTS_DONE] = 0
     code = state_rates(port, t, trial.y, trial.K[method.stages])
     if code != STOP:  # of a fault there the steps will tell
         code = initial_step(port, method, trial, stop, chosen.max_step, chosen.rtol, chosen.atol)
     if not 0.0 < trial.times[H_ABS] < np.inf:
         trial.times[H_ABS] = FIRST_STEP * (stop - t)
     if code < 0:
-        moving.progress[STATUS] = RATES_FAILED
+        loop_state.progress[STATUS] = RATES_FAILED
     return code
 
 
@@ -254,16 +260,16 @@ def continue_interval(
     chosen: AdaptiveStepper,
     stop: float,
     outputs: Vector,
-    moving: LoopState,
+    loop_state: LoopState,
     steps: int,
 ) -> int:
-    """Go on in a span that has begun, by so many steps at most.
+    """Go on in an interval that has begun, by so many steps at most.
 
     Returns 0 at its end, `PAUSED` before, `STALLED` where steps hardly go on near what may be a
     singular position, `GUARD_CROSSED` behind a step in which the guard stopped being positive, or
     what `run_intervals` does.
     """
-    method, trial, y = chosen.method, chosen.buffers, moving.y
+    method, trial, y = chosen.method, chosen.buffers, loop_state.y
     nq, nv, code = len(port.q), len(port.v), 0
     while trial.times[T] < stop:
         if steps == 0:
@@ -275,28 +281,28 @@ def continue_interval(
             normalize(port.blocks, y, y)
             return STALLED
         if code != ACCEPTED:
-            moving.progress[STATUS], moving.t[0] = (
+            loop_state.progress[STATUS], loop_state.t[0] = (
                 STEP_UNDERFLOW if code == STEP_TOO_SMALL else RATES_FAILED,
                 trial.times[T],
             )
             return FAULT if code == STEP_TOO_SMALL else code
-        moving.t[0] = end = trial.times[T]
+        loop_state.t[0] = end = trial.times[T]
         if not is_bounded(trial.y[:nq], trial.y[nq : nq + nv], trial.y[nq + nv :]):
             copy_into(trial.y, y)
-            moving.progress[STATUS] = DIVERGED
+            loop_state.progress[STATUS] = DIVERGED
             return FAULT
         if len(tables.guard) > 1:
             write_state(port, end, trial.y)
             code = run(tables.guard)
             if code < 0:
-                moving.progress[STATUS] = GUARD_FAILED
+                loop_state.progress[STATUS] = GUARD_FAILED
                 return code
             if not tables.margin[0] > 0.0:
                 return GUARD_CROSSED
-        code = sample_outputs(port, tables, chosen, outputs, moving)
+        code = sample_outputs(port, tables, chosen, outputs, loop_state)
         if code < 0:
             return code
-        moving.t[0] = end
+        loop_state.t[0] = end
         if update_history(chosen.history, trial):
             copy_into(trial.y, y)
             normalize(port.blocks, y, y)
@@ -324,16 +330,20 @@ def update_history(recent: StepHistory, trial: StepBuffers) -> bool:
 
 @compiled
 def sample_outputs(
-    port: System, tables: EventTables, chosen: AdaptiveStepper, outputs: Vector, moving: LoopState
+    port: System,
+    tables: EventTables,
+    chosen: AdaptiveStepper,
+    outputs: Vector,
+    loop_state: LoopState,
 ) -> int:
     """Keep the samples of the step that was taken last."""
-    method, trial, y = chosen.method, chosen.buffers, moving.y
-    end, start, at = trial.times[T], trial.times[T_OLD], moving.progress[OUTPUTS_DONE]
+    method, trial, y = chosen.method, chosen.buffers, loop_state.y
+    end, start, at = trial.times[T], trial.times[T_OLD], loop_state.progress[OUTPUTS_DONE]
     if at == len(outputs) or outputs[at] > end:
         return 0
     code = dense_output(port, method, trial, chosen.dense)
     if code < 0:
-        moving.progress[STATUS] = RATES_FAILED
+        loop_state.progress[STATUS] = RATES_FAILED
         return code
     while at < len(outputs) and outputs[at] <= end:
         copy_into(trial.y, y)
@@ -342,9 +352,9 @@ def sample_outputs(
             interpolate(method.nested, chosen.dense, *within)
             copy_into(chosen.states[0], y)
         normalize(port.blocks, y, y)
-        code = take_sample(port, tables, outputs[at], moving)
+        code = take_sample(port, tables, outputs[at], loop_state)
         if code < 0:
             return code
         at += 1
-        moving.progress[OUTPUTS_DONE] = at
+        loop_state.progress[OUTPUTS_DONE] = at
     return 0

@@ -54,9 +54,9 @@ class SingularityCrossing:
         begin: Makes solvers.
         onto: Moves a state onto the closures.
         coordinates: Names of the first entries of a state.
-        stop: The end of the span [s].
+        stop: The end of the interval [s].
         longest: The longest step [s].
-        taken: The steps before.
+        steps: The steps before.
     """
 
     def __init__(

@@ -106,8 +106,8 @@ class Linearizer:
             to lift them.
 
     Attributes:
-        positional: Indices of the passive rows that hold positions.
-        free: What all passive rows leave free at the state that was looked at last.
+        position_rows: Indices of the passive rows that hold positions.
+        null_space: What all passive rows leave free at the state that was looked at last.
     """
 
     null_space: ConstraintNullSpace

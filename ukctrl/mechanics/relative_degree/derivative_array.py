@@ -57,9 +57,9 @@ class DerivativeArray:
         v: Velocity, shape ``(nv,)``.
 
     Attributes:
-        hold: The input that holds the robot most nearly still, shape ``(nu,)``.
-        time: Time scale [s].
-        push: Scale of each input, shape ``(nu,)``.
+        holding_input: The input that holds the robot most nearly still, shape ``(nu,)``.
+        time_scale: Time scale [s].
+        input_scale: Scale of each input, shape ``(nu,)``.
     """
 
     def __init__(self, jets: Jets, dynamics: Dynamics, t: float, q: Vector, v: Vector) -> None:

@@ -48,7 +48,7 @@ class NoFeasibleProfile(Exception):
 
     Args:
         k: The point of the grid from which none does.
-        why: ``stuck`` where no speed serves at all, ``start`` where none serves from the start's.
+        cause: ``stuck`` where no speed serves at all, ``start`` where none serves from the start's.
     """
 
     def __init__(self, k: int, cause: str) -> None:
@@ -74,7 +74,7 @@ def fastest_profile(
         Shape ``(n,)``; above `UNLIMITED` / 10 where nothing limits it.
 
     Raises:
-        NoProfile: No motion keeps the limits.
+        NoFeasibleProfile: No motion keeps the limits.
     """
     n = len(s)
     max_x = np.minimum(limits.max_square_speed, UNLIMITED)

@@ -187,7 +187,7 @@ def available(result: Result) -> tuple[str, ...]:
 def draw(result: Result, name: str, width: str | None = None) -> Figure:
     """Draw one of [`FIGURES`][ukctrl.plot.FIGURES].
 
-    `plot.files.save(plot.draw(result, "errors", "column"), "errors.pdf")` is one for a paper.
+    For a paper: `plot.figure_files.save(plot.draw(result, "errors", "column"), "errors.pdf")`.
 
     Args:
         result: Of what.

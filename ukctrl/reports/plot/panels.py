@@ -179,7 +179,7 @@ def lines(
     """Draw the columns of `values`, times a scale, over time, each with its name.
 
     Of more lines than a panel can name, those that move most are coloured, and the others stay
-    grey and are counted; `naming.parted` makes several panels instead.
+    grey and are counted; `line_labels.split_columns` makes several panels instead.
     """
     count = values.shape[1]
     chosen = list(range(count))

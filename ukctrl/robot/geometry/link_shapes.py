@@ -61,7 +61,7 @@ def check_mesh_size(mesh: Mesh) -> Mesh:
     """Return a mesh that is finite and not absurdly large.
 
     Raises:
-        Unfit: It is not.
+        UnsupportedShape: It is not.
     """
     if not np.isfinite(mesh.vertices).all() or np.abs(mesh.vertices).max(initial=0.0) > LARGEST:
         raise UnsupportedShape("a visual", f"must lie within {LARGEST:g} m of its origin")
@@ -72,7 +72,7 @@ def positive_numbers(text: str, count: int, noun: str) -> Vector:
     """Return so many positive numbers.
 
     Raises:
-        Unfit: They are not.
+        UnsupportedShape: They are not.
     """
     values = np.array(numbers(text, count))
     if not (values > 0.0).all() or not np.isfinite(values).all():
@@ -86,7 +86,7 @@ def meshes_from_file(
     """Yield the meshes of a file, and their red, green and blue.
 
     Raises:
-        Unfit: It cannot be read.
+        UnsupportedShape: It cannot be read.
     """
     try:
         yield from files.get(name, scale)

@@ -79,15 +79,15 @@ class AttachedEffects:
 
     Args:
         effects: The effects of the scenario, in order.
-        bench: The run.
+        context: The run.
         seed: The scenario's seed.
 
     Raises:
         InputError: An effect does not fit the robot or the timing; the message names it.
     """
 
-    def __init__(self, effects: Sequence[Effect], bench: RunContext, seed: int) -> None:
-        self._bench, self._seed = bench, seed
+    def __init__(self, effects: Sequence[Effect], context: RunContext, seed: int) -> None:
+        self._context, self._seed = context, seed
         self._generators: list[tuple[np.random.Generator, Any]] = []
         self._effects = tuple(zip(effect_labels(effects), effects, strict=True))
         self._on_plant: list[tuple[int, str, PlantEffect]] = []
@@ -97,18 +97,18 @@ class AttachedEffects:
         for number, (label, effect) in enumerate(self._effects):
             with error_context(f"effect[{number}]"):
                 if isinstance(effect, SensorEffect):
-                    sensor: Sensor | None = effect.attach(bench, self._rng(label))
+                    sensor: Sensor | None = effect.attach(context, self._rng(label))
                     if sensor is None:
                         raise InputError("attach must return a Sensor; got None.")
                     sensors.append(ChainLink(label, sensor))
                 elif isinstance(effect, InputEffect):
-                    drive: Drive | None = effect.attach(bench, self._rng(label))
+                    drive: Drive | None = effect.attach(context, self._rng(label))
                     if drive is None:
                         raise InputError("attach must return a Drive; got None.")
                     drives.append(drive)
                     inputs.append((effect.sampled, ChainLink(label, drive)))
                 elif isinstance(effect, PlantEffect):
-                    _refuse_past(effect, bench.start)
+                    _refuse_past(effect, context.start)
                     self._on_plant.append((number, label, effect))
                 elif not isinstance(effect, ClockEffect):
                     raise InputError(
@@ -124,7 +124,7 @@ class AttachedEffects:
         self.delay = sum(drive.delay for drive in drives)
         """By how much inputs arrive late [s]."""
         # refused now rather than when the run has begun
-        self.ticks([bench.start], np.inf)
+        self.ticks([context.start], np.inf)
         self.plants = tuple(self._plants())
         """The true robot, piece by piece; the scenario's own where no effect acts on it."""
 
@@ -206,15 +206,17 @@ class AttachedEffects:
 
     @cached_property
     def _sense(self) -> KernelFunction:
-        return KernelFunction(self.sensor_steps, self._bench.robot.nq, self._bench.robot.nv)
+        return KernelFunction(self.sensor_steps, self._context.robot.nq, self._context.robot.nv)
 
     @cached_property
     def _accept(self) -> KernelFunction:
-        return KernelFunction(self.tick_drives, self._bench.robot.nu, self._bench.robot.nu)
+        return KernelFunction(self.tick_drives, self._context.robot.nu, self._context.robot.nu)
 
     @cached_property
     def _act(self) -> KernelFunction:
-        return KernelFunction(self.continuous_drives, self._bench.robot.nu, self._bench.robot.nu)
+        return KernelFunction(
+            self.continuous_drives, self._context.robot.nu, self._context.robot.nu
+        )
 
     def bounds(self, rate: Vector) -> Bounds | None:
         """Return the bounds of the input in force; None where there are none."""
@@ -230,7 +232,7 @@ class AttachedEffects:
             if isinstance(effect, ClockEffect):
                 with error_context(f"effect[{number}]"):
                     rng = self._rng(label)
-                    ticks = effect.ticks(np.asarray(times), self._bench, rng)
+                    ticks = effect.ticks(np.asarray(times), self._context, rng)
                     # without a tick at the start no input would act there
                     if not len(ticks) or ticks[0] != times[0] or not (np.diff(ticks) > 0.0).all():
                         raise InputError("ticks must increase, and the first one must stay.")
@@ -238,7 +240,7 @@ class AttachedEffects:
         return times
 
     def _plants(self) -> Iterator[PlantSegment]:
-        begin, end = self._bench.start, self._bench.start + self._bench.duration
+        begin, end = self._context.start, self._context.start + self._context.duration
         moments = [begin]
         for _, _, effect in self._on_plant:
             moments += [t for t in effect.instants() if begin < t < end]
@@ -250,7 +252,7 @@ class AttachedEffects:
             yield PlantSegment(begin if k == 0 else at, self._robot(at))
 
     def _robot(self, at: float) -> Robot:
-        robot = self._bench.robot
+        robot = self._context.robot
         for number, label, effect in self._on_plant:
             with error_context(f"effect[{number}]"):
                 # a fresh generator at each instant, so that the same robot is drawn again
@@ -271,11 +273,11 @@ class AttachedEffects:
     def report(self, *, drawn: bool) -> list[dict[str, Any]]:
         """Return which effects there were, and what was ``drawn`` for them where that is asked."""
         moments = []
-        end = self._bench.start + self._bench.duration
+        end = self._context.start + self._context.duration
         for label, effect in self._effects:
             entry: dict[str, Any] = {"name": label, "kind": kind_of(effect)}
             if isinstance(effect, PlantEffect):
-                if drawn and (facts := effect.facts(self._bench.robot, self._rng(label))):
+                if drawn and (facts := effect.facts(self._context.robot, self._rng(label))):
                     entry["drawn"] = dict(facts)
                 instants = effect.instants()
                 if instants and min(instants) >= end:

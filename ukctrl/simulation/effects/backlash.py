@@ -110,8 +110,8 @@ class EncoderPlay(SensorEffect):
     gap: EncoderSteps
     """Free play, of all joints with one freedom or by joint [rad or m]."""
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
-        robot, joints = bench.robot, encoder_settings(bench.robot, "gap", self.gap)
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
+        robot, joints = context.robot, encoder_settings(context.robot, "gap", self.gap)
         blocks, gaps = robot.structure.manifold_table, (joints.freedoms, joints.values)
         ticks, last = np.zeros(1, dtype=np.int64), np.zeros(robot.nq)
         memory = ticks, last, np.zeros(len(joints.values))

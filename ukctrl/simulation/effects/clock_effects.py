@@ -26,8 +26,8 @@ class Jitter(ClockEffect):
     bound: Seconds
     """Latest that a tick may come, below the control period [s]."""
 
-    def ticks(self, times: Vector, bench: RunContext, rng: np.random.Generator) -> Vector:
-        period = bench.period or 0.0
+    def ticks(self, times: Vector, context: RunContext, rng: np.random.Generator) -> Vector:
+        period = context.period or 0.0
         if not self.bound < period:
             raise InputError(
                 f"bound must be below the control period, {period:g} s, so that ticks stay in "
@@ -51,7 +51,7 @@ class MissedTicks(ClockEffect):
     probability: Fraction
     """Of each tick."""
 
-    def ticks(self, times: Vector, bench: RunContext, rng: np.random.Generator) -> Vector:
+    def ticks(self, times: Vector, context: RunContext, rng: np.random.Generator) -> Vector:
         happens = rng.uniform(0.0, 1.0, len(times)) >= self.probability
         # before its first tick a law has given no input to hold
         happens[0] = True

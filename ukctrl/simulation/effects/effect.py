@@ -128,16 +128,16 @@ class LinearSensorModel(NamedTuple):
 class SensorEffect(Effect, abc.ABC):
     """Changes what the law measures."""
 
-    def linear(self, bench: RunContext) -> LinearSensorModel | None:
+    def linear(self, context: RunContext) -> LinearSensorModel | None:
         """Return its linear part; None where it has none: a linear analysis leaves it out."""
         return None
 
-    def deviations(self, bench: RunContext) -> Matrix:
+    def deviations(self, context: RunContext) -> Matrix:
         """Return the standard deviations of its noise, of positions and speeds: ``(2, nv)``."""
-        return np.zeros((2, bench.robot.nv))
+        return np.zeros((2, context.robot.nv))
 
     @abc.abstractmethod
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
         """Bind to a run.
 
         Raises:
@@ -181,7 +181,7 @@ class InputEffect(Effect, abc.ABC):
     """Whether an input is applied as it is, and late: that is linear."""
 
     @abc.abstractmethod
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Drive:
         """Bind to a run.
 
         Raises:
@@ -197,12 +197,12 @@ class ClockEffect(Effect, abc.ABC):
     moves_ticks: ClassVar[bool] = True
 
     @abc.abstractmethod
-    def ticks(self, times: Vector, bench: RunContext, rng: np.random.Generator) -> Vector:
+    def ticks(self, times: Vector, context: RunContext, rng: np.random.Generator) -> Vector:
         """Return the times of the ticks [s], increasing; the first one must stay.
 
         Args:
             times: The ticks, with the effects before this one.
-            bench: The run.
+            context: The run.
             rng: Random numbers of this effect alone.
 
         Raises:
@@ -264,15 +264,15 @@ class DelayLength(Effect):
         return self
 
 
-def delay_seconds(delay: DelayLength, bench: RunContext) -> float:
+def delay_seconds(delay: DelayLength, context: RunContext) -> float:
     """Return the length of a delay [s].
 
     Raises:
         InputError: It is as long as the run.
     """
-    length = delay.time if delay.time is not None else (delay.ticks or 0) * (bench.period or 0.0)
-    if not length < bench.duration:
+    length = delay.time if delay.time is not None else (delay.ticks or 0) * (context.period or 0.0)
+    if not length < context.duration:
         raise InputError(
-            f"the delay must be shorter than the run, {bench.duration:g} s; got {length:g} s."
+            f"the delay must be shorter than the run, {context.duration:g} s; got {length:g} s."
         )
     return length

@@ -96,8 +96,8 @@ class Saturation(InputEffect):
     limit: Efforts | None = None
     """Largest absolute input beside the robot's own bounds, for all or by actuator [N m or N]."""
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
-        robot = bench.robot
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Drive:
+        robot = context.robot
         limit = np.full(robot.nu, np.inf)
         if self.limit is not None:
             # motors that a table leaves out have no limit but their own
@@ -131,8 +131,8 @@ class DeadZone(InputEffect):
     width: Efforts
     """Largest command without an effect, $w$, for all or by actuator [N m or N]."""
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
-        width = _by_actuator(bench.robot, "width", self.width, 0.0)
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Drive:
+        width = _by_actuator(context.robot, "width", self.width, 0.0)
 
         def steps(clock: Vector, u: Vector, rate: Vector) -> DriveOutput:
             out = np.zeros(len(u))
@@ -155,8 +155,8 @@ class RateLimit(InputEffect):
     rate: Slopes | None = None
     """Fastest change $r$, for all or by actuator [N m/s or N/s]; absent: the robot's own limits."""
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
-        robot = bench.robot
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Drive:
+        robot = context.robot
         fastest = robot.input_rate_limit
         if self.rate is not None:
             fastest = _by_actuator(robot, "rate", self.rate, np.inf)
@@ -188,6 +188,6 @@ class InputDelay(InputEffect, DelayLength):
     alone: ClassVar[bool] = True
     only_delays: ClassVar[bool] = True
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Drive:
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Drive:
         # the schedule of the loop lets inputs wait; here they pass
-        return KernelDrive(lambda clock, u, rate: (u, ()), delay=delay_seconds(self, bench))
+        return KernelDrive(lambda clock, u, rate: (u, ()), delay=delay_seconds(self, context))

@@ -61,11 +61,11 @@ class Noise(SensorEffect):
         refuse_zeros(self, "std", "v_std")
         return self
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
-        blocks, deviation = bench.robot.structure.manifold_table, self.deviations(bench)
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
+        blocks, deviation = context.robot.structure.manifold_table, self.deviations(context)
         # Streams of their own: one deviation says nothing about the other's numbers.
         streams = rng.spawn(2)
-        numbers, used = np.zeros((2, NOISE_BLOCK, bench.robot.nv)), np.zeros(1, dtype=np.int64)
+        numbers, used = np.zeros((2, NOISE_BLOCK, context.robot.nv)), np.zeros(1, dtype=np.int64)
 
         def draw(code: int) -> None:
             """Draw the numbers of the next ticks."""
@@ -82,9 +82,9 @@ class Noise(SensorEffect):
         draw(0)
         return KernelSensor(steps)
 
-    def deviations(self, bench: RunContext) -> Matrix:
+    def deviations(self, context: RunContext) -> Matrix:
         names = ("std", "v_std")
-        return np.array([_by_freedom(bench.robot, name, getattr(self, name)) for name in names])
+        return np.array([_by_freedom(context.robot, name, getattr(self, name)) for name in names])
 
 
 @final
@@ -103,8 +103,8 @@ class Bias(SensorEffect):
         refuse_zeros(self, "offset", "v_offset")
         return self
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
-        robot, names = bench.robot, ("offset", "v_offset")
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
+        robot, names = context.robot, ("offset", "v_offset")
         offsets = [_by_freedom(robot, name, getattr(self, name)) for name in names]
         blocks = robot.structure.manifold_table
 
@@ -114,7 +114,7 @@ class Bias(SensorEffect):
 
         return KernelSensor(steps)
 
-    def linear(self, bench: RunContext) -> LinearSensorModel:
+    def linear(self, context: RunContext) -> LinearSensorModel:
         return LinearSensorModel(is_constant_offset=True)
 
 
@@ -134,8 +134,8 @@ class Quantisation(SensorEffect):
     step: EncoderSteps
     """Resolution, for all or by joint, such as ``"2*pi/4096"`` [rad or m]."""
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
-        joints = encoder_settings(bench.robot, "step", self.step)
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
+        joints = encoder_settings(context.robot, "step", self.step)
         encoders = joints.coordinates, joints.is_continuous, joints.values
 
         def steps(clock: Vector, q: Vector, v: Vector) -> SensorOutput:
@@ -144,10 +144,10 @@ class Quantisation(SensorEffect):
 
         return KernelSensor(steps)
 
-    def deviations(self, bench: RunContext) -> Matrix:
+    def deviations(self, context: RunContext) -> Matrix:
         joints, deviations = (
-            encoder_settings(bench.robot, "step", self.step),
-            np.zeros((2, bench.robot.nv)),
+            encoder_settings(context.robot, "step", self.step),
+            np.zeros((2, context.robot.nv)),
         )
         # the error of rounding is uniform over a step: its variance is step^2 / 12
         deviations[0, joints.freedoms] = joints.values / math.sqrt(12.0)
@@ -171,8 +171,8 @@ class Differentiation(SensorEffect):
     cutoff: Hertz | None = None
     """Corner frequency of the low-pass [Hz]; absent: none."""
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
-        robot = bench.robot
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
+        robot = context.robot
         rate = math.inf if self.cutoff is None else math.tau * self.cutoff
         memory = np.full(1, np.nan), np.zeros(robot.nq), np.zeros(robot.nv)
 
@@ -183,7 +183,7 @@ class Differentiation(SensorEffect):
 
         return KernelSensor(steps)
 
-    def linear(self, bench: RunContext) -> LinearSensorModel:
+    def linear(self, context: RunContext) -> LinearSensorModel:
         return LinearSensorModel(differentiates=True, cutoff=self.cutoff)
 
 
@@ -196,8 +196,8 @@ class MeasurementDelay(SensorEffect, DelayLength):
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
 
-    def attach(self, bench: RunContext, rng: np.random.Generator) -> Sensor:
-        delay, period = delay_seconds(self, bench), bench.period or 1.0
+    def attach(self, context: RunContext, rng: np.random.Generator) -> Sensor:
+        delay, period = delay_seconds(self, context), context.period or 1.0
         ticks = round(delay / period)
         # readings exist at ticks alone; a rounding off one is one
         if abs(delay - ticks * period) > 1e-9 * period:
@@ -205,7 +205,7 @@ class MeasurementDelay(SensorEffect, DelayLength):
                 f"time must be a whole number of control periods, {period:g} s, for a measurement; "
                 f"got {delay:g} s. An input_delay may be of any length."
             )
-        rows, robot = ticks + 1, bench.robot
+        rows, robot = ticks + 1, context.robot
         memory = (
             np.zeros((rows, robot.nq)), np.zeros((rows, robot.nv)), np.zeros(1, dtype=np.int64)
         )  # fmt: skip
@@ -216,5 +216,5 @@ class MeasurementDelay(SensorEffect, DelayLength):
 
         return KernelSensor(steps)
 
-    def linear(self, bench: RunContext) -> LinearSensorModel:
-        return LinearSensorModel(delay=delay_seconds(self, bench))
+    def linear(self, context: RunContext) -> LinearSensorModel:
+        return LinearSensorModel(delay=delay_seconds(self, context))

@@ -32,7 +32,7 @@ def attach_disturbance_estimate(
     believed: Robot,
     rank: RankPolicy,
     at: tuple[float, Vector, Vector],
-    bench: RunContext,
+    context: RunContext,
 ) -> DisturbanceEstimate | None:
     """Return what estimates the force that is not explained, where an observer does."""
     if observer.disturbance is None:
@@ -44,8 +44,8 @@ def attach_disturbance_estimate(
         q=q,
         v=v,
         start=t,
-        duration=bench.duration,
-        period=bench.period,
+        duration=context.duration,
+        period=context.period,
         rank=rank,
         gains=StabilisationGains(0.0, 0.0),
     )

@@ -74,7 +74,7 @@ class Estimator:
     Args:
         setup: What the scenario says.
         believed: The robot that the law believes in.
-        bench: The run, with the true robot.
+        context: The run, with the true robot.
         at: Time, configuration and velocity of the start.
 
     Attributes:
@@ -89,17 +89,17 @@ class Estimator:
         self,
         setup: ObserverSetup,
         believed: Robot,
-        bench: RunContext,
+        context: RunContext,
         at: tuple[float, Vector, Vector],
     ) -> None:
-        observer, sensing, period = setup.observer, setup.sensing, bench.period
+        observer, sensing, period = setup.observer, setup.sensing, context.period
         # the scenario has refused an observer without ticks
         assert period is not None
         self._robot, nu = believed, believed.nu
         with error_context("observer"):
             motion = MotionModel(believed, setup.rank, period / observer.steps, at)
         # before the filter: how many biases there are decides how many states it has
-        self._instruments = tuple(self._at_frames(setup, bench, motion))
+        self._instruments = tuple(self._at_frames(setup, context, motion))
         motion.bias_walk = np.concatenate(
             [np.zeros(0), *(instrument.walk for instrument in self._instruments)]
         )
@@ -111,13 +111,13 @@ class Estimator:
             chosen = np.concatenate([chart.positions, nv + chart.velocities])
             start = observer.start(believed)[chosen]
             std = observer.measured_std(believed)
-            self.joints = joint_measurement(sensing, setup.effects, bench, std)
+            self.joints = joint_measurement(sensing, setup.effects, context, std)
             start_std = np.concatenate(
                 [start, *(instrument.start for instrument in self._instruments)]
             )
             self.filter: Filter = observer.attach(motion, self.joints, start_std, period)
             self._unexplained = attach_disturbance_estimate(
-                observer, believed, setup.rank, at, bench
+                observer, believed, setup.rank, at, context
             )
         self.measures_acceleration = motion.measures_acceleration or self._unexplained is not None
         self._history_length = 1 + max(
@@ -149,7 +149,7 @@ class Estimator:
             self.recorded_values |= self._unexplained.recorded_values
 
     def _at_frames(
-        self, setup: ObserverSetup, bench: RunContext, motion: MotionModel
+        self, setup: ObserverSetup, context: RunContext, motion: MotionModel
     ) -> list[FrameSensorModel]:
         instruments: list[FrameSensorModel] = []
         biases = 0
@@ -164,7 +164,7 @@ class Estimator:
                         )
                     # by its frame: another sensor does not change its numbers
                     rng = effect_rng(setup.seed, f"{key}.{sensor.frame}")
-                    instruments.append(kind(sensor, bench, motion, biases, rng))
+                    instruments.append(kind(sensor, context, motion, biases, rng))
                     biases += len(instruments[-1].bias)
         return instruments
 

@@ -96,7 +96,7 @@ def solve_covariance(S: Matrix, B: Matrix) -> Matrix:
     """Return ``S^-1 B`` of a covariance.
 
     Raises:
-        LinAlgError: It is not positive definite.
+        np.linalg.LinAlgError: It is not positive definite.
     """
     from scipy.linalg.lapack import dposv
 

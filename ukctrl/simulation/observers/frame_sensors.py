@@ -55,22 +55,23 @@ class FrameSensorModel(abc.ABC):
     note: ClassVar[str]
     """How a linear analysis takes it."""
 
-    def __init__(self, sensor: FrameSensor, bench: RunContext, rng: np.random.Generator) -> None:
-        period = bench.period or 1.0
+    def __init__(self, sensor: FrameSensor, context: RunContext, rng: np.random.Generator) -> None:
+        period = context.period or 1.0
         self._rng, self._dropped = rng, sensor.dropped
         self.never_arrives = sensor.dropped == 1.0
         self._every = _whole_periods("period", sensor.period or period, period)
         self.delay_ticks = _whole_periods("delay", sensor.delay, period)
-        if not sensor.delay < bench.duration:
+        if not sensor.delay < context.duration:
             raise InputError(
-                f"delay must be shorter than the run, {bench.duration:g} s; got {sensor.delay:g} s."
+                f"delay must be shorter than the run, {context.duration:g} s; "
+                f"got {sensor.delay:g} s."
             )
         if self._every < 1:
             raise InputError(f"period must be at least the control period, {period:g} s.")
         self.period = self._every * period
-        self._snapshot = bench.robot.snapshot(bench.robot.neutral)
+        self._snapshot = context.robot.snapshot(context.robot.neutral)
         # a frame that does not exist is refused at the start, and not at the first reading
-        bench.robot.site(sensor.frame)
+        context.robot.site(sensor.frame)
         self._frame = sensor.frame
         self._coming: dict[int, Vector] = {}
 
@@ -120,12 +121,12 @@ class CameraModel(FrameSensorModel):
     def __init__(
         self,
         camera: CameraSensor,
-        bench: RunContext,
+        context: RunContext,
         motion: MotionModel,
         first: int,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(camera, bench, rng)
+        super().__init__(camera, context, rng)
         self.measurement = CameraMeasurement(camera, motion.robot)
 
     def _read(self, true: TrueMotion) -> Vector:
@@ -141,7 +142,7 @@ class ImuModel(FrameSensorModel):
 
     Args:
         imu: The sensor.
-        bench: The run, with the true robot.
+        context: The run, with the true robot.
         motion: The believed robot.
         first: Place of its first bias among all biases.
         rng: Its random numbers.
@@ -152,12 +153,12 @@ class ImuModel(FrameSensorModel):
     def __init__(
         self,
         imu: ImuSensor,
-        bench: RunContext,
+        context: RunContext,
         motion: MotionModel,
         first: int,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(imu, bench, rng)
+        super().__init__(imu, context, rng)
         triads = list(imu.parts().values())
         self._chosen = np.repeat([name in imu.parts() for name in "aw"], 3)
         self._noise = np.repeat([triad.density for triad in triads], 3) / np.sqrt(self.period)
@@ -168,7 +169,7 @@ class ImuModel(FrameSensorModel):
         self._range = np.repeat([triad.range or np.inf for triad in triads], 3)
         self._step = np.repeat([triad.step or 0.0 for triad in triads], 3)
         self.bias = self.start * rng.standard_normal(len(self.start))
-        self._gravity = bench.robot.gravity
+        self._gravity = context.robot.gravity
         # rounding to a step counts as noise, uniform over it
         std = np.sqrt(self._noise**2 + self._step**2 / 12.0)
         self.measurement = ImuMeasurement(imu, motion, std, self.biased, first)

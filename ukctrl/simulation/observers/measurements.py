@@ -127,7 +127,7 @@ class StackedMeasurement(Measurement):
     $\sigma/\sqrt r$.
 
     Args:
-        parts: What of each.
+        selections: The measurements, and which of their numbers count.
         hidden: How many deviations there are beside those of the state, which are left out.
     """
 
@@ -165,7 +165,7 @@ def _dof_indices(robot: Robot, key: str, setting: bool | Sequence[str] | None) -
 def joint_measurement(
     sensing: Sensing,
     effects: Sequence[Effect],
-    bench: RunContext,
+    context: RunContext,
     observer_std: tuple[Vector | None, Vector | None],
 ) -> JointMeasurement:
     """Return what is measured of the joints, with the noise that an observer counts on.
@@ -173,26 +173,26 @@ def joint_measurement(
     Args:
         sensing: What is measured.
         effects: Those on the readings, by whose noise it goes where none is given.
-        bench: The run.
+        context: The run.
         observer_std: Standard deviations of positions and of speeds, shape ``(nv,)`` each.
 
     Raises:
         InputError: There is no such joint; or speeds are measured, and worked out from positions.
     """
-    robot = bench.robot
+    robot = context.robot
     positions = _dof_indices(robot, "joints", sensing.joints)
     speeds = _dof_indices(robot, "speeds", sensing.speeds)
     square = np.zeros((2, robot.nv))
     for effect in effects:
         if isinstance(effect, SensorEffect):
-            linear = effect.linear(bench)
+            linear = effect.linear(context)
             if len(speeds) and linear is not None and linear.differentiates:
                 raise InputError(
                     "sensing: speeds must have sensors of their own; a differentiation works them "
                     "out from the positions, which the observer has already. Remove it, or speeds."
                 )
             # errors of independent effects: variances add up
-            square += np.square(effect.deviations(bench))
+            square += np.square(effect.deviations(context))
     std = [
         np.sqrt(variance) if one is None else one
         for one, variance in zip(observer_std, square, strict=True)

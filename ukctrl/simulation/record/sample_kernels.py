@@ -178,7 +178,7 @@ def record_authority(
 def record_block_authority(
     ties: Indices, L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, ranks: Vector
 ) -> bool:
-    """Do what `record_authority` does, body by body."""
+    """Write the grip of every row, and how many are held, body by body; return if all are."""
     rank = block_diagonal.blockwise_full_rank(ties, L, A, G, motors, grips)
     ranks[0] = rank
     return rank > 0

@@ -17,9 +17,9 @@ from ukctrl.simulation.result.samples import Samples
 
 Status = Literal["completed", "diverged", "infeasible", "drifted", "interrupted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-"""`completed`: reached the end. `diverged`: the state stopped being finite or bounded, or the
-controller answered with numbers that are not finite or too many or few. `infeasible`: the servo
-constraint asked for what no input gives. `drifted`: a passive constraint came apart.
+"""`completed`: reached the end. `diverged`: the motion could not be continued: it grew without
+bound, contacts or modes have no consistent state, or the law's answer was no input. `infeasible`:
+the servo constraint asked for what no input gives. `drifted`: beyond a limit of `[monitor]`.
 `interrupted`: stopped from outside, or by an error that a controller raised."""
 STOPPED = "stopped by the user"
 """How the message of a run begins that somebody has stopped, if only after its last sample."""

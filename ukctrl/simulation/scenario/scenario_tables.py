@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import PlainValidator, WithJsonSchema, model_validator
 
@@ -156,7 +156,8 @@ class IntegratorOptions:
     """Integration method and its options."""
 
     method: AdaptiveMethod | FixedMethod = "DOP853"
-    """SciPy's adaptive methods, or a fixed-step method on the manifold."""
+    """Adaptive: DOP853 and RK45 (compiled), Radau, BDF and LSODA (SciPy); or of fixed steps on the
+    manifold: RK4 and semi_implicit_euler."""
     rtol: Positive | None = None
     """Relative tolerance of an adaptive method; absent: 1e-9."""
     atol: Positive | None = None
@@ -169,7 +170,7 @@ class IntegratorOptions:
 
     @model_validator(mode="after")
     def _options_fit_method(self) -> Self:
-        fixed = self.method in ("RK4", "semi_implicit_euler")
+        fixed = self.method in get_args(FixedMethod)
         if fixed and self.step is None:
             raise InputError(f"method '{self.method}' needs a step; give one, such as step = 1e-3.")
         wrong = ("rtol", "atol", "max_step") if fixed else ("step",)

@@ -57,9 +57,9 @@ class PlantTables(NamedTuple):
     arrival: KernelSequence
     """Where a delayed input arrives."""
     guard: KernelSequence
-    """After every step under continuous control, what says whether the law shall switch."""
+    """After every step under continuous control, what writes the margin."""
     margin: Vector
-    """What that writes: not positive where it shall, shape ``(1,)``."""
+    """Least margin of the modes of law and contacts, shape ``(1,)``; positive while all last."""
     correction: KernelSequence
     """After every step, what corrects the state."""
     method: StepMethod | None

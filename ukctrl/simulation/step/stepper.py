@@ -129,13 +129,13 @@ class Stepper:
                 state = run_segment(segment, system, tables, state)
                 self._report_progress(float(segment.times[-1, 1]))
                 continue
-            for span in segment.intervals():
+            for interval in segment.intervals():
                 if loop.sampled:
-                    state = self._start_events(state, span)
+                    state = self._start_events(state, interval)
                 if self._steps_compiled(tables):
-                    state = self._step_compiled(span, tables, state)
+                    state = self._step_compiled(interval, tables, state)
                 else:
-                    state = self._step_in_python(span, state)
+                    state = self._step_in_python(interval, state)
 
     def _schedule(self, near: float, ticks: Sequence[float]) -> EventSchedule:
         """Return the intervals of the run."""
@@ -143,7 +143,7 @@ class Stepper:
         delay, changes = loop.effects.delay, loop.plants.change_times
         arrivals = [t + delay for t in ticks] if delay else ()
         if not loop.sampled and self._runs_segments(self._plant_tables()):
-            # fixed steps begin anew at each output: so outputs part a continuous run into spans
+            # fixed steps begin anew at each output: so outputs part a continuous run into intervals
             ticks = loop.outputs
         return EventSchedule(loop.outputs, loop.t1, near, ticks, arrivals, changes)
 
@@ -198,23 +198,23 @@ class Stepper:
         # fixed steps have no dense output in which to find where a mode ends
         return tables.method.is_adaptive or not self._has_modes
 
-    def _start_events(self, plant: IntegratorState, span: Interval) -> IntegratorState:
+    def _start_events(self, plant: IntegratorState, interval: Interval) -> IntegratorState:
         """Let happen what does at the start of an interval: a tick of the law, and late inputs."""
         tables = self._plant_tables()
-        self._write(span.start, plant)
-        if span.tick:
+        self._write(interval.start, plant)
+        if interval.tick:
             # the tick first, as in machine code: an observer is told the input that was held until
             # now
             tables.tick()
-        for _ in range(span.arrivals):
+        for _ in range(interval.arrivals):
             tables.arrival()
-        return self._settle_contacts(span.start, plant)
+        return self._settle_contacts(interval.start, plant)
 
     def _step_compiled(
-        self, span: Interval, tables: PlantTables, state: IntegratorState
+        self, interval: Interval, tables: PlantTables, state: IntegratorState
     ) -> IntegratorState:
         """Run an interval, with the switches in it."""
-        remaining: Interval | None = span
+        remaining: Interval | None = interval
         system = self._loop.plants.integrator.system
         while remaining is not None:
             state, remaining, switches = run_interval(
@@ -233,22 +233,22 @@ class Stepper:
                 return self._step_in_python(remaining, state)
         return state
 
-    def _step_in_python(self, span: Interval, state: IntegratorState) -> IntegratorState:
+    def _step_in_python(self, interval: Interval, state: IntegratorState) -> IntegratorState:
         """Run an interval whose steps Python takes."""
         guard = None
         if self._has_modes:
             # the tables of a guard would write the plant's accelerations, which only contacts need
             guard = self._law_guard if self.contacts is None else self._guard_margin
         # a long run is not copied
-        t, outputs = span.start, memoryview(span.outputs)
+        t, outputs = interval.start, memoryview(interval.outputs)
         if outputs and outputs[0] == t:
             self._record(t, state)
             outputs = outputs[1:]
-        targets, at = _targets(outputs, span), 0
+        targets, at = _targets(outputs, interval), 0
         while at < len(targets):
             # a switch ends `advance` early: it goes on with the targets that are left
             tail, advance = targets[at:], self._loop.plants.integrator.advance
-            for t, state in advance(t, state, span.stop, tail, guard):  # noqa: B020
+            for t, state in advance(t, state, interval.stop, tail, guard):  # noqa: B020
                 if t == targets[at]:
                     if at < len(outputs):
                         self._record(t, state)
@@ -327,38 +327,38 @@ class Stepper:
             memory[:] = settled
 
 
-def _targets(outputs: Times, span: Interval) -> Times:
+def _targets(outputs: Times, interval: Interval) -> Times:
     """Return the times at which to stop in an interval: its outputs, and its end."""
-    if outputs and outputs[-1] == span.stop:
+    if outputs and outputs[-1] == interval.stop:
         return outputs
-    return array("d", [*outputs, span.stop])
+    return array("d", [*outputs, interval.stop])
 
 
 def run_segment(
     segment: Segment, system: OdeSystem, tables: PlantTables, state: IntegratorState
 ) -> IntegratorState:
-    """Run spans with what happens at their starts; return the state after them.
+    """Run intervals with what happens at their starts; return the state after them.
 
     Raises:
         IntegrationFailed: The motion cannot be continued.
         Exception: What a step of the tables met.
     """
     assert tables.method is not None
-    moving = _progress_arrays(float(segment.times[0, BEGIN]), state)
-    code = run_intervals(system.arrays, tables.events, tables.method, segment, moving)
-    return _state_or_fault(code, moving, system, tables, state)
+    loop_state = _progress_arrays(float(segment.times[0, BEGIN]), state)
+    code = run_intervals(system.arrays, tables.events, tables.method, segment, loop_state)
+    return _state_or_fault(code, loop_state, system, tables, state)
 
 
 def run_interval(
-    span: Interval,
+    interval: Interval,
     system: OdeSystem,
     tables: PlantTables,
     state: IntegratorState,
     pause: Callable[[float], None],
 ) -> tuple[IntegratorState, Interval | None, bool]:
-    """Run one span with steps that the error allows; ``pause`` is called now and then.
+    """Run one interval with steps that the error allows; ``pause`` is called now and then.
 
-    Returns the state reached, what is left of the span, and whether that is because the guard
+    Returns the state reached, what is left of the interval, and whether that is because the guard
     stopped being positive, which is for the law to settle. Else the steps hardly went on near what
     may be a singular position: it takes another method to pass.
 
@@ -367,35 +367,38 @@ def run_interval(
         Exception: What a step of the tables met.
     """
     assert tables.method is not None
-    chosen, outputs, stop = tables.method.adaptive, np.asarray(span.outputs), span.stop
-    moving = _progress_arrays(span.start, state)
+    chosen, outputs, stop = tables.method.adaptive, np.asarray(interval.outputs), interval.stop
+    loop_state = _progress_arrays(interval.start, state)
     code = 0
     # before `begin_interval`, which moves the state to find a first step
-    if len(outputs) and outputs[0] == span.start:
-        code, outputs = take_sample(system.arrays, tables.events, span.start, moving), outputs[1:]
-    code = code or begin_interval(system.arrays, chosen, stop, moving)
-    reached = _state_or_fault(code, moving, system, tables, state)
-    args = system.arrays, tables.events, chosen, stop, outputs, moving
+    if len(outputs) and outputs[0] == interval.start:
+        code, outputs = (
+            take_sample(system.arrays, tables.events, interval.start, loop_state),
+            outputs[1:],
+        )
+    code = code or begin_interval(system.arrays, chosen, stop, loop_state)
+    reached = _state_or_fault(code, loop_state, system, tables, state)
+    args = system.arrays, tables.events, chosen, stop, outputs, loop_state
     # inside machine code there is no clock: calls take ever more steps, up to a pause
     code, steps, remaining = code or PAUSED, 1, None
     while code == PAUSED:
         began = time.perf_counter()
         code = continue_interval(*args, steps)
-        reached = _state_or_fault(code, moving, system, tables, state)
-        pause(float(moving.t[0]))
+        reached = _state_or_fault(code, loop_state, system, tables, state)
+        pause(float(loop_state.t[0]))
         # twice the steps must still end within the interval
         if time.perf_counter() - began < 0.5 * PROGRESS_INTERVAL:
             steps *= 2
     if code == GUARD_CROSSED:
-        reached = _state_at_event(outputs, moving, system, tables)
+        reached = _state_at_event(outputs, loop_state, system, tables)
     if code in (STALLED, GUARD_CROSSED):
-        tail = array("d", outputs[int(moving.progress[OUTPUTS_DONE]) :].tobytes())
-        remaining = span._replace(start=float(moving.t[0]), outputs=tail)
+        tail = array("d", outputs[int(loop_state.progress[OUTPUTS_DONE]) :].tobytes())
+        remaining = interval._replace(start=float(loop_state.t[0]), outputs=tail)
     return reached, remaining, code == GUARD_CROSSED
 
 
 def _state_at_event(
-    outputs: Vector, moving: LoopState, system: OdeSystem, tables: PlantTables
+    outputs: Vector, loop_state: LoopState, system: OdeSystem, tables: PlantTables
 ) -> IntegratorState:
     """Go to where the guard stops being positive within the last step, with samples before that."""
     assert tables.method is not None
@@ -419,19 +422,19 @@ def _state_at_event(
 
     def keep(t: float) -> IntegratorState:
         state = at_time(t)
-        moving.t[0], moving.y[:] = t, np.concatenate(state)
+        loop_state.t[0], loop_state.y[:] = t, np.concatenate(state)
         return state
 
     switch = locate_event(guard, at_time, start, stop)
-    for t in outputs[int(moving.progress[OUTPUTS_DONE]) :].tolist():
+    for t in outputs[int(loop_state.progress[OUTPUTS_DONE]) :].tolist():
         # a sample at the switch itself shows the state before it
         if t > switch:
             break
         reached = keep(t)
         _state_or_fault(
-            take_sample(port, tables.events, t, moving), moving, system, tables, reached
+            take_sample(port, tables.events, t, loop_state), loop_state, system, tables, reached
         )
-        moving.progress[OUTPUTS_DONE] += 1
+        loop_state.progress[OUTPUTS_DONE] += 1
     return keep(switch)
 
 
@@ -440,13 +443,15 @@ def _progress_arrays(t: float, state: IntegratorState) -> LoopState:
 
 
 def _state_or_fault(
-    code: int, moving: LoopState, system: OdeSystem, tables: PlantTables, state: IntegratorState
+    code: int, loop_state: LoopState, system: OdeSystem, tables: PlantTables, state: IntegratorState
 ) -> IntegratorState:
     """Return the state in which machine code has left the loop, or raise what ended it."""
     q, v = len(state.q), len(state.q) + len(state.v)
-    reached = IntegratorState(moving.y[:q], moving.y[q:v], moving.y[v:])
+    reached = IntegratorState(loop_state.y[:q], loop_state.y[q:v], loop_state.y[v:])
     if code < 0:
-        _raise_fault(int(moving.progress[STATUS]), float(moving.t[0]), reached, system, tables)
+        _raise_fault(
+            int(loop_state.progress[STATUS]), float(loop_state.t[0]), reached, system, tables
+        )
     # faults of halved steps and trials have passed: left there, they would be told later
     system.steps.take_fault()
     return reached
@@ -455,7 +460,7 @@ def _state_or_fault(
 def _raise_fault(
     where: int, t: float, state: IntegratorState, system: OdeSystem, tables: PlantTables
 ) -> None:
-    """Raise what ended the spans."""
+    """Raise what ended the intervals."""
     sources = {
         RATES_FAILED: system.steps, TICK_FAILED: tables.tick, ARRIVAL_FAILED: tables.arrival,
         SAMPLE_FAILED: tables.sample, STEP_UNDERFLOW: system.steps, GUARD_FAILED: tables.guard,

@@ -188,7 +188,7 @@ class LocalWorkers:
         """Give tasks to one that has nothing to do.
 
         Raises:
-            PicklingError: They cannot be sent; so do AttributeError, TypeError.
+            pickle.PicklingError: They cannot be sent; so do AttributeError, TypeError.
             MachineFailure: No process can be started.
         """
         data = pickle.dumps(tasks)
@@ -292,7 +292,7 @@ class ExternalExecutor:
 
     Args:
         executor: Where to compute.
-        room: How many tasks it computes at a time.
+        capacity: How many tasks it computes at a time.
         files: The user's files that tasks read, with digests.
     """
 
@@ -307,7 +307,7 @@ class ExternalExecutor:
         """Give it tasks, which know themselves how long they may take.
 
         Raises:
-            PicklingError: They cannot be sent; so do AttributeError, TypeError.
+            pickle.PicklingError: They cannot be sent; so do AttributeError, TypeError.
             UkctrlError: The executor has gone.
         """
         data = pickle.dumps(tasks)

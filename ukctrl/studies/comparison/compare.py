@@ -210,11 +210,18 @@ def _run_comparison(
             for name in variants
         }
         log = SimulationJournal() if plan.journal is None else plan.journal
-        bench = CandidateEvaluator(Objective.parse(plan.front.metrics[0]), Plants(), log, runner)
+        evaluator = CandidateEvaluator(
+            Objective.parse(plan.front.metrics[0]), Plants(), log, runner
+        )
         report = scaled_progress(progress, total - swept, swept, total)
         try:
             fronts = run_fronts(
-                plan.front, plants, summaries.lowest_bandwidths, bench, _labels(outcomes), report
+                plan.front,
+                plants,
+                summaries.lowest_bandwidths,
+                evaluator,
+                _labels(outcomes),
+                report,
             )
             stopped = not fronts.whole
         except MachineFailure as error:

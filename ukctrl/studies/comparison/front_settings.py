@@ -128,7 +128,7 @@ def run_fronts(
     front: Front,
     plants: Mapping[str, Sequence[Scenario]],
     slowest: Mapping[str, float],
-    bench: CandidateEvaluator,
+    evaluator: CandidateEvaluator,
     labels: Labels,
     progress: ProgressCallback | None = None,
 ) -> Fronts:
@@ -138,7 +138,7 @@ def run_fronts(
         front: What is asked for.
         plants: The scenario of every repeat, by the names of the laws.
         slowest: Bandwidths of the loops as they are, where they are known [rad/s].
-        bench: Who simulates.
+        evaluator: Who simulates.
         labels: Of the results, for units.
         progress: Called with how many runs are done, and how many there are.
 
@@ -154,8 +154,8 @@ def run_fronts(
         orders += front.orders(name, scenarios[0], over, keyed_plants)
     possible = [order for order in orders if not order.rejection]
     firsts = {order.controller: order for order in reversed(possible)}
-    going = bench.verify_journal(list(firsts.values()))
-    outcomes = iter(bench.run(possible, progress) if going else [])
+    going = evaluator.verify_journal(list(firsts.values()))
+    outcomes = iter(evaluator.run(possible, progress) if going else [])
     laws: dict[str, list[FrontPoint]] = {name: [] for name in plants}
     whole = going
     for order in orders:

@@ -23,7 +23,7 @@ class PointScenarios:
 
     Args:
         base: What all samples share.
-        beside: File that names among the values are relative to.
+        base_file: File that names among the values are relative to.
         trust: Whether Python code that the values name may run.
     """
 

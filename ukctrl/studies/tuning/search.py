@@ -118,15 +118,15 @@ def tune_all(
     for name, gains in chosen.items():
         _refuse_tuned_and_varied(_changed_paths(scenarios[name], gains), budget.plants)
     journal = SimulationJournal() if journal is None else journal  # an empty one is false
-    bench = CandidateEvaluator(budget.objective(), budget.plants, journal, crew or TaskRunner())
+    evaluator = CandidateEvaluator(budget.objective(), budget.plants, journal, crew or TaskRunner())
     searches = [
         _ControllerSearch(name, scenario, chosen[name], budget, number)
         for name, scenario in scenarios.items()
         for number in range(budget.searches if chosen[name] else 1)
     ]
     try:
-        if bench.verify_journal([search.card for search in searches]):
-            _run_searches(searches, bench, budget.plants, progress)
+        if evaluator.verify_journal([search.card for search in searches]):
+            _run_searches(searches, evaluator, budget.plants, progress)
     finally:
         for search in searches:
             search.end()
@@ -160,7 +160,7 @@ def _changed_paths(scenario: Scenario, gains: Sequence[Gain]) -> list[str]:
     """Return the paths that a search changes, also those that follow from terms.
 
     Raises:
-        NoDesign: A law's gains follow nowhere in the ranges of terms.
+        GainDesignError: A law's gains follow nowhere in the ranges of terms.
     """
     terms = [gain for gain in gains if gain.path in ERROR_SPEC_FIELDS]
     moved = [gain.path for gain in gains if gain.path not in ERROR_SPEC_FIELDS]
@@ -184,7 +184,7 @@ def _best_search(searches: Sequence[GainSearch]) -> GainSearch:
 
 def _run_searches(
     searches: Sequence[_ControllerSearch],
-    bench: CandidateEvaluator,
+    evaluator: CandidateEvaluator,
     plants: Plants,
     progress: ProgressCallback | None,
 ) -> None:
@@ -199,7 +199,7 @@ def _run_searches(
             return
 
         count = float(sum(len(order.plants) for order in orders))
-        trials = bench.score(
+        trials = evaluator.score(
             orders, scaled_progress(progress, done, min(count, total - done), total)
         )
         queue = iter(trials)
@@ -208,7 +208,7 @@ def _run_searches(
                 search.tell([next(queue) for _ in proposed])
         if any(trial is None for trial in trials):  # stopped by the user
             return
-        if done == 0.0 and not (plants.vary or plants.mismatch or bench.is_random):
+        if done == 0.0 and not (plants.vary or plants.mismatch or evaluator.is_random):
             _refuse_identical_plants(plants)
         done += count
 

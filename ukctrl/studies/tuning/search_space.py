@@ -66,7 +66,7 @@ class SearchSpace:
         """Try the card's gains.
 
         Raises:
-            Ended: There was budget for nothing else.
+            BudgetSpent: There was budget for nothing else.
         """
         self.try_candidates([{gain.path: gain.value for gain in self.gains}], "card")
 
@@ -94,8 +94,8 @@ class SearchSpace:
         """Try candidates, each at the price of one, whether it was tried before or not.
 
         Raises:
-            Ended: The budget is spent.
-            Widened: The search begins anew around the best, in wider ranges.
+            BudgetSpent: The budget is spent.
+            RangeWidened: The search begins anew around the best, in wider ranges.
         """
         chosen = chosen[: self.candidates - len(self.trials)]
         fresh = [gains for gains in chosen if _key(gains) not in self._trial_by_gains]
@@ -114,7 +114,7 @@ class SearchSpace:
         """Return the heights at some points, shape ``(k,)``; what was tried before costs nothing.
 
         Raises:
-            Ended: The budget is spent.
+            BudgetSpent: The budget is spent.
         """
         chosen = [self.gains_at(point) for point in points]
         fresh = {_key(gains): gains for gains in chosen if _key(gains) not in self._trial_by_gains}
@@ -191,7 +191,7 @@ class AskTell:
         """Put a question, in the thread of the search, and wait for the answer.
 
         Raises:
-            Ended: There will be none.
+            BudgetSpent: There will be none.
         """
         self._candidates.put(ProposedCandidates(gains, stage))
         answer = self._trials.get()

@@ -75,9 +75,9 @@ def tune(
             raise KeyboardInterrupt
         tuning, validation, results = tunings[name], None, {}
         if all(search.finished for search in tuning.every):
-            bench = CandidateEvaluator(budget.objective(), budget.plants, journal, crew)
+            evaluator = CandidateEvaluator(budget.objective(), budget.plants, journal, crew)
             report = scaled_progress(progress, search, held_out, total)
-            validation = _validate(scenario, tuning, budget, bench, report)
+            validation = _validate(scenario, tuning, budget, evaluator, report)
             if validation is not None or not budget.plants.held_out:
                 results = _run_responses(scenario, tuning, crew)
     return Tuned(
@@ -118,7 +118,7 @@ def _validate(
     scenario: Scenario,
     tuning: GainSearch,
     budget: Budget,
-    bench: CandidateEvaluator,
+    evaluator: CandidateEvaluator,
     progress: ProgressCallback,
 ) -> HeldOut | None:
     """Return what card and tuned gains are worth on other plants; None where it was stopped."""
@@ -129,7 +129,7 @@ def _validate(
         Candidate(tuning.entry, trial.gains, "held out", plants, trial.derived)
         for trial in (tuning.card, *(search.best for search in tuning.every))
     ]
-    judged = [trial for trial in bench.score(orders, progress) if trial is not None]
+    judged = [trial for trial in evaluator.score(orders, progress) if trial is not None]
     if len(judged) < len(orders):
         return None
     card, best, *runners_up = judged

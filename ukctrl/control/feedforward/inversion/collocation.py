@@ -123,7 +123,7 @@ class CollocationSolver:
             t: Time of the start [s].
             q: Configuration there.
             v: Velocity there.
-            guess: A step near it, such as `constant` or `extrapolated`.
+            guess: A step near it, such as `constant_guess` or `extrapolated_guess`.
 
         Raises:
             InputError: Newton's method finds no step; time and row are named.
