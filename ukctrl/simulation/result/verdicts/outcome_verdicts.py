@@ -31,7 +31,10 @@ EARLY_ENDINGS = {
 """How a run ended early, in its headline."""
 ENDINGS: dict[str, tuple[Level, str]] = {
     "completed": ("good", "The run reached its end."),
-    "diverged": ("bad", "The state grew without bound; everything near the end is meaningless."),
+    "diverged": (
+        "bad",
+        "The motion could not be continued; samples near the end may be meaningless.",
+    ),
     "infeasible": ("bad", "The task asked for accelerations that no input can give."),
     "drifted": ("bad", "A passive constraint opened; the motion is not that of the mechanism."),
     "interrupted": ("warning", "The run was stopped early; what was computed until then is valid."),
