@@ -184,9 +184,9 @@ def test_the_price_stands_beside_a_limit_or_else_beside_a_weight():
     names, units, weights = ["a", "b"], ["N m", "N"], np.array([1.0, 10.0])
     limits = np.array([40.0, np.inf])
     told = authority_cost(names, units, np.array([80.0, -50.0]), limits, weights)
-    assert told == "it takes -50 N of motor 'b', 5 times the weight of what it drives"
+    assert told == "the row takes -50 N of motor 'b', 5 times the weight of what it drives"
     told = authority_cost(names, units, np.array([-800.0, 50.0]), limits, weights)
-    assert told == "it takes -800 N m of motor 'a', 20 times its limit of 40"
+    assert told == "the row takes -800 N m of motor 'a', 20 times its limit of 40"
     assert authority_cost(names, units, np.zeros(2), limits, weights) == ""
 
 

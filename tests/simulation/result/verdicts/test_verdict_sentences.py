@@ -67,7 +67,7 @@ ENDS = [
     ("completed", "all well", "good", "The run reached its end. All well."),
     (
         "diverged", "", "bad",
-        "The motion could not be continued; samples near the end may be meaningless.",
+        "The motion could not go on; samples near the end may be meaningless.",
     ),
     ("infeasible", "", "bad", "The task asked for accelerations that no input can give."),
     (

@@ -33,7 +33,7 @@ ENDINGS: dict[str, tuple[Level, str]] = {
     "completed": ("good", "The run reached its end."),
     "diverged": (
         "bad",
-        "The motion could not be continued; samples near the end may be meaningless.",
+        "The motion could not go on; samples near the end may be meaningless.",
     ),
     "infeasible": ("bad", "The task asked for accelerations that no input can give."),
     "drifted": ("bad", "A passive constraint opened; the motion is not that of the mechanism."),
