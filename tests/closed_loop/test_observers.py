@@ -395,4 +395,4 @@ def test_check_says_when_an_observer_hardly_sees():
              "sensing": {"joints": ["q3"], "camera": [CAMERA]}}  # fmt: skip
     (said,) = about(scenario(**given))
     assert said.level == "warning"
-    assert "hardly sees" in said.text
+    assert "hardly observable" in said.text

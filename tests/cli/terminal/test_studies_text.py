@@ -143,7 +143,7 @@ def test_two_lines_follow_the_table_and_name_what_the_page_tells_beside_its_metr
     ]  # fmt: skip
     lines = comparison_lines(compared(verdicts=verdicts), OUT)
     assert plain(lines)[1:] == [
-        "  x", "problem: Who wins.", "report  out/report.html, also on warning: chance, fair",
+        "  x", "problem: Who wins.", "report  out/report.html, with 1 warning and 1 note",
     ]  # fmt: skip
     (alone,) = [line for line in plain(comparison_lines(compared(), OUT)) if "report" in line]
     assert alone == "report  out/report.html"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ukctrl.cli.terminal.lines import (
     BEST_MARK,
-    LEVEL_LABELS,
     LEVEL_STYLES,
     Line,
     StyledText,
@@ -48,10 +47,12 @@ def report_lines(report: Report, folder: Path, size: int = 0) -> list[Line]:
             lines += hanging_lines("  ", f"{BEST_MARK} best, by a test", text_style="dim")
     lines += verdict_lines(report.verdicts, size)
     files = file_lines(folder, *report.files)
-    named = [f"{LEVEL_LABELS.get(v.level, '')}{v.subject}" for v in report.page_verdicts]
-    if named:
-        text = f", also on {', '.join(dict.fromkeys(named))}"
-        files[0] = [*files[0], StyledText(text, "dim")]
+    told = {(v.level in ("bad", "warning"), v.subject) for v in report.page_verdicts}
+    warnings = sum(grave for grave, _ in told)
+    counts = [(warnings, "warning"), (len(told) - warnings, "note")]
+    texts = [f"{n} {noun}{'s' if n > 1 else ''}" for n, noun in counts if n]
+    if texts:
+        files[0] = [*files[0], StyledText(f", with {' and '.join(texts)}", "dim")]
     return [*lines, *files, *([[report.advice]] if report.advice else [])]
 
 
