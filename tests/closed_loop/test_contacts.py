@@ -509,3 +509,111 @@ def test_a_foot_that_pulls_only_where_its_slip_is_held_slides_and_does_not_bounc
     run = completed(simulate(Scenario.load("a1-push", {"keep": [], "timing.duration": 0.7})))
     assert run.metric("sliding_time") > 0.05
     assert run.provenance["contacts"]["changes"] < 100
+
+
+# Impacts of several contacts
+
+
+def corners(half, at, **contact):
+    """Return a box that floats, with contacts at places given in half its sides."""
+    frames = [
+        ExtraFrame(name=f"c{i}", parent="box", position=tuple(np.array(each) * half))
+        for i, each in enumerate(at)
+    ]
+    inertia = MASS / 3.0 * ((half**2).sum() - half**2)
+    urdf = f'<robot name="box"><link name="box">{inertial(MASS, *inertia)}</link></robot>'
+    passive = [{"kind": "contact", "frame": frame.name} | contact for frame in frames]
+    return free(urdf, *passive, frame=frames)
+
+
+HALF = np.array([0.14, 0.05, 0.19])
+
+
+def test_a_corner_that_strikes_while_another_stands_takes_energy():
+    """An independent solver of the impact ends at 0.0338 J, of 1.3045 J before."""
+    turn = [0.5943997510384407, 0.38117849676770765, -0.4773477657910125, 0.5230019121013604]
+    q, v = [0.0, 0.0, 0.14868656151597945, *turn], [0.777, -0.131, 0.607, 1.5, 3.8, -1.1]
+    two = corners(HALF, [(1, -1, -1), (1, -1, 1)], mu=0.7)
+    run = completed(run_of(two, q, v, duration=0.014, sample=2e-4))
+    ((t, _, _),) = changes(run, "strikes")
+    after = int(np.argmax(run.time > t))
+    before, kinetic = run["kinetic_energy"].ravel()[after - 1], run["kinetic_energy"].ravel()[after]
+    np.testing.assert_allclose([before, kinetic], [1.3045, 0.0338], atol=2e-3)
+    lost = run.provenance["contacts"]["impact_loss"]
+    # within a sample gravity changes it
+    np.testing.assert_allclose(before - kinetic, lost, atol=2e-3)
+    assert run.metric("energy_drift") < 1e-9
+
+
+ALL = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+
+
+def thrown(seed, restitution, duration):
+    rng = np.random.default_rng(seed)
+    mu = float(rng.choice([0.1, 0.3, 0.6, 1.0]))
+    robot = corners(np.array([0.1, 0.15, 0.2]), ALL, mu=mu, restitution=restitution)
+    turn = Rotation.random(random_state=seed).as_quat()
+    v = [*rng.normal(size=2), 0.0, *(4.0 * rng.normal(size=3))]
+    run = completed(run_of(robot, [0.0, 0.0, 0.6, *turn], v, duration=duration, sample=0.005))
+    told, energy = run.provenance["contacts"], run["energy"].ravel()
+    assert told["impacts"] >= 5
+    # by what the integrator may miss in a second
+    assert np.diff(energy).max() < 1e-7
+    # friction takes the rest
+    assert energy[0] - energy[-1] >= told["impact_loss"] - 1e-7
+    assert run.metric("energy_drift") < 1e-7
+    return run
+
+
+def test_a_box_that_is_thrown_only_loses_energy():
+    thrown(5, 0.0, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_that_are_thrown_only_lose_energy_and_come_to_rest(seed, restitution):
+    run = thrown(seed, restitution, 3.0)
+    np.testing.assert_allclose(run["v"][-1], 0.0, atol=1e-6)
+    assert abs(run["passive_holds"][-1]).max() == 1.0
+
+
+def test_a_ball_bounces_to_the_square_of_its_restitution():
+    e, height = 0.7, 0.4
+    ball = corners(HALF, [(0, 0, 0)], mu=0.0, restitution=e)
+    run = completed(run_of(ball, [0, 0, height, 0, 0, 0, 1], np.zeros(6), sample=1e-3))
+    hits = [t for t, _, _ in changes(run, "strikes")]
+    fall = np.sqrt(2.0 * height / G)
+    np.testing.assert_allclose(hits[:2], [fall, fall * (1.0 + 2.0 * e)], atol=1e-8)
+    between = (run.time > hits[0]) & (run.time < hits[1])
+    np.testing.assert_allclose(run["q"][between, 2].max(), e**2 * height, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "contact", [{"mu": 0.3, "type": "flat", "restitution": 0.5}, {"restitution": 0.5}]
+)
+def test_only_points_that_push_bounce(contact):
+    with pytest.raises(InputError, match="restitution must be of a point that only pushes"):
+        Contact(frame="foot", **contact)
+
+
+# Rest
+
+
+@pytest.mark.parametrize("at", [[(-1, 0, -1), (1, 0, -1)], [(-1, -1, -1), (-1, 1, -1), (1, 0, -1)]])
+def test_a_box_at_rest_on_a_slope_slides_nowhere_and_needs_the_friction_of_the_slope(at):
+    """Which of its feet carries the force along the slope, no motion tells."""
+    slope, mu = 0.3, 0.34
+    half = np.array([0.1, 0.1, 0.3])  # high enough for the lower foot to carry nearly all
+    normal = [np.sin(slope), 0.0, np.cos(slope)]
+    robot = corners(half, at, mu=mu, ground={"normal": normal})
+    q = [*(half[2] * np.array(normal)), 0.0, np.sin(0.5 * slope), 0.0, np.cos(0.5 * slope)]
+    run = completed(run_of(robot, q, np.zeros(6), duration=0.5))
+    assert abs(run["v"]).max() < 1e-9
+    assert run.metric("sliding_time") == 0.0
+    assert run.metric("needed_friction") == pytest.approx(np.tan(slope), rel=1e-6)
+    assert run.provenance["contacts"]["changes"] == 0
+    assert run["reaction_residual"].max() < 1e-9
+    (ground,) = (verdict for verdict in judge(run) if verdict.subject == "ground")
+    assert "without slip, the coefficient of friction must be at least 0.309" in ground.text
+    assert ground.level == "good"

@@ -13,7 +13,7 @@ contact would jam: no acceleration follows (Painlevé).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -40,6 +40,7 @@ from ukctrl.mechanics.constraints.contact import (
     TOUCHDOWN_HEIGHT,
     USES_PLAN,
 )
+from ukctrl.mechanics.impact import ImpactContact
 
 CREEP_SPEED = 1e-3
 """Below this speed the direction of friction stays what it was [m/s]; above twice that it follows
@@ -168,8 +169,13 @@ def force_directions(A: Matrix, rub: Matrix, contacts: ContactTables, C: Matrix)
 
 
 @compiled
-def write_friction_forces(contacts: ContactTables, reaction: Vector) -> None:
-    """Write the frictions of contacts that slide as the reactions of their rows of slip."""
+def write_friction_forces(contacts: ContactTables, internal: Vector, reaction: Vector) -> None:
+    """Write the frictions of contacts that slide as the reactions of their rows of slip.
+
+    ``internal`` forces, which move nothing, are added first.
+    """
+    for i in range(len(reaction)):
+        reaction[i] += internal[i]
     heights, slips, mu, _, felt, _ = contacts
     for c in range(len(mu)):
         if is_sliding(felt[c, ACTIVE_MODE]):
@@ -253,6 +259,7 @@ class UnilateralContacts:
     Attributes:
         names: What their blocks are called.
         mu: Coefficients of friction, shape ``(k,)``.
+        restitution: Part of an impact's impulse that follows in expansion, shape ``(k,)``.
         sole_half_sizes: Half lengths and widths of soles, zeros without, shape ``(k, 2)`` [m].
         mode: What each does, shape ``(k, 5)``; see `ContactArrays`.
         kinematics: Height, slip and what follows, shape ``(k, 10)``, written with the passive rows.
@@ -262,6 +269,8 @@ class UnilateralContacts:
         slip_rows: Their rows ``slip_x``.
         tilt_row_counts: How many rows of tilt they have, shape ``(k,)``.
         force_directions: Along what the multipliers of passive rows push, shape ``(m, nv)``.
+        internal_forces: Multipliers that move nothing, by which contacts that stand share their
+            load otherwise than by least norm, shape ``(m,)``.
         reaction: Multipliers, written by `margin_steps`.
         margins: What they last, shape ``(k,)``, likewise.
         smallest_margin: The least of them, shape ``(1,)``.
@@ -277,6 +286,7 @@ class UnilateralContacts:
         k = len(pairs)
         self.names = tuple(block.block for block, _ in pairs)
         self.mu: Vector = np.array([touch.mu for _, touch in pairs])
+        self.restitution: Vector = np.array([touch.restitution for _, touch in pairs])
         self.sole_half_sizes: Matrix = np.array([touch.sole_half_size for _, touch in pairs])
         self.has_planned_lifts = any(touch.has_planned_lifts for _, touch in pairs)
         self.mode, self.kinematics, self.slip_jacobians = (
@@ -290,6 +300,7 @@ class UnilateralContacts:
         self.tilt_row_counts: Indices = self.slip_rows - self.height_rows - 1
         self._blocks = np.column_stack([self.height_rows, self.slip_rows, ends])
         self.force_directions, self.reaction = np.zeros((len(rows), nv)), np.zeros(len(rows))
+        self.internal_forces = np.zeros(len(rows))
         rows_of = self.height_rows, self.slip_rows
         tables = self.mu, self.mode, self.kinematics, self.sole_half_sizes
         self.tables = ContactTables(*rows_of, *tables)
@@ -306,6 +317,18 @@ class UnilateralContacts:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def impact_contacts(self, indices: Sequence[int]) -> list[ImpactContact]:
+        """Return contacts as an impact takes them, by their rows among the passive ones."""
+        return [
+            ImpactContact(
+                np.arange(self._blocks[c, 0], self._blocks[c, 1]),
+                np.arange(self._blocks[c, 1], self._blocks[c, 2]),
+                float(self.mu[c]),
+                float(self.restitution[c]),
+            )
+            for c in indices
+        ]
 
     @property
     def modes(self) -> dict[str, Vector]:
@@ -354,7 +377,7 @@ class UnilateralContacts:
 
     def friction_step(self, reaction: Vector) -> KernelStep:
         """Return what completes reactions along `directions` by the frictions that they carry."""
-        return BoundKernel(write_friction_forces, self.tables, reaction)
+        return BoundKernel(write_friction_forces, self.tables, self.internal_forces, reaction)
 
     def active_rows_step(self, holds: Vector) -> KernelStep:
         """Return what writes which passive rows hold, 1 or 0, shape ``(m,)``."""

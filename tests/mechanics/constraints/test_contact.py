@@ -136,9 +136,10 @@ def test_frictions_are_the_reactions_of_the_rows_of_slip():
     felt[:, lib.SLIP_DIRECTION : lib.SLIP_DIRECTION + 2] = [0.6, -0.8]
     heights, slips = np.array([0, 3, 6, 9]), np.array([1, 4, 7, 10])
     reaction = np.array([10.0, 1, 2, 20.0, 3, 4, 30.0, 5, 6, 40.0, 7, 8])
-    unilateral_contacts.write_friction_forces(tables(heights, mu, felt, slips), reaction)
+    internal = np.array([0.0] * 6 + [1.0, 2.0, -6.0] + [0.0] * 3)
+    unilateral_contacts.write_friction_forces(tables(heights, mu, felt, slips), internal, reaction)
     np.testing.assert_allclose(
-        reaction, [10.0, -3, 4, 20.0, -3, 4, 30.0, 5, 6, 40.0, 7, 8], rtol=1e-14
+        reaction, [10.0, -3, 4, 20.0, -3, 4, 31.0, 7, 0, 40.0, 7, 8], rtol=1e-14
     )
 
 

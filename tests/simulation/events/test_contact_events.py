@@ -83,7 +83,8 @@ def test_a_contact_begins_as_its_height_and_speed_have_it(dynamics, given, mode,
         assert state[TOUCHDOWN_HEIGHT] == pytest.approx(floor, abs=1e-15)
     word = {OPEN: "opens", SLIDING: "slides", STICKING: "sticks"}[mode]
     assert events.report() == {
-        "begin": {"puck_contact": word}, "changes": 0, "impact_loss": 0.0, "first": [],
+        "begin": {"puck_contact": word}, "changes": 0, "impacts": 0, "ambiguous_impacts": [],
+        "impact_loss": 0.0, "first": [],
     }  # fmt: skip
     assert own.names == ("puck_contact",)
 

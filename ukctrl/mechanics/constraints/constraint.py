@@ -127,6 +127,8 @@ class ContactArrays(NamedTuple):
     """Half length and width of the sole, zeros of a point, shape ``(2,)`` [m]."""
     has_planned_lifts: bool
     """Whether the controller counts on its being open now and then."""
+    restitution: float = 0.0
+    """Part of an impact's impulse that follows when the contact springs back."""
 
 
 class SlidingVelocity(NamedTuple):

@@ -12,7 +12,7 @@ from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Length, ListSize, Ratio, Seconds, Time, spec
+from ukctrl.core.fields import Fraction, Length, ListSize, Ratio, Seconds, Time, spec
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import (
     BoundConstraint,
@@ -222,6 +222,9 @@ class Contact(Constraint):
     """Whether it does not slide (nor, flat, turn) on the ground; left out with ``mu``."""
     mu: Ratio | None = None
     r"""Coefficient of friction of a ground that only pushes; absent: it holds both ways."""
+    restitution: Fraction = 0.0
+    r"""With ``mu``, of a point: part $e$ of an impact's impulse along the normal that follows when
+    it springs back (Poisson); a ball on smooth ground leaves it at $e$ times its speed."""
     sole: SoleSize | None = None
     """Length and width of a flat contact along the frame's x and y axes, about its origin [m];
     with ``mu`` the centre of pressure can be kept inside, and a run ends where it leaves."""
@@ -241,6 +244,8 @@ class Contact(Constraint):
             raise InputError("lifts, period and sole are of a contact that only pushes: give mu.")
         if self.mu is not None and self.sticks:
             raise InputError("sticks must be left out where mu tells when the contact sticks.")
+        if self.restitution and (self.mu is None or self.type != "point"):
+            raise InputError("restitution must be of a point that only pushes: give mu.")
         if self.sole is not None and self.type != "flat":
             raise InputError("sole must be that of a flat contact; this one is a point.")
         if self.on is not None and self.type == "flat":
@@ -309,6 +314,7 @@ class _Contact(BoundConstraint):
                 mu=float(spec.mu),
                 sole_half_size=0.5 * np.array(spec.sole or (0.0, 0.0)),
                 has_planned_lifts=bool(spec.lifts),
+                restitution=spec.restitution,
             )
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:

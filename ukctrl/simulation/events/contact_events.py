@@ -1,8 +1,7 @@
 r"""Contacts that open, slide, stick and strike: which modes hold from one moment on.
 
-A contact that touches down takes an inelastic impact: with the rows of all contacts that stay
-closed, $v^+ = v - M^{-1} C^\top (A M^{-1} C^\top)^+ A v$, where $C = A$ but for contacts that
-slide in it. Contacts that would have to pull let go, and one whose impulse leaves its cone slides.
+A contact that touches down takes an impact with all that touch, see `mechanics/impact.py`.
+Contacts that would have to pull let go, and one whose force leaves its cone slides.
 
 References:
     Pfeiffer & Glocker, *Multibody Dynamics with Unilateral Contacts*, 1996.
@@ -16,7 +15,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.algebra.multipliers import mass_weighted_unit_rows
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, UkctrlError
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.constraints.contact import (
@@ -35,7 +35,9 @@ from ukctrl.mechanics.constraints.contact import (
     UPRIGHTNESS,
 )
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.impact import OPENED, SLID, project_velocity, solve_impact
 from ukctrl.mechanics.integrate.ode_system import IntegratorState
+from ukctrl.mechanics.load_sharing import internal_forces, least_used_cones
 from ukctrl.mechanics.unilateral_contacts import CREEP_SPEED, UnilateralContacts, tipping_margin
 
 TOUCH_TOLERANCE = 1e-9
@@ -45,12 +47,12 @@ PENETRATION_TOLERANCE = 1e-6
 REOPEN_DEPTH = 1e-11
 """How far below where it opened a contact is down again [m]."""
 REST_SPEED = 1e-4
-"""A contact that an impact would make leave the ground, or slip, no faster than this sticks [m/s],
-and one no faster than this makes none do so: a body that rocks comes to rest."""
+"""A contact that an impact would make leave the ground, or slip, no faster than this stays [m/s]: a
+body that rocks or bounces comes to rest."""
 FLAT_TOLERANCE = 1e-2
 """A flat contact that comes down leaning by more does not come down on its plane [rad]."""
 CONE_RTOL = 1e-9
-"""Part of its cone by which an impulse may leave it and stick; part of reactions that is none."""
+"""Part of reactions that is none."""
 ZENO_CHANGES, ZENO_SECONDS = 200, 1e-3
 """So many changes within so short a time never end [s]."""
 MAX_RECORDED_CHANGES = 1000
@@ -96,12 +98,22 @@ class ContactEvents:
         self.count = 0
         self.impact_loss = 0.0
         """Energy that impacts have taken [J]."""
+        self._is_shared = False
+        self.impacts = 0
+        self.ambiguous_impacts: list[float] = []
+        """When Coulomb's law had several solutions [s]."""
 
     def report(self) -> dict[str, Any]:
         """Return what a result says of it."""
         changes = [[*change] for change in self.changes]
-        counted = {"changes": self.count, "impact_loss": self.impact_loss, "first": changes}
-        return {"begin": self.initial_modes, **counted}
+        return {
+            "begin": self.initial_modes,
+            "changes": self.count,
+            "impacts": self.impacts,
+            "ambiguous_impacts": self.ambiguous_impacts[:MAX_RECORDED_CHANGES],
+            "impact_loss": self.impact_loss,
+            "first": changes,
+        }
 
     def set_initial_modes(self, dynamics: Dynamics, t: float, q: Vector, v: Vector) -> None:
         """Find how contacts are at the start: open above the ground, else closed.
@@ -161,10 +173,19 @@ class ContactEvents:
         contacts = _contacts(dynamics)
         # each pass changes one mode: contradictory ones (Painlevé) would go round for ever
         for _ in range(16 + 8 * len(contacts)):
-            if evaluate(t, state) > 0.0:
+            lasts = evaluate(t, state) > 0.0
+            # least norm may put a force outside of its cone that others of the same effect do not
+            if not self._is_shared:
+                self._share_load(dynamics, contacts)
+                self._is_shared = True
+                lasts = evaluate(t, state) > 0.0
+            if lasts:
+                # shared anew at the next event, where forces may be others
+                self._is_shared = False
                 return state
             state = self._change_modes(dynamics, contacts, t, state)
             self._copy_modes_to_beliefs(contacts)
+            self._is_shared = False
         pairs = zip(contacts.names, contacts.mode[:, MODE].tolist(), strict=True)
         modes = ", ".join(f"'{name}' {WORDS[mode]}" for name, mode in pairs)
         raise NoConsistentMode(
@@ -172,6 +193,24 @@ class ContactEvents:
             f"{modes}. Friction may jam there (Painlevé), or the law answers each mode by forces "
             "that end it."
         )
+
+    @staticmethod
+    def _share_load(dynamics: Dynamics, contacts: UnilateralContacts) -> None:
+        """Let contacts that stand share their load so that they use least of their cones."""
+        least_norm = contacts.reaction - contacts.internal_forces
+        contacts.internal_forces[:] = 0.0
+        modes = contacts.kinematics[:, ACTIVE_MODE]
+        stands = np.flatnonzero((modes == STICKING) | ((modes == SLIDING) & (contacts.mu == 0.0)))
+        if stands.size < 2:
+            return
+        rows, lengths = mass_weighted_unit_rows(dynamics.L, dynamics.passive.rows.A)
+        # what slides rubs by its load, which therefore moves something
+        slides = np.setdiff1d(np.arange(len(contacts)), stands).tolist()
+        for contact in contacts.impact_contacts(slides):
+            lengths[contact.normal] = 0.0
+        standing = contacts.impact_contacts(stands.tolist())
+        internal = internal_forces(rows, lengths)
+        contacts.internal_forces[:] = least_used_cones(least_norm, internal, standing)[0]
 
     def _copy_modes_to_beliefs(self, contacts: UnilateralContacts) -> None:
         for belief in self._others:
@@ -223,7 +262,7 @@ class ContactEvents:
         else:
             at[MODE] = STICKING
             self._note(t, contacts.names[c], "sticks")
-            return self._project_velocity(dynamics, contacts, t, state)[0]
+            return self._stop_slip(dynamics, t, state)
         return state
 
     def _note(self, t: float, contact: str, becomes: str) -> None:
@@ -245,28 +284,21 @@ class ContactEvents:
                 "motion, hold the input (timing.control), or keep the contact forces inside."
             )
 
-    def _project_velocity(
-        self, dynamics: Dynamics, contacts: UnilateralContacts, t: float, state: IntegratorState
-    ) -> tuple[IntegratorState, Vector]:
-        """Return the state that obeys the rows of the present modes, and the impulses for it."""
+    def _stop_slip(self, dynamics: Dynamics, t: float, state: IntegratorState) -> IntegratorState:
+        """Return the state whose velocity obeys the rows of the present modes."""
         q, v, memory = state
         A, _, beta, _ = dynamics.look(t, q, v)
-        C = A.copy()
-        for c, mode in enumerate(contacts.kinematics[:, ACTIVE_MODE]):
-            if mode in (SLIDING, CREEPING):
-                # friction of what slides is mu times the normal impulse, along its slip
-                C[contacts.height_rows[c]] -= contacts.mu[c] * contacts.slip_jacobians[c]
         M = dynamics.snapshot.M
-        response = np.linalg.solve(M, C.T)
-        # rows of feet on one plane depend on each other: of impulses that serve, the least
-        impulse = -np.linalg.pinv(A @ response, rcond=dynamics.rank.passive) @ beta
-        v_plus = v + response @ impulse
-        lost = 0.5 * float(v @ M @ v - v_plus @ M @ v_plus)
-        self.impact_loss += lost
+        v_plus = project_velocity(M, v, A, beta)
+        return IntegratorState(q, v_plus, self._book(M, v, v_plus, memory))
+
+    @staticmethod
+    def _book(M: Matrix, v: Vector, v_plus: Vector, memory: Vector) -> Vector:
+        """Return a memory that knows of a jump's energy, so that the balance closes."""
         fed = memory.copy()
-        # booked, so that the balance closes; a memory may have no entry for it
-        fed[-1:] -= lost
-        return IntegratorState(q, v_plus, fed), impulse
+        # a memory may have no entry for it
+        fed[-1:] += 0.5 * float(v_plus @ M @ v_plus - v @ M @ v)
+        return fed
 
     def _impact(
         self,
@@ -277,72 +309,42 @@ class ContactEvents:
         landing: list[int],
     ) -> IntegratorState:
         """Return the state after an impact, with the modes of the contacts that it leaves."""
-        touching = [*np.flatnonzero(contacts.mode[:, MODE] != OPEN).tolist(), *landing]
-        gentle = bool((contacts.kinematics[landing, HEIGHT_RATE] >= -REST_SPEED).all())
-        # a body that rocks would strike for ever: a gentle impact closes all that touch
-        stays, lost = set(touching if gentle else ()), self.impact_loss
+        q, v, memory = state
         for c in landing:
             tilt = float(np.arccos(min(1.0, abs(contacts.kinematics[c, UPRIGHTNESS]))))
             if contacts.tilt_row_counts[c] and tilt > FLAT_TOLERANCE:
                 raise ContactTipping(
                     f"contact '{contacts.names[c]}' comes down at t = {t:.6g} s leaning by "
-                    f"{tilt:.2g} "
-                    f"rad, on an edge and not on its plane. {AS_POINTS}"
+                    f"{tilt:.2g} rad, on an edge and not on its plane. {AS_POINTS}"
                 )
-            contacts.mode[c, MODE] = STICKING if contacts.mu[c] > 0.0 else SLIDING
             self._note(t, contacts.names[c], "strikes")
-        for _ in range(16 + 8 * len(contacts)):
-            # each trial of modes adds its own loss: the last one counts
-            self.impact_loss = lost
-            post_state, impulse = self._project_velocity(dynamics, contacts, t, state)
-            closed = contacts.mode[:, MODE] != OPEN
-            load = np.where(closed, impulse[contacts.height_rows], 0.0)
-            free = [c for c in np.flatnonzero(load < 0.0).tolist() if c not in stays]
-            if free:
-                # only the one that pulls most: without it others may push again
-                contacts.mode[min(free, key=lambda c: load[c]), MODE] = OPEN
-                continue
-            firm = [c for c in np.flatnonzero(closed).tolist() if c not in stays]
-            slips = [c for c in firm if self._leaves_cone(contacts, c, impulse)]
-            if slips:
-                c = slips[0]
-                slip = contacts.kinematics[c, SLIP_VELOCITY : SLIP_VELOCITY + 2]
-                speed = float(np.linalg.norm(slip))
-                contacts.mode[c, MODE] = SLIDING if speed > CREEP_SPEED else CREEPING
-                tangential = -impulse[contacts.slip_rows[c] : contacts.slip_rows[c] + 2]
-                contacts.mode[c, CREEP_DIRECTION : CREEP_DIRECTION + 2] = (
-                    tangential / np.linalg.norm(tangential)
-                )
-                continue
-            dynamics.look(t, post_state.q, post_state.v)
-            slow = [c for c in touching if c not in stays and self._is_slow(contacts, c)]
-            if not slow:
-                break
-            stays.update(slow)
-            contacts.mode[slow, MODE] = np.where(contacts.mu[slow] > 0.0, STICKING, SLIDING)
-        for c in touching:
-            if contacts.mode[c, MODE] == OPEN:
-                contacts.mode[c, TOUCHDOWN_HEIGHT] = (
-                    min(0.0, contacts.kinematics[c, HEIGHT]) - REOPEN_DEPTH
-                )
-                self._note(t, contacts.names[c], "opens")
-        return post_state
-
-    @staticmethod
-    def _leaves_cone(contacts: UnilateralContacts, c: int, impulse: Vector) -> bool:
-        tangential = np.linalg.norm(impulse[contacts.slip_rows[c] : contacts.slip_rows[c] + 2])
-        cone_limit = contacts.mu[c] * impulse[contacts.height_rows[c]]
-        sticks = bool(contacts.mode[c, MODE] == STICKING)
-        return sticks and bool(tangential > cone_limit * (1.0 + CONE_RTOL) + 1e-300)
-
-    @staticmethod
-    def _is_slow(contacts: UnilateralContacts, c: int) -> bool:
-        """Return whether a contact that an impact lets go, or slip, hardly moves after it."""
-        mode, felt = contacts.mode[c, MODE], contacts.kinematics[c]
-        if mode == OPEN:
-            return bool(felt[HEIGHT_RATE] <= REST_SPEED)
-        slips = bool(mode != STICKING and contacts.mu[c] > 0.0)
-        return slips and bool(np.linalg.norm(felt[SLIP_VELOCITY : SLIP_VELOCITY + 2]) <= REST_SPEED)
+        before = contacts.mode[:, MODE].copy()
+        touching = [*np.flatnonzero(before != OPEN).tolist(), *landing]
+        # all rows of all that touch: whether it slides after the impact, its velocity then tells
+        contacts.mode[touching, MODE] = STICKING
+        A, _, beta, _ = dynamics.look(t, q, v)
+        M = dynamics.snapshot.M
+        impact = solve_impact(M, v, A, beta, contacts.impact_contacts(touching), REST_SPEED)
+        self.impact_loss += impact.loss
+        self.impacts += 1
+        if impact.solutions > 1:
+            self.ambiguous_impacts.append(float(t))
+        state = IntegratorState(q, impact.velocity, self._book(M, v, impact.velocity, memory))
+        dynamics.look(t, q, state.v)
+        for c, outcome in zip(touching, impact.modes, strict=True):
+            at, felt = contacts.mode[c], contacts.kinematics[c]
+            slip = felt[SLIP_VELOCITY : SLIP_VELOCITY + 2]
+            speed = float(np.linalg.norm(slip))
+            if outcome == OPENED:
+                at[MODE], at[TOUCHDOWN_HEIGHT] = OPEN, min(0.0, felt[HEIGHT]) - REOPEN_DEPTH
+            elif outcome == SLID:
+                creeps = contacts.mu[c] > 0.0 and speed <= CREEP_SPEED
+                at[MODE] = CREEPING if creeps else SLIDING
+                at[CREEP_DIRECTION : CREEP_DIRECTION + 2] = slip / max(speed, 1e-300)
+            word = WORDS[float(at[MODE])]
+            if outcome == OPENED or (before[c] != OPEN and word != WORDS[float(before[c])]):
+                self._note(t, contacts.names[c], word)
+        return state
 
 
 def _contacts(dynamics: Dynamics) -> UnilateralContacts:

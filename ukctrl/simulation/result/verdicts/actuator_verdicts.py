@@ -213,10 +213,24 @@ def _open_contacts(result: RunRecord, forces: tuple[sample_measures.GroundForce,
     """Return which contacts were open, and what impacts took; empty where there is nothing."""
     times = {force.block: _time_of(result, ~force.closed) for force in forces}
     opened = [f"'{block}' for {quantity(t, 's')}" for block, t in times.items() if t > 0.0]
-    contacts = result.provenance.get("contacts", {})
-    lost = contacts.get("impact_loss", 0.0) if isinstance(contacts, Mapping) else 0.0
+    contacts = _contact_facts(result)
+    lost, ambiguous = contacts.get("impact_loss", 0.0), contacts.get("ambiguous_impacts", [])
     text = f". Open were {' and '.join(opened)}" if opened else ""
-    return f"{text}; impacts took {si(lost, 'J')}" if text and lost > NEGLIGIBLE else text
+    if text and lost > NEGLIGIBLE:
+        text += f"; impacts took {si(lost, 'J')}"
+    if ambiguous:
+        text += (
+            f". Of {contacts['impacts']} impacts, {len(ambiguous)} have several solutions by "
+            f"Coulomb's law, first at t = {quantity(ambiguous[0], 's')}; of those met, the run "
+            "goes on with the one that loses most energy"
+        )
+    return text
+
+
+def _contact_facts(result: RunRecord) -> Mapping[str, Any]:
+    """Return what the run has told of contacts that only push; empty without any."""
+    contacts = result.provenance.get("contacts", {})
+    return contacts if isinstance(contacts, Mapping) else {}
 
 
 def _time_of(result: RunRecord, holds: NDArray[np.bool_]) -> float:
