@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.impact import ImpactContact
@@ -54,6 +53,9 @@ def least_used_cones(
     size = float(np.abs(reaction).max())
     if size == 0.0 or internal.shape[1] == 0:
         return np.zeros(len(reaction)), np.inf
+    # most runs have no internal forces, and need no optimiser
+    from scipy.optimize import minimize
+
     force = reaction / size
 
     def largest_part(z: Vector) -> float:
