@@ -59,6 +59,9 @@ def _compute_paper(outcome: Outcome, progress: MessageCallback) -> None:
         try:
             paper = load(outcome.key)
         except Exception as error:  # whatever a paper's module does, the other papers are computed
+            # pydantic makes an error of its own of Ctrl-C while it builds a class
+            if "KeyboardInterrupt" in "".join(traceback.format_exception(error)):
+                raise KeyboardInterrupt from error
             outcome.failures.append(Failure("the claims themselves", _reason(error)))
             return
         outcome.citation = paper.citation

@@ -78,7 +78,11 @@ VERDICT_MEANINGS: Mapping[Verdict, str] = {
 def _state_text(reproduction: Reproduction) -> str:
     if reproduction.interrupted:
         return "stopped early"
-    return "every difference explained" if reproduction.ok else "something is not explained"
+    claims = [claim for outcome in reproduction.outcomes for claim in outcome.claims]
+    agree = sum(claim.verdict == "agrees" for claim in claims)
+    whole = agree == len(claims) and reproduction.ok
+    rest = "every difference explained" if reproduction.ok else "something is not explained"
+    return f"{agree} of {len(claims)} claims agree" + ("" if whole else f", {rest}")
 
 
 def _difference_text(reproduction: Reproduction) -> str:

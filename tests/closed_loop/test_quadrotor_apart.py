@@ -121,7 +121,7 @@ def flight(duration):
 def differences(ahead, monkeypatch):
     """Return how far the two flights are apart in place, attitude and thrusts."""
     monkeypatch.setattr(thrust_vectoring, "DIFFERENCE_STEP", ahead)
-    monkeypatch.setattr("ukctrl.simulation.simulate._LAST.loop", None)  # of another constant
+    monkeypatch.setattr("ukctrl.simulation.simulate._LAST.run", None)  # of another constant
     circle = {"kind": "circle", "center": [0, 0, 1], "radius": RADIUS, "period": 2 * np.pi / RATE}
     changes = {
         "servo.body.path": circle,

@@ -31,12 +31,15 @@ def paper(key, *claims, failures=(), **more):
 @pytest.mark.parametrize(
     ("reproduction", "ok", "state", "rest"),
     [
-        (made(), True, "every difference explained", "The reason for every difference is given."),
-        (made(paper("a", AGREES, MISPRINT)), True, "every difference explained",
+        (made(), True, "0 of 0 claims agree", "The reason for every difference is given."),
+        (made(paper("a", AGREES, MISPRINT)), True,
+         "1 of 2 claims agree, every difference explained",
          "The reason for every difference is given."),
-        (made(paper("a", BARE), paper("b", BARE, AGREES)), False, "something is not explained",
+        (made(paper("a", BARE), paper("b", BARE, AGREES)), False,
+         "1 of 3 claims agree, something is not explained",
          "Differences without an explanation: 2."),
-        (made(paper("a", AGREES, failures=[FAILURE])), False, "something is not explained",
+        (made(paper("a", AGREES, failures=[FAILURE])), False,
+         "1 of 1 claims agree, something is not explained",
          "Parts that failed: 1."),
         (made(paper("a", BARE, failures=[FAILURE] * 2), interrupted=True), False, "stopped early",
          "Differences without an explanation: 1. Parts that failed: 2. It was stopped before "

@@ -361,7 +361,8 @@ def _elsewhere(tmp_path):
     subprocess.run([sys.executable, "-c", MADE], env=env, check=True, capture_output=True)
     package = tmp_path / "elsewhere" / "ukctrl"
     ignored = shutil.ignore_patterns("__pycache__", "_catalog")
-    shutil.copytree(Path(ukctrl.__file__).parent, package, ignore=ignored)
+    for source in cache_folder.PACKAGES:
+        shutil.copytree(source, package.with_name(source.name), ignore=ignored)
     ship.pack(store, package / cache_folder.SHIPPED.name)
     return package
 

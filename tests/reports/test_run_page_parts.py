@@ -37,6 +37,12 @@ def test_a_run_that_does_not_settle_and_costs_no_known_work(rows):
     assert "work" not in found
 
 
+def test_a_run_that_begins_on_its_path_has_nothing_to_settle(rows):
+    found = tiles(rows(T, 1e-3 * np.sin(0.05 * np.pi * T)))
+    assert "settled after" not in found
+    assert found["rms error"][1] in ("mm", "µm")
+
+
 def test_rows_of_velocities_alone_are_shown_by_their_velocities(rows):
     found = tiles(rows(T, np.nan * T, beta=0.02 * np.ones((len(T), 1))))
     assert found["largest error"] == ("20", "mm/s", "norm of all rows")

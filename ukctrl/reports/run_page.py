@@ -26,6 +26,7 @@ from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.robot import Robot
 from ukctrl.simulation.result import metrics, sample_measures
 from ukctrl.simulation.result.atomic_files import toml_text
+from ukctrl.simulation.result.metrics.metric_table import SETTLED_FLOOR
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.run_id import run_id_of_result
 from ukctrl.simulation.result.verdicts import headline
@@ -120,22 +121,25 @@ def key_numbers(result: Result) -> list[KeyNumber]:
     if not result.labels.rows:
         return _free_tiles(result)
     level = sample_measures.error_level(result.samples)
-    settled = result.metric("settling_time")
-    settling = number(settled) if math.isfinite(settled) else "not yet"
     tiles = [
         _motion_tile(result),
         _error_tile(result, "largest error", f"peak_{level}"),
         _error_tile(result, "error at the end", f"final_{level}"),
-        KeyNumber(
-            "settled after",
-            settling,
-            "s" if settling != "not yet" else "",
-            "to 2 % of the initial error",
-        ),
+        _settling_tile(result, level),
         _input_tile(result),
         _tile("work", result.metric("work"), "J", "energy that flows back is not subtracted"),
     ]
     return [tile for tile in tiles if tile.value != "–"]
+
+
+def _settling_tile(result: Result, level: str) -> KeyNumber:
+    """Return when an initial error has settled; of a start on the path, which has none, the rms."""
+    if sample_measures.error_norm(result.samples, level)[0] <= SETTLED_FLOOR:
+        return _error_tile(result, "rms error", f"rms_{level}")
+    settled = result.metric("settling_time")
+    if math.isfinite(settled):
+        return KeyNumber("settled after", number(settled), "s", "to 2 % of the initial error")
+    return KeyNumber("settled after", "not yet", "", "to 2 % of the initial error")
 
 
 def _free_tiles(result: Result) -> list[KeyNumber]:

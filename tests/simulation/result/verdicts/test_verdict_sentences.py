@@ -188,6 +188,11 @@ ERRORS = [
         "within the run.",
     ),
     (
+        1e-3 * np.sin(0.45 * np.pi * T) ** 2, "note",
+        "Error 0 m at the start, 1 mm at most (t = 10 s), 1 mm at the end; it begins on its "
+        "path, and errs by 612 µm rms.",
+    ),
+    (
         1e-3 * (1.0 + 0.1 * T), "note",  # its last quarter is not twice its first
         "Error 1 mm at the start, 2 mm at most (t = 10 s), 2 mm at the end; it does not settle "
         "within the run.",

@@ -148,6 +148,9 @@ def error(result: RunRecord) -> Verdict | None:
     settled = result.metric("settling_time")
     if np.isfinite(settled):
         return Verdict("good", "task", f"{text}settled after {quantity(settled, 's')}.")
+    if norm[0] <= SETTLED_FLOOR:
+        rms = si(result.metric(f"rms_{name}"), unit)
+        return Verdict("note", "task", f"{text}it begins on its path, and errs by {rms} rms.")
     return Verdict("note", "task", f"{text}it does not settle within the run.")
 
 
