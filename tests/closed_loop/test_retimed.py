@@ -324,3 +324,36 @@ def test_a_robot_that_has_changed_under_its_name_has_a_timing_of_its_own():
         == retimed_path_timing(scenario, before).duration
         == first.duration
     )
+
+
+SLIDER = """
+title = "A slider as fast as it can, with dry friction"
+robot = "slider.urdf"
+[[servo]]
+kind = "joint_follows"
+joints = ["x"]
+path = { kind = "retimed", of = { kind = "line", start = [0.0], end = [0.5], duration = 1.0, profile = "uniform" }, share = 0.9 }
+[controller]
+use = "servo-baumgarte"
+[timing]
+duration = 0.7
+"""  # noqa: E501
+SLIDER_URDF = """
+<robot name="slider"><link name="base"/>
+<link name="cart"><inertial><mass value="2"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="x" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
+<limit lower="-1" upper="1" effort="20" velocity="1"/><dynamics friction="1.0"/></joint></robot>
+"""
+
+
+def test_a_slider_with_dry_friction_is_retimed_with_any_smoothing(tmp_path):
+    (tmp_path / "slider.urdf").write_text(SLIDER_URDF)
+    (tmp_path / "slider.toml").write_text(SLIDER)
+    scenario = Scenario.load(tmp_path / "slider.toml")
+    sharp = retimed_path_timing(scenario.replace({"servo.0.path.smoothing": 0.0})).duration
+    result = simulate(scenario)
+    assert sharp < retimed_path_timing(scenario).duration < sharp + 0.021
+    assert np.abs(result["u"]).max() < 0.9 * 20.0 * (1.0 + 1e-3)
+    assert np.abs(result["v"]).max() < 0.9 * (1.0 + 1e-3)
+    assert result["q"][-1, 0] == pytest.approx(0.5, abs=1e-4)

@@ -15,7 +15,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Array, Matrix, Vector
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.dynamics import Dynamics
@@ -128,35 +128,38 @@ class PathLimits:
         if self._bearing.size:
             self._require_determined()
 
-    def tangents(self, x: Vector) -> LinearPathLimits:
+    def tangents(self, x: Vector, at: Indices | None = None) -> LinearPathLimits:
         """Return the limits, as exact tangents at a profile; each row in parts of its limit.
 
         Args:
             x: The square of the speed, shape ``(n,)``.
+            at: The points of the grid, shape ``(n,)``; absent: all, one after the other.
         """
-        n, free, bearing = len(self.path.s), len(self._limited), len(self._bearing)
+        at = np.arange(len(self.path.s)) if at is None else at
+        n, free, bearing = len(at), len(self._limited), len(self._bearing)
         count = free + bearing + self._count
         a, b = np.zeros((2, n, 2, count))
         c: Array = np.ones((n, 2, count))
         signs = np.array([[1.0], [-1.0]])
-        a[:, :, :free] = signs * (self.path.dq[:, self._limited] / self._acceleration)[:, None]
-        b[:, :, :free] = signs * (self.path.ddq[:, self._limited] / self._acceleration)[:, None]
+        a[:, :, :free] = signs * (self.path.dq[at][:, self._limited] / self._acceleration)[:, None]
+        b[:, :, :free] = signs * (self.path.ddq[at][:, self._limited] / self._acceleration)[:, None]
         # at rest the differences in x would go to negative speeds
         x = np.maximum(x, MIN_SQUARE_SPEED * max(float(x.max()), MIN_SQUARE_SPEED))
-        for k in range(n) if bearing else ():
+        for i, k in enumerate(at.tolist() if bearing else ()):
             columns = slice(free, free + bearing)
-            gain, offset, slope = self._reaction_rows(k, float(x[k])) / self._reaction
-            a[k, :, columns], b[k, :, columns] = signs * gain, signs * slope
-            c[k, :, columns] = 1.0 - signs * offset
-        for k, drive in enumerate(self._drives):
+            gain, offset, slope = self._reaction_rows(k, float(x[i])) / self._reaction
+            a[i, :, columns], b[i, :, columns] = signs * gain, signs * slope
+            c[i, :, columns] = 1.0 - signs * offset
+        for i, k in enumerate(at.tolist() if self._drives else ()):
+            drive = self._drives[k]
             columns = slice(free + bearing, free + bearing + len(drive.unit_acceleration))
-            offset, slope, half = self._speed_demand(k, drive, float(x[k]))
-            a[k, :, columns] = signs * drive.unit_acceleration / half
-            b[k, :, columns], c[k, :, columns] = slope / half, 1.0 - offset / half
+            offset, slope, half = self._speed_demand(k, drive, float(x[i]))
+            a[i, :, columns] = signs * drive.unit_acceleration / half
+            b[i, :, columns], c[i, :, columns] = slope / half, 1.0 - offset / half
         # each row twice, with either sign: limits are two-sided
         shape = n, 2 * count
         return LinearPathLimits(
-            a.reshape(shape), b.reshape(shape), c.reshape(shape), self.max_square_speed
+            a.reshape(shape), b.reshape(shape), c.reshape(shape), self.max_square_speed[at]
         )
 
     def binding(self, k: int, row: int) -> tuple[str, ...]:
