@@ -20,7 +20,7 @@ from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.timing.input_zonotope import InputZonotope, input_zonotope
-from ukctrl.mechanics.timing.reachability import LinearPathLimits
+from ukctrl.mechanics.timing.reachability import FRACTIONS, LinearPathLimits
 from ukctrl.robot.values_by_name import values_by_name
 
 DIFFERENCE_RATIO = 1e-3
@@ -115,14 +115,12 @@ class PathLimits:
         )
         self._bearing = np.flatnonzero(np.isfinite(upper))
         self._reaction = upper[self._bearing]
-        speed = limits.share * self.robot.velocity_limit
-        moves = np.abs(path.dq)
-        # a joint at rest limits no speed; divided by, its rounding would
-        moves[moves <= STILL_RTOL * moves.max()] = 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by_joint = np.where(moves > 0.0, speed / moves, np.inf)
+        by_joint = self._joint_speed_bounds(path.dq)
         self._fastest_joint = np.argmin(by_joint, axis=1)
         self.max_square_speed: Vector = np.min(by_joint, axis=1) ** 2
+        k = np.repeat(np.arange(len(path.s) - 1), len(FRACTIONS))
+        fractions = np.tile(FRACTIONS, len(path.s) - 1)
+        self.inner_square_speed: Matrix = self.inner_bound(k, fractions).reshape(-1, len(FRACTIONS))
         self._drives = [self._drive(k) for k in range(len(path.s))] if limits.motors else []
         self._count = max((len(drive.unit_acceleration) for drive in self._drives), default=0)
         if self._bearing.size:
@@ -177,6 +175,31 @@ class PathLimits:
     def fastest_joint(self, k: int) -> str:
         """Return which joint bounds the speed alone at a point."""
         return f"speed of '{self.robot.dofs[self._fastest_joint[k]]}'"
+
+    def inner_bound(self, k: Indices, fraction: Vector) -> Vector:
+        """Return what the joints' speeds bound the square of the speed by within intervals.
+
+        Args:
+            k: The intervals, by their first points, shape ``(m,)``.
+            fraction: Parts of them, shape ``(m,)``.
+        """
+        f, h = fraction[:, None], np.diff(self.path.s)[k, None]
+        (begin, end), (rise, fall) = (
+            (values[k], values[k + 1]) for values in (self.path.dq, self.path.ddq)
+        )
+        # Hermite's cubic as its line, and what bends it
+        bow = (1.0 - f) * (h * rise + begin - end) - f * (h * fall + begin - end)
+        rates = begin + f * (end - begin) + f * (1.0 - f) * bow
+        bound: Vector = np.min(self._joint_speed_bounds(rates), axis=1) ** 2
+        return bound
+
+    def _joint_speed_bounds(self, rates: Matrix) -> Matrix:
+        """Return the speed at which each joint is at its limit, shape ``(m, nv)``."""
+        moves, speed = np.abs(rates), self.kept.share * self.robot.velocity_limit
+        # a joint at rest limits no speed; divided by, its rounding would
+        moves[moves <= STILL_RTOL * max_abs(self.path.dq)] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(moves > 0.0, speed / moves, np.inf)
 
     def _moved(self, k: int, x: float) -> Dynamics:
         t = float(self._when[k])

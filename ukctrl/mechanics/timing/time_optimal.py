@@ -15,6 +15,7 @@ from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial
 from ukctrl.mechanics.timing.clock import clock_from_profile, clock_states, smooth_clock
 from ukctrl.mechanics.timing.path_limits import PathLimits
 from ukctrl.mechanics.timing.reachability import (
+    FRACTIONS,
     UNLIMITED,
     LinearPathLimits,
     NoFeasibleProfile,
@@ -140,7 +141,11 @@ def _converged_profile(
         rows = limits.tangents(x)
         n = len(x)
         inside = LinearPathLimits(
-            rows.a, rows.b, rows.c - (1.0 - spare)[:, None], rows.max_square_speed * spare**2
+            rows.a,
+            rows.b,
+            rows.c - (1.0 - spare)[:, None],
+            rows.max_square_speed * spare**2,
+            limits.inner_square_speed * np.minimum(spare[:-1], spare[1:])[:, None] ** 2,
         )
         try:
             new = fastest_profile(limits.path.s, inside, first, last)
@@ -200,6 +205,7 @@ def _limit_excess(limits: PathLimits, clock: PiecewisePolynomial, width: float) 
         for k in (below, below + 1)
     )
     over = ((1.0 - fraction) * begin_usage + fraction * end_usage).max(axis=1) - 1.0
+    over = np.maximum(over, rate / np.sqrt(limits.inner_bound(below, fraction[:, 0])) - 1.0)
     excess: Vector = np.zeros(len(s))
     first, last = (clock_states(clock, looks + d)[:, 0] for d in (-width, width))
     for i in np.flatnonzero(over > LIMIT_TOLERANCE).tolist():
@@ -220,11 +226,15 @@ def _binding(
         _usage(rows, np.arange(n - 1), u, x[:-1]),
         _usage(rows, np.arange(1, n), u, x[1:]),
     )
+    inner = x[:-1, None] + FRACTIONS * np.diff(x)[:, None]
+    with np.errstate(invalid="ignore"):
+        inner_usage = np.nan_to_num(np.sqrt(inner / limits.inner_square_speed)).max(axis=1)
     share, names = np.zeros(n - 1), list[tuple[str, ...]]()
     for i in range(n - 1):
         # of a step either end may be the binding one
         ends = [(begin_usage[i] / spare[i], i), (end_usage[i] / spare[i + 1], i + 1)]
         used, k = max(ends, key=lambda end: float(end[0].max()))
+        used[-1] = max(used[-1], inner_usage[i] / min(spare[i], spare[i + 1]))
         row = first_largest(used)
         share[i] = float(used[row])
         if share[i] < 1.0 - BINDING_TOLERANCE:
