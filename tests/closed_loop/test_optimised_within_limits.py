@@ -222,8 +222,8 @@ def test_several_starts_find_the_better_side_of_two_posts_and_the_seed_decides_w
 
     one, several = found(None), found(3)
     assert several.effort < 0.6 * one.effort
-    assert several.way > 0
-    assert f"way {several.way + 1} of 3" in several.sentence()
+    assert several.guess > 0
+    assert f"way {several.guess + 1} of 3" in several.sentence()
     again = found(3)
     np.testing.assert_array_equal(again.pieces.coefficients, several.pieces.coefficients)
 
