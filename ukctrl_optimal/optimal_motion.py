@@ -14,13 +14,16 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial
 from ukctrl_optimal.decision_variables import MotionProblem
-from ukctrl_optimal.gauss_legendre import gauss_legendre
+from ukctrl_optimal.gauss_legendre import evaluation_matrices, evaluation_rows, gauss_legendre
 from ukctrl_optimal.independent_coordinates import IndependentCoordinates
 from ukctrl_optimal.initial_guesses import straight_guess
 from ukctrl_optimal.multistart_search import LocalOptimum, best_optimum
 from ukctrl_optimal.nonlinear_program import MIN_TIME_SCALE, NonlinearProgram
 from ukctrl_optimal.path_constraint_grid import ConstraintViolation
 from ukctrl_optimal.path_inequalities import InequalityTable, empty_inequalities
+
+LIMIT_TOLERANCE, SAMPLES_PER_STEP = 1e-3, 10
+"""What exceeds a limit by less, in parts of it, at these parts of every step, is not told."""
 
 
 @final
@@ -46,6 +49,10 @@ class OptimalMotion:
     violations: tuple[ConstraintViolation, ...] = ()
     """What it crosses of what it is to keep by more than a millionth of its unit, on or between
     points of a grid ten times as dense as that of its program; the worst first."""
+    limit_excess: tuple[tuple[str, float], ...] = ()
+    """What speeds and motors use beyond what they may between the points at which they are bounded,
+    by more than `LIMIT_TOLERANCE`, in parts of it; the worst first. The motors follow the motion
+    exactly, with the inputs nearest to those of its program."""
     guess: int = 0
     """With which way the search began that found it; the first is straight."""
     starts: int | None = None
@@ -67,9 +74,15 @@ class OptimalMotion:
         if self.starts is None and self.guess:
             from_ways = f", bent way {self.guess}"
         crossed = f"; crosses {self.violations[0]}" if self.violations else ""
+        between = ""
+        if self.limit_excess:
+            name, excess = self.limit_excess[0]
+            others = len(self.limit_excess) - 1
+            less = f", {others} others by less" if others else ""
+            between = f" between points {name} exceeds its limit by {100.0 * excess:.2g} %{less};"
         return (
             f"{self.duration:.4g} s, effort {self.effort:.4g}; misses {self.residual:.0e} of the "
-            f"dynamics where pieces meet; {self.iterations} iterations{from_ways}{crossed}"
+            f"dynamics where pieces meet;{between} {self.iterations} iterations{from_ways}{crossed}"
         )
 
 
@@ -129,10 +142,43 @@ def _motion(optimum: LocalOptimum, starts: int | None) -> OptimalMotion:
         inputs=variables.u.copy(),
         effort=sigma * program.effort(z),
         residual=_dynamics_residual(program, z),
+        limit_excess=_limit_excess(program, z),
         iterations=optimum.iterations,
         violations=optimum.violations,
         guess=optimum.guess,
         starts=starts,
+    )
+
+
+def _limit_excess(program: NonlinearProgram, z: Vector) -> tuple[tuple[str, float], ...]:
+    """Return what is beyond the limits of speeds and motors within steps; see `OptimalMotion`."""
+    variables, scheme, free = program.split(z), program.scheme, program.freedoms
+    sigma, robot, stages = float(variables.sigma[0, 0]), free.robot, len(program.scheme.nodes)
+    fractions = np.linspace(0.0, 1.0, SAMPLES_PER_STEP + 1)
+    onto = evaluation_rows(scheme, fractions, program.steps, free.n, program.h)
+    y, w, a = (onto @ program.motion(z)).reshape(3, -1, free.n)
+    by_stage = evaluation_matrices(scheme.powers, fractions).acceleration
+    u = (by_stage @ variables.u.reshape(program.steps, stages, -1)).reshape(-1, robot.nu)
+    times = program.h * sigma * (np.arange(program.steps)[:, None] + fractions).ravel()
+    near, share = free.start, program.wanted.limit_share
+    used: Matrix = np.zeros((len(times), robot.nv + robot.nu))
+    for k, t in enumerate((program.wanted.t + times).tolist()):
+        rate, wanted = w[k] / sigma, a[k] / sigma**2
+        at = free.forward_dynamics(t, near, y[k], rate, u[k])
+        near = free.full_state(t, near, y[k], rate, wanted).place
+        # the nearest input that follows the motion: it changes what accelerates it otherwise
+        change = np.linalg.lstsq(free.dynamics.G[free.dofs], wanted - at.a, rcond=None)[0]
+        motor = u[k] + change
+        low, high = robot.input_bounds(at.v @ robot.snapshot(at.place.q).B)
+        size = np.where(np.isfinite([low, high]), np.abs([low, high]), 0.0).max(axis=0)
+        beyond = np.maximum(motor - share * high, share * low - motor)
+        used[k, : robot.nv] = np.abs(at.v) / (share * robot.velocity_limit) - 1.0
+        used[k, robot.nv :] = beyond / np.maximum(share * size, np.finfo(float).tiny)
+    names = [f"speed of '{dof}'" for dof in robot.dofs]
+    names += [f"motor '{motor}'" for motor in robot.actuators]
+    excess = used.max(axis=0)
+    return tuple(
+        (names[i], float(excess[i])) for i in np.argsort(-excess) if excess[i] > LIMIT_TOLERANCE
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -15,6 +16,7 @@ from ukctrl.control.safety import FormulaLimit, JointLimits
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.errors import InputError
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import JointMotor, Lagrangian, Options
 from ukctrl_optimal.decision_variables import MotionProblem
 from ukctrl_optimal.gauss_legendre import gauss_legendre
@@ -316,3 +318,40 @@ def test_without_casadi_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(InputError, match=r"pip install 'ukctrl\[optimise\]'"):
         motion(cart(limit=3.0), [0.0], [1.0], 2.0, steps=5, stages=2)
+
+
+def exceeded(found, robot):
+    """Return what speeds and motors use beyond their limits, by inverse dynamics of the motion."""
+    dynamics, used = Dynamics(robot), []
+    for begin, end in itertools.pairwise(found.pieces.times.tolist()):
+        # at its ends the acceleration jumps: both sides count
+        for t in (begin + (end - begin) * np.linspace(1e-6, 1.0 - 1e-6, 23)).tolist():
+            q, v, half = found.pieces.series(t, 2)
+            dynamics.move(t, q, v)
+            u = np.abs(dynamics.least_input(2.0 * half)) / robot.effort_limit
+            used.append(np.concatenate([np.abs(v) / robot.velocity_limit, u]))
+    return np.max(used, axis=0) - 1.0
+
+
+@needs("casadi")
+@pytest.mark.parametrize("steps", [8, 24])
+def test_what_a_motion_of_least_time_exceeds_between_its_points_is_told(steps):
+    robot = Robot.load("two_link")
+    found = motion(
+        robot, [0.3, 1.2], [1.2, 0.3], steps=steps, stages=2, minimises_time=True, duration=0.25
+    )
+    names = [f"speed of '{dof}'" for dof in robot.dofs] + [f"motor '{m}'" for m in robot.actuators]
+    truth = dict(zip(names, exceeded(found, robot).tolist(), strict=True))
+    told = dict(found.limit_excess)
+    assert max(told.values()) > 1e-3  # or the test shows nothing
+    for name, excess in truth.items():
+        assert told.get(name, 0.0) == pytest.approx(max(excess, 0.0), abs=2e-3 + 0.1 * excess)
+    name, excess = found.limit_excess[0]
+    assert f"between points {name} exceeds its limit by {100.0 * excess:.2g} %" in found.sentence()
+
+
+@needs("casadi")
+def test_of_a_motion_within_its_limits_nothing_is_told():
+    found = motion(cart(limit=50.0), [0.0], [1.0], 1.0, steps=4, stages=3)
+    assert found.limit_excess == ()
+    assert "between points" not in found.sentence()

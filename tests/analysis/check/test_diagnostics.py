@@ -295,13 +295,16 @@ def test_of_many_stretches_the_longest_are_blamed_on_limits():
 def timing(**given):
     plain = {
         "duration": 4.0, "rate": 0.5, "t": 1.25, "binding": ("motor 'a'",), "least": 0.8125,
-        "bound_by": {}, "clock_ends": None,
+        "bound_by": {}, "clock_ends": None, "span": (0.5, 3.5), "retimed": 0.8325,
     }  # fmt: skip
     return PathTiming(**plain | given)
 
 
 SLOWER = "the motion would keep all limits at 0.5 times its speed (motor 'a', t = 1.25 s)."
-RETIME = 'kind = "retimed" gives the path the fastest timing{} that the robot can do.'
+RETIME = (
+    'Retime the paths: kind = "retimed", span = [0.5, 3.5], of = the path of today. They then take '
+    "0.8325 s."
+)
 OPEN = (
     "the rows leave freedoms open; the retimed paths assume the smallest joint motion. The law "
     "moves differently, and may need more time."
@@ -317,12 +320,12 @@ LONGER = "Let timing.duration be longer."
 @pytest.mark.parametrize(
     ("given", "kind", "expected"),
     [
-        ({}, "plan", [("note", "timing", SLOWER, None, RETIME.format(", 0.8125 s,"))]),
-        ({"least": None}, "plan", [("note", "timing", SLOWER, None, RETIME.format(""))]),
+        ({}, "plan", [("note", "timing", SLOWER, None, RETIME)]),
+        ({"retimed": None}, "plan", [("note", "timing", SLOWER, None, "")]),
         ({"rate": 0.0}, "plan", []),
         ({"rate": 0.991}, "plan", []),
-        ({}, "law", [("note", "timing", SLOWER, None, RETIME.format(", 0.8125 s,"))]),
-        ({"clock_ends": 1.0}, "plan", [("note", "timing", SLOWER, None, "")]),
+        ({}, "law", [("note", "timing", SLOWER, None, RETIME)]),
+        ({"clock_ends": 1.0, "retimed": None}, "plan", [("note", "timing", SLOWER, None, "")]),
         ({"clock_ends": 2.0, "rate": 1.0}, "plan", []),
         ({"clock_ends": 2.5, "rate": 1.0}, "plan", [("note", "timing", ENDS, None, LONGER)]),
         ({"clock_ends": 1.0, "rate": 1.0}, "law", [("warning", "open", OPEN, None, HOLD)]),

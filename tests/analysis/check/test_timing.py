@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
+
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Scenario, check
+from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.analysis.check.check_report import timing_facts
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Line, MinJerk, Retimed
 from ukctrl.robot import JointMotor, Lagrangian, Options
+from ukctrl.simulation.assemble.retimed_rows import retimed_path_timing
 from ukctrl.simulation.scenario import StartState, Timing
 
 CLOSE = {"rel": 5e-3}
@@ -45,6 +48,29 @@ def test_a_least_jerk_motion_is_compared_with_its_closed_forms(duration):
     assert timing.bound_by == {"motor 'F'": pytest.approx(1.0, **CLOSE)}
     too_fast = [text for text in found.notes if "would keep all limits at" in text]
     assert len(too_fast) == (timing.rate < 0.99)
+
+
+@pytest.mark.parametrize("path", [Line(start=0.0, end=1.0, duration=1.0),
+                                  MinJerk(points=(0.0, 1.0), duration=1.1)])  # fmt: skip
+def test_a_path_that_is_too_fast_is_advised_to_be_retimed_as_has_been_tried(path):
+    given = cart(path, 1.2)
+    found = check(given)
+    timing = found.motion.timing
+    [cause] = [one for one in found.causes if "would keep all limits" in one.text]
+    assert f"span = {list(timing.span)}" in cause.cure
+    assert f"{timing.retimed:.4g} s" in cause.cure
+    [row] = given.servo
+    advised = dc.replace(row, path=Retimed(of=path, span=timing.span))
+    slower = dc.replace(given, servo=(advised,), timing=Timing(duration=3.0, sample=0.01))
+    assert retimed_path_timing(slower).duration == timing.retimed
+    assert timing.least < timing.retimed < timing.least + 0.1
+    assert np.abs(simulate(slower)["u"]).max() < 3.0 * (1.0 + 1e-3)
+
+
+def test_a_path_with_a_stop_is_not_advised_to_be_retimed_which_is_refused():
+    found = check(cart(MinJerk(points=(0.0, 1.0, 0.0), duration=2.0), 2.0))
+    [cause] = [one for one in found.causes if "would keep all limits" in one.text]
+    assert (cause.cure, found.motion.timing.retimed) == ("", None)
 
 
 @pytest.mark.slow

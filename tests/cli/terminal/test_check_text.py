@@ -80,7 +80,8 @@ def test_what_a_scenario_without_rows_is_told_by():
 
 TIMED = PathTiming(
     duration=4.0, rate=2.5, t=1.25, binding=("motor 'a'", "motor 'b'"), least=0.8125,
-    bound_by={"motor 'a'": 0.75, "speed of 'b'": 0.25}, clock_ends=None,
+    bound_by={"motor 'a'": 0.75, "speed of 'b'": 0.25}, clock_ends=None, span=None,
+    retimed=None,
 )  # fmt: skip
 
 

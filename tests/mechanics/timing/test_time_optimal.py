@@ -24,7 +24,7 @@ from ukctrl.mechanics.timing.reachability import (
     passage_times,
 )
 from ukctrl.mechanics.timing.time_optimal import _refusal, describe_binding
-from ukctrl.robot import JointDamper, JointMotor, Lagrangian, Options
+from ukctrl.robot import DryFriction, JointDamper, JointMotor, Lagrangian, Options
 
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
 
@@ -488,3 +488,48 @@ def test_a_rounded_timing_keeps_the_limits_too(width):
         u = dynamics.least_input(bend * path.dq[0])
         used.append(np.abs(u) / robot.effort_limit)
     assert 0.5 < np.max(used) < 1.0 + 1e-3
+
+
+@pytest.mark.parametrize("width", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize(("level", "scale"), [(0.05, 0.01), (0.5, 1e-3), (2.0, 0.01), (2.9, 0.1)])
+def test_a_cart_with_dry_friction_is_timed_as_its_closed_form_has_it(level, scale, width):
+    """Up with F - R, down with F + R; what the rounding and the rise of R at rest take is less."""
+    limits = cart(1.0, 200, DryFriction(joint="x", level=level, velocity_scale=scale))
+    timed = time_optimal(limits, rounding=width)
+    up, down = (3.0 - level) / 2.0, (3.0 + level) / 2.0
+    closed = np.sqrt(2.0 * (1.0 / up + 1.0 / down))
+    assert 0.5 * closed < timed.duration - width < 1.02 * closed + 0.5 * width
+    _, rate, bend = clock_states(timed.clock, np.linspace(0.0, timed.duration, 2000)[:-1]).T
+    force = 2.0 * bend + level * np.tanh(rate / scale)
+    assert 0.95 * 3.0 * (width < 0.1) < np.abs(force).max() < 3.0 * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e-2])
+@pytest.mark.parametrize(("width", "points"), [(0.0, 200), (0.0, 800), (0.05, 200)])
+def test_a_joint_that_turns_back_on_the_way_rubs_both_ways_and_delays_nothing(scale, width, points):
+    """The second joint goes forth and back while the first moves on: its friction turns there."""
+    motors = [JointMotor(name=name, joint=name, limit=3.0) for name in ("x", "y")]
+
+    def timed(*forces):
+        robot = Robot.build(
+            Lagrangian(coordinates={"x": "m", "y": "m"}, kinetic="v.x**2 + v.y**2",
+                       potential="0*x", parameters={}),
+            Options(actuator=motors, force=list(forces)),
+        )  # fmt: skip
+        s = np.linspace(0.0, 1.0, points + 1)[:, None]
+        q, dq, ddq = (
+            np.hstack(pair)
+            for pair in ((s, s * (1.0 - s)), (s**0, 1.0 - 2.0 * s), (0.0 * s, 0.0 * s - 2.0))
+        )
+        dynamics = Dynamics(robot)
+        limits = PathLimits(GeometricPath(s[:, 0], q, dq, ddq), lambda at: dynamics, TimingLimits())
+        return time_optimal(limits, rounding=width)
+
+    rough = timed(DryFriction(joint="y", level=1.0, velocity_scale=scale))
+    assert timed().duration < rough.duration < 1.1 * timed().duration
+    s, rate, bend = clock_states(rough.clock, np.linspace(0.0, rough.duration, 3000)[:-1]).T
+    turning = (1.0 - 2.0 * s) * rate
+    force = 2.0 * ((1.0 - 2.0 * s) * bend - 2.0 * rate**2) + np.tanh(turning / scale)
+    assert np.abs(2.0 * bend).max() < 3.0 * (1.0 + 1e-3)
+    # friction turns within an interval, whose ends alone are looked at: first order in the grid
+    assert np.abs(force).max() < 3.0 * (1.0 + 6.0 / points)

@@ -27,11 +27,12 @@ def _table_of():
 def _runs_of(table_of):
     """Build the samples of a design from an array of its points."""
 
-    def build(points, y, design, *, failed=None, repeats=1):
+    def build(points, y, design, *, failed=None, repeats=1, spread=None):
         factors = {f"x{i + 1}": column for i, column in enumerate(np.asarray(points).T)}
         status = None if failed is None else np.where(failed, "diverged", "completed")
         table = table_of(factors, {"rms_phi": y}, status=status)
-        return StudyArrays.of(table, list(factors), design, repeats=repeats)
+        spreads = {} if spread is None else dict.fromkeys(factors, spread)
+        return StudyArrays.of(table, list(factors), design, spreads=spreads, repeats=repeats)
 
     return build
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc, spearmanr
 
+from ukctrl.studies.sweep.distributions import Uniform
 from ukctrl.studies.sweep_analysis.sensitivity import (
     choose_method,
     rank_correlation,
@@ -82,23 +83,33 @@ def test_a_full_grid_gives_the_shares_of_its_own_points_exactly(runs_of):
     np.testing.assert_allclose(middles(found.total), total, **EXACT)
 
 
-def test_ranges_of_random_samples_estimate_the_first_order_alone(runs_of):
-    unit = np.random.default_rng(3).random((4000, 3))
-    found = shares(runs_of(unit, ishigami(unit), "random"))
-    assert found.method == "binned"
-    assert not found.total
-    np.testing.assert_allclose(middles(found.first), ISHIGAMI_FIRST, rtol=0.0, atol=0.04)
+def test_random_samples_give_both_orders_by_a_polynomial(runs_of):
+    unit = np.random.default_rng(3).random((400, 3))
+    found = shares(runs_of(unit, ishigami(unit), "random", spread=Uniform(0.0, 1.0)))
+    assert found.method == "polynomial"
+    np.testing.assert_allclose(middles(found.first), ISHIGAMI_FIRST, **SAMPLED)
+    np.testing.assert_allclose(middles(found.total), ISHIGAMI_TOTAL, **SAMPLED)
+    assert found.unexplained < 1e-3
+    assert found.tells
 
 
 @pytest.mark.slow
-def test_intervals_of_ranges_cover_the_truth_as_often_as_they_say(runs_of):
-    rng = np.random.default_rng(5)
-    truth, count = np.array([1.0, 4.0, 0.0]) / 5.0, 0
-    for _ in range(60):
-        unit = rng.random((300, 3))
-        found = shares(runs_of(unit, linear(unit, [1.0, 2.0, 0.0]), "random"))
-        count += sum(covers(found.first, truth))
-    assert count / 180 > 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / 180)
+@pytest.mark.parametrize("rows", [16, 64, 256])
+def test_intervals_of_a_saltelli_design_cover_the_truth_as_often_as_they_say(
+    saltelli, runs_of, rows
+):
+    truth, covered = np.array([1.0, 4.0, 9.0]) / 14.0, 0
+    for seed in range(60):
+        unit = saltelli(rows, 3, seed)
+        y = linear(unit, [1.0, 2.0, 3.0])
+        found = shares(runs_of(unit, y, "saltelli", spread=Uniform(0.0, 1.0)))
+        assert found.method == ("saltelli" if rows >= 64 else "polynomial")
+        for kind in (found.first, found.total):
+            covered += sum(
+                e.low - 1e-9 <= t <= e.high + 1e-9
+                for e, t in zip(kind.values(), truth, strict=True)
+            )
+    assert covered / 360 > 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / 360)
 
 
 def test_failed_samples_rank_last_and_all_are_used(saltelli, runs_of):
@@ -131,11 +142,11 @@ def test_failed_samples_rank_last_and_all_are_used(saltelli, runs_of):
 def test_a_design_with_gaps_is_no_more_than_some_samples(saltelli, runs_of):
     unit = saltelli(64, 2)
     assert choose_method(runs_of(unit, unit[:, 0], "saltelli")) == "saltelli"
-    assert choose_method(runs_of(unit[:-1], unit[:-1, 0], "saltelli")) == "binned"
+    assert choose_method(runs_of(unit[:-1], unit[:-1, 0], "saltelli")) == "polynomial"
     level = np.linspace(0.0, 1.0, 6)
     grid = np.stack(np.meshgrid(level, level, indexing="ij"), -1).reshape(-1, 2)
     assert choose_method(runs_of(grid, grid[:, 0], "grid")) == "grid"
-    assert choose_method(runs_of(grid[:-1], grid[:-1, 0], "grid")) == "binned"
+    assert choose_method(runs_of(grid[:-1], grid[:-1, 0], "grid")) == "polynomial"
     assert choose_method(runs_of(grid[:8], grid[:8, 0], "random")) is None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -232,20 +231,20 @@ def test_rank_correlation_is_that_of_scipy_with_the_interval_of_bonett_and_wrigh
 
 
 def test_which_way_the_samples_allow(saltelli, runs_of):
-    design = saltelli(4, 2)
-    y = design[:, 0]
-    assert choose_method(runs_of(design, y, "saltelli")) == "saltelli"
+    for count, method in ((64, "saltelli"), (32, "polynomial"), (4, "polynomial")):
+        design = saltelli(count, 2)
+        assert choose_method(runs_of(design, design[:, 0], "saltelli")) == method
     small = saltelli(2, 2)
     assert choose_method(runs_of(small, small[:, 0], "saltelli")) is None  # two rows tell nothing
     assert choose_method(runs_of(np.ones((30, 1)), np.ones(30), "random")) is None
     line = np.arange(20.0)[:, None]
-    assert choose_method(runs_of(line, line[:, 0], "random")) == "binned"
-    assert choose_method(runs_of(line[:19], line[:19, 0], "random")) is None
+    assert choose_method(runs_of(line, line[:, 0], "random")) == "polynomial"
+    assert choose_method(runs_of(line[:15], line[:15, 0], "random")) is None
     square = np.array([(a, b) for a in range(3) for b in range(2)], dtype=float)
     assert choose_method(runs_of(square, square[:, 0], "grid")) == "grid"
     assert choose_method(runs_of(square[:5], square[:5, 0], "grid")) is None
     long = np.array([(a, b) for a in range(7) for b in range(3)], dtype=float)
-    assert choose_method(runs_of(long[:20], long[:20, 0], "grid")) == "binned"
+    assert choose_method(runs_of(long[:20], long[:20, 0], "grid")) == "polynomial"
 
 
 def test_a_bootstrap_of_many_samples_draws_fewer_and_always_the_same():
@@ -264,31 +263,6 @@ def test_half_widths_are_those_of_a_normal_distribution():
     resampled = np.random.default_rng(0).normal(size=(200, 3))
     expected = norm.ppf(0.975) * resampled.std(axis=0, ddof=1)
     np.testing.assert_allclose(sensitivity._interval_half_width(resampled), expected, **EXACT)
-
-
-def test_shares_of_ranges_are_those_without_what_chance_gives(runs_of):
-    """With eta^2 of m ranges of n samples, 1 - (1 - eta^2)(n - 1)/(n - m), from its definition."""
-    rng = np.random.default_rng(5)
-    x = np.stack([rng.integers(0, 3, 60), rng.integers(0, 2, 60)], axis=1).astype(float)
-    y = x[:, 0] + 0.5 * rng.normal(size=60)
-    runs = runs_of(x, y, "random")
-    found = sensitivities(runs, {"y": y}, "value")["y"]
-    assert (found.method, found.used, found.of) == ("binned", 60, "value")
-    assert found.total == {}
-    for i, path in enumerate(("x1", "x2")):
-        groups = [y[x[:, i] == level] for level in np.unique(x[:, i])]
-        between = sum(len(group) * (group.mean() - y.mean()) ** 2 for group in groups)
-        m = len(groups)
-        expected = 1.0 - (1.0 - between / (60 * y.var())) * 59 / (60 - m)
-        at = found.first[path]
-        assert at.value == pytest.approx(expected, rel=1e-12)
-        assert at.low < at.value < at.high
-        assert at.high - at.value == pytest.approx(at.value - at.low)
-    assert found.ordered() == ["x1", "x2"]
-    plain = sensitivities(runs, {"y": y}, "value", intervals=False)["y"].first["x1"]
-    assert plain.value == pytest.approx(found.first["x1"].value)
-    assert math.isnan(plain.low)
-    assert sensitivities(runs, {}, "value") == {}
 
 
 @pytest.mark.parametrize("design", ["random", "grid", "saltelli"])
@@ -332,25 +306,11 @@ def test_one_factor_of_a_saltelli_design_alone(saltelli, runs_of):
     assert math.isnan(found.first["x1"].low)
 
 
-@pytest.mark.parametrize(("n", "most"), [(5, 2), (27, 3), (1000, 10), (10**6, 20)])
-def test_samples_are_put_into_as_many_ranges_as_their_cube_root(n, most, monkeypatch):
-    asked, points = [], SimpleNamespace(first_sample=np.zeros(n), axes=["axis"])
-    bins = SimpleNamespace(bin_index=None, size=most)
-    monkeypatch.setattr(sensitivity, "bin_factor", lambda *given: asked.append(given) or bins)
-    monkeypatch.setattr(sensitivity, "_correlation_ratio", lambda *given: 0.5)
-    monkeypatch.setattr(sensitivity, "_bootstrap_indices", lambda *given: [])
-    sensitivity._binned_indices(points, np.zeros((1, n)), False)
-    assert asked == [("axis", most)]
-
-
 def test_nan_shares_come_last():
     at = sensitivity.Estimate
-    one = sensitivity.Sensitivity(
-        "y", "value", "binned", {"a": at(NAN, 0, 0), "b": at(0.0, 0, 0), "c": at(0.5, 0, 0)}, {}, 9
-    )
+    total = {"a": at(NAN, 0, 0), "b": at(0.0, 0, 0), "c": at(0.5, 0, 0)}
+    one = sensitivity.Sensitivity("y", "value", "polynomial", {}, total, 9)
     assert one.ordered() == ["c", "b", "a"]
-    total = one._replace(total={"a": at(0.9, 0, 0), "b": at(0.1, 0, 0), "c": at(0.5, 0, 0)})
-    assert total.ordered() == ["a", "c", "b"]
 
 
 def test_the_last_cell_of_a_map_may_be_empty_or_have_no_success():

@@ -364,7 +364,10 @@ def test_captions_say_how_samples_were_drawn_and_what_numbers_mean(runs_of):
     assert ranged.endswith("how many succeeded; numbers are samples. Empty: no sample.")
 
 
-BINNED = "An estimate of first order from ranges of the given samples, no Sobol indices"
+CHAOS = (
+    "Sobol indices of a polynomial of the factors. Lines are 95 % confidence intervals, from 64 "
+    "samples; their upper ends count what the polynomial leaves unexplained, 12 %."
+)
 BOOTSTRAP = "Lines are 95 % confidence intervals by bootstrap, from 64 samples."
 BETTER = "The rank counts how many samples are better, whatever the size of the difference"
 
@@ -378,12 +381,13 @@ BETTER = "The rank counts how many samples are better, whatever the size of the 
             "grid",
             "Exact shares over the points of the grid. They have no error of sampling.",
         ),
-        (["value", "rank"], "binned", f"{BINNED}. {BOOTSTRAP} {BETTER}."),
-        (["rank"], "binned", f"{BINNED}. {BOOTSTRAP} {BETTER}; those that failed share the last."),
+        (["value", "rank"], "polynomial", f"{CHAOS} {BETTER}."),
+        (["rank"], "polynomial", f"{CHAOS} {BETTER}; those that failed share the last."),
     ],
 )
 def test_the_caption_of_shares_says_where_they_are_from(runs_of, quantities, method, words):
-    found = {of: sensitivity([("x1", 0.5)])._replace(of=of, method=method) for of in quantities}
+    one = sensitivity([("x1", 0.5)])._replace(method=method, unexplained=0.12)
+    found = {of: one._replace(of=of) for of in quantities}
     ((_, _, caption),) = wanted(insight_of(runs_of, [NAN] * 3, sensitivities=found))
     assert caption == words
 

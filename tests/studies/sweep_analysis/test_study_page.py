@@ -73,8 +73,8 @@ def test_the_page_of_a_study_of_one_factor_has_no_table_over_factors():
     [
         ("saltelli", "total shares, Sobol indices."),
         ("grid", "total shares, exact over the grid."),
-        ("binned", "first-order shares, estimated from ranges of the given samples."),
-        (None, "first-order shares, estimated from ranges of the given samples."),
+        ("polynomial", "total shares, Sobol indices of a polynomial of the factors."),
+        (None, "total shares, Sobol indices of a polynomial of the factors."),
     ],
 )
 def test_what_shares_are_called(method, words):

@@ -335,8 +335,9 @@ def test_ranges_of_a_map_are_told_by_their_ends_and_total_shares_where_there_are
     (shown,) = record["maps"]
     assert set(shown["x"]) == {"factor", "edges"}
     assert len(shown["x"]["edges"]) == len(shown["median"][0]) + 1
-    assert record["sensitivity"]["value"]["method"] == "binned"
-    assert record["sensitivity"]["value"]["total"] is None
+    assert record["sensitivity"]["value"]["method"] == "polynomial"
+    assert record["sensitivity"]["value"]["unexplained"] > 0.0
+    assert set(record["sensitivity"]["value"]["total"]) == {ALPHA, "timing.control"}
 
 
 def test_repeats_of_a_point_are_one_point_to_a_study():

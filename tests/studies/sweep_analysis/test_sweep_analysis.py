@@ -103,8 +103,8 @@ def test_a_study_gets_a_page_its_figures_and_numbers_for_programs(reported):
     for figure in ("spread", "factors", "sensitivity", "success", "map"):
         assert (folder / f"study_{figure}.png").stat().st_size > 10_000
         assert f'id="study_{figure}"' in text
-    assert summary["sensitivity"]["rank"]["method"] == "binned"
-    assert "no Sobol indices" in text
+    assert summary["sensitivity"]["rank"]["method"] == "polynomial"
+    assert "Sobol indices of a polynomial" in text
 
 
 def test_the_worst_and_the_first_failed_run_again_give_the_same_bits(reported):

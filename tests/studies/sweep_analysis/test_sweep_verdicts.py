@@ -201,10 +201,23 @@ def test_one_sample_has_no_percentiles():
 FIRST = {"a": 0.5, "b": 0.3, "c": 0.021, "d": 0.02}
 INFLUENCES = [
     (
-        sensitive(FIRST, method="binned"),
+        sensitive(FIRST, method="polynomial"),
         "The variance of 'rms_phi' comes from 'a' (50 %, worse where it is larger), 'b' (30 %, "
-        "better where it is larger), 'c' (2.1 %). By an estimate of first order from ranges of the "
-        "given samples, no Sobol indices.",
+        "better where it is larger), 'c' (2.1 %). By Sobol indices of a "
+        "polynomial of the factors.",
+    ),
+    (
+        Sensitivity("rms_phi", "value", "polynomial", {"a": Estimate(0.76, 0.6, 1.0)},
+                    {"a": Estimate(0.76, 0.6, 1.0)}, 16, 0.24),
+        "The variance of 'rms_phi' comes from 'a' (76 % (60 to 100), worse where it is larger). "
+        "24 % is unexplained: jumps, waves, interactions or chance. By Sobol indices of a "
+        "polynomial of the factors.",
+    ),
+    (
+        Sensitivity("rms_phi", "value", "polynomial", {"a": Estimate(0.3, 0.0, 1.0)},
+                    {"a": Estimate(0.3, 0.0, 1.0)}, 16, 0.7),
+        "The samples do not tell which factors matter for 'rms_phi': the best polynomial of the "
+        "factors leaves 70 % of its variance unexplained. Take more samples.",
     ),
     (
         sensitive(FIRST, of="rank", method="grid"),

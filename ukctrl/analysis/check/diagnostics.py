@@ -36,7 +36,12 @@ from ukctrl.analysis.check.safety_feasibility import (
 )
 from ukctrl.analysis.check.sentences import diagnose
 from ukctrl.analysis.check.task_motion import TaskMotion
-from ukctrl.analysis.check.timing import SLOW_DECAY_RATIO, PathTiming, SampledError
+from ukctrl.analysis.check.timing import (
+    SLOW_DECAY_RATIO,
+    TIMING_NOTE_FACTOR,
+    PathTiming,
+    SampledError,
+)
 from ukctrl.control.safety.safety_filter import SafetyFilter
 from ukctrl.core.algebra.input_authority import WEAK_AUTHORITY
 from ukctrl.core.arrays import Matrix, Vector
@@ -59,8 +64,6 @@ END_WINDOW = 0.05
 """What happens so shortly before a motion ends belongs to its end [s]."""
 PATH_TOLERANCE = 1e-6
 """A row that nothing moves must be on its path by less [unit]."""
-TIMING_NOTE_FACTOR = 0.99
-"""Part of its speed at which a motion must keep limits for it to be worth a word."""
 TOUCHDOWN_TOLERANCE = 5e-3
 """A foot that is no higher when it is counted on again comes down all the same [m]."""
 MAX_VIOLATIONS = 6
@@ -269,8 +272,8 @@ def _timing_diagnostics(timing: PathTiming, trajectory: TaskMotionSummary) -> It
     retimed = timing.clock_ends is not None
     values: dict[str, object] = {"timing": timing, "binding": describe_binding(timing.binding)}
     if 0.0 < timing.rate < TIMING_NOTE_FACTOR:
-        values["best"] = f", {timing.least:.4g} s," if timing.least is not None else ""
-        yield diagnose("timing", "note", values, helps=not retimed)
+        # advice that has been tried; where it was refused there is none
+        yield diagnose("timing", "note", values, helps=timing.retimed is not None)
     if retimed and trajectory.kind == "law":
         yield diagnose("open", "warning")
     if timing.clock_ends is not None and timing.clock_ends > trajectory.end:

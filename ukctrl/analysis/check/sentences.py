@@ -153,7 +153,8 @@ REMEDIES: Mapping[str, str] = {
     "place": "Move the path, or start in another position from which it is reached.",
     "ground: lifts": f"{SLOW_DOWN}.",
     "lifts: late": "Let its path come down by then, to a millimetre below the ground.",
-    "timing": 'kind = "retimed" gives the path the fastest timing{best} that the robot can do.',
+    "timing": ('Retime the paths: kind = "retimed", span = [{timing.span[0]}, '
+        "{timing.span[1]}], of = the path of today. They then take {timing.retimed:.4g} s."),
     "timing: optimised": LONGER_RUN,
     "timing: retimed": LONGER_RUN,
     "open": ("Hold the posture by a row that is constant, or follow the joints, such as with "

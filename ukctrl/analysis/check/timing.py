@@ -39,11 +39,13 @@ from ukctrl.mechanics.timing import (
     time_optimal,
 )
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.assemble.retimed_rows import retimed_path_timing
+from ukctrl.simulation.assemble.retimed_rows import retime_paths, retimed_path_timing
 
 MAX_KNOTS, MIN_GRID_KNOTS, MAX_FACETS = 300, 60, 300_000
 """Of a motion with more knots every second, third, ... is taken; of many motors that share the work
 so few that what they give together has no more facets along all of it."""
+TIMING_NOTE_FACTOR = 0.99
+"""Part of its speed at which a motion must keep limits for it to be worth a word."""
 MIN_KNOTS = 5
 """A stretch of motion with fewer knots has no timing."""
 REST_SPEED_RTOL = 1e-3
@@ -74,6 +76,11 @@ class PathTiming:
     """What binds that timing, and in which part of its time, the most first."""
     clock_ends: float | None
     """When the retimed paths of the scenario end [s]; None where it has none."""
+    span: tuple[float, float] | None
+    """Time in which its paths, which are not retimed, move without a stop [s]."""
+    retimed: float | None
+    """Duration of those paths on that span by ``kind = "retimed"`` [s]; None where that is refused,
+    or the motion is slow enough."""
 
 
 def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
@@ -95,6 +102,10 @@ def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
         return None
     min_duration, bound_by = _fastest_timing(stretches)
     clock = retimed_path_timing(loop.scenario, robot)
+    # as it is printed, so that what is advised is what was tried
+    begin, end = (float(f"{stretches[0].t[i]:.4g}") for i in (0, -1))
+    span = (begin, end) if len(stretches) == 1 else None
+    too_fast = rate < TIMING_NOTE_FACTOR and clock is None
     return PathTiming(
         duration=sum(float(one.t[-1] - one.t[0]) for one in stretches),
         rate=rate,
@@ -103,7 +114,18 @@ def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
         least=min_duration,
         bound_by=bound_by,
         clock_ends=None if clock is None else float(clock.clock.times[-1]),
+        span=span,
+        retimed=_retimed_duration(loop, span) if too_fast and span else None,
     )
+
+
+def _retimed_duration(loop: Loop, span: tuple[float, float]) -> float | None:
+    """Return how long the paths take when they are retimed; None where that is refused."""
+    try:
+        timing = retimed_path_timing(retime_paths(loop.scenario, span), loop.robot)
+    except (UkctrlError, ArithmeticError):
+        return None
+    return None if timing is None else timing.duration
 
 
 class _MotionSegment(NamedTuple):

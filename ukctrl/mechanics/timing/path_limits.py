@@ -15,12 +15,12 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Array, Matrix, Vector
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.timing.input_zonotope import InputZonotope, input_zonotope
-from ukctrl.mechanics.timing.reachability import LinearPathLimits
+from ukctrl.mechanics.timing.reachability import FRACTIONS, LinearPathLimits
 from ukctrl.robot.values_by_name import values_by_name
 
 DIFFERENCE_RATIO = 1e-3
@@ -115,48 +115,49 @@ class PathLimits:
         )
         self._bearing = np.flatnonzero(np.isfinite(upper))
         self._reaction = upper[self._bearing]
-        speed = limits.share * self.robot.velocity_limit
-        moves = np.abs(path.dq)
-        # a joint at rest limits no speed; divided by, its rounding would
-        moves[moves <= STILL_RTOL * moves.max()] = 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by_joint = np.where(moves > 0.0, speed / moves, np.inf)
+        by_joint = self._joint_speed_bounds(path.dq)
         self._fastest_joint = np.argmin(by_joint, axis=1)
         self.max_square_speed: Vector = np.min(by_joint, axis=1) ** 2
+        k = np.repeat(np.arange(len(path.s) - 1), len(FRACTIONS))
+        fractions = np.tile(FRACTIONS, len(path.s) - 1)
+        self.inner_square_speed: Matrix = self.inner_bound(k, fractions).reshape(-1, len(FRACTIONS))
         self._drives = [self._drive(k) for k in range(len(path.s))] if limits.motors else []
         self._count = max((len(drive.unit_acceleration) for drive in self._drives), default=0)
         if self._bearing.size:
             self._require_determined()
 
-    def tangents(self, x: Vector) -> LinearPathLimits:
+    def tangents(self, x: Vector, at: Indices | None = None) -> LinearPathLimits:
         """Return the limits, as exact tangents at a profile; each row in parts of its limit.
 
         Args:
             x: The square of the speed, shape ``(n,)``.
+            at: The points of the grid, shape ``(n,)``; absent: all, one after the other.
         """
-        n, free, bearing = len(self.path.s), len(self._limited), len(self._bearing)
+        at = np.arange(len(self.path.s)) if at is None else at
+        n, free, bearing = len(at), len(self._limited), len(self._bearing)
         count = free + bearing + self._count
         a, b = np.zeros((2, n, 2, count))
         c: Array = np.ones((n, 2, count))
         signs = np.array([[1.0], [-1.0]])
-        a[:, :, :free] = signs * (self.path.dq[:, self._limited] / self._acceleration)[:, None]
-        b[:, :, :free] = signs * (self.path.ddq[:, self._limited] / self._acceleration)[:, None]
+        a[:, :, :free] = signs * (self.path.dq[at][:, self._limited] / self._acceleration)[:, None]
+        b[:, :, :free] = signs * (self.path.ddq[at][:, self._limited] / self._acceleration)[:, None]
         # at rest the differences in x would go to negative speeds
         x = np.maximum(x, MIN_SQUARE_SPEED * max(float(x.max()), MIN_SQUARE_SPEED))
-        for k in range(n) if bearing else ():
+        for i, k in enumerate(at.tolist() if bearing else ()):
             columns = slice(free, free + bearing)
-            gain, offset, slope = self._reaction_rows(k, float(x[k])) / self._reaction
-            a[k, :, columns], b[k, :, columns] = signs * gain, signs * slope
-            c[k, :, columns] = 1.0 - signs * offset
-        for k, drive in enumerate(self._drives):
+            gain, offset, slope = self._reaction_rows(k, float(x[i])) / self._reaction
+            a[i, :, columns], b[i, :, columns] = signs * gain, signs * slope
+            c[i, :, columns] = 1.0 - signs * offset
+        for i, k in enumerate(at.tolist() if self._drives else ()):
+            drive = self._drives[k]
             columns = slice(free + bearing, free + bearing + len(drive.unit_acceleration))
-            offset, slope, half = self._speed_demand(k, drive, float(x[k]))
-            a[k, :, columns] = signs * drive.unit_acceleration / half
-            b[k, :, columns], c[k, :, columns] = slope / half, 1.0 - offset / half
+            offset, slope, half = self._speed_demand(k, drive, float(x[i]))
+            a[i, :, columns] = signs * drive.unit_acceleration / half
+            b[i, :, columns], c[i, :, columns] = slope / half, 1.0 - offset / half
         # each row twice, with either sign: limits are two-sided
         shape = n, 2 * count
         return LinearPathLimits(
-            a.reshape(shape), b.reshape(shape), c.reshape(shape), self.max_square_speed
+            a.reshape(shape), b.reshape(shape), c.reshape(shape), self.max_square_speed[at]
         )
 
     def binding(self, k: int, row: int) -> tuple[str, ...]:
@@ -174,6 +175,31 @@ class PathLimits:
     def fastest_joint(self, k: int) -> str:
         """Return which joint bounds the speed alone at a point."""
         return f"speed of '{self.robot.dofs[self._fastest_joint[k]]}'"
+
+    def inner_bound(self, k: Indices, fraction: Vector) -> Vector:
+        """Return what the joints' speeds bound the square of the speed by within intervals.
+
+        Args:
+            k: The intervals, by their first points, shape ``(m,)``.
+            fraction: Parts of them, shape ``(m,)``.
+        """
+        f, h = fraction[:, None], np.diff(self.path.s)[k, None]
+        (begin, end), (rise, fall) = (
+            (values[k], values[k + 1]) for values in (self.path.dq, self.path.ddq)
+        )
+        # Hermite's cubic as its line, and what bends it
+        bow = (1.0 - f) * (h * rise + begin - end) - f * (h * fall + begin - end)
+        rates = begin + f * (end - begin) + f * (1.0 - f) * bow
+        bound: Vector = np.min(self._joint_speed_bounds(rates), axis=1) ** 2
+        return bound
+
+    def _joint_speed_bounds(self, rates: Matrix) -> Matrix:
+        """Return the speed at which each joint is at its limit, shape ``(m, nv)``."""
+        moves, speed = np.abs(rates), self.kept.share * self.robot.velocity_limit
+        # a joint at rest limits no speed; divided by, its rounding would
+        moves[moves <= STILL_RTOL * max_abs(self.path.dq)] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(moves > 0.0, speed / moves, np.inf)
 
     def _moved(self, k: int, x: float) -> Dynamics:
         t = float(self._when[k])

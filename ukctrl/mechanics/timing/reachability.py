@@ -23,6 +23,9 @@ COEFFICIENT_RTOL = 1e-12
 """A row with less of a variable, beside the other one, does not limit it."""
 ROW_ROUNDING = 1e-12
 """Rows that miss each other by less, beside their size, meet."""
+FRACTIONS: Vector = np.arange(1, 6) / 6.0
+"""Parts of an interval at which the speed alone is bounded, as between its ends it may be largest.
+"""
 MAX_CORNERS = 1000
 """Corners of a polygon after which the search for its end is given up."""
 
@@ -41,6 +44,8 @@ class LinearPathLimits(NamedTuple):
     """Shape ``(n, m)``."""
     max_square_speed: Vector
     """Shape ``(n,)``; infinite where nothing limits the speed alone."""
+    inner_square_speed: Matrix | None = None
+    """The same within the intervals, at `FRACTIONS` of each, shape ``(n - 1, k)``."""
 
 
 class NoFeasibleProfile(Exception):
@@ -119,12 +124,18 @@ def _step_rows(s: Vector, limits: LinearPathLimits) -> tuple[Matrix, Matrix, Mat
     """Return the rows ``p y + r x <= c`` of every step, from x at its begin to y at its end."""
     twice = 2.0 * np.diff(s)[:, None]
     begin, end = limits.a[:-1] / twice, limits.a[1:] / twice
-    p = np.hstack([begin, end + limits.b[1:]])
-    r = np.hstack([limits.b[:-1] - begin, -end])
+    bounds = [limits.c[:-1], limits.c[1:]]
+    to, of = [begin, end + limits.b[1:]], [limits.b[:-1] - begin, -end]
+    if limits.inner_square_speed is not None:
+        # x is linear within an interval
+        bounds.append(np.minimum(limits.inner_square_speed, UNLIMITED))
+        to.append(np.broadcast_to(FRACTIONS, bounds[-1].shape))
+        of.append(np.broadcast_to(1.0 - FRACTIONS, bounds[-1].shape))
+    p, r = np.hstack(to), np.hstack(of)
     size = np.maximum(np.abs(p), np.abs(r))
     # a coefficient that is rounding would turn a bound on one end into one on both
     p[np.abs(p) <= COEFFICIENT_RTOL * size] = 0.0
-    return p, r, np.hstack([limits.c[:-1], limits.c[1:]])
+    return p, r, np.hstack(bounds)
 
 
 def _with_interval(

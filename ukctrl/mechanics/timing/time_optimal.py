@@ -10,11 +10,12 @@ import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.tie_breaking import first_largest
+from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePolynomial
 from ukctrl.mechanics.timing.clock import clock_from_profile, clock_states, smooth_clock
 from ukctrl.mechanics.timing.path_limits import PathLimits
 from ukctrl.mechanics.timing.reachability import (
+    FRACTIONS,
     UNLIMITED,
     LinearPathLimits,
     NoFeasibleProfile,
@@ -24,8 +25,11 @@ from ukctrl.mechanics.timing.reachability import (
 
 MAX_PASSES, PROFILE_RTOL = 30, 1e-8
 """Passes until the tangents of what depends on the speed, and change of the profile, that serve."""
-INITIAL_SQUARE_SPEED = 1e-6
-"""Square of the speed from which the search for a profile begins."""
+INITIAL_SPEEDS = 1.0, 1e-3
+"""Speeds of the fastest joint at whose limits the search for a profile begins, one after the other
+[rad/s or m/s]. At the first dry friction is whole; tangents to its rise from rest would say nothing
+true of speeds beyond it. At the second all motors have their torque, which at the first some lose.
+"""
 MAX_SMOOTHING_PASSES, LIMIT_TOLERANCE = 40, 1e-4
 """Passes until a rounded clock keeps the limits, and by how much it may be beyond them."""
 BINDING_TOLERANCE = 1e-3
@@ -88,11 +92,22 @@ def time_optimal(
     Raises:
         InputError: No timing keeps the limits, or none is needed.
     """
+    fastest = max_abs(limits.path.dq)
+    for speed in INITIAL_SPEEDS:
+        x = np.minimum((speed / fastest) ** 2, limits.max_square_speed)
+        try:
+            return _smoothed_timing(limits, x, first, last, rounding, begin)
+        except InputError as error:
+            refusal = error
+    raise refusal
+
+
+def _smoothed_timing(
+    limits: PathLimits, x: Vector, first: float, last: float, rounding: float, begin: float
+) -> OptimalTiming:
+    """Return the timing whose search begins with the limits at a profile."""
     s = limits.path.s
     spare: Vector = np.ones(len(s))
-    x: Vector = np.full(
-        len(s), INITIAL_SQUARE_SPEED
-    )  # what tangents there say of friction at rest is true
     for _ in range(MAX_SMOOTHING_PASSES):
         x, rows = _converged_profile(limits, x, spare, first, last)
         sharp = clock_from_profile(s, x, begin)
@@ -126,7 +141,11 @@ def _converged_profile(
         rows = limits.tangents(x)
         n = len(x)
         inside = LinearPathLimits(
-            rows.a, rows.b, rows.c - (1.0 - spare)[:, None], rows.max_square_speed * spare**2
+            rows.a,
+            rows.b,
+            rows.c - (1.0 - spare)[:, None],
+            rows.max_square_speed * spare**2,
+            limits.inner_square_speed * np.minimum(spare[:-1], spare[1:])[:, None] ** 2,
         )
         try:
             new = fastest_profile(limits.path.s, inside, first, last)
@@ -178,11 +197,15 @@ def _limit_excess(limits: PathLimits, clock: PiecewisePolynomial, width: float) 
     # between the knots too: smoothing moves the extremes of acceleration there
     looks = np.concatenate([np.linspace(a, b, SAMPLES_PER_PIECE, endpoint=False) for a, b in spans])
     at, rate, bend = clock_states(clock, looks).T
-    rows = limits.tangents(np.interp(s, at, rate**2))
     below = np.clip(np.searchsorted(s, at, side="right") - 1, 0, len(s) - 2)
     fraction = ((at - s[below]) / (s[below + 1] - s[below]))[:, None]
-    begin_usage, end_usage = (_usage(rows, k, bend, rate**2) for k in (below, below + 1))
+    # at the speeds there: tangents at other speeds say nothing true of friction near rest
+    begin_usage, end_usage = (
+        _usage(limits.tangents(rate**2, k), np.arange(len(k)), bend, rate**2)
+        for k in (below, below + 1)
+    )
     over = ((1.0 - fraction) * begin_usage + fraction * end_usage).max(axis=1) - 1.0
+    over = np.maximum(over, rate / np.sqrt(limits.inner_bound(below, fraction[:, 0])) - 1.0)
     excess: Vector = np.zeros(len(s))
     first, last = (clock_states(clock, looks + d)[:, 0] for d in (-width, width))
     for i in np.flatnonzero(over > LIMIT_TOLERANCE).tolist():
@@ -203,11 +226,15 @@ def _binding(
         _usage(rows, np.arange(n - 1), u, x[:-1]),
         _usage(rows, np.arange(1, n), u, x[1:]),
     )
+    inner = x[:-1, None] + FRACTIONS * np.diff(x)[:, None]
+    with np.errstate(invalid="ignore"):
+        inner_usage = np.nan_to_num(np.sqrt(inner / limits.inner_square_speed)).max(axis=1)
     share, names = np.zeros(n - 1), list[tuple[str, ...]]()
     for i in range(n - 1):
         # of a step either end may be the binding one
         ends = [(begin_usage[i] / spare[i], i), (end_usage[i] / spare[i + 1], i + 1)]
         used, k = max(ends, key=lambda end: float(end[0].max()))
+        used[-1] = max(used[-1], inner_usage[i] / min(spare[i], spare[i + 1]))
         row = first_largest(used)
         share[i] = float(used[row])
         if share[i] < 1.0 - BINDING_TOLERANCE:

@@ -19,7 +19,13 @@ from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.path_inverse_kinematics import follow_path, joint_rates
-from ukctrl.mechanics.reference import Constant, Reference, Retimed, RetimedOrientation
+from ukctrl.mechanics.reference import (
+    Constant,
+    OrientationReference,
+    Reference,
+    Retimed,
+    RetimedOrientation,
+)
 from ukctrl.mechanics.reference.composite_paths import time_hull
 from ukctrl.mechanics.reference.piecewise_polynomial import PiecewisePath
 from ukctrl.mechanics.reference.reference import MotionPlan, TimeFunction
@@ -97,6 +103,22 @@ def retimed_path_timing(scenario: Scenario, robot: Robot | None = None) -> Optim
     # all that decides the clock: the loop, `check` and pages ask for it, and a UR5 takes 0.25 s
     key = robot, scenario.servo, scenario.start, scenario.seed, scenario.rank
     return _TIMING.get(key, lambda: _solve_timing(scenario, robot, wishes))
+
+
+def retime_paths(scenario: Scenario, span: tuple[float, float]) -> Scenario:
+    """Return a scenario with its paths and orientations retimed over a span of their time [s]."""
+
+    def retimed(constraint: Any) -> Any:
+        changes: dict[str, Any] = {}
+        for field in dc.fields(constraint):
+            path = getattr(constraint, field.name)
+            if isinstance(path, Reference):
+                changes[field.name] = Retimed(of=path, span=span)
+            elif isinstance(path, OrientationReference):
+                changes[field.name] = RetimedOrientation(of=path, span=span)
+        return dc.replace(constraint, **changes)
+
+    return dc.replace(scenario, servo=tuple(map(retimed, scenario.servo)))
 
 
 _TIMING: LastValueCache[OptimalTiming] = LastValueCache()

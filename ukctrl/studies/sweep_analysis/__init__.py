@@ -1,7 +1,8 @@
 """What does a study show? How often it fails and why, how good it is, and which factors matter.
 
 In order: ``study_arrays`` (the table as arrays), ``metric_summary`` (each metric),
-``failure_factors``, ``sensitivity`` and ``factor_maps`` (what factors have to do with it),
+``failure_factors``, ``polynomial_chaos``, ``sensitivity`` and ``factor_maps`` (what factors have to
+do with it),
 ``sweep_analysis`` (all of it, when asked for), ``sample_replay`` (samples run again),
 ``sweep_verdicts`` (in words), ``summary_json`` (as JSON); ``study_tables``, ``sample_figures``,
 ``sensitivity_figures``, ``study_figures`` and ``study_page`` (the page).

@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,14 @@ from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.number_text import number
 from ukctrl.simulation.result.column_files import Columns
 from ukctrl.simulation.result.metrics import less_is_better
+from ukctrl.studies.sweep.distributions import Distribution
 from ukctrl.studies.sweep.sampling_plan import DESIGNS, Design
 from ukctrl.studies.sweep.study_table import FIXED_COLUMNS, VERDICT_COLUMN
 
 MAX_DISCRETE_LEVELS = 8
 """A factor with no more values than this is looked at value by value."""
+QUADRATURE_END, QUADRATURE_NODES = 8.0, 2001
+"""Means over a distribution go so many standard deviations to either side, at so many points."""
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -36,13 +40,21 @@ class Axis:
     """What its values are called where they are no numbers, such as controllers."""
     log: bool = False
     """Whether it was spread over decades."""
+    spread: Distribution | None = None
+    """How its values were drawn; None where that is not known."""
 
     @staticmethod
-    def of(path: str, raw: Sequence[object], *, log: bool = False) -> Axis:
+    def of(
+        path: str,
+        raw: Sequence[object],
+        *,
+        log: bool = False,
+        spread: Distribution | None = None,
+    ) -> Axis:
         """Read a column of a study's table; whatever is no number becomes a name."""
         numbers = [_number(value) for value in raw]
         if all(value is not None for value in numbers):
-            return Axis(path, np.array(numbers, dtype=np.float64), log=log)
+            return Axis(path, np.array(numbers, dtype=np.float64), (), log, spread)
         texts = [str(value) for value in raw]
         names = tuple(dict.fromkeys(texts))
         return Axis(path, np.array([names.index(text) for text in texts], dtype=np.float64), names)
@@ -61,6 +73,29 @@ class Axis:
     def discrete(self) -> bool:
         """Whether it is looked at value by value, not in ranges."""
         return bool(self.names) or len(self.levels) <= MAX_DISCRETE_LEVELS
+
+    def quadrature(self) -> tuple[Array, Array]:
+        """Return values and their weights, whose sums are means over its distribution.
+
+        Of one without a known distribution they are those of the samples.
+        """
+        values = self.levels if self.discrete else self.values
+        if self.names or self.spread is None:
+            return values, np.full(len(values), 1.0 / len(values))
+        from scipy.special import ndtr
+
+        # in the normal variable trapezia are exact to rounding for what is smooth in it, though
+        # quantiles go to infinity
+        z = np.linspace(-QUADRATURE_END, QUADRATURE_END, QUADRATURE_NODES)
+        weights = np.exp(-0.5 * z**2)
+        nodes: Array = np.array(
+            [_number(self.spread.quantile(p)) for p in ndtr(z).tolist()], dtype=np.float64
+        )
+        levels = np.unique(nodes)
+        # of a list or of whole numbers, each as likely as another
+        if len(levels) < QUADRATURE_NODES // 2:
+            return levels, np.full(len(levels), 1.0 / len(levels))
+        return nodes, weights / weights.sum()
 
     def places(self) -> Indices:
         """Return the place of every sample's value among the levels."""
@@ -99,6 +134,7 @@ class StudyArrays:
         design: str,
         *,
         log: Collection[str] = (),
+        spreads: Mapping[str, Distribution] = MappingProxyType({}),
         repeats: int = 1,
     ) -> StudyArrays:
         """Read a study's table.
@@ -108,6 +144,7 @@ class StudyArrays:
             factors: The columns that are factors.
             design: How the samples were placed: grid, random, sobol or saltelli.
             log: Which factors are spread over decades.
+            spreads: How the values of factors were drawn, by their paths, as far as it is known.
             repeats: Samples of each point.
 
         Raises:
@@ -126,7 +163,10 @@ class StudyArrays:
         skipped = {*FIXED_COLUMNS, VERDICT_COLUMN, *factors}
         return StudyArrays(
             design=designs[design],
-            axes=tuple(Axis.of(path, ordered[path].tolist(), log=path in log) for path in factors),
+            axes=tuple(
+                Axis.of(path, ordered[path].tolist(), log=path in log, spread=spreads.get(path))
+                for path in factors
+            ),
             number=ordered["sample"].astype(np.intp),
             seed=tuple(int(seed) for seed in ordered["seed"]),
             status=tuple(str(status) for status in ordered["status"]),

@@ -115,6 +115,11 @@ def _shade_text(insight: SweepAnalysis) -> str:
 def _interval_words(one: Sensitivity) -> str:
     if one.method == "grid":
         return "They have no error of sampling."
+    if one.method == "polynomial":
+        return (
+            f"Lines are 95 % confidence intervals, from {one.used} samples; their upper ends count "
+            f"what the polynomial leaves unexplained, {100.0 * one.unexplained:.2g} %."
+        )
     return f"Lines are 95 % confidence intervals by bootstrap, from {one.used} samples."
 
 

@@ -265,8 +265,8 @@ def _dependence_words(insight: SweepAnalysis) -> str:
     shares = {
         "saltelli": "total shares, Sobol indices",
         "grid": "total shares, exact over the grid",
-        "binned": "first-order shares, estimated from ranges of the given samples",
-    }[next((one.method for one in insight.dependence.values()), "binned")]
+        "polynomial": "total shares, Sobol indices of a polynomial of the factors",
+    }[next((one.method for one in insight.dependence.values()), "polynomial")]
     return f"How much of the variance of each metric's rank a factor accounts for: {shares}."
 
 

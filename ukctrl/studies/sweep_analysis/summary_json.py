@@ -96,8 +96,9 @@ def _shares(one: Sensitivity) -> dict[str, Any]:
     return {
         "method": one.method,
         "samples": one.used,
+        "unexplained": one.unexplained,
         "first": {path: share._asdict() for path, share in one.first.items()},
-        "total": {path: share._asdict() for path, share in one.total.items()} or None,
+        "total": {path: share._asdict() for path, share in one.total.items()},
     }
 
 

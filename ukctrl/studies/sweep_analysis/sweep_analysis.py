@@ -88,9 +88,10 @@ class SweepAnalysis:
         Raises:
             InputError: There is no finished sample, or a metric or a factor is unknown.
         """
-        log = {factor.path for factor in study.factors if isinstance(factor.spread, Log)}
-        paths = [factor.path for factor in study.factors]
-        runs = StudyArrays.of(study.columns, paths, study.design, log=log, repeats=study.repeats)
+        spreads = {factor.path: factor.spread for factor in study.factors}
+        log = {path for path, spread in spreads.items() if isinstance(spread, Log)}
+        args = study.columns, list(spreads), study.design
+        runs = StudyArrays.of(*args, log=log, spreads=spreads, repeats=study.repeats)
         for name, bound in require.items():
             runs.metric(name)
             if not np.isfinite(bound):

@@ -19,12 +19,14 @@ from ukctrl.studies.sweep_analysis.sweep_analysis import SweepAnalysis, requirem
 METHOD_TEXTS = {
     "saltelli": "Sobol indices",
     "grid": "exact shares over the points of the grid",
-    "binned": "an estimate of first order from ranges of the given samples, no Sobol indices",
+    "polynomial": "Sobol indices of a polynomial of the factors",
 }
 """What the shares of each method are called."""
 QUANTITY_TEXTS = {"value": "'{cost}'", "rank": "the rank of '{cost}'", "success": "success"}
 NEGLIGIBLE_SHARE = 0.02
 """A share of the variance below this is not worth a word."""
+NARROW_INTERVAL = 0.1
+"""Confidence intervals of shares that are wider are told."""
 MIN_CORRELATION = 0.2
 """Rank correlations below this tell no direction."""
 
@@ -42,7 +44,7 @@ def headline(insight: SweepAnalysis) -> str:
     sensitivity = insight.sensitivities.get("rank") or insight.sensitivities.get("success")
     if insight.strongest and sensitivity is not None:
         first = sensitivity.ordered()[0]
-        if _strength(sensitivity, first) > NEGLIGIBLE_SHARE:
+        if sensitivity.tells and _strength(sensitivity, first) > NEGLIGIBLE_SHARE:
             clauses.append(f"what matters most: '{first}'")
     return f"{'; '.join(clauses)}."
 
@@ -61,15 +63,20 @@ def verdicts(insight: SweepAnalysis, replays: Sequence[SampleReplay]) -> tuple[V
 def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
     """Return in a sentence which factors a quantity depends on."""
     output = QUANTITY_TEXTS[sensitivity.of].format(cost=insight.cost.text)
+    unexplained = _percent(sensitivity.unexplained)
+    if not sensitivity.tells:
+        return (
+            f"The samples do not tell which factors matter for {output}: the best polynomial of "
+            f"the factors leaves {unexplained} of its variance unexplained. Take more samples."
+        )
     clauses = []
     for path in sensitivity.ordered()[:3]:
         if _strength(sensitivity, path) <= NEGLIGIBLE_SHARE:
             break
-        alone = _percent(max(0.0, sensitivity.first[path].value))
-        shares = [alone]
-        if path in sensitivity.total:
-            total = _percent(sensitivity.total[path].value)
-            shares = [f"{alone} alone", f"{total} with others"]
+        shares = [_share(sensitivity.first[path])]
+        if len(sensitivity.total) > 1:
+            total = _share(sensitivity.total[path])
+            shares = [f"{shares[0]} alone", f"{total} with others"]
         rho = insight.correlations[path].value
         if sensitivity.of != "success" and math.isfinite(rho) and abs(rho) > MIN_CORRELATION:
             shares.append(f"{'worse' if rho > 0.0 else 'better'} where it is larger")
@@ -78,8 +85,11 @@ def sensitivity_words(insight: SweepAnalysis, sensitivity: Sensitivity) -> str:
         return f"No factor accounts for {output}."
     text = f"The variance of {output} comes from {', '.join(clauses)}."
     sum_alone = sum(max(0.0, share.value) for share in sensitivity.first.values())
-    if sensitivity.total and sum_alone < 0.8:
+    sum_alone += sensitivity.unexplained
+    if len(sensitivity.total) > 1 and sum_alone < 0.8:
         text += f" {_percent(1.0 - sum_alone)} comes from interactions of factors."
+    if sensitivity.unexplained > NEGLIGIBLE_SHARE:
+        text += f" {unexplained} is unexplained: jumps, waves, interactions or chance."
     return text
 
 
@@ -165,7 +175,9 @@ def _interval_text(at: Estimate, unit: str) -> str:
 def _factor_verdicts(insight: SweepAnalysis) -> Iterator[Verdict]:
     sensitivity = insight.sensitivities.get("value") or insight.sensitivities.get("rank")
     if sensitivity is not None:
-        text = f"{sensitivity_words(insight, sensitivity)} By {METHOD_TEXTS[sensitivity.method]}."
+        text = sensitivity_words(insight, sensitivity)
+        if sensitivity.tells:
+            text += f" By {METHOD_TEXTS[sensitivity.method]}."
         yield Verdict("note", "factors", text)
     elif insight.runs.varied and not insight.sensitivities and len(insight.runs) > 1:
         text = "The samples are too few, or too similar, to show which factors matter."
@@ -222,6 +234,15 @@ def _strength(sensitivity: Sensitivity, path: str) -> float:
 def _percent(share: float) -> str:
     value = 100.0 * share
     return f"{number(value, 2)} %" if 0.0 < value < 10.0 else f"{value:.0f} %"
+
+
+def _share(share: Estimate) -> str:
+    """Return a share, with its interval where that is not narrow."""
+    text = _percent(max(0.0, share.value))
+    if not share.high - share.low > NARROW_INTERVAL:
+        return text
+    low, high = (f"{100.0 * min(max(end, 0.0), 1.0):.0f}" for end in (share.low, share.high))
+    return f"{text} ({low} to {high})"
 
 
 def _interval(share: Estimate) -> str:
