@@ -11,12 +11,14 @@ Matplotlib. The same scene gives the same pictures.
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -119,7 +121,10 @@ def record(
     frames = _frames(painter, times, speed, progress)
     with output_folder("the film", path.parent), atomic_replace(path) as unfinished:
         if ending == ".mp4":
-            _mp4(unfinished, frames, fps)
+            # its index moves to the front at the end: FFmpeg opens it once more, by a name
+            with tempfile.NamedTemporaryFile(suffix=ending) as scratch:
+                _mp4(Path(scratch.name), frames, fps)
+                shutil.copyfileobj(scratch, unfinished)
         else:
             early = [painter.draw([time]) for time in _spread(scene, SAMPLES)]
             _moving(unfinished, ending, frames, fps, early)
@@ -212,7 +217,7 @@ def _mp4(path: Path, frames: Iterator[Picture], fps: float) -> None:
 
 
 def _moving(
-    path: Path, ending: str, frames: Iterator[Picture], fps: float, samples: Sequence[Picture]
+    file: BinaryIO, ending: str, frames: Iterator[Picture], fps: float, samples: Sequence[Picture]
 ) -> None:
     """Write a GIF or WebP that repeats; the colours of a GIF are those of some of its pictures."""
     import PIL.Image
@@ -229,7 +234,7 @@ def _moving(
     # A GIF counts hundredths of a second: rounded, so that the whole is as long as it should be.
     ends = np.round(np.arange(len(images) + 1) * 100.0 / fps) * 10.0
     images[0].save(
-        path, format=ending[1:].upper(), save_all=True, append_images=images[1:], loop=0,
+        file, format=ending[1:].upper(), save_all=True, append_images=images[1:], loop=0,
         duration=np.diff(ends).astype(int).tolist(), **more,
     )  # fmt: skip
 
@@ -269,7 +274,7 @@ def _picture(
     return path
 
 
-def _page(picture: Picture, texts: Sequence[Any], path: Path, kind: str) -> None:
+def _page(picture: Picture, texts: Sequence[Any], file: BinaryIO, kind: str) -> None:
     """Write a picture into a PDF or SVG, with its words as text."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -289,4 +294,4 @@ def _page(picture: Picture, texts: Sequence[Any], path: Path, kind: str) -> None
                 fontsize=word.size * 72.0 / DPI, ha=horizontal[word.anchor[0]],
                 va=vertical[word.anchor[1]],
             )  # fmt: skip
-        figure.savefig(path, format=kind, dpi=DPI)
+        figure.savefig(file, format=kind, dpi=DPI)

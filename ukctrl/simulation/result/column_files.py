@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.output_folders import remove_file
 from ukctrl.simulation.result.atomic_files import atomic_replace
 
 Columns = Mapping[str, NDArray[Any]]
@@ -22,10 +24,8 @@ ROWS_PER_WRITE = 1000
 def write_csv(columns: Columns, path: Path) -> None:
     """Write a table as CSV: every number with all its digits, nothing where there is none (NaN)."""
     count = max(map(len, columns.values()), default=0)
-    with (
-        atomic_replace(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as target,
-    ):
+    with atomic_replace(path) as file:
+        target = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(target, lineterminator="\n")
         writer.writerow(columns)
         for first in range(0, count, ROWS_PER_WRITE):
@@ -34,6 +34,7 @@ def write_csv(columns: Columns, path: Path) -> None:
             )
             # NaN alone differs from itself; pandas, too, leaves its field empty (decision 0159)
             writer.writerows([None if x != x else x for x in row] for row in rows)
+        target.detach()
 
 
 def write_parquet(columns: Columns, path: Path, units: Mapping[str, str] | None = None) -> bool:
@@ -48,7 +49,7 @@ def write_parquet(columns: Columns, path: Path, units: Mapping[str, str] | None 
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        path.unlink(missing_ok=True)
+        remove_file(path)
         return False
     arrays, fields = [], []
     for name, column in columns.items():
@@ -57,8 +58,8 @@ def write_parquet(columns: Columns, path: Path, units: Mapping[str, str] | None 
         metadata = None if units is None else {"units": units.get(name, "")}
         fields.append(pa.field(name, arrays[-1].type, metadata=metadata))
     schema = pa.schema(fields, None if units is None else {"units": json.dumps(dict(units))})
-    with atomic_replace(path) as temporary:
-        pq.write_table(pa.table(arrays, schema=schema), temporary)
+    with atomic_replace(path) as file:
+        pq.write_table(pa.table(arrays, schema=schema), file)
     return True
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
+from ukctrl.core.files.output_folders import output_root
 from ukctrl.core.files.table_paths import table_leaves
 from ukctrl.core.message_text import literal_text
 from ukctrl.simulation.result.atomic_files import output_folder
@@ -161,9 +162,10 @@ def sweep(
         if not (home / DESCRIPTION_FILE).exists():
             dry_run(base, crew, watch)
         prepare_folder(home, about, resume)
-        study = _run_samples(about, base, home, crew, progress)
-        if study.finished and keeping.what == "worst":
-            _save_worst(study, base, keeping, crew)
+        with output_root(home):
+            study = _run_samples(about, base, home, crew, progress)
+            if study.finished and keeping.what == "worst":
+                _save_worst(study, base, keeping, crew)
     return study if folder is not None else dc.replace(study, folder=None)
 
 

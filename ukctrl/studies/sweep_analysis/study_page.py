@@ -183,7 +183,8 @@ def _replay_samples(
     folder_names = {f"{role}-{int(runs.number[row])}" for role, row in chosen}
     for role in ("worst", "failed"):
         for old in home.glob(f"{role}-*"):
-            if old.is_dir() and old.name not in folder_names and (old / "result.nc").is_file():
+            stale = old.name not in folder_names and not old.is_symlink()
+            if stale and old.is_dir() and (old / "result.nc").is_file():
                 shutil.rmtree(old)
     replays = []
     for count, (role, row) in enumerate(chosen):

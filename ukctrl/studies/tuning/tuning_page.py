@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.catalog import file_name
+from ukctrl.core.files.output_folders import remove_file
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports import html_page
 from ukctrl.reports.plot import overlay
@@ -78,7 +79,7 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     texts["tune.html"] = html(tuned, images)
     page = html_page.write_page("the search", Path(folder), texts, images, _CAPTIONS)
     if card not in texts:
-        (page.parent / card).unlink(missing_ok=True)
+        remove_file(page.parent / card)
     return page
 
 
