@@ -30,6 +30,8 @@ from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.reports.scene.scene import Scene
 from ukctrl.simulation.result.atomic_files import atomic_replace, output_folder
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
+from ukctrl.simulation.simulate import simulate
 from ukctrl_film.camera import Camera
 from ukctrl_film.captions import captions, clock_text, draw_captions
 from ukctrl_film.scene_renderer import MOST_POINTS, Picture, SceneRenderer, checked_size
@@ -56,7 +58,7 @@ DPI = 200
 
 
 def record(
-    shown: Scene | Result,
+    shown: Scene | Result | AnyScenario,
     path: AnyPath,
     *,
     fps: float = 30.0,
@@ -70,7 +72,8 @@ def record(
     """Write a film or a picture of a run, or of another scene, and return its path.
 
     Args:
-        shown: The run, or the scene.
+        shown: The run, or the scene; or a scenario, its name, or the path of its file, which is
+            run.
         path: Where to; its ending says what: a film (``.mp4``, ``.gif``, ``.webp``), or a picture
             (``.png``, ``.pdf``, ``.svg``) of the scene's end.
         fps: Pictures a second of a film.
@@ -93,6 +96,8 @@ def record(
             f"a film or picture ends in {quoted((*FILMS, *PICTURES))}; got "
             f"'{one_line(path.name, 60)}'."
         )
+    if not isinstance(shown, Scene | Result):
+        shown = simulate(as_scenario(shown, name="what is recorded"))
     scene = run_scene(shown) if isinstance(shown, Result) else shown
     if scene is None:
         raise InputError("this run ended as it began: there is nothing to see.")

@@ -31,6 +31,10 @@ class UnknownName(InputError):
     """A name does not exist where it was looked up."""
 
 
+class ArgumentError(InputError, TypeError):
+    """An argument is of a type that the function does not take."""
+
+
 class ExpressionError(InputError):
     """A formula in text is outside the language or cannot be differentiated."""
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import duration, number, sentence, si, si_prefix, unit_text
 from ukctrl.core.tie_breaking import first_largest
@@ -58,6 +59,7 @@ def write_report(result: Result, directory: AnyPath, robot: Robot | None = None)
     Raises:
         InputError: The directory cannot be written to.
     """
+    result = expect("result", result, Result, "which simulate returns")
     images = page_figures(result)
     scene = html_page.embed_scene(run_scene(result, robot))
     texts = {"report.html": html(result, images, scene)}

@@ -146,7 +146,7 @@ def test_a_received_workspace_whose_folder_out_is_a_link_is_refused(command, inn
         ("link", "link' is a link, and nothing is written through links"),
         ("link/below", "link' is a link, and nothing is written through links"),
         ("../elsewhere", "..' leads out of the folder that is written to"),
-        ("/tmp/elsewhere", "elsewhere' leads out of the folder that is written to"),
+        ("/elsewhere", "elsewhere' leads out of the folder that is written to"),
     ],
 )
 def test_a_received_study_file_writes_below_the_working_folder_alone(out, says, mine, capfd):

@@ -33,16 +33,20 @@ from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.errors import UkctrlError
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.retimed_rows import planned_motion
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
 
 
 @one_blas_thread()
-def check(scenario: Scenario) -> Check:
+def check(scenario: AnyScenario) -> Check:
     """Look at a scenario at its start, and along the motion that its task asks for.
+
+    Args:
+        scenario: A scenario, its name, or the path of its file.
 
     Raises:
         InputError: The scenario does not fit its robot.
     """
+    scenario = as_scenario(scenario)
     loop = Loop(scenario)
     lifts = ContactSchedule(loop)
     start, about_start = start_check(loop, lifts)

@@ -38,7 +38,7 @@ from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.linearise import zero_order_hold
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.effects.effect import InputEffect, RunContext, kind_of
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 
 if TYPE_CHECKING:
     import control
@@ -247,18 +247,19 @@ def loop_growth_rate(loop: LinearLoop) -> float:
 
 
 def linear_loop(
-    scenario: Scenario, at: At | OperatingPoint = "start", *, period: float | None = None
+    scenario: AnyScenario, at: At | OperatingPoint = "start", *, period: float | None = None
 ) -> LinearLoop:
     """Return the loop of a scenario as a linear system near a state.
 
     Args:
-        scenario: The scenario.
+        scenario: The scenario, its name, or the path of its file.
         at: As for `linear_plant`; the input is always the law's own there.
         period: Another period of the hold [s]; absent: the scenario's.
 
     Raises:
         InputError: The scenario has no motors or no controller, or the law no command there.
     """
+    scenario = as_scenario(scenario)
     if period is not None:
         scenario = scenario.replace({"timing.control": period})
     ready = Loop(scenario)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number
 from ukctrl.core.verdict import Level
@@ -93,6 +94,7 @@ def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
+    comparison = expect("comparison", comparison, Comparison, "which compare returns")
     home = Path(folder)
     with output_folder("the comparison", home):
         for name, run in comparison.folders().items():

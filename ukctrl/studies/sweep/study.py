@@ -19,7 +19,7 @@ from ukctrl.simulation.result.atomic_files import (
     toml_text,
     write_atomically,
 )
-from ukctrl.simulation.result.column_files import Columns, missing_package_error
+from ukctrl.simulation.result.column_files import Columns, data_frame
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.environment_fingerprint import scenario_file_digests, without_catalogue
 from ukctrl.studies.journal import require_regular_file
@@ -162,11 +162,11 @@ class Study(NotebookRepr):
         Raises:
             InputError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise missing_package_error("Study.table", "pandas") from None
-        return pd.DataFrame(self.columns)
+        return data_frame("Study.table", self.columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `table`: one row a finished sample."""
+        return self.table
 
     @property
     def scenario(self) -> Mapping[str, Any]:

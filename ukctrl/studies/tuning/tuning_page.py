@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.catalog import file_name
 from ukctrl.core.files.output_folders import remove_file
@@ -72,6 +73,7 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
+    tuned = expect("tuned", tuned, Tuned, "which tune returns")
     images, card = pictures(tuned), f"{card_name(tuned)}.toml"
     texts = {"tune.json": f"{tuned.to_json()}\n", "history.csv": tuned.history_csv()}
     if math.isfinite(tuned.tuning.best.cost):
