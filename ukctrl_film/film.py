@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
@@ -57,6 +58,7 @@ DPI = 200
 """Points of a picture to the inch, in a PDF or SVG."""
 
 
+@explain_argument_errors
 def record(
     shown: Scene | Result | AnyScenario,
     path: AnyPath,

@@ -363,6 +363,36 @@ REFUSED: dict[str, tuple[Call, str]] = {
         lambda g: write_tuned(g.scenario, g.folder), "must be a Tuned, which tune returns"),
     "the replay of a scenario": (
         lambda g: replay(g.scenario, g.folder / "motion.csv"), "runtime must be a Runtime, made"),
+    "changes by keywords": (
+        lambda g: g.scenario.replace(duration=1), "has no argument 'duration'"),
+    "changes as text": (
+        lambda g: Scenario.load("base.toml", "seed=1"), "changes must be Mapping[str, object] | N"),
+    "changes as pairs": (
+        lambda g: g.scenario.replace([("seed", 1)]), "changes must be Mapping[str, object]; got a"),
+    "a keyword of the file": (
+        lambda g: simulate(g.scenario, duration=1.0), "simulate has no argument 'duration'"),
+    "an argument too few": (
+        lambda g: equilibrium(g.robot), "equilibrium: missing a required argument: 'q'"),
+    "a robot by name beside a scenario": (
+        lambda g: simulate(g.scenario, robot="scara"), "robot must be Robot | None; got 'scara'"),
+    "repeats as text": (
+        lambda g: compare(g.scenario, "own", repeats="3"), "repeats must be int | None; got '3'"),
+    "one mismatch": (
+        lambda g: compare(g.scenario, "own", mismatch=0.1), "mismatch must be Sequence[float]"),
+    "a front of one": (
+        lambda g: compare(g.scenario, "own", front="effort"), "front must be Front | tuple[str,"),
+    "a bandwidth as a number": (
+        lambda g: compare(g.scenario, "own", equal=60), "must be ErrorSpec; got 60"),
+    "points as text": (
+        lambda g: sweep(g.scenario, "seed=1,2", n="3"), "n must be int | None; got '3'"),
+    "a place that is none": (lambda g: analyze(g.scenario, "strt"), "at must be 'start', a time"),
+    "a time as text": (lambda g: g.runtime.step("0", Q, V), "t must be a number [s]; got '0'"),
+    "a folder that is a number": (lambda g: g.result.save(3), "directory must be a path; got 3"),
+    "a file that is a number": (lambda g: record(g.result, 3), "path must be a path; got 3"),
+    "a metric by number": (lambda g: g.result.metric(3), "no metric named '3'"),
+    "a figure of a scenario": (
+        lambda g: ukctrl.check_figure(g.scenario), "got a Scenario"),
+    "a robot of a number": (lambda g: Robot.build(3), "got 3"),
     "a result that is none": (lambda g: Result.load(g.folder / "no"), "no result at"),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import duration, number, sentence, si, si_prefix, unit_text
@@ -43,6 +44,7 @@ class KeyNumber(NamedTuple):
     note: str = ""
 
 
+@explain_argument_errors
 def write_report(result: Result, directory: AnyPath, robot: Robot | None = None) -> Path:
     """Write `report.html` and its figures as PNG files, each in one atomic step.
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, final
 
 from numpy.typing import ArrayLike
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import argument_error
 from ukctrl.core.files import AnyPath
 from ukctrl.core.notebook_repr import NotebookRepr
@@ -35,6 +36,7 @@ class Robot(RobotBase, NotebookRepr):
     repr_module: ClassVar[str] = "ukctrl.reports.notebook_card"
 
     @classmethod
+    @explain_argument_errors
     def load(
         cls,
         reference: AnyPath,
@@ -61,6 +63,7 @@ class Robot(RobotBase, NotebookRepr):
         return dc.replace(robot, override=dict(override)) if override else robot
 
     @classmethod
+    @explain_argument_errors
     def build(
         cls,
         plant: AnyPath | LagrangianTable | Functions,

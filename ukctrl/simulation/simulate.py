@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import UkctrlError
 from ukctrl.robot import Robot
@@ -27,6 +28,7 @@ from ukctrl.simulation.step.simulation_run import SimulationRun
 from ukctrl.simulation.step.stepper import Progress
 
 
+@explain_argument_errors
 @one_blas_thread()
 def simulate(
     scenario: AnyScenario,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
@@ -27,6 +28,7 @@ from ukctrl_laws.learning.learning_result import (
 )
 
 
+@explain_argument_errors
 def learn(
     scenario: AnyScenario,
     learning: Learning | None = None,

@@ -30,12 +30,14 @@ from ukctrl.analysis.check.task_motion import TaskMotion, initial_transient, tas
 from ukctrl.analysis.check.timing import path_timing, sampled_error
 from ukctrl.analysis.internal_dynamics import MAX_DOFS, InternalDynamics, internal_dynamics
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import UkctrlError
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.retimed_rows import planned_motion
 from ukctrl.simulation.scenario import AnyScenario, as_scenario
 
 
+@explain_argument_errors
 @one_blas_thread()
 def check(scenario: AnyScenario) -> Check:
     """Look at a scenario at its start, and along the motion that its task asks for.

@@ -30,6 +30,7 @@ from ukctrl.analysis.internal_dynamics.local_dynamics import (
 )
 from ukctrl.analysis.linear import equilibria
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.tie_breaking import max_abs
@@ -52,6 +53,7 @@ POLE_RTOL = 1e-6
 """Poles of two states of rest nearer than this fraction are those of one family."""
 
 
+@explain_argument_errors
 @one_blas_thread()
 def internal_dynamics(
     scenario: AnyScenario,

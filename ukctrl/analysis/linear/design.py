@@ -18,6 +18,7 @@ from ukctrl.analysis.linear.performance import row_bandwidths
 from ukctrl.control.controller import law_name
 from ukctrl.control.error_dynamics_spec import SETTLING_BAND, ErrorSpec, PoleCount
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.tie_breaking import max_abs
@@ -65,6 +66,7 @@ class Design:
         return [f"{path}={_gain_text(value)}" for path, value in self.gains.items()]
 
 
+@explain_argument_errors
 def designed(scenario: AnyScenario, terms: ErrorSpec) -> Design:
     """Return the gains of a scenario's controller that bring the errors about as asked.
 
@@ -273,6 +275,7 @@ class LargestPeriod(NamedTuple):
     """The disk margin that is kept; 0: stability alone."""
 
 
+@explain_argument_errors
 @one_blas_thread()
 def largest_period(
     scenario: AnyScenario, at: At | OperatingPoint = "start", *, disk: float = 0.0

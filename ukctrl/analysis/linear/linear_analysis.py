@@ -24,6 +24,7 @@ from ukctrl.analysis.linear.zeros import HiddenMode, uncontrollable_modes, unobs
 from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import pole_text
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.tie_breaking import first_largest, first_smallest, max_abs
 from ukctrl.simulation.assemble import Loop
@@ -115,6 +116,7 @@ class LinearAnalysis:
         return plain
 
 
+@explain_argument_errors
 @one_blas_thread()
 def analyze(scenario: AnyScenario, at: At | OperatingPoint = "start") -> LinearAnalysis:
     """Return what linear analysis says of a scenario near a state.

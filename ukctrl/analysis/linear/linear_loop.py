@@ -32,6 +32,7 @@ from ukctrl.analysis.linear.sampled_systems import (
     sensor_parts,
     series,
 )
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import max_abs
@@ -246,6 +247,7 @@ def loop_growth_rate(loop: LinearLoop) -> float:
     return growth_rate(loop.rates())
 
 
+@explain_argument_errors
 def linear_loop(
     scenario: AnyScenario, at: At | OperatingPoint = "start", *, period: float | None = None
 ) -> LinearLoop:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.rank_policy import RUN_RANK
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import first_largest
@@ -18,6 +19,7 @@ ACCELERATION_SCALE = 1.0
 """A usual acceleration, for configurations at which every force vanishes [rad/s^2 or m/s^2]."""
 
 
+@explain_argument_errors
 def equilibrium(robot: AnyRobot, q: ArrayLike, t: float = 0.0) -> Vector:
     """Return the least input that holds a robot at rest at a configuration, shape ``(nu,)``.
 

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra import block_diagonal
 from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import BoundKernel
@@ -287,6 +288,7 @@ def equation_residual(
             residual[n + r] += A[r, i] * a[i]
 
 
+@explain_argument_errors
 def linearize(
     robot: AnyRobot,
     q: ArrayLike,

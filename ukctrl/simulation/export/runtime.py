@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from ukctrl.control.command import Command
 from ukctrl.control.state_evaluator import StateEvaluator
-from ukctrl.core.arguments import expect
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.arguments import argument_error, expect
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
@@ -98,6 +99,7 @@ class Runtime:
         self.restart()
 
     @classmethod
+    @explain_argument_errors
     def load(cls, folder: AnyPath, *, trust: bool = False) -> Runtime:
         """Return the controller in a folder that `ukctrl export` wrote.
 
@@ -190,6 +192,8 @@ class Runtime:
             InputError: Time runs backwards; ``q`` or ``v`` is not finite; there are other contacts.
         """
         # so written, NaN is refused as well
+        if not isinstance(t, int | float):
+            raise argument_error("t", "a number [s]", t)
         if not t > self._at:
             raise InputError(
                 f"t must grow from call to call; got {t:g} s after {self._at:g} s. "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import did_you_mean
 from ukctrl.core.files import AnyPath
 from ukctrl.core.notebook_repr import NotebookRepr
@@ -202,6 +203,7 @@ class Result(RunRecord, NotebookRepr):
             )
         )
 
+    @explain_argument_errors
     def save(self, directory: AnyPath) -> Path:
         """Write `result.nc`, `summary.json` and `scenario.toml`, each in one atomic step.
 
@@ -211,6 +213,7 @@ class Result(RunRecord, NotebookRepr):
         return result_files.save(self, self.summary(), Path(directory))
 
     @staticmethod
+    @explain_argument_errors
     def load(path: AnyPath) -> Result:
         """Read a result back from the directory it was saved in, or from its `result.nc`.
 

@@ -19,6 +19,7 @@ from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.function_controller import as_controller
 from ukctrl.control.safety import AnyKeep, Inequality
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.entry_points import PACKAGES
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
@@ -214,6 +215,7 @@ class Scenario(NotebookRepr):
         return self
 
     @staticmethod
+    @explain_argument_errors
     def load(
         reference: AnyPath, changes: Mapping[str, object] | None = None, *, trust: bool = False
     ) -> Scenario:
@@ -231,6 +233,7 @@ class Scenario(NotebookRepr):
         return _scenario_from(read_toml(path), changes or {}, path, str(reference), trust)
 
     @staticmethod
+    @explain_argument_errors
     def from_toml(text: str, *, base: AnyPath | None = None, trust: bool = False) -> Scenario:
         """Read a scenario from TOML text; relative file names start at ``base``.
 
@@ -239,6 +242,7 @@ class Scenario(NotebookRepr):
         label, path = "scenario", Path(base or Path.cwd()) / "scenario.toml"
         return _scenario_from(parse_toml(text, label), {}, path, label, trust)
 
+    @explain_argument_errors
     def replace(
         self, changes: Mapping[str, object], *, beside: AnyPath | None = None, trust: bool = False
     ) -> Scenario:

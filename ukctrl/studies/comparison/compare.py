@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import AnyPath
 from ukctrl.core.verdict import Verdict
@@ -46,6 +47,7 @@ MAX_REPEATS = 100_000
 """More repeats than this are a typing error."""
 
 
+@explain_argument_errors
 def compare(
     scenario: AnyScenario,
     controllers: AnyEntry | Sequence[AnyEntry] | None = None,

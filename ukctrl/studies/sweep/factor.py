@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import argument_error, by_name
 from ukctrl.core.errors import InputError, did_you_mean
 from ukctrl.core.expression.units import constant_value
@@ -63,6 +64,7 @@ class Factor:
             raise InputError(f"a factor must have a path such as 'seed'; got '{self.path}'.")
 
     @staticmethod
+    @explain_argument_errors
     def parse(text: str) -> Factor:
         """Read a factor from text.
 

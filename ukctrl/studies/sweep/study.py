@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.notebook_repr import NotebookRepr
@@ -233,6 +234,7 @@ class Study(NotebookRepr):
         return PointScenarios(base, self.about.base_file, trust)
 
     @staticmethod
+    @explain_argument_errors
     def load(folder: AnyPath) -> Study:
         """Read a study back from its folder, finished or not.
 
@@ -248,6 +250,7 @@ class Study(NotebookRepr):
         columns = table_of(about.plan.factors, rows.values(), len(rows))
         return Study(about=about, columns=columns, folder=folder)
 
+    @explain_argument_errors
     def save(self, folder: AnyPath) -> Path:
         """Write `study.json`, `journal.jsonl`, `study.csv`, and with PyArrow `study.parquet`.
 

@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.output_folders import output_root
@@ -63,6 +64,7 @@ Progress = Callable[[SweepProgress], None]
 """Called now and then with how far it is."""
 
 
+@explain_argument_errors
 def sweep(
     scenario: AnyScenario,
     factors: AnyFactors,

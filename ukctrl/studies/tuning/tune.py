@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import expect
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
@@ -26,6 +27,7 @@ JOURNAL_FILE = "journal.jsonl"
 CARD_RUN, TUNED_RUN = "card", "tuned"
 
 
+@explain_argument_errors
 def tune(
     scenario: AnyScenario,
     budget: Budget | int,
