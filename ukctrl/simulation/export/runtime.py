@@ -192,9 +192,11 @@ class Runtime:
             InputError: Time runs backwards; ``q`` or ``v`` is not finite; there are other contacts.
         """
         # so written, NaN is refused as well
-        if not isinstance(t, int | float):
-            raise argument_error("t", "a number [s]", t)
-        if not t > self._at:
+        try:
+            later = t > self._at
+        except TypeError:
+            raise argument_error("t", "a number [s]", t) from None
+        if not later:
             raise InputError(
                 f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
                 "Call restart() to begin the task anew."
